@@ -7,18 +7,18 @@ import { productModules, ZOD_INPUT } from './productModules.ts';
 import { NO_SOURCE } from './zodFiles.ts';
 import { zodInOne } from './zodInOne.ts';
 
-/** A user's module as one ES module, with what it needs inside. */
+/** A user's module, bundled with its dependencies to one ES module. */
 export interface Bundle {
   /** Relative to the root, with `/`. */
   readonly file: string;
   readonly code: Uint8Array;
-  /** Source map (version 3); its sources are relative to the root and hold the user's code. */
+  /** Source map (version 3) with the user's code; sources are relative to the root. */
   readonly map: Uint8Array;
   readonly bundleSha: string;
   readonly mapSha: string;
 }
 
-/** One problem of a bundle, 1-based. */
+/** A problem in a bundle; positions are 1-based. */
 export interface BundleProblem {
   readonly file: string;
   readonly line: number;
@@ -27,35 +27,35 @@ export interface BundleProblem {
 }
 
 /**
- * Bundles would lie in the root if they were written, for sources in the map are relative to them; their names are in
- * none of it.
+ * Output names. Bundles are (virtually) located in the root, because sources in the map are relative to them; the names
+ * do not appear in the output.
  */
 const OUT = 'bundle-';
 /** CommonJS packages inside an ES module still call `require` for Node's own modules. */
 const REQUIRE =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
-/** Where zod comes to stand. */
+/** Marks where zod is inserted. */
 const ZOD_HERE = '/*! zod */';
 
 /**
- * Bundles a user's TypeScript or JavaScript module. The same files give the same bytes on every machine.
- * `zod` is the workspace's where it has one, else the product's; `rollout-studio` is always the product's.
+ * Bundles a user's TypeScript or JavaScript module. The same files result in the same bytes on every machine. Uses the
+ * workspace's `zod` if it has one, otherwise the product's; `rollout-studio` is always the product's.
  *
  * Throws StudioError `config` with all problems in `details.problems` (BundleProblem[]).
  */
 export async function bundleModule(absolutePath: string, root: string): Promise<Bundle> {
-  // esbuild follows links, so a root behind one (macOS' /tmp) would seem to be elsewhere.
+  // esbuild resolves links, so the root must be resolved too (e.g. /tmp on macOS).
   const [entry, folder] = await Promise.all([absolutePath, root].map((path) => realpath(path).catch(() => path)));
-  const asked = { path: entry ?? absolutePath, root: folder ?? root };
-  const file = relativeTo(asked.root, asked.path);
-  const found = await stat(asked.path).catch(() => undefined);
+  const request = { path: entry ?? absolutePath, root: folder ?? root };
+  const file = relativeTo(request.root, request.path);
+  const found = await stat(request.path).catch(() => undefined);
   if (found?.isFile() !== true) {
-    throw new StudioError('config', `${file}: there is no such file.`, {
-      hint: 'Paths of modules are relative to the file that names them.',
-      details: { problems: [{ file, line: 1, column: 1, message: 'there is no such file' }] },
+    throw new StudioError('config', `${file}: file not found.`, {
+      hint: 'Module paths are relative to the file that names them.',
+      details: { problems: [{ file, line: 1, column: 1, message: 'file not found' }] },
     });
   }
-  return together(asked);
+  return enqueue(request);
 }
 
 interface BundleRequest {
@@ -68,18 +68,18 @@ interface PendingBundle extends BundleRequest {
   reject(error: unknown): void;
 }
 
-/** Modules of one submission are asked for at nearly the same time. */
-const TOGETHER_MS = 5;
+/** Modules of one submission are requested at nearly the same time. */
+const BATCH_DELAY_MS = 5;
 const waiting: PendingBundle[] = [];
 
 /**
- * Modules that are asked for together are made in one run: each is a bundle of its own, but what they share is read and
- * parsed once. With the bundler that is WebAssembly this is most of the time of a launch.
+ * Bundles modules that are requested together in one run: each gets its own bundle, but shared files are read and
+ * parsed only once. With the WebAssembly bundler, this takes most of the time of a launch.
  */
-function together(asked: BundleRequest): Promise<Bundle> {
+function enqueue(request: BundleRequest): Promise<Bundle> {
   return new Promise((resolve, reject) => {
-    if (waiting.length === 0) setTimeout(() => flush(waiting.splice(0)), TOGETHER_MS);
-    waiting.push({ ...asked, resolve, reject });
+    if (waiting.length === 0) setTimeout(() => flush(waiting.splice(0)), BATCH_DELAY_MS);
+    waiting.push({ ...request, resolve, reject });
   });
 }
 
@@ -92,27 +92,27 @@ function flush(all: readonly PendingBundle[]): void {
     ).then(
       (bundles) => {
         for (const [index, one] of some.entries()) {
-          const made = bundles[index];
-          if (made === undefined)
-            one.reject(new StudioError('internal', `esbuild gave no output for ${relativeTo(root, one.path)}.`));
-          else one.resolve(made);
+          const result = bundles[index];
+          if (result === undefined)
+            one.reject(new StudioError('internal', `esbuild returned no output for ${relativeTo(root, one.path)}.`));
+          else one.resolve(result);
         }
       },
       (error: unknown) => {
         const [only] = some;
         if (some.length === 1 && only !== undefined)
           only.reject(isBuildFailure(error) ? bundleError(relativeTo(root, only.path), error) : error);
-        else for (const one of some) flush([one]); // each with what is wrong in it
+        else for (const one of some) flush([one]); // separately, so that each gets its own errors
       },
     );
   }
 }
 
-/** One bundle for each path, in their order. Rejects with what esbuild says. */
+/** Returns a bundle for each path, in order. Rejects with the error of esbuild. */
 async function bundle(paths: readonly string[], root: string): Promise<Bundle[]> {
-  // Loaded at first use: it starts a process of its own.
+  // Loaded on first use, because it starts a separate process.
   const [{ build }, zod] = await Promise.all([import('esbuild'), zodInOne()]);
-  // Lines are kept free for zod, and filled where it is used: so the maps are right with and without it.
+  // Reserves lines for zod and fills them only if it is used, so that source maps are correct either way.
   const free = `${ZOD_HERE}${'\n'.repeat(zod.script.split('\n').length)}`;
   const result = await build({
     absWorkingDir: root,
@@ -142,7 +142,7 @@ async function bundle(paths: readonly string[], root: string): Promise<Bundle[]>
     const built = outputs.get(name);
     const map = outputs.get(`${name}.map`);
     if (built === undefined || map === undefined)
-      throw new StudioError('internal', `esbuild gave no output for ${file}.`);
+      throw new StudioError('internal', `esbuild returned no output for ${file}.`);
     const usesZod = (result.metafile.outputs[name]?.inputs[ZOD_INPUT]?.bytesInOutput ?? 0) > 0;
     const code = Buffer.from(
       Buffer.from(built)
@@ -167,8 +167,8 @@ function bundleError(file: string, failure: BuildFailure): StudioError {
     cause: failure,
     details: { problems },
     hint: unresolved
-      ? 'A package must be installed in the workspace; `zod` and `rollout-studio` come with the product.'
-      : 'A module must build before a rollout can use it.',
+      ? 'Install the package in the workspace. Only `zod` and `rollout-studio` are included with the product.'
+      : 'Fix the module: it must build before a rollout can use it.',
   });
 }
 
@@ -185,7 +185,7 @@ function problemOf(file: string, message: Message): BundleProblem {
   };
 }
 
-/** Other people's code: left out of the map, and refused where it is not JavaScript. */
+/** Excludes libraries from the source map, and rejects native add-ons. */
 function libraries(root: string): Plugin {
   return {
     name: 'libraries',
@@ -194,8 +194,8 @@ function libraries(root: string): Plugin {
         errors: [
           {
             text:
-              `${relativeTo(root, args.path)} is a native add-on: it cannot be bundled, nor run in a pod. Use a ` +
-              'package without native code, or put the tool into an MCP server.',
+              `${relativeTo(root, args.path)} is a native add-on, which cannot be bundled or run in a pod. Use a ` +
+              'package without native code, or move the tool to an MCP server.',
           },
         ],
       }));

@@ -1,13 +1,13 @@
-/** The browser of this machine, for the built-in one and for MCP servers that want to know where it is. */
+/** Finds the browser of this machine, for the built-in browser and for MCP servers that need its path. */
 import { existsSync, readdirSync } from 'node:fs';
 import { chromiumPlaces } from '../config/tools/chromium.ts';
 
-/** Its program: Chromium, Chrome or Edge. Undefined: there is none. */
+/** Returns the path of Chromium, Chrome, or Edge, if installed. */
 export function findChromium(): string | undefined {
   return chromiumPlaces(process.platform, process.env, namesIn).find((place) => existsSync(place));
 }
 
-/** Nobody but root may not have its sandbox. */
+/** Returns whether Chromium can use its sandbox, which does not work for root. */
 export function mayHaveSandbox(): boolean {
   return process.getuid?.() !== 0;
 }
@@ -16,6 +16,6 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // there is none
+    return []; // the folder does not exist
   }
 }

@@ -2,21 +2,21 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { hasOwnZod, nodeTypesFolder, sdkFile, zodFolder } from './productFiles.ts';
 
-/** What the folder below a workspace is called that the product writes into. */
+/** Folder in a workspace for generated files. */
 const FOLDER = '.rollout';
 const BASE = 'tsconfig.json';
 
 /**
- * Lets editors see the types of `rollout-studio` and `zod` in a workspace without `node_modules`: writes
- * `.rollout/tsconfig.json`, which leads to this installation's files, and a `tsconfig.json` that extends it where
- * there is none. Files of the user are left alone. Writes nothing when all is as it should be.
+ * Makes the types of `rollout-studio` and `zod` available to editors in a workspace without `node_modules`: writes
+ * `.rollout/tsconfig.json`, which refers to the files of this installation, and a `tsconfig.json` that extends it,
+ * unless there already is one. Does not change files of the user, and writes only what has changed.
  *
- * Gives what a user who has a tsconfig of their own must add to it; undefined when nothing.
+ * Returns what a user must add to their own tsconfig, if anything.
  */
 export async function writeEditorTypes(root: string): Promise<string | undefined> {
   const folder = path.join(root, FOLDER);
   await mkdir(folder, { recursive: true });
-  // Nothing in here is anybody's work, and its paths are those of one machine.
+  // Generated files with paths of this machine do not belong in Git.
   await writeChanged(path.join(folder, '.gitignore'), '*\n');
   await writeChanged(path.join(folder, BASE), `${JSON.stringify(baseConfig(root), undefined, 2)}\n`);
   const own = path.join(root, 'tsconfig.json');
@@ -39,7 +39,7 @@ function baseConfig(root: string): unknown {
     : { zod: [slashes(path.join(zodFolder(), 'index.d.ts'))], 'zod/*': [slashes(path.join(zodFolder(), '*'))] };
   return {
     compilerOptions: {
-      // Without Node's own types those of the web stand for what Node has of it: fetch, URL, timers.
+      // Without Node's types, the DOM types cover what Node shares with browsers: fetch, URL, timers.
       target: 'ES2023',
       lib: nodeTypes === undefined ? ['ES2023', 'DOM', 'DOM.Iterable'] : ['ES2023'],
       module: 'ESNext',
@@ -56,13 +56,13 @@ function baseConfig(root: string): unknown {
   };
 }
 
-/** Whether the workspace has both packages of its own. */
+/** Returns whether both packages are installed in the workspace. */
 async function hasInstalled(root: string): Promise<boolean> {
   const ours = await stat(path.join(root, 'node_modules', 'rollout-studio')).catch(() => undefined);
   return ours !== undefined && hasOwnZod(root);
 }
 
-/** An editor reads a configuration anew whenever it is written. */
+/** Writes a file only if it changed, because editors reload a configuration whenever it is written. */
 async function writeChanged(file: string, text: string): Promise<void> {
   const before = await readFile(file, 'utf8').catch(() => undefined);
   if (before !== text) await writeFile(file, text);

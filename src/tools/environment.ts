@@ -3,36 +3,36 @@ import type { McpConnections } from './mcp/connections.ts';
 import type { ModulePools } from './modules/pools.ts';
 import type { ProcessGroups } from './processes/processGroups.ts';
 
-/** What the tools of one rollout live in. */
+/** The environment of the tools of one rollout. */
 export interface ToolEnvironment {
-  /** The rollout's working directory: absolute, exists, is the rollout's alone. */
+  /** Absolute path of the working directory, which exists and belongs only to this rollout. */
   readonly cwd: string;
-  /** Bytes of a blob of the submission (bundles and their maps). */
+  /** Reads a blob of the submission (a bundle or its source map). */
   readBlob(sha: string, signal?: AbortSignal): Promise<Uint8Array>;
-  /** What the worker's rollouts share. */
+  /** Shared by all rollouts of the worker. */
   readonly pools: ToolPools;
-  /** Bounds of each process that the tools of an entry start. */
+  /** Limits of each process that the tools of an entry start. */
   readonly limits?: ProcessLimits | undefined;
   /**
-   * What is printed outside of any call: while a module loads, a world opens or is judged. Absent: told at the next
-   * call.
+   * Receives output outside of any call: while a module loads, or a world opens or is verified. Default: added to the
+   * log of the next call.
    */
   onLog?(stream: 'out' | 'err', text: string): void;
 }
 
-/** What all rollouts of a worker share; closed at the worker's end. */
+/** Resources that all rollouts of a worker share; closed when the worker exits. */
 export interface ToolPools {
-  /** The environment variables that tools, their threads and their processes see; nothing is inherited beside. */
+  /** Environment variables of tools, their threads, and their processes; nothing else is inherited. */
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
   readonly modules: ModulePools;
-  /** Their code is loaded at the first call. */
+  /** Loads the code of MCP connections on first use. */
   connections(): Promise<McpConnections>;
   /** Ends every thread, connection and process. */
   close(): Promise<void>;
 }
 
-/** Names that programs need to run at all, and that tell nothing secret. */
+/** Variables that programs need, and that contain no secrets. */
 const ALLOWED = [
   'PATH',
   'HOME',
@@ -46,7 +46,7 @@ const ALLOWED = [
   'TMPDIR',
   'TEMP',
   'TMP',
-  // Where certificates are: a network may have its own, without which `npx` and `uvx` reach no registry.
+  // Certificates: in networks with their own, `npx` and `uvx` cannot access registries without them.
   'NODE_EXTRA_CA_CERTS',
   'SSL_CERT_FILE',
   'SSL_CERT_DIR',
@@ -73,8 +73,8 @@ const ALLOWED = [
 ];
 
 /**
- * The part of an environment that tools may see: the names above, `LC_*`, and those in `more`.
- * Windows compares names without case, so this does.
+ * Returns the variables that tools may see: the names above, `LC_*`, and those in `more`. Ignores case, as Windows
+ * does.
  */
 export function allowedEnvironment(
   from: Readonly<Record<string, string | undefined>>,

@@ -8,9 +8,9 @@ import { openModule } from './modules/moduleHost.ts';
 import { RolloutProcesses } from './processes/processGroups.ts';
 
 /**
- * All tools of an agent for one rollout. Secrets are put into the entries before.
- * Throws StudioError `config` (a module that cannot be loaded, a tool twice) or `unavailable` (an MCP server that
- * does not come up); what was opened until then is closed again.
+ * Opens all tools of an agent for one rollout. Secrets must already be resolved in the entries. Throws StudioError
+ * `config` (a module cannot be loaded, two tools have the same name) or `unavailable` (an MCP server does not start),
+ * after closing everything that was opened.
  */
 export async function openTools(entries: readonly SubmittedTools[], environment: ToolEnvironment): Promise<ToolHost> {
   const processes = new RolloutProcesses(environment.pools.processGroups);
@@ -34,7 +34,7 @@ function open(entry: SubmittedTools, environment: ToolEnvironment): Promise<Tool
     case 'module':
       return openModule(entry.module, environment, entry.secrets);
     case 'mcp':
-      // Half of a worker's code, and most batches need none of it.
+      // This is half of the worker's code, and most batches do not need it.
       return import('./mcp/mcpHost.ts').then(({ openMcp }) => openMcp(entry, environment));
     case 'builtin':
       return Promise.resolve(
@@ -47,7 +47,7 @@ function open(entry: SubmittedTools, environment: ToolEnvironment): Promise<Tool
   }
 }
 
-/** Throws StudioError `config` when two tools have one name. */
+/** Throws StudioError `config` if two tools have the same name. */
 function refuseCollisions(hosts: readonly ToolHost[]): void {
   const seen = new Map<string, ToolSpec>();
   for (const spec of hosts.flatMap((host) => host.specs)) {
@@ -55,9 +55,9 @@ function refuseCollisions(hosts: readonly ToolHost[]): void {
     if (other !== undefined) {
       throw new StudioError(
         'config',
-        `Two tools have the name "${spec.name}": one of ${origin(other)}, one of ${origin(spec)}.`,
+        `Two tools are named "${spec.name}": one from ${origin(other)}, one from ${origin(spec)}.`,
         {
-          hint: 'Rename one, or take in only some tools of an MCP server with its `tools:` list.',
+          hint: 'Rename one of them, or select tools of an MCP server with its `tools:` list.',
         },
       );
     }
@@ -80,14 +80,14 @@ function origin(spec: ToolSpec): string {
   }
 }
 
-/** Ends all of them, whatever one of them throws, and what they left behind. */
+/** Closes all hosts, even if one fails, and ends their remaining processes. */
 async function closeAll(hosts: readonly ToolHost[], processes: RolloutProcesses, onLog?: OnLog): Promise<void> {
   await Promise.allSettled(hosts.map((host) => host.close(onLog)));
   await processes.end();
 }
 
 /**
- * Several hosts as one. A server may tell of new tools while it runs, so names are looked up anew when lists changed.
+ * Combines several hosts. A server may announce new tools while it runs, so names are updated when lists change.
  */
 class MergedHost implements ToolHost {
   readonly #hosts: readonly ToolHost[];
@@ -109,7 +109,7 @@ class MergedHost implements ToolHost {
   call(call: ToolCall, context: ToolCallContext): Promise<ToolOutcome> {
     this.#refresh();
     const host = this.#byName.get(call.name);
-    if (host === undefined) return Promise.reject(new ClassedError('unknown_tool', `There is no tool "${call.name}".`));
+    if (host === undefined) return Promise.reject(new ClassedError('unknown_tool', `Unknown tool "${call.name}".`));
     return host.call(call, context);
   }
 
@@ -125,7 +125,7 @@ class MergedHost implements ToolHost {
     const specs: ToolSpec[] = [];
     this.#hosts.forEach((host, i) => {
       for (const spec of lists[i] ?? []) {
-        // A collision that comes later: the first keeps the name.
+        // In a later collision, the first tool keeps the name.
         if (this.#byName.has(spec.name)) continue;
         this.#byName.set(spec.name, host);
         specs.push(spec);

@@ -2,26 +2,26 @@ import type { Json } from '../common/json.ts';
 import type { ToolOutcome } from '../rollout/ports.ts';
 import { KEPT_BYTES, RESULT_BYTES } from './modules/limits.ts';
 
-/** A tool's output as text, of which perhaps not all was kept. */
+/** A tool's output as text, possibly cut. */
 export interface OutputText {
   readonly text: string;
-  /** UTF-8 bytes of the whole output when `text` is less. */
+  /** UTF-8 bytes of the full output, if `text` is cut. */
   readonly bytes?: number | undefined;
 }
 
 type Response = Pick<ToolOutcome, 'response' | 'cut' | 'full'>;
 
-/** Text as a response: what is over the cap is cut and kept as `full`. */
+/** Returns text as a response. If it exceeds the limit, it is cut and stored as `full`. */
 export function textResponse(output: OutputText): Response {
   const size = sizeOf(output);
   if (size <= RESULT_BYTES) return { response: output.text };
   return cutResponse(output, size);
 }
 
-/** JSON text as a response. Over the cap it is told as the text it is, for a part of JSON is no JSON. */
+/** Returns JSON as a response. If it exceeds the limit, it is cut and returned as text. */
 export function jsonResponse(output: OutputText): Response {
   const size = sizeOf(output);
-  if (size <= RESULT_BYTES) return { response: JSON.parse(output.text) as Json }; // JSON.parse gives nothing else
+  if (size <= RESULT_BYTES) return { response: JSON.parse(output.text) as Json }; // JSON.parse only returns JSON
   return cutResponse(output, size);
 }
 
@@ -38,6 +38,6 @@ function cutResponse(output: OutputText, size: number): Response {
 
 function sizeOf(output: OutputText): number {
   if (output.bytes !== undefined) return output.bytes;
-  // A UTF-16 unit is at most three bytes: most outputs need no counting.
+  // A UTF-16 unit is at most three bytes, so short outputs need no counting.
   return output.text.length * 3 <= RESULT_BYTES ? output.text.length : Buffer.byteLength(output.text);
 }

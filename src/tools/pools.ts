@@ -5,18 +5,18 @@ import type { ProcessGroups } from './processes/processGroups.ts';
 import { marked } from './processes/strays.ts';
 
 export interface ToolPoolsOptions {
-  /** A folder of the worker's own, made when needed: for bundles, and where shared servers run. */
+  /** Folder of the worker for bundles and shared servers; created when needed. */
   readonly directory: string;
-  /** What tools see as their environment (`allowedEnvironment`). */
+  /** Environment of tools (see `allowedEnvironment`). */
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
-  /** Threads per module that calls without session share at most. */
+  /** Maximum number of threads per module for calls without a session. */
   readonly threads?: number;
-  /** Heap and buffers of one thread, in MB. */
+  /** Memory limit of a thread (heap and buffers), in MB. */
   readonly memoryMb?: number;
   /**
-   * Told when a thread cannot be ended (V8 leaves the check for it out of some tight loops): it burns a core until
-   * its process ends, so the worker should give its rollouts back and exit.
+   * Called if a thread cannot be terminated (V8 does not check for termination in some tight loops). It keeps a core
+   * busy until its process exits, so the worker should return its rollouts and exit.
    */
   readonly onStuck?: (text: string) => void;
 }
@@ -24,7 +24,7 @@ export interface ToolPoolsOptions {
 const THREADS = 8;
 const MEMORY_MB = 512;
 
-/** What all rollouts of a worker share. Nothing is started before it is used. */
+/** Creates the resources that all rollouts of a worker share. Everything is started on first use. */
 export function createToolPools(options: ToolPoolsOptions): ToolPools {
   const modules = new ModulePools({
     directory: options.directory,

@@ -4,17 +4,17 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageUrl } from '../common/entries.ts';
 
-/** The source of what users import as `rollout-studio`. */
+/** Returns the source of the `rollout-studio` module. */
 export function sdkFile(): string {
   return fileURLToPath(packageUrl('src/tools/sdk.ts'));
 }
 
-/** The folder of the product's own zod, found from wherever this code runs, source or bundle. */
+/** Returns the folder of the product's zod, from source or bundle. */
 export function zodFolder(): string {
   return path.dirname(createRequire(import.meta.url).resolve('zod/package.json'));
 }
 
-/** The folder of the types of Node's own modules; undefined where the installation has none. */
+/** Returns the folder of Node's types, if installed. */
 export function nodeTypesFolder(): string | undefined {
   try {
     return path.dirname(createRequire(import.meta.url).resolve('@types/node/package.json'));
@@ -23,13 +23,12 @@ export function nodeTypesFolder(): string | undefined {
   }
 }
 
-/** The oldest zod whose schemas can describe a tool to a model: it writes JSON Schema itself. */
+/** Minimum zod version for tools: it can generate JSON Schema. */
 const MIN_ZOD = [4, 2] as const;
 
 /**
- * Whether modules in `folder` use a zod that Node finds there and that is not the product's. Types alone (a `paths` of
- * tsconfig) do not count. A user's own modules get the product's zod instead of one that is too old for tools; an
- * installed package keeps the zod it was written for.
+ * Returns whether modules in `folder` use an installed zod instead of the product's. Types alone (`paths` in tsconfig)
+ * do not count. User modules get the product's zod if the installed one is too old; packages keep theirs.
  */
 export function hasOwnZod(folder: string): boolean {
   try {

@@ -4,12 +4,12 @@ import { hasOwnZod, sdkFile } from './productFiles.ts';
 import { NO_SOURCE, PRODUCT, zodFiles } from './zodFiles.ts';
 import { zodInOne, zodModule } from './zodInOne.ts';
 
-/** zod's main entry, made of what stands in front of the bundle. */
+/** zod's main entry, which re-exports the script at the start of the bundle. */
 const ONE = 'zod';
-/** The same, as the bundler's account of a bundle names it. */
+/** Its name in the bundler's metafile. */
 export const ZOD_INPUT = `${PRODUCT}:${ONE}`;
 
-/** `rollout-studio`, and `zod` where the workspace has none: out of the product's installation. */
+/** Resolves `rollout-studio`, and `zod` unless the workspace has its own, from the product's installation. */
 export function productModules(): Plugin {
   return {
     name: 'product-modules',

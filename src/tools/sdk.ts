@@ -1,13 +1,13 @@
 /**
- * What users import as `rollout-studio`: how a tool, a world and a scorer are written.
- * It goes into every user's bundle, so it stays tiny and imports nothing at run time.
+ * The `rollout-studio` module for tools, worlds, and scorers. It is part of every user bundle, so it is tiny and
+ * imports nothing at run time.
  *
  * ```ts
  * import { tool } from 'rollout-studio';
  * import { z } from 'zod';
  *
  * export const renew_loan = tool({
- *   description: 'Renews a loan by some days.',
+ *   description: 'Renews a loan by a number of days.',
  *   input: z.object({ loan: z.number().int(), days: z.number().int().default(14) }),
  *   effect: 'irreversible',
  *   async run({ loan, days }, { signal, log }) { … },
@@ -17,93 +17,89 @@
  */
 import type { z } from 'zod';
 
-/** Marks a definition made by `tool`, across copies of this file. */
+/** Marks definitions created by `tool`, across copies of this file. */
 const TOOL = Symbol.for('rollout-studio.tool');
-/** Marks a value made by `reply`. */
+/** Marks values created by `reply`. */
 const REPLY = Symbol.for('rollout-studio.reply');
 
-/** Any value that JSON can carry. */
+/** Any JSON value. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
 
 /**
- * What calling a tool again means, which decides what may be run a second time after a crash or in a fork.
- * `pure`: nothing is changed outside. `restorable`: only the world's state is changed. `irreversible`: anything else.
+ * The side effects of a tool, which determine what can be repeated after a crash or in a fork. `pure`: changes nothing.
+ * `restorable`: changes only the state of the world. `irreversible`: anything else.
  */
 export type ToolEffect = 'pure' | 'restorable' | 'irreversible';
 
-/** What `run` is given beside its arguments. */
+/** The second argument of `run`. */
 export interface ToolContext<State = unknown> {
   /**
-   * Aborts on time-out, on cancel and at the rollout's end. Hand it to `fetch` and the like; a second later the thread
-   * is ended.
+   * Aborted on timeout, on cancellation, and at the end of the rollout. Pass it to `fetch` and similar functions: if
+   * the call does not end soon after that, its thread is terminated.
    */
   readonly signal: AbortSignal;
-  /** Seed of this call, unsigned 32 bits: the same call of the same rollout has the same one. */
+  /** Seed of this call (unsigned 32-bit): the same call of the same rollout always has the same seed. */
   readonly seed: number;
-  /** The rollout's working directory, absolute. `process.cwd()` is not it, for threads share theirs. */
+  /** Absolute path of the rollout's working directory. Do not use `process.cwd()`, which all threads share. */
   readonly cwd: string;
-  /** The environment variables a tool may see. */
+  /** The environment variables that tools can access. */
   readonly env: Readonly<Record<string, string>>;
   /**
-   * What the agent file gives this module under `secrets`, by name. Their values are taken out of everything that is
-   * recorded.
+   * The `secrets` of this module in the agent file, by name. Their values are removed from everything that is recorded.
    */
   readonly secrets: Readonly<Record<string, string>>;
-  /** What `open` of the world gave as its `state`; undefined outside a world. */
+  /** The `state` that `open` of the world returned; undefined outside a world. */
   readonly state: State;
-  /** A line for the trajectory's log. Whatever is printed goes there too. */
+  /** Writes a line to the log of the trajectory. Printed output also goes there. */
   log(text: string): void;
-  /** A sign of life: the tool's time limit starts anew. */
+  /** Reports progress, which restarts the time limit of the tool. */
   progress(text?: string): void;
 }
 
-/** How often, and after how long, a call that failed is made again. */
+/** How often and after how long a failed call is retried. */
 export interface ToolRetry {
-  /** Calls after the first one, at most: 1 to 10. */
+  /** Maximum number of retries: 1 to 10. */
   readonly times: number;
-  /** Seconds before the first of them, doubled before each further one, at most 60. Default: 1. */
+  /** Seconds before the first retry, doubled for each further one, at most 60. Default: 1. */
   readonly wait_seconds?: number;
 }
 
 /**
- * What a tool with this `output` may return: what the schema takes, also inside of a `reply`; anything where there is
- * none.
+ * What a tool with this `output` may return: a value that matches the schema, or a `reply` with one. Without `output`,
+ * any value.
  */
 export type ToolResult<Output extends z.ZodType> = z.input<Output> | Reply<z.input<Output>>;
 
 export interface ToolOptions<Input extends z.ZodObject, State, Output extends z.ZodType = z.ZodType> {
-  /** Told to the model. */
+  /** The description that the model sees. */
   readonly description: string;
-  /** A zod object. Arguments are checked against it and completed with its defaults before `run`. */
+  /** A zod object. Arguments are validated with it, and defaults are added, before `run`. */
   readonly input: Input;
-  /** Default: `restorable` for the tools of a world, else `irreversible`. */
+  /** Default: `restorable` for tools of a world, otherwise `irreversible`. */
   readonly effect?: ToolEffect;
   /**
-   * Making the same call twice does what making it once does, e.g. setting a value or deleting by id. `pure` tools are.
-   * Default: false.
+   * Whether repeating a call has no further effect, e.g. setting a value or deleting by ID. Always true for `pure`
+   * tools. Default: false.
    */
   readonly idempotent?: boolean;
   /**
-   * A call that throws, or does not end in time, is made again, with the same arguments and the same seed; the model
-   * is told only of the last one. For tools with `effect: 'pure'` or `idempotent: true` alone: any other might do
-   * something twice.
-   * All of them are in the trajectory. A rollout that is resumed or forked takes the recorded result and makes none
-   * again.
+   * Retries a call that throws or times out, with the same arguments and seed. The model sees only the last result; the
+   * trajectory contains all of them. Only for tools with `effect: 'pure'` or `idempotent: true`, because any other call
+   * might take effect twice. A resumed or forked rollout uses the recorded result instead of calling again.
    */
   readonly retry?: ToolRetry;
   /**
-   * A zod schema of what `run` returns. It types `run`, and what does not match it is an error of the tool, not a
-   * result.
+   * A zod schema of the result of `run`. It also types `run`. A result that does not match is a tool error.
    */
   readonly output?: Output;
   /**
-   * Of each call, also of one that is made again. A sign of life (`progress`) starts it anew. Overrides the agent's
+   * Time limit of each call and each retry. Calling `progress` restarts it. Overrides the agent's
    * `limits.tool_seconds`.
    */
   readonly timeout_seconds?: number;
-  /** This tool keeps state in its module's variables: its rollout gets a thread of its own. Default: false. */
+  /** Whether the tool keeps state in module variables, so that each rollout gets its own thread. Default: false. */
   readonly session?: boolean;
-  /** Gives what JSON can carry, or a `reply`. What it throws is told to the model as the tool's error. */
+  /** Returns a JSON value or a `reply`. The model sees thrown errors as tool errors. */
   run(args: z.output<Input>, context: ToolContext<State>): ToolResult<Output> | Promise<ToolResult<Output>>;
 }
 
@@ -112,7 +108,7 @@ export interface ToolDefinition<
   State = unknown,
   Output extends z.ZodType = z.ZodType,
 > extends ToolOptions<Input, State, Output> {
-  /** The stack at its definition, by which it is found in the source. */
+  /** The stack at the definition, used to locate it in the source. */
   readonly defined: string;
 }
 
@@ -127,11 +123,11 @@ export function tool<Input extends z.ZodObject, State = unknown, Output extends 
   >;
 }
 
-/** An image or another file that goes to the model with a tool's response. */
+/** An image or other file that is sent to the model with the response of a tool. */
 export interface ReplyFile {
   /** Media type, e.g. `image/png`. */
   readonly mime_type: string;
-  /** The bytes, or their base64. */
+  /** The content, as bytes or base64. */
   readonly content: Uint8Array | string;
 }
 
@@ -140,14 +136,14 @@ export interface Reply<Response = unknown> {
   readonly files: readonly ReplyFile[];
 }
 
-/** A tool's result with images or other files beside the response. */
+/** Creates a result with images or other files in addition to the response. */
 export function reply<Response>(response: Response, files: readonly ReplyFile[]): Reply<Response> {
   return { response, files, [REPLY]: true } as Reply<Response>;
 }
 
 // ---- worlds ---------------------------------------------------------------------------------------------------
 
-/** The task a world is opened for. */
+/** The task that a world is opened for. */
 export interface WorldTask {
   readonly id: string;
   readonly question: string;
@@ -167,7 +163,7 @@ export interface WorldChange {
   readonly after?: JsonValue;
 }
 
-/** What a verifier or scorer finds. `value: null` = cannot be scored. */
+/** The result of a verifier or scorer. `value: null`: cannot be scored. */
 export interface Verdict {
   readonly value: number | null;
   readonly passed: boolean | null;
@@ -175,29 +171,29 @@ export interface Verdict {
   readonly explanation?: string;
 }
 
-/** One opened world. Everything but `tools` is optional; what is absent cannot be done, and is shown so. */
+/** An open world. Everything except `tools` is optional; missing functions are shown as unsupported. */
 export interface WorldSession<State = unknown> {
-  /** Handed to each tool as `context.state`, and to `verify`. */
+  /** Passed to each tool as `context.state`, and to `verify`. */
   readonly state?: State;
   readonly tools: Readonly<Record<string, ToolDefinition>>;
-  /** Judges the final state. */
+  /** Scores the final state. */
   verify?(input: {
     readonly answer: JsonValue;
     readonly expected: JsonValue | undefined;
     readonly state: State;
   }): Verdict | Promise<Verdict>;
-  /** The whole state as bytes: `open` is given them as `from`. */
+  /** Returns the whole state as bytes, which are passed to `open` as `from`. */
   snapshot?(): Uint8Array | Promise<Uint8Array>;
-  /** What changed since the last call of `diff`. Asked after each tool call. */
+  /** Returns the changes since the last call to `diff`. Called after each tool call. */
   diff?(): readonly WorldChange[] | Promise<readonly WorldChange[]>;
   close?(): void | Promise<void>;
 }
 
 /**
- * What a world's module exports as `open`. The same task and seed must give the same world;
- * with `from` (bytes of a `snapshot`) the world goes on from there. A thread opens one world after another, so all
- * state belongs into what `open` returns and none into the module's variables. Tools are best defined outside of
- * `open`, with `context.state`: that is done once per thread then, not once per rollout.
+ * The `open` function that a world module exports. The same task and seed must result in the same world; with `from`
+ * (bytes of a `snapshot`), the world continues from there. A thread opens one world after another, so put all state in
+ * the result of `open` and none in module variables. Define tools outside `open` and use `context.state`: then they are
+ * defined once per thread instead of once per rollout.
  */
 export type OpenWorld<State = unknown> = (
   task: WorldTask,
@@ -207,14 +203,14 @@ export type OpenWorld<State = unknown> = (
 
 // ---- scorers --------------------------------------------------------------------------------------------------
 
-/** A message as a scorer sees it. */
+/** A message for a scorer. */
 export interface ScoredMessage {
   readonly m: number;
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly parts: readonly JsonValue[];
 }
 
-/** What a scorer's module exports. */
+/** The function that a scorer module exports. */
 export type Score = (input: {
   readonly task: WorldTask;
   readonly answer: JsonValue;

@@ -5,14 +5,16 @@ import type { OnLoadResult, Plugin } from 'esbuild';
 import { LIBRARY } from './modules/userStack.ts';
 import { hasOwnZod, zodFolder } from './productFiles.ts';
 
-/** Makes a library one line of the map. */
+/** Source map comment that reduces a library to one entry of the map. */
 export const NO_SOURCE =
   '\n//# ' +
-  `sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify({ version: 3, sources: [LIBRARY], sourcesContent: [''], names: [], mappings: 'AAAA' })).toString('base64')}`;
-/** Names the product's own files, so that no path of this machine gets into a bundle. */
+  `sourceMappingURL=data:application/json;base64,${Buffer.from(
+    JSON.stringify({ version: 3, sources: [LIBRARY], sourcesContent: [''], names: [], mappings: 'AAAA' }),
+  ).toString('base64')}`;
+/** Namespace of the product's files, so that bundles contain no paths of this machine. */
 export const PRODUCT = 'rollout-studio';
 
-/** zod's files, each as it is. */
+/** Resolves the files of the product's zod. */
 export function zodFiles(): Plugin {
   return {
     name: 'zod-files',
@@ -26,7 +28,7 @@ export function zodFiles(): Plugin {
       });
       build.onResolve({ filter: /^\./, namespace: PRODUCT }, (args) => {
         const next = path.posix.join(path.posix.dirname(args.importer), args.path);
-        // Error messages in 40 languages are half of zod, and every thread would load them.
+        // Omits error messages in other languages, which are half of zod's code.
         if (next === 'zod/v4/locales/index.js') return { path: 'zod/locales-en', namespace: PRODUCT };
         return { path: next, namespace: PRODUCT };
       });

@@ -1,7 +1,6 @@
 /**
- * zod's main entry with everything it imports, made ready once and put in front of each bundle as it is: the bundler,
- * which is
- * WebAssembly in an installation, takes seconds to read it and would read it at every launch.
+ * zod's main entry with all its imports, bundled once and inserted at the start of each bundle: the WebAssembly bundler
+ * of an installation would need seconds to parse it at every launch.
  */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,37 +9,37 @@ import { z } from 'zod';
 import { zodFolder } from './productFiles.ts';
 import { zodFiles } from './zodFiles.ts';
 
-/** What the file is called, beside zod's own files, where an installation has it ready. */
+/** Name of the prebuilt file in zod's folder of an installation. */
 export const ZOD_IN_ONE = 'inOne.json';
-/** What the script leaves behind. */
+/** Global variable that the script defines. */
 const GLOBAL = '__zod';
 
 const zodInOneFile = z.object({
   /** A script that defines one variable. */
   script: z.string(),
-  /** What zod exports. */
+  /** Names of zod's exports. */
   names: z.array(z.string()).min(1),
 });
 export type ZodInOne = z.infer<typeof zodInOneFile>;
 
-let made: Promise<ZodInOne> | undefined;
+let cached: Promise<ZodInOne> | undefined;
 
 export function zodInOne(): Promise<ZodInOne> {
-  made ??= readFile(path.join(zodFolder(), ZOD_IN_ONE), 'utf8').then(
+  cached ??= readFile(path.join(zodFolder(), ZOD_IN_ONE), 'utf8').then(
     (text) => zodInOneFile.parse(JSON.parse(text)),
     () => buildZodInOne(),
   );
-  return made;
+  return cached;
 }
 
-/** The module that gives what the script made, by zod's own names. */
+/** Returns a module that exports the script's values with zod's names. */
 export function zodModule({ names }: ZodInOne): string {
   const values = names.map((name, index) => `v${index} = ${GLOBAL}[${JSON.stringify(name)}]`);
   const exported = names.map((name, index) => `v${index} as ${name}`);
   return `var ${values.join(', ')};\nexport { ${exported.join(', ')} };`;
 }
 
-/** Makes what `zodInOne` gives: the same text on every machine. */
+/** Builds the result of `zodInOne`, which is the same on every machine. */
 export async function buildZodInOne(): Promise<ZodInOne> {
   const { build } = await import('esbuild');
   const common = {

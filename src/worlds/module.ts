@@ -108,7 +108,7 @@ class ModuleSession implements WorldSession {
         told,
       );
     } catch (error) {
-      await pool.give(thread, false);
+      await pool.release(thread, false);
       await children.close();
       throw classed(error, { mapper: pool.mapper, signal, thrown: 'world_error', lost: 'world_error' });
     }
@@ -116,7 +116,7 @@ class ModuleSession implements WorldSession {
 
   async call(call: ToolCall, context: ToolCallContext): Promise<ToolOutcome> {
     const spec = this.specs.find((candidate) => candidate.name === call.name);
-    if (spec === undefined) throw new ClassedError('unknown_tool', `There is no tool "${call.name}".`);
+    if (spec === undefined) throw new ClassedError('unknown_tool', `Unknown tool "${call.name}".`);
     try {
       const op: Operation = { kind: 'call', name: call.name, args: call.arguments, seed: context.seed, cwd: this.#cwd };
       return outcomeOf(await this.#run(op, this.#late.sinks(context)));
@@ -140,7 +140,7 @@ class ModuleSession implements WorldSession {
       () => false,
     );
     this.#late.close();
-    await this.#pool.give(this.#thread, clean);
+    await this.#pool.release(this.#thread, clean);
     await this.#children.close();
   }
 

@@ -102,7 +102,7 @@ describe('rollout run refuses', () => {
     bench.write('broken.ts', 'import { tool } from "rollout-studio";\nexport const x = tool({ ;\n');
     assert.equal(
       await refused(['run', file], 'config'),
-      'broken.ts:2:25: Expected identifier but found ";" A module must build before a rollout can use it.',
+      'broken.ts:2:25: Expected identifier but found ";" Fix the module: it must build before a rollout can use it.',
     );
     bench.write('broken.ts', 'import { x } from "no-such-package";\nexport const y = x;\n');
     assert.match(
@@ -152,7 +152,7 @@ describe('a module that throws when it is loaded', () => {
       assert.deepEqual([code, report.unscored, report.failed], [1, 2, 0]);
       assert.match(
         stderr,
-        /^2 attempts were left without a score: throws\.ts:2:7: the module could not be loaded: the library is closed/m,
+        /^2 attempts were left without a score: throws\.ts:2:7: cannot load the module: the library is closed/m,
       );
     } finally {
       await bench.close();

@@ -20,7 +20,7 @@ const HOSTILE: Readonly<
   Record<string, readonly [call: string, expected: (end: End, events: readonly TraceEvent[]) => void]>
 > = {
   throws: ['throws {"text": "hey"}', failed('tool_error', /^it broke: hey$/)],
-  prints: ['prints {"lines": 10737418}', failed('tool_error', /printed without end/)],
+  prints: ['prints {"lines": 10737418}', failed('tool_error', /printed too much output/)],
   exits: ['exits', failed('tool_error', /process\.exit\(3\)/)],
   kills: ['kills', failed('tool_error', /process\.kill on its own process/)],
   cycle: ['cycle', failed('tool_error', /contains itself/)],
@@ -39,7 +39,7 @@ const HOSTILE: Readonly<
   ],
   unknown: [
     'no_such_tool',
-    failed('unknown_tool', /^There is no tool "no_such_tool"\. The tools are: cycle, exits, [a-z_, ]*fine, /),
+    failed('unknown_tool', /^Unknown tool "no_such_tool"\. The tools are: cycle, exits, [a-z_, ]*fine, /),
   ],
   misfit: ['fine {"a": "x"}', failed('invalid_arguments', /^The arguments of fine do not match its schema: /)],
   fine: ['fine {"a": 40}', given(() => undefined)],

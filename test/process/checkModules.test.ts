@@ -47,10 +47,9 @@ it('tells which modules of a batch cannot be used, and where', { timeout: 60_000
   assert.deepEqual(await problems(['desk.batch.yaml']), [
     'code/none.ts:1:1: the module exports no tool; write `export const name = tool({ … })` with `tool` from ' +
       `rollout-studio — ${MUST_LOAD}`,
-    'code/score.ts:1:1: the module exports no "grade" — It exports score.',
-    "code/tools.ts:3:34: the module could not be loaded: Cannot read properties of undefined (reading 'at') — " +
-      MUST_LOAD,
-    `code/world.ts:2:7: the module could not be loaded: no library — ${MUST_LOAD}`,
+    'code/score.ts:1:1: the module does not export "grade" — It exports score.',
+    "code/tools.ts:3:34: cannot load the module: Cannot read properties of undefined (reading 'at') — " + MUST_LOAD,
+    `code/world.ts:2:7: cannot load the module: no library — ${MUST_LOAD}`,
   ]);
 });
 

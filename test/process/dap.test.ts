@@ -133,7 +133,7 @@ describe('a recorded rollout', () => {
     const { exceptionId, description } = (await dap.client.customRequest('exceptionInfo', { threadId: dap.thread }))
       .body as { exceptionId: string; description: string };
     assert.equal(exceptionId, 'unknown_tool');
-    assert.match(description, /There is no tool/);
+    assert.match(description, /Unknown tool/);
     assert.deepEqual(
       dap.breakpoints.map(({ verified }) => verified),
       [true, true, false, false, true],

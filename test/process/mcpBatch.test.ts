@@ -207,7 +207,10 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
       if (row.rollout !== victim.rollout) assert.equal(errors[index], undefined);
       else {
         assert.equal(errors[index]?.class, 'tool_error');
-        assert.match(errors[index].message, /^The MCP server "everything" is gone: was ended by SIGKILL/);
+        assert.match(
+          errors[index].message,
+          /^The connection to the MCP server "everything" was lost: was killed by SIGKILL/,
+        );
       }
     }
     assert.equal(rows.length, 4);

@@ -57,7 +57,7 @@ describe('rollout tool', () => {
     assert.match(made.stdout, /^± update loans L-3001 {2}due: "2026-03-20" → "2026-04-03", renewals: 0 → 1\n\{/);
     assert.match(made.stderr, /in world library of task return-one/);
     assert.deepEqual([alone.code, lost.code], [1, 2]);
-    assert.match(alone.stdout, /^✗ tool_error: `state` is undefined, for no world is open: /);
+    assert.match(alone.stdout, /^✗ tool_error: `state` is undefined because no world is open: /);
     assert.match(alone.stderr, /add --batch BATCH\.yaml/);
     assert.match(lost.stderr, /--task requires --batch/);
   });
@@ -77,7 +77,7 @@ describe('rollout tool', () => {
     assert.ok(text.startsWith(AGENT) && text.endsWith('    tools: [echo]\n'), text);
     const gone = await run('add', 'desk.agent.yaml', '--', 'rollout-no-such-program');
     assert.notEqual(gone.code, 0);
-    assert.match(gone.stderr, /there is no such program.*The file was not changed/s);
+    assert.match(gone.stderr, /program not found.*The file was not changed/s);
     assert.equal(readFileSync(bench.path('w', 'desk.agent.yaml'), 'utf8'), text);
   });
 

@@ -134,31 +134,25 @@ describe('a tool that is tried', () => {
     await assert.rejects(running, (error) => StudioError.is(error, 'cancelled'));
   });
 
-  it(
-    'may be a built-in, a module or a server of an agent; one that cannot be opened keeps none of the others ' + 'away',
-    async () => {
-      const file = await readToolFile('desk.agent.yaml', folder, process.env);
-      const { tools, problems } = await listTools(file, { TRY_TOKEN: 'x' }, never);
-      assert.deepEqual(
-        tools.map(({ name, from }) => `${from.kind} ${name}`).filter((name) => /calculate|count|echo/.test(name)),
-        ['builtin calculate', 'module count', 'mcp echo'],
-      );
-      assert.equal(problems.length, 1);
-      assert.match(
-        problems[0] ?? '',
-        new RegExp(
-          String.raw`^desk\.agent\.yaml:10:5: the MCP server "rollout-no-such-program" could not be started: ` +
-            String.raw`there is no such program\.`,
-        ),
-      );
-      assert.equal((await tried('desk.agent.yaml', 'calculate', { expression: '6*7' })).result, 42);
-      assert.equal((await tried('desk.agent.yaml', 'echo', { message: 'hi' })).result, 'Echo: hi');
-      await assert.rejects(
-        tried('desk.agent.yaml', 'echo', {}, { env: {} }),
-        (error) => StudioError.is(error, 'config') && JSON.stringify(error.details) === '{"missing":["TRY_TOKEN"]}',
-      );
-    },
-  );
+  it('may be a built-in, a module, or a server of an agent; one that cannot be opened leaves the others', async () => {
+    const file = await readToolFile('desk.agent.yaml', folder, process.env);
+    const { tools, problems } = await listTools(file, { TRY_TOKEN: 'x' }, never);
+    assert.deepEqual(
+      tools.map(({ name, from }) => `${from.kind} ${name}`).filter((name) => /calculate|count|echo/.test(name)),
+      ['builtin calculate', 'module count', 'mcp echo'],
+    );
+    assert.equal(problems.length, 1);
+    assert.match(
+      problems[0] ?? '',
+      /^desk\.agent\.yaml:10:5: the MCP server "rollout-no-such-program" could not be started: program not found\./,
+    );
+    assert.equal((await tried('desk.agent.yaml', 'calculate', { expression: '6*7' })).result, 42);
+    assert.equal((await tried('desk.agent.yaml', 'echo', { message: 'hi' })).result, 'Echo: hi');
+    await assert.rejects(
+      tried('desk.agent.yaml', 'echo', {}, { env: {} }),
+      (error) => StudioError.is(error, 'config') && JSON.stringify(error.details) === '{"missing":["TRY_TOKEN"]}',
+    );
+  });
 
   it('must be there', async () => {
     await assert.rejects(tried('tools/words.ts', 'nothing', {}), /tools\/words\.ts has no tool nothing\./);
@@ -267,7 +261,7 @@ const }], close: () => { console.log('closed'); } };
     assert.equal(alone.needs_world, true);
     assert.match(
       alone.error?.message ?? '',
-      /^`state` is undefined, for no world is open: Cannot read properties of undefined \(reading 'renew'\)$/,
+      /^`state` is undefined because no world is open: Cannot read properties of undefined \(reading 'renew'\)$/,
     );
     assert.equal((await tried('tools/words.ts', 'fail', {})).needs_world, undefined);
     await assert.rejects(within('alone'), /batches\/alone\.batch\.yaml has no world\./);

@@ -12,7 +12,7 @@ import type { SubmittedTools } from '../../src/config/submission.ts';
 import type { ToolHost } from '../../src/rollout/ports.ts';
 import { bundleModule } from '../../src/tools/bundle.ts';
 import { openTools } from '../../src/tools/hosts.ts';
-import { unkeptText } from '../../src/tools/processes/processLimits.ts';
+import { ignoredLimitsText } from '../../src/tools/processes/processLimits.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
 import { alive, gone } from '../support/cli.ts';
 import { submission, task } from '../support/directed.ts';
@@ -318,14 +318,14 @@ describe('limits of an entry', { skip: posix }, () => {
 
   it('are told where the system does not keep them', async () => {
     assert.match(
-      unkeptText({ memory_mb: 1, cpu_seconds: 1 }, 'darwin') ?? '',
+      ignoredLimitsText({ memory_mb: 1, cpu_seconds: 1 }, 'darwin') ?? '',
       /^limits\.memory_mb is not kept on macOS/,
     );
     assert.match(
-      unkeptText({ memory_mb: 1, cpu_seconds: 1 }, 'win32') ?? '',
+      ignoredLimitsText({ memory_mb: 1, cpu_seconds: 1 }, 'win32') ?? '',
       /^limits\.memory_mb, limits\.cpu_seconds are not kept on Windows/,
     );
-    assert.equal(unkeptText({ memory_mb: 1, file_mb: 2 }, 'linux'), undefined);
+    assert.equal(ignoredLimitsText({ memory_mb: 1, file_mb: 2 }, 'linux'), undefined);
     const tools = await limited('terminal', { cpu_seconds: 5 });
     const context = callContext();
     await callTool(tools, 'execute_command', { command: 'true' }, context);

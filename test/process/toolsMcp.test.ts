@@ -93,7 +93,7 @@ describe('a server on stdio', () => {
       call,
       isClass(
         'tool_error',
-        /^The MCP server "everything" is gone: was ended by SIGKILL; its last lines were:\nStarting default/,
+        /^The connection to the MCP server "everything" was lost: was killed by SIGKILL. Last output:\nStarting default/,
       ),
     );
     await assert.rejects(callTool(tools, 'echo', { message: 'hi' }), isClass('tool_error', /is gone/));
@@ -240,7 +240,7 @@ describe('a server that does as it likes', () => {
       callTool(tools, 'crash'),
       isClass(
         'tool_error',
-        /^The MCP server "changing" is gone: exited with code 7; its last lines were:\nready\nabout to crash$/,
+        /^The connection to the MCP server "changing" was lost: exited with code 7. Last output:\nready\nabout to crash$/,
       ),
     );
     await tools.close();
@@ -268,7 +268,7 @@ describe('a server that cannot be had is told at open', () => {
     refused(
       command('no-such-program', []),
       'config',
-      /^a\.agent\.yaml:7:5: the MCP server "it" could not be started: there is no such program\.$/,
+      /^a\.agent\.yaml:7:5: the MCP server "it" could not be started: program not found\.$/,
     ));
   it('no such folder', () =>
     refused(
@@ -291,7 +291,7 @@ describe('a server that cannot be had is told at open', () => {
         refused(
           command(process.execPath, [CHROMIUM_PATH]),
           'config',
-          /^a\.agent\.yaml:7:5: the MCP server "it" needs chromium, and the machine of this rollout has none\.$/,
+          /^a\.agent\.yaml:7:5: the MCP server "it" needs chromium, which is not installed on the machine of this rollout\.$/,
         ),
       ),
   );
@@ -299,14 +299,14 @@ describe('a server that cannot be had is told at open', () => {
     refused(
       command(process.execPath, ['-e', 'console.error("no key"); process.exit(4)']),
       'unavailable',
-      /exited with code 4; its last lines were:\nno key$/,
+      /exited with code 4. Last output:\nno key$/,
     ));
   it('it says nothing', async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] });
     const waiting = refused(
       command(process.execPath, ['-e', 'setInterval(() => {}, 1000)']),
       'unavailable',
-      /^a\.agent\.yaml:7:5: the MCP server "it" said nothing for 60 s\.$/,
+      /^a\.agent\.yaml:7:5: the MCP server "it" did not respond within 60 s\.$/,
     );
     const over = new AbortController();
     void waiting.finally(() => over.abort()).catch(() => undefined);

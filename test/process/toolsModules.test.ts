@@ -161,7 +161,7 @@ number }) });
     await assert.rejects(callTool(host, 'bad'), (error) => {
       assert.ok(error instanceof ClassedError);
       assert.equal(error.class, 'tool_error');
-      assert.match(error.message, /^It returned what does not match its `output`: sum: .*string/);
+      assert.match(error.message, /^The result does not match `output`: sum: .*string/);
       assert.deepEqual(error.place, { file: 'tools.ts', line: 6, column: 20 });
       return true;
     });
@@ -198,10 +198,10 @@ describe('a module that cannot be used is a config error', () => {
   it('throws while it loads', () =>
     refused(
       'export const x = 1;\nthrow new Error("not today");',
-      /^tools\.ts:2:7: the module could not be loaded: not today$/,
+      /^tools\.ts:2:7: cannot load the module: not today$/,
     ));
   it('exits while it loads', () =>
-    refused('process.exit(1);', /^tools\.ts:1:9: the module could not be loaded: called process\.exit\(1\)$/));
+    refused('process.exit(1);', /^tools\.ts:1:9: cannot load the module: called process\.exit\(1\)$/));
   it('would do something twice', () =>
     refused(
       `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\n\nexport const pay = tool({ ` +
@@ -263,6 +263,6 @@ it('two tools of one name are refused', async () => {
     ),
     (error) =>
       StudioError.is(error, 'config') &&
-      /^Two tools have the name "cycle": one of hostile\.ts, one of other\.ts\.$/.test(error.message),
+      /^Two tools are named "cycle": one from hostile\.ts, one from other\.ts\.$/.test(error.message),
   );
 });

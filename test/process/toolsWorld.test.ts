@@ -169,7 +169,7 @@ describe('an exported function', () => {
       runExport(submitted.module, 'score', [], bench.environment, never),
       (error) =>
         StudioError.is(error, 'config') &&
-        error.message === 'shop.world.ts exports no "score".' &&
+        error.message === 'shop.world.ts does not export "score".' &&
         (error.hint ?? '').includes('count_words'),
     );
   });

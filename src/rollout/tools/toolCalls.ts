@@ -204,7 +204,7 @@ export class ToolCaller {
       const names = this.#tools.names;
       throw new ClassedError(
         'unknown_tool',
-        `There is no tool "${asked.name}". ` +
+        `Unknown tool "${asked.name}". ` +
           (names.length === 0 ? 'There are no tools.' : `The tools are: ${names.join(', ')}.`),
       );
     }

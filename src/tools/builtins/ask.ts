@@ -1,4 +1,4 @@
-/** Questions to services that the user has named: search APIs and model endpoints. */
+/** Requests to services that the user configured: search APIs and model endpoints. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { FormData, fetch } from 'undici';
 import type { z } from 'zod';
@@ -10,33 +10,33 @@ import { Dispatchers } from './web/dispatchers.ts';
 import type { Outgoing } from './web/outgoing.ts';
 
 export interface Question {
-  /** The service, for people. Its address is told to nobody: a key may be in it. */
+  /** Display name of the service. Its URL is never shown, because it may contain a key. */
   readonly who: string;
   readonly url: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Posted: JSON, or the fields of a form. */
+  /** POST body: JSON, or the fields of a form. */
   readonly body?: string | Readonly<Record<string, string | File>>;
-  /** What else is to be said of an answer's status and text, and whether asking again is of no use. */
+  /** Explains an error response; `final` if retrying is useless. */
   readonly explain?: (status: number, text: string) => { readonly hint: string; readonly final: boolean } | undefined;
   readonly outgoing: Outgoing;
   readonly signal: AbortSignal;
 }
 
-const TRIES = 3;
+const MAX_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
 const MAX_ANSWER = 16 * 1024 * 1024;
-const SHOWN = 300;
-/** Services that a user has named may be anywhere. */
+const MAX_EXCERPT = 300;
+/** Configured services may have any address. */
 const ANYWHERE = new Gate(true);
-/** The call has a time limit of its own, and a model may think for long. */
+/** Models may think for a long time; the call has its own time limit. */
 const MAX_ANSWER_MS = 3_600_000;
-/** The service is busy or away for the moment. */
-const PASSING = new Set([429, 502, 503, 504]);
+/** The service is temporarily overloaded or unavailable. */
+const TRANSIENT_STATUS = new Set([429, 502, 503, 504]);
 
 /**
- * The answer, as `schema` wants it. What passes by itself is waited for. Throws ClassedError: `tool_error`, or as the
- * signal says.
+ * Sends a request and returns the response, parsed with `schema`. Retries transient errors. Throws ClassedError:
+ * `tool_error`, or the reason of the signal.
  */
 export async function ask<T extends z.ZodType>(question: Question, schema: T): Promise<z.output<T>> {
   const { who, signal } = question;
@@ -45,10 +45,10 @@ export async function ask<T extends z.ZodType>(question: Question, schema: T): P
     if ('text' in outcome) {
       const checked = schema.safeParse(jsonOf(outcome.text));
       if (!checked.success)
-        throw new ClassedError('tool_error', `${who} gave an answer that is not understood: ${shown(outcome.text)}`);
+        throw new ClassedError('tool_error', `${who} returned an unexpected response: ${excerpt(outcome.text)}`);
       return checked.data;
     }
-    if (!outcome.passing || turn === TRIES) throw outcome.error;
+    if (!outcome.transient || turn === MAX_ATTEMPTS) throw outcome.error;
     await delay(Math.min(MAX_PAUSE_MS, outcome.pauseMs ?? FIRST_PAUSE_MS * 2 ** turn), undefined, { signal }).catch(
       () => {
         throw abortedError(signal);
@@ -59,16 +59,16 @@ export async function ask<T extends z.ZodType>(question: Question, schema: T): P
 
 type Outcome =
   | { readonly text: string }
-  | { readonly error: ClassedError; readonly passing: boolean; readonly pauseMs: number | undefined };
+  | { readonly error: ClassedError; readonly transient: boolean; readonly pauseMs: number | undefined };
 
 async function once({ who, url, headers, body, explain, outgoing, signal }: Question): Promise<Outcome> {
-  const ways = new Dispatchers(ANYWHERE, outgoing, MAX_ANSWER_MS);
+  const dispatchers = new Dispatchers(ANYWHERE, outgoing, MAX_ANSWER_MS);
   try {
     const posted = body === undefined || typeof body === 'string' ? body : new FormData();
     if (typeof body === 'object' && typeof posted === 'object')
       for (const [name, value] of Object.entries(body)) posted.set(name, value);
     const response = await fetch(url, {
-      dispatcher: await ways.to(new URL(url)),
+      dispatcher: await dispatchers.to(new URL(url)),
       method: posted === undefined ? 'GET' : 'POST',
       signal,
       headers: {
@@ -85,10 +85,10 @@ async function once({ who, url, headers, body, explain, outgoing, signal }: Ques
     return {
       error: new ClassedError(
         'tool_error',
-        `${who} answered with status ${response.status}${explained === undefined ? '' : ` (${explained.hint})`}: ` +
-          shown(wordsOf(text)),
+        `${who} returned status ${response.status}${explained === undefined ? '' : ` (${explained.hint})`}: ` +
+          excerpt(wordsOf(text)),
       ),
-      passing: PASSING.has(response.status) && explained?.final !== true,
+      transient: TRANSIENT_STATUS.has(response.status) && explained?.final !== true,
       pauseMs: Number.isFinite(pause) ? pause : undefined,
     };
   } catch (error) {
@@ -98,20 +98,20 @@ async function once({ who, url, headers, body, explain, outgoing, signal }: Ques
     const why =
       cause instanceof Error
         ? 'code' in cause && cause.code === 'ECONNREFUSED'
-          ? 'nothing answers there'
+          ? 'connection refused'
           : cause.message
         : String(cause);
     return {
-      error: new ClassedError('tool_error', `${who} cannot be reached: ${why}.`, { cause: error }),
-      passing: true,
+      error: new ClassedError('tool_error', `${who} is unreachable: ${why}.`, { cause: error }),
+      transient: true,
       pauseMs: undefined,
     };
   } finally {
-    await ways.end();
+    await dispatchers.end();
   }
 }
 
-/** What an answer of JSON says in words, by the keys that services have for it; else its text. */
+/** Returns the error message in a JSON response, or the whole text. */
 function wordsOf(text: string): string {
   const body = jsonOf(text);
   const inner = isJsonObject(body) && isJsonObject(body['error']) ? body['error'] : body;
@@ -127,13 +127,13 @@ async function read(response: { readonly body: unknown }): Promise<string> {
   let size = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > MAX_ANSWER) throw new ClassedError('tool_error', `The answer has more than ${MAX_ANSWER} bytes.`);
+    if (size > MAX_ANSWER) throw new ClassedError('tool_error', `The response is larger than ${MAX_ANSWER} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function shown(text: string): string {
+function excerpt(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line === '' ? 'no text' : line.length > SHOWN ? `${line.slice(0, SHOWN)}…` : line;
+  return line === '' ? 'no text' : line.length > MAX_EXCERPT ? `${line.slice(0, MAX_EXCERPT)}…` : line;
 }

@@ -4,7 +4,7 @@ import type { ToolCall, ToolCallContext, ToolHost, ToolOutcome, ToolSpec } from 
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Effect } from '../../trace/schema.ts';
 
-/** A tool that comes with the product. */
+/** A built-in tool. */
 export interface BuiltinTool {
   readonly spec: ToolSpec;
   run(args: JsonObject, context: ToolCallContext): Promise<ToolOutcome>;
@@ -15,15 +15,15 @@ interface Definition<Input extends z.ZodObject> {
   readonly description: string;
   readonly input: Input;
   readonly effect: Effect;
-  /** It changes the working directory, which is lost with the worker. */
+  /** Whether it changes the working directory, which is lost with the worker. */
   readonly sessionBound: boolean;
   /** Throws ClassedError. */
   run(args: z.output<Input>, context: ToolCallContext): Promise<ToolOutcome> | ToolOutcome;
 }
 
-/** A built-in tool of the set `from`. Its arguments are checked before `run`. */
+/** Creates a built-in tool of the set `from`. Arguments are checked before `run`. */
 export function builtin<Input extends z.ZodObject>(from: string, definition: Definition<Input>): BuiltinTool {
-  // JSON by definition
+  // a JSON Schema is JSON
   const parameters = z.toJSONSchema(definition.input, { target: 'draft-2020-12', io: 'input' }) as JsonObject;
   delete parameters['$schema'];
   return {
@@ -48,7 +48,7 @@ export function builtin<Input extends z.ZodObject>(from: string, definition: Def
   };
 }
 
-/** A set of built-in tools as a host. What runs at its close is ended. */
+/** A set of built-in tools as a host. Closing it aborts running calls. */
 export class BuiltinHost implements ToolHost {
   readonly specs: readonly ToolSpec[];
   readonly #tools: ReadonlyMap<string, BuiltinTool>;
@@ -57,7 +57,7 @@ export class BuiltinHost implements ToolHost {
 
   readonly #end: (() => Promise<void>) | undefined;
 
-  /** `end`: ends what the tools share, once none of them runs. */
+  /** `end` releases what the tools share, when no call is running. */
   constructor(tools: readonly BuiltinTool[], end?: () => Promise<void>) {
     this.#end = end;
     this.specs = tools.map((tool) => tool.spec);
@@ -66,7 +66,7 @@ export class BuiltinHost implements ToolHost {
 
   async call(call: ToolCall, context: ToolCallContext): Promise<ToolOutcome> {
     const tool = this.#tools.get(call.name);
-    if (tool === undefined) throw new ClassedError('unknown_tool', `There is no tool "${call.name}".`);
+    if (tool === undefined) throw new ClassedError('unknown_tool', `Unknown tool "${call.name}".`);
     const signal = AbortSignal.any([context.signal, this.#closing.signal]);
     const running = tool.run(call.arguments, {
       signal,

@@ -4,7 +4,7 @@ import type { BuiltinTool } from './builtinHost.ts';
 import { builtin } from './builtinHost.ts';
 import { ExpressionError, evaluate, NAMES } from './expression.ts';
 
-/** `calculate`: the value of an arithmetic expression. */
+/** Creates `calculate`, which evaluates an arithmetic expression. */
 export function calculatorTools(): BuiltinTool[] {
   return [
     builtin('calculator', {

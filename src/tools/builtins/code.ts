@@ -6,34 +6,34 @@ import { type CodeSettings, languagesOf } from '../../config/schema/builtinSetti
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { ToolEnvironment } from '../environment.ts';
-import { unkeptOnce } from '../processes/processLimits.ts';
+import { ignoredLimitsOnce } from '../processes/processLimits.ts';
 import { PYTHONS } from '../processes/processTree.ts';
 import { runProcess } from '../processes/runProcess.ts';
 import type { BuiltinTool } from './builtinHost.ts';
 import { builtin } from './builtinHost.ts';
 import { processOutcome } from './processOutcome.ts';
 
-/** What Node.js reserves before it runs anything. */
+/** Memory that Node.js itself reserves. */
 const NODE_OWN_MB = 768;
 
 interface Interpreter {
   readonly file: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Where they are not those of the entry. */
+  /** Overrides the limits of the entry. */
   readonly limits?: ProcessLimits | undefined;
 }
 
 const NAMES = { javascript: 'JavaScript (Node.js)', python: 'Python' } as const;
 
-/** `run_code`: a program in JavaScript or Python, in a process of its own. */
+/** Creates `run_code`, which runs JavaScript or Python in a separate process. */
 export function codeTools(environment: ToolEnvironment, settings?: CodeSettings): BuiltinTool[] {
   const {
     cwd,
     limits,
     pools: { env, processGroups },
   } = environment;
-  const tell = unkeptOnce(limits);
+  const logIgnoredLimits = ignoredLimitsOnce(limits);
   const languages = languagesOf(settings);
   const [first = 'javascript'] = languages;
   return [
@@ -41,21 +41,21 @@ export function codeTools(environment: ToolEnvironment, settings?: CodeSettings)
       name: 'run_code',
       description:
         `Runs a program in ${languages.map((language) => NAMES[language]).join(' or ')} in the working directory ` +
-        'and gives its exit code and what it printed. Nothing lasts between calls but files.',
+        'and returns its exit code and output. Only files persist between calls.',
       input: z.object({
-        code: z.string().min(1).describe('The whole program. Print what you want to see.'),
+        code: z.string().min(1).describe('The complete program. Print what you want to see.'),
         language: z.enum(languages).default(first),
         timeout: z
           .number()
           .positive()
           .max(3600)
           .optional()
-          .describe('Seconds after which it is stopped; what it printed until then is given.'),
+          .describe('Seconds after which it is stopped; its output until then is returned.'),
       }),
       effect: 'irreversible',
       sessionBound: true,
       run: async ({ code, language, timeout }, context) => {
-        tell(context);
+        logIgnoredLimits(context);
         const interpreter = language === 'python' ? pythonInterpreter(env) : nodeInterpreter(limits);
         return processOutcome(
           await runProcess({
@@ -75,7 +75,7 @@ export function codeTools(environment: ToolEnvironment, settings?: CodeSettings)
   ];
 }
 
-/** The Node that runs us: under VS Code that is Electron, told to be Node. */
+/** Returns the Node.js that runs this process; in VS Code, that is Electron in Node mode. */
 function nodeInterpreter(limits: ProcessLimits | undefined): Interpreter {
   const electron = process.versions['electron'] !== undefined;
   const memory = limits?.memory_mb;
@@ -87,26 +87,26 @@ function nodeInterpreter(limits: ProcessLimits | undefined): Interpreter {
       '-',
     ],
     env: electron ? { ELECTRON_RUN_AS_NODE: '1' } : {},
-    // What it takes for itself is none of the program's.
+    // Memory of Node.js itself does not count.
     ...(memory === undefined ? {} : { limits: { ...limits, memory_mb: memory + NODE_OWN_MB } }),
   };
 }
 
 /**
- * Throws ClassedError `tool_error` where there is none: the machine of the worker may not be the one that was looked
- * at.
+ * Returns the Python interpreter. Throws ClassedError `tool_error` if there is none: the worker may run on a machine
+ * that was not checked.
  */
-function pythonInterpreter(own: Readonly<Record<string, string>>): Interpreter {
-  const file = findProgram(PYTHONS, own);
+function pythonInterpreter(env: Readonly<Record<string, string>>): Interpreter {
+  const file = findProgram(PYTHONS, env);
   if (file === undefined)
     throw new ClassedError(
       'tool_error',
-      `There is no Python on the machine of this rollout. ${installHint('python')}.`,
+      `Python is not installed on the machine of this rollout. ${installHint('python')}.`,
     );
   return { file, args: ['-u', '-'], env: { PYTHONIOENCODING: 'utf-8', PYTHONDONTWRITEBYTECODE: '1' } };
 }
 
-/** The first of `names` on the PATH; undefined when none is. */
+/** Returns the first of `names` on the PATH. */
 function findProgram(names: readonly string[], env: Readonly<Record<string, string>>): string | undefined {
   const folders = (env['PATH'] ?? env['Path'] ?? '').split(path.delimiter).filter((folder) => folder !== '');
   const ending = process.platform === 'win32' ? '.exe' : '';

@@ -3,46 +3,46 @@ import path from 'node:path';
 import { ClassedError } from '../../trace/classedError.ts';
 
 /**
- * The absolute path that a model's path means, when it lies in the folder; links count as what they lead to.
- * What does not exist yet is judged by the nearest folder above it that does. Throws ClassedError `tool_error`.
+ * Resolves a path from a model and checks that it is inside the folder, following links. For a path that does not
+ * exist yet, checks its nearest existing parent. Throws ClassedError `tool_error`.
  *
- * This holds against what a model writes by mistake. A program that exchanges folders for links meanwhile is not
- * held by it; only a pod is.
+ * This protects against mistakes of a model, not against a program that replaces folders with links at the same time;
+ * only a pod does.
  */
-export async function confine(folder: string, given: string): Promise<string> {
-  const { root, wanted } = await lexical(folder, given);
-  // Also through a link in the middle, or one that leads nowhere yet.
-  const real = await realNearest(wanted);
-  if (real === undefined || !isInside(root, real)) throw outside(given);
+export async function confine(folder: string, input: string): Promise<string> {
+  const { root, target } = await lexical(folder, input);
+  // Follows links in the middle of the path, and dangling ones.
+  const real = await realNearest(target);
+  if (real === undefined || !isInside(root, real)) throw outside(input);
   return real;
 }
 
-/** As `confine`, for the entry itself: a link is the link, not what it leads to. The folder itself is refused. */
-export async function confineEntry(folder: string, given: string): Promise<string> {
-  const { root, wanted } = await lexical(folder, given);
-  const above = wanted === root ? undefined : await realNearest(path.dirname(wanted));
-  if (above === undefined || !isInside(root, above)) throw outside(given);
-  return path.join(above, path.basename(wanted));
+/** Like `confine`, but does not follow a link at the end. Rejects the folder itself. */
+export async function confineEntry(folder: string, input: string): Promise<string> {
+  const { root, target } = await lexical(folder, input);
+  const above = target === root ? undefined : await realNearest(path.dirname(target));
+  if (above === undefined || !isInside(root, above)) throw outside(input);
+  return path.join(above, path.basename(target));
 }
 
-async function lexical(folder: string, given: string): Promise<{ root: string; wanted: string }> {
+async function lexical(folder: string, input: string): Promise<{ root: string; target: string }> {
   const root = await realpath(folder);
-  const wanted = path.resolve(root, given);
-  if (given.includes('\0') || !isInside(root, wanted)) throw outside(given);
-  return { root, wanted };
+  const target = path.resolve(root, input);
+  if (input.includes('\0') || !isInside(root, target)) throw outside(input);
+  return { root, target };
 }
 
-/** The real path of the nearest part that exists, with the rest put behind it; undefined when a link leads nowhere. */
-async function realNearest(wanted: string): Promise<string | undefined> {
+/** Returns the real path of the nearest existing parent plus the rest; undefined for a dangling link. */
+async function realNearest(target: string): Promise<string | undefined> {
   const rest: string[] = [];
-  for (let current = wanted; ; current = path.dirname(current)) {
+  for (let current = target; ; current = path.dirname(current)) {
     try {
       return path.join(await realpath(current), ...rest);
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : undefined;
       const parent = path.dirname(current);
       if ((code !== 'ENOENT' && code !== 'ENOTDIR') || parent === current) throw error;
-      // Writing through a link that leads nowhere would make a file wherever it points.
+      // Writing through a dangling link would create a file wherever it points.
       if (await isLink(current)) return undefined;
       rest.unshift(path.basename(current));
     }
@@ -58,6 +58,6 @@ function isInside(root: string, file: string): boolean {
   return relative === '' || (!path.isAbsolute(relative) && relative !== '..' && !relative.startsWith(`..${path.sep}`));
 }
 
-function outside(given: string): ClassedError {
-  return new ClassedError('tool_error', `"${given}" is outside of the working directory. Give paths relative to it.`);
+function outside(input: string): ClassedError {
+  return new ClassedError('tool_error', `"${input}" is outside the working directory. Use paths relative to it.`);
 }

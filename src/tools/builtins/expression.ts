@@ -1,27 +1,27 @@
-/** Arithmetic expressions: a parser by precedence that computes as it reads. */
+/** Arithmetic expressions: a recursive descent parser that evaluates while parsing. */
 
-/** What is wrong with an expression, with the position (1-based) where that is known. */
+/** An invalid expression; the message contains the position (1-based) if it is known. */
 export class ExpressionError extends Error {}
 
 const CONSTANTS: Readonly<Record<string, number>> = { pi: Math.PI, e: Math.E, tau: 2 * Math.PI };
 
 interface Fn {
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   readonly of: (args: readonly number[]) => number;
 }
-const one = (of: (x: number) => number): Fn => ({ least: 1, most: 1, of: ([x]) => of(x ?? Number.NaN) });
+const one = (of: (x: number) => number): Fn => ({ min: 1, max: 1, of: ([x]) => of(x ?? Number.NaN) });
 const two = (of: (x: number, y: number) => number): Fn => ({
-  least: 2,
-  most: 2,
+  min: 2,
+  max: 2,
   of: ([x, y]) => of(x ?? Number.NaN, y ?? Number.NaN),
 });
-const perhapsTwo = (of: (x: number, y: number | undefined) => number): Fn => ({
-  least: 1,
-  most: 2,
+const oneOrTwo = (of: (x: number, y: number | undefined) => number): Fn => ({
+  min: 1,
+  max: 2,
   of: ([x, y]) => of(x ?? Number.NaN, y),
 });
-const many = (of: (args: readonly number[]) => number): Fn => ({ least: 1, most: Infinity, of });
+const many = (of: (args: readonly number[]) => number): Fn => ({ min: 1, max: Infinity, of });
 
 const FUNCTIONS: Readonly<Record<string, Fn>> = {
   abs: one(Math.abs),
@@ -29,8 +29,8 @@ const FUNCTIONS: Readonly<Record<string, Fn>> = {
   cbrt: one(Math.cbrt),
   exp: one(Math.exp),
   ln: one(Math.log),
-  /** Base 10, or that of the second argument. */
-  log: perhapsTwo((x, base) => (base === undefined ? Math.log10(x) : Math.log(x) / Math.log(base))),
+  /** Base 10, or the base in the second argument. */
+  log: oneOrTwo((x, base) => (base === undefined ? Math.log10(x) : Math.log(x) / Math.log(base))),
   log2: one(Math.log2),
   log10: one(Math.log10),
   sin: one(Math.sin),
@@ -47,8 +47,8 @@ const FUNCTIONS: Readonly<Record<string, Fn>> = {
   ceil: one(Math.ceil),
   trunc: one(Math.trunc),
   sign: one(Math.sign),
-  /** To whole numbers, or to the digits of the second argument; halves away from zero. */
-  round: perhapsTwo((x, digits = 0) => (Math.sign(x) * Math.round(Math.abs(x) * 10 ** digits)) / 10 ** digits),
+  /** Rounds to integers, or to the digits in the second argument; halves away from zero. */
+  round: oneOrTwo((x, digits = 0) => (Math.sign(x) * Math.round(Math.abs(x) * 10 ** digits)) / 10 ** digits),
   min: many((args) => Math.min(...args)),
   max: many((args) => Math.max(...args)),
   sum: many(sum),
@@ -60,10 +60,13 @@ const FUNCTIONS: Readonly<Record<string, Fn>> = {
 /** Names an expression may use. */
 export const NAMES: readonly string[] = [...Object.keys(CONSTANTS), ...Object.keys(FUNCTIONS)];
 
-const TOKEN =
-  /\s*(?:(\d+(?:_\d+)*(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([a-zA-Z][a-zA-Z0-9]*)|(\*\*|[-+*/%^!(),×÷−]))/y;
-/** Deeper nesting is no expression anybody wrote. */
-const DEEPEST = 200;
+const TOKEN = new RegExp(
+  String.raw`\s*(?:(\d+(?:_\d+)*(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)` +
+    String.raw`|([a-zA-Z][a-zA-Z0-9]*)|(\*\*|[-+*/%^!(),×÷−]))`,
+  'y',
+);
+/** Limits nesting, to protect the stack. */
+const MAX_DEPTH = 200;
 
 interface Token {
   readonly at: number;
@@ -72,7 +75,7 @@ interface Token {
   readonly sign?: string;
 }
 
-/** The value of an expression: a finite number. Throws ExpressionError. */
+/** Evaluates an expression to a finite number. Throws ExpressionError. */
 export function evaluate(text: string): number {
   const parser = new Parser(tokens(text), text.length);
   const value = parser.sum();
@@ -92,8 +95,7 @@ function tokens(text: string): Token[] {
     TOKEN.lastIndex = at;
     const match = TOKEN.exec(text);
     const start = at + (text.slice(at).length - text.slice(at).trimStart().length);
-    if (match === null)
-      throw new ExpressionError(`"${text[start] ?? ''}" at position ${start + 1} is no part of an expression.`);
+    if (match === null) throw new ExpressionError(`Unexpected "${text[start] ?? ''}" at position ${start + 1}.`);
     const [, number, name, sign] = match;
     if (number !== undefined) found.push({ at: start, number: Number(number.replaceAll('_', '')) });
     else if (name !== undefined) found.push({ at: start, name });
@@ -116,7 +118,7 @@ class Parser {
 
   sum(): number {
     this.#depth += 1;
-    if (this.#depth > DEEPEST) throw new ExpressionError('The expression is nested too deeply.');
+    if (this.#depth > MAX_DEPTH) throw new ExpressionError('The expression is nested too deeply.');
     let value = this.#product();
     for (;;) {
       if (this.#take('+')) value += this.#product();
@@ -142,7 +144,7 @@ class Parser {
     }
   }
 
-  /** A sign binds less than a power: -2^2 = -4. */
+  /** A sign binds weaker than a power: -2^2 = -4. */
   #signed(): number {
     let sign = 1;
     for (;;) {
@@ -153,12 +155,12 @@ class Parser {
     return sign < 0 ? -value : value;
   }
 
-  /** Powers go from right to left: 2^3^2 = 2^9. */
+  /** Powers are right-associative: 2^3^2 = 2^9. */
   #power(): number {
     const base = this.#factorial();
     if (!this.#take('^')) return base;
     this.#depth += 1;
-    if (this.#depth > DEEPEST) throw new ExpressionError('The expression is nested too deeply.');
+    if (this.#depth > MAX_DEPTH) throw new ExpressionError('The expression is nested too deeply.');
     const value = base ** this.#signed();
     this.#depth -= 1;
     return value;
@@ -184,18 +186,18 @@ class Parser {
   }
 
   #named(name: string, at: number): number {
-    const known = name.toLowerCase();
-    if (Object.hasOwn(CONSTANTS, known)) return CONSTANTS[known] ?? Number.NaN;
-    const fn = Object.hasOwn(FUNCTIONS, known) ? FUNCTIONS[known] : undefined;
+    const lower = name.toLowerCase();
+    if (Object.hasOwn(CONSTANTS, lower)) return CONSTANTS[lower] ?? Number.NaN;
+    const fn = Object.hasOwn(FUNCTIONS, lower) ? FUNCTIONS[lower] : undefined;
     if (fn === undefined)
-      throw new ExpressionError(`There is no "${name}" (position ${at + 1}). Names: ${NAMES.join(', ')}.`);
+      throw new ExpressionError(`Unknown name "${name}" at position ${at + 1}. Available: ${NAMES.join(', ')}.`);
     this.#need('(');
     const args = [this.sum()];
     while (this.#take(',')) args.push(this.sum());
     this.#need(')');
-    if (args.length < fn.least || args.length > fn.most)
+    if (args.length < fn.min || args.length > fn.max)
       throw new ExpressionError(
-        `${name} takes ${fn.least === fn.most ? fn.least : `${fn.least} to ${fn.most}`} arguments, not ` +
+        `${name} takes ${fn.min === fn.max ? fn.min : `${fn.min} to ${fn.max}`} arguments, not ` +
           `${args.length} (position ${at + 1}).`,
       );
     return fn.of(args);
@@ -220,7 +222,7 @@ function show(token: Token): string {
 
 function factorial(n: number): number {
   if (!Number.isInteger(n) || n < 0)
-    throw new ExpressionError(`${n}! is not defined: only whole numbers from 0 have a factorial.`);
+    throw new ExpressionError(`${n}! is not defined: factorials need a non-negative integer.`);
   let value = 1;
   for (let i = 2; i <= n && Number.isFinite(value); i++) value *= i;
   return value;

@@ -12,7 +12,7 @@ import { confine, confineEntry } from './confine.ts';
 import { textIn, utf8In } from './encoding.ts';
 import { withFileErrors } from './fileErrors.ts';
 
-/** Larger files are not read as a whole. */
+/** Size limit for reading a file. */
 const MAX_READ = 64 * 1024 * 1024;
 const MAX_IMAGE = 20 * 1024 * 1024;
 const MAX_ENTRIES = 2000;
@@ -26,39 +26,41 @@ const IMAGES: Readonly<Record<string, string>> = {
 
 const file = z.string().min(1).describe('Path relative to the working directory.');
 
-/** Files of the rollout's working directory: `read_file`, `write_file`, `edit_file`, `list_files`, `delete_file`. */
+/** Creates the tools for the working directory: `read_file`, `write_file`, `edit_file`, `list_files`, `delete_file`. */
 export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
   const { cwd } = environment;
-  const find = (given: string): Promise<string> => confine(cwd, given);
+  const find = (name: string): Promise<string> => confine(cwd, name);
   const readOnly = { effect: 'pure', sessionBound: false } as const;
   const changing = { effect: 'irreversible', sessionBound: true } as const;
   return [
     builtin('files', {
       name: 'read_file',
       ...readOnly,
-      description: 'Reads a text file, or gives an image to look at.',
+      description: 'Reads a text file, or returns an image.',
       input: z.object({
         path: file,
-        first_line: z.number().int().min(1).optional().describe('The first line to give, from 1.'),
-        lines: z.number().int().min(1).optional().describe('How many lines to give.'),
+        first_line: z.number().int().min(1).optional().describe('The first line to return, from 1.'),
+        lines: z.number().int().min(1).optional().describe('How many lines to return.'),
       }),
       run: async (args) => withFileErrors(args.path, async () => readText(await find(args.path), args)),
     }),
     builtin('files', {
       name: 'write_file',
       ...changing,
-      description: 'Writes a text file, replacing what was there; folders above it are made.',
+      description: 'Writes a text file, replacing an existing one; creates missing folders.',
       input: z.object({
         path: file,
         content: z.string(),
-        append: z.boolean().default(false).describe('Add to the end instead of replacing.'),
+        append: z.boolean().default(false).describe('Append instead of replacing.'),
       }),
       run: (args) =>
         withFileErrors(args.path, async () => {
           const target = await find(args.path);
           await mkdir(path.dirname(target), { recursive: true });
           await writeFile(target, args.content, { flag: args.append ? 'a' : 'w' });
-          return { response: `${args.append ? 'Added' : 'Wrote'} ${plural(Buffer.byteLength(args.content), 'byte')}.` };
+          return {
+            response: `${args.append ? 'Appended' : 'Wrote'} ${plural(Buffer.byteLength(args.content), 'byte')}.`,
+          };
         }),
     }),
     builtin('files', {
@@ -73,7 +75,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
           if (before === undefined)
             throw new ClassedError(
               'tool_error',
-              `${args.path} is not written in UTF-8, so a part of it cannot be exchanged; write_file writes it anew.`,
+              `${args.path} is not UTF-8 text and cannot be edited. Use write_file to replace it.`,
             );
           const pieces = before.split(args.find);
           const count = pieces.length - 1;
@@ -81,8 +83,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
           if (count > 1 && !args.all)
             throw new ClassedError(
               'tool_error',
-              `The text to replace occurs ${count} times in ${args.path}. Give more of what is around it, or set ` +
-                '`all`.',
+              `The text to replace occurs ${count} times in ${args.path}. Add more surrounding text, or set \`all\`.`,
             );
           await writeFile(target, pieces.join(args.replace));
           return { response: `Replaced ${count === 1 ? 'one occurrence' : `${count} occurrences`}.` };
@@ -101,7 +102,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
     builtin('files', {
       name: 'delete_file',
       ...changing,
-      description: 'Deletes a file, or a folder that is empty.',
+      description: 'Deletes a file or an empty folder.',
       input: z.object({ path: file }),
       run: (args) =>
         withFileErrors(args.path, async () => {
@@ -122,7 +123,7 @@ async function readText(
   if (mime !== undefined) {
     const { size } = await stat(target);
     if (size > MAX_IMAGE)
-      throw new ClassedError('tool_error', `The image has ${size} bytes; more than ${MAX_IMAGE} are not given.`);
+      throw new ClassedError('tool_error', `The image is too large: ${size} bytes, maximum ${MAX_IMAGE}.`);
     return {
       response: `An image of ${plural(size, 'byte')}.`,
       parts: [
@@ -143,12 +144,10 @@ async function readText(
 
 async function bytesAt(target: string): Promise<Buffer> {
   const found = await stat(target);
-  if (found.isDirectory()) throw new ClassedError('tool_error', 'This is a folder; list_files shows what is in it.');
+  if (found.isDirectory())
+    throw new ClassedError('tool_error', 'This is a folder. Use list_files to see its contents.');
   if (found.size > MAX_READ)
-    throw new ClassedError(
-      'tool_error',
-      `The file has ${found.size} bytes; more than ${MAX_READ} are not read at once.`,
-    );
+    throw new ClassedError('tool_error', `The file is too large: ${found.size} bytes, maximum ${MAX_READ}.`);
   return readFile(target);
 }
 

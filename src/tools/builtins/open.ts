@@ -11,14 +11,14 @@ import { documentTools } from './documents/tools.ts';
 import { fileTools } from './files.ts';
 import { audioTools } from './media/audio.ts';
 import { visionTools } from './media/vision.ts';
-import { beside } from './readerThread/pool.ts';
+import { inReaderThread } from './readerThread/pool.ts';
 import { spreadsheetTools } from './spreadsheet/tools.ts';
 import { terminalTools } from './terminal.ts';
 import { searchTools } from './web/tools.ts';
 
 export type BuiltinName = Extract<SubmittedTools, { kind: 'builtin' }>['name'];
 
-/** A set of built-in tools for one rollout. Throws StudioError `config` when it lacks its settings. */
+/** Opens a set of built-in tools for one rollout. Throws StudioError `config` if its settings are missing. */
 export function openBuiltin(name: BuiltinName, environment: ToolEnvironment, settings: BuiltinSettings = {}): ToolHost {
   switch (name) {
     case 'browser': {
@@ -30,26 +30,30 @@ export function openBuiltin(name: BuiltinName, environment: ToolEnvironment, set
     case 'code':
       return new BuiltinHost(codeTools(environment, settings.code));
     case 'spreadsheet':
-      return new BuiltinHost(spreadsheetTools(environment).map((tool) => beside('spreadsheet', environment.cwd, tool)));
+      return new BuiltinHost(
+        spreadsheetTools(environment).map((tool) => inReaderThread('spreadsheet', environment.cwd, tool)),
+      );
     case 'documents':
-      return new BuiltinHost(documentTools(environment).map((tool) => beside('documents', environment.cwd, tool)));
+      return new BuiltinHost(
+        documentTools(environment).map((tool) => inReaderThread('documents', environment.cwd, tool)),
+      );
     case 'calculator':
       return new BuiltinHost(calculatorTools());
     case 'files':
       return new BuiltinHost(fileTools(environment));
     case 'search':
-      return new BuiltinHost(searchTools(environment, told(settings.search, name)));
+      return new BuiltinHost(searchTools(environment, required(settings.search, name)));
     case 'vision':
-      return new BuiltinHost(visionTools(environment, told(settings.vision, name)));
+      return new BuiltinHost(visionTools(environment, required(settings.vision, name)));
     case 'audio':
-      return new BuiltinHost(audioTools(environment, told(settings.audio, name)));
+      return new BuiltinHost(audioTools(environment, required(settings.audio, name)));
   }
 }
 
-function told<T>(settings: T | undefined, name: string): T {
+function required<T>(settings: T | undefined, name: string): T {
   if (settings === undefined)
     throw new StudioError('config', `The built-in ${name} has no settings.`, {
-      hint: `Write \`${name}:\` beside \`builtin: [${name}]\`.`,
+      hint: `Add \`${name}:\` next to \`builtin: [${name}]\`.`,
     });
   return settings;
 }

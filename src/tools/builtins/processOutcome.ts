@@ -2,7 +2,7 @@ import type { ToolOutcome } from '../../rollout/ports.ts';
 import { textResponse } from '../outcome.ts';
 import type { ProcessResult } from '../processes/runProcess.ts';
 
-/** What a process's end tells the model: its exit code and what it wrote. */
+/** Returns the result of a process for the model: its exit code and output. */
 export function processOutcome(result: ProcessResult): ToolOutcome {
   const { response, ...rest } = textResponse({ text: result.output.text, bytes: result.output.bytes });
   return {

@@ -1,17 +1,17 @@
-/** What the built-in tools say of themselves, without any rollout. */
+/** Describes the built-in tools without a rollout. */
 import os from 'node:os';
 import type { ToolSpec } from '../../rollout/ports.ts';
 import { createToolPools } from '../pools.ts';
 import { type BuiltinName, openBuiltin } from './open.ts';
 
-/** Settings in which a set says all it may say; nothing is asked of these addresses. */
+/** Placeholder settings; no requests are sent. */
 const SETTINGS = {
   search: { provider: 'searxng', url: 'http://localhost' },
   vision: { endpoint: 'http://localhost', model: '' },
   audio: { endpoint: 'http://localhost', model: '' },
 } as const;
 
-/** The tools of a set. Nothing is started for it. */
+/** Returns the tools of a set without starting anything. */
 export async function builtinSpecs(name: BuiltinName): Promise<readonly ToolSpec[]> {
   const directory = os.tmpdir();
   const pools = createToolPools({
@@ -21,7 +21,7 @@ export async function builtinSpecs(name: BuiltinName): Promise<readonly ToolSpec
   });
   const host = openBuiltin(
     name,
-    { cwd: directory, pools, readBlob: () => Promise.reject(new Error('there are no blobs here')) },
+    { cwd: directory, pools, readBlob: () => Promise.reject(new Error('no blobs available')) },
     SETTINGS,
   );
   try {

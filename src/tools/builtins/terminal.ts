@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ToolEnvironment } from '../environment.ts';
-import { unkeptOnce } from '../processes/processLimits.ts';
+import { ignoredLimitsOnce } from '../processes/processLimits.ts';
 import { shellCommand } from '../processes/processTree.ts';
 import { runProcess } from '../processes/runProcess.ts';
 import type { BuiltinTool } from './builtinHost.ts';
@@ -9,21 +9,21 @@ import { processOutcome } from './processOutcome.ts';
 
 const SHELL = process.platform === 'win32' ? 'cmd.exe' : '/bin/sh';
 
-/** `execute_command`: a command line in the platform's shell, in the rollout's working directory. */
+/** Creates `execute_command`, which runs a command line in the platform's shell in the working directory. */
 export function terminalTools(environment: ToolEnvironment): BuiltinTool[] {
   const {
     cwd,
     limits,
     pools: { env, processGroups },
   } = environment;
-  const tell = unkeptOnce(limits);
+  const logIgnoredLimits = ignoredLimitsOnce(limits);
   return [
     builtin('terminal', {
       name: 'execute_command',
       description:
-        `Runs a command line with ${SHELL} in the working directory and gives its exit code and what it wrote to ` +
-        'stdout and stderr. Each call starts a new shell: `cd` and variables do not last, and processes left in ' +
-        'the background are ended.',
+        `Runs a command line with ${SHELL} in the working directory and returns its exit code and its output to ` +
+        'stdout and stderr. Each call starts a new shell: `cd` and variables do not persist, and background ' +
+        'processes are ended.',
       input: z.object({
         command: z.string().min(1).describe('The command line.'),
         timeout: z
@@ -31,12 +31,12 @@ export function terminalTools(environment: ToolEnvironment): BuiltinTool[] {
           .positive()
           .max(3600)
           .optional()
-          .describe('Seconds after which it is stopped; what it wrote until then is given.'),
+          .describe('Seconds after which it is stopped; its output until then is returned.'),
       }),
       effect: 'irreversible',
       sessionBound: true,
       run: async ({ command, timeout }, context) => {
-        tell(context);
+        logIgnoredLimits(context);
         return processOutcome(
           await runProcess({
             ...shellCommand(command, env),

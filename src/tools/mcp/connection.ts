@@ -9,7 +9,7 @@ import type { SubmittedTools } from '../../config/submission.ts';
 import type { OnLog } from '../../rollout/ports.ts';
 import { findChromium, mayHaveSandbox } from '../chromium.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
-import { unkeptText } from '../processes/processLimits.ts';
+import { ignoredLimitsText } from '../processes/processLimits.ts';
 import { answerElicitation } from './elicitation.ts';
 import { HttpTransport, STREAM_LOST } from './http.ts';
 import { machineArgs } from './machineArgs.ts';
@@ -19,12 +19,12 @@ export type McpEntry = Extract<SubmittedTools, { kind: 'mcp' }>;
 
 export interface ConnectionOptions {
   readonly entry: McpEntry;
-  /** Where a server on stdio runs; a folder that its entry names is taken from here. */
+  /** Working directory of stdio servers; the `cwd` of an entry is relative to it. */
   readonly cwd: string;
-  /** What its process sees beside the environment of its entry. */
+  /** Environment of its process, in addition to that of the entry. */
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
-  /** What the server prints, and the log messages it sends. */
+  /** Receives the server's output and log messages. */
   readonly onLog: OnLog;
 }
 
@@ -33,9 +33,9 @@ export interface CallOptions {
   onProgress(text: string | undefined): void;
 }
 
-/** The connection ended, with this call under way or before it. */
+/** The connection ended before or during a call. */
 export class ConnectionLost extends Error {
-  /** The server never got the call: to make it again on a new connection does nothing twice. */
+  /** Whether the server never received the call, so that it can safely be repeated. */
   readonly unsent: boolean;
   constructor(message: string, unsent: boolean) {
     super(message);
@@ -43,16 +43,16 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** Time for a server to start and introduce itself; `npx` and `uvx` may install it first. */
+/** Time for a server to start and initialize; `npx` and `uvx` may install it first. */
 const CONNECT_MS = 60_000;
-/** Servers of the protocol's older revisions may not answer the question for newer ones at all. */
+/** Servers with older protocol revisions may not respond to a negotiation request at all. */
 const PROBE_MS = 3000;
-/** Calls are ended by their signal; the SDK wants a number. */
+/** Calls end with their signal, but the SDK requires a timeout. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
 /** One connection to one MCP server. */
 export class McpConnection {
-  /** Kept up to date when the server tells that its list changed. */
+  /** Updated when the server reports a changed list. */
   tools: readonly Tool[] = [];
   readonly #options: ConnectionOptions;
   readonly #client: Client;
@@ -65,12 +65,15 @@ export class McpConnection {
     this.#transport = transport;
   }
 
-  /** Throws StudioError: `config` when the program does not exist, `unavailable` when the server does not come up. */
+  /**
+   * Opens a connection. Throws StudioError: `config` if the program does not exist, `unavailable` if the server fails
+   * to start.
+   */
   static async open(options: ConnectionOptions, signal?: AbortSignal): Promise<McpConnection> {
     try {
       return await McpConnection.#connect(options, 'auto', signal);
     } catch (error) {
-      // A server of an older revision may take the question for newer ones as a reason to exit.
+      // Servers with older revisions may exit on a negotiation request.
       if (
         !(error instanceof SdkError) ||
         error.code !== SdkErrorCode.EraNegotiationFailed ||
@@ -81,12 +84,12 @@ export class McpConnection {
     }
   }
 
-  /** Why it ended; undefined while it works. */
+  /** The reason why the connection ended; undefined while it is open. */
   get lost(): string | undefined {
     return this.#lost;
   }
 
-  /** Throws ConnectionLost, the signal's reason through the SDK, or what the server answered as an error. */
+  /** Calls a tool. Throws ConnectionLost, the reason of the signal (through the SDK), or the error from the server. */
   async call(name: string, args: JsonObject, options: CallOptions): Promise<CallToolResult> {
     if (this.#lost !== undefined) throw new ConnectionLost(this.#lost, true);
     try {
@@ -134,7 +137,7 @@ export class McpConnection {
     const connection = new McpConnection(options, client, transport);
     client.setRequestHandler('elicitation/create', (request) => {
       const answer = answerElicitation(request);
-      options.onLog('err', `${entry.name} asks: ${request.params.message}\nAnswered: ${JSON.stringify(answer)}\n`);
+      options.onLog('err', `${entry.name} asked: ${request.params.message}\nAnswer: ${JSON.stringify(answer)}\n`);
       return answer;
     });
     client.setNotificationHandler('notifications/message', (notification) => {
@@ -165,7 +168,7 @@ export class McpConnection {
     }
   }
 
-  /** The error as a loss of the connection, when it is one. */
+  /** Returns ConnectionLost if the error means that the connection was lost. */
   #lossOf(error: unknown): ConnectionLost | undefined {
     if (error instanceof ProtocolError)
       return error.message.includes(STREAM_LOST) ? new ConnectionLost(STREAM_LOST, false) : undefined;
@@ -176,15 +179,15 @@ export class McpConnection {
       return new ConnectionLost(ending, false);
     }
     if (error instanceof SdkHttpError) {
-      if (this.#transport.sessionId === undefined || !isForgotten(error)) return undefined;
-      this.#lost = 'the server no longer knows the session (it was restarted, or ended the session)';
+      if (this.#transport.sessionId === undefined || !isExpired(error)) return undefined;
+      this.#lost = 'the session has expired (the server restarted or ended it)';
       return new ConnectionLost(this.#lost, true);
     }
     const cause = networkError(error);
     if (cause === undefined) return undefined;
     this.#lost =
-      `the server at ${'url' in this.#options.entry.server ? this.#options.entry.server.url : ''} cannot be ` +
-      `reached (${cause.code})`;
+      `cannot reach the server at ${'url' in this.#options.entry.server ? this.#options.entry.server.url : ''} ` +
+      `(${cause.code})`;
     return new ConnectionLost(this.#lost, cause.code === 'ECONNREFUSED');
   }
 }
@@ -192,14 +195,14 @@ export class McpConnection {
 function createTransport(options: ConnectionOptions): StdioTransport | HttpTransport {
   const { server, limits } = options.entry;
   if ('url' in server) return new HttpTransport(new URL(server.url), server.headers);
-  const unkept = unkeptText(limits);
-  if (unkept !== undefined) options.onLog('err', unkept);
+  const ignored = ignoredLimitsText(limits);
+  if (ignored !== undefined) options.onLog('err', ignored);
   const chromium = (): string => {
     const file = findChromium();
     if (file === undefined)
       throw new StudioError(
         'config',
-        `${placedName(options.entry)} needs ${CHROMIUM}, and the machine of this rollout has none.`,
+        `${placedName(options.entry)} needs ${CHROMIUM}, which is not installed on the machine of this rollout.`,
         { hint: `${installHint(CHROMIUM)}.` },
       );
     return file;
@@ -220,9 +223,9 @@ function createTransport(options: ConnectionOptions): StdioTransport | HttpTrans
 function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport, error: unknown): StudioError {
   const what = placedName(entry);
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
-    return new StudioError('unavailable', `${what} said nothing for ${CONNECT_MS / 1000} s.`, {
+    return new StudioError('unavailable', `${what} did not respond within ${CONNECT_MS / 1000} s.`, {
       cause: error,
-      hint: 'If it is installed at its start, as by `npx` or `uvx`, run its command by hand once: it is there then.',
+      hint: 'If `npx` or `uvx` installs it on start, run its command manually once to install it.',
     });
   }
   if (transport instanceof StdioTransport) {
@@ -230,19 +233,19 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
     if (!transport.started) {
       return new StudioError('config', `${what} ${ending ?? 'could not be started'}.`, {
         cause: error,
-        hint: `Is ${transport.command} installed where the worker runs, and on its PATH?`,
+        hint: `Check that ${transport.command} is installed and on the PATH where the worker runs.`,
       });
     }
     if (ending !== undefined)
       return new StudioError('unavailable', `${what} ${ending}`, {
         cause: error,
-        hint: 'Run its command by hand to see what it misses; it gets only the environment its entry names.',
+        hint: 'Run its command manually to find the cause. It only gets the environment in its entry.',
       });
   }
   if (error instanceof SdkHttpError && (error.status === 401 || error.status === 403)) {
-    return new StudioError('config', `${what} refuses us (HTTP ${error.status}).`, {
+    return new StudioError('config', `${what} denied access (HTTP ${error.status}).`, {
       cause: error,
-      hint: 'Give it a token in `headers`, e.g. Authorization: Bearer ${env:TOKEN}.',
+      hint: 'Add a token in `headers`, e.g. Authorization: Bearer ${env:TOKEN}.',
     });
   }
   const network = networkError(error);
@@ -251,16 +254,16 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
       ? error instanceof Error
         ? error.message
         : String(error)
-      : `cannot be reached (${network.code})`;
-  return new StudioError('unavailable', `${what} did not come up: ${text}.`, {
+      : `cannot reach it (${network.code})`;
+  return new StudioError('unavailable', `${what} failed to start: ${text}.`, {
     cause: error,
     ...('url' in entry.server
-      ? { hint: `Is it running, and is ${entry.server.url} its address as seen from the worker?` }
+      ? { hint: `Check that it is running and that the worker can reach ${entry.server.url}.` }
       : {}),
   });
 }
 
-/** What it is called in an error, with its place. */
+/** Returns the name of a server for errors, with its position. */
 function placedName({ name, position }: McpEntry): string {
   return (
     `${position === undefined ? '' : `${position.file}:${position.line}:${position.column}: `}the MCP server ` +
@@ -269,18 +272,19 @@ function placedName({ name, position }: McpEntry): string {
 }
 
 /**
- * By the protocol 404 says that the server knows the session no more, so it has not run the call. Some say it by 400.
+ * Returns whether the session has expired, so that the server has not run the call: 404 by the protocol, but some
+ * servers return 400.
  */
-function isForgotten(error: SdkHttpError): boolean {
+function isExpired(error: SdkHttpError): boolean {
   return error.status === 404 || (error.status === 400 && /session/i.test(error.message));
 }
 
-/** What the SDK keeps of the error behind one of its own. */
+/** Returns the cause that the SDK stores in its errors. */
 function causeOf(data: unknown): unknown {
   return typeof data === 'object' && data !== null && 'cause' in data ? data.cause : undefined;
 }
 
-/** The error of the socket behind what fetch threw. */
+/** Returns the socket error behind an error of fetch. */
 function networkError(error: unknown): { code: string } | undefined {
   for (
     let next = error;

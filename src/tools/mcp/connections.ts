@@ -8,15 +8,15 @@ import { ConnectionLost, McpConnection } from './connection.ts';
 export interface McpConnectionsOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
-  /** Where shared servers on stdio run when their entry does not say. */
+  /** Default working directory of shared stdio servers. */
   readonly cwd: string;
 }
 
-/** A shared connection that nobody uses is kept this long for the next rollout. */
+/** How long an unused shared connection is kept for the next rollout. */
 const IDLE_MS = 30_000;
 const ATTEMPTS = 2;
 
-/** A server that all rollouts of a worker talk to over one connection; connected again when that was lost. */
+/** A server with one connection for all rollouts of a worker; reconnects if the connection is lost. */
 export class SharedServer {
   readonly #entry: McpEntry;
   readonly #options: McpConnectionsOptions;
@@ -29,10 +29,10 @@ export class SharedServer {
     this.#options = options;
   }
 
-  /** The connection, made anew where it is lost. Throws as `McpConnection.open`, or ConnectionLost. */
+  /** Returns the connection; reconnects if it is lost. Throws as `McpConnection.open`, or ConnectionLost. */
   async connection(): Promise<McpConnection> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      // Whoever comes first connects; the others find its promise.
+      // The first caller connects; the others share its promise.
       const promise = (this.#connection ??= this.#open());
       const connection = await promise.catch((error: unknown) => {
         this.#forget(promise);
@@ -42,7 +42,7 @@ export class SharedServer {
       this.#forget(promise);
       void connection.close();
     }
-    throw new ConnectionLost('it ends as soon as it is connected to', true);
+    throw new ConnectionLost('it exits as soon as a client connects', true);
   }
 
   use(): void {
@@ -76,7 +76,7 @@ export class SharedServer {
       cwd: this.#options.cwd,
       env: this.#options.env,
       processGroups: this.#options.processGroups,
-      // It speaks to all rollouts at once, so to none of them.
+      // Output of a shared server cannot be assigned to a rollout.
       onLog: () => undefined,
     });
   }
@@ -86,14 +86,14 @@ export class SharedServer {
 export class McpConnections {
   readonly #options: McpConnectionsOptions;
   readonly #shared = new Map<string, SharedServer>();
-  /** Of single rollouts. */
+  /** Connections of single rollouts. */
   readonly #own = new Set<McpConnection>();
 
   constructor(options: McpConnectionsOptions) {
     this.#options = options;
   }
 
-  /** The shared server of an entry. The caller uses and releases it. */
+  /** Returns the shared server of an entry. The caller must call `use` and `release`. */
   shared(entry: McpEntry): SharedServer {
     const key = hashOf({ server: entry.server, name: entry.name, limits: entry.limits });
     let server = this.#shared.get(key);
@@ -104,7 +104,7 @@ export class McpConnections {
     return server;
   }
 
-  /** A connection of one rollout alone, closed with the worker at the latest. */
+  /** Opens a connection for one rollout; closed when the worker exits at the latest. */
   async open(entry: McpEntry, cwd: string, processGroups: ProcessGroups, onLog: OnLog): Promise<McpConnection> {
     const connection = await McpConnection.open({ entry, cwd, env: this.#options.env, processGroups, onLog });
     this.#own.add(connection);

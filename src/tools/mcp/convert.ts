@@ -7,20 +7,20 @@ import type { Part } from '../../trace/schema.ts';
 import { jsonResponse, textResponse } from '../outcome.ts';
 
 /**
- * What a tool of an MCP server answered. Text goes to the response; images, audio, files and links become parts.
- * Structured content is the response where the text only repeats it, as the protocol asks servers to do.
+ * Converts the result of an MCP tool. Text becomes the response; images, audio, files, and links become parts. If the
+ * text only repeats the structured content, as the protocol recommends, the structured content is the response.
  */
 export function outcomeOf(result: CallToolResult): ToolOutcome {
   const texts: string[] = [];
   const parts: Part[] = [];
   for (const block of result.content) addBlock(block, texts, parts);
   const text = texts.join('\n');
-  const structured = result.structuredContent as Json | undefined; // it came out of JSON.parse
+  const structured = result.structuredContent as Json | undefined; // parsed JSON
   const response = responseOf(texts.length === 0 ? undefined : text, structured);
   return parts.length === 0 ? response : { ...response, parts };
 }
 
-/** The text of a result, for errors. */
+/** Returns the text of a result, for errors. */
 export function textOf(result: CallToolResult): string {
   const texts: string[] = [];
   for (const block of result.content) addBlock(block, texts, []);
@@ -66,7 +66,7 @@ function addBlock(block: ContentBlock, texts: string[], parts: Part[]): void {
 function responseOf(text: string | undefined, structured: Json | undefined): ReturnType<typeof textResponse> {
   if (structured === undefined) return textResponse({ text: text ?? '' });
   if (text === undefined || repeats(text, structured)) return jsonResponse({ text: JSON.stringify(structured) });
-  // Also the other way round: the text in a member of its own is all there is.
+  // The structured content may also just wrap the text.
   if (isJsonObject(structured) && Object.keys(structured).length === 1 && Object.values(structured)[0] === text)
     return textResponse({ text });
   return jsonResponse({ text: JSON.stringify({ text, structured }) });

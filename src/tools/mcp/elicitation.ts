@@ -1,8 +1,8 @@
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 
 /**
- * A server asks the user something, and a rollout has nobody to ask. A form of which every field has a default is
- * accepted with these defaults; everything else is declined, so that nothing is agreed to in anybody's name.
+ * Answers questions of a server to the user, because a rollout has no user to prompt. Accepts forms where every field
+ * has a default; declines everything else, so that nothing is agreed to on behalf of a user.
  */
 export function answerElicitation(request: ElicitRequest): ElicitResult {
   const { params } = request;

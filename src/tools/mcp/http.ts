@@ -1,15 +1,15 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { isJSONRPCRequest, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 
-/** What a request fails with whose stream ended without an answer. */
-export const STREAM_LOST = 'The connection ended before the answer came.';
+/** Error of a request whose stream ended without a response. */
+export const STREAM_LOST = 'The connection ended before the response arrived.';
 const SESSION_END_MS = 1000;
 
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
 
 /**
- * MCP over streamable HTTP. Beside what the SDK's transport does it fails the requests whose answer can no longer
- * come (their stream ended and could not be taken up again), where the SDK would wait for its time-out.
+ * MCP over streamable HTTP. In addition to the SDK's transport, fails requests whose response can no longer arrive
+ * (their stream ended and could not be resumed), where the SDK would wait for its timeout.
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
   constructor(url: URL, headers: Readonly<Record<string, string>>) {
@@ -21,18 +21,18 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     const { id } = message;
     return super.send(message, {
       ...options,
-      // Also called after the answer: the protocol layer then knows the id no more.
+      // Also called after the response; the protocol layer then ignores the unknown ID.
       onRequestStreamEnd: () => {
         this.onmessage?.({ jsonrpc: '2.0', id, error: { code: STREAM_LOST_CODE, message: STREAM_LOST } });
       },
     });
   }
 
-  /** Tells the server that its session is over, then closes. */
+  /** Ends the session on the server, then closes. */
   async end(): Promise<void> {
     if (this.sessionId !== undefined) {
       await Promise.race([
-        // A server may refuse (405), or be gone: either way the session is over for us.
+        // The server may reject this (405) or be gone: the session is over either way.
         this.terminateSession().catch(() => undefined),
         new Promise((resolve) => setTimeout(resolve, SESSION_END_MS).unref()),
       ]);
@@ -41,5 +41,5 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 }
 
-/** In the range the protocol leaves to implementations. */
+/** In the range that the protocol reserves for implementations. */
 const STREAM_LOST_CODE = -32001;

@@ -1,16 +1,16 @@
-/** The lines that a process writes, as they become whole. */
+/** Splits the output of a process into lines. */
 export class Lines {
-  readonly #most: number;
-  /** Of the line that is not whole yet. */
+  readonly #maxBytes: number;
+  /** Pieces of the incomplete last line. */
   #pieces: Buffer[] = [];
   #bytes = 0;
 
-  /** `most`: bytes that a line may have. */
-  constructor(most: number) {
-    this.#most = most;
+  /** `maxBytes`: maximum size of a line. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
-  /** The lines that are whole now, without their ends. Throws when one is longer than it may be. */
+  /** Adds a chunk and returns the completed lines, without line breaks. Throws if a line is too long. */
   push(chunk: Buffer): string[] {
     const lines: string[] = [];
     let from = 0;
@@ -23,7 +23,7 @@ export class Lines {
     return lines;
   }
 
-  /** The line that has no end yet, which is forgotten. */
+  /** Returns and clears the incomplete line. */
   rest(): string {
     const text = Buffer.concat(this.#pieces).toString('utf8');
     this.#pieces = [];
@@ -35,6 +35,6 @@ export class Lines {
     if (piece.length === 0) return;
     this.#pieces.push(piece);
     this.#bytes += piece.length;
-    if (this.#bytes > this.#most) throw new Error(`It wrote a line of more than ${this.#most} bytes.`);
+    if (this.#bytes > this.#maxBytes) throw new Error(`The server wrote a line longer than ${this.#maxBytes} bytes.`);
   }
 }

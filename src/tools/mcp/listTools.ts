@@ -1,11 +1,11 @@
-/** What an MCP server says of its tools, asked once, without a rollout. */
+/** Lists the tools of an MCP server without a rollout. */
 import type { Tool } from '@modelcontextprotocol/client';
 import { type ProcessGroups, RolloutProcesses } from '../processes/processGroups.ts';
 import { killTree } from '../processes/processTree.ts';
 import { newOwner } from '../processes/strays.ts';
 import { McpConnection, type McpEntry } from './connection.ts';
 
-/** Without a worker's reaper: what is still there when this process ends is ended by itself. */
+/** Process groups without a worker's reaper: ends remaining processes when this process exits. */
 class OwnGroups implements ProcessGroups {
   readonly owner = newOwner();
   readonly #groups = new Set<number>();
@@ -27,7 +27,7 @@ class OwnGroups implements ProcessGroups {
 
 let groups: OwnGroups | undefined;
 
-/** `cwd`: where a server on stdio runs. Throws as `McpConnection.open`. */
+/** Lists the tools of a server. `cwd`: working directory of a stdio server. Throws as `McpConnection.open`. */
 export async function listMcpTools(
   server: McpEntry['server'],
   cwd: string,

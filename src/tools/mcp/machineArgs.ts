@@ -1,13 +1,13 @@
-/** Arguments of a server's command that only the machine it starts on knows. */
+/** Arguments of a server's command that depend on the machine. */
 import { CHROMIUM_PATH, CHROMIUM_SANDBOX } from '../../config/tools/mcp/catalogue.ts';
 
 export interface Machine {
-  /** Where its Chromium is; throws when there is none. */
+  /** Returns the path of Chromium; throws if it is not installed. */
   chromium(): string;
   mayHaveSandbox(): boolean;
 }
 
-/** `args` with what the machine knows put in. An argument stays one, whatever is in it: no shell reads them. */
+/** Fills in machine-specific arguments. They need no quoting, because no shell interprets them. */
 export function machineArgs(args: readonly string[], machine: Machine): string[] {
   return args.map((arg) => {
     if (arg === CHROMIUM_PATH) return machine.chromium();

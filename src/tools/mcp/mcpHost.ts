@@ -14,8 +14,8 @@ import { ConnectionLost } from './connection.ts';
 import { outcomeOf, textOf } from './convert.ts';
 
 /**
- * The tools of an MCP server for one rollout: over a connection of its own, or one that the worker's rollouts share.
- * Throws StudioError as `McpConnection.open`, and `config` when a tool its entry names is not there.
+ * Opens the tools of an MCP server for one rollout, with its own connection or one shared by the worker's rollouts.
+ * Throws StudioError as `McpConnection.open`, and `config` if the server lacks a tool named in the entry.
  */
 export async function openMcp(entry: McpEntry, environment: ToolEnvironment): Promise<ToolHost> {
   const link = entry.shared ? await sharedLink(entry, environment) : await ownLink(entry, environment);
@@ -26,7 +26,7 @@ export async function openMcp(entry: McpEntry, environment: ToolEnvironment): Pr
       'config',
       `The MCP server "${entry.name}" has no tool ${missing.map((name) => `"${name}"`).join(', ')}.`,
       {
-        hint: `It has ${link
+        hint: `Available tools: ${link
           .tools()
           .map((tool) => tool.name)
           .join(', ')}.`,
@@ -36,15 +36,15 @@ export async function openMcp(entry: McpEntry, environment: ToolEnvironment): Pr
   return new McpHost(entry, link);
 }
 
-/** How a rollout reaches its server. */
+/** Connection of a rollout to its server. */
 interface Link {
   tools(): readonly Tool[];
-  /** The connection for a call. */
+  /** Returns the connection for a call. */
   connection(): Promise<McpConnection>;
-  /** Class of a call that lost its connection, or found none. */
+  /** Error class of a call whose connection was lost. */
   readonly lost: ErrorClass;
-  /** A lost connection is made again, since nothing of the rollout lived in it. */
-  readonly again: boolean;
+  /** Whether to reconnect, which is safe if the server keeps no state of the rollout. */
+  readonly reconnects: boolean;
   readonly log: LateLog;
   close(): Promise<void>;
 }
@@ -52,13 +52,13 @@ interface Link {
 async function ownLink(entry: McpEntry, environment: ToolEnvironment): Promise<Link> {
   const connections = await environment.pools.connections();
   const log = new LateLog(environment.onLog?.bind(environment));
-  const connection = await connections.open(entry, environment.cwd, environment.pools.processGroups, log.tell);
+  const connection = await connections.open(entry, environment.cwd, environment.pools.processGroups, log.write);
   return {
     tools: () => connection.tools,
     connection: () => Promise.resolve(connection),
-    // The rollout's own server, and with it its state: what killed it was the agent, as far as anybody can tell.
+    // The server belongs to the rollout, so the agent probably caused its end.
     lost: 'tool_error',
-    again: false,
+    reconnects: false,
     log,
     close: () => connections.end(connection),
   };
@@ -77,7 +77,7 @@ async function sharedLink(entry: McpEntry, environment: ToolEnvironment): Promis
         return connection;
       },
       lost: 'infrastructure',
-      again: true,
+      reconnects: true,
       log: new LateLog(undefined),
       close: () => {
         server.release();
@@ -102,7 +102,7 @@ class McpHost implements ToolHost {
     this.#link = link;
   }
 
-  /** Follows the server's list. */
+  /** Current tools of the server. */
   get specs(): readonly ToolSpec[] {
     const tools = this.#link.tools();
     if (tools !== this.#from) {
@@ -116,16 +116,20 @@ class McpHost implements ToolHost {
 
   async call(call: ToolCall, context: ToolCallContext): Promise<ToolOutcome> {
     const spec = this.specs.find((candidate) => candidate.name === call.name);
-    if (spec === undefined) throw new ClassedError('unknown_tool', `There is no tool "${call.name}".`);
+    if (spec === undefined) throw new ClassedError('unknown_tool', `Unknown tool "${call.name}".`);
     if (this.#closed) throw new ClassedError('cancelled', 'The rollout has ended.');
     try {
       return await this.#call(call, context, spec.effect === 'pure');
     } catch (error) {
       if (context.signal.aborted) throw abortedError(context.signal);
       if (error instanceof ConnectionLost)
-        throw new ClassedError(this.#link.lost, `The MCP server "${this.#entry.name}" is gone: ${error.message}`, {
-          cause: error,
-        });
+        throw new ClassedError(
+          this.#link.lost,
+          `The connection to the MCP server "${this.#entry.name}" was lost: ${error.message}`,
+          {
+            cause: error,
+          },
+        );
       throw ClassedError.from(error, StudioError.is(error) ? this.#link.lost : 'tool_error');
     }
   }
@@ -147,26 +151,26 @@ class McpHost implements ToolHost {
         if (text !== undefined) sinks.onLog('out', `${text}\n`);
       },
     };
-    const over = this.#link.log.during((stream, text) => {
+    const stopLogging = this.#link.log.during((stream, text) => {
       sinks.onLog(stream, text);
     });
-    const result = await this.#answer(call, options, pure).finally(async () => {
-      await turn(); // what it printed before it answered is read in the same turn as the answer
-      over();
+    const result = await this.#request(call, options, pure).finally(async () => {
+      await turn(); // output before the response is read in the same turn as the response
+      stopLogging();
     });
     if (result.isError === true) throw new ClassedError('tool_error', textOf(result));
     return outcomeOf(result);
   }
 
-  async #answer(call: ToolCall, options: CallOptions, pure: boolean): Promise<CallToolResult> {
+  async #request(call: ToolCall, options: CallOptions, pure: boolean): Promise<CallToolResult> {
     const connection = await abortable(this.#link.connection(), options.signal);
     try {
       return await connection.call(call.name, call.arguments, options);
     } catch (error) {
-      // Made again only where it cannot do anything twice.
-      if (!(error instanceof ConnectionLost) || !this.#link.again || !(pure || error.unsent)) throw error;
-      const again = await abortable(this.#link.connection(), options.signal);
-      return again.call(call.name, call.arguments, options);
+      // Retries only if the call cannot take effect twice.
+      if (!(error instanceof ConnectionLost) || !this.#link.reconnects || !(pure || error.unsent)) throw error;
+      const reconnected = await abortable(this.#link.connection(), options.signal);
+      return reconnected.call(call.name, call.arguments, options);
     }
   }
 
@@ -175,7 +179,7 @@ class McpHost implements ToolHost {
     return {
       name: tool.name,
       description: tool.description ?? tool.title ?? '',
-      parameters: tool.inputSchema as JsonObject, // JSON: it came over the wire
+      parameters: tool.inputSchema as JsonObject, // parsed JSON
       effect: pure ? 'pure' : 'irreversible',
       sessionBound: !pure && !this.#entry.shared,
       ...(tool.annotations?.idempotentHint === true ? { idempotent: true } : {}),

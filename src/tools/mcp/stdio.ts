@@ -15,31 +15,31 @@ import { Lines } from './lines.ts';
 export interface StdioServer {
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment of the process. */
+  /** Complete environment of the process. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly limits?: ProcessLimits | undefined;
 }
 
-/** A larger message is more than any tool result we keep, in base64. */
+/** Larger than any stored tool result, in base64. */
 const MAX_MESSAGE = 96 * 1024 * 1024;
-/** A server that was asked to end, by closing its input, has this long. */
+/** Time for a server to exit after its input is closed. */
 const CLOSE_MS = 300;
-/** After its exit, what it wrote before is waited for this long. */
+/** Time to wait for remaining output after the exit. */
 const DRAIN_MS = 200;
 const STDERR_LINES = 10;
 
 /**
- * MCP over the standard input and output of a process in a group of its own: closing it, or its death, ends all of
- * the group. (The SDK's own transport ends the one process only.)
+ * MCP over standard input and output of a process in its own process group: closing it, or its exit, ends the whole
+ * group. (The SDK's transport only ends the one process.)
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
-  /** With `pid` the mark by which the SDK knows a transport as stdio. */
+  /** Together with `pid`, identifies a stdio transport to the SDK. */
   readonly stderr = new PassThrough();
-  /** How the process ended, for people; undefined while it runs. */
+  /** Describes outcome the process ended; undefined while it runs. */
   ending: string | undefined;
   readonly #server: StdioServer;
   readonly #groups: ProcessGroups;
@@ -50,7 +50,7 @@ export class StdioTransport implements Transport {
   #exited: Promise<void> | undefined;
   #closing = false;
 
-  /** `onLog`: takes what it prints, and that it ended by itself. */
+  /** `onLog` receives its output and a note if it exits unexpectedly. */
   constructor(server: StdioServer, groups: ProcessGroups, onLog: OnLog) {
     this.#server = server;
     this.#groups = groups;
@@ -62,7 +62,7 @@ export class StdioTransport implements Transport {
     return this.#server.command;
   }
 
-  /** Whether the process came to life at all. */
+  /** Whether the process could be started. */
   get started(): boolean {
     return this.pid !== null;
   }
@@ -84,25 +84,25 @@ export class StdioTransport implements Transport {
     child.stdout.on('data', (chunk: Buffer) => {
       this.#read(chunk);
     });
-    // A pipe to a dead server: its exit says the same.
+    // A broken pipe: the exit is reported separately.
     child.stdin.on('error', () => undefined);
     this.#exited = new Promise((resolve) => {
-      let how = '';
+      let outcome = '';
       const done = (): void => {
-        this.#ended(how);
+        this.#ended(outcome);
         resolve();
       };
       child.on('exit', (code, signal) => {
-        how = signal === null ? `exited with code ${code ?? 'unknown'}` : `was ended by ${signal}`;
-        // What it started may live on and hold its pipes.
+        outcome = signal === null ? `exited with code ${code ?? 'unknown'}` : `was killed by ${signal}`;
+        // Its children may keep running and hold its pipes open.
         this.#kill();
         setTimeout(done, DRAIN_MS).unref();
       });
-      // Its last messages and lines have been read.
+      // All output has been read.
       child.on('close', done);
       child.on('error', (error: NodeJS.ErrnoException) => {
-        // The same code for a missing program and a missing folder.
-        const missing = existsSync(cwd) ? 'there is no such program' : `there is no folder ${cwd}`;
+        // A missing program and a missing folder have the same code.
+        const missing = existsSync(cwd) ? 'program not found' : `folder ${cwd} not found`;
         this.#ended(`could not be started: ${error.code === 'ENOENT' ? missing : error.message}`);
         resolve();
       });
@@ -115,7 +115,7 @@ export class StdioTransport implements Transport {
 
   send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
-    if (stdin?.writable !== true) return Promise.reject(new Error('The server has ended.'));
+    if (stdin?.writable !== true) return Promise.reject(new Error('The server has exited.'));
     return new Promise((resolve, reject) => {
       stdin.write(serializeMessage(message), (error) => {
         if (error === null || error === undefined) resolve();
@@ -140,7 +140,7 @@ export class StdioTransport implements Transport {
     try {
       for (const line of this.#messages.push(chunk)) this.#take(line);
     } catch (error) {
-      // Beyond the size of any message: there is no way back into step with it.
+      // The message is too large, and there is no way to find the start of the next one.
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
       this.#kill();
     }
@@ -150,7 +150,7 @@ export class StdioTransport implements Transport {
     try {
       this.onmessage?.(deserializeMessage(line));
     } catch (error) {
-      // No JSON at all: some servers print there. The next line may be a message.
+      // Some servers print other text to stdout; the next line may be a message.
       if (error instanceof SyntaxError) this.#onLog('out', `${line}\n`);
       else this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
@@ -161,13 +161,13 @@ export class StdioTransport implements Transport {
     if (pid !== undefined) killTree(pid);
   }
 
-  #ended(how: string): void {
+  #ended(outcome: string): void {
     if (this.ending !== undefined) return;
     const rest = this.#messages.rest();
     if (rest !== '') this.#take(rest);
-    if (!this.#closing) this.#onLog('err', `[the server ${how}]\n`);
+    if (!this.#closing) this.#onLog('err', `[the server ${outcome}]\n`);
     const lines = this.#lines.last(STDERR_LINES);
-    this.ending = lines === '' ? how : `${how}; its last lines were:\n${lines}`;
+    this.ending = lines === '' ? outcome : `${outcome}. Last output:\n${lines}`;
     const pid = this.#child?.pid;
     if (pid !== undefined) this.#groups.remove(pid);
     this.#child?.stdout?.destroy();

@@ -2,9 +2,9 @@ import { type ProcessGroups, RolloutProcesses } from '../processes/processGroups
 import { killTree } from '../processes/processTree.ts';
 import { markOf } from '../processes/strays.ts';
 
-/** The processes that a rollout's module started: what is left of them ends with the rollout, or with the worker. */
+/** Processes started by a rollout's module. Remaining ones end with the rollout or the worker. */
 export class Children {
-  /** The variable that they are known by. */
+  /** Environment variable that identifies them. */
   readonly mark: string;
   readonly #processes: RolloutProcesses;
   readonly #running = new Set<number>();
@@ -15,14 +15,14 @@ export class Children {
     this.mark = markOf(this.#processes.owner);
   }
 
-  /** Told by the module's thread. */
-  readonly tell = (pid: number, alive: boolean): void => {
+  /** Called when the module's thread reports that a process started or ended. */
+  readonly update = (pid: number, alive: boolean): void => {
     if (alive && !this.#closed) {
       this.#running.add(pid);
       this.#processes.add(pid);
       return;
     }
-    // Also what its end left behind.
+    // Also ends remaining children.
     killTree(pid);
     this.#running.delete(pid);
     this.#processes.remove(pid);
@@ -30,7 +30,7 @@ export class Children {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const pid of this.#running) this.tell(pid, false);
+    for (const pid of this.#running) this.update(pid, false);
     await this.#processes.end();
   }
 }

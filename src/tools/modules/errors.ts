@@ -9,22 +9,22 @@ import { AbortedCall, ThreadLost, UserError } from './workerThread.ts';
 export interface ErrorContext {
   readonly mapper: StackMapper;
   readonly signal: AbortSignal;
-  /** Class of what the user's code threw. */
+  /** Class of errors thrown by user code. */
   readonly thrown: ErrorClass;
-  /** Class when the thread was ended by another call that shared it. */
+  /** Class if another call on the same thread caused it to end. */
   readonly lost: ErrorClass;
-  /** Where the tool is defined: for errors that have no frame of their own. */
+  /** Definition of the tool, for errors without a frame in user code. */
   readonly place?: Place | undefined;
 }
 
-/** What a thread's operation failed with, as an error of the rollout. */
+/** Converts the error of a thread's operation to an error of the rollout. */
 export function classed(error: unknown, context: ErrorContext): ClassedError {
   if (error instanceof AbortedCall) return abortedError(context.signal);
   if (error instanceof UserError) return ofUser(error, context);
   if (error instanceof ThreadLost) {
     if (!error.guilty)
-      return new ClassedError(context.lost, `The thread of this call is gone: ${error.message}.`, { cause: error });
-    const message = `The tool's thread was ended: ${error.message}.`;
+      return new ClassedError(context.lost, `The thread of this call ended: ${error.message}.`, { cause: error });
+    const message = `The tool's thread ended: ${error.message}.`;
     const { text, place } = context.mapper.userStack(message, error.threadStack);
     return new ClassedError(context.thrown, message, { cause: error, place: place ?? context.place, stack: text });
   }
@@ -46,7 +46,7 @@ function ofUser(error: UserError, context: ErrorContext): ClassedError {
   });
 }
 
-/** What a world's `diff` told. Throws ClassedError `world_error`. */
+/** Parses the result of a world's `diff`. Throws ClassedError `world_error`. */
 export function readChanges(text: string): Change[] {
   const parsed = z.array(change).safeParse(JSON.parse(text));
   if (parsed.success) return parsed.data;

@@ -1,4 +1,4 @@
-/** Exported functions of a user's module, such as a scorer's, run in the module's threads. */
+/** Calls exported functions of user modules, such as scorers, in the module's threads. */
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import type { SubmittedModule } from '../../config/submission.ts';
@@ -9,8 +9,8 @@ import { outcomeOf } from './moduleHost.ts';
 import type { ModulePool } from './modulePool.ts';
 
 /**
- * Calls an exported function of a module, e.g. a scorer's, and gives what it returned, as JSON.
- * Throws StudioError `config` when the module cannot be loaded, ClassedError when the function failed.
+ * Calls an exported function of a module, e.g. a scorer, and returns its result as JSON. Throws StudioError `config` if
+ * the module cannot be loaded, and ClassedError if the function fails.
  */
 export async function runExport(
   module: SubmittedModule,
@@ -32,7 +32,7 @@ export async function runExport(
   }
 }
 
-/** Loads a module that must have this export. Throws StudioError `config`, with `details.problems`. */
+/** Loads a module and checks that it has an export. Throws StudioError `config`, with `details.problems`. */
 export async function openExport(
   module: SubmittedModule,
   exportName: string,
@@ -42,8 +42,8 @@ export async function openExport(
   const loaded = await pool.load();
   if (loaded.exports.includes(exportName)) return pool;
   const names = loaded.exports.length === 0 ? 'nothing' : loaded.exports.join(', ');
-  const problem = { file: module.file, line: 1, column: 1, message: `the module exports no "${exportName}"` };
-  throw new StudioError('config', `${module.file} exports no "${exportName}".`, {
+  const problem = { file: module.file, line: 1, column: 1, message: `the module does not export "${exportName}"` };
+  throw new StudioError('config', `${module.file} does not export "${exportName}".`, {
     hint: `It exports ${names}.`,
     details: { problems: [problem] },
   });

@@ -1,23 +1,23 @@
-/** The host's side of a call under a JavaScript debugger (thread/inspect.ts). */
+/** Host side of a call in a JavaScript debugger (see thread/inspect.ts). */
 import { WebSocket } from 'ws';
 import type { CallInspection } from '../../rollout/ports.ts';
 
-/** So long the call waits for a debugger to come; then it goes on without. */
-const COME_MS = 60_000;
+/** How long a call waits for a debugger before it continues without one. */
+const ATTACH_MS = 60_000;
 
 export class Inspector {
   readonly #url: string;
   readonly #inspection: CallInspection;
-  readonly #patience: NodeJS.Timeout;
+  readonly #attachTimer: NodeJS.Timeout;
   #closed = false;
 
-  /** `ready`: the source map is there. */
+  /** `ready` resolves when the source map is written. */
   constructor(url: string, inspection: CallInspection, ready: Promise<void>) {
     this.#url = url;
     this.#inspection = inspection;
-    this.#patience = setTimeout(() => {
-      tell(url, ['Runtime.runIfWaitingForDebugger']);
-    }, COME_MS);
+    this.#attachTimer = setTimeout(() => {
+      post(url, ['Runtime.runIfWaitingForDebugger']);
+    }, ATTACH_MS);
     // Without a map the debugger shows the bundle.
     void ready
       .catch(() => undefined)
@@ -26,26 +26,26 @@ export class Inspector {
       });
   }
 
-  /** The debugger is there. */
+  /** Called when the debugger is attached. */
   attached(): void {
-    clearTimeout(this.#patience);
+    clearTimeout(this.#attachTimer);
   }
 
-  /** The call is over. */
+  /** Called when the call ends. */
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#patience);
+    clearTimeout(this.#attachTimer);
     this.#inspection.closed();
   }
 
-  /** The thread was told to end: one that stands in a debugger does so when it goes on. */
+  /** Resumes the thread, because a paused thread cannot be terminated. */
   letEnd(): void {
-    tell(this.#url, ['Debugger.enable', 'Debugger.resume']);
+    post(this.#url, ['Debugger.enable', 'Debugger.resume']);
   }
 }
 
-/** Posts requests of the inspector's protocol and leaves. A thread that is gone needs none. */
-function tell(url: string, methods: readonly string[]): void {
+/** Sends requests over the inspector protocol and disconnects. Ignores errors if the thread is gone. */
+function post(url: string, methods: readonly string[]): void {
   const socket = new WebSocket(url);
   let waiting = methods.length;
   socket.on('open', () => {
@@ -54,7 +54,7 @@ function tell(url: string, methods: readonly string[]): void {
     });
   });
   socket.on('message', (data: Buffer) => {
-    // the inspector's own words
+    // message of the inspector
     if ((JSON.parse(data.toString()) as { id?: number }).id !== undefined && --waiting === 0) socket.close();
   });
   socket.on('error', () => undefined);

@@ -1,18 +1,18 @@
 import type { CallInspection, OnLog } from '../../rollout/ports.ts';
 import type { Sinks } from './workerThread.ts';
 
-/** Characters kept of what nobody could be told yet. */
-const KEPT = 64 * 1024;
+/** Maximum number of buffered characters. */
+const MAX_BUFFERED = 64 * 1024;
 
 /**
- * What a rollout's modules and servers print outside of any call: told at once where somebody listens, else at the next
- * call or the end.
+ * Output of a rollout's modules and servers outside of any call: forwarded immediately if there is a listener,
+ * otherwise with the next call or at the end.
  */
 export class LateLog {
   #listener: OnLog | undefined;
-  /** Of the calls under way that what nobody can place is taken for: the oldest one's. */
+  /** Logs of running calls; output that belongs to no call is assigned to the oldest one. */
   readonly #calls: OnLog[] = [];
-  #waiting: Parameters<OnLog>[] = [];
+  #buffered: Parameters<OnLog>[] = [];
   #chars = 0;
   #closed = false;
 
@@ -20,7 +20,7 @@ export class LateLog {
     this.#listener = listener;
   }
 
-  readonly tell: OnLog = (stream, text) => {
+  readonly write: OnLog = (stream, text) => {
     if (this.#closed) return;
     const listener = this.#listener ?? this.#calls[0];
     if (listener !== undefined) {
@@ -28,32 +28,32 @@ export class LateLog {
       return;
     }
     this.#chars += text.length;
-    if (this.#chars <= KEPT) this.#waiting.push([stream, text]);
+    if (this.#chars <= MAX_BUFFERED) this.#buffered.push([stream, text]);
   };
 
-  /** The rollout ends: who listens then gets what waits, and the last words of what ends with it. */
+  /** Called when the rollout ends: forwards buffered output, and the final output of modules and servers. */
   ending(onLog: OnLog | undefined): void {
     if (this.#listener !== undefined || onLog === undefined) return;
     this.#listener = onLog;
-    for (const [stream, text] of this.#waiting.splice(0)) onLog(stream, text);
+    for (const [stream, text] of this.#buffered.splice(0)) onLog(stream, text);
   }
 
-  /** The rollout is over: what is still printed is nobody's. */
+  /** Called when the rollout has ended: discards further output. */
   close(): void {
     this.#closed = true;
-    this.#waiting = [];
+    this.#buffered = [];
   }
 
-  /** Where a call's output goes; what waited goes first. */
+  /** Returns the sinks for the output of a call, after forwarding buffered output. */
   sinks(context: {
     readonly signal: AbortSignal;
     onLog: OnLog;
     onProgress(): void;
     readonly inspect?: CallInspection;
   }): Sinks {
-    if (this.#waiting.length > 0) {
-      for (const [stream, text] of this.#waiting) context.onLog(stream, text);
-      this.#waiting = [];
+    if (this.#buffered.length > 0) {
+      for (const [stream, text] of this.#buffered) context.onLog(stream, text);
+      this.#buffered = [];
       this.#chars = 0;
     }
     return {
@@ -64,12 +64,12 @@ export class LateLog {
       onProgress: () => {
         context.onProgress();
       },
-      onLate: this.tell,
+      onLate: this.write,
       inspect: context.inspect,
     };
   }
 
-  /** A call is under way, of something that does not say which call it prints for; gives what ends that. */
+  /** Assigns output that belongs to no call to this one; returns a function that ends this. */
   during(onLog: OnLog): () => void {
     this.#calls.push(onLog);
     return () => {
@@ -77,8 +77,8 @@ export class LateLog {
     };
   }
 
-  /** For operations that are no tool calls. */
+  /** Returns sinks for operations that are not tool calls. */
   quiet(signal: AbortSignal): Sinks {
-    return { signal, onLog: this.tell, onProgress: () => undefined, onLate: this.tell };
+    return { signal, onLog: this.write, onProgress: () => undefined, onLate: this.write };
   }
 }

@@ -1,36 +1,36 @@
-/** V8's own limit for a thread, as a multiple of ours. */
+/** V8's limit for a thread, as a multiple of ours. */
 export const HARD_LIMIT = 4;
 const TICK_MS = 100;
 /**
- * Share of time a thread must have been at work since the last tick to be looked at: one that waits allocates nothing.
+ * Minimum utilization since the last tick for a thread to be checked: a waiting thread does not allocate memory.
  */
-const AT_WORK = 0.2;
+const MIN_UTILIZATION = 0.2;
 
 /** A thread as the watch sees it. */
 export interface WatchedThread {
-  /** Share of time at work since it was last asked. */
+  /** Returns the utilization since the last call. */
   utilization(): number;
-  /** Bytes of heap and of buffers. Rejects when the thread is gone. */
+  /** Returns the bytes of heap and buffers. Rejects if the thread is gone. */
   memory(): Promise<number>;
-  tooMuch(): void;
+  outOfMemory(): void;
 }
 
 /**
- * Ends threads that use too much memory, while that can still be done: V8's own limit for a thread is only looked at
- * between allocations, and a large one beyond it ends the whole process. So that limit is set far above this one.
+ * Ends threads that use too much memory before V8's limit applies: V8 checks it only between allocations, and a large
+ * allocation beyond it ends the whole process. Therefore, V8's limit is set far above this one.
  */
 export class MemoryWatch {
   readonly #limit: number;
   readonly #busy = new Set<WatchedThread>();
-  /** Asked and not answered yet. */
-  readonly #asked = new Set<WatchedThread>();
+  /** Threads with a pending check. */
+  readonly #checking = new Set<WatchedThread>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(limitBytes: number) {
     this.#limit = limitBytes;
   }
 
-  /** The thread begins to work. */
+  /** Called when a thread starts to work. */
   add(thread: WatchedThread): void {
     this.#busy.add(thread);
     this.#timer ??= setInterval(() => {
@@ -38,7 +38,7 @@ export class MemoryWatch {
     }, TICK_MS).unref();
   }
 
-  /** The thread has nothing to do. */
+  /** Called when a thread becomes idle. */
   delete(thread: WatchedThread): void {
     this.#busy.delete(thread);
   }
@@ -50,17 +50,17 @@ export class MemoryWatch {
       return;
     }
     for (const thread of this.#busy) {
-      if (thread.utilization() < AT_WORK || this.#asked.has(thread)) continue;
-      this.#asked.add(thread);
+      if (thread.utilization() < MIN_UTILIZATION || this.#checking.has(thread)) continue;
+      this.#checking.add(thread);
       thread
         .memory()
         .then(
           (bytes) => {
-            if (bytes > this.#limit) thread.tooMuch();
+            if (bytes > this.#limit) thread.outOfMemory();
           },
           () => undefined,
         )
-        .finally(() => this.#asked.delete(thread));
+        .finally(() => this.#checking.delete(thread));
     }
   }
 }

@@ -14,7 +14,7 @@ import type { Operation } from './protocol.ts';
 import { toolSpecs } from './toolSpecs.ts';
 import type { Answer, Sinks, WorkerThread } from './workerThread.ts';
 
-/** The tools that a user's module exports, for one rollout. Throws StudioError `config` when it cannot be loaded. */
+/** Opens the tools of a user's module for one rollout. Throws StudioError `config` if it cannot be loaded. */
 export async function openModule(
   module: SubmittedModule,
   environment: ToolEnvironment,
@@ -26,7 +26,7 @@ export async function openModule(
     loaded.problems.length === 0 && loaded.tools.length === 0
       ? [
           {
-            text: 'the module exports no tool; write `export const name = tool({ … })` with `tool` from rollout-studio',
+            text: 'the module exports no tools; add `export const name = tool({ … })` with `tool` from rollout-studio',
             defined: '',
           },
         ]
@@ -67,7 +67,7 @@ class ModuleHost implements ToolHost {
   readonly #cwd: string;
   readonly #secrets: Readonly<Record<string, string>>;
   readonly #late: LateLog;
-  /** Keeps its state in the module's variables: has a thread of its own. */
+  /** Whether tools keep state in module variables, so that the rollout needs its own thread. */
   readonly #session: boolean;
   #thread: Promise<WorkerThread> | undefined;
   readonly #children: Children;
@@ -90,7 +90,7 @@ class ModuleHost implements ToolHost {
 
   async call(call: ToolCall, context: ToolCallContext): Promise<ToolOutcome> {
     const spec = this.specs.find((candidate) => candidate.name === call.name);
-    if (spec === undefined) throw new ClassedError('unknown_tool', `There is no tool "${call.name}".`);
+    if (spec === undefined) throw new ClassedError('unknown_tool', `Unknown tool "${call.name}".`);
     if (this.#closing.signal.aborted) throw new ClassedError('cancelled', 'The rollout has ended.');
     const op: Operation = {
       kind: 'call',
@@ -118,13 +118,13 @@ class ModuleHost implements ToolHost {
     this.#closing.abort();
     this.#late.ending(onLog);
     const thread = await this.#thread?.catch(() => undefined);
-    if (thread !== undefined) await this.#pool.give(thread, false);
+    if (thread !== undefined) await this.#pool.release(thread, false);
     this.#late.close();
     await this.#children.close();
   }
 
   async #run(op: Operation, sinks: Sinks, repeatable: boolean): Promise<Answer> {
-    // A thread that stands in a debugger is no place for other calls.
+    // A thread that is paused in a debugger cannot run other calls.
     if (!this.#session)
       return sinks.inspect === undefined ? this.#pool.run(op, sinks, repeatable) : this.#pool.runAlone(op, sinks);
     this.#thread ??= this.#pool.take(true, this.#closing.signal);
@@ -132,7 +132,7 @@ class ModuleHost implements ToolHost {
   }
 }
 
-/** What a tool's answer tells the model and the log. Throws ClassedError. */
+/** Converts the answer of a tool to its outcome. Throws ClassedError. */
 export function outcomeOf(answer: Answer): ToolOutcome {
   const response = answer.form === 'text' ? textResponse(answer) : jsonResponse(answer);
   if (answer.files === undefined && answer.changes === undefined) return response;

@@ -10,51 +10,50 @@ import type { StackMapper } from './userStack.ts';
 import type { Answer, LoadedModule, Sinks, ThreadOptions } from './workerThread.ts';
 import { ThreadLost, UserError, WorkerThread } from './workerThread.ts';
 
-/** A call waits this long for a thread of its own before another one is started, or shared. */
+/** How long a call waits for a free thread before another one is started or shared. */
 const PATIENCE_MS = 10;
-/** Share of its time that a thread must have been at work for another thread to be of use. */
-const AT_WORK = 0.5;
-/** Calls that one thread gets at once, at most, while others could be started. */
-const MAX_AT_ONCE = 16;
-/** A pure call whose thread was ended by another call is made again this often. */
+/** Minimum utilization of all threads for another thread to be useful. */
+const MIN_UTILIZATION = 0.5;
+/** Maximum number of concurrent calls per thread while more threads could be started. */
+const MAX_CALLS_PER_THREAD = 16;
+/** How often a pure call is repeated if another call ended its thread. */
 const RERUNS = 2;
 
 interface Job {
   readonly op: Operation;
   readonly sinks: Sinks;
-  /** May be made again when its thread is lost to another call. */
+  /** Whether it can be repeated if another call ends its thread. */
   readonly repeatable: boolean;
   readonly answer: Deferred<Answer>;
   runs: number;
 }
 
 export interface ModulePoolOptions extends ThreadOptions {
-  /** As the user's files name it. */
+  /** Path relative to the workspace root. */
   readonly file: string;
-  /** Threads that calls without session share at most. */
+  /** Maximum number of threads for calls without a session. */
   readonly threads: number;
   readonly watch: MemoryWatch;
   readonly starts: Starts;
 }
 
 /**
- * The threads of one module in one worker. Calls without a session have a thread for themselves until one has to wait
- * for its turn: where the threads are at work another one is started; where they only wait themselves, for this
- * process or for something outside, calls share them, for a thread costs as much as some thousand quick calls.
- * Sessions (worlds, tools with state) own theirs.
+ * The threads of one module in one worker. A call without a session gets a free thread. If it has to wait, and all
+ * threads are busy computing, another thread is started; if they only wait for something, calls share them, because a
+ * thread costs as much as thousands of quick calls. Sessions (worlds, tools with state) have their own threads.
  */
 export class ModulePool {
   readonly file: string;
   readonly mapper: StackMapper;
   readonly #options: ModulePoolOptions;
   readonly #shared = new Set<WorkerThread>();
-  /** Loaded, of the shared ones. */
+  /** Shared threads that have loaded. */
   readonly #ready = new Set<WorkerThread>();
   readonly #sessions: SessionThreads;
   readonly #waiting: Job[] = [];
-  #patience: NodeJS.Timeout | undefined;
-  /** Calls that a thread may have at once. */
-  #atOnce = 1;
+  #growTimer: NodeJS.Timeout | undefined;
+  /** Current number of concurrent calls per thread. */
+  #callsPerThread = 1;
   #loaded: Promise<LoadedModule> | undefined;
   #closed = false;
 
@@ -69,7 +68,7 @@ export class ModulePool {
     });
   }
 
-  /** What the module exports. Loads it at first use. Throws StudioError `config`. */
+  /** Loads the module on first use and returns its exports. Throws StudioError `config`. */
   load(): Promise<LoadedModule> {
     this.#loaded ??= this.#startShared().loaded.catch((error: unknown) => {
       throw this.#loadError(error);
@@ -77,7 +76,7 @@ export class ModulePool {
     return this.#loaded;
   }
 
-  /** Runs an operation on a thread that keeps nothing between calls. Throws UserError, ThreadLost or Aborted. */
+  /** Runs an operation on a shared thread. Throws UserError, ThreadLost, or AbortedCall. */
   run(op: Operation, sinks: Sinks, repeatable: boolean): Promise<Answer> {
     const job: Job = { op, sinks, repeatable, answer: deferred<Answer>(), runs: 0 };
     this.#waiting.push(job);
@@ -85,37 +84,38 @@ export class ModulePool {
     return job.answer.promise;
   }
 
-  /** Runs an operation on a new thread that ends with it. Throws as `run` does, and StudioError `config`. */
+  /** Runs an operation on a new thread and then ends it. Throws as `run` does, and StudioError `config`. */
   async runAlone(op: Operation, sinks: Sinks): Promise<Answer> {
     const thread = await this.take(true, sinks.signal);
     try {
       return await thread.run(op, sinks);
     } finally {
-      await this.give(thread, false);
+      await this.release(thread, false);
     }
   }
 
   /**
-   * A thread for one session alone. `fresh`: one in which nothing ran before. Throws StudioError `config`, or Aborted.
+   * Returns a thread for one session. `fresh`: one that has not been used before. Throws StudioError `config`, or
+   * AbortedCall.
    */
   take(fresh: boolean, signal: AbortSignal): Promise<WorkerThread> {
     return this.#sessions.take(fresh, signal);
   }
 
-  /** Gives a session's thread back; `reusable`: the next session may have it. */
-  give(thread: WorkerThread, reusable: boolean): Promise<void> {
-    return this.#sessions.give(thread, reusable);
+  /** Returns the thread of a session to the pool; `reusable`: another session may use it. */
+  release(thread: WorkerThread, reusable: boolean): Promise<void> {
+    return this.#sessions.release(thread, reusable);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#patience);
-    for (const job of this.#waiting.splice(0)) job.answer.reject(new ThreadLost('the worker stops', false));
+    clearTimeout(this.#growTimer);
+    for (const job of this.#waiting.splice(0)) job.answer.reject(new ThreadLost('the worker is shutting down', false));
     await Promise.all([this.#sessions.close(), ...Array.from(this.#shared, (thread) => thread.end())]);
   }
 
   #start(): WorkerThread {
-    if (this.#closed) throw new StudioError('cancelled', 'The worker stops.');
+    if (this.#closed) throw new StudioError('cancelled', 'The worker is shutting down.');
     return new WorkerThread(this.#options, this.#options.watch);
   }
 
@@ -129,12 +129,12 @@ export class ModulePool {
     thread.loaded.then(
       () => {
         this.#ready.add(thread);
-        thread.atWork(); // loading is not its work
+        thread.recentUtilization(); // loading does not count
         this.#pump();
       },
       (error: unknown) => {
         this.#remove(thread);
-        // Without any thread that loads, nobody can answer those who wait.
+        // If no thread can load, fail all waiting calls.
         if (this.#shared.size > 0) return;
         for (const job of this.#waiting.splice(0)) job.answer.reject(this.#loadError(error));
       },
@@ -143,7 +143,7 @@ export class ModulePool {
   }
 
   #remove(thread: WorkerThread): void {
-    this.#atOnce = 1; // whoever broke it shall not break it for others again
+    this.#callsPerThread = 1; // the call that broke it should not affect others again
     this.#shared.delete(thread);
     this.#ready.delete(thread);
     void thread.end();
@@ -151,29 +151,29 @@ export class ModulePool {
 
   #pump(): void {
     while (this.#waiting.length > 0) {
-      const free = this.#pick((thread) => thread.busy < this.#atOnce);
+      const free = this.#pick((thread) => thread.busy < this.#callsPerThread);
       if (free === undefined) break;
       this.#assign(free);
     }
-    if (this.#waiting.length === 0 || this.#patience !== undefined || this.#closed) return;
+    if (this.#waiting.length === 0 || this.#growTimer !== undefined || this.#closed) return;
     if (this.#active() === 0) this.#startShared();
-    this.#patience = setTimeout(() => {
-      this.#patience = undefined;
+    this.#growTimer = setTimeout(() => {
+      this.#growTimer = undefined;
       this.#grow();
     }, PATIENCE_MS);
   }
 
-  /** No thread came free in time: one more, or two calls on one. */
+  /** Called if no thread became free in time: starts another one, or lets threads share calls. */
   #grow(): void {
     if (this.#waiting.length === 0) return;
-    const idle = [...this.#ready].some((thread) => !thread.retired && thread.atWork() < AT_WORK);
-    if (idle && this.#atOnce < MAX_AT_ONCE) this.#atOnce *= 2;
+    const idle = [...this.#ready].some((thread) => !thread.retired && thread.recentUtilization() < MIN_UTILIZATION);
+    if (idle && this.#callsPerThread < MAX_CALLS_PER_THREAD) this.#callsPerThread *= 2;
     else if (this.#active() < this.#options.threads) {
-      // One that is still loading will come free; more than one at a time would only slow each other down.
+      // Starts one thread at a time, because loading in parallel is not faster.
       if (this.#active() === this.#loadedCount()) this.#startShared();
     } else {
-      const least = this.#pick(() => true);
-      if (least !== undefined) this.#assign(least);
+      const leastBusy = this.#pick(() => true);
+      if (leastBusy !== undefined) this.#assign(leastBusy);
     }
     this.#pump();
   }
@@ -186,7 +186,7 @@ export class ModulePool {
     return [...this.#ready].filter((thread) => !thread.retired).length;
   }
 
-  /** The least busy of those that fit. */
+  /** Returns the least busy matching thread. */
   #pick(fits: (thread: WorkerThread) => boolean): WorkerThread | undefined {
     let best: WorkerThread | undefined;
     for (const thread of this.#ready) {
@@ -222,9 +222,9 @@ export class ModulePool {
     const message = error instanceof Error ? error.message : String(error);
     const { text, place } = this.mapper.userStack(message, stack);
     const at = place === undefined ? this.file : `${place.file}:${place.line}:${place.column}`;
-    const told = `the module could not be loaded: ${message}`;
-    const problem: BundleProblem = { ...(place ?? { file: this.file, line: 1, column: 1 }), message: told };
-    return new StudioError('config', `${at}: ${told}`, {
+    const description = `cannot load the module: ${message}`;
+    const problem: BundleProblem = { ...(place ?? { file: this.file, line: 1, column: 1 }), message: description };
+    return new StudioError('config', `${at}: ${description}`, {
       cause: error,
       details: { stack: text, place, problems: [problem] },
     });

@@ -11,25 +11,25 @@ import { Starts } from './starts.ts';
 import { StackMapper } from './userStack.ts';
 
 export interface ModulePoolsOptions {
-  /** Where bundles are laid for threads to load. */
+  /** Folder where bundles are written for threads to load. */
   readonly directory: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Threads per module that calls without session share at most. */
+  /** Maximum number of threads per module for calls without a session. */
   readonly threads: number;
-  /** Heap and buffers of one thread. */
+  /** Memory limit of a thread (heap and buffers). */
   readonly memoryMb: number;
-  /** Told when a thread cannot be ended. */
+  /** Called if a thread cannot be terminated. */
   onStuck(text: string): void;
 }
 
-/** The modules of one worker, each loaded at its first use. */
+/** The modules of one worker, each loaded on first use. */
 export class ModulePools {
   readonly #options: ModulePoolsOptions;
   readonly #watch: MemoryWatch;
-  /** Half of the cores go on with what runs: short sessions give threads back before many more are started. */
+  /** Uses only half of the cores for starts: short sessions soon return threads for reuse. */
   readonly #starts = new Starts(Math.max(1, Math.floor(availableParallelism() / 2)));
   readonly #pools = new Map<string, Promise<ModulePool>>();
-  /** Threads that have not ended, also those that no pool knows any more. */
+  /** Threads that have not exited, including those that no longer belong to a pool. */
   readonly #living = new Set<Promise<void>>();
 
   constructor(options: ModulePoolsOptions) {
@@ -37,20 +37,20 @@ export class ModulePools {
     this.#watch = new MemoryWatch(options.memoryMb * 1024 * 1024);
   }
 
-  /** The pool of a module. `readBlob` is asked once per module. */
+  /** Returns the pool of a module. `readBlob` is called once per module. */
   get(module: SubmittedModule, readBlob: (sha: string) => Promise<Uint8Array>): Promise<ModulePool> {
     const key = `${module.file}\n${module.bundle}`;
     let pool = this.#pools.get(key);
     if (pool === undefined) {
       pool = this.#open(module, readBlob);
       this.#pools.set(key, pool);
-      // What failed may work for the next rollout: a blob that could not be read is no fault of the module.
+      // The next rollout may succeed: a blob that could not be read is not the module's fault.
       pool.catch(() => this.#pools.delete(key));
     }
     return pool;
   }
 
-  /** Ends every thread; resolves when none is left. One that is blocked for ever never ends. */
+  /** Ends all threads and waits for them. Never resolves if a thread is blocked forever. */
   async close(): Promise<void> {
     const opened = await Promise.allSettled(this.#pools.values());
     const pools = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -61,8 +61,8 @@ export class ModulePools {
   async #open(module: SubmittedModule, readBlob: (sha: string) => Promise<Uint8Array>): Promise<ModulePool> {
     const [code, map] = await Promise.all([readBlob(module.bundle), readBlob(module.map)]);
     if (createHash('sha256').update(code).digest('hex') !== module.bundle)
-      throw new StudioError('storage', `The bundle ${module.bundle} is damaged: its bytes have another hash.`);
-    const file = await this.#lay(
+      throw new StudioError('storage', `The bundle ${module.bundle} is corrupted: its hash does not match.`);
+    const file = await this.#write(
       `${module.bundle}.mjs`,
       Buffer.concat([code, Buffer.from(`\n//# sourceMappingURL=${module.bundle}.mjs.map\n`)]),
     );
@@ -78,8 +78,8 @@ export class ModulePools {
       memoryMb: this.#options.memoryMb,
       watch: this.#watch,
       starts: this.#starts,
-      layMap: async () => {
-        await this.#lay(`${module.bundle}.mjs.map`, Buffer.from(mapForDebugger(map, module)));
+      writeMap: async () => {
+        await this.#write(`${module.bundle}.mjs.map`, Buffer.from(mapForDebugger(map, module)));
       },
       onStuck: (text) => {
         this.#options.onStuck(text);
@@ -91,11 +91,11 @@ export class ModulePools {
     });
   }
 
-  /** Lays a file of a module, named by the hash of its bundle. Several workers may do so at once. */
-  async #lay(name: string, bytes: Uint8Array): Promise<string> {
+  /** Writes a file of a module, named by the hash of its bundle. Several workers may do this concurrently. */
+  async #write(name: string, bytes: Uint8Array): Promise<string> {
     const file = path.join(this.#options.directory, name);
-    const there = await stat(file).catch(() => undefined);
-    if (there?.size === bytes.length) return file;
+    const existing = await stat(file).catch(() => undefined);
+    if (existing?.size === bytes.length) return file;
     await mkdir(this.#options.directory, { recursive: true });
     const temporary = `${file}.${randomUUID()}`;
     await writeFile(temporary, bytes);
@@ -104,9 +104,9 @@ export class ModulePools {
   }
 }
 
-/** The map with its sources where they were when the module was submitted. */
+/** Returns the source map with sources at their original locations on submission. */
 function mapForDebugger(map: Uint8Array, { file, path: from }: SubmittedModule): string {
-  const parsed = JSON.parse(Buffer.from(map).toString()) as { readonly sources: readonly string[] }; // our bundler's
+  const parsed = JSON.parse(Buffer.from(map).toString()) as { readonly sources: readonly string[] };
   const end = path.sep + file.split('/').join(path.sep);
   if (from?.endsWith(end) !== true) return JSON.stringify(parsed);
   const root = from.slice(0, -end.length);

@@ -1,23 +1,23 @@
 /**
- * Host ↔ thread: what goes between a worker and a thread that runs a user's module.
- * What the thread sends is checked by the host, for the user's code shares the thread with ours.
+ * Messages between a worker and a thread that runs a user's module. The host validates messages from the thread,
+ * because user code runs in the same thread.
  */
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../common/json.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 
-/** What a thread is started with. */
+/** Start parameters of a thread. */
 export interface ThreadStart {
   /** file: URL of the bundle. */
   readonly url: string;
-  /** A folder for V8's compiled code: the next thread of the module starts faster. */
+  /** Folder for V8's compile cache, which speeds up the start of later threads. */
   readonly cache: string;
-  /** Its code names what starts processes: they are watched. */
+  /** Whether the code may start processes, which must then be watched. */
   readonly startsProcesses: boolean;
 }
 
 export type Operation =
-  /** A tool of the open world, else one that the module exports. */
+  /** Calls a tool of the open world, or otherwise one that the module exports. */
   | {
       readonly kind: 'call';
       readonly name: string;
@@ -35,7 +35,7 @@ export type Operation =
 
 export type ToThread =
   /**
-   * `inspect`: a tool's call, under a JavaScript debugger. `mark`: the variable that processes it starts are known by.
+   * `inspect`: runs a tool call in a JavaScript debugger. `mark`: environment variable that identifies its processes.
    */
   | {
       readonly type: 'run';
@@ -53,12 +53,12 @@ const printed = z.array(z.tuple([stream, z.string()]));
 export const wireTool = z.object({
   name: z.string(),
   description: z.string(),
-  parameters: z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>, // JSON: it came out of JSON.parse
+  parameters: z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>, // parsed JSON
   effect: z.enum(['pure', 'restorable', 'irreversible']).optional(),
   timeout_seconds: z.number().positive().optional(),
   idempotent: z.boolean().optional(),
   retry: z.object({ times: z.number().int().min(1), wait_seconds: z.number().min(0).optional() }).optional(),
-  /** JSON Schema of what it returns. */
+  /** JSON Schema of its result. */
   output: (z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>).optional(),
   session: z.boolean().optional(),
   /** The stack at its definition. */
@@ -66,11 +66,11 @@ export const wireTool = z.object({
 });
 export type WireTool = z.infer<typeof wireTool>;
 
-/** What is wrong with a tool, for people; `defined`: the stack at its definition. */
+/** Describes what is wrong with a tool; `defined`: the stack at its definition. */
 export const toolProblem = z.object({ text: z.string(), defined: z.string() });
 export type ToolProblem = z.infer<typeof toolProblem>;
 
-/** What was thrown. `invalid`: the arguments did not fit; `result`: what was returned cannot be told. */
+/** A thrown value. `invalid`: the arguments are invalid; `result`: the result cannot be serialized. */
 export const thrown = z.object({
   message: z.string(),
   stack: z.string().optional(),
@@ -86,7 +86,7 @@ export const opened = z.object({
 export type OpenedWorld = z.infer<typeof opened>;
 
 export const fromThread = z.discriminatedUnion('type', [
-  /** The module is loaded. `tools`: JSON of WireTool[]; `problems`: what is wrong with its exports. */
+  /** The module is loaded. `tools`: JSON of WireTool[]; `problems`: problems with its exports. */
   z.object({
     type: z.literal('ready'),
     tools: z.string(),
@@ -97,14 +97,14 @@ export const fromThread = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('done'),
     id,
-    /** What was returned: a string as it is, all else as JSON. At most `KEPT_BYTES` of it (limits.ts). */
+    /** The result: a string unchanged, anything else as JSON. At most `KEPT_BYTES` (limits.ts). */
     text: z.string(),
     form: z.enum(['text', 'json']),
-    /** UTF-8 bytes of the whole of it, when `text` is less. */
+    /** UTF-8 bytes of the full result, if `text` is cut. */
     bytes: z.number().int().optional(),
     snapshot: z.instanceof(Uint8Array).optional(),
     files: z.array(z.object({ mime_type: z.string(), content: z.string() })).optional(),
-    /** JSON of the changes since the last ones. */
+    /** JSON of the changes since the last call. */
     changes: z.string().optional(),
     printed: printed.optional(),
   }),
@@ -119,15 +119,15 @@ export const fromThread = z.discriminatedUnion('type', [
   z.object({ type: z.literal('progress'), id }),
   /** The thread waits for a debugger at `url`. */
   z.object({ type: z.literal('inspector'), id, url: z.url() }),
-  /** It goes on, with a debugger or without. */
+  /** The thread continues, with or without a debugger. */
   z.object({ type: z.literal('inspecting'), id }),
-  /** The abort arrived: the thread's loop is alive. */
+  /** Confirms an abort: the event loop is responsive. */
   z.object({ type: z.literal('aborting'), id }),
-  /** Thrown outside of any call's promise; `id` 0 = by nobody knows whom. */
+  /** An error outside of any call's promise; `id` 0: unknown call. */
   z.object({ type: z.literal('late'), id, error: thrown }),
-  /** A process that the module started, and its end. */
+  /** A process that the module started, or its end. */
   z.object({ type: z.literal('child'), id, pid: z.number().int().min(2), alive: z.boolean() }),
-  /** The thread ends itself next: `process.exit` and the like. */
+  /** The thread is about to exit, e.g. by `process.exit`. */
   z.object({ type: z.literal('exit'), id, how: z.string(), stack: z.string().optional() }),
 ]);
 export type FromThread = z.infer<typeof fromThread>;

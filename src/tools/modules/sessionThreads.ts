@@ -5,37 +5,40 @@ import type { Starts } from './starts.ts';
 import type { WorkerThread } from './workerThread.ts';
 import { AbortedCall } from './workerThread.ts';
 
-interface Taker {
-  /** Nothing may have run in it before. */
+interface PendingSession {
+  /** Requires a thread that has not been used before. */
   readonly fresh: boolean;
-  readonly got: Deferred<WorkerThread>;
+  readonly thread: Deferred<WorkerThread>;
 }
 
 export interface SessionThreadsOptions {
   readonly starts: Starts;
-  /** Starts a thread; it may still load. */
+  /** Starts a thread, which may still be loading. */
   start(): WorkerThread;
-  /** What a taker is told when its thread could not load the module. */
+  /** Returns the error for a session whose thread could not load the module. */
   loadError(error: unknown): unknown;
 }
 
 /**
- * Threads that belong to one session each. Whoever waits gets the first thread there is, whether it was started or
- * given back: short sessions need far fewer threads than there are sessions at once.
+ * Threads that belong to one session each. Waiting sessions get the first available thread, new or returned: short
+ * sessions need far fewer threads than there are concurrent sessions.
  */
 export class SessionThreads {
   readonly #options: SessionThreadsOptions;
   readonly #spare: WorkerThread[] = [];
   readonly #owned = new Set<WorkerThread>();
   readonly #loading = new Set<WorkerThread>();
-  readonly #takers: Taker[] = [];
+  readonly #pending: PendingSession[] = [];
   #closed = false;
 
   constructor(options: SessionThreadsOptions) {
     this.#options = options;
   }
 
-  /** `fresh`: one in which nothing ran before. Rejects when the module cannot be loaded, and with Aborted. */
+  /**
+   * Returns a thread; `fresh`: one that has not been used before. Rejects if the module cannot be loaded, or with
+   * AbortedCall.
+   */
   take(fresh: boolean, signal: AbortSignal): Promise<WorkerThread> {
     if (signal.aborted) return Promise.reject(new AbortedCall());
     if (this.#closed) return Promise.reject(stopped());
@@ -44,32 +47,33 @@ export class SessionThreads {
       this.#owned.add(spare);
       return Promise.resolve(spare);
     }
-    const taker: Taker = { fresh, got: deferred<WorkerThread>() };
-    this.#takers.push(taker);
+    const pending: PendingSession = { fresh, thread: deferred<WorkerThread>() };
+    this.#pending.push(pending);
     const onAbort = (): void => {
-      const at = this.#takers.indexOf(taker);
-      if (at >= 0) this.#takers.splice(at, 1);
-      taker.got.reject(new AbortedCall());
+      const at = this.#pending.indexOf(pending);
+      if (at >= 0) this.#pending.splice(at, 1);
+      pending.thread.reject(new AbortedCall());
     };
     signal.addEventListener('abort', onAbort, { once: true });
     const settled = (): void => {
       signal.removeEventListener('abort', onAbort);
     };
-    taker.got.promise.then(settled, settled);
-    this.#options.starts.ask(() => this.#start());
-    return taker.got.promise;
+    pending.thread.promise.then(settled, settled);
+    this.#options.starts.schedule(() => this.#start());
+    return pending.thread.promise;
   }
 
-  /** Gives a thread back; `reusable`: another session may have it. */
-  async give(thread: WorkerThread, reusable: boolean): Promise<void> {
+  /** Returns a thread to the pool; `reusable`: another session may use it. */
+  async release(thread: WorkerThread, reusable: boolean): Promise<void> {
     this.#owned.delete(thread);
-    if (reusable && !thread.retired && thread.busy === 0 && !this.#closed) this.#serve(thread, (taker) => !taker.fresh);
+    if (reusable && !thread.retired && thread.busy === 0 && !this.#closed)
+      this.#serve(thread, (pending) => !pending.fresh);
     else await thread.end();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const taker of this.#takers.splice(0)) taker.got.reject(stopped());
+    for (const pending of this.#pending.splice(0)) pending.thread.reject(stopped());
     await Promise.all([...this.#spare, ...this.#owned, ...this.#loading].map((thread) => thread.end()));
   }
 
@@ -79,9 +83,9 @@ export class SessionThreads {
     return thread;
   }
 
-  /** Undefined: those that load already are enough for all who wait. */
+  /** Starts a thread; returns undefined if the loading ones are enough for all waiting sessions. */
   #start(): Promise<unknown> | undefined {
-    if (this.#closed || this.#takers.length <= this.#loading.size) return undefined;
+    if (this.#closed || this.#pending.length <= this.#loading.size) return undefined;
     const thread = this.#options.start();
     this.#loading.add(thread);
     return thread.loaded.then(
@@ -91,23 +95,23 @@ export class SessionThreads {
       },
       (error: unknown) => {
         this.#loading.delete(thread);
-        this.#takers.shift()?.got.reject(this.#options.loadError(error));
+        this.#pending.shift()?.thread.reject(this.#options.loadError(error));
       },
     );
   }
 
-  #serve(thread: WorkerThread, fits: (taker: Taker) => boolean): void {
-    const at = this.#takers.findIndex(fits);
-    const taker = at < 0 ? undefined : this.#takers.splice(at, 1)[0];
-    if (taker === undefined) {
+  #serve(thread: WorkerThread, fits: (pending: PendingSession) => boolean): void {
+    const at = this.#pending.findIndex(fits);
+    const pending = at < 0 ? undefined : this.#pending.splice(at, 1)[0];
+    if (pending === undefined) {
       this.#spare.push(thread);
       return;
     }
     this.#owned.add(thread);
-    taker.got.resolve(thread);
+    pending.thread.resolve(thread);
   }
 }
 
 function stopped(): StudioError {
-  return new StudioError('cancelled', 'The worker stops.');
+  return new StudioError('cancelled', 'The worker is shutting down.');
 }

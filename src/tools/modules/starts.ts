@@ -1,27 +1,27 @@
 /**
- * How many threads of a worker load at once. Each takes tens of milliseconds of a core: when all rollouts of a worker
- * open their sessions together, every thread would be ready only when the last one is.
+ * Limits how many threads of a worker load at the same time. Loading takes tens of milliseconds of CPU time: if all
+ * rollouts opened their sessions at once, every thread would be ready only when the last one is.
  */
 export class Starts {
-  readonly #most: number;
+  readonly #limit: number;
   readonly #waiting: (() => Promise<unknown> | undefined)[] = [];
   #loading = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(limit: number) {
+    this.#limit = limit;
   }
 
   /**
-   * Calls `start` as soon as a thread may load; it gives the end of the loading, or undefined when nothing is to be
-   * loaded any more.
+   * Calls `start` as soon as another thread may load. `start` returns a promise of the end of loading, or undefined if
+   * nothing has to be loaded anymore.
    */
-  ask(start: () => Promise<unknown> | undefined): void {
+  schedule(start: () => Promise<unknown> | undefined): void {
     this.#waiting.push(start);
     this.#next();
   }
 
   #next(): void {
-    while (this.#loading < this.#most) {
+    while (this.#loading < this.#limit) {
       const start = this.#waiting.shift();
       if (start === undefined) return;
       const loading = start();

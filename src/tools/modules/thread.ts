@@ -1,6 +1,6 @@
 /**
- * The thread that runs a user's module: loads its bundle, then does what the host asks (protocol.ts).
- * It starts once per module and rollout at most, so it imports little.
+ * The thread that runs a user's module: loads its bundle, then handles requests of the host (protocol.ts). It is
+ * started often, up to once per module and rollout, so it imports little.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { enableCompileCache, flushCompileCache } from 'node:module';
@@ -22,7 +22,7 @@ import { NO_STATE } from './thread/noState.ts';
 import { CallOutput } from './thread/output.ts';
 import { encodeJson, encodeResult, ResultError } from './thread/result.ts';
 
-/** What belongs to one operation: found again from its timers and promises. */
+/** State of one operation, available in its timers and promises (AsyncLocalStorage). */
 interface RunningCall {
   readonly id: number;
   readonly abort: AbortController;
@@ -30,13 +30,13 @@ interface RunningCall {
   readonly inspect: boolean;
   readonly mark: string | undefined;
   progressAt: number;
-  /** A tool looked for the state of a world where none is open. */
+  /** Whether a tool read `state` while no world is open. */
   stateless: boolean;
 }
 
 type CallReply = Omit<Extract<FromThread, { type: 'done' }>, 'type' | 'id' | 'printed'>;
 
-/** In a world, an operation that failed may have changed something before. */
+/** A failed operation that may have changed the world. */
 class CallFailure extends Error {
   readonly changes: string | undefined;
   constructor(cause: unknown, changes: string | undefined) {
@@ -53,7 +53,7 @@ const port = parentPort;
 const running = new Map<number, RunningCall>();
 const current = new AsyncLocalStorage<RunningCall>();
 const outside = newRunning(0);
-// in a thread it holds what the host gave, no undefined
+// in a thread, it contains only what the host set
 const env = Object.freeze({ ...process.env }) as Record<string, string>;
 
 let exported: Record<string, unknown> = {};
@@ -70,13 +70,13 @@ function newRunning(id: number, inspect = false, mark?: string): RunningCall {
       send({ type: 'print', id, printed });
     },
     () => {
-      leave('printed without end');
+      leave('printed too much output');
     },
   );
   return { id, abort: new AbortController(), output, inspect, mark, progressAt: 0, stateless: false };
 }
 
-/** Tells the host who ends the thread, then ends it. */
+/** Reports to the host why the thread exits, then exits. */
 function leave(how: string): never {
   send({ type: 'exit', id: current.getStore()?.id ?? 0, how, stack: new Error('exit').stack ?? '' });
   return exit(0);
@@ -103,11 +103,11 @@ function describe(value: unknown, kind: Thrown['kind'] = 'thrown'): Thrown {
 }
 
 async function load(): Promise<void> {
-  const { url, cache } = workerData as ThreadStart; // given by our own host
+  const { url, cache } = workerData as ThreadStart; // set by our host
   enableCompileCache(cache);
   try {
     exported = exportsOf((await import(url)) as Record<string, unknown>);
-    // A thread that is terminated writes nothing itself.
+    // A terminated thread does not write the cache.
     flushCompileCache();
     tools = readTools(exported);
     send({
@@ -122,8 +122,7 @@ async function load(): Promise<void> {
 }
 
 /**
- * The exports of a module by name. The bundler turns those of a CommonJS module (`module.exports`) into the default
- * export.
+ * Returns the exports of a module by name. The bundler turns the exports of a CommonJS module into the default export.
  */
 function exportsOf(module: Record<string, unknown>): Record<string, unknown> {
   const whole = module['default'];
@@ -145,7 +144,7 @@ async function operate(op: Operation, call: RunningCall): Promise<CallReply> {
     case 'snapshot': {
       const bytes = await openedWorld().session.snapshot?.();
       if (!(bytes instanceof Uint8Array)) throw new ResultError('snapshot must return a Uint8Array.');
-      // A copy that is ours to give away: the user's may be a view of something that lives on.
+      // Copies the bytes so that they can be transferred: the original may be a view of a live buffer.
       return { ...NOTHING, snapshot: new Uint8Array(bytes) };
     }
     case 'close': {
@@ -156,7 +155,7 @@ async function operate(op: Operation, call: RunningCall): Promise<CallReply> {
     }
     case 'export': {
       const target = exported[op.name];
-      if (typeof target !== 'function') throw new Error(`The module exports no function "${op.name}".`);
+      if (typeof target !== 'function') throw new Error(`The module does not export a function "${op.name}".`);
       return encodeResult(await (target as (...args: readonly unknown[]) => unknown)(...op.args));
     }
   }
@@ -164,21 +163,23 @@ async function operate(op: Operation, call: RunningCall): Promise<CallReply> {
 
 async function callTool(op: Extract<Operation, { kind: 'call' }>, call: RunningCall): Promise<CallReply> {
   const tool = (world?.tools ?? tools).byName.get(op.name);
-  if (tool === undefined) throw new Error(`There is no tool "${op.name}".`);
+  if (tool === undefined) throw new Error(`Unknown tool "${op.name}".`);
   try {
     const args = await checkArguments(tool, op.args);
-    // checked by the schema right above
-    const make = (): unknown => tool.run(args as Parameters<ToolDefinition['run']>[0], contextOf(op, call));
-    const result = encodeResult(await checkResult(tool, await (call.inspect ? debugged(tool, make, call.id) : make())));
+    // checked by the schema above
+    const runTool = (): unknown => tool.run(args as Parameters<ToolDefinition['run']>[0], contextOf(op, call));
+    const result = encodeResult(
+      await checkResult(tool, await (call.inspect ? debugged(tool, runTool, call.id) : runTool())),
+    );
     return { ...result, ...(await changes()) };
   } catch (error) {
-    const told = await changes().catch((): { changes?: string } => ({}));
-    throw new CallFailure(error, told.changes);
+    const partial = await changes().catch((): { changes?: string } => ({}));
+    throw new CallFailure(error, partial.changes);
   }
 }
 
-function debugged(tool: ToolDefinition, make: () => unknown, id: number): Promise<unknown> {
-  return inspected(tool, make, {
+function debugged(tool: ToolDefinition, runTool: () => unknown, id: number): Promise<unknown> {
+  return inspected(tool, runTool, {
     opened: (url) => {
       send({ type: 'inspector', id, url });
     },
@@ -217,7 +218,7 @@ function contextOf(op: Extract<Operation, { kind: 'call' }>, call: RunningCall):
   };
 }
 
-/** Says why `state` is undefined to whom it comes as a surprise. */
+/** Adds to an error that `state` is undefined because no world is open. */
 function aboutState(error: Thrown, { stateless }: RunningCall): Thrown {
   return stateless && error.kind === 'thrown' && /\bundefined\b/.test(error.message)
     ? { ...error, message: `${NO_STATE}: ${error.message}` }

@@ -3,7 +3,7 @@ import type { Effect } from '../../trace/schema.ts';
 import type { WireTool } from './protocol.ts';
 import type { StackMapper } from './userStack.ts';
 
-/** The tools of a module or a world as the rollout knows them. */
+/** Returns the tool specs of a module or world. */
 export function toolSpecs(
   tools: readonly WireTool[],
   mapper: StackMapper,
@@ -17,7 +17,7 @@ export function toolSpecs(
       description: tool.description,
       parameters: tool.parameters,
       effect: tool.effect ?? effect,
-      // A world's state can be had again, by its snapshot or by calling again; a module's variables cannot.
+      // A world can be restored from a snapshot or by repeating calls; a module's variables cannot.
       sessionBound: from.kind === 'module' && tool.session === true,
       from,
       ...(tool.idempotent === true ? { idempotent: true } : {}),

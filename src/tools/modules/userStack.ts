@@ -2,7 +2,7 @@ import { SourceMap } from 'node:module';
 import { z } from 'zod';
 import type { Place } from '../../trace/schema.ts';
 
-/** What libraries are called in a bundle's map: their code is one line of it, and no frame of a user's stack. */
+/** Name of libraries in the source map of a bundle; their frames are removed from user stacks. */
 export const LIBRARY = '~library';
 
 const payload = z.object({
@@ -12,29 +12,29 @@ const payload = z.object({
   mappings: z.string(),
 });
 
-/** A stack with only the user's frames, in the user's own files. */
+/** A stack with only the frames of user code, mapped to the user's files. */
 export interface UserStack {
-  /** The message line and one line per frame. */
+  /** The message and one line per frame. */
   readonly text: string;
-  /** Where it was thrown; undefined when no frame is the user's. */
+  /** Where it was thrown; undefined if there is no frame in user code. */
   readonly place: Place | undefined;
 }
 
-/** Finds the user's source behind positions in a bundle. The map is read at its first use. */
+/** Maps positions in a bundle to the user's source. The source map is parsed on first use. */
 export class StackMapper {
   readonly #map: Uint8Array;
   readonly #frame: RegExp;
-  readonly #known = new Map<string, Place | undefined>();
+  readonly #places = new Map<string, Place | undefined>();
   #parsed: SourceMap | undefined;
 
-  /** `url`: of the bundle as its thread loads it. */
+  /** `url`: URL from which the thread loads the bundle. */
   constructor(map: Uint8Array, url: string) {
     this.#map = map;
     const escaped = url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
     this.#frame = new RegExp(`^\\s*at (?:(.*?) \\()?${escaped}:(\\d+):(\\d+)\\)?$`);
   }
 
-  /** `stack` is that of V8: the message, then lines `at name (url:line:column)`. */
+  /** Maps a V8 stack: the message, followed by lines `at name (url:line:column)`. */
   userStack(message: string, stack: string | undefined): UserStack {
     const lines: string[] = [];
     let place: Place | undefined;
@@ -50,19 +50,19 @@ export class StackMapper {
     return { text: [message, ...lines].join('\n'), place };
   }
 
-  /** The place of the topmost user frame. Remembered by the text of the stack. */
+  /** Returns the place of the topmost frame in user code. Cached by stack. */
   place(stack: string): Place | undefined {
-    if (this.#known.has(stack)) return this.#known.get(stack);
+    if (this.#places.has(stack)) return this.#places.get(stack);
     const { place } = this.userStack('', stack);
-    this.#known.set(stack, place);
+    this.#places.set(stack, place);
     return place;
   }
 
-  /** A position of the bundle (1-based) in the user's file; undefined in libraries and in what the bundler wrote. */
+  /** Maps a position in the bundle (1-based); undefined in libraries and generated code. */
   #find(line: number, column: number): Place | undefined {
     this.#parsed ??= new SourceMap(parseMap(this.#map));
     const entry = this.#parsed.findEntry(line - 1, column - 1);
-    // Code that the bundler wrote has an entry without a source, whatever Node's types say.
+    // Generated code has entries without a source, contrary to Node's types.
     const file = 'originalSource' in entry ? (entry.originalSource as string | undefined) : undefined;
     if (file === undefined || !('originalLine' in entry)) return undefined;
     if (file === LIBRARY || file.endsWith(`/${LIBRARY}`)) return undefined;
@@ -72,6 +72,6 @@ export class StackMapper {
 
 function parseMap(map: Uint8Array): ConstructorParameters<typeof SourceMap>[0] {
   const parsed = payload.parse(JSON.parse(Buffer.from(map).toString()));
-  // Node's type asks for members it does not use.
+  // Node's type requires members that it does not use.
   return { ...parsed, file: '', sourcesContent: [], sourceRoot: '' };
 }

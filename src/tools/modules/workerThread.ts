@@ -11,28 +11,28 @@ import { HARD_LIMIT, type MemoryWatch, type WatchedThread } from './memoryWatch.
 import type { FromThread, Operation, ThreadStart, Thrown, ToolProblem, ToThread, WireTool } from './protocol.ts';
 import { fromThread, wireTool } from './protocol.ts';
 
-/** After an abort a call has this long to end by itself. */
+/** Time for a call to end after an abort. */
 const GRACE_MS = 300;
-/** How long a module may take to load. */
+/** Time limit for loading a module. */
 const LOAD_MS = 30_000;
 
 import type { StackMapper } from './userStack.ts';
 
 export type Answer = Extract<FromThread, { type: 'done' }>;
 
-/** What a module told when it was loaded. */
+/** Description of a loaded module. */
 export interface LoadedModule {
   readonly tools: readonly WireTool[];
-  /** The text `tools` were read from: equal texts are equal tools. */
+  /** The text that `tools` were parsed from, for comparison. */
   readonly toolsText: string;
   readonly exports: readonly string[];
   readonly problems: readonly ToolProblem[];
 }
 
-/** The user's code threw, or its arguments or result cannot be told. */
+/** User code threw an error, or its arguments or result are invalid. */
 export class UserError extends Error {
   readonly thrown: Thrown;
-  /** JSON of what the world told as changed before. */
+  /** JSON of the changes that the world reported before the error. */
   readonly changes: string | undefined;
   constructor(thrown: Thrown, changes?: string) {
     super(thrown.message);
@@ -41,11 +41,11 @@ export class UserError extends Error {
   }
 }
 
-/** The thread ended under this operation. */
+/** The thread ended during an operation. */
 export class ThreadLost extends Error {
-  /** Whether this operation is why it ended; false: another one was, and this one only shared the thread. */
+  /** Whether this operation caused the end, and not another one on the same thread. */
   readonly guilty: boolean;
-  /** Where in the thread it was caused. */
+  /** Stack in the thread that caused the end. */
   readonly threadStack: string | undefined;
   constructor(message: string, guilty: boolean, threadStack?: string) {
     super(message);
@@ -54,18 +54,18 @@ export class ThreadLost extends Error {
   }
 }
 
-/** The operation's signal aborted. */
+/** The signal of the operation was aborted. */
 export class AbortedCall extends Error {}
 
 export interface Sinks {
   readonly signal: AbortSignal;
   onLog(stream: 'out' | 'err', text: string): void;
   onProgress(): void;
-  /** A tool's call under a JavaScript debugger. */
+  /** Runs a tool call in a JavaScript debugger. */
   readonly inspect?: CallInspection | undefined;
-  /** Who is told of the processes that the operation starts, and of their ends. */
-  readonly children?: Pick<Children, 'mark' | 'tell'>;
-  /** What is printed or thrown after the operation ended. */
+  /** Notified when processes of the operation start and end. */
+  readonly children?: Pick<Children, 'mark' | 'update'>;
+  /** Receives output and errors after the operation ended. */
   onLate(stream: 'out' | 'err', text: string): void;
 }
 
@@ -73,7 +73,7 @@ interface PendingReply {
   readonly sinks: Sinks;
   readonly answer: Deferred<Answer>;
   readonly onAbort: () => void;
-  /** The thread confirmed the abort: its loop is alive. */
+  /** Whether the thread confirmed the abort, so that its event loop is responsive. */
   confirmed: boolean;
   grace: NodeJS.Timeout | undefined;
   inspector: Inspector | undefined;
@@ -82,27 +82,27 @@ interface PendingReply {
 export interface ThreadOptions extends ThreadStart {
   readonly env: Readonly<Record<string, string>>;
   readonly mapper: StackMapper;
-  /** Heap and buffers together. */
+  /** Memory limit for heap and buffers. */
   readonly memoryMb: number;
-  /** Puts the module's source map where a debugger looks for it. */
-  layMap(): Promise<void>;
-  /** Told of each thread; `gone` resolves when it has really ended. */
+  /** Writes the module's source map where a debugger looks for it. */
+  writeMap(): Promise<void>;
+  /** Called for each thread; `gone` resolves when it has exited. */
   onStart(gone: Promise<void>): void;
-  /** Told when a thread cannot be ended: its process is the only thing left to end. */
+  /** Called if a thread cannot be terminated, so that only ending the process helps. */
   onStuck(text: string): void;
 }
 
-/** V8's own default is six times that for each thread. */
+/** V8's default per thread is six times as much. */
 const YOUNG_MB = 8;
-/** A thread that was told to end and has not after so long will not. */
+/** A thread that has not exited this long after `terminate` never will. */
 const STUCK_MS = 3000;
-/** How many ended operations are remembered for what they print too late. */
-const REMEMBERED = 64;
+/** How many ended operations can still receive late output. */
+const MAX_RECENT = 64;
 
-/** The host's side of one thread: asks, answers, and the end of it. */
+/** Host side of one thread: requests, responses, and its end. */
 export class WorkerThread implements WatchedThread {
   readonly loaded: Promise<LoadedModule>;
-  /** Called when the last pending operation ended, and when the thread did. */
+  /** Called when the last pending operation or the thread ends. */
   onIdle: (() => void) | undefined;
   readonly #worker: Worker;
   readonly #options: ThreadOptions;
@@ -115,9 +115,9 @@ export class WorkerThread implements WatchedThread {
   #ended = false;
   #retired = false;
   #utilization: EventLoopUtilization | undefined;
-  #atWork: EventLoopUtilization | undefined;
-  /** What the thread told about its own end. */
-  #farewell: Extract<FromThread, { type: 'exit' }> | undefined;
+  #lastUtilization: EventLoopUtilization | undefined;
+  /** Reason that the thread reported before it exited. */
+  #exitReport: Extract<FromThread, { type: 'exit' }> | undefined;
 
   constructor(options: ThreadOptions, watch: MemoryWatch) {
     this.#options = options;
@@ -127,11 +127,11 @@ export class WorkerThread implements WatchedThread {
       workerData: start,
       env: { ...options.env },
       execArgv: ['--disable-warning=ExperimentalWarning'],
-      // What the guards in the thread let through goes nowhere.
+      // Discards output that bypasses the guards in the thread.
       stdin: false,
       stdout: true,
       stderr: true,
-      // A small nursery: a worker has several threads, and what a call leaves behind is soon garbage.
+      // A small young generation: a worker has several threads, and objects of a call are short-lived.
       resourceLimits: { maxOldGenerationSizeMb: options.memoryMb * HARD_LIMIT, maxYoungGenerationSizeMb: YOUNG_MB },
     });
     options.onStart(
@@ -144,7 +144,7 @@ export class WorkerThread implements WatchedThread {
     this.#worker.stdout.resume();
     this.#worker.stderr.resume();
     this.loaded = this.#load.promise;
-    this.loaded.catch(() => undefined); // whoever waits for it is told; nobody may be waiting yet
+    this.loaded.catch(() => undefined); // reported to callers that await it; there may be none yet
     const loading = setTimeout(() => {
       this.#end(`its module did not load within ${LOAD_MS / 1000} s`, []);
     }, LOAD_MS);
@@ -160,21 +160,21 @@ export class WorkerThread implements WatchedThread {
       this.#receive(message);
     });
     this.#worker.on('messageerror', () => {
-      this.#end('it sent what cannot be read', []);
+      this.#end('it sent an unreadable message', []);
     });
     this.#worker.on('error', (error: Error & { code?: string }) => {
-      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') this.tooMuch();
+      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') this.outOfMemory();
       else this.#end(`it failed: ${error.message}`, this.#suspects(), error.stack);
     });
     this.#worker.on('exit', (code) => {
-      const told = this.#farewell;
-      if (told !== undefined) this.#end(told.how, told.id === 0 ? this.#suspects() : [told.id], told.stack);
+      const report = this.#exitReport;
+      if (report !== undefined) this.#end(report.how, report.id === 0 ? this.#suspects() : [report.id], report.stack);
       else this.#end(`it exited with code ${code}`, this.#suspects());
       this.#exited.resolve(undefined);
     });
   }
 
-  /** Operations under way. */
+  /** Number of running operations. */
   get busy(): number {
     return this.#pending.size;
   }
@@ -183,7 +183,7 @@ export class WorkerThread implements WatchedThread {
     return this.#ended;
   }
 
-  /** Something of an earlier operation still goes on in it, or may be broken: it should get no new ones. */
+  /** Whether an earlier operation may have broken the thread, so that it should not get new ones. */
   get retired(): boolean {
     return this.#retired || this.#ended;
   }
@@ -194,10 +194,10 @@ export class WorkerThread implements WatchedThread {
     return since;
   }
 
-  /** Share of time at work since this was last asked. */
-  atWork(): number {
-    const { since, now } = this.#measured(this.#atWork);
-    this.#atWork = now;
+  /** Returns the utilization since the last call, for the pool. */
+  recentUtilization(): number {
+    const { since, now } = this.#measured(this.#lastUtilization);
+    this.#lastUtilization = now;
     return since;
   }
 
@@ -211,13 +211,13 @@ export class WorkerThread implements WatchedThread {
     return heap.used_heap_size + heap.external_memory;
   }
 
-  tooMuch(): void {
+  outOfMemory(): void {
     this.#end(`it used more than its ${this.#options.memoryMb} MB of memory`, this.#suspects());
   }
 
-  /** Throws UserError, ThreadLost or Aborted. Never later than `GRACE_MS` after the signal. */
+  /** Runs an operation. Throws UserError, ThreadLost, or AbortedCall, at most `GRACE_MS` after the signal. */
   run(op: Operation, sinks: Sinks): Promise<Answer> {
-    if (this.#ended) return Promise.reject(new ThreadLost('its thread has ended', false));
+    if (this.#ended) return Promise.reject(new ThreadLost('its thread has exited', false));
     if (sinks.signal.aborted) return Promise.reject(new AbortedCall());
     const id = this.#nextId++;
     const pending: PendingReply = {
@@ -242,13 +242,13 @@ export class WorkerThread implements WatchedThread {
         ...(sinks.children === undefined ? {} : { mark: sinks.children.mark }),
       });
     } catch (error) {
-      // What cannot be cloned: only arguments of a scorer could be such.
+      // Values that cannot be cloned; only possible in arguments of a scorer.
       this.#settle(id)?.answer.reject(error);
     }
     return pending.answer.promise;
   }
 
-  /** Ends the thread; what is pending is lost. Resolves when it is gone. */
+  /** Terminates the thread and waits until it has exited. Pending operations fail. */
   async end(): Promise<void> {
     this.#end('it was ended', []);
     await this.#exited.promise;
@@ -262,7 +262,7 @@ export class WorkerThread implements WatchedThread {
     try {
       this.#handle(fromThread.parse(raw));
     } catch {
-      this.#end('its module sent messages of its own to the worker (parentPort is not for tools)', this.#suspects());
+      this.#end('its module sent its own messages to the worker (tools must not use parentPort)', this.#suspects());
     }
   }
 
@@ -299,8 +299,8 @@ export class WorkerThread implements WatchedThread {
       case 'inspector': {
         const pending = this.#pending.get(message.id);
         if (pending?.sinks.inspect === undefined) return;
-        this.#retired = true; // whoever debugs may leave anything behind
-        pending.inspector = new Inspector(message.url, pending.sinks.inspect, this.#options.layMap());
+        this.#retired = true; // debugging may leave any state behind
+        pending.inspector = new Inspector(message.url, pending.sinks.inspect, this.#options.writeMap());
         return;
       }
       case 'inspecting':
@@ -315,15 +315,15 @@ export class WorkerThread implements WatchedThread {
         this.#late(message.id, message.error);
         return;
       case 'child':
-        (this.#pending.get(message.id)?.sinks ?? this.#recent.get(message.id))?.children?.tell(
+        (this.#pending.get(message.id)?.sinks ?? this.#recent.get(message.id))?.children?.update(
           message.pid,
           message.alive,
         );
         return;
       case 'exit':
-        this.#farewell = message;
+        this.#exitReport = message;
         if (!this.#pending.has(message.id))
-          this.#recent.get(message.id)?.onLate('err', `after the call had ended its module ${message.how}\n`);
+          this.#recent.get(message.id)?.onLate('err', `after the call ended, its module ${message.how}\n`);
         return;
     }
   }
@@ -338,9 +338,9 @@ export class WorkerThread implements WatchedThread {
     }
   }
 
-  /** Thrown by a timer or a promise nobody waits for: fails the operation it came from, if that still runs. */
+  /** Handles an error in a timer or an unawaited promise: fails its operation, if that is still running. */
   #late(id: number, error: Thrown): void {
-    // What broke here may break the next one too.
+    // The thread may be broken for the next operation, too.
     this.#retired = true;
     const of = id === 0 ? this.#suspects()[0] : id;
     const pending = of === undefined ? undefined : this.#settle(of);
@@ -349,13 +349,13 @@ export class WorkerThread implements WatchedThread {
         new UserError({
           ...error,
           message:
-            `${error.message} (thrown outside of its promise: by a timer, an event or a promise that nothing ` +
-            'awaits)',
+            `${error.message} (thrown outside the promise of the call: in a timer, an event handler, or a promise ` +
+            'that is not awaited)',
         }),
       );
     else if (of !== undefined) {
       const { text } = this.#options.mapper.userStack(error.message, error.stack);
-      this.#recent.get(of)?.onLate('err', `thrown after the call had ended: ${text}\n`);
+      this.#recent.get(of)?.onLate('err', `thrown after the call ended: ${text}\n`);
     }
   }
 
@@ -366,14 +366,14 @@ export class WorkerThread implements WatchedThread {
     pending.grace = setTimeout(() => {
       this.#retired = true;
       if (!pending.confirmed) {
-        this.#end('it did not let go of its thread', this.#aborted());
+        this.#end('it blocked its thread', this.#aborted());
         return;
       }
       this.#settle(id)?.answer.reject(new AbortedCall());
     }, GRACE_MS);
   }
 
-  /** Who is to blame when the thread does not say: who was alone in it, else nobody. */
+  /** If the thread does not report the cause, blames the only operation running in it, if there is just one. */
   #suspects(): number[] {
     return this.#pending.size === 1 ? [...this.#pending.keys()] : [];
   }
@@ -390,7 +390,7 @@ export class WorkerThread implements WatchedThread {
     clearTimeout(pending.grace);
     pending.inspector?.close();
     this.#recent.set(id, pending.sinks);
-    const oldest = id - REMEMBERED;
+    const oldest = id - MAX_RECENT;
     this.#recent.delete(oldest);
     if (this.#pending.size === 0) {
       this.#watch.delete(this);
@@ -401,7 +401,7 @@ export class WorkerThread implements WatchedThread {
     return pending;
   }
 
-  /** Ends the thread: `guilty` operations are why, the others only shared it. */
+  /** Ends the thread. `guilty` operations caused it; the others only shared the thread. */
   #end(why: string, guilty: readonly number[], stack?: string): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -416,9 +416,9 @@ export class WorkerThread implements WatchedThread {
     this.#watch.delete(this);
     void this.#worker.terminate();
     for (const inspector of inspectors) inspector.letEnd();
-    // V8 leaves out the check for an end in some tight loops.
+    // V8 does not check for termination in some tight loops.
     const stuck = setTimeout(() => {
-      this.#options.onStuck(`A thread of a tool's module could not be ended (${why}).`);
+      this.#options.onStuck(`Cannot terminate a thread of a tool module (${why}).`);
       this.#exited.resolve(undefined);
     }, STUCK_MS);
     void this.#exited.promise.then(() => {
@@ -430,7 +430,7 @@ export class WorkerThread implements WatchedThread {
   }
 }
 
-/** Throws when it is not a list of tools. */
+/** Parses a list of tools. Throws if it is invalid. */
 export function readWireTools(text: string): WireTool[] {
   return z.array(wireTool).parse(JSON.parse(text));
 }

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { KEPT_BYTES } from '../modules/limits.ts';
 
-/** Collects a process's output: its beginning is kept, the rest counted. */
+/** Collects the output of a process: keeps the beginning and counts the rest. */
 export class Output {
   readonly #decoder = new StringDecoder('utf8');
   readonly #kept: string[] = [];
@@ -12,7 +12,7 @@ export class Output {
     this.#limit = limit;
   }
 
-  /** Gives the text of this piece, of which perhaps not all is kept. */
+  /** Adds a chunk and returns its text. */
   push(chunk: Buffer): string {
     const before = this.#bytes;
     this.#bytes += chunk.length;
@@ -26,7 +26,7 @@ export class Output {
     return this.#kept.join('');
   }
 
-  /** UTF-8 bytes of the whole when `text` is less. */
+  /** UTF-8 bytes of the full output, if `text` is cut. */
   get bytes(): number | undefined {
     return this.#bytes > this.#limit ? this.#bytes : undefined;
   }
@@ -40,7 +40,7 @@ export class LastLines {
     this.#text = (this.#text + text).slice(-KEPT_CHARS);
   }
 
-  /** At most `count` lines, without empty ones at the end. */
+  /** Returns the last `count` lines, ignoring trailing empty lines. */
   last(count: number): string {
     return this.#text.trimEnd().split('\n').slice(-count).join('\n');
   }

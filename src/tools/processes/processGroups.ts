@@ -1,14 +1,14 @@
 import { endStrays, newOwner } from './strays.ts';
 
-/** Who ends what is left of a process when its parent dies: the worker's reaper. Ids are those of group leaders. */
+/** Registry of the worker's reaper, which ends process groups when the worker dies. IDs are those of group leaders. */
 export interface ProcessGroups {
-  /** Whose the processes are: the mark in their environment (strays.ts). */
+  /** Owner of the processes: the mark in their environment (strays.ts). */
   readonly owner: string;
   add(pid: number): void;
   remove(pid: number): void;
 }
 
-/** Those of one rollout, among those of its worker; or some of a rollout's. */
+/** The process groups of one rollout or a part of it. */
 export class RolloutProcesses implements ProcessGroups {
   readonly owner: string;
   readonly #groups: ProcessGroups;
@@ -28,7 +28,7 @@ export class RolloutProcesses implements ProcessGroups {
     this.#groups.remove(pid);
   }
 
-  /** Ends what has left its group; the groups are ended by whoever started them. */
+  /** Ends processes that have left their groups; the groups themselves are ended by their creators. */
   async end(): Promise<void> {
     if (this.#used) await endStrays(this.owner);
   }

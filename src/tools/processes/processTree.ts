@@ -1,10 +1,10 @@
-/** Processes with all their children: what differs between systems about them. */
+/** Platform differences of processes and their children. */
 import { spawn } from 'node:child_process';
 
-/** Whether a child is started as the leader of a group of its own. Windows has no groups, and would open a console. */
+/** Whether a child leads its own process group. Windows has no groups and would open a console. */
 export const OWN_GROUP = process.platform !== 'win32';
 
-/** Ends the group that `pid` leads at once (on Windows: its process tree). What is gone already is no error. */
+/** Kills the group that `pid` leads (on Windows, its process tree). Ignores processes that have already exited. */
 export function killTree(pid: number): void {
   if (process.platform === 'win32') {
     spawn('taskkill', ['/pid', String(pid), '/t', '/f'], { stdio: 'ignore', windowsHide: true }).on(
@@ -20,18 +20,18 @@ export function killTree(pid: number): void {
   }
 }
 
-/** ESRCH: no such group. EPERM (macOS): what is left of it are zombies. */
+/** ESRCH: no such group. EPERM (macOS): only zombies are left. */
 function isGone(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM');
 }
 
-/** How a command line is run by the platform's shell: what the `terminal` tool is for. */
+/** Returns how to run a command line in the platform's shell, for the `terminal` tool. */
 export function shellCommand(
   command: string,
   env: Readonly<Record<string, string>>,
 ): { readonly file: string; readonly args: readonly string[]; readonly verbatim: boolean } {
   if (process.platform !== 'win32') return { file: '/bin/sh', args: ['-c', command], verbatim: false };
-  // cmd.exe takes the rest of its command line as it is; quoting it the usual way would change it.
+  // cmd.exe uses the rest of its command line verbatim; the usual quoting would change it.
   return {
     file: env['COMSPEC'] ?? env['ComSpec'] ?? 'cmd.exe',
     args: ['/d', '/s', '/c', `"${command}"`],

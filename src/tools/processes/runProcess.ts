@@ -9,35 +9,35 @@ import { spawnGroup } from './spawnGroup.ts';
 export interface ProcessRequest {
   readonly file: string;
   readonly args: readonly string[];
-  /** The arguments are put on the command line as they are (Windows only). */
+  /** Passes the arguments without quoting (Windows only). */
   readonly verbatim?: boolean;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   /** Written to its standard input, which is then closed. */
   readonly input?: string;
   readonly limits?: ProcessLimits | undefined;
-  /** Ends it after so long; what it wrote until then is its result. */
+  /** Kills the process after this time; its output until then is returned. */
   readonly timeoutMs?: number | undefined;
-  /** Ends the process with all its children. */
+  /** Kills the process and all its children. */
   readonly signal: AbortSignal;
   readonly processGroups: ProcessGroups;
 }
 
 export interface ProcessResult {
-  /** null when a signal ended it. */
+  /** null if it was killed by a signal. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly timedOut: boolean;
-  /** What it wrote to stdout and stderr, in the order it arrived. */
+  /** Output to stdout and stderr, in order of arrival. */
   readonly output: Output;
 }
 
-/** What a child still holds open after its parent's exit is not waited for longer than this. */
+/** Time to wait for pipes that children hold open after the exit. */
 const DRAIN_MS = 200;
 
 /**
- * Runs a process in a group of its own until it exits; whatever it left running is ended with it.
- * Throws ClassedError: `tool_error` when it cannot be started, `timeout` or `cancelled` by the signal.
+ * Runs a process in its own process group until it exits, then kills its remaining children. Throws ClassedError:
+ * `tool_error` if it cannot be started, `timeout` or `cancelled` by the signal.
  */
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
   const { signal, processGroups } = request;
@@ -51,7 +51,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   child.stderr.on('data', (chunk: Buffer) => {
     output.push(chunk);
   });
-  // It may exit without reading: its exit code says what happened.
+  // It may exit without reading its input; the exit code is enough.
   child.stdin.on('error', () => undefined);
   child.stdin.end(request.input ?? '');
   const kill = (): void => {
@@ -83,15 +83,14 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
         reject(
           new ClassedError(
             'tool_error',
-            `${request.file} could not be started: ` +
-              `${error.code === 'ENOENT' ? 'there is no such program' : error.message}.`,
+            `Cannot start ${request.file}: ${error.code === 'ENOENT' ? 'program not found' : error.message}.`,
             { cause: error },
           ),
         );
       });
       child.on('exit', (code, exitSignal) => {
         exit = { code, signal: exitSignal };
-        // Its children may live on and hold its pipes: they end with it.
+        // Its children may keep running and hold its pipes open.
         kill();
         drain = setTimeout(finish, DRAIN_MS);
       });

@@ -124,7 +124,7 @@ describe('a tool call that fails is answered to the model, with its class', () =
       'unknown_tool',
       { name: 'renew_laon' },
       'unknown_tool',
-      /There is no tool "renew_laon". The tools are: renew, fail, lie/,
+      /Unknown tool "renew_laon". The tools are: renew, fail, lie/,
     ],
     ['malformed_output', { name: 'renew', arguments: '{"days": 3' }, 'malformed_output', /not valid JSON .*"days"/],
     [

@@ -117,7 +117,7 @@ describe('bundleModule', () => {
       /^resolve\.ts:1:15: Could not resolve "not-there"\nresolve\.ts:2:15: Could not resolve "\.\/gone\.ts"$/,
     );
     assert.match(resolve.hint ?? '', /installed in the workspace/);
-    assert.equal((await problems(root, 'missing.ts')).message, 'missing.ts: there is no such file.');
+    assert.equal((await problems(root, 'missing.ts')).message, 'missing.ts: file not found.');
   });
 
   it('has zod in it only where it is used, and it works', async () => {

@@ -179,7 +179,7 @@ const stateless: TriedCall = {
   needs_world: true,
   error: {
     class: 'tool_error',
-    message: '`state` is undefined, for no world is open: Cannot read properties of undefined (reading ‘renew’)',
+    message: '`state` is undefined because no world is open: Cannot read properties of undefined (reading ‘renew’)',
     stack: 'TypeError: no\n    at run (tools/loans.ts:20:59)',
     place: { file: 'tools/loans.ts', line: 20, column: 59 },
   },

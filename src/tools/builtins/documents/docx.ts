@@ -17,7 +17,7 @@ import type { DocumentText } from './tools.ts';
 const MAIN = 'word/document.xml';
 
 /**
- * The text of a Word document: headings, paragraphs, lists, tables, and the notes at its end. Throws ClassedError
+ * Extracts the text of a Word document: headings, paragraphs, lists, tables, and notes. Throws ClassedError
  * `tool_error`.
  */
 export function docxText(bytes: Uint8Array): DocumentText {
@@ -26,7 +26,7 @@ export function docxText(bytes: Uint8Array): DocumentText {
     [...relations(partText(parts, '_rels/.rels'), '').values()].find(({ type }) => type === 'officeDocument')?.path ??
     MAIN;
   const xml = partText(parts, main);
-  if (xml === undefined) throw new ClassedError('tool_error', 'This is not a .docx document: no text is in it.');
+  if (xml === undefined) throw new ClassedError('tool_error', 'This is not a .docx document: it contains no text.');
   const [body] = elementsOf(parseXml(xml), 'body');
   const blocks = body === undefined ? [] : blocksOf(body);
   const folder = main.slice(0, main.lastIndexOf('/') + 1);
@@ -81,7 +81,7 @@ function inline(parent: Element): string {
         case 'footnoteReference':
         case 'endnoteReference':
           return `[${localName(child).replace('Reference', '')} ${attribute(child, 'id') ?? ''}]`;
-        // What was deleted, and what only tells how it looks. Drawings are there twice, for old programs too.
+        // Deleted text, formatting, and the fallback copies of drawings.
         case 'del':
         case 'pPr':
         case 'rPr':

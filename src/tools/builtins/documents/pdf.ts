@@ -3,7 +3,7 @@ import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
 import type { DocumentText, Page } from './tools.ts';
 
-/** The text of a PDF, page by page. Throws ClassedError `tool_error`. */
+/** Extracts the text of a PDF by page. Throws ClassedError `tool_error`. */
 export async function pdfText(
   bytes: Uint8Array,
   range: { readonly first: number; readonly last: number },
@@ -16,7 +16,7 @@ export async function pdfText(
       if (signal.aborted) throw abortedError(signal);
       const page = await readable(document.getPage(number));
       const { items } = await readable(page.getTextContent());
-      // What stands beside one another on a line comes in pieces of its own; a line's last piece says so.
+      // A line consists of several items; the last one has `hasEOL`.
       pages.push({
         number,
         text: items
@@ -44,8 +44,8 @@ async function readable<T>(piece: Promise<T>): Promise<T> {
     throw new ClassedError(
       'tool_error',
       locked
-        ? 'The PDF is locked with a password.'
-        : `This PDF cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        ? 'The PDF is password-protected.'
+        : `Cannot read this PDF: ${error instanceof Error ? error.message : String(error)}`,
       { cause: error },
     );
   }

@@ -17,14 +17,15 @@ import type { DocumentText, Page } from './tools.ts';
 
 const MAIN = 'ppt/presentation.xml';
 
-/** The text of slides, with tables and the speaker's notes. Throws ClassedError `tool_error`. */
+/** Extracts the text of slides, with tables and speaker notes. Throws ClassedError `tool_error`. */
 export function pptxText(bytes: Uint8Array, range: { readonly first: number; readonly last: number }): DocumentText {
   const parts = unpacked(bytes, 'a .pptx presentation');
   const main =
     [...relations(partText(parts, '_rels/.rels'), '').values()].find(({ type }) => type === 'officeDocument')?.path ??
     MAIN;
   const xml = partText(parts, main);
-  if (xml === undefined) throw new ClassedError('tool_error', 'This is not a .pptx presentation: no slides are in it.');
+  if (xml === undefined)
+    throw new ClassedError('tool_error', 'This is not a .pptx presentation: it contains no slides.');
   const targets = relations(partText(parts, relationsPart(main)), main);
   const slides = [...elementsOf(parseXml(xml), 'sldId')].flatMap((slide) => {
     const target = targets.get(slide.attribs['r:id'] ?? '');
@@ -40,11 +41,11 @@ function slideText(parts: Parts, path: string): string {
   const notes = [...relations(partText(parts, relationsPart(path)), path).values()].find(
     ({ type }) => type === 'notesSlide',
   )?.path;
-  const said = notes === undefined ? [] : blocksIn(parts, notes, 'body');
-  return [...blocksIn(parts, path), ...(said.length === 0 ? [] : [`Notes: ${said.join('\n')}`])].join('\n\n');
+  const noteTexts = notes === undefined ? [] : blocksIn(parts, notes, 'body');
+  return [...blocksIn(parts, path), ...(noteTexts.length === 0 ? [] : [`Notes: ${noteTexts.join('\n')}`])].join('\n\n');
 }
 
-/** The texts of the shapes, in their order; of one kind of placeholder, or all. */
+/** Returns the texts of the shapes in order; optionally only of one kind of placeholder. */
 function blocksIn(parts: Parts, path: string, placeholder?: string): string[] {
   const xml = partText(parts, path);
   if (xml === undefined) return [];

@@ -1,11 +1,10 @@
-/** Rows of texts as a table of Markdown; the first is its head. */
+/** Formats rows as a Markdown table; the first row is the header. */
 export function markdownTable(rows: readonly (readonly string[])[]): string {
-  const columns = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  const columns = rows.reduce((max, row) => Math.max(max, row.length), 0);
   if (columns === 0) return '';
+  const cell = (text = ''): string => text.replaceAll('|', '\\|').replaceAll(/\s*\n\s*/g, ' ');
   const line = (row: readonly string[]): string =>
-    '| ' +
-    `${Array.from({ length: columns }, (_, index) => (row[index] ?? '').replaceAll('|', '\\|').replaceAll(/\s*\n\s*/g, ' ')).join(' | ')} ` +
-    '|';
+    `| ${Array.from({ length: columns }, (_, index) => cell(row[index])).join(' | ')} |`;
   const [head = [], ...others] = rows;
   return [line(head), `|${'---|'.repeat(columns)}`, ...others.map(line)].join('\n');
 }

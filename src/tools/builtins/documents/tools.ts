@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
+import { plural } from '../../../common/text.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
@@ -7,15 +8,15 @@ import { type BuiltinTool, builtin } from '../builtinHost.ts';
 import { bytesOf } from '../bytes.ts';
 import { textIn } from '../encoding.ts';
 
-const LARGEST = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
-/** A part of a document that has a number: a page, a slide. */
+/** A numbered part of a document: a page or a slide. */
 export interface Page {
   readonly number: number;
   readonly text: string;
 }
 
-/** A document as text: in pages where it has some. */
+/** The text of a document, by page if it has pages. */
 export type DocumentText =
   | { readonly kind: 'pages'; readonly word: 'page' | 'slide'; readonly total: number; readonly pages: readonly Page[] }
   | { readonly kind: 'text'; readonly text: string };
@@ -25,7 +26,7 @@ interface Range {
   readonly last: number;
 }
 
-/** How each kind is read. Their libraries are loaded when the first of the kind is. */
+/** Readers by extension. Libraries are loaded on first use. */
 const READERS: Readonly<Record<string, (bytes: Buffer, range: Range, signal: AbortSignal) => Promise<DocumentText>>> = {
   '.pdf': async (bytes, range, signal) => (await import('./pdf.ts')).pdfText(bytes, range, signal),
   '.docx': async (bytes) => (await import('./docx.ts')).docxText(bytes),
@@ -46,22 +47,22 @@ const SAME: Readonly<Record<string, string>> = {
   '.markdown': '.md',
 };
 const OTHERS: Readonly<Record<string, string>> = {
-  '.xlsx': 'extract_excel_content of the built-in spreadsheet reads workbooks.',
-  '.xls': 'Only workbooks in the newer format .xlsx can be read.',
-  '.doc': 'Only the newer format .docx can be read.',
-  '.ppt': 'Only the newer format .pptx can be read.',
+  '.xlsx': 'Use extract_excel_content of the built-in spreadsheet to read workbooks.',
+  '.xls': 'Only workbooks in the newer .xlsx format are supported.',
+  '.doc': 'Only the newer .docx format is supported.',
+  '.ppt': 'Only the newer .pptx format is supported.',
 };
 
-/** `extract_document_content`: documents of many kinds as text. */
+/** Creates `extract_document_content`, which extracts the text of many kinds of documents. */
 export function documentTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): BuiltinTool[] {
   return [
     builtin('documents', {
       name: 'extract_document_content',
       effect: 'pure',
       sessionBound: false,
-      description: `Gives a document as text: ${Object.keys(READERS)
+      description: `Extracts the text of a document: ${Object.keys(READERS)
         .map((kind) => kind.slice(1))
-        .join(', ')}. Pages of PDFs and slides keep their numbers; tables become tables of Markdown.`,
+        .join(', ')}. Pages of PDFs and slides are numbered; tables are formatted as Markdown.`,
       input: z.object({
         file_path: z.string().min(1).describe('Path of the document, relative to the working directory.'),
         first_page: z
@@ -69,8 +70,13 @@ export function documentTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): BuiltinToo
           .int()
           .min(1)
           .default(1)
-          .describe('The first page or slide to give, where a document has them.'),
-        last_page: z.number().int().min(1).optional().describe('The last page or slide to give. Absent: all.'),
+          .describe('The first page or slide to return, if the document has pages.'),
+        last_page: z
+          .number()
+          .int()
+          .min(1)
+          .optional()
+          .describe('The last page or slide to return. Default: the last one.'),
       }),
       run: async ({ file_path, first_page, last_page }, { signal }) => {
         const ending = path.extname(file_path).toLowerCase();
@@ -78,10 +84,10 @@ export function documentTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): BuiltinToo
         if (read === undefined)
           throw new ClassedError(
             'tool_error',
-            `"${ending}" is no kind of document that is known. ` +
-              (OTHERS[ending] ?? `Known: ${Object.keys(READERS).join(', ')}.`),
+            `Documents of type "${ending}" are not supported. ` +
+              (OTHERS[ending] ?? `Supported types: ${Object.keys(READERS).join(', ')}.`),
           );
-        const bytes = await bytesOf(cwd, file_path, LARGEST);
+        const bytes = await bytesOf(cwd, file_path, MAX_BYTES);
         const document = await read(bytes, { first: first_page, last: last_page ?? Infinity }, signal);
         return textResponse({ text: document.kind === 'text' ? document.text : inPages(document, first_page) });
       },
@@ -91,7 +97,7 @@ export function documentTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): BuiltinToo
 
 function inPages({ word, total, pages }: Extract<DocumentText, { kind: 'pages' }>, first: number): string {
   if (pages.length === 0)
-    throw new ClassedError('tool_error', `There is no ${word} ${first}: the document has ${total}.`);
+    throw new ClassedError('tool_error', `Cannot read ${word} ${first}: the document has ${plural(total, word)}.`);
   return pages
     .map(
       ({ number, text }) =>

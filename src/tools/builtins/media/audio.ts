@@ -8,7 +8,7 @@ import { Gate } from '../web/addresses.ts';
 import { Outgoing } from '../web/outgoing.ts';
 import { mediaOf } from './source.ts';
 
-const LARGEST = 100 * 1024 * 1024;
+const MAX_BYTES = 100 * 1024 * 1024;
 const TYPES = {
   '.wav': 'audio/wav',
   '.mp3': 'audio/mpeg',
@@ -22,7 +22,7 @@ const TYPES = {
 
 const answer = z.object({ text: z.string() });
 
-/** `transcribe_audio`: what is said in recordings. */
+/** Creates `transcribe_audio`, which transcribes recordings. */
 export function audioTools({ cwd }: ToolEnvironment, settings: AudioSettings): BuiltinTool[] {
   const gate = new Gate(settings.private_addresses === true);
   const outgoing = new Outgoing(settings.proxy);
@@ -31,19 +31,19 @@ export function audioTools({ cwd }: ToolEnvironment, settings: AudioSettings): B
       name: 'transcribe_audio',
       effect: 'pure',
       sessionBound: false,
-      description: 'Gives what is said in recordings as text.',
+      description: 'Transcribes speech in recordings to text.',
       input: z.object({
         audio_urls: z
           .array(z.string().min(1))
           .min(1)
           .max(10)
-          .describe('Paths in the working directory, or addresses with http:// or https://.'),
+          .describe('Paths in the working directory, or http:// or https:// URLs.'),
       }),
       run: async ({ audio_urls }, context) => {
         const { signal } = context;
         const texts: string[] = [];
-        for (const given of audio_urls) {
-          const { name, type, bytes } = await mediaOf(cwd, given, gate, outgoing, TYPES, LARGEST, signal);
+        for (const source of audio_urls) {
+          const { name, type, bytes } = await mediaOf(cwd, source, gate, outgoing, TYPES, MAX_BYTES, signal);
           const form = {
             file: new File([new Uint8Array(bytes)], name, { type }),
             model: settings.model,
@@ -52,7 +52,7 @@ export function audioTools({ cwd }: ToolEnvironment, settings: AudioSettings): B
           };
           const { text } = await ask(
             {
-              who: 'The transcription',
+              who: 'The transcription model',
               url: `${settings.endpoint.replace(/\/+$/, '')}/audio/transcriptions`,
               body: form,
               signal,
@@ -61,7 +61,7 @@ export function audioTools({ cwd }: ToolEnvironment, settings: AudioSettings): B
             },
             answer,
           );
-          texts.push(audio_urls.length === 1 ? text : `--- ${given} ---\n${text}`);
+          texts.push(audio_urls.length === 1 ? text : `--- ${source} ---\n${text}`);
           context.onProgress();
         }
         return textResponse({ text: texts.join('\n\n') });

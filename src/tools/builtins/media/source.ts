@@ -10,37 +10,37 @@ export interface Media {
   readonly bytes: Buffer;
 }
 
-const SECONDS = 120;
+const DOWNLOAD_SECONDS = 120;
 
 /**
- * A picture or a recording, by its path in the working directory or its address. `types`: what is taken, by endings of
- * names.
+ * Reads an image or recording from a path in the working directory or a URL. `types`: supported media types by
+ * extension.
  */
 export async function mediaOf(
   cwd: string,
-  given: string,
+  source: string,
   gate: Gate,
   outgoing: Outgoing,
   types: Readonly<Record<string, string>>,
-  most: number,
+  maxBytes: number,
   signal: AbortSignal,
 ): Promise<Media> {
   const ending = (name: string): string | undefined => types[path.extname(name).toLowerCase()];
   const unknown = (what: string): ClassedError =>
     new ClassedError(
       'tool_error',
-      `${given}: ${what} is not among what is taken: ${Object.keys(types)
+      `${source}: ${what} is not supported. Supported types: ${Object.keys(types)
         .map((name) => name.slice(1))
         .join(', ')}.`,
     );
-  if (!/^https?:\/\//i.test(given)) {
-    const type = ending(given);
-    if (type === undefined) throw unknown(`"${path.extname(given)}"`);
-    return { name: path.basename(given), type, bytes: await bytesOf(cwd, given, most) };
+  if (!/^https?:\/\//i.test(source)) {
+    const type = ending(source);
+    if (type === undefined) throw unknown(`"${path.extname(source)}"`);
+    return { name: path.basename(source), type, bytes: await bytesOf(cwd, source, maxBytes) };
   }
   const { download } = await import('../web/download.ts');
-  const { url, media, bytes } = await download(given, gate, outgoing, { most, seconds: SECONDS }, signal);
+  const { url, media, bytes } = await download(source, gate, outgoing, { maxBytes, seconds: DOWNLOAD_SECONDS }, signal);
   const type = Object.values(types).includes(media) ? media : ending(url.pathname);
-  if (type === undefined) throw unknown(media === '' ? 'this' : media);
+  if (type === undefined) throw unknown(media === '' ? 'this type' : media);
   return { name: path.posix.basename(url.pathname) || 'file', type, bytes };
 }

@@ -7,7 +7,7 @@ import { Gate } from '../web/addresses.ts';
 import { Outgoing } from '../web/outgoing.ts';
 import { mediaOf } from './source.ts';
 
-const LARGEST = 20 * 1024 * 1024;
+const MAX_BYTES = 20 * 1024 * 1024;
 const TYPES = {
   '.png': 'image/png',
   '.jpg': 'image/jpeg',
@@ -21,7 +21,7 @@ const answer = z.object({
   choices: z.array(z.object({ message: z.object({ content: z.string().nullish() }) })).min(1),
 });
 
-/** `image_recognition`: a question about images, put to a model that sees. */
+/** Creates `image_recognition`, which asks a vision model a question about images. */
 export function visionTools({ cwd }: ToolEnvironment, settings: VisionSettings): BuiltinTool[] {
   const gate = new Gate(settings.private_addresses === true);
   const outgoing = new Outgoing(settings.proxy);
@@ -30,18 +30,18 @@ export function visionTools({ cwd }: ToolEnvironment, settings: VisionSettings):
       name: 'image_recognition',
       effect: 'pure',
       sessionBound: false,
-      description: 'Answers a question about images: what they show, what is written in them.',
+      description: 'Answers a question about images, e.g. what they show or what text they contain.',
       input: z.object({
         image_urls: z
           .array(z.string().min(1))
           .min(1)
           .max(10)
-          .describe('Paths in the working directory, or addresses with http:// or https://.'),
+          .describe('Paths in the working directory, or http:// or https:// URLs.'),
         question: z.string().min(1),
       }),
       run: async ({ image_urls, question }, { signal }) => {
         const images = await Promise.all(
-          image_urls.map((image) => mediaOf(cwd, image, gate, outgoing, TYPES, LARGEST, signal)),
+          image_urls.map((image) => mediaOf(cwd, image, gate, outgoing, TYPES, MAX_BYTES, signal)),
         );
         const content = [
           ...images.map(({ type, bytes }) => ({

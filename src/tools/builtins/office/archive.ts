@@ -1,14 +1,15 @@
-/** The zip archives that office documents are. */
+/** Office documents are zip archives. */
 import { unzipSync, zipSync } from 'fflate';
 import { ClassedError } from '../../../trace/classedError.ts';
 
-/** More than this unpacked is no document somebody wrote, but an archive made to fill a memory. */
+/** Protects against zip bombs. */
 const MAX_UNPACKED = 256 * 1024 * 1024;
 
 export type Parts = Record<string, Uint8Array>;
 
 /**
- * The files in it by their names. Throws ClassedError `tool_error`; `what` is what it should be, e.g. `an .xlsx file`.
+ * Returns the files in an archive by name. Throws ClassedError `tool_error`; `what` is the expected type, e.g. `an
+ * .xlsx file`.
  */
 export function unpacked(bytes: Uint8Array, what: string): Parts {
   let total = 0;
@@ -17,7 +18,7 @@ export function unpacked(bytes: Uint8Array, what: string): Parts {
       filter: ({ originalSize }) => {
         total += originalSize;
         if (total > MAX_UNPACKED)
-          throw new ClassedError('tool_error', `Unpacked, this file has more than ${MAX_UNPACKED} bytes.`);
+          throw new ClassedError('tool_error', `The unpacked file is larger than ${MAX_UNPACKED} bytes.`);
         return true;
       },
     });
@@ -25,7 +26,7 @@ export function unpacked(bytes: Uint8Array, what: string): Parts {
     if (error instanceof ClassedError) throw error;
     throw new ClassedError(
       'tool_error',
-      `This is not ${what}: it cannot be unpacked (${error instanceof Error ? error.message : String(error)}).`,
+      `This is not ${what}: cannot unpack it (${error instanceof Error ? error.message : String(error)}).`,
       { cause: error },
     );
   }
@@ -35,7 +36,7 @@ export function packed(parts: Parts): Uint8Array {
   return zipSync(parts);
 }
 
-/** The text of a part; undefined when there is none of this name. */
+/** Returns the text of a part, if it exists. */
 export function partText(parts: Parts, name: string): string | undefined {
   const bytes = parts[name];
   return bytes === undefined ? undefined : new TextDecoder().decode(bytes);

@@ -1,5 +1,5 @@
 /**
- * XML of office documents as a tree. Names are compared without their prefixes, which each program chooses for itself.
+ * XML trees of office documents. Names are compared without prefixes, because every program uses its own.
  */
 import render from 'dom-serializer';
 import { type ChildNode, type Document, Element, Text } from 'domhandler';
@@ -14,17 +14,17 @@ export function parseXml(text: string): Document {
   return parseMarkup(text, { xml: true });
 }
 
-/** With the head that every part of an office document has. */
+/** Serializes a tree with the XML declaration that office documents need. */
 export function xmlText(tree: Document): string {
   return XML_HEAD + render(childrenOf(tree), { xmlMode: true, encodeEntities: 'utf8' });
 }
 
-/** `row` of `x:row`. */
+/** Returns `row` for `x:row`. */
 export function localName({ name }: Element): string {
   return name.slice(name.indexOf(':') + 1);
 }
 
-/** The elements right below, of one name or all. */
+/** Returns the child elements, optionally only those with a name. */
 export function childrenOf(parent: { readonly children: readonly ChildNode[] } | undefined, name?: string): Element[] {
   return (parent?.children ?? []).filter(
     (node): node is Element => node instanceof Element && (name === undefined || localName(node) === name),
@@ -38,7 +38,7 @@ export function childOf(
   return parent?.children.find((node): node is Element => node instanceof Element && localName(node) === name);
 }
 
-/** All elements of a name below, in their order. */
+/** Iterates over all descendants with a name, in document order. */
 export function* elementsOf(
   parent: { readonly children: readonly ChildNode[] } | undefined,
   name: string,
@@ -54,7 +54,7 @@ export function* elementsOf(
   }
 }
 
-/** The value of an attribute, whatever its prefix. */
+/** Returns the value of an attribute, with any prefix. */
 export function attribute(element: Element | undefined, name: string): string | undefined {
   if (element === undefined) return undefined;
   const own = element.attribs[name];
@@ -63,30 +63,30 @@ export function attribute(element: Element | undefined, name: string): string | 
   return found === undefined ? undefined : element.attribs[found];
 }
 
-/** All text right in an element. */
+/** Returns the text directly inside an element. */
 export function textIn(element: Element | undefined): string {
   return (element?.children ?? []).map((node) => (node instanceof Text ? node.data : '')).join('');
 }
 
-/** A new element; put it into a tree with `append`. */
+/** Creates an element; add it to a tree with `append`. */
 export function element(
   name: string,
   attributes: Readonly<Record<string, string>>,
   children: readonly (Element | string)[] = [],
 ): Element {
-  const made = new Element(name, { ...attributes });
-  for (const child of children) append(made, typeof child === 'string' ? new Text(child) : child);
-  return made;
+  const created = new Element(name, { ...attributes });
+  for (const child of children) append(created, typeof child === 'string' ? new Text(child) : child);
+  return created;
 }
 
-/** Puts a node at the end, or before another one. */
+/** Inserts a node at the end, or before another one. */
 export function append(parent: Element, node: Element | Text, before?: ChildNode): void {
   node.parent = parent;
   const at = before === undefined ? -1 : parent.children.indexOf(before);
   parent.children.splice(at === -1 ? parent.children.length : at, 0, node);
 }
 
-/** The target of each relation of a part, by its id: paths in the archive. */
+/** Returns the targets of the relations of a part by ID, as paths in the archive. */
 export function relations(
   xml: string | undefined,
   part: string,
@@ -102,7 +102,7 @@ export function relations(
   return found;
 }
 
-/** `xl/worksheets/sheet1.xml` of `worksheets/sheet1.xml` in `xl/workbook.xml`. */
+/** Resolves a target, e.g. `worksheets/sheet1.xml` in `xl/workbook.xml` to `xl/worksheets/sheet1.xml`. */
 function resolved(target: string, part: string): string {
   if (target.startsWith('/')) return target.slice(1);
   const steps = part.split('/').slice(0, -1);
@@ -113,7 +113,7 @@ function resolved(target: string, part: string): string {
   return steps.join('/');
 }
 
-/** Where the relations of a part stand: `xl/_rels/workbook.xml.rels`. */
+/** Returns the file with the relations of a part, e.g. `xl/_rels/workbook.xml.rels`. */
 export function relationsPart(part: string): string {
   const at = part.lastIndexOf('/') + 1;
   return `${part.slice(0, at)}_rels/${part.slice(at)}.rels`;

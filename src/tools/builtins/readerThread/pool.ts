@@ -1,6 +1,6 @@
 /**
- * Reading in threads beside: what others have written may take any time and any memory to go through. A thread ends
- * with the call that is over, and with the memory it may have; the worker and its other rollouts go on meanwhile.
+ * Parses documents in separate threads, because untrusted documents may take any amount of time and memory. If a call
+ * is aborted or uses too much memory, only its thread is terminated; the worker and its other rollouts continue.
  */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
@@ -15,7 +15,7 @@ import type { Job, Reply } from './protocol.ts';
 const MEMORY_MB = 1024;
 const YOUNG_MB = 32;
 const MAX_THREADS = Math.max(2, availableParallelism());
-/** A thread that has nothing to do is kept for so long. */
+/** How long an idle thread is kept. */
 const IDLE_MS = 30_000;
 
 interface Idle {
@@ -28,35 +28,39 @@ const idle: Idle[] = [];
 const waiting: (() => void)[] = [];
 let threads = 0;
 
-/** A tool that does its work in such a thread. */
-export function beside(set: Extract<Job, { kind: 'tool' }>['set'], cwd: string, { spec }: BuiltinTool): BuiltinTool {
-  return { spec, run: (args, { signal }) => readBeside({ kind: 'tool', set, name: spec.name, cwd, args }, signal) };
+/** Wraps a tool so that it runs in a reader thread. */
+export function inReaderThread(
+  set: Extract<Job, { kind: 'tool' }>['set'],
+  cwd: string,
+  { spec }: BuiltinTool,
+): BuiltinTool {
+  return { spec, run: (args, { signal }) => runInThread({ kind: 'tool', set, name: spec.name, cwd, args }, signal) };
 }
 
-/** Throws ClassedError: that of the job, or as the signal says. */
-export async function readBeside(job: Job, signal: AbortSignal): Promise<ToolOutcome> {
+/** Runs a job in a thread. Throws ClassedError: the error of the job, or the reason of the signal. */
+export async function runInThread(job: Job, signal: AbortSignal): Promise<ToolOutcome> {
   const thread = await free(signal);
   let reply: Reply;
   try {
     reply = await answer(thread, job, signal);
   } catch (error) {
     await thread.terminate();
-    left();
+    release();
     throw error;
   }
   keep(thread);
   if ('error' in reply) throw new ClassedError(reply.error.class, reply.error.message);
   const { outcome } = reply;
-  // It comes as a plain array of bytes.
+  // It arrives as a plain Uint8Array.
   return outcome.full === undefined ? outcome : { ...outcome, full: Buffer.from(outcome.full) };
 }
 
 function answer(thread: Worker, job: Job, signal: AbortSignal): Promise<Reply> {
-  const heard = new AbortController();
+  const listening = new AbortController();
   return new Promise<Reply>((resolve, reject) => {
     const on = (event: 'message' | 'error' | 'exit', act: (value: unknown) => void): void => {
       thread.on(event, act);
-      heard.signal.addEventListener(
+      listening.signal.addEventListener(
         'abort',
         () => {
           thread.off(event, act);
@@ -66,7 +70,7 @@ function answer(thread: Worker, job: Job, signal: AbortSignal): Promise<Reply> {
     };
     on('message', (reply) => {
       resolve(reply as Reply);
-    }); // as its own thread sends it
+    }); // sent by our own thread
     on('error', (error) => {
       reject(lost(error));
     });
@@ -78,13 +82,13 @@ function answer(thread: Worker, job: Job, signal: AbortSignal): Promise<Reply> {
       () => {
         reject(abortedError(signal));
       },
-      { once: true, signal: heard.signal },
+      { once: true, signal: listening.signal },
     );
     const watched = watchedThread(thread, () => {
-      reject(tooMuch());
+      reject(outOfMemory());
     });
     watch.add(watched);
-    heard.signal.addEventListener(
+    listening.signal.addEventListener(
       'abort',
       () => {
         watch.delete(watched);
@@ -93,11 +97,11 @@ function answer(thread: Worker, job: Job, signal: AbortSignal): Promise<Reply> {
     );
     thread.postMessage(job);
   }).finally(() => {
-    heard.abort();
+    listening.abort();
   });
 }
 
-function watchedThread(thread: Worker, onTooMuch: () => void): WatchedThread {
+function watchedThread(thread: Worker, onOutOfMemory: () => void): WatchedThread {
   let before = thread.performance.eventLoopUtilization();
   return {
     utilization: () => {
@@ -110,24 +114,24 @@ function watchedThread(thread: Worker, onTooMuch: () => void): WatchedThread {
       const heap = await thread.getHeapStatistics();
       return heap.used_heap_size + heap.external_memory;
     },
-    tooMuch: onTooMuch,
+    outOfMemory: onOutOfMemory,
   };
 }
 
-function tooMuch(cause?: Error): ClassedError {
-  return new ClassedError('tool_error', `To go through this takes more than ${MEMORY_MB} MB of memory.`, { cause });
+function outOfMemory(cause?: Error): ClassedError {
+  return new ClassedError('tool_error', `Reading this takes more than ${MEMORY_MB} MB of memory.`, { cause });
 }
 
 function lost(error: unknown): ClassedError {
-  if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return tooMuch(error);
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return outOfMemory(error);
   return new ClassedError(
     'tool_error',
-    `It cannot be gone through: ${error instanceof Error ? error.message : 'its thread has ended'}.`,
+    `Reading failed: ${error instanceof Error ? error.message : 'the reader thread exited'}.`,
     { cause: error },
   );
 }
 
-/** A thread with nothing to do; waits where there are as many as there may be. */
+/** Returns an idle or new thread; waits if all threads are busy. */
 async function free(signal: AbortSignal): Promise<Worker> {
   for (;;) {
     if (signal.aborted) throw abortedError(signal);
@@ -142,13 +146,13 @@ async function free(signal: AbortSignal): Promise<Worker> {
       const thread = new Worker(entryUrl('readerThread'), {
         env: {},
         execArgv: ['--disable-warning=ExperimentalWarning'],
-        // What a library prints goes nowhere. Nobody reads it: that would keep the process alive.
+        // Output of libraries is discarded unread: reading it would keep the process alive.
         stdin: false,
         stdout: true,
         stderr: true,
         resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB * HARD_LIMIT, maxYoungGenerationSizeMb: YOUNG_MB },
       });
-      thread.on('error', () => undefined); // told to whoever waits for it
+      thread.on('error', () => undefined); // reported by `answer`
       return thread;
     }
     await new Promise<void>((resolve) => {
@@ -171,19 +175,19 @@ function keep(thread: Worker): void {
       idle.findIndex((one) => one.thread === thread),
       1,
     );
-    left();
+    release();
     void thread.terminate();
   }, IDLE_MS).unref();
   idle.push({ thread, timer });
-  next();
+  wakeAll();
 }
 
-function left(): void {
+function release(): void {
   threads--;
-  next();
+  wakeAll();
 }
 
-/** Wakes all who wait: some of them may not want it any more. */
-function next(): void {
+/** Wakes all waiting calls, because some may have been aborted. */
+function wakeAll(): void {
   for (const wake of waiting.splice(0)) wake();
 }

@@ -1,4 +1,4 @@
-/** What a reading thread is asked, and what it answers. */
+/** Requests to a reader thread and its replies. */
 import type { JsonObject } from '../../../common/json.ts';
 import type { ToolOutcome } from '../../../rollout/ports.ts';
 import type { ErrorClass } from '../../../trace/schema.ts';

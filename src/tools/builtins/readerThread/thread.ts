@@ -1,4 +1,4 @@
-/** The thread that reads what others have written: documents, workbooks, pages. It does one thing after the other. */
+/** The thread that reads untrusted documents, workbooks, and pages, one at a time. */
 import { parentPort } from 'node:worker_threads';
 import type { ToolCallContext, ToolOutcome } from '../../../rollout/ports.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
@@ -9,7 +9,7 @@ import type { Job, Reply } from './protocol.ts';
 if (parentPort === null) throw new Error('This file runs in a worker thread.');
 const port = parentPort;
 
-/** A call that is over ends the thread. */
+/** Aborting a call terminates the thread, so there is no signal. */
 const CONTEXT: ToolCallContext = {
   signal: new AbortController().signal,
   seed: 0,
@@ -17,7 +17,7 @@ const CONTEXT: ToolCallContext = {
   onProgress: () => undefined,
 };
 
-async function done(job: Job): Promise<ToolOutcome> {
+async function runJob(job: Job): Promise<ToolOutcome> {
   if (job.kind === 'page') {
     const { pageText } = await import('../web/page.ts');
     return textResponse({
@@ -25,7 +25,7 @@ async function done(job: Job): Promise<ToolOutcome> {
     });
   }
   const tool = (await toolsOf(job)).find(({ spec }) => spec.name === job.name);
-  if (tool === undefined) throw new Error(`there is no tool ${job.name}`);
+  if (tool === undefined) throw new Error(`unknown tool ${job.name}`);
   return tool.run(job.args, CONTEXT);
 }
 
@@ -39,15 +39,15 @@ async function toolsOf({ set, cwd }: Extract<Job, { kind: 'tool' }>): Promise<re
 }
 
 function replyOf(thrown: unknown): Reply {
-  // Nested so deeply that going through it takes more than there is.
+  // Deep nesting overflows the stack.
   if (thrown instanceof RangeError && /call stack/.test(thrown.message))
-    return { error: { class: 'tool_error', message: 'What is in it is nested too deeply.' } };
+    return { error: { class: 'tool_error', message: 'The content is nested too deeply.' } };
   const error = ClassedError.from(thrown, 'tool_error');
   return { error: { class: error.class, message: error.message } };
 }
 
 port.on('message', (job: Job) => {
-  done(job)
+  runJob(job)
     .then((outcome): Reply => ({ outcome }), replyOf)
     .then(
       (reply) => {

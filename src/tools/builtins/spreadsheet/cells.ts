@@ -1,4 +1,4 @@
-/** Places in a sheet as people write them: `B3`, `A1:C9`. Columns and rows count from 1. */
+/** Cell references such as `B3` and `A1:C9`. Columns and rows are 1-based. */
 
 export interface Spot {
   readonly column: number;
@@ -10,17 +10,17 @@ export interface Area {
   readonly to: Spot;
 }
 
-/** As large as a sheet may be. */
+/** The last cell of a sheet of maximum size. */
 export const LAST: Spot = { column: 16_384, row: 1_048_576 };
 
-/** `28` of `AB`. */
+/** Returns 28 for `AB`. */
 export function columnNumber(letters: string): number {
   let number = 0;
   for (const letter of letters.toUpperCase()) number = number * 26 + letter.charCodeAt(0) - 64;
   return number;
 }
 
-/** `AB` of `28`. */
+/** Returns `AB` for 28. */
 export function columnLetters(column: number): string {
   let letters = '';
   for (let rest = column; rest > 0; rest = Math.floor((rest - 1) / 26))
@@ -28,7 +28,7 @@ export function columnLetters(column: number): string {
   return letters;
 }
 
-/** undefined when it is none, or outside of a sheet. */
+/** Parses a cell reference; undefined if it is invalid or outside a sheet. */
 export function parseSpot(written: string): Spot | undefined {
   const match = /^\$?([A-Za-z]{1,3})\$?(\d{1,7})$/.exec(written.trim());
   const [, letters = '', digits = ''] = match ?? [];
@@ -40,7 +40,7 @@ export function spotName({ column, row }: Spot): string {
   return `${columnLetters(column)}${row}`;
 }
 
-/** What a cell holds. An error is told by its name, e.g. `#DIV/0!`. */
+/** The value of a cell. An error has a name, e.g. `#DIV/0!`. */
 export type Value = number | string | boolean | null | CellError;
 
 export class CellError {

@@ -1,4 +1,4 @@
-/** A workbook without sheets, as Excel wants it at least. */
+/** The minimal workbook that Excel accepts, without sheets. */
 
 import type { Parts } from '../office/archive.ts';
 import { XML_HEAD } from '../office/xml.ts';

@@ -1,4 +1,4 @@
-/** A sheet of a workbook: its cells, in the tree they stand in. */
+/** A sheet of a workbook; cells are edited in its XML tree. */
 import {
   append,
   attribute,
@@ -14,7 +14,7 @@ import {
 import { CellError, parseSpot, type Spot, spotName, type Value } from './cells.ts';
 import { moved } from './formula/tokens.ts';
 
-/** A formula that several cells share is written in the first of them only. */
+/** A shared formula, which only the first of its cells contains. */
 interface SharedFormula {
   readonly formula: string;
   readonly spot: Spot;
@@ -49,7 +49,7 @@ export class Sheet {
     }
   }
 
-  /** The last column and the last row with a cell; 0 when it is empty. */
+  /** The last used column and row; 0 if the sheet is empty. */
   get used(): Spot {
     return this.#used;
   }
@@ -58,13 +58,13 @@ export class Sheet {
     return Number(attribute(this.#cell(spot), 's') ?? 0);
   }
 
-  /** What stands in a cell: a formula, else a value. */
+  /** Returns the formula of a cell, or otherwise its value. */
   content(spot: Spot): { readonly value: Value } | { readonly formula: string } {
     const formula = this.formula(spot);
     return formula === undefined ? { value: this.result(spot) ?? null } : { formula };
   }
 
-  /** Without its `=`. */
+  /** Returns the formula of a cell without `=`. */
   formula(spot: Spot): string | undefined {
     const found = childOf(this.#cell(spot), 'f');
     if (found === undefined) return undefined;
@@ -77,7 +77,7 @@ export class Sheet {
   }
 
   /**
-   * The value, for a formula the one that was computed last; undefined when it has none yet. A cell that is blank has
+   * Returns the value of a cell; for a formula, the stored result, or undefined if there is none. A blank cell has
    * null.
    */
   result(spot: Spot): Value | undefined {
@@ -102,14 +102,14 @@ export class Sheet {
     }
   }
 
-  /** Every cell with a formula. */
+  /** Iterates over all cells with a formula. */
   *formulas(): Generator<Spot> {
     for (const [row, { cells }] of this.#rows) {
       for (const [column, cell] of cells) if (childOf(cell, 'f') !== undefined) yield { column, row };
     }
   }
 
-  /** Writes a value, or a formula as `=…`. The look of the cell stays. */
+  /** Writes a value, or a formula as `=…`. Keeps the style of the cell. */
   write(spot: Spot, value: string | number | boolean | null): void {
     this.#unshare(spot);
     const cell = this.#cell(spot) ?? this.#newCell(spot);
@@ -124,8 +124,8 @@ export class Sheet {
     } else if (value !== null) this.#writeResult(cell, value);
   }
 
-  /** Keeps what a formula gave beside it. */
-  keepResult(spot: Spot, value: Value): void {
+  /** Stores the result of a formula. */
+  storeResult(spot: Spot, value: Value): void {
     const cell = this.#cell(spot);
     if (cell === undefined) return;
     cell.children = cell.children.filter((node) => !('name' in node) || !node.name.endsWith('v'));
@@ -189,7 +189,7 @@ export class Sheet {
       this.#shared.set(id, { formula: textIn(formula), spot });
   }
 
-  /** Before the first of those that share a formula goes, each of them gets its own. */
+  /** Before the cell with a shared formula is overwritten, gives the other cells their own copies. */
   #unshare(spot: Spot): void {
     const formula = childOf(this.#cell(spot), 'f');
     const id = attribute(formula, 'si');
@@ -204,13 +204,13 @@ export class Sheet {
     }
   }
 
-  /** New elements are named as their neighbours are. */
+  /** Creates an element with the same prefix as its neighbors. */
   #element(
     name: string,
     attributes: Readonly<Record<string, string>>,
     children: readonly (Element | string)[] = [],
   ): Element {
-    const neighbour = this.#data.name;
-    return element(`${neighbour.slice(0, neighbour.indexOf(':') + 1)}${name}`, attributes, children);
+    const neighbor = this.#data.name;
+    return element(`${neighbor.slice(0, neighbor.indexOf(':') + 1)}${name}`, attributes, children);
   }
 }

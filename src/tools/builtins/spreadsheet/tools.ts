@@ -14,17 +14,20 @@ import { type Area, CellError, columnLetters, parseSpot, type Spot, spotName, ty
 import { FormulaError } from './formula/tokens.ts';
 import type { Workbook } from './workbook.ts';
 
-const LARGEST = 64 * 1024 * 1024;
-/** Cells that one call gives at most. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Maximum number of cells per call. */
 const MAX_CELLS = 20_000;
 const MAX_PROBLEMS = 5;
 
 const file = z.string().min(1).describe('Path of the .xlsx file, relative to the working directory.');
 const sheetName = z.string().min(1).describe('Name of the sheet.');
-const cellName = z.string().regex(/^\$?[A-Za-z]{1,3}\$?\d{1,7}$/, 'a cell is written like B3');
+const cellName = z.string().regex(/^\$?[A-Za-z]{1,3}\$?\d{1,7}$/, 'expected a cell such as B3');
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-/** Workbooks (.xlsx): `extract_excel_content`, `read_data_from_excel`, `write_data_to_excel`, `apply_formula`. */
+/**
+ * Creates tools for .xlsx files: `extract_excel_content`, `read_data_from_excel`, `write_data_to_excel`,
+ * `apply_formula`.
+ */
 export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): BuiltinTool[] {
   const readOnly = { effect: 'pure', sessionBound: false } as const;
   const changing = { effect: 'irreversible', sessionBound: true } as const;
@@ -33,12 +36,12 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
       name: 'extract_excel_content',
       ...readOnly,
       description:
-        'Gives the content of an Excel workbook (.xlsx) as tables, one per sheet: values, with those of formulas ' +
-        `computed. Up to ${MAX_CELLS} cells; read_data_from_excel reads a part of a larger one.`,
+        'Returns the content of an Excel workbook (.xlsx) as one table per sheet: values, including the results of ' +
+        `formulas. Up to ${MAX_CELLS} cells; use read_data_from_excel to read parts of larger workbooks.`,
       input: z.object({
         file_path: file,
-        sheet_names: z.array(sheetName).optional().describe('Only these sheets. Absent: all.'),
-        include_empty_cells: z.boolean().default(true).describe('Whether rows without any value are given too.'),
+        sheet_names: z.array(sheetName).optional().describe('The sheets to return. Default: all.'),
+        include_empty_cells: z.boolean().default(true).describe('Whether to include empty rows.'),
       }),
       run: async ({ file_path, sheet_names, include_empty_cells }) => {
         const workbook = await open(cwd, file_path);
@@ -49,14 +52,14 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
       name: 'read_data_from_excel',
       ...readOnly,
       description:
-        'Reads an area of cells from an Excel workbook (.xlsx), row by row: values, with those of formulas ' +
-        'computed. Dates are given as text.',
+        'Reads a range of cells from an Excel workbook (.xlsx), row by row: values, including the results of ' +
+        'formulas. Dates are returned as text.',
       input: z.object({
         filepath: file,
         sheet_name: sheetName,
-        start_cell: cellName.default('A1').describe('The upper left cell.'),
-        end_cell: cellName.optional().describe('The lower right cell. Absent: where the data ends.'),
-        formulas: z.boolean().default(false).describe('Also give the formulas, by their cells.'),
+        start_cell: cellName.default('A1').describe('The top-left cell.'),
+        end_cell: cellName.optional().describe('The bottom-right cell. Default: the end of the data.'),
+        formulas: z.boolean().default(false).describe('Whether to also return formulas by cell.'),
       }),
       run: async ({ filepath, sheet_name, start_cell, end_cell, formulas }) => {
         const workbook = await open(cwd, filepath);
@@ -70,14 +73,14 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
         if (to.row < from.row || to.column < from.column)
           throw new ClassedError(
             'invalid_arguments',
-            `${end_cell ?? ''} does not lie right of and below ${start_cell}.`,
+            `${end_cell ?? ''} is not to the right of and below ${start_cell}.`,
           );
         if (cells > MAX_CELLS)
           throw new ClassedError(
             'tool_error',
-            `${spotName(from)}:${spotName(to)} has ${cells} cells; at most ${MAX_CELLS} are given at once.`,
+            `${spotName(from)}:${spotName(to)} has ${cells} cells; the maximum per call is ${MAX_CELLS}.`,
           );
-        const written = !formulas
+        const formulaEntries = !formulas
           ? []
           : [...sheet.formulas()]
               .filter(
@@ -88,7 +91,7 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
           response: {
             area: `${spotName(from)}:${spotName(to)}`,
             rows: table(workbook, sheet_name, { from, to }),
-            ...(formulas ? { formulas: Object.fromEntries(written) } : {}),
+            ...(formulas ? { formulas: Object.fromEntries(formulaEntries) } : {}),
           },
         };
       },
@@ -97,16 +100,16 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
       name: 'write_data_to_excel',
       ...changing,
       description:
-        'Writes rows of values into an Excel workbook (.xlsx), from a cell on. The file and the sheet are made ' +
-        'where they do not exist. A text that begins with = is a formula; all formulas are computed.',
+        'Writes rows of values to an Excel workbook (.xlsx), starting at a cell. Creates the file and the sheet if ' +
+        'they do not exist. Text that starts with = is a formula; all formulas are recalculated.',
       input: z.object({
         filepath: file,
         sheet_name: sheetName,
         data: z
           .array(z.array(scalar))
           .min(1)
-          .describe('Rows of values: texts, numbers, true or false; null makes a cell blank.'),
-        start_cell: cellName.default('A1').describe('The upper left cell.'),
+          .describe('Rows of values: text, numbers, booleans, or null for blank cells.'),
+        start_cell: cellName.default('A1').describe('The top-left cell.'),
       }),
       run: async ({ filepath, sheet_name, data, start_cell }) => {
         const workbook = await openOrNew(cwd, filepath);
@@ -127,12 +130,12 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
     builtin('spreadsheet', {
       name: 'apply_formula',
       ...changing,
-      description: 'Writes a formula into a cell of an Excel workbook (.xlsx) and gives what it computes.',
+      description: 'Writes a formula to a cell of an Excel workbook (.xlsx) and returns its result.',
       input: z.object({
         filepath: file,
         sheet_name: sheetName,
-        cell: cellName.describe('The cell, like D2.'),
-        formula: z.string().min(2).describe('Like =SUM(A1:A9).'),
+        cell: cellName.describe('The cell, e.g. D2.'),
+        formula: z.string().min(2).describe('The formula, e.g. =SUM(A1:A9).'),
       }),
       run: async ({ filepath, sheet_name, cell, formula }) => {
         const workbook = await open(cwd, filepath);
@@ -147,34 +150,34 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
   ];
 }
 
-async function open(cwd: string, given: string): Promise<Workbook> {
-  const bytes = await bytesOf(cwd, given, LARGEST);
-  const { Workbook: Opened } = await import('./workbook.ts'); // with the functions of sheets, 200 kB
-  return new Opened(bytes);
+async function open(cwd: string, file: string): Promise<Workbook> {
+  const bytes = await bytesOf(cwd, file, MAX_BYTES);
+  const { Workbook: WorkbookClass } = await import('./workbook.ts'); // includes the spreadsheet functions, 200 kB
+  return new WorkbookClass(bytes);
 }
 
-async function openOrNew(cwd: string, given: string): Promise<Workbook> {
+async function openOrNew(cwd: string, file: string): Promise<Workbook> {
   try {
-    return await open(cwd, given);
+    return await open(cwd, file);
   } catch (error) {
     const cause = error instanceof ClassedError ? error.cause : undefined;
     if (!(cause instanceof Error) || !('code' in cause) || cause.code !== 'ENOENT') throw error;
-    const { Workbook: Opened } = await import('./workbook.ts');
-    return new Opened(undefined);
+    const { Workbook: WorkbookClass } = await import('./workbook.ts');
+    return new WorkbookClass(undefined);
   }
 }
 
-async function save(cwd: string, given: string, workbook: Workbook): Promise<void> {
-  await withFileErrors(given, async () => {
-    const target = await confine(cwd, given);
+async function save(cwd: string, file: string, workbook: Workbook): Promise<void> {
+  await withFileErrors(file, async () => {
+    const target = await confine(cwd, file);
     await mkdir(path.dirname(target), { recursive: true });
     await writeFile(target, workbook.bytes());
   });
 }
 
-function spot(written: string): Spot {
-  const found = parseSpot(written);
-  if (found === undefined) throw new ClassedError('invalid_arguments', `"${written}" is no cell of a sheet.`);
+function spot(reference: string): Spot {
+  const found = parseSpot(reference);
+  if (found === undefined) throw new ClassedError('invalid_arguments', `"${reference}" is not a valid cell.`);
   return found;
 }
 
@@ -203,7 +206,7 @@ function shown(value: Value, date: ((value: number) => string | undefined) | und
   return typeof value === 'number' ? (date?.(value) ?? value) : value;
 }
 
-/** What a formula that is not understood is, to a model. */
+/** Turns unsupported formulas into tool errors. */
 function computed<T>(act: () => T): T {
   try {
     return act();
@@ -222,7 +225,7 @@ function problemsOf(problems: readonly string[]): { not_computed?: string[] } {
   };
 }
 
-/** Sheets as tables of Markdown, with the letters of columns and the numbers of rows. */
+/** Formats sheets as Markdown tables with column letters and row numbers. */
 function content(workbook: Workbook, names: readonly string[], empty: boolean): string {
   let left = MAX_CELLS;
   const parts: string[] = [];
@@ -243,7 +246,7 @@ function content(workbook: Workbook, names: readonly string[], empty: boolean): 
         ...(lines.length === 0
           ? ['empty']
           : [`| | ${letters.join(' | ')} |`, `|---|${letters.map(() => '---|').join('')}`, ...lines]),
-        ...(last < used.row ? [`[rows ${last + 1} to ${used.row} are not shown]`] : []),
+        ...(last < used.row ? [`[rows ${last + 1} to ${used.row} are omitted]`] : []),
       ].join('\n'),
     );
   }

@@ -1,6 +1,6 @@
 /**
- * A workbook (.xlsx). What is not understood (charts, styles, pictures) stays as it is: cells are changed in the
- * sheet's own tree.
+ * A workbook (.xlsx). Cells are edited in the XML tree of their sheet, so everything else (charts, styles, pictures)
+ * stays unchanged.
  */
 import { ClassedError } from '../../../trace/classedError.ts';
 import { type Parts, packed, partText, unpacked } from '../office/archive.ts';
@@ -40,7 +40,7 @@ export class Workbook {
   readonly #names = new Map<string, string>();
   readonly dates: DateFormats;
 
-  /** Throws ClassedError `tool_error` for what is no workbook. */
+  /** Throws ClassedError `tool_error` if the bytes are not a workbook. */
   constructor(bytes: Uint8Array | undefined) {
     this.#parts = bytes === undefined ? emptyWorkbook() : unpacked(bytes, 'an .xlsx workbook');
     this.#main =
@@ -48,13 +48,13 @@ export class Workbook {
         ?.path ?? WORKBOOK;
     const text = partText(this.#parts, this.#main);
     if (text === undefined)
-      throw new ClassedError('tool_error', 'This is not an .xlsx workbook: no workbook is in it.');
+      throw new ClassedError('tool_error', 'This is not an .xlsx workbook: it contains no workbook.');
     this.#tree = parseXml(text);
     const parts = relations(partText(this.#parts, relationsPart(this.#main)), this.#main);
     for (const sheet of elementsOf(this.#tree, 'sheet')) {
       const part = parts.get(sheet.attribs['r:id'] ?? attribute(sheet, 'id') ?? '');
       const name = attribute(sheet, 'name');
-      // A sheet of charts alone has no cells.
+      // Chart sheets have no cells.
       if (name !== undefined && part?.type === 'worksheet') this.#paths.set(name, part.path);
     }
     for (const name of elementsOf(this.#tree, 'definedName'))
@@ -72,24 +72,24 @@ export class Workbook {
     return [...this.#paths.keys()];
   }
 
-  /** Throws ClassedError `tool_error` when there is none of this name. */
+  /** Returns a sheet. Throws ClassedError `tool_error` if it does not exist. */
   sheet(name: string): Sheet {
     const opened = this.#opened.get(name);
     if (opened !== undefined) return opened;
     const text = partText(this.#parts, this.#paths.get(name) ?? '');
     if (text === undefined)
-      throw new ClassedError('tool_error', `There is no sheet "${name}". Sheets: ${this.names.join(', ')}.`);
+      throw new ClassedError('tool_error', `Unknown sheet "${name}". Sheets: ${this.names.join(', ')}.`);
     const sheet = new Sheet(parseXml(text), this.#strings);
     this.#opened.set(name, sheet);
     return sheet;
   }
 
-  /** A new sheet at the end. */
+  /** Adds a sheet at the end. */
   addSheet(name: string): Sheet {
     if (name.length > 31 || /[\\/?*[\]:]/.test(name))
       throw new ClassedError(
         'invalid_arguments',
-        `"${name}" cannot be the name of a sheet: up to 31 characters, without \\ / ? * [ ] :.`,
+        `"${name}" is not a valid sheet name: use up to 31 characters, without \\ / ? * [ ] :.`,
       );
     const number =
       1 +
@@ -130,7 +130,7 @@ export class Workbook {
     return this.sheet(name);
   }
 
-  /** Computes all formulas anew and keeps their values. Gives what could not be computed: `Sheet1!B2: why`. */
+  /** Recalculates all formulas and stores their results. Returns failures such as `Sheet1!B2: reason`. */
   recalculate(): string[] {
     const evaluator = this.evaluator();
     const problems: string[] = [];
@@ -138,7 +138,7 @@ export class Workbook {
       const sheet = this.sheet(name);
       for (const spot of sheet.formulas()) {
         try {
-          sheet.keepResult(spot, evaluator.value(name, spot));
+          sheet.storeResult(spot, evaluator.value(name, spot));
         } catch (error) {
           if (!(error instanceof FormulaError)) throw error;
           problems.push(`${name}!${spotName(spot)}: ${error.message}`);
@@ -157,7 +157,7 @@ export class Workbook {
     });
   }
 
-  /** The value of a cell; that of a formula as it was computed last, computed now where it was not. */
+  /** Returns the value of a cell; for a formula, the stored result, or otherwise evaluates it. */
   value(name: string, spot: Spot, evaluator: Evaluator): Value {
     const sheet = this.sheet(name);
     return sheet.result(spot) ?? evaluator.value(name, spot);
@@ -168,8 +168,8 @@ export class Workbook {
       const path = this.#paths.get(name);
       if (path !== undefined && sheet.changed) this.#parts[path] = new TextEncoder().encode(xmlText(sheet.finished()));
     }
-    this.#forgetChain();
-    // Excel computes for itself what we could not.
+    this.#removeChain();
+    // Lets Excel recalculate everything, including formulas that are not supported here.
     const root = childrenOf(this.#tree)[0];
     const calc = childOf(root, 'calcPr');
     if (calc !== undefined) calc.attribs['fullCalcOnLoad'] = '1';
@@ -177,8 +177,8 @@ export class Workbook {
     return packed(this.#parts);
   }
 
-  /** The order of computation is wrong once a formula is another; Excel makes it anew. */
-  #forgetChain(): void {
+  /** Removes the calculation chain, which is outdated when formulas change; Excel recreates it. */
+  #removeChain(): void {
     if (this.#parts[CHAIN] === undefined) return;
     Reflect.deleteProperty(this.#parts, CHAIN);
     const without = (root: Element): void => {
@@ -194,7 +194,7 @@ export class Workbook {
 
   #change(part: string, act: (root: Element) => void): void {
     const text = partText(this.#parts, part);
-    if (text === undefined) throw new ClassedError('tool_error', `The workbook lacks ${part}.`);
+    if (text === undefined) throw new ClassedError('tool_error', `The workbook has no ${part}.`);
     const tree = parseXml(text);
     const [root] = childrenOf(tree);
     if (root !== undefined) act(root);
@@ -202,7 +202,7 @@ export class Workbook {
   }
 }
 
-/** Plain or rich text: without what tells how it is read aloud. */
+/** Returns plain or rich text without phonetic hints. */
 export function stringText(item: Element): string {
   return childrenOf(item)
     .map((child) =>

@@ -1,7 +1,7 @@
 /**
- * Where tools may go on the network. Pages tell agents where to go next, so unless a file allows it they go neither to
- * this machine nor to its network: there, services answer that trust whoever can reach them. Names are judged by the
- * addresses they have at the very connection, so a name that changes its address meanwhile gets nowhere.
+ * Restricts which network addresses tools can access. Pages can direct agents to other URLs, so by default tools cannot
+ * access this machine and its network, where services often trust everyone. Host names are checked when connecting, so
+ * that they cannot change their address after the check (DNS rebinding).
  */
 import { type LookupAddress, type LookupOptions, lookup as resolve } from 'node:dns';
 import { lookup as resolveNow } from 'node:dns/promises';
@@ -35,31 +35,31 @@ export function isPrivate(address: string): boolean {
   return PRIVATE.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Decides where one set of tools may go. */
+/** Decides which addresses a set of tools can access. */
 export class Gate {
   readonly #open: boolean;
 
-  /** `open`: to everywhere. */
+  /** `open` allows all addresses. */
   constructor(open: boolean) {
     this.#open = open;
   }
 
   /**
-   * Throws ClassedError: `invalid_arguments` for what is no web address, `tool_error` where it may not go. Names are
-   * judged at the connection.
+   * Parses and checks a URL; host names are checked when connecting. Throws ClassedError: `invalid_arguments` for an
+   * invalid URL, `tool_error` if access is not allowed.
    */
   check(address: string): URL {
     const url = URL.canParse(address) ? new URL(address) : undefined;
     if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-      throw new ClassedError('invalid_arguments', `"${address}" is no address that begins with http:// or https://.`);
+      throw new ClassedError('invalid_arguments', `"${address}" is not an http:// or https:// URL.`);
     const host = url.hostname.replace(/^\[|\]$/g, '');
     if (!this.#open && isIP(host) !== 0 && isPrivate(host)) throw refused(host);
     return url;
   }
 
   /**
-   * Of a host that a proxy is asked for, which looks its name up itself: judged by what the name means here, where it
-   * means anything. Throws ClassedError `tool_error`.
+   * Checks a host that is accessed through a proxy, which resolves the name itself: uses the local resolution, if there
+   * is one. Throws ClassedError `tool_error`.
    */
   async checkName(host: string): Promise<void> {
     if (this.#open || isIP(host) !== 0) return;
@@ -67,7 +67,7 @@ export class Gate {
     if (addresses.length > 0 && addresses.every(({ address }) => isPrivate(address))) throw refused(host);
   }
 
-  /** For `connect` of sockets: fails for names of this network. */
+  /** For `connect` of sockets: fails for names in a private network. */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
     const all = options.all === true;
     resolve(
@@ -91,7 +91,7 @@ export class Gate {
 function refused(host: string): ClassedError {
   return new ClassedError(
     'tool_error',
-    `${host} is on this machine or its network, where this tool may not go. (The agent's file allows it with ` +
-      '`private_addresses: true`.)',
+    `${host} is on this machine or its network, which this tool cannot access. To allow it, set ` +
+      '`private_addresses: true` in the agent file.',
   );
 }

@@ -5,8 +5,8 @@ import type { Outgoing } from './outgoing.ts';
 import type { Search } from './provider.ts';
 import { readable } from './readable.ts';
 
-const ADDRESS = 'https://api.search.brave.com/res/v1/web/search';
-const AT_ONCE = 20;
+const DEFAULT_URL = 'https://api.search.brave.com/res/v1/web/search';
+const MAX_PER_REQUEST = 20;
 
 const answer = z.object({
   web: z
@@ -19,16 +19,16 @@ const answer = z.object({
 });
 
 /** The Brave Search API. */
-export function brave({ api_key = '', url = ADDRESS }: SearchSettings, outgoing: Outgoing): Search {
+export function brave({ api_key = '', url = DEFAULT_URL }: SearchSettings, outgoing: Outgoing): Search {
   return async (query, count, signal) => {
     const address = new URL(url);
     address.searchParams.set('q', query);
-    address.searchParams.set('count', String(Math.min(AT_ONCE, count)));
+    address.searchParams.set('count', String(Math.min(MAX_PER_REQUEST, count)));
     const { web } = await ask(
       { who: 'Brave search', url: address, headers: { 'x-subscription-token': api_key }, explain, outgoing, signal },
       answer,
     );
-    // It marks what was found with tags.
+    // Results contain tags that highlight matches.
     return (web?.results ?? []).slice(0, count).map(({ title, url: found, description }) => ({
       title: readable(title).text,
       url: found,
@@ -37,11 +37,11 @@ export function brave({ api_key = '', url = ADDRESS }: SearchSettings, outgoing:
   };
 }
 
-/** More than one request in a second is refused for that second; what the month allows is refused until it ends. */
+/** Explains errors: the rate limit per second is temporary, the monthly quota is not. */
 function explain(status: number, text: string): { readonly hint: string; readonly final: boolean } | undefined {
   if (/SUBSCRIPTION_TOKEN_INVALID|SUBSCRIPTION_NOT_FOUND/.test(text) || status === 401)
-    return { hint: 'the key `search.api_key` is not taken', final: true };
+    return { hint: 'the key in `search.api_key` is invalid', final: true };
   if (/QUOTA_LIMITED|QUOTA_EXCEEDED/.test(text) || status === 402)
-    return { hint: 'what the subscription allows is used up', final: true };
+    return { hint: 'the quota of the subscription is exhausted', final: true };
   return undefined;
 }

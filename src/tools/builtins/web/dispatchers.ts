@@ -2,7 +2,7 @@ import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { Gate } from './addresses.ts';
 import { type Outgoing, plainHost, proxyAuthorization } from './outgoing.ts';
 
-/** How requests get to where they go: straight, by the gate's judgement of names, or through a proxy. */
+/** Creates dispatchers for requests: direct ones that check addresses, or proxies. */
 export class Dispatchers {
   readonly #gate: Gate;
   readonly #outgoing: Outgoing;
@@ -15,16 +15,16 @@ export class Dispatchers {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Throws ClassedError where it may not go. */
+  /** Returns the dispatcher for a URL. Throws ClassedError if access is not allowed. */
   async to(url: URL): Promise<Dispatcher> {
     const proxy = this.#outgoing.for(url);
     const timeouts = { headersTimeout: this.#timeoutMs, bodyTimeout: this.#timeoutMs };
     if (proxy === undefined)
-      return this.#kept('', () => new Agent({ connect: { lookup: this.#gate.lookup }, ...timeouts }));
+      return this.#cached('', () => new Agent({ connect: { lookup: this.#gate.lookup }, ...timeouts }));
     await this.#gate.checkName(plainHost(url));
     const tunnel = url.protocol === 'https:';
     const { 'proxy-authorization': token } = proxyAuthorization(proxy);
-    return this.#kept(
+    return this.#cached(
       `${tunnel ? 'tunnel' : 'plain'} ${proxy.origin}`,
       () =>
         new ProxyAgent({
@@ -37,12 +37,12 @@ export class Dispatchers {
   }
 
   async end(): Promise<void> {
-    await Promise.all([...this.#opened.values()].map((way) => way.destroy()));
+    await Promise.all([...this.#opened.values()].map((dispatcher) => dispatcher.destroy()));
   }
 
-  #kept(key: string, make: () => Dispatcher): Dispatcher {
-    const known = this.#opened.get(key) ?? make();
-    this.#opened.set(key, known);
-    return known;
+  #cached(key: string, make: () => Dispatcher): Dispatcher {
+    const dispatcher = this.#opened.get(key) ?? make();
+    this.#opened.set(key, dispatcher);
+    return dispatcher;
   }
 }

@@ -7,7 +7,7 @@ import { Dispatchers } from './dispatchers.ts';
 import type { Outgoing } from './outgoing.ts';
 
 export interface Download {
-  /** After redirects. */
+  /** Final URL after redirects. */
   readonly url: URL;
   readonly media: string;
   readonly charset: string | undefined;
@@ -29,38 +29,44 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLeng
 };
 
 /**
- * What an address gives. Throws ClassedError `tool_error` for anything but an answer with content of at most `most`
- * bytes within `seconds`.
+ * Downloads a URL. Throws ClassedError `tool_error` for error responses, and if the content is larger than `maxBytes`
+ * or takes longer than `seconds`.
  */
 export async function download(
   address: string,
   gate: Gate,
   outgoing: Outgoing,
-  limits: { readonly most: number; readonly seconds: number },
+  limits: { readonly maxBytes: number; readonly seconds: number },
   signal: AbortSignal,
 ): Promise<Download> {
-  const late = AbortSignal.timeout(limits.seconds * 1000);
-  const both = AbortSignal.any([signal, late]);
-  const ways = new Dispatchers(gate, outgoing, limits.seconds * 1000);
+  const timeout = AbortSignal.timeout(limits.seconds * 1000);
+  const both = AbortSignal.any([signal, timeout]);
+  const dispatchers = new Dispatchers(gate, outgoing, limits.seconds * 1000);
   try {
-    return await follow(gate.check(address), gate, limits.most, ways, both);
+    return await follow(gate.check(address), gate, limits.maxBytes, dispatchers, both);
   } catch (error) {
     if (signal.aborted) throw abortedError(signal);
-    if (late.aborted)
-      throw new ClassedError('tool_error', `${address} did not answer in full within ${limits.seconds} s.`, {
+    if (timeout.aborted)
+      throw new ClassedError('tool_error', `${address} did not respond completely within ${limits.seconds} s.`, {
         cause: error,
       });
     throw classed(error, address);
   } finally {
-    await ways.end();
+    await dispatchers.end();
   }
 }
 
-async function follow(first: URL, gate: Gate, most: number, ways: Dispatchers, signal: AbortSignal): Promise<Download> {
+async function follow(
+  first: URL,
+  gate: Gate,
+  maxBytes: number,
+  dispatchers: Dispatchers,
+  signal: AbortSignal,
+): Promise<Download> {
   let url = first;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     const { statusCode, headers, body } = await request(url, {
-      dispatcher: await ways.to(url),
+      dispatcher: await dispatchers.to(url),
       signal,
       headers: HEADERS,
     });
@@ -72,13 +78,13 @@ async function follow(first: URL, gate: Gate, most: number, ways: Dispatchers, s
     }
     if (statusCode >= 400) {
       await body.dump();
-      throw new ClassedError('tool_error', `${url.href} answered with status ${statusCode}.`);
+      throw new ClassedError('tool_error', `${url.href} returned status ${statusCode}.`);
     }
     const chunks: Buffer[] = [];
     let size = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > most) throw new ClassedError('tool_error', `${url.href} has more than ${most} bytes.`);
+      if (size > maxBytes) throw new ClassedError('tool_error', `${url.href} is larger than ${maxBytes} bytes.`);
       chunks.push(chunk);
     }
     const type = String(headers['content-type'] ?? '');
@@ -86,23 +92,23 @@ async function follow(first: URL, gate: Gate, most: number, ways: Dispatchers, s
       url,
       media: (type.split(';')[0] ?? '').trim().toLowerCase(),
       charset: /charset="?([\w-]+)/i.exec(type)?.[1],
-      bytes: decoded(Buffer.concat(chunks), String(headers['content-encoding'] ?? ''), most, url),
+      bytes: decoded(Buffer.concat(chunks), String(headers['content-encoding'] ?? ''), maxBytes, url),
     };
   }
-  throw new ClassedError('tool_error', `${first.href} leads on and on, more than ${MAX_REDIRECTS} times.`);
+  throw new ClassedError('tool_error', `${first.href} redirects more than ${MAX_REDIRECTS} times.`);
 }
 
-/** As it was before it was made smaller for the way. */
-function decoded(bytes: Buffer, encoding: string, most: number, url: URL): Buffer {
+/** Decompresses the body. */
+function decoded(bytes: Buffer, encoding: string, maxBytes: number, url: URL): Buffer {
   const decode = DECODERS[encoding.trim().toLowerCase()];
   if (decode === undefined) return bytes;
   try {
-    return decode(bytes, { maxOutputLength: most });
+    return decode(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
     const large = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
     throw new ClassedError(
       'tool_error',
-      large ? `${url.href} has more than ${most} bytes.` : `What ${url.href} answered cannot be decompressed.`,
+      large ? `${url.href} is larger than ${maxBytes} bytes.` : `Cannot decompress the response of ${url.href}.`,
       { cause: error },
     );
   }
@@ -116,16 +122,16 @@ function classed(error: unknown, address: string): ClassedError {
     cause ??
     new ClassedError(
       'tool_error',
-      `${address} cannot be reached: ${REASONS[code] ?? (error instanceof Error ? error.message : String(error))}.`,
+      `Cannot reach ${address}: ${REASONS[code] ?? (error instanceof Error ? error.message : String(error))}.`,
       { cause: error },
     )
   );
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'the name of the host cannot be looked up now',
-  ECONNREFUSED: 'nothing answers there',
-  ECONNRESET: 'the connection broke',
-  UND_ERR_CONNECT_TIMEOUT: 'the host does not answer',
+  ENOTFOUND: 'unknown host',
+  EAI_AGAIN: 'cannot resolve the host name at the moment',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection lost',
+  UND_ERR_CONNECT_TIMEOUT: 'the host does not respond',
 };

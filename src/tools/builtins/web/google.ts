@@ -4,9 +4,9 @@ import { ask } from '../ask.ts';
 import type { Outgoing } from './outgoing.ts';
 import type { Search, SearchHit } from './provider.ts';
 
-const ADDRESS = 'https://www.googleapis.com/customsearch/v1';
-/** It gives no more at once, and no more than ten times as many. */
-const AT_ONCE = 10;
+const DEFAULT_URL = 'https://www.googleapis.com/customsearch/v1';
+/** Maximum number of results per request; the total maximum is ten times as many. */
+const MAX_PER_REQUEST = 10;
 
 const answer = z.object({
   items: z
@@ -15,12 +15,12 @@ const answer = z.object({
 });
 
 /** Google's Programmable Search Engine. */
-export function google({ api_key = '', engine = '', url = ADDRESS }: SearchSettings, outgoing: Outgoing): Search {
+export function google({ api_key = '', engine = '', url = DEFAULT_URL }: SearchSettings, outgoing: Outgoing): Search {
   return async (query, count, signal) => {
     const hits: SearchHit[] = [];
     while (hits.length < count) {
       const address = new URL(url);
-      const num = Math.min(AT_ONCE, count - hits.length);
+      const num = Math.min(MAX_PER_REQUEST, count - hits.length);
       for (const [name, value] of Object.entries({
         key: api_key,
         cx: engine,
@@ -37,14 +37,14 @@ export function google({ api_key = '', engine = '', url = ADDRESS }: SearchSetti
   };
 }
 
-/** Quotas by the minute pass, those of a day do not. */
+/** Explains errors: quotas per minute are temporary, daily quotas are not. */
 function explain(status: number, text: string): { readonly hint: string; readonly final: boolean } | undefined {
-  if (/per day|dailyLimitExceeded/i.test(text)) return { hint: 'the quota of the day is used up', final: true };
+  if (/per day|dailyLimitExceeded/i.test(text)) return { hint: 'the daily quota is exhausted', final: true };
   if (/API[ _]key[ _](not[ _]valid|invalid|expired)|keyInvalid/i.test(text))
-    return { hint: 'the key `search.api_key` is not taken', final: true };
+    return { hint: 'the key in `search.api_key` is invalid', final: true };
   if (status === 403 && /has not been used|is disabled|accessNotConfigured|does not have the access/i.test(text))
-    return { hint: 'the project of the key has no Custom Search API', final: true };
+    return { hint: 'the Custom Search API is not enabled for the project of the key', final: true };
   return status === 400 && /cx|invalid argument/i.test(text)
-    ? { hint: 'is `search.engine` the ID of a search engine?', final: true }
+    ? { hint: 'check that `search.engine` is the ID of a search engine', final: true }
     : undefined;
 }

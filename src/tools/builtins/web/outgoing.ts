@@ -1,6 +1,6 @@
 /**
- * The proxy that leads out of a network: as the file tells it, else as HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY
- * do.
+ * Selects the proxy for outgoing requests: the configured one, or otherwise from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY,
+ * and NO_PROXY.
  */
 import { isIP } from 'node:net';
 import { ClassedError } from '../../../trace/classedError.ts';
@@ -8,38 +8,38 @@ import { ClassedError } from '../../../trace/classedError.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export class Outgoing {
-  readonly #told: string | undefined;
+  readonly #configured: string | undefined;
   readonly #env: Environment;
 
-  /** `told`: a proxy for all addresses that NO_PROXY does not name. */
-  constructor(told: string | undefined, env: Environment = process.env) {
-    this.#told = told;
+  /** `configured`: a proxy for all hosts that are not in NO_PROXY. */
+  constructor(configured: string | undefined, env: Environment = process.env) {
+    this.#configured = configured;
     this.#env = env;
   }
 
-  /** Whether any address needs one. */
+  /** Whether any proxy is configured. */
   get any(): boolean {
     return (
-      this.#told !== undefined ||
+      this.#configured !== undefined ||
       ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].some((name) => this.#variable(name) !== undefined)
     );
   }
 
   /**
-   * The proxy for an address; undefined: none. Throws ClassedError `tool_error` for one that HTTP cannot be spoken to.
+   * Returns the proxy for a URL, if any. Throws ClassedError `tool_error` if the proxy is not an HTTP proxy.
    */
   for(url: URL): URL | undefined {
     const value =
-      this.#told ??
+      this.#configured ??
       this.#variable(url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY') ??
       this.#variable('ALL_PROXY');
     const host = plainHost(url);
     if (value === undefined || isOwn(host) || this.#excepted(host, url.port)) return undefined;
     const written = value.includes('://') ? value : `http://${value}`;
     const proxy = URL.canParse(written) ? new URL(written) : undefined;
-    // Its address is told to nobody: a password may be in it.
+    // Never shows the URL, which may contain a password.
     if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:')
-      throw new ClassedError('tool_error', 'The proxy that is set is no address that begins with http:// or https://.');
+      throw new ClassedError('tool_error', 'The configured proxy is not an http:// or https:// URL.');
     return proxy;
   }
 
@@ -59,15 +59,14 @@ export class Outgoing {
   }
 }
 
-/** What a proxy is told of who asks. */
+/** Returns the authorization header for a proxy. */
 export function proxyAuthorization({ username, password }: URL): Readonly<Record<string, string>> {
   if (username === '' && password === '') return {};
-  return {
-    'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`,
-  };
+  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+  return { 'proxy-authorization': `Basic ${credentials.toString('base64')}` };
 }
 
-/** Without the brackets of IPv6. */
+/** Returns the host without the brackets of IPv6. */
 export function plainHost({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }

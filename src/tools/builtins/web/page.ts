@@ -4,7 +4,7 @@ import type { Download } from './download.ts';
 /** A list or a table that is the content looks like noise to Readability: a small article stands for such a page. */
 const MIN_ARTICLE_SHARE = 0.5;
 
-/** A page as text. Throws ClassedError `tool_error` for what is none. */
+/** Returns the text of a page. Throws ClassedError `tool_error` for binary content. */
 export async function pageText({ url, media, charset, bytes }: Download, signal: AbortSignal): Promise<string> {
   if (media === 'application/pdf') {
     const { pdfText } = await import('../documents/pdf.ts');
@@ -14,7 +14,7 @@ export async function pageText({ url, media, charset, bytes }: Download, signal:
       : document.pages.map(({ number, text }) => `--- page ${number} of ${document.total} ---\n${text}`).join('\n\n');
   }
   if (media !== '' && !/^text\/|json|xml|javascript/.test(media))
-    throw new ClassedError('tool_error', `${url.href} is no text but ${media}, with ${bytes.length} bytes.`);
+    throw new ClassedError('tool_error', `${url.href} is not text but ${media} (${bytes.length} bytes).`);
   const text = decoded(bytes, charset);
   if (!media.includes('html') && !/^\s*<(!doctype html|html)/i.test(text)) return text;
   const [{ readable }, { articleOf }] = await Promise.all([import('./readable.ts'), import('./article.ts')]);
@@ -26,13 +26,13 @@ export async function pageText({ url, media, charset, bytes }: Download, signal:
   return `${title}${url.href}\n\n${shown === '' ? '[The page has no text. It may need a browser.]' : shown}`;
 }
 
-/** By the charset that the server or the page tells. */
+/** Decodes with the charset from the server or the page. */
 function decoded(bytes: Buffer, charset: string | undefined): string {
-  const told =
+  const encoding =
     charset ?? /<meta[^>]+charset=["']?([\w-]+)/i.exec(bytes.subarray(0, 2048).toString('latin1'))?.[1] ?? 'utf-8';
   try {
-    return new TextDecoder(told).decode(bytes);
+    return new TextDecoder(encoding).decode(bytes);
   } catch {
-    return bytes.toString('utf8'); // a charset that does not exist
+    return bytes.toString('utf8'); // unknown charset
   }
 }

@@ -1,4 +1,4 @@
-/** Who searches the web, behind one interface. */
+/** Common interface of the search providers. */
 
 import type { SearchSettings } from '../../../config/schema/builtinSettings.ts';
 import { brave } from './brave.ts';
@@ -12,7 +12,7 @@ export interface SearchHit {
   readonly snippet: string;
 }
 
-/** Gives at most `count` pages. Throws ClassedError. */
+/** Returns at most `count` pages. Throws ClassedError. */
 export type Search = (query: string, count: number, signal: AbortSignal) => Promise<readonly SearchHit[]>;
 
 export function searchOf(settings: SearchSettings, outgoing: Outgoing): Search {

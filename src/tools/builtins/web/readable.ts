@@ -1,4 +1,4 @@
-/** Pages of HTML as text: headings, paragraphs, lists, tables and links, in the manner of Markdown. */
+/** Converts HTML to Markdown-like text: headings, paragraphs, lists, tables, and links. */
 import { type ChildNode, Element, Text } from 'domhandler';
 import { markdownTable } from '../documents/table.ts';
 import { parseMarkup } from '../markup.ts';
@@ -8,8 +8,8 @@ export interface ReadablePage {
   readonly text: string;
 }
 
-/** What is never text. */
-const UNSEEN = new Set([
+/** Elements without readable text. */
+const HIDDEN = new Set([
   'script',
   'style',
   'noscript',
@@ -24,7 +24,7 @@ const UNSEEN = new Set([
   'dialog',
   'title',
 ]);
-/** What is around the content. */
+/** Elements around the main content. */
 const AROUND = new Set(['nav', 'footer', 'aside', 'form', 'header']);
 const AROUND_ROLES = new Set(['navigation', 'banner', 'contentinfo', 'complementary', 'search']);
 const BLOCKS = new Set([
@@ -55,16 +55,16 @@ const BLOCKS = new Set([
   'form',
   'fieldset',
 ]);
-/** The main part is believed to be one when it has at least so much of all text. */
+/** Minimum share of all text that a main element must have to be used. */
 const MAIN_SHARE = 0.25;
-const DEEPEST = 500;
+const MAX_DEPTH = 500;
 
-/** `base`: what links are relative to; without it they are left out. */
+/** Converts a page. Links are resolved against `base`; without it, they are omitted. */
 export function readable(html: string, base?: URL): ReadablePage {
   const tree = parseMarkup(html, { xml: false });
   const title = find(tree.children, 'title');
   const whole = textOf(tree.children, { base, whole: false });
-  // A page may be nothing but what is usually around.
+  // The whole page may consist of elements that usually surround the content.
   const all = whole.trim() === '' ? textOf(tree.children, { base, whole: true }) : whole;
   const main = find(tree.children, 'main') ?? find(tree.children, 'article');
   const inner = main === undefined ? '' : textOf(main.children, { base, whole: false });
@@ -86,12 +86,12 @@ function find(nodes: readonly ChildNode[], name: string): Element | undefined {
 
 interface Options {
   readonly base: URL | undefined;
-  /** Also what is around the content. */
+  /** Whether to include elements around the content. */
   readonly whole: boolean;
 }
 
 function textOf(nodes: readonly ChildNode[], options: Options, depth = 0): string {
-  if (depth > DEEPEST) return '';
+  if (depth > MAX_DEPTH) return '';
   let text = '';
   for (const node of nodes) {
     if (node instanceof Text) text += node.data.replaceAll(/\s+/g, ' ');
@@ -103,7 +103,7 @@ function textOf(nodes: readonly ChildNode[], options: Options, depth = 0): strin
 function elementText(element: Element, options: Options, depth: number): string {
   const { name, attribs } = element;
   if (
-    UNSEEN.has(name) ||
+    HIDDEN.has(name) ||
     'hidden' in attribs ||
     attribs['aria-hidden'] === 'true' ||
     /display:\s*none/i.test(attribs['style'] ?? '')
@@ -150,7 +150,7 @@ function link(text: string, href: string | undefined, base: URL | undefined): st
     : text;
 }
 
-/** Tables inside of tables lay a page out; they are text like any other. */
+/** Formats a table. Layout tables (nested or single-column) are treated as text. */
 function tableText(table: Element, options: Options, depth: number): string {
   const below = (parent: Element): Element[] =>
     parent.children.filter((node): node is Element => node instanceof Element);
@@ -167,10 +167,11 @@ function tableText(table: Element, options: Options, depth: number): string {
       .flat()
       .map((cell) => `\n\n${textOf(cell.children, options, depth)}\n\n`)
       .join('');
-  return `\n\n${markdownTable(cells.map((row) => row.map((cell) => textOf(cell.children, options, depth).replaceAll(/\s+/g, ' ').trim())))}\n\n`;
+  const cellText = (cell: Element): string => textOf(cell.children, options, depth).replaceAll(/\s+/g, ' ').trim();
+  return `\n\n${markdownTable(cells.map((row) => row.map(cellText)))}\n\n`;
 }
 
-/** The text as it stands there. */
+/** Returns the text without any formatting. */
 function plain(nodes: readonly ChildNode[]): string {
   let text = '';
   const waiting = [...nodes].reverse();
@@ -181,7 +182,7 @@ function plain(nodes: readonly ChildNode[]): string {
   return text;
 }
 
-/** Without blanks that nobody sees; code keeps its own. */
+/** Collapses whitespace outside code blocks. */
 function tidy(text: string): string {
   const outside = (part: string): string =>
     part

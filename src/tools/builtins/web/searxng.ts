@@ -10,22 +10,22 @@ const answer = z.object({
   unresponsive_engines: z.array(z.array(z.string())).optional(),
 });
 
-/** A SearXNG of one's own. Its settings must allow the format `json`, else it refuses with status 403. */
+/** Searches with a SearXNG instance. Its settings must enable the format `json`; otherwise it returns status 403. */
 export function searxng({ url = '' }: SearchSettings, outgoing: Outgoing): Search {
   return async (query, count, signal) => {
     const address = new URL(`${url.replace(/\/+$/, '')}/search`);
     address.searchParams.set('q', query);
     address.searchParams.set('format', 'json');
-    const { results, unresponsive_engines: away = [] } = await ask(
+    const { results, unresponsive_engines: unresponsive = [] } = await ask(
       { who: 'SearXNG', url: address, explain, outgoing, signal },
       answer,
     );
-    // Nothing found and nobody heard are not the same.
-    if (results.length === 0 && away.length > 0)
+    // Distinguishes an empty result from failed engines.
+    if (results.length === 0 && unresponsive.length > 0)
       throw new ClassedError(
         'tool_error',
-        'SearXNG has found nothing, for engines of it do not answer: ' +
-          `${away.map(([name, why]) => `${name ?? ''} (${why ?? ''})`).join(', ')}.`,
+        'SearXNG found nothing because some of its engines do not respond: ' +
+          `${unresponsive.map(([name, why]) => `${name ?? ''} (${why ?? ''})`).join(', ')}.`,
       );
     return results
       .slice(0, count)
@@ -34,6 +34,6 @@ export function searxng({ url = '' }: SearchSettings, outgoing: Outgoing): Searc
 }
 
 function explain(status: number): { readonly hint: string; readonly final: boolean } | undefined {
-  if (status === 403) return { hint: 'its settings must name `json` among `search.formats`', final: true };
-  return status === 429 ? { hint: 'its limiter holds this machine for a robot', final: false } : undefined;
+  if (status === 403) return { hint: 'add `json` to `search.formats` in its settings', final: true };
+  return status === 429 ? { hint: 'its rate limiter blocks this machine', final: false } : undefined;
 }

@@ -9,14 +9,14 @@ import type { ToolEnvironment } from '../../environment.ts';
 import { type BuiltinTool, builtin } from '../builtinHost.ts';
 import { confine } from '../confine.ts';
 import { withFileErrors } from '../fileErrors.ts';
-import { readBeside } from '../readerThread/pool.ts';
+import { runInThread } from '../readerThread/pool.ts';
 import { Gate } from './addresses.ts';
 import { Outgoing } from './outgoing.ts';
 
-const FILE = { most: 128 * 1024 * 1024, seconds: 600 } as const;
-const PAGE = { most: 10 * 1024 * 1024, seconds: 60 } as const;
+const FILE = { maxBytes: 128 * 1024 * 1024, seconds: 600 } as const;
+const PAGE = { maxBytes: 10 * 1024 * 1024, seconds: 60 } as const;
 
-/** `search`, `read_webpage` and `download_file`. */
+/** Creates `search`, `read_webpage`, and `download_file`. */
 export function searchTools({ cwd }: Pick<ToolEnvironment, 'cwd'>, settings: SearchSettings): BuiltinTool[] {
   const readOnly = { effect: 'pure', sessionBound: false } as const;
   const gate = new Gate(settings.private_addresses === true);
@@ -26,49 +26,52 @@ export function searchTools({ cwd }: Pick<ToolEnvironment, 'cwd'>, settings: Sea
       name: 'search',
       ...readOnly,
       description:
-        'Searches the web. Gives titles, addresses and short pieces of the pages found; read_webpage gives a ' +
-        'whole one.',
+        'Searches the web. Returns titles, URLs, and snippets of the pages found; use read_webpage to read a whole ' +
+        'page.',
       input: z.object({
         query: z.string().min(1).describe('What to search for.'),
-        num: z.number().int().min(1).max(20).default(5).describe('How many pages to give at most.'),
+        num: z.number().int().min(1).max(20).default(5).describe('The maximum number of results.'),
       }),
       run: async ({ query, num }, { signal }) => {
         const { searchOf } = await import('./provider.ts');
         const hits = await searchOf(settings, outgoing)(query, num, signal);
-        return { response: hits.length === 0 ? 'Nothing was found.' : hits.map((hit) => ({ ...hit })) };
+        return { response: hits.length === 0 ? 'No results.' : hits.map((hit) => ({ ...hit })) };
       },
     }),
     builtin('search', {
       name: 'read_webpage',
       ...readOnly,
       description:
-        'Reads a page of the web as text, with its links; also PDFs. Nothing of the page is run: the built-in ' +
-        'browser shows pages that need that.',
-      input: z.object({ url: z.string().min(1).describe('The address, with http:// or https://.') }),
+        'Reads a web page as text with its links; also PDFs. Scripts are not run: for pages that need them, use the ' +
+        'built-in browser.',
+      input: z.object({ url: z.string().min(1).describe('The http:// or https:// URL.') }),
       run: async ({ url }, { signal }) => {
         const { download } = await import('./download.ts');
         const { url: at, media, charset, bytes } = await download(url, gate, outgoing, PAGE, signal);
-        return readBeside({ kind: 'page', url: at.href, media, charset, bytes }, signal);
+        return runInThread({ kind: 'page', url: at.href, media, charset, bytes }, signal);
       },
     }),
     builtin('search', {
       name: 'download_file',
       effect: 'irreversible',
       sessionBound: true,
-      description: 'Downloads what is at an address into a file of the working directory.',
+      description: 'Downloads a URL to a file in the working directory.',
       input: z.object({
-        url: z.string().min(1).describe('The address, with http:// or https://.'),
+        url: z.string().min(1).describe('The http:// or https:// URL.'),
         output_file_path: z
           .string()
           .min(1)
-          .describe('Path of the file, relative to the working directory; folders above it are made.'),
-        overwrite: z.boolean().default(false).describe('Replace a file that is there.'),
+          .describe('Path of the file, relative to the working directory. Missing folders are created.'),
+        overwrite: z.boolean().default(false).describe('Whether to replace an existing file.'),
       }),
       run: ({ url, output_file_path, overwrite }, { signal }) =>
         withFileErrors(output_file_path, async () => {
           const target = await confine(cwd, output_file_path);
           if (!overwrite && existsSync(target))
-            throw new ClassedError('tool_error', `${output_file_path} exists already; \`overwrite\` replaces it.`);
+            throw new ClassedError(
+              'tool_error',
+              `${output_file_path} already exists. Set \`overwrite\` to replace it.`,
+            );
           const { download } = await import('./download.ts');
           const { bytes, media } = await download(url, gate, outgoing, FILE, signal);
           await mkdir(path.dirname(target), { recursive: true });

@@ -1,4 +1,4 @@
-/** In the thread: the tools a module or a world defines. */
+/** Reads the tools that a module or world defines (in the thread). */
 
 import type { JsonObject } from '../../../common/json.ts';
 import type { ToolDefinition, WorldSession } from '../../sdk.ts';
@@ -6,10 +6,10 @@ import type { ToolProblem, WireTool } from '../protocol.ts';
 import { isReply, ResultError } from './result.ts';
 
 const TOOL = Symbol.for('rollout-studio.tool');
-/** What model APIs take as a function's name. */
+/** Function names that model APIs accept. */
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** What the thread needs of a schema: Standard Schema with its JSON Schema part, which zod has from 4.2 on. */
+/** The required part of a schema: Standard Schema with JSON Schema, which zod supports since 4.2. */
 interface Schema {
   readonly '~standard': {
     validate(value: unknown): ValidationResult | Promise<ValidationResult>;
@@ -33,8 +33,7 @@ export interface Tools {
 }
 
 /**
- * All tools among the members of `from`: a module's exports or a world's `tools`. Members that are no tools are left
- * alone.
+ * Returns all tools in `from`: a module's exports or a world's `tools`. Ignores members that are not tools.
  */
 export function readTools(from: Readonly<Record<string, unknown>>): Tools {
   const byName = new Map<string, ToolDefinition>();
@@ -46,9 +45,7 @@ export function readTools(from: Readonly<Record<string, unknown>>): Tools {
     if (name === 'default' || !NAME.test(name)) {
       problems.push({
         defined,
-        text:
-          `the tool "${name}" cannot have this name; export it by a name of letters, digits, _ and -, at most 64 ` +
-          'of them',
+        text: `"${name}" is not a valid tool name; use letters, digits, _, and -, at most 64 characters`,
       });
       continue;
     }
@@ -73,65 +70,66 @@ export function readTools(from: Readonly<Record<string, unknown>>): Tools {
   return { byName, wire, problems };
 }
 
-/** Whether `tool` made it. */
+/** Returns whether a value was created by `tool`. */
 export function isTool(value: unknown): value is ToolDefinition {
   return typeof value === 'object' && value !== null && TOOL in value;
 }
 
-/** Calls made again, at most. */
+/** Maximum number of retries. */
 const MAX_RETRIES = 10;
 
-/** Throws TypeError where a call made again could do something twice. */
+/** Throws TypeError if a retried call could take effect twice. */
 function retryOf({ retry, effect, idempotent }: ToolDefinition): Pick<WireTool, 'retry'> {
   if (retry === undefined) return {};
   if (effect !== 'pure' && idempotent !== true) {
     throw new TypeError(
-      'it has `retry`, but a call made again might do something twice. If the same call twice does what it does ' +
-        "once, add `idempotent: true`; if it changes nothing, `effect: 'pure'`; else remove `retry`",
+      '`retry` is not allowed, because a retried call might take effect twice. If repeated calls have no further ' +
+        "effect, add `idempotent: true`; if the tool changes nothing, add `effect: 'pure'`; otherwise remove `retry`",
     );
   }
-  const { times, wait_seconds: wait } = retry as Partial<typeof retry>; // JavaScript may have written anything
+  const { times, wait_seconds: wait } = retry as Partial<typeof retry>; // JavaScript code may use any value
   if (times === undefined || !Number.isInteger(times) || times < 1 || times > MAX_RETRIES)
     throw new TypeError(`\`retry.times\` must be a whole number from 1 to ${MAX_RETRIES}`);
-  if (wait !== undefined && !(wait >= 0)) throw new TypeError('`retry.wait_seconds` must be a number from 0 on');
+  if (wait !== undefined && !(wait >= 0)) throw new TypeError('`retry.wait_seconds` must be a number, 0 or more');
   return { retry: { times, ...(wait === undefined ? {} : { wait_seconds: wait }) } };
 }
 
 function schemaOf(tool: ToolDefinition): Schema['~standard'] {
-  // The workspace's zod may be any version: what is there is looked at, not believed.
+  // The workspace's zod may have any version, so types cannot be trusted.
   const schema = (tool.input as Partial<Schema> | undefined)?.['~standard'];
   if (schema === undefined)
-    throw new TypeError(isOldZod(tool.input) ? OLD_ZOD : 'its `input` must be a zod object: input: z.object({ … })');
+    throw new TypeError(isOldZod(tool.input) ? OLD_ZOD : '`input` must be a zod object: input: z.object({ … })');
   return schema;
 }
 
-/** Before version 3.24, zod's schemas had no `~standard`. */
+/** Before version 3.24, zod schemas have no `~standard`. */
 function isOldZod(schema: unknown): boolean {
   return typeof schema === 'object' && schema !== null && '_def' in schema;
 }
 
 const OLD_ZOD =
-  'its `input` was made with a zod older than 4.2; import `z` from `zod` in the tool module, or install zod 4.2 or ' +
-  'newer';
+  '`input` was created with a zod version before 4.2; import `z` from `zod` in the tool module, or install zod 4.2 ' +
+  'or ' +
+  'later';
 
-/** JSON Schema of what the tool's answer looks like. Throws TypeError. */
+/** Returns the JSON Schema of the tool's result. Throws TypeError. */
 function outputOf(tool: ToolDefinition): JsonObject {
   const schema = (tool.output as Partial<Schema> | undefined)?.['~standard']?.jsonSchema;
   if (schema === undefined)
-    throw new TypeError('its `output` must be a schema of zod 4.2 or newer, e.g. output: z.object({ … })');
+    throw new TypeError('`output` must be a schema of zod 4.2 or later, e.g. output: z.object({ … })');
   return jsonSchema(schema, 'output');
 }
 
-const known = new WeakMap<object, JsonObject>();
+const parametersCache = new WeakMap<object, JsonObject>();
 
 function parametersOf(tool: ToolDefinition): JsonObject {
-  const before = known.get(tool.input);
-  if (before !== undefined) return before;
+  const cached = parametersCache.get(tool.input);
+  if (cached !== undefined) return cached;
   const { jsonSchema: schema } = schemaOf(tool);
   if (schema === undefined) throw new TypeError(OLD_ZOD);
   const parameters = jsonSchema(schema, 'input');
-  if (parameters['type'] !== 'object') throw new TypeError('its `input` must be a zod object: input: z.object({ … })');
-  known.set(tool.input, parameters);
+  if (parameters['type'] !== 'object') throw new TypeError('`input` must be a zod object: input: z.object({ … })');
+  parametersCache.set(tool.input, parameters);
   return parameters;
 }
 
@@ -141,7 +139,7 @@ function jsonSchema(schema: NonNullable<Schema['~standard']['jsonSchema']>, side
   return written;
 }
 
-/** zod writes the bounds of safe integers to every `int()`: they tell a model nothing and cost tokens in every call. */
+/** Removes the bounds of safe integers that zod adds to every `int()`: they are useless to a model and cost tokens. */
 function tidy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(tidy);
   if (typeof value !== 'object' || value === null) return value;
@@ -155,10 +153,10 @@ function tidy(value: unknown): unknown {
   return Object.fromEntries(members.map(([key, member]) => [key, tidy(member)]));
 }
 
-/** Arguments that do not fit. The message names each place. */
+/** Invalid arguments. The message contains the path of each problem. */
 export class ArgumentsError extends Error {}
 
-/** The arguments as `run` gets them: checked, defaults put in. Throws ArgumentsError. */
+/** Validates arguments and adds defaults. Throws ArgumentsError. */
 export async function checkArguments(tool: ToolDefinition, args: JsonObject): Promise<unknown> {
   const result = await schemaOf(tool).validate(args);
   if (result.issues === undefined) return result.value;
@@ -166,14 +164,14 @@ export async function checkArguments(tool: ToolDefinition, args: JsonObject): Pr
 }
 
 /**
- * What `run` returned as its `output` says: checked and completed; as it is where there is none. Throws ResultError.
+ * Validates the result of `run` with `output`, if the tool has one. Throws ResultError.
  */
 export async function checkResult(tool: ToolDefinition, returned: unknown): Promise<unknown> {
   if (tool.output === undefined) return returned;
-  const schema = tool.output as unknown as Schema; // `outputOf` looked at it
+  const schema = tool.output as unknown as Schema; // checked by `outputOf`
   const result = await schema['~standard'].validate(isReply(returned) ? returned.response : returned);
   if (result.issues !== undefined)
-    throw new ResultError(`It returned what does not match its \`output\`: ${issuesText(result.issues)}`);
+    throw new ResultError(`The result does not match \`output\`: ${issuesText(result.issues)}`);
   return isReply(returned) ? { ...returned, response: result.value } : result.value;
 }
 
@@ -186,17 +184,17 @@ function issuesText(issues: readonly Issue[]): string {
     .join('\n');
 }
 
-/** What is wrong with what `open` of a world gave; undefined when nothing is. */
+/** Describes what is wrong with the result of a world's `open`; undefined if it is valid. */
 export function sessionProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'open must return an object with `tools`';
   const session = value as Partial<Record<keyof WorldSession, unknown>>;
   if (typeof session.tools !== 'object' || session.tools === null) return 'open must return an object with `tools`';
   for (const name of ['verify', 'snapshot', 'diff', 'close'] as const) {
     if (session[name] !== undefined && typeof session[name] !== 'function')
-      return `\`${name}\` of what open returns must be a function`;
+      return `\`${name}\` in the result of open must be a function`;
   }
   for (const [name, value] of Object.entries(session.tools)) {
-    if (!isTool(value)) return `\`tools.${name}\` of what open returns is not made by tool(…)`;
+    if (!isTool(value)) return `\`tools.${name}\` in the result of open was not created by tool(…)`;
   }
   return undefined;
 }

@@ -1,28 +1,28 @@
 /**
- * In the thread: what user code could do to its thread and to the worker, turned into something that can be told.
+ * Intercepts what user code could do to its thread and the worker, and reports it (in the thread).
  *
- * Guards against accidents only. A process that a tool starts can still kill the worker, as can running out of memory
- * in one large step: then the worker is dead and another one resumes its rollouts.
+ * This protects only against accidents. A process that a tool starts can still kill the worker, and so can one large
+ * allocation: then another worker resumes the rollouts.
  */
 import type { ChildProcess } from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
 
 export interface Guards {
-  /** Tells who ends the thread, then ends it. */
-  leave(how: string): never;
+  /** Reports why the thread exits, then exits. */
+  leave(reason: string): never;
   print(stream: 'out' | 'err', text: string): void;
-  /** What was thrown outside of any call's promise. */
+  /** Reports an error outside of any call's promise. */
   late(error: unknown): void;
 }
 
-/** Puts the guards in place; gives what really ends the thread. */
+/** Installs the guards; returns the function that really exits the thread. */
 export function guard(guards: Guards): (code: number) => never {
   const exit = process.exit.bind(process);
   const kill = process.kill.bind(process);
   process.exit = (code?: number) => guards.leave(`called process.exit(${code ?? ''})`);
   process.abort = () => guards.leave('called process.abort()');
   process.kill = (pid, signal) => {
-    // A thread has its process's id: this would end the worker with all its rollouts.
+    // A thread shares the process ID: this would kill the worker with all its rollouts.
     if (Math.abs(pid) === process.pid || pid === 0) guards.leave(`called process.kill on its own process`);
     return kill(pid, signal);
   };
@@ -38,23 +38,24 @@ export function guard(guards: Guards): (code: number) => never {
   process.on('unhandledRejection', (error) => {
     guards.late(error);
   });
-  // Also for those who import { exit } from 'node:process'.
+  // Also affects `import { exit } from 'node:process'`.
   syncBuiltinESMExports();
   return exit;
 }
 
 /**
- * What a tool leaves running ends with its rollout: so whoever ends it must know of it. `told`: of each start and end;
- * on systems with groups each leads one of its own. `mark`: the variable that it gets in place of the thread's own.
+ * Watches the processes that tools start, so that remaining ones can be ended with the rollout. `onChange` is called
+ * when a process starts or ends. On systems with process groups, each leads its own. `mark`: the environment variable
+ * that a process gets instead of the thread's.
  */
-export function watchChildren(mark: () => string | undefined, told: (pid: number, alive: boolean) => void): void {
-  // Most modules start none, and are spared it.
+export function watchChildren(mark: () => string | undefined, onChange: (pid: number, alive: boolean) => void): void {
+  // Loaded lazily, because most modules do not start processes.
   const { ChildProcess } = process.getBuiltinModule('node:child_process');
   const prototype = ChildProcess.prototype as unknown as {
     spawn: (this: ChildProcess, options: { detached?: boolean; envPairs?: readonly string[] }) => unknown;
-  }; // all of spawn, exec, fork come by it
+  }; // used by spawn, exec, and fork
   const { spawn } = prototype;
-  // as processTree.ts says it, which would load what is not to be loaded here
+  // same as in processTree.ts, which would load too much here
   const ownGroup = process.platform !== 'win32';
   prototype.spawn = function (this: ChildProcess, options) {
     const own = mark();
@@ -68,8 +69,8 @@ export function watchChildren(mark: () => string | undefined, told: (pid: number
     });
     const { pid } = this;
     if (pid !== undefined) {
-      told(pid, true);
-      this.once('exit', () => told(pid, false));
+      onChange(pid, true);
+      this.once('exit', () => onChange(pid, false));
     }
     return result;
   };
@@ -85,7 +86,7 @@ function printer(print: (text: string) => void): typeof process.stdout.write {
     print(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
     const callback = typeof encoding === 'function' ? encoding : done;
     if (callback === undefined) return true;
-    // At once, for a loop that prints without end would pile them up; later only for one that writes again.
+    // Calls back synchronously, so that an endless loop does not queue callbacks; nested writes call back later.
     if (within) {
       queueMicrotask(() => {
         callback();

@@ -1,54 +1,54 @@
-/** In the thread: one call under a JavaScript debugger, stopped where its function begins. */
+/** Runs one call in a JavaScript debugger, paused at the start of its function (in the thread). */
 import type { Session } from 'node:inspector';
 
-/** Only while the breakpoint is set. */
+/** Set only while the breakpoint is created. */
 const TARGET = Symbol.for('rollout-studio.inspected');
 
-export interface InspectorTold {
-  /** The thread stands until a debugger comes. */
+export interface InspectorEvents {
+  /** The thread waits for a debugger. */
   opened(url: string): void;
   attached(): void;
 }
 
 /**
- * Runs `call`, which calls `target.run` first, once a debugger has come; when the call has ended, the debugger is sent
- * away. Whoever does not want to wait for one any more tells the thread so (`letGo` of the host's side).
+ * Waits for a debugger, then runs `call`, which calls `target.run` first; then disconnects the debugger. The host can
+ * end the wait (see `Inspector`).
  */
 export async function inspected<T>(
   target: { readonly run: unknown },
   call: () => T | Promise<T>,
-  told: InspectorTold,
+  events: InspectorEvents,
 ): Promise<T> {
-  // Few threads are ever debugged: the others start without it.
+  // Loaded lazily, because few threads are debugged.
   const inspector = process.getBuiltinModule('node:inspector');
   inspector.open(0, '127.0.0.1');
   const session = new inspector.Session();
   session.connect();
   try {
     whenItWaits(session, () => {
-      told.opened(inspector.url() ?? '');
+      events.opened(inspector.url() ?? '');
     });
     inspector.waitForDebugger();
-    told.attached();
+    events.attached();
     breakAt(target.run, session);
     return await call();
   } finally {
-    inspector.close(); // before any more of the user's code runs: who steps out of the call is done
+    inspector.close(); // before any other user code runs: stepping out of the call ends debugging
     session.disconnect();
   }
 }
 
-/** A debugger that lets a thread go on which does not wait yet is not heard: the thread would wait all the same. */
+/** Calls `waits` when the thread is waiting: a request to continue before that would be lost. */
 function whenItWaits(session: Session, waits: () => void): void {
   session.once('NodeRuntime.waitingForDebugger', waits);
   session.post('NodeRuntime.enable', (error) => {
-    if (error !== null) waits(); // a Node that has no such event
+    if (error !== null) waits(); // this Node.js version has no such event
   });
 }
 
-/** Every debugger that is there pauses where the function is called next. Nothing pauses while there is none. */
+/** Pauses attached debuggers at the next call of the function. */
 function breakAt(target: unknown, session: Session): void {
-  // A step skips only what all debuggers skip, so this one leaves with the first stop.
+  // Stepping skips only what all debuggers skip, so this session disables its debugger at the first pause.
   session.on('Debugger.paused', () => {
     session.post('Debugger.disable');
   });

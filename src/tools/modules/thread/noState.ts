@@ -1,5 +1,4 @@
 /**
- * Begins the message of a tool's error when the tool read `state` where no world is open: outside a world there is
- * none.
+ * Prefix of error messages if a tool read `state` while no world is open.
  */
-export const NO_STATE = '`state` is undefined, for no world is open';
+export const NO_STATE = '`state` is undefined because no world is open';

@@ -1,4 +1,4 @@
-/** In the thread: what user code prints, by call. */
+/** Collects the output of user code by call (in the thread). */
 import { FLOOD_CHARS, PRINT_CHARS } from '../limits.ts';
 
 export type PrintedText = ['out' | 'err', string];
@@ -6,7 +6,7 @@ export type PrintedText = ['out' | 'err', string];
 const BATCH_CHARS = 16 * 1024;
 const BATCH_MS = 50;
 
-/** What one call prints: in batches, up to a limit. */
+/** Sends the output of one call in batches, up to a limit. */
 export class CallOutput {
   readonly #send: (printed: PrintedText[]) => void;
   readonly #flood: () => void;
@@ -17,7 +17,7 @@ export class CallOutput {
   #sentAt = performance.now();
   #scheduled = false;
 
-  /** `flood` is called once a call has printed beyond all measure. */
+  /** `flood` is called if a call prints far too much. */
   constructor(send: (printed: PrintedText[]) => void, flood: () => void) {
     this.#send = send;
     this.#flood = flood;
@@ -35,7 +35,7 @@ export class CallOutput {
     if (last?.[0] === stream) last[1] += kept;
     else this.#waiting.push([stream, kept]);
     this.#waitingChars += kept.length;
-    // A call that never lets go of the thread still shows what it printed.
+    // Shows the output even of a call that blocks the thread.
     if (this.#waitingChars >= BATCH_CHARS || performance.now() - this.#sentAt >= BATCH_MS) this.#flush();
     else if (!this.#scheduled) {
       this.#scheduled = true;
@@ -46,12 +46,12 @@ export class CallOutput {
     }
   }
 
-  /** What was not sent yet, with a line about what was dropped; undefined when there is nothing. */
+  /** Returns unsent output and a note about dropped output, if any. */
   take(): PrintedText[] | undefined {
     if (this.#dropped > 0) {
       this.#waiting.push([
         'err',
-        `[${this.#dropped} more characters were printed; only the first ${PRINT_CHARS} of a call are kept]\n`,
+        `[${this.#dropped} more characters were dropped; only the first ${PRINT_CHARS} of a call are kept]\n`,
       ]);
       this.#dropped = 0;
     }

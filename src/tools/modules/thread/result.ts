@@ -1,17 +1,17 @@
-/** In the thread: what a tool returned, as text that can leave the thread. */
+/** Encodes the result of a tool as text (in the thread). */
 
 import type { Reply } from '../../sdk.ts';
 import { KEPT_BYTES } from '../limits.ts';
 
 const REPLY = Symbol.for('rollout-studio.reply');
 
-/** A value that JSON cannot carry. The message says which and where, for the tool's author. */
+/** A value that JSON cannot represent. The message says which and where, for the author of the tool. */
 export class ResultError extends Error {}
 
 export interface EncodedResult {
   readonly text: string;
   readonly form: 'text' | 'json';
-  /** UTF-8 bytes of the whole, when `text` is less. */
+  /** UTF-8 bytes of the full result, if `text` is cut. */
   readonly bytes?: number;
   readonly files?: { mime_type: string; content: string }[];
 }
@@ -30,10 +30,10 @@ export function encodeResult(value: unknown): EncodedResult {
 
 function encodeValue(value: unknown): EncodedResult {
   if (typeof value === 'string') return bounded(value, 'text');
-  return bounded(encodeJson(value, 'It returned'), 'json');
+  return bounded(encodeJson(value, 'The tool returned'), 'json');
 }
 
-/** JSON of a value. `what` begins the sentence of the error, e.g. `It returned`. Throws ResultError. */
+/** Encodes a value as JSON. `what` starts the error message, e.g. `The tool returned`. Throws ResultError. */
 export function encodeJson(value: unknown, what: string): string {
   if (value === undefined) return 'null';
   try {
@@ -43,13 +43,13 @@ export function encodeJson(value: unknown, what: string): string {
         case 'symbol':
         case 'bigint':
           throw new ResultError(
-            `${what} a ${typeof member}${key === '' ? '' : ` (in "${key}")`}, which JSON cannot carry.`,
+            `${what} a ${typeof member}${key === '' ? '' : ` (in "${key}")`}, which JSON cannot represent.`,
           );
         case 'object':
           if (member instanceof Map || member instanceof Set) {
             throw new ResultError(
               `${what} a ${member.constructor.name}${key === '' ? '' : ` (in "${key}")`}, which JSON cannot ` +
-                'carry; use a plain object or an array.',
+                'represent. Use a plain object or an array.',
             );
           }
           return member;
@@ -60,12 +60,12 @@ export function encodeJson(value: unknown, what: string): string {
   } catch (error) {
     if (error instanceof ResultError) throw error;
     const text = error instanceof Error ? error.message : String(error);
-    // V8's own words on a cycle name the way around it.
+    // V8's message describes the cycle.
     if (text.startsWith('Converting circular'))
       throw new ResultError(
-        `${what} a value that contains itself, which JSON cannot carry. ${text.replaceAll('\n', ' ')}`,
+        `${what} a value that contains itself, which JSON cannot represent. ${text.replaceAll('\n', ' ')}`,
       );
-    throw new ResultError(`${what} what cannot be written as JSON: ${text}`);
+    throw new ResultError(`${what} a value that cannot be written as JSON: ${text}`);
   }
 }
 

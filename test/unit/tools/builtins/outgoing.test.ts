@@ -167,7 +167,7 @@ describe('what a search service refuses', () => {
       await refused(google, 429, {
         error: { code: 429, message: day, status: 'RESOURCE_EXHAUSTED', errors: [{ reason: 'rateLimitExceeded' }] },
       }),
-      { said: `Google search answered with status 429 (the quota of the day is used up): ${day}`, asked: 1 },
+      { said: `Google search answered with status 429 (the daily quota is exhausted): ${day}`, asked: 1 },
     );
     const minute = day.replace('per day', 'per minute');
     assert.deepEqual(await refused(google, 429, { error: { code: 429, message: minute } }), {
@@ -180,7 +180,7 @@ describe('what a search service refuses', () => {
       }),
       {
         said:
-          'Google search answered with status 400 (the key `search.api_key` is not taken): API key not valid. ' +
+          'Google search returned status 400 (the key in `search.api_key` is invalid): API key not valid. ' +
           'Please pass a valid API key.',
         asked: 1,
       },
@@ -195,14 +195,14 @@ describe('what a search service refuses', () => {
       await refused(brave, 422, body('SUBSCRIPTION_TOKEN_INVALID', 'The provided subscription token is invalid.', 422)),
       {
         said:
-          'Brave search answered with status 422 (the key `search.api_key` is not taken): The provided ' +
+          'Brave search returned status 422 (the key in `search.api_key` is invalid): The provided ' +
           'subscription token is invalid.',
         asked: 1,
       },
     );
     assert.deepEqual(await refused(brave, 429, body('QUOTA_LIMITED', 'Request quota limit exceeded for plan', 429)), {
       said:
-        'Brave search answered with status 429 (what the subscription allows is used up): Request quota limit ' +
+        'Brave search answered with status 429 (the quota of the subscription is exhausted): Request quota limit ' +
         'exceeded for plan',
       asked: 1,
     });
@@ -211,7 +211,7 @@ describe('what a search service refuses', () => {
       3,
     );
     assert.deepEqual(await refused(brave, 200, { type: 'search', query: { original: 'a' } }), {
-      said: '"Nothing was found."',
+      said: '"No results."',
       asked: 1,
     });
     assert.deepEqual(
@@ -224,7 +224,7 @@ describe('what a search service refuses', () => {
         ],
       }),
       {
-        said: 'SearXNG has found nothing, for engines of it do not answer: google (timeout), bing (CAPTCHA).',
+        said: 'SearXNG found nothing because some of its engines do not respond: google (timeout), bing (CAPTCHA).',
         asked: 1,
       },
     );

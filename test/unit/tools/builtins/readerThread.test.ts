@@ -83,7 +83,7 @@ it('archives that become too large, and pages nested without end, are told of at
   await writeFile(path.join(cwd, 'bomb.docx'), bomb);
   await assert.rejects(
     read('bomb.docx'),
-    isClass('tool_error', /^Unpacked, this file has more than 268435456 bytes\.$/),
+    isClass('tool_error', /^The unpacked file is larger than 268435456 bytes\.$/),
   );
   await writeFile(path.join(cwd, 'deep.html'), '<div>'.repeat(40_000));
   await assert.rejects(read('deep.html'), isClass('tool_error', /nested too deeply/));

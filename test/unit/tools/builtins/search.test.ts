@@ -88,10 +88,7 @@ describe('search', () => {
     status = 403;
     await assert.rejects(
       callTool(tools, 'search', { query: 'a' }),
-      isClass(
-        'tool_error',
-        /SearXNG answered with status 403 \(its settings must name `json` among `search\.formats`\)/,
-      ),
+      isClass('tool_error', /SearXNG returned status 403 \(add `json` to `search\.formats` in its settings\)/),
     );
   });
 
@@ -106,13 +103,13 @@ describe('search', () => {
       // The fifth is never answered.
     });
     const tools = opened({ provider: 'brave', api_key: 'secret-key', url: `${brave.url}/?token=secret-key` });
-    assert.equal((await callTool(tools, 'search', { query: 'a' })).response, 'Nothing was found.');
+    assert.equal((await callTool(tools, 'search', { query: 'a' })).response, 'No results.');
     await assert.rejects(
       callTool(tools, 'search', { query: 'a' }),
       (error) =>
         isClass(
           'tool_error',
-          /^Brave search answered with status 401 \(the key `search\.api_key` is not taken\): no such subscription$/,
+          /^Brave search returned status 401 \(the key in `search\.api_key` is invalid\): no such subscription$/,
         )(error) && !String(error).includes('secret-key'),
     );
     await assert.rejects(callTool(tools, 'search', { query: 'a' }), isClass('tool_error', /not understood: <html>/));

@@ -175,12 +175,7 @@ it('says what is wrong', async () => {
       /not an \.xlsx workbook: it cannot be unpacked/,
     ],
     ['read_data_from_excel', { filepath: 'zip.xlsx', sheet_name: 'S' }, 'tool_error', /no workbook is in it/],
-    [
-      'read_data_from_excel',
-      { filepath: 'none.xlsx', sheet_name: 'S' },
-      'tool_error',
-      /none\.xlsx: there is no such file/,
-    ],
+    ['read_data_from_excel', { filepath: 'none.xlsx', sheet_name: 'S' }, 'tool_error', /none\.xlsx: file not found/],
     [
       'read_data_from_excel',
       { filepath: '../x.xlsx', sheet_name: 'S' },

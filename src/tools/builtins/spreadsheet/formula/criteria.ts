@@ -1,4 +1,4 @@
-/** Functions that look for values: criteria as of COUNTIF, and lookups. */
+/** Functions with criteria, such as COUNTIF, and lookup functions. */
 import { CellError, type Value } from '../cells.ts';
 import type { Result } from './evaluate.ts';
 import { numberOf } from './text.ts';
@@ -7,7 +7,7 @@ const rowsOf = (result: Result | undefined): readonly (readonly Value[])[] =>
   Array.isArray(result) ? (result as readonly (readonly Value[])[]) : [[(result ?? null) as Value]];
 const first = (result: Result | undefined): Value => rowsOf(result)[0]?.[0] ?? null;
 
-/** `*` any text, `?` any character, `~` before one of them: that character. */
+/** Converts wildcards: `*` matches any text, `?` any character; `~` escapes them. */
 export function wildcards(pattern: string, whole: boolean): RegExp {
   const source = pattern.replaceAll(/~[*?~]|[\s\S]/g, (part) =>
     part.length === 2
@@ -21,22 +21,22 @@ export function wildcards(pattern: string, whole: boolean): RegExp {
   return new RegExp(whole ? `^${source}$` : source, 'iu');
 }
 
-function criterion(wanted: Value): (value: Value) => boolean {
-  if (wanted instanceof CellError) return (value) => value instanceof CellError && value.name === wanted.name;
-  if (typeof wanted === 'boolean') return (value) => value === wanted;
-  if (typeof wanted !== 'string') return equals(wanted ?? 0);
-  const [, sign = '', text = ''] = /^(<>|<=|>=|=|<|>)?([\s\S]*)$/.exec(wanted) ?? [];
+function criterion(target: Value): (value: Value) => boolean {
+  if (target instanceof CellError) return (value) => value instanceof CellError && value.name === target.name;
+  if (typeof target === 'boolean') return (value) => value === target;
+  if (typeof target !== 'string') return equals(target ?? 0);
+  const [, sign = '', text = ''] = /^(<>|<=|>=|=|<|>)?([\s\S]*)$/.exec(target) ?? [];
   const number = numberOf(text);
-  const isWanted = (): ((value: Value) => boolean) => {
+  const equalsTarget = (): ((value: Value) => boolean) => {
     if (text === '') return (value) => value === null || (value === '' && sign === '');
     if (number !== undefined) return equals(number);
     if (/^(true|false)$/i.test(text)) return (value) => value === (text.toLowerCase() === 'true');
     const pattern = wildcards(text, true);
     return (value) => typeof value === 'string' && pattern.test(value);
   };
-  if (sign === '' || sign === '=') return isWanted();
+  if (sign === '' || sign === '=') return equalsTarget();
   if (sign === '<>') {
-    const same = isWanted();
+    const same = equalsTarget();
     return (value) => !same(value);
   }
   return (value) => {
@@ -54,7 +54,7 @@ function equals(number: number): (value: Value) => boolean {
   return (value) => value === number || (typeof value === 'string' && numberOf(value) === number);
 }
 
-/** Of the values those whose neighbors meet all criteria; undefined where areas differ in size. */
+/** Returns the values whose corresponding cells meet all criteria; undefined if areas differ in size. */
 function chosen(values: Result | undefined, pairs: readonly Result[]): Value[] | undefined {
   const from = rowsOf(values);
   const tests: { area: readonly (readonly Value[])[]; fits: (value: Value) => boolean }[] = [];
@@ -70,8 +70,8 @@ type Fold = (numbers: readonly number[]) => Value;
 const SUM: Fold = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 const AVERAGE: Fold = (numbers) =>
   numbers.length === 0 ? new CellError('#DIV/0!') : Number(SUM(numbers)) / numbers.length;
-const MAX: Fold = (numbers) => numbers.reduce((most, number) => Math.max(most, number), numbers[0] ?? 0);
-const MIN: Fold = (numbers) => numbers.reduce((least, number) => Math.min(least, number), numbers[0] ?? 0);
+const MAX: Fold = (numbers) => numbers.reduce((max, number) => Math.max(max, number), numbers[0] ?? 0);
+const MIN: Fold = (numbers) => numbers.reduce((min, number) => Math.min(min, number), numbers[0] ?? 0);
 
 function folded(fold: Fold, values: Result | undefined, pairs: readonly Result[]): Value {
   const found = chosen(values, pairs);
@@ -84,21 +84,21 @@ function counted(pairs: readonly Result[]): Value {
   return chosen(pairs[0], pairs)?.length ?? new CellError('#VALUE!');
 }
 
-function place(values: readonly Value[], wanted: Value, mode: number): number {
+function place(values: readonly Value[], target: Value, mode: number): number {
   if (mode === 0) {
-    const pattern = typeof wanted === 'string' ? wildcards(wanted, true) : undefined;
+    const pattern = typeof target === 'string' ? wildcards(target, true) : undefined;
     return values.findIndex((value) =>
-      pattern === undefined ? value === (wanted ?? 0) : typeof value === 'string' && pattern.test(value),
+      pattern === undefined ? value === (target ?? 0) : typeof value === 'string' && pattern.test(value),
     );
   }
   let found = -1;
   for (const [index, value] of values.entries()) {
-    if (typeof value !== typeof wanted) continue;
+    if (typeof value !== typeof target) continue;
     const by =
-      typeof value === 'string' && typeof wanted === 'string'
-        ? value.localeCompare(wanted, 'en', { sensitivity: 'accent' })
-        : Number(value) - Number(wanted);
-    if (by * mode > 0) break; // sorted: none behind it fits
+      typeof value === 'string' && typeof target === 'string'
+        ? value.localeCompare(target, 'en', { sensitivity: 'accent' })
+        : Number(value) - Number(target);
+    if (by * mode > 0) break; // sorted: no later value can match
     found = index;
   }
   return found;
@@ -109,14 +109,14 @@ function across(result: Result | undefined): readonly Value[] {
   return rows.length === 1 ? (rows[0] ?? []) : rows.map(([value = null]) => value);
 }
 
-/** Approximate unless its last argument says otherwise. */
-function lookup(wanted: Value, table: Result | undefined, at: Value, exact: Value, byRow: boolean): Value {
+/** Looks up a value; the match is approximate unless `exact` is FALSE or 0. */
+function lookup(target: Value, table: Result | undefined, at: Value, exact: Value, byRow: boolean): Value {
   const rows = rowsOf(table);
   const keys = byRow ? rows.map(([key = null]) => key) : (rows[0] ?? []);
   const index = Math.trunc(Number(at)) - 1;
   if (index < 0) return new CellError('#VALUE!');
   if (index >= (byRow ? (rows[0]?.length ?? 0) : rows.length)) return new CellError('#REF!');
-  const found = place(keys, wanted, exact === false || exact === 0 ? 0 : 1);
+  const found = place(keys, target, exact === false || exact === 0 ? 0 : 1);
   if (found === -1) return new CellError('#N/A');
   return (byRow ? rows[found]?.[index] : rows[index]?.[found]) ?? 0;
 }
@@ -141,17 +141,17 @@ function indexed(table: Result | undefined, row: Value, column: Value | undefine
 export const CRITERIA: Readonly<Record<string, (...args: readonly Result[]) => Result>> = {
   COUNTIF: (...args) => counted(args),
   COUNTIFS: (...args) => counted(args),
-  SUMIF: (area = null, wanted = null, values = area) => folded(SUM, values, [area, wanted]),
-  AVERAGEIF: (area = null, wanted = null, values = area) => folded(AVERAGE, values, [area, wanted]),
+  SUMIF: (area = null, target = null, values = area) => folded(SUM, values, [area, target]),
+  AVERAGEIF: (area = null, target = null, values = area) => folded(AVERAGE, values, [area, target]),
   SUMIFS: (values, ...pairs) => folded(SUM, values, pairs),
   AVERAGEIFS: (values, ...pairs) => folded(AVERAGE, values, pairs),
   MAXIFS: (values, ...pairs) => folded(MAX, values, pairs),
   MINIFS: (values, ...pairs) => folded(MIN, values, pairs),
-  MATCH: (wanted, area, mode = 1) => {
-    const found = place(across(area), first(wanted), Math.sign(Number(first(mode))));
+  MATCH: (target, area, mode = 1) => {
+    const found = place(across(area), first(target), Math.sign(Number(first(mode))));
     return found === -1 ? new CellError('#N/A') : found + 1;
   },
-  VLOOKUP: (wanted, table, at, exact = true) => lookup(first(wanted), table, first(at), first(exact), true),
-  HLOOKUP: (wanted, table, at, exact = true) => lookup(first(wanted), table, first(at), first(exact), false),
+  VLOOKUP: (target, table, at, exact = true) => lookup(first(target), table, first(at), first(exact), true),
+  HLOOKUP: (target, table, at, exact = true) => lookup(first(target), table, first(at), first(exact), false),
   INDEX: (...args) => indexed(args[0], first(args[1]), args.length > 2 ? first(args[2]) : undefined),
 };

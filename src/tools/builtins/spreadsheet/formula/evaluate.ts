@@ -1,53 +1,53 @@
-/** Computes the formulas of a workbook, each once. */
+/** Evaluates the formulas of a workbook, each once. */
 import { type Area, CellError, LAST, type Spot, spotName, type Value } from '../cells.ts';
 import { callFunction, isFunction } from './functions.ts';
 import { type Formula, parseFormula } from './parse.ts';
 import { numberOf, numberText } from './text.ts';
 import { FormulaError } from './tokens.ts';
 
-/** What a formula gives, or a part of it: one value, or a table of rows. */
+/** The result of a formula or a part of it: one value, or a table of rows. */
 export type Result = Value | readonly (readonly Value[])[];
 
-/** The cells that formulas look at. */
+/** Access to the cells that formulas refer to. */
 export interface Cells {
   readonly sheets: readonly string[];
-  /** As far as there is something in it. */
+  /** Returns the last used column and row. */
   used(sheet: string): Spot;
-  /** What stands in a cell: a value, or a formula without its `=`. */
+  /** Returns the content of a cell: a value, or a formula without `=`. */
   cell(sheet: string, spot: Spot): { readonly value: Value } | { readonly formula: string };
-  /** What a name of the workbook stands for, as a formula. */
+  /** Returns the formula that a defined name stands for. */
   definedName(name: string): string | undefined;
 }
 
 const MAX_CELLS = 1_000_000;
-/** Formulas that wait for one another; deeper, the stack would not do. */
-const DEEPEST = 400;
+/** Limits chains of dependent formulas, to protect the stack. */
+const MAX_DEPTH = 400;
 
 export const isTable = (result: Result): result is readonly (readonly Value[])[] => Array.isArray(result);
 
 export class Evaluator {
   readonly #cells: Cells;
-  readonly #known = new Map<string, Value>();
+  readonly #values = new Map<string, Value>();
   readonly #running = new Set<string>();
 
   constructor(cells: Cells) {
     this.#cells = cells;
   }
 
-  /** The value of a cell. Throws FormulaError for what is not understood; errors of the computation are values. */
+  /** Returns the value of a cell. Throws FormulaError for unsupported formulas; evaluation errors are values. */
   value(sheet: string, spot: Spot): Value {
     const cell = this.#cells.cell(sheet, spot);
     if ('value' in cell) return cell.value;
     const key = `${sheet}\0${spotName(spot)}`;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#values.get(key);
+    if (cached !== undefined) return cached;
     if (this.#running.has(key)) throw new FormulaError(`${sheet}!${spotName(spot)} refers to itself.`);
-    if (this.#running.size > DEEPEST) throw new FormulaError('Too many formulas wait for one another.');
+    if (this.#running.size > MAX_DEPTH) throw new FormulaError('The chain of dependent formulas is too long.');
     this.#running.add(key);
     try {
       const tree = parseFormula(cell.formula);
       const value = only(this.#compute(tree, { sheet, spot }), tree.kind === 'call' ? tree.name : 'The formula');
-      this.#known.set(key, value ?? 0);
+      this.#values.set(key, value ?? 0);
       return value ?? 0;
     } finally {
       this.#running.delete(key);
@@ -72,7 +72,7 @@ export class Evaluator {
         );
       case 'name': {
         const meaning = this.#cells.definedName(tree.name);
-        if (meaning === undefined) throw new FormulaError(`There is no name "${tree.name}" in this workbook.`);
+        if (meaning === undefined) throw new FormulaError(`The workbook does not define the name "${tree.name}".`);
         return this.#compute(parseFormula(meaning), at);
       }
       case 'call':
@@ -91,12 +91,12 @@ export class Evaluator {
     const one = (index: number): Value => {
       const value = result(index);
       if (isTable(value) && !isSmall(value))
-        throw new FormulaError(`The function ${name} takes one value where it has several here.`);
+        throw new FormulaError(`The function ${name} expects one value, but got several.`);
       return single(value);
     };
     const [first] = args;
     switch (name) {
-      // What is not chosen is not computed: it may be wrong.
+      // Only the selected branch is evaluated: the other one may be an error.
       case 'IF': {
         const tests = result(0);
         if (isTable(tests) && !isSmall(tests)) {
@@ -150,7 +150,7 @@ export class Evaluator {
         return mapTables([result(0)], ([value]) => value instanceof CellError && value.name === '#N/A');
       case 'ISBLANK':
         return mapTables([result(0)], ([value]) => value === null);
-      // These look at where a reference points, not at what is there.
+      // These use the position of a reference, not its value.
       case 'ROW':
       case 'COLUMN': {
         if (first !== undefined && first.kind !== 'area') return new CellError('#VALUE!');
@@ -174,20 +174,20 @@ export class Evaluator {
 
   #sheet(name: string): string {
     const found = this.#cells.sheets.find((sheet) => sheet.toLowerCase() === name.toLowerCase());
-    if (found === undefined) throw new FormulaError(`There is no sheet "${name}".`);
+    if (found === undefined) throw new FormulaError(`Unknown sheet "${name}".`);
     return found;
   }
 
   #area(sheet: string, { from, to }: Area): Result {
     if (from.row === to.row && from.column === to.column) return this.value(sheet, from);
     const used = this.#cells.used(sheet);
-    // A whole column or row ends where the sheet does.
+    // A whole column or row ends at the last used cell.
     const last: Spot = {
       row: to.row === LAST.row ? Math.max(used.row, from.row) : to.row,
       column: to.column === LAST.column ? Math.max(used.column, from.column) : to.column,
     };
     if ((last.row - from.row + 1) * (last.column - from.column + 1) > MAX_CELLS)
-      throw new FormulaError(`An area of more than ${MAX_CELLS} cells is not computed.`);
+      throw new FormulaError(`The area has more than ${MAX_CELLS} cells.`);
     const rows: Value[][] = [];
     for (let row = from.row; row <= last.row; row++) {
       const values: Value[] = [];
@@ -198,33 +198,33 @@ export class Evaluator {
   }
 }
 
-/** Whether it is a table of one cell. */
+/** Returns whether a table has only one cell. */
 function isSmall(table: readonly (readonly Value[])[]): boolean {
   return table.length === 1 && table[0]?.length === 1;
 }
 
-/** The value of a small table. */
+/** Returns the value of a one-cell table. */
 function single(result: Result): Value {
   return isTable(result) ? (result[0]?.[0] ?? null) : result;
 }
 
-/** What a cell shows. Several values would spill over its neighbors, which is not done here. */
+/** Returns the single value of a cell. Spilling into neighboring cells is not supported. */
 function only(result: Result, what: string): Value {
   if (!isTable(result) || isSmall(result)) return single(result);
   const count = result.reduce((sum, row) => sum + row.length, 0);
   if (count === 0) return new CellError('#CALC!');
   throw new FormulaError(
-    `${what} gives ${count} values, and a cell takes one. Make one value of them (COUNTA, SUM, TEXTJOIN), or take ` +
-      'one with INDEX.',
+    `${what} returns ${count} values, but a cell holds only one. Combine them (COUNTA, SUM, TEXTJOIN), or select one ` +
+      'with INDEX.',
   );
 }
 
-/** Does it with every pair of values. */
+/** Applies a function to every pair of values. */
 function each(left: Result, right: Result, act: (left: Value, right: Value) => Value): Result {
   return mapTables([left, right], ([a = null, b = null]) => act(a, b));
 }
 
-/** Does it with the values at each place of all tables; one value goes with every one of a table. */
+/** Applies a function to the values at each position of all tables; single values are repeated. */
 export function mapTables(results: readonly Result[], act: (values: readonly Value[]) => Value): Result {
   if (!results.some(isTable)) return act(results.map(single));
   const rows = Math.max(...results.map((result) => (isTable(result) ? result.length : 1)));
@@ -280,7 +280,7 @@ function operate(sign: string, left: Value, right: Value): Value {
   return Number.isFinite(value) ? value : new CellError('#NUM!');
 }
 
-/** Numbers are less than texts, texts less than truth values; a blank is like what it is compared with. */
+/** Compares values: numbers before text before booleans; a blank takes the type of the other value. */
 function order(left: Value, right: Value): number {
   const rank = (value: Value): number => (typeof value === 'number' ? 0 : typeof value === 'string' ? 1 : 2);
   const like = (value: Value, other: Value): Value =>

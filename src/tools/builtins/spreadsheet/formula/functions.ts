@@ -1,4 +1,4 @@
-/** The functions of sheets. */
+/** Spreadsheet functions. */
 import * as formulajs from '@formulajs/formulajs';
 import { CellError, type Value } from '../cells.ts';
 import { CRITERIA, wildcards } from './criteria.ts';
@@ -6,8 +6,8 @@ import { asText, isTable, mapTables, type Result } from './evaluate.ts';
 import { formatted, numberOf } from './text.ts';
 
 /**
- * Those of the library whose results are those of LibreOffice and Excel (test/unit/tools/builtins/formulas.test.ts). Of
- * the others many are wrong, and a wrong value is worse than none.
+ * Library functions whose results match LibreOffice and Excel (test/unit/tools/builtins/formulas.test.ts). Many others
+ * are wrong, and a wrong value is worse than none.
  */
 const TRUSTED: ReadonlySet<string> = new Set(
   `
@@ -40,7 +40,7 @@ const FUNCTIONS: ReadonlyMap<string, Fn> = new Map([
   ...Object.entries({ XLOOKUP: xlookup, UNIQUE: unique } as Readonly<Record<string, Fn>>),
 ]);
 
-/** What functions were called before there were two of them. */
+/** Legacy names of functions. */
 const OLD_NAMES: Readonly<Record<string, string>> = {
   RANK: 'RANK.EQ',
   STDEV: 'STDEV.S',
@@ -58,17 +58,17 @@ const OLD_NAMES: Readonly<Record<string, string>> = {
   COVAR: 'COVARIANCE.P',
 };
 
-/** `CEILING` is a function, `CEILING.MATH` a member of it; `STDEV` has members only. */
+/** Collects functions: `CEILING` is a function with a member `CEILING.MATH`; `STDEV` has only members. */
 function functionsOf(name: string, value: unknown): [string, Fn][] {
   if (name !== name.toUpperCase() || value === null || (typeof value !== 'function' && typeof value !== 'object'))
     return [];
   const members = Object.entries(value).flatMap(([member, inner]: [string, unknown]) =>
     functionsOf(member, inner).map(([of, fn]): [string, Fn] => [`${name}.${of}`, fn]),
   );
-  return typeof value === 'function' ? [[name, value as Fn], ...members] : members; // what else a function may be
+  return typeof value === 'function' ? [[name, value as Fn], ...members] : members; // a function with members
 }
 
-function known(name: string): Fn | undefined {
+function libraryFunction(name: string): Fn | undefined {
   return FUNCTIONS.get(name) ?? FUNCTIONS.get(OLD_NAMES[name] ?? '');
 }
 
@@ -77,9 +77,9 @@ const rowsOf = (value: unknown): unknown[][] =>
 const same = (left: unknown, right: unknown): boolean =>
   typeof left === 'string' && typeof right === 'string' ? left.toLowerCase() === right.toLowerCase() : left === right;
 
-/** The exact match only, from the beginning. */
+/** Supports only exact matches, searching from the start. */
 function xlookup(
-  wanted: unknown,
+  target: unknown,
   within: unknown,
   from: unknown,
   otherwise: unknown = new Error('#N/A'),
@@ -90,7 +90,7 @@ function xlookup(
   const keys = rowsOf(within);
   const results = rowsOf(from);
   const across = keys.length === 1;
-  const index = (across ? (keys[0] ?? []) : keys.map(([key]) => key)).findIndex((key) => same(key, wanted));
+  const index = (across ? (keys[0] ?? []) : keys.map(([key]) => key)).findIndex((key) => same(key, target));
   if (index === -1) return otherwise;
   return across ? results.map((row) => [row[index]]) : [results[index] ?? []];
 }
@@ -103,10 +103,10 @@ function unique(table: unknown): unknown {
 }
 
 export function isFunction(name: string): boolean {
-  return OWN[name] !== undefined || known(name) !== undefined;
+  return OWN[name] !== undefined || libraryFunction(name) !== undefined;
 }
 
-/** Errors among the arguments go through, but for functions that count or look for them. */
+/** Functions that accept errors as arguments. All others return the first error. */
 const TAKES_ERRORS: ReadonlySet<string> = new Set([
   'ISERR',
   'ISTEXT',
@@ -134,10 +134,10 @@ const TAKES_ERRORS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Those that take one value at some place: with an area there, they are computed for each of its cells. By the number of
- * the argument, from 0; `true`: at all places.
+ * Functions with arguments that expect one value: with an area, they are evaluated for each cell. The predicate gets
+ * the index of the argument; `true` means all arguments.
  */
-const ONE_BY_ONE: Readonly<Record<string, true | ((index: number) => boolean)>> = {
+const SCALAR_ARGUMENTS: Readonly<Record<string, true | ((index: number) => boolean)>> = {
   ...Object.fromEntries(
     `ABS ACOS ACOSH ASIN ASINH ATAN ATANH ATAN2 CEILING CEILING.MATH CHAR CLEAN CODE COS COSH DATE DATEDIF DATEVALUE DAY
 DAYS DEGREES EDATE EOMONTH EVEN EXACT EXP FACT FIND FLOOR FLOOR.MATH HOUR INT ISEVEN ISLOGICAL ISNONTEXT ISNUMBER ISODD
@@ -167,26 +167,30 @@ TIMEVALUE TRIM TRUNC UPPER VALUE WEEKDAY WEEKNUM YEAR YEARFRAC DEC2HEX`
 
 const value = (result: Result | undefined): Value => (isTable(result ?? null) ? null : ((result ?? null) as Value));
 const number = (result: Result | undefined): number => numeric(value(result));
-const numeric = (given: Value): number =>
-  typeof given === 'string' ? (numberOf(given) ?? Number.NaN) : given instanceof CellError ? Number.NaN : Number(given);
-const orError = (given: number | undefined): Value =>
-  given === undefined || Number.isNaN(given) ? new CellError('#VALUE!') : given;
+const numeric = (argument: Value): number =>
+  typeof argument === 'string'
+    ? (numberOf(argument) ?? Number.NaN)
+    : argument instanceof CellError
+      ? Number.NaN
+      : Number(argument);
+const orError = (argument: number | undefined): Value =>
+  argument === undefined || Number.isNaN(argument) ? new CellError('#VALUE!') : argument;
 const flat = (results: readonly Result[]): Value[] =>
   results.flatMap((result): readonly Value[] => (isTable(result) ? result.flat() : [result]));
 const ERRORS = ['#NULL!', '#DIV/0!', '#VALUE!', '#REF!', '#NAME?', '#NUM!', '#N/A'];
 
-/** Those that the library has not, or has otherwise than sheets do. */
+/** Functions that the library lacks, or that behave differently there. */
 const OWN: Readonly<Record<string, (...args: readonly Result[]) => Result>> = {
   ...CRITERIA,
-  TEXT: (given, format) => {
-    const plain = value(given);
+  TEXT: (argument, format) => {
+    const plain = value(argument);
     if (typeof plain === 'boolean') return asText(plain);
     const of = typeof plain === 'string' ? (numberOf(plain) ?? plain) : numeric(plain);
     return formatted(of, asText(value(format))) ?? new CellError('#VALUE!');
   },
-  VALUE: (given) => orError(number(given)),
-  DATEVALUE: (given) => orError(Math.floor(number(given))),
-  TIMEVALUE: (given) => orError(number(given) % 1),
+  VALUE: (argument) => orError(number(argument)),
+  DATEVALUE: (argument) => orError(Math.floor(number(argument))),
+  TIMEVALUE: (argument) => orError(number(argument) % 1),
   CONCAT: (...args) => flat(args).map(asText).join(''),
   CONCATENATE: (...args) => flat(args).map(asText).join(''),
   TEXTJOIN: (by, skip, ...args) =>
@@ -194,10 +198,10 @@ const OWN: Readonly<Record<string, (...args: readonly Result[]) => Result>> = {
       .map(asText)
       .filter((text) => text !== '' || value(skip) === false || value(skip) === 0)
       .join(asText(value(by))),
-  LEFT: (given, count = 1) =>
-    number(count) < 0 ? new CellError('#VALUE!') : asText(value(given)).slice(0, number(count)),
-  PROPER: (given) =>
-    asText(value(given))
+  LEFT: (argument, count = 1) =>
+    number(count) < 0 ? new CellError('#VALUE!') : asText(value(argument)).slice(0, number(count)),
+  PROPER: (argument) =>
+    asText(value(argument))
       .toLowerCase()
       .replaceAll(/(?<!\p{L})\p{L}/gu, (letter) => letter.toUpperCase()),
   SEARCH: (text, within, from = 1) => {
@@ -207,14 +211,14 @@ const OWN: Readonly<Record<string, (...args: readonly Result[]) => Result>> = {
     const found = whole.slice(start).search(wildcards(asText(value(text)), false));
     return found === -1 ? new CellError('#VALUE!') : found + start + 1;
   },
-  MOD: (given, by) => {
-    const [a, b] = [number(given), number(by)];
+  MOD: (argument, by) => {
+    const [a, b] = [number(argument), number(by)];
     return b === 0 ? new CellError('#DIV/0!') : orError(a - b * Math.floor(a / b));
   },
   ATAN2: (x, y) =>
     number(x) === 0 && number(y) === 0 ? new CellError('#DIV/0!') : orError(Math.atan2(number(y), number(x))),
-  DEC2HEX: (given) => {
-    const whole = Math.trunc(number(given));
+  DEC2HEX: (argument) => {
+    const whole = Math.trunc(number(argument));
     return Number.isNaN(whole)
       ? new CellError('#VALUE!')
       : (whole < 0 ? whole + 2 ** 40 : whole).toString(16).toUpperCase();
@@ -228,21 +232,21 @@ const OWN: Readonly<Record<string, (...args: readonly Result[]) => Result>> = {
       ? new CellError('#VALUE!')
       : flat([product]).reduce((sum: number, one) => sum + Number(one), 0);
   },
-  NORMSDIST: (given) => callFunction('NORM.S.DIST', [given ?? null, true]),
+  NORMSDIST: (argument) => callFunction('NORM.S.DIST', [argument ?? null, true]),
   'FORECAST.LINEAR': (...args) => callFunction('FORECAST', args),
-  'ERROR.TYPE': (given) => {
-    const error = value(given);
+  'ERROR.TYPE': (argument) => {
+    const error = value(argument);
     const index = error instanceof CellError ? ERRORS.indexOf(error.name) : -1;
     return index === -1 ? new CellError('#N/A') : index + 1;
   },
 };
 
-/** Days from the beginning of sheets' time to that of JavaScript's. */
+/** Days from the sheet epoch to the JavaScript epoch. */
 const EPOCH_DAYS = 25_569;
 const DAY_MS = 86_400_000;
 
 export function callFunction(name: string, args: readonly Result[]): Result {
-  const where = ONE_BY_ONE[name];
+  const where = SCALAR_ARGUMENTS[name];
   const areas = args.flatMap((arg, index) => (isTable(arg) && (where === true || where?.(index)) ? [index] : []));
   if (areas.length > 0)
     return mapTables(
@@ -261,13 +265,13 @@ export function callFunction(name: string, args: readonly Result[]): Result {
   }
   const own = OWN[name];
   if (own !== undefined) return own(...args);
-  const fn = known(name);
+  const fn = libraryFunction(name);
   if (fn === undefined) return new CellError('#NAME?');
   try {
     return converted(
       fn(
         ...args.map((arg) =>
-          Array.isArray(arg) ? arg.map((row: readonly Value[]) => row.map(given)) : given(arg as Value),
+          Array.isArray(arg) ? arg.map((row: readonly Value[]) => row.map(libraryValue)) : libraryValue(arg as Value),
         ),
       ),
     );
@@ -276,8 +280,8 @@ export function callFunction(name: string, args: readonly Result[]): Result {
   }
 }
 
-/** Errors as that library has them. */
-function given(value: Value): unknown {
+/** Converts errors to those of the library. */
+function libraryValue(value: Value): unknown {
   return value instanceof CellError ? new Error(value.name) : value;
 }
 
@@ -295,7 +299,7 @@ function one(value: unknown): Value {
       return value;
     default:
       if (value instanceof Error) return errorValue(value);
-      // Dates are numbers of days in a sheet; the library makes them in local time.
+      // Dates are numbers of days in a sheet; the library creates them in local time.
       if (value instanceof Date) return (value.getTime() - value.getTimezoneOffset() * 60_000) / DAY_MS + EPOCH_DAYS;
       return value === null || value === undefined ? null : new CellError('#VALUE!');
   }

@@ -1,4 +1,4 @@
-/** Formulas of sheets as trees. */
+/** Parses spreadsheet formulas to trees. */
 import { type Area, CellError, LAST } from '../cells.ts';
 import { FormulaError, type Token, tokens } from './tokens.ts';
 
@@ -12,7 +12,7 @@ export type Formula =
   /** `{1,2;3,4}` */
   | { readonly kind: 'table'; readonly rows: readonly (readonly Formula[])[] };
 
-/** Weakest first. All go from left to right, powers too. */
+/** Operators by precedence, weakest first. All are left-associative, even powers. */
 const LEVELS: readonly (readonly string[])[] = [
   ['=', '<>', '<', '>', '<=', '>='],
   ['&'],
@@ -20,9 +20,9 @@ const LEVELS: readonly (readonly string[])[] = [
   ['*', '/'],
   ['^'],
 ];
-const DEEPEST = 200;
+const MAX_DEPTH = 200;
 
-/** Throws FormulaError. `formula` without its `=`. */
+/** Parses a formula without its `=`. Throws FormulaError. */
 export function parseFormula(formula: string): Formula {
   const parser = new Parser(tokens(formula));
   const tree = parser.expression();
@@ -41,7 +41,7 @@ class Parser {
 
   expression(): Formula {
     this.#depth += 1;
-    if (this.#depth > DEEPEST) throw new FormulaError('The formula is nested too deeply.');
+    if (this.#depth > MAX_DEPTH) throw new FormulaError('The formula is nested too deeply.');
     const tree = this.#level(0);
     this.#depth -= 1;
     return tree;
@@ -61,7 +61,7 @@ class Parser {
     return left;
   }
 
-  /** Here a sign binds more than a power: `-2^2` is 4. */
+  /** In sheets, a sign binds stronger than a power: `-2^2` is 4. */
   #signed(): Formula {
     let negative = false;
     for (let sign = this.#sign(['+', '-']); sign !== undefined; sign = this.#sign(['+', '-']))
@@ -105,7 +105,7 @@ class Parser {
     let last = first;
     if (this.#sign([':']) !== undefined) {
       const token = this.#tokens[this.#next];
-      if (token?.kind !== 'cell') throw new FormulaError('After ":" a cell is expected.');
+      if (token?.kind !== 'cell') throw new FormulaError('Expected a cell after ":".');
       this.#next += 1;
       last = token;
     }
@@ -125,7 +125,7 @@ class Parser {
     const args: Formula[] = [];
     if (this.#sign([')']) !== undefined) return args;
     for (;;) {
-      // Nothing between two commas is a blank.
+      // An empty argument is a blank.
       args.push(this.#at(',') || this.#at(';') || this.#at(')') ? { kind: 'value', value: null } : this.expression());
       if (this.#sign([',', ';']) !== undefined) continue;
       this.#need(')');
@@ -138,7 +138,7 @@ class Parser {
     for (;;) {
       rows.at(-1)?.push(this.#signed());
       const sign = this.#sign([',', ';', '}']);
-      if (sign === undefined) throw new FormulaError('A table of values ends with "}".');
+      if (sign === undefined) throw new FormulaError('Expected "}" at the end of the array.');
       if (sign === '}') return { kind: 'table', rows };
       if (sign === ';') rows.push([]);
     }

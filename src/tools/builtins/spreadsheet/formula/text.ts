@@ -1,13 +1,13 @@
-/** Texts and numbers of sheets: how one is read from, or written as, the other. */
+/** Converts between texts and numbers as sheets do. */
 import { FormulaError } from './tokens.ts';
 
-/** Days from the beginning of sheets' time to that of JavaScript's. */
+/** Days from the sheet epoch to the JavaScript epoch. */
 const EPOCH_DAYS = 25_569;
 const DAY_SECONDS = 86_400;
 const MONTHS = 'January February March April May June July August September October November December'.split(' ');
 const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ');
 
-/** The number a text stands for, also that of a date or a time; undefined when it is none. */
+/** Parses a number, date, or time to a number; undefined if the text is none of these. */
 export function numberOf(text: string): number | undefined {
   const written = text.trim();
   const plain = /^([+-]?)\$?(\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(\.\d*)?(e[+-]?\d+)?\s*(%?)$/i.exec(written);
@@ -42,18 +42,18 @@ function timeOf(text: string): number | undefined {
   return (hour * 3600 + Number(minutes) * 60 + Number(seconds)) / DAY_SECONDS;
 }
 
-/** Numbers have 15 digits in a sheet. */
+/** Formats a number with the 15 digits that sheets use. */
 export function numberText(value: number): string {
   return String(Number(value.toPrecision(15)));
 }
 
-/** What `TEXT` gives; undefined for what no date can be. Throws FormulaError for formats that are not understood. */
+/** Formats a value as `TEXT` does; undefined for invalid dates. Throws FormulaError for unsupported formats. */
 export function formatted(value: number | string, format: string): string | undefined {
   const sections = sectionsOf(format);
   if (typeof value === 'string') return (sections[3] ?? (format.includes('@') ? format : '@')).replaceAll('@', value);
   const [positive = '', negative, zero] = sections;
   const section = value < 0 && negative !== undefined ? negative : value === 0 && zero !== undefined ? zero : positive;
-  const own = section !== positive && value < 0; // the section writes the sign itself
+  const own = section !== positive && value < 0; // the section includes the sign
   if (/^general$/i.test(section.trim())) return numberText(value);
   const bare = section.replace(/"[^"]*"|\\./g, '');
   if (/\[(?!(?:h+|m+|s+)\])|[?*_@]|\d*\/\d*[?#0]|[?#0]\s*\//i.test(bare))
@@ -123,7 +123,7 @@ function datePart(part: string, date: Date, seconds: number, halves: boolean, mi
   }
 }
 
-/** Halves go up, as they are written: `1.005` to two digits is 1.01. */
+/** Rounds decimal halves up: `1.005` to two digits is 1.01. */
 function rounded(value: number, digits: number): string {
   const text = numberText(value);
   const shifted = text.includes('e') ? value * 10 ** digits : Number(`${text}e${digits}`);
@@ -158,13 +158,13 @@ function digitsText(value: number, format: string): string {
   let digits = before === '0' ? '' : before;
   let fraction = 0;
   let used = 0;
-  const shown: string[] = [];
-  // The whole part from the right: its first place takes all that is left.
+  const output: string[] = [];
+  // Formats the integer part from the right; the first placeholder takes all remaining digits.
   for (let index = whole; index >= 0; index--) {
     const part = parts[index] ?? '';
     if (part === '.' || (part === ',' && index > first)) continue;
     if (!isDigit(part)) {
-      shown.unshift(literal(part));
+      output.unshift(literal(part));
       continue;
     }
     const take = index === first ? Math.max(digits.length, part === '0' ? 1 : 0) : 1;
@@ -172,23 +172,23 @@ function digitsText(value: number, format: string): string {
       const digit = digits.slice(-1) || (part === '0' ? '0' : '');
       digits = digits.slice(0, -1);
       if (digit === '') continue;
-      if (grouped && used > 0 && used % 3 === 0) shown.unshift(',');
-      shown.unshift(digit);
+      if (grouped && used > 0 && used % 3 === 0) output.unshift(',');
+      output.unshift(digit);
       used += 1;
     }
   }
   for (let index = whole + (point === whole ? 0 : 1); index < parts.length; index++) {
     const part = parts[index] ?? '';
-    if (index === point) shown.push('.');
+    if (index === point) output.push('.');
     else if (index <= last && isDigit(part)) {
       const rest = after.slice(fraction).replace(/0+$/, '');
-      if (part === '0' || rest !== '') shown.push(after[fraction] ?? '0');
+      if (part === '0' || rest !== '') output.push(after[fraction] ?? '0');
       fraction += 1;
     } else if (part === exponent) {
       const places = part.length - 2;
-      shown.push(part.slice(0, 1), power < 0 ? '-' : part[1] === '+' ? '+' : '');
-      shown.push(String(Math.abs(power)).padStart(places, '0'));
-    } else if (part !== ',') shown.push(literal(part));
+      output.push(part.slice(0, 1), power < 0 ? '-' : part[1] === '+' ? '+' : '');
+      output.push(String(Math.abs(power)).padStart(places, '0'));
+    } else if (part !== ',') output.push(literal(part));
   }
-  return shown.join('');
+  return output.join('');
 }

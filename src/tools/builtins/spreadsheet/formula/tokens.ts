@@ -1,9 +1,9 @@
-/** Formulas of sheets, cut into tokens. */
+/** Splits spreadsheet formulas into tokens. */
 import { columnLetters, columnNumber, LAST } from '../cells.ts';
 
 export class FormulaError extends Error {}
 
-/** A row or column of a reference; `fixed`: with `$`, it stays where it is when the formula is copied. */
+/** A row or column of a reference; `fixed`: absolute (`$`), unchanged when the formula is copied. */
 export interface Axis {
   readonly at: number;
   readonly fixed: boolean;
@@ -13,7 +13,7 @@ export type Token =
   | { readonly kind: 'number'; readonly value: number }
   | { readonly kind: 'text'; readonly value: string }
   | { readonly kind: 'error'; readonly value: string }
-  /** One of the two is absent in a reference to a whole row or column, which has `:` after it. */
+  /** In a reference to a whole row or column, followed by `:`, the other one is undefined. */
   | {
       readonly kind: 'cell';
       readonly sheet: string | undefined;
@@ -21,7 +21,7 @@ export type Token =
       readonly row: Axis | undefined;
     }
   | { readonly kind: 'name'; readonly value: string }
-  /** A name with `(` after it. */
+  /** A name followed by `(`. */
   | { readonly kind: 'call'; readonly value: string }
   | { readonly kind: 'sign'; readonly value: string };
 
@@ -39,7 +39,7 @@ const CALL = /([\p{L}_][\p{L}\p{N}_.]*)\s*\(/uy;
 const NAME = /[\p{L}_\\][\p{L}\p{N}_.]*/uy;
 const SIGN = /<>|<=|>=|[-+*/^&=<>%(),;:{}]/y;
 
-/** Throws FormulaError. `formula` without its `=`. */
+/** Splits a formula without its `=`. Throws FormulaError. */
 export function tokens(formula: string): Token[] {
   const found: Token[] = [];
   let at = 0;
@@ -60,7 +60,7 @@ export function tokens(formula: string): Token[] {
       found.push(cell);
       continue;
     }
-    if (sheet !== undefined) throw new FormulaError(`After ${formula.slice(begin, at)} a cell is expected.`);
+    if (sheet !== undefined) throw new FormulaError(`Expected a cell after ${formula.slice(begin, at)}.`);
     let match: RegExpExecArray | undefined;
     if ((match = take(NUMBER)) !== undefined) found.push({ kind: 'number', value: Number(match[0]) });
     else if ((match = take(TEXT)) !== undefined)
@@ -70,10 +70,7 @@ export function tokens(formula: string): Token[] {
       found.push({ kind: 'call', value: (match[1] ?? '').toUpperCase().replace(/^(_XLFN\.|_XLWS\.)+/, '') });
     else if ((match = take(NAME)) !== undefined) found.push({ kind: 'name', value: match[0] });
     else if ((match = take(SIGN)) !== undefined) found.push({ kind: 'sign', value: match[0] });
-    else
-      throw new FormulaError(
-        `"${formula[at] ?? ''}" at position ${at + 1} is no part of a formula that is understood.`,
-      );
+    else throw new FormulaError(`Unexpected "${formula[at] ?? ''}" at position ${at + 1}.`);
   }
   return found;
 }
@@ -110,7 +107,7 @@ function row(dollar: string | undefined, digits: string | undefined): Axis {
   return { fixed: dollar === '$', at: Number(digits) };
 }
 
-/** The formula as it is when its cell is copied so many columns and rows further. */
+/** Returns a formula adjusted for copying its cell by a number of columns and rows. */
 export function moved(formula: string, columns: number, rows: number): string {
   return tokens(formula)
     .map((token) => {
