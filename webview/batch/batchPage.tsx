@@ -165,7 +165,8 @@ function useTelling(host: Host, view: BatchView): void {
     if (data.loading === 'loading') return;
     if (announced.current !== undefined && announced.current !== done)
       announce(
-        `${count(done)} of ${count(view.attempts)} ${nounFor(view.attempts, 'attempt')} done, ${count(counts.passed)} passed, ` +
+        `${count(done)} of ${count(view.attempts)} ${nounFor(view.attempts, 'attempt')} ` +
+          `done, ${count(counts.passed)} passed, ` +
           `${count(counts.failed)} failed`,
       );
     announced.current = done;

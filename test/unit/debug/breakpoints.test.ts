@@ -38,7 +38,10 @@ function begin(stream: Stream): {
           : span?.kind === 'model'
             ? `step ${span.start.data.step}`
             : `event ${place.seq}`;
-      return `${name}${place.at > place.seq ? ' after' : ''}${matched.length === 0 && !table.stops.has(place.seq) ? ' (none)' : ''}`;
+      return (
+        `${name}${place.at > place.seq ? ' after' : ''}` +
+        `${matched.length === 0 && !table.stops.has(place.seq) ? ' (none)' : ''}`
+      );
     },
   };
 }

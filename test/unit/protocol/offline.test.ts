@@ -56,7 +56,7 @@ describe('a saved file answers as a server does', () => {
   it('what is not there, or would change something, is refused in words', async () => {
     await assert.rejects(
       api.batch('b2'),
-      (error: unknown) => StudioError.is(error, 'not_found') && /not in this file/.test(error.message),
+      (error: unknown) => StudioError.is(error, 'not_found') && /does not contain/.test(error.message),
     );
     await assert.rejects(api.rollout('r999'), (error: unknown) => StudioError.is(error, 'not_found'));
     await assert.rejects(

@@ -9,7 +9,8 @@ function rowsOf(value: Json, against?: Json): string[] {
     .rows(new Set(document.firstOpen()))
     .map(
       (row) =>
-        `${'  '.repeat(row.depth)}${row.name}=${row.open === true ? '' : row.text}${row.change === undefined ? '' : ` ${row.change}`}${row.was === undefined ? '' : ` was ${row.was}`}`,
+        `${'  '.repeat(row.depth)}${row.name}=${row.open === true ? '' : row.text}` +
+        `${row.change === undefined ? '' : ` ${row.change}`}${row.was === undefined ? '' : ` was ${row.was}`}`,
     );
 }
 

@@ -127,7 +127,10 @@ function nameOf({ replica, endpoint }: Endpoint): string {
 function endpointText(each: Endpoint): string {
   return (
     `${nameOf(each)}: ${each.permits} ` +
-    `permits${each.running === undefined ? '' : `, ${each.running} running`}${each.waiting === undefined ? '' : `, ${each.waiting} waiting`}${each.kv_cache === undefined ? '' : `, KV cache ${percent(each.kv_cache)}`}${each.preemptions === undefined ? '' : `, ${each.preemptions} preempted`}, ` +
+    `permits${each.running === undefined ? '' : `, ${each.running} running`}` +
+    `${each.waiting === undefined ? '' : `, ${each.waiting} waiting`}` +
+    `${each.kv_cache === undefined ? '' : `, KV cache ${percent(each.kv_cache)}`}` +
+    `${each.preemptions === undefined ? '' : `, ${each.preemptions} preempted`}, ` +
     (each.text ?? each.state)
   );
 }

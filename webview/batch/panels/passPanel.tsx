@@ -66,7 +66,9 @@ function PassChart({ curve, last }: { readonly curve: Curve; readonly last: Curv
     curve.points
       .map(
         ({ k, pass, low, high }) =>
-          `k ${k}: ${pass.toFixed(2)}${low === undefined || high === undefined ? '' : `, between ${low.toFixed(2)} and ${high.toFixed(2)}`}`,
+          `k ${k}: ` +
+          `${pass.toFixed(2)}` +
+          `${low === undefined || high === undefined ? '' : `, between ${low.toFixed(2)} and ${high.toFixed(2)}`}`,
       )
       .join('; ');
   return (

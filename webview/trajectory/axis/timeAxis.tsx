@@ -241,7 +241,9 @@ export function TimeAxis({
         aria-valuemin={1}
         aria-valuemax={Math.max(1, session.data.model.last)}
         aria-valuenow={Math.max(1, session.seq)}
-        aria-valuetext={`step ${step}, ${trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}, `}${referenceOf(session)}`}
+        aria-valuetext={
+          `step ${step}, ` + `${trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}, `}${referenceOf(session)}`
+        }
         onKeyDown={onKeyDown}
       >
         <canvas

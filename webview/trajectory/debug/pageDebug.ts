@@ -59,7 +59,8 @@ export class PageDebug {
       say(
         readOnly
           ? 'This page is read-only.'
-          : 'This batch has ended, so no breakpoint can hold it. Use the debugger in VS Code to step through the recording.',
+          : 'This batch has ended, so no breakpoint can hold it. Use the debugger in VS ' +
+              'Code to step through the recording.',
       );
     else if (spot === undefined) say('Select a tool call or a step to set a breakpoint.');
     else this.run(breakpoints.toggle(spot));

@@ -96,36 +96,39 @@ suite('how fast a batch goes', () => {
 });
 
 suite('what did not pass', () => {
-  test('by class, the most frequent first; truncated apart from failed; cancelled and running count for nothing', () => {
-    const timeout = failed({ progress: { ...failed().progress, error_class: 'timeout' } });
-    const limit = aRow({ progress: { status: 'truncated', passed: false, error_class: 'limit' } });
-    const {
-      bars,
-      notPassed,
-      ended: of,
-    } = finish(
-      errorBars([
-        passed(),
-        timeout,
-        timeout,
-        failed(),
-        limit,
-        aRow({ progress: { status: 'infrastructure' } }),
-        aRow({ progress: { status: 'cancelled' } }),
-        aRow({ state: 'running' }),
-      ]),
-    );
-    assert.deepEqual([notPassed, of], [5, 6]);
-    assert.deepEqual(bars[0], { name: 'timeout', outcome: 'failed', count: 2, filter: 'error:timeout' });
-    assert.deepEqual(
-      bars.slice(1).map(({ name, outcome }) => [name, outcome]),
-      [
-        ['infrastructure', 'infrastructure'],
-        ['limit', 'truncated'],
-        ['wrong answer', 'failed'],
-      ],
-    );
-  });
+  test(
+    'by class, the most frequent first; truncated apart from failed; ' + 'cancelled and running count for nothing',
+    () => {
+      const timeout = failed({ progress: { ...failed().progress, error_class: 'timeout' } });
+      const limit = aRow({ progress: { status: 'truncated', passed: false, error_class: 'limit' } });
+      const {
+        bars,
+        notPassed,
+        ended: of,
+      } = finish(
+        errorBars([
+          passed(),
+          timeout,
+          timeout,
+          failed(),
+          limit,
+          aRow({ progress: { status: 'infrastructure' } }),
+          aRow({ progress: { status: 'cancelled' } }),
+          aRow({ state: 'running' }),
+        ]),
+      );
+      assert.deepEqual([notPassed, of], [5, 6]);
+      assert.deepEqual(bars[0], { name: 'timeout', outcome: 'failed', count: 2, filter: 'error:timeout' });
+      assert.deepEqual(
+        bars.slice(1).map(({ name, outcome }) => [name, outcome]),
+        [
+          ['infrastructure', 'infrastructure'],
+          ['limit', 'truncated'],
+          ['wrong answer', 'failed'],
+        ],
+      );
+    },
+  );
 });
 
 suite('an attempt in words', () => {

@@ -68,47 +68,50 @@ test('the last twenty tries are kept; one is looked at, its arguments are put ba
   assert.deepEqual(one.members, { text: 'a', n: 5 });
 });
 
-test('what was printed stays with a call that was cancelled, or could not be made; not the last words of the command', () => {
-  const { session: one, told } = session();
-  one.write({ text: 'a', n: 1 });
-  const ended = (lines: readonly string[], end: TryToPage): readonly string[] | undefined => {
-    one.run();
-    for (const text of lines) told({ type: 'told', text });
-    told(end);
-    const [last] = one.tries;
-    return last !== undefined && 'told' in last.outcome ? last.outcome.told : undefined;
-  };
-  assert.deepEqual(
-    ended(['counting', '1 of 3', 'rollout: interrupted'], {
-      type: 'unmade',
-      why: 'cancelled',
-      text: 'Cancelled.',
-    }),
-    ['counting', '1 of 3'],
-  );
-  assert.deepEqual(
-    ended(['loading', '', 'words.ts:1:1: the MCP server "it" exited; its last lines were:', 'no key'], {
-      type: 'unmade',
-      why: 'failed',
-      text: 'words.ts:1:1: the MCP server "it" exited; its last lines were:\nno key',
-    }),
-    ['loading'],
-  );
-  assert.deepEqual(
-    ended(['rollout: There is no folder x.'], { type: 'unmade', why: 'failed', text: 'There is no folder x.' }),
-    [],
-  );
-  assert.equal(
-    ended(['counting'], { type: 'made', call: { ...CALL, log: 'counting\n' } }),
-    undefined,
-    'a call that was made has it in its log',
-  );
-  one.pick(1);
-  assert.ok(
-    one.shown !== undefined && 'told' in one.shown.outcome && one.shown.outcome.told.length === 2,
-    'also when it is looked at again',
-  );
-});
+test(
+  'what was printed stays with a call that was cancelled, or could not be ' + 'made; not the last words of the command',
+  () => {
+    const { session: one, told } = session();
+    one.write({ text: 'a', n: 1 });
+    const ended = (lines: readonly string[], end: TryToPage): readonly string[] | undefined => {
+      one.run();
+      for (const text of lines) told({ type: 'told', text });
+      told(end);
+      const [last] = one.tries;
+      return last !== undefined && 'told' in last.outcome ? last.outcome.told : undefined;
+    };
+    assert.deepEqual(
+      ended(['counting', '1 of 3', 'rollout: interrupted'], {
+        type: 'unmade',
+        why: 'cancelled',
+        text: 'Cancelled.',
+      }),
+      ['counting', '1 of 3'],
+    );
+    assert.deepEqual(
+      ended(['loading', '', 'words.ts:1:1: the MCP server "it" exited; its last lines were:', 'no key'], {
+        type: 'unmade',
+        why: 'failed',
+        text: 'words.ts:1:1: the MCP server "it" exited; its last lines were:\nno key',
+      }),
+      ['loading'],
+    );
+    assert.deepEqual(
+      ended(['rollout: There is no folder x.'], { type: 'unmade', why: 'failed', text: 'There is no folder x.' }),
+      [],
+    );
+    assert.equal(
+      ended(['counting'], { type: 'made', call: { ...CALL, log: 'counting\n' } }),
+      undefined,
+      'a call that was made has it in its log',
+    );
+    one.pick(1);
+    assert.ok(
+      one.shown !== undefined && 'told' in one.shown.outcome && one.shown.outcome.told.length === 2,
+      'also when it is looked at again',
+    );
+  },
+);
 
 test('arguments are edited as text and as fields, one after the other', () => {
   const { session: one, told } = session();
