@@ -108,7 +108,7 @@ function Content({
       text={`${
         compared.attempts.length === 0
           ? 'No attempt of this task has started.'
-          : 'Only one attempt of ' + 'this task has started.'
+          : 'Only one attempt of this task has started.'
       }${data.open > 0 ? '' : ' Run it again with more attempts.'}`}
     />
   );

@@ -242,7 +242,7 @@ export function TimeAxis({
         aria-valuemax={Math.max(1, session.data.model.last)}
         aria-valuenow={Math.max(1, session.seq)}
         aria-valuetext={
-          `step ${step}, ` + `${trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}, `}${referenceOf(session)}`
+          `step ${step}, ${trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}, `}` + referenceOf(session)
         }
         onKeyDown={onKeyDown}
       >
