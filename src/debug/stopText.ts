@@ -32,6 +32,6 @@ export function endText({ debuggee, title }: DebuggedRollout): string | undefine
   return (
     `${title}: ${end.status}, ` +
     `${verdict}${end.reward === null ? '' : `, reward ${end.reward}`}` +
-    `${end.error === undefined ? '' : `, ${end.error.class}: ${end.error.message}`}`
+    (end.error === undefined ? '' : `, ${end.error.class}: ${end.error.message}`)
   );
 }

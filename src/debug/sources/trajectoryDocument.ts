@@ -86,7 +86,7 @@ export class TrajectoryDocument {
         return [
           'step ' +
             `${event.data.step}${event.agent === undefined ? '' : ` · ${event.agent}`}` +
-            `${event.data.model === undefined ? '' : ` · ${event.data.model}`}`,
+            (event.data.model === undefined ? '' : ` · ${event.data.model}`),
         ];
       case 'model.end':
         return this.#modelEnd(event);
@@ -106,8 +106,8 @@ export class TrajectoryDocument {
       case 'score':
         return [
           `score · ${event.data.scorer} · ` +
-            `${scoreText(event.data.value)}` +
-            `${event.data.passed === null ? '' : event.data.passed ? ' · passed' : ' · failed'}`,
+            scoreText(event.data.value) +
+            (event.data.passed === null ? '' : event.data.passed ? ' · passed' : ' · failed'),
           ...(event.data.explanation === undefined ? [] : [cut(`  ${event.data.explanation}`)]),
         ];
       case 'hold':

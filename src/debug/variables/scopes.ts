@@ -158,7 +158,7 @@ function rolloutScopes(context: ScopeContext): Scope[] {
       name: score.data.scorer,
       value:
         `${score.data.value ?? 'unscorable'}` +
-        `${score.data.passed === null ? '' : score.data.passed ? ', passed' : ', failed'}`,
+        (score.data.passed === null ? '' : score.data.passed ? ', passed' : ', failed'),
       children: recordChildren({ ...score.data } as JsonObject, options(context)),
     }),
   );

@@ -233,7 +233,7 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
         'held',
         `${event.data.side} the call: ` +
           `${event.data.why}${event.data.breakpoint === undefined ? '' : ` ${event.data.breakpoint}`}` +
-          `${event.data.by === undefined ? '' : ` by ${event.data.by}`}`,
+          (event.data.by === undefined ? '' : ` by ${event.data.by}`),
         { labelStyle: 'yellow', note: held },
       );
       return;

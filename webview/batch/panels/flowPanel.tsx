@@ -128,8 +128,8 @@ function endpointText(each: Endpoint): string {
   return (
     `${nameOf(each)}: ${each.permits} ` +
     `permits${each.running === undefined ? '' : `, ${each.running} running`}` +
-    `${each.waiting === undefined ? '' : `, ${each.waiting} waiting`}` +
-    `${each.kv_cache === undefined ? '' : `, KV cache ${percent(each.kv_cache)}`}` +
+    (each.waiting === undefined ? '' : `, ${each.waiting} waiting`) +
+    (each.kv_cache === undefined ? '' : `, KV cache ${percent(each.kv_cache)}`) +
     `${each.preemptions === undefined ? '' : `, ${each.preemptions} preempted`}, ` +
     (each.text ?? each.state)
   );

@@ -67,8 +67,8 @@ function PassChart({ curve, last }: { readonly curve: Curve; readonly last: Curv
       .map(
         ({ k, pass, low, high }) =>
           `k ${k}: ` +
-          `${pass.toFixed(2)}` +
-          `${low === undefined || high === undefined ? '' : `, between ${low.toFixed(2)} and ${high.toFixed(2)}`}`,
+          pass.toFixed(2) +
+          (low === undefined || high === undefined ? '' : `, between ${low.toFixed(2)} and ${high.toFixed(2)}`),
       )
       .join('; ');
   return (

@@ -112,7 +112,7 @@ function saidBy(model: TrajectoryModel, row: Row, liveText: (span: number) => st
           'beaker',
           event.data.scorer,
           `${event.data.value ?? 'no score'}` +
-            `${event.data.explanation === undefined ? '' : ` · ${event.data.explanation}`}`,
+            (event.data.explanation === undefined ? '' : ` · ${event.data.explanation}`),
         ),
         outcome: event.data.passed === true ? 'passed' : event.data.passed === false ? 'failed' : 'unscored',
       };

@@ -213,7 +213,7 @@ function StepRow({
       class={
         'step-row ' +
         `is-${row.kind}${since ? ' is-since' : ''}${held ? ' is-held' : ''}${own ? ' is-own' : ''}` +
-        `${found === undefined ? '' : ' is-found'}`
+        (found === undefined ? '' : ' is-found')
       }
     >
       <Gutter session={session} row={row} held={held} />
