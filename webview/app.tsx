@@ -1,4 +1,4 @@
-/** The page that a place asks for. */
+/** Shows the page of a place. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorText } from '../src/common/errors.ts';
 import type { PagePlace } from '../src/protocol/page.ts';
@@ -9,7 +9,7 @@ import { EmptyState } from './components/notices/emptyState.tsx';
 import type { Host, Start } from './host/host.ts';
 import { TrajectoryPage } from './trajectory/trajectoryPage.tsx';
 
-/** How a page begins. */
+/** The result of starting a page. */
 export type StartResult = { readonly start: Start } | { readonly problem: string };
 
 export function begin(host: Host): Promise<StartResult> {
@@ -21,9 +21,9 @@ export function begin(host: Host): Promise<StartResult> {
 
 interface AppProps {
   readonly host: Host;
-  /** Absent: nothing is shown until it began. */
+  /** If absent, nothing is shown until it has started. */
   readonly begun?: StartResult;
-  /** Where it was asked to go meanwhile. */
+  /** Where it was navigated to in the meantime. */
   readonly went?: PagePlace | undefined;
 }
 
@@ -40,7 +40,7 @@ export function App({ host, begun: initial, went }: AppProps) {
   return <Page host={host} start={started.start} place={place ?? started.start.place} onNavigate={setPlace} />;
 }
 
-/** A place of the same batch, rollout or task moves within the page; another one is a page of its own. */
+/** Navigates within the page for the same batch, rollout, or task; otherwise shows a new page. */
 function Page({
   host,
   start,

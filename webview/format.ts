@@ -1,12 +1,12 @@
-/** Times as people read them. */
+/** Formats times for people. */
 
-/** Time of day. */
+/** Formats the time of day. */
 export function clock(at: number): string {
   const date = new Date(at);
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** `3 min ago`. */
+/** Formats a relative time: `3 min ago`. */
 export function ago(at: number, now = Date.now()): string {
   const ms = Math.max(0, now - at);
   if (ms < 60_000) return 'just now';

@@ -1,4 +1,6 @@
-/** Keys of a page: one letter each, as in a debugger. Text fields, menus and the host's own shortcuts come first. */
+/**
+ * Keys of a page: one letter each, like in a debugger. Text fields, menus, and the host's own shortcuts have priority.
+ */
 import { useEffect, useRef } from 'preact/hooks';
 
 export type Bindings = Readonly<Record<string, () => void>>;
@@ -24,7 +26,7 @@ export function useKeys(bindings: Bindings, enabled = true): void {
   }, [enabled]);
 }
 
-/** The name of the keys that were pressed. */
+/** Returns the name of the pressed keys. */
 export function nameOf(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>): string {
   const letter = event.key.length === 1;
   const key = letter ? event.key.toLowerCase() : event.key;

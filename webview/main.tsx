@@ -1,4 +1,4 @@
-/** Where a page begins that is saved as a file: all its parts and all its data are in it. */
+/** Entry of a page that is saved as a file: it contains all its code and data. */
 import { fileHost } from './host/file.ts';
 import { showPage } from './show.tsx';
 import { followSystemTheme } from './theme/browserTheme.ts';

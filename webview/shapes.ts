@@ -1,6 +1,6 @@
 /**
- * The shapes of what a server and a host say: by far the most of what happens before a page can be drawn, and so a step
- * of its own (start.ts).
+ * The schemas of server and host messages. Creating them takes most of the time before a page can be drawn, so it is a
+ * separate step (start.ts).
  */
 import '../src/protocol/api.ts';
 import '../src/protocol/follow.ts';

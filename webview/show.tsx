@@ -1,4 +1,4 @@
-/** Draws a page in place of the document's skeleton, once it is known which. */
+/** Replaces the document's skeleton with the page. */
 import { render } from 'preact';
 import type { PagePlace } from '../src/protocol/page.ts';
 import { App, begin } from './app.tsx';
@@ -9,7 +9,7 @@ import type { Host } from './host/host.ts';
 import { vscodeHost } from './host/vscode.ts';
 import type { StartHost } from './start.ts';
 
-/** Goes on with what start.ts began. */
+/** Continues what start.ts has started. */
 export function show(started: StartHost): Promise<void> {
   return showPage('vscode' in started ? vscodeHost(started.vscode) : browserHost(started.browser));
 }
@@ -27,7 +27,7 @@ export async function showPage(host: Host): Promise<void> {
   render(<App host={host} begun={begun} went={went} />, root);
 }
 
-/** The document's skeleton goes; one that shows rows already stays above the page until that shows them too. */
+/** Removes the document's skeleton. One that already shows rows stays above the page until the page shows them too. */
 function makeRoom(root: Element): void {
   const skeleton = root.firstElementChild;
   root.replaceChildren();

@@ -1,6 +1,6 @@
 /**
- * Where a page begins in VS Code and in a browser: small and one file, so that it runs at once. It asks for the rest of
- * the program and for what the page will need, lets the document's skeleton be painted, and then has the page shown.
+ * Entry of a page in VS Code and in a browser: one small file, so that it runs immediately. It requests the rest of the
+ * program and the page's data, lets the browser paint the document's skeleton, and then shows the page.
  */
 
 import type { PagePlace } from '../src/protocol/page.ts';
@@ -10,24 +10,24 @@ import type { VsCodeStart } from './host/vscode.ts';
 import { followSystemTheme } from './theme/browserTheme.ts';
 import { styled } from './theme/styled.ts';
 
-/** What this begins; show.tsx goes on with it. */
+/** The result of the start, with which show.tsx continues. */
 export type StartHost = { readonly vscode: VsCodeStart } | { readonly browser: Early | undefined };
 
 interface Start {
   readonly started: StartHost;
-  /** What is to be on the screen before the program is fetched. */
+  /** Resolves once the first rows are on the screen, before the program is fetched. */
   readonly first?: Promise<void>;
 }
 
-/** Files that the page's program is made of (src/build/plugins/pageStart.ts). */
+/** Files of the page's program (src/build/plugins/pageStart.ts). */
 declare const __PROGRAM__: readonly string[];
 
-/** A page that nobody looks at is not painted. */
+/** Browsers do not paint hidden pages, so do not wait longer for it. */
 const PAINTED_MS = 300;
-/** A server that has not answered by then may take longer; the program is fetched meanwhile. */
+/** If the server has not responded by then, the program is fetched while waiting. */
 const ANSWERED_MS = 250;
 
-/** Has the program fetched: all its files at once, not one after the other as each names the next. */
+/** Fetches all files of the program in parallel, instead of one after the other as they import each other. */
 function fetchProgram(): void {
   for (const file of __PROGRAM__) {
     const link = document.createElement('link');
@@ -52,12 +52,12 @@ function start(): Start {
   };
 }
 
-/** For the skeleton. An editor's document says it itself. */
+/** Sets the page's kind for the skeleton. An editor's document contains it already. */
 function markSkeleton(page: PagePlace['page']): void {
   document.body.dataset['page'] = page;
 }
 
-/** What the editor says meanwhile is kept. */
+/** Buffers messages of the editor until the page handles them. */
 function startInVsCode(api: VsCodeStart['api']): VsCodeStart {
   const messages: unknown[] = [];
   const keep = (event: MessageEvent<unknown>): void => void messages.push(event.data);
@@ -72,7 +72,7 @@ function startInVsCode(api: VsCodeStart['api']): VsCodeStart {
   };
 }
 
-/** Without the part that draws them the skeleton stays. */
+/** Draws the first rows. If their chunk cannot be loaded, the skeleton stays. */
 async function firstRows(place: Extract<PagePlace, { page: 'batch' }>, early: Early): Promise<void> {
   try {
     const { drawFirstRows } = await import('./batch/grid/firstRows.ts');
@@ -89,7 +89,7 @@ function answered({ socket }: Early): Promise<void> {
   });
 }
 
-/** Waits no longer than a server may take. */
+/** Waits for a promise, with a time limit. */
 function soon(pending: Promise<void>): Promise<void> {
   return Promise.race([pending, new Promise<void>((resolve) => setTimeout(resolve, ANSWERED_MS))]);
 }
@@ -98,13 +98,13 @@ function firstPaint(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => resolve();
-    // A message that the frame's own work posts arrives once the frame is out.
+    // A message posted in the frame callback arrives after the frame was painted.
     requestAnimationFrame(() => port2.postMessage(0));
     setTimeout(resolve, PAINTED_MS);
   });
 }
 
-/** Lets others have their turn: no task takes all the page's time. */
+/** Yields to other tasks. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
@@ -117,8 +117,7 @@ async function run(started: StartHost): Promise<void> {
   await show(started);
 }
 
-// A browser fetches only so many files at once, and the server answers one after the other: what is to be shown goes
-// first.
+// Browsers limit parallel requests, and the server responds one after the other, so the page's data goes first.
 const { started, first } = start();
 void Promise.all([first, styled()])
   .then(firstPaint)

@@ -45,7 +45,8 @@ function install() {
   });
   if (done.status !== 0 || !existsSync(pinnedNode)) {
     console.error(
-      'The dependencies could not be installed: see npm’s message above. A registry must be reachable for the first run.',
+      'The dependencies could not be installed: see npm’s message above. ' +
+        'A registry must be reachable for the first run.',
     );
     process.exit(3);
   }

@@ -37,7 +37,9 @@ export function cutOf(frame: Frame, { debuggee: { model }, pending }: DebuggedRo
 export function editOf(node: Node | undefined, typed: string): ForkEdit {
   if (node?.edit === undefined) {
     throw new StudioError('usage', 'This value cannot be edited.', {
-      hint: 'You can edit the arguments and results of a tool call, the parts of a message, and the sampling of a model call.',
+      hint:
+        'You can edit the arguments and results of a tool call, the parts of a ' +
+        'message, and the sampling of a model call.',
     });
   }
   const { of, path } = node.edit;

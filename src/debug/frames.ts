@@ -66,11 +66,15 @@ export function framesAt(model: TrajectoryModel, place: Place): Frame[] {
 export function frameName(frame: Frame, title: string): string {
   switch (frame.kind) {
     case 'tool':
-      return `${frame.span.start.data.name}${frame.span.end?.data.error === undefined ? '' : ` ✗ ${frame.span.end.data.error.class}`}`;
+      return (
+        frame.span.start.data.name +
+        (frame.span.end?.data.error === undefined ? '' : ` ✗ ${frame.span.end.data.error.class}`)
+      );
     case 'step':
       return (
         'step ' +
-        `${frame.span.start.data.step}${frame.span.start.data.model === undefined ? '' : ` · ${frame.span.start.data.model}`}`
+        `${frame.span.start.data.step}` +
+        (frame.span.start.data.model === undefined ? '' : ` · ${frame.span.start.data.model}`)
       );
     case 'message':
       return `${frame.entry.event.data.role} message`;

@@ -225,7 +225,8 @@ export class DebugSession {
     if (requested && rollout.debuggee.live !== undefined && !rollout.atHead)
       this.onOutput.fire({
         text:
-          'You are viewing recorded events. The rollout itself is still held at its current position. Continue returns ' +
+          'You are viewing recorded events. The rollout itself is still held at its ' +
+          'current position. Continue returns ' +
           'to it, and Restart Frame forks the rollout from here.\n',
         category: 'important',
       });

@@ -31,6 +31,7 @@ export function endText({ debuggee, title }: DebuggedRollout): string | undefine
   const verdict = end.passed === null ? 'unscored' : end.passed ? 'passed' : 'failed';
   return (
     `${title}: ${end.status}, ` +
-    `${verdict}${end.reward === null ? '' : `, reward ${end.reward}`}${end.error === undefined ? '' : `, ${end.error.class}: ${end.error.message}`}`
+    `${verdict}${end.reward === null ? '' : `, reward ${end.reward}`}` +
+    (end.error === undefined ? '' : `, ${end.error.class}: ${end.error.message}`)
   );
 }

@@ -1,4 +1,4 @@
-/** Calls of one tool among each other: the one before, the one after, the how-many-th, how often it was the same. */
+/** Relates calls of one tool: previous, next, number, and repeats. */
 
 import { countUpTo } from './model/search.ts';
 import type { ToolSpan } from './model/spans.ts';
@@ -13,27 +13,27 @@ interface Index {
 
 const indexes = new WeakMap<TrajectoryModel, Index>();
 
-/** All calls of a tool so far, in order. Kept up to date as the model grows, so asking costs little. */
+/** Returns all calls of a tool so far, in order, from an index that grows with the model. */
 export function callsOf(model: TrajectoryModel, name: string): readonly ToolSpan[] {
   return indexOf(model).byName.get(name)?.spans ?? [];
 }
 
-/** Which call of its tool this is, from 1. */
+/** Returns the number of this call among the calls of its tool, from 1. */
 export function callNumber(model: TrajectoryModel, span: ToolSpan): number {
   return countUpTo(indexOf(model).byName.get(span.start.data.name)?.seqs ?? [], span.seq);
 }
 
-/** The call of the same tool before this one. */
+/** Returns the previous call of the same tool. */
 export function previousCall(model: TrajectoryModel, span: ToolSpan): ToolSpan | undefined {
   return callsOf(model, span.start.data.name)[callNumber(model, span) - 2];
 }
 
-/** The call of the same tool after this one. */
+/** Returns the next call of the same tool. */
 export function nextCall(model: TrajectoryModel, span: ToolSpan): ToolSpan | undefined {
   return callsOf(model, span.start.data.name)[callNumber(model, span)];
 }
 
-/** How often the tool was called with the very same arguments before. */
+/** Returns how often the tool was called with the same arguments before. */
 export function repeatsOf(model: TrajectoryModel, span: ToolSpan): number {
   return indexOf(model).repeats.of(span.seq);
 }

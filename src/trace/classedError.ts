@@ -1,12 +1,12 @@
 import type { Change, ErrorClass, Place, TraceError } from './schema.ts';
 
-/** An effect of a rollout that failed, with its class from the closed set. Thrown by models, tools and worlds. */
+/** A failed effect of a rollout, with its error class. Thrown by models, tools, and worlds. */
 export class ClassedError extends Error {
   readonly class: ErrorClass;
   readonly place: Place | undefined;
   /** The stack of user code, already mapped to the user's source; not our own frames. */
   readonly userStack: string | undefined;
-  /** What a world's tool had changed before it failed, when the world tells. */
+  /** Changes by a world's tool before it failed, if the world reports changes. */
   readonly changes: readonly Change[] | undefined;
 
   constructor(
@@ -36,7 +36,7 @@ export class ClassedError extends Error {
     };
   }
 
-  /** Anything that was thrown as a ClassedError; what has no class yet gets `otherwise`. */
+  /** Converts a thrown value to a ClassedError; the class is `otherwise` if it has none. */
   static from(thrown: unknown, otherwise: ErrorClass): ClassedError {
     if (thrown instanceof ClassedError) return thrown;
     const message = thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,7 +1,6 @@
 /**
- * Moves of the one cursor through a trajectory: the page's keys and the debugger's steps alike. A position is the seq
- * of
- * a message or a start; every move gives the new position, or undefined where there is none.
+ * Moves of a cursor through a trajectory, for the page's keys and the debugger's steps. A position is the seq of a
+ * message or a start; every move returns the new position, or undefined if there is none.
  */
 
 import { isSameJson, type Json } from '../common/json.ts';
@@ -11,7 +10,7 @@ import type { ToolSpan } from './model/spans.ts';
 import type { TrajectoryModel } from './model.ts';
 import { isInterruption } from './trouble.ts';
 
-/** The position that an event belongs to: itself, its span's start, or the newest position before it. */
+/** Returns the position of an event: itself, its span's start, or the newest position before it. */
 export function positionOf(model: TrajectoryModel, seq: number): number | undefined {
   const event = model.event(seq);
   if (event === undefined) return undefined;
@@ -21,7 +20,7 @@ export function positionOf(model: TrajectoryModel, seq: number): number | undefi
   return undefined;
 }
 
-/** The first call or message inside. */
+/** Returns the first call or message inside. */
 export function into(model: TrajectoryModel, seq: number): number | undefined {
   const span = model.span(seq);
   const children = model.children(seq);
@@ -33,7 +32,7 @@ export function into(model: TrajectoryModel, seq: number): number | undefined {
   return children[0];
 }
 
-/** What encloses it: the calling tool, the agent, the model call of its step. */
+/** Returns the enclosing position: the calling tool, the agent, or the model call of its step. */
 export function out(model: TrajectoryModel, seq: number): number | undefined {
   const parent = model.parentOf(seq);
   if (parent !== undefined && parent !== 0) return parent;
@@ -90,14 +89,14 @@ export function sameTool(model: TrajectoryModel, seq: number, distance: 1 | -1):
     : model.tools.findLast((tool) => tool.seq < seq)?.seq;
 }
 
-/** The next call that was made with other arguments than the one of its tool before, or that changed the world. */
+/** Returns the next call with other arguments than the previous call of its tool, or that changed the world. */
 export function difference(model: TrajectoryModel, seq: number): number | undefined {
   return model.tools.find(
     (tool) => tool.seq > seq && (model.diffsOf(tool.seq).length > 0 || changedArguments(model, tool).length > 0),
   )?.seq;
 }
 
-/** Names of the arguments that differ from the call of the same tool before. Empty where there is none before. */
+/** Returns the names of arguments that differ from the previous call of the same tool; empty if there is none. */
 export function changedArguments(model: TrajectoryModel, span: ToolSpan): string[] {
   const before = previousCall(model, span);
   if (before === undefined) return [];
@@ -108,7 +107,7 @@ export function changedArguments(model: TrajectoryModel, span: ToolSpan): string
   );
 }
 
-/** Whether it was called with what it was called with before. */
+/** Returns whether the arguments are the same as in the previous call. */
 export function isRepeat(model: TrajectoryModel, span: ToolSpan): boolean {
   return previousCall(model, span) !== undefined && changedArguments(model, span).length === 0;
 }

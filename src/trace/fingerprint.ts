@@ -1,5 +1,6 @@
 /**
- * Whether two trajectories are the same: a hash over what the model said and what its tools gave.
+ * The fingerprint of a trajectory: a hash over the model's messages and the results of tools, equal for equal
+ * trajectories.
  *
  * Definition. Every agent (by instance path; no path counts as '') has a list of turns. A turn is one sampled message:
  * its parts in order, a tool call as name and arguments, without its id; then one outcome for each of its calls, in

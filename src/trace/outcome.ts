@@ -1,4 +1,4 @@
-/** What became of an attempt, in one word: the same for every list, grid, tree and report line. */
+/** The outcome of an attempt, used in every list, grid, tree, and report line. */
 import type { RolloutRow } from './summary.ts';
 
 export const OUTCOMES = [

@@ -1,4 +1,4 @@
-/** How often a tool was called with the very same arguments before: `tool.repeats` of expressions. */
+/** Counts earlier calls of a tool with the same arguments: `tool.repeats` in expressions. */
 import { sha256Hex } from '../common/hash.ts';
 import { canonicalJson } from '../common/json.ts';
 import type { EventOf } from './schema.ts';
@@ -21,7 +21,7 @@ export class Repeats {
     if (before > 0) this.#before.set(seq, before);
   }
 
-  /** Calls like this one before it; 0 = it is the first. */
+  /** Returns the number of equal earlier calls; 0 for the first. */
   of(seq: number): number {
     return this.#before.get(seq) ?? 0;
   }

@@ -1,6 +1,6 @@
 /**
- * What lists and grids show of a rollout, and what reports count: one row, kept up to date by whoever appends
- * events (the store, in the appending transaction) with `summarize`.
+ * The summary row of a rollout, for lists, grids, and reports. The store updates it in the appending transaction with
+ * `summarize`.
  */
 import { z } from 'zod';
 import { errorClass, rolloutStatus } from './schema.ts';

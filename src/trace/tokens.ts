@@ -1,4 +1,7 @@
-/** Token records of model calls: prompts are differences to earlier calls, so a chain of them is put together. */
+/**
+ * Reads token records of model calls. Prompts are stored as differences to earlier calls, so a chain of records is
+ * combined.
+ */
 
 import type { ModelSpan } from './model/spans.ts';
 import type { TrajectoryModel } from './model.ts';

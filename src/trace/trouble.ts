@@ -1,4 +1,4 @@
-/** What went wrong with a call, and whose fault it was: its own, or that of the machines it ran on. */
+/** Classifies failures of calls: their own, or of the infrastructure. */
 
 import { isEnd, type Span } from './model/spans.ts';
 import type { Failure } from './model/step.ts';
@@ -8,7 +8,7 @@ import type { TraceError } from './schema.ts';
 /** `interrupted`: infrastructure ended it, as of a lost worker or a model server that stayed away. */
 export type Trouble = 'error' | 'interrupted';
 
-/** What an error stands for. */
+/** Returns the kind of trouble of an error. */
 export function troubleIn({ class: of }: Pick<TraceError, 'class'>): Trouble {
   return of === 'infrastructure' ? 'interrupted' : 'error';
 }
@@ -20,7 +20,7 @@ export function troubleOf(span: Pick<Span, 'end'> | undefined): Trouble | undefi
   return data?.status === 'error' ? 'error' : undefined;
 }
 
-/** The graver of two. */
+/** Returns the more severe of two. */
 export function worse(one: Trouble | undefined, other: Trouble | undefined): Trouble | undefined {
   return one === 'error' ? one : (other ?? one);
 }

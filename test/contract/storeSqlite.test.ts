@@ -105,7 +105,7 @@ describe('SQLite store', () => {
     await assert.rejects(store.blobs.put('0'.repeat(64), Buffer.alloc(0)), (error) => StudioError.is(error, 'usage'));
     await assert.rejects(
       store.createBatch({ ...newBatch(), name: 'x'.repeat(1_000_000) }),
-      (error) => StudioError.is(error, 'storage') && /full/.test(error.message) && /room/.test(error.hint ?? ''),
+      (error) => StudioError.is(error, 'storage') && /full/.test(error.message) && /disk space/.test(error.hint ?? ''),
     );
     for (const { rollout } of [one!, two!]) {
       const { last } = (await store.rollout(rollout))!.row;
@@ -185,7 +185,7 @@ describe('SQLite store', () => {
         (error) =>
           StudioError.is(error, 'storage') &&
           /failed/.test(error.message) &&
-          /start the server again/.test(error.hint ?? ''),
+          /restart the server/.test(error.hint ?? ''),
       );
     }
     assert.deepEqual(told, []);

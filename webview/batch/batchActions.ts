@@ -1,4 +1,4 @@
-/** What a person can do from the batch page. Failures are told in a notice. */
+/** The user's actions on the batch page. Failures are shown as a notice. */
 import { errorText } from '../../src/common/errors.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import type { PageAction, PageVerb } from '../../src/protocol/page.ts';
@@ -12,11 +12,11 @@ export interface BatchActions {
   readonly readOnly: boolean;
   readonly can: ReadonlySet<PageVerb>;
   readonly open: (cell: CellAt, beside: boolean) => void;
-  /** `seq`: what to select in it. */
+  /** `seq`: the event to select. */
   readonly openRollout: (rollout: string, beside: boolean, seq?: number) => void;
-  /** All attempts at a task, side by side. */
+  /** Compares all attempts of a task. */
   readonly compare: (index: number) => void;
-  /** This batch and another one, side by side. */
+  /** Compares this batch with another one. */
   readonly compareWith: (other: BatchRow) => void;
   readonly copy: (cell: CellAt) => void;
   readonly note: (rollout: string, text: string) => void;

@@ -1,4 +1,4 @@
-/** The last line: whether the page is live, where the work is done, and the keys that matter. */
+/** The status line: connection state, infrastructure news, and the main keys. */
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { count } from '../../src/common/units.ts';
@@ -59,7 +59,7 @@ export function BatchFoot({
   );
 }
 
-/** What happened last around the workers; all of it on hovering. */
+/** Shows the latest infrastructure event, and all of them in a hover. */
 function InfraNews({ view: { data, attempts } }: { readonly view: BatchView }) {
   const groups = useMemo(() => {
     const made = new InfraGroups();

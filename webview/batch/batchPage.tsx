@@ -1,4 +1,4 @@
-/** The page of one batch: its numbers, its attempts as a grid, and what is known of one of them. */
+/** The page of one batch: its figures, the grid of its attempts, and the details of one attempt. */
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { z } from 'zod';
@@ -138,7 +138,7 @@ function pageKeys(
   };
 }
 
-/** What a banner says while the server does not answer. What was read before stays on screen. */
+/** Returns the banner text while the server does not respond. Loaded data stays on screen. */
 function useLost(host: Host, data: BatchData): string | undefined {
   const server = useValue(host.server);
   const since = useRef<number | undefined>(undefined);
@@ -148,11 +148,11 @@ function useLost(host: Host, data: BatchData): string | undefined {
   if (!away) return undefined;
   const text =
     server.text ??
-    (server.state === 'stopped' ? 'The rollout server is stopped.' : 'The rollout server does not answer.');
-  return `${text} Last update at ${clock(since.current ?? Date.now())}. Updates continue when it is back.`;
+    (server.state === 'stopped' ? 'The rollout server is stopped.' : 'The rollout server does not respond.');
+  return `${text} Last update at ${clock(since.current ?? Date.now())}. Updates resume when it is back.`;
 }
 
-/** Tells the host where the page is, and a screen reader how far the batch is. */
+/** Reports the page's place to the host, and the batch's progress to screen readers. */
 function useTelling(host: Host, view: BatchView): void {
   const { data, counts, filter } = view;
   const name = data.row?.name;
@@ -165,7 +165,8 @@ function useTelling(host: Host, view: BatchView): void {
     if (data.loading === 'loading') return;
     if (announced.current !== undefined && announced.current !== done)
       announce(
-        `${count(done)} of ${count(view.attempts)} ${nounFor(view.attempts, 'attempt')} done, ${count(counts.passed)} passed, ` +
+        `${count(done)} of ${count(view.attempts)} ${nounFor(view.attempts, 'attempt')} ` +
+          `done, ${count(counts.passed)} passed, ` +
           `${count(counts.failed)} failed`,
       );
     announced.current = done;

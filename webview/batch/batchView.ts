@@ -1,5 +1,5 @@
 /**
- * What the parts of the batch page share: the order of the rows, the filter, the cursor, and counts of what is shown.
+ * The shared state of the batch page: the order of the rows, the filter, the cursor, and the counts.
  */
 import { z } from 'zod';
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
@@ -26,37 +26,37 @@ export interface CellAt {
 }
 
 const choices = z.object({ sort: z.enum(SORTS), group: z.enum(GROUPS) });
-/** A running batch is put in order anew at most so often, and not while someone works in the grid. */
+/** Minimum interval for reordering a running batch. It is not reordered while the user works in the grid. */
 const REORDER_MS = 2000;
 const BUSY_MS = 5000;
-/** Putting in order may take one part in so many of the time. */
+/** Reordering may take at most one part in this many of the time. */
 const ORDER_SHARE = 10;
-/** A filter looks through many rows in slices: a frame has 16 ms. */
+/** Time slice for filtering many rows: a frame has 16 ms. */
 const SLICE_MS = 8;
 
 export class BatchView {
   readonly data: BatchData;
   filter = '';
-  /** Parts of the filter, when it is made of parts. */
+  /** Parts of the filter, if it consists of parts. */
   parts: readonly FilterPart[] = [];
-  /** What is wrong with the filter. */
+  /** The error in the filter. */
   problem: string | undefined;
   readonly hidden = new Set<Outcome>();
   readonly folded = new Set<string>();
   sort: Sort = 'task';
   group: Group = 'none';
   rows: readonly GridRow[] = [];
-  /** All attempts by outcome, filtered or not. */
+  /** Counts of all attempts by outcome, ignoring the filter. */
   counts: Counts = noCounts();
-  /** Attempts that the filter and the outcomes leave. */
+  /** Number of attempts that match the filter and the outcomes. */
   left = 0;
   cursor: Cursor | undefined;
   hover: CellAt | undefined;
-  /** Letters of the longest name of a task. */
+  /** Length of the longest task name. */
   longest = 0;
-  /** Counts up when the filter or the outcomes change what is left. */
+  /** Increases when the filter or the outcomes change the matching attempts. */
   asked = 0;
-  /** An attempt that stays in the detail pane whatever the pointer is over. */
+  /** An attempt pinned in the detail pane, whatever the pointer is over. */
   kept: CellAt | undefined;
   readonly #changed = new Emitter<undefined>();
   readonly #pointed = new Emitter<undefined>();
@@ -81,12 +81,12 @@ export class BatchView {
     this.#listening = data.changed(() => this.#dataChanged());
   }
 
-  /** After the rows, their order or the filter changed; at most about a dozen times a second. */
+  /** Fired after the rows, their order, or the filter changed; at most about a dozen times a second. */
   readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
-  /** After the cursor moved, the pointer came to another attempt, or one was kept. */
+  /** Fired after the cursor moved, the pointer entered another attempt, or an attempt was pinned. */
   readonly pointed: Listen<undefined> = (listener) => this.#pointed.event(listener);
 
-  /** What is counted over all rows: follows them at a distance. undefined while they are read for the first time. */
+  /** Figures over all rows, updated with a delay; undefined while rows are loaded for the first time. */
   get figures(): Figures | undefined {
     return this.#figuring.latest;
   }
@@ -121,7 +121,7 @@ export class BatchView {
     return level === undefined ? undefined : String(level);
   }
 
-  /** Changes whenever a row of the task does. */
+  /** Returns a number that changes with every row of the task. */
   stamp(index: number): number {
     return this.facts(index).stamp;
   }
@@ -130,13 +130,13 @@ export class BatchView {
     return this.#book.of(index);
   }
 
-  /** Whether the filter and the outcomes leave this attempt. */
+  /** Returns whether this attempt matches the filter and the outcomes. */
   shows(row: RolloutRow | undefined): boolean {
     if (this.hidden.has(outcomeAt(row))) return false;
     return this.#matches === undefined || (row !== undefined && this.#matches.has(row));
   }
 
-  /** What the detail pane tells of. */
+  /** The attempt in the detail pane. */
   get shown(): CellAt | undefined {
     return this.kept ?? this.hover ?? (this.cursor?.on === 'cell' ? this.cursor : undefined);
   }
@@ -155,7 +155,7 @@ export class BatchView {
     this.#order();
   }
 
-  /** Only this outcome; all again when it was alone already. */
+  /** Shows only this outcome, or all outcomes if it is already the only one. */
   onlyOutcome(outcome: Outcome, all: readonly Outcome[]): void {
     const others = all.filter((other) => other !== outcome);
     const alone = !this.hidden.has(outcome) && others.every((other) => this.hidden.has(other));
@@ -195,21 +195,21 @@ export class BatchView {
     this.#pointed.fire(undefined);
   }
 
-  /** Keeps an attempt in the detail pane; the same once more lets it go. */
+  /** Pins an attempt in the detail pane, or unpins it. */
   keep(cell: CellAt | undefined): void {
     const same = cell !== undefined && this.kept?.index === cell.index && this.kept.attempt === cell.attempt;
     this.kept = same ? undefined : cell;
     this.#pointed.fire(undefined);
   }
 
-  /** Rows do not move under a pointer. */
+  /** Prevents reordering while the pointer is over the grid. */
   pointer(inside: boolean): void {
     if (this.#pointerIn === inside) return;
     this.#pointerIn = inside;
     if (!inside) this.#dataChanged();
   }
 
-  /** Nor right after a key; and what the keys come to is what is told of, until the pointer moves again. */
+  /** Prevents reordering after a key, and shows the cursor's attempt until the pointer moves again. */
   keyed(): void {
     this.#keyAt = performance.now();
     this.hover = undefined;
@@ -232,7 +232,7 @@ export class BatchView {
       else if (parsed.parts.length > 0) test = (row, task) => parsed.parts.every((part) => part.test(row, task));
     } catch (error) {
       if (stopped()) return;
-      this.problem = errorText(error); // what was shown before stays
+      this.problem = errorText(error); // keep the previous result
       this.#changed.fire(undefined);
       return;
     }
@@ -260,7 +260,7 @@ export class BatchView {
   }
 
   #reorder(now: number): void {
-    // While a batch is read, and when tasks were added, there is nothing yet that could move away.
+    // While a batch is loading, and when tasks were added, reordering does not disturb.
     const filling = this.data.loading === 'loading' || this.tasks !== this.#ordered.tasks;
     const busy = !filling && (this.#pointerIn || now - this.#keyAt < BUSY_MS);
     const wait = this.#ordered.at + Math.max(filling ? 0 : REORDER_MS, this.#ordered.cost * ORDER_SHARE) - now;
@@ -273,7 +273,7 @@ export class BatchView {
     this.#changed.fire(undefined);
   }
 
-  /** Questions and levels come after the rows: a filter that may ask for them looks again once all are there. */
+  /** Reapplies the filter once questions and levels are loaded: they arrive after the rows. */
   #testAgain(): void {
     const { length } = this.data.records;
     if (this.#matches === undefined || length === this.#recordsTested || length < this.tasks) return;
@@ -290,7 +290,7 @@ export class BatchView {
     }, wait);
   }
 
-  /** Attempts that are over, as far as they are known: none before the first rows were counted. */
+  /** Number of ended attempts; 0 until the first rows were counted. */
   get done(): number {
     return doneOf(this.counts);
   }
@@ -335,7 +335,7 @@ export class BatchView {
     this.#changed.fire(undefined);
   }
 
-  /** What was chosen for batches of this name before. */
+  /** Restores the choices for batches of this name. */
   #recall(): void {
     if (this.#remembered || this.data.row === undefined) return;
     this.#remembered = true;

@@ -1,8 +1,8 @@
-/** A filter in CEL over the rows of a batch. The language is loaded when it is first needed. */
+/** Filters in CEL over the rows of a batch. CEL is loaded on first use. */
 import { loadQuery } from '../data/query.ts';
 import type { RowTest } from './model/filter.ts';
 
-/** Rejects with a StudioError that says what is wrong with the text. */
+/** Compiles a filter. Rejects with a StudioError for an invalid expression. */
 export async function celTest(text: string): Promise<RowTest> {
   const { compileCondition, rowEnvironment } = await loadQuery();
   const query = compileCondition(text);

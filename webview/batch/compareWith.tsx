@@ -1,4 +1,4 @@
-/** Which batch this one is compared with: a list of the others, newest first, and a field that narrows it. */
+/** Chooses the batch to compare with: a list of the others, newest first, with a filter field. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
 import { count } from '../../src/common/units.ts';
@@ -9,7 +9,7 @@ import { VirtualList } from '../components/virtualList.tsx';
 import type { BatchActions } from './batchActions.ts';
 import type { BatchView } from './batchView.ts';
 
-/** The newest; an older one is reached by its link or from the command line. */
+/** Number of newest batches to list; older ones can be compared by link or from the command line. */
 const MAX_BATCHES = 200;
 const ROW = 24;
 

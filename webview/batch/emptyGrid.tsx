@@ -1,4 +1,4 @@
-/** What stands where the grid would, when there is nothing to show in it. */
+/** The placeholder for an empty grid. */
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { inSlices } from '../../src/common/piecewise.ts';
 import { count } from '../../src/common/units.ts';
@@ -11,7 +11,7 @@ import { type PartCounts, partCounts } from './model/partCounts.ts';
 /** A frame has 16 ms. */
 const SLICE_MS = 8;
 
-/** undefined: there are rows to show. */
+/** Returns the placeholder; undefined if there are rows. */
 export function emptyGrid(view: BatchView, sinceLost: boolean) {
   const { data } = view;
   if (view.rows.length > 0) return undefined;
@@ -22,8 +22,8 @@ export function emptyGrid(view: BatchView, sinceLost: boolean) {
     return sinceLost ? (
       <EmptyState
         icon="debug-disconnect"
-        title="No answer from the server"
-        text="The batch appears as soon as the server answers."
+        title="The server does not respond"
+        text="The batch appears as soon as the server responds."
       />
     ) : (
       <Waiting />
@@ -39,7 +39,7 @@ export function emptyGrid(view: BatchView, sinceLost: boolean) {
   );
 }
 
-/** As high as what replaces it. */
+/** As high as the content that replaces it. */
 function Waiting() {
   return (
     <div class="batch-waiting" role="status" aria-label="Loading attempts…">
@@ -69,7 +69,7 @@ function usePartCounts(view: BatchView): PartCounts | undefined {
   return counted?.parts === parts ? counted.counts : undefined;
 }
 
-/** Names the part of the filter that matches nothing, and offers to leave it away. */
+/** Shows how many attempts match each part of the filter, and offers to drop a part. */
 function NoMatch({ view }: { readonly view: BatchView }) {
   const counted = usePartCounts(view);
   if (counted === undefined) return <div class="batch-no-match" aria-busy="true" />;
@@ -83,7 +83,7 @@ function NoMatch({ view }: { readonly view: BatchView }) {
         <p>
           {view.hidden.size > 0
             ? 'No attempt has one of the selected outcomes.'
-            : `None of the ${count(view.attempts)} attempts matches the filter.`}
+            : `None of the ${count(view.attempts)} attempts match the filter.`}
         </p>
       )}
       {view.parts.length > 0 && (

@@ -105,7 +105,11 @@ function Content({
     <EmptyState
       icon="info"
       title="Nothing to compare"
-      text={`${compared.attempts.length === 0 ? 'No attempt of this task has started.' : 'Only one attempt of this task has started.'}${data.open > 0 ? '' : ' Run it again with more attempts.'}`}
+      text={`${
+        compared.attempts.length === 0
+          ? 'No attempt of this task has started.'
+          : 'Only one attempt of this task has started.'
+      }${data.open > 0 ? '' : ' Run it again with more attempts.'}`}
     />
   );
 }

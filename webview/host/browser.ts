@@ -130,7 +130,7 @@ function watched(transport: Transport, server: Observable<ServerState>): Transpo
         return reply;
       } catch (error) {
         if (StudioError.is(error, 'unavailable'))
-          server.set({ state: 'lost', text: 'The rollout server does not answer.' });
+          server.set({ state: 'lost', text: 'The rollout server does not respond.' });
         throw error;
       }
     },

@@ -1,12 +1,12 @@
-/** The attempts before and after this one: of its task first, then of the tasks around it. */
+/** Finds the previous and next attempts: first in the same task, then in the neighboring tasks. */
 import { counting } from '../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { TrajectoryData } from '../data/trajectoryData.ts';
 
-/** Rows of the task looked at last, so that the next attempt of it knows its neighbours at once. */
+/** Rows of the last task, so that the next attempt has its neighbors immediately. */
 let handedOn: readonly RolloutRow[] = [];
 
-/** Rollout of the attempt beside this one; undefined at the end of the batch. */
+/** Returns the rollout of the next or previous attempt; undefined at the end of the batch. */
 export async function neighbour(data: TrajectoryData, distance: 1 | -1): Promise<string | undefined> {
   const known =
     data.attempts.length > 0 ? data.attempts : handedOn.some((row) => row.rollout === data.rollout) ? handedOn : [];

@@ -1,4 +1,4 @@
-/** What of a trajectory can be copied, in forms that other places take. */
+/** Copies parts of a trajectory in various formats. */
 import { StudioError } from '../../src/common/errors.ts';
 import { curlText } from '../../src/trace/chat/curl.ts';
 import { messagesOf, requestOf } from '../../src/trace/chat/modelCall.ts';
@@ -8,7 +8,7 @@ import { modelCallOf, subjectAt } from './detail/subject.ts';
 import { referenceOf } from './reference.ts';
 import type { TrajectorySession } from './session.ts';
 
-/** Only what there is to copy where the cursor stands. */
+/** Returns the menu entries for what can be copied at the cursor. */
 export function copyEntries(session: TrajectorySession): MenuEntry[] {
   const { data, seq, can } = session;
   const { model, blobs } = data;
@@ -21,7 +21,7 @@ export function copyEntries(session: TrajectorySession): MenuEntry[] {
     ...(seq === 0 ? {} : { seq }),
     ...(session.tab === 'call' ? {} : { tab: session.tab }),
   } as const;
-  /** Of what came before a far place not all is read yet. */
+  /** Throws while earlier events are still loading. */
   const whole = (): void => {
     if (model.skipped !== undefined)
       throw new StudioError('unavailable', 'Earlier events are still loading. Try again in a moment.');

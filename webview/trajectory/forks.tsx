@@ -1,4 +1,4 @@
-/** The forks of this rollout: on the time axis where they were cut, and in the list where they begin anew. */
+/** Shows the forks of this rollout: on the time axis at their cut, and in the list where they continue. */
 
 import type { TrajectoryModel } from '../../src/trace/model.ts';
 import { Icon } from '../components/marks/icon.tsx';
@@ -6,7 +6,7 @@ import type { ForkRow } from '../data/forks.ts';
 import type { TrajectorySession } from './session.ts';
 import './forks.css';
 
-/** Width of a label, estimated, so that none lies over the next. */
+/** Estimated width of a letter, so that labels do not overlap. */
 const CHAR = 7;
 const PADDING = 34;
 /** Rows of labels; more forks than fit lie over each other in the last. */
@@ -29,7 +29,7 @@ export function forkTitle(fork: ForkRow): string {
   );
 }
 
-/** seq of what a fork makes anew first: the model call or the tool call behind its cut. */
+/** Returns the seq of the first model or tool call after the cut, which a fork repeats. */
 export function begunAnew(model: TrajectoryModel, cut: number): number {
   const event = model.event(cut);
   if (event?.kind === 'tool.start') return cut;
@@ -88,7 +88,7 @@ export function ForkLane({ session, placeOf, gutter, width }: ForkLaneProps) {
   );
 }
 
-/** In the list: the forks that begin anew with a row. */
+/** Shows the forks that continue from a row of the list. */
 export function ForkMarks({
   session,
   seqs,

@@ -1,4 +1,4 @@
-/** The keys of the trajectory page, as they are shown and as they are bound. */
+/** The keys of the trajectory page: their descriptions and bindings. */
 
 import type { KeyGroup } from '../components/overlays/keysOverlay.tsx';
 import type { Bindings } from '../keys.ts';

@@ -1,17 +1,15 @@
-/**
- * What the page makes of a trajectory's events: rows, folds, lanes. It grows with them, at a cost that is theirs alone.
- */
+/** The rows, folds, and lanes of a trajectory. Updates cost only as much as the new events. */
 import { callsOf } from '../../src/trace/calls.ts';
 import type { TrajectoryModel } from '../../src/trace/model.ts';
 import { Lanes } from './axis/lanes.ts';
 import { type Fold, Folds } from './steps/folds.ts';
 import { type Filter, isFinal, isShown, type Row, StepRows } from './steps/rows.ts';
 
-/** What somebody chose to see. */
+/** The user's choice of rows and folds. */
 export interface Choice {
-  /** Kinds of rows that are shown; none = all. */
+  /** Kinds of visible rows; empty means all. */
   only: ReadonlySet<Filter>;
-  /** seqs of the first rows of folds that are open. */
+  /** Seqs of the first rows of expanded folds. */
   readonly opened: Set<number>;
 }
 
@@ -21,10 +19,7 @@ export class Look {
   readonly lanes: Lanes;
   readonly #choice: Choice;
   readonly #folds: Folds;
-  /**
-   * Rows of the kinds that are shown. Up to row `settled` of all nothing changes any more: these are the first
-   * `stable`.
-   */
+  /** Rows of the visible kinds. Rows up to `settled` no longer change: these are the first `stable` ones. */
   #kinds:
     | { readonly only: ReadonlySet<Filter>; readonly rows: Row[]; taken: number; settled: number; stable: number }
     | undefined;
@@ -44,12 +39,12 @@ export class Look {
     callsOf(this.model, ''); // its index
   }
 
-  /** Rows that are shown: of the kinds that are, and of a closed fold its first. */
+  /** Visible rows: those of the visible kinds, and only the first row of a collapsed fold. */
   get shown(): readonly Row[] {
     return this.#show();
   }
 
-  /** Index of a place among the rows that are shown; −1 where its row is not. */
+  /** Returns the index of a place in the visible rows; −1 if its row is hidden. */
   indexOf(seq: number): number {
     const at = this.#at(seq);
     return at === -1 ? -1 : this.#folds.placeOf(at);
@@ -65,7 +60,7 @@ export class Look {
     return this.#folds.foldOf(row);
   }
 
-  /** Opens or closes the fold around a place, and gives its first row; undefined where there is nothing to do. */
+  /** Expands or collapses the fold around a place. Returns its first row; undefined if nothing changed. */
   fold(seq: number, open: boolean): Row | undefined {
     const at = this.#at(seq);
     return at !== -1 && this.#folds.open(at, open) ? this.#ofKinds[this.#folds.firstOf(at)] : undefined;
@@ -82,7 +77,7 @@ export class Look {
     return this.#folds.shown(rows, this.#choice.only.size === 0 ? rows.length : this.#kinds?.stable);
   }
 
-  /** Rows of the kinds that are shown, those in folds as well. */
+  /** Rows of the visible kinds, including those in folds. */
   get #ofKinds(): readonly Row[] {
     const { all } = this.rows;
     const { only } = this.#choice;
@@ -103,7 +98,7 @@ export class Look {
     return kinds.rows;
   }
 
-  /** Index of a place among the rows of the kinds that are shown. */
+  /** Returns the index of a place in the rows of the visible kinds. */
   #at(seq: number): number {
     const { shown } = this; // brings the folds up to date
     const at = this.rows.indexOf(seq);

@@ -25,7 +25,7 @@ export class TrajectorySession implements TrajectoryView {
   readonly can: ReadonlySet<PageVerb>;
   readonly #choice: Choice = { only: new Set(), opened: new Set() };
   readonly #whole: Look;
-  /** Of the events around a place. */
+  /** The rows of the events around a place that was loaded first. */
   #part: Look | undefined;
   seq = 0;
   before = 0;
@@ -39,7 +39,7 @@ export class TrajectorySession implements TrajectoryView {
   #live = false;
   readonly #changed = new Emitter<undefined>();
   readonly #watches: { dispose(): void }[];
-  /** Where the place of the page asks to go, until the events are there. */
+  /** The target of a navigation, until its events are loaded. */
   #wanted: Place | undefined;
   #past: number[] = [];
   #future: number[] = [];
@@ -65,9 +65,7 @@ export class TrajectorySession implements TrajectoryView {
     return this.#wanted?.seq ?? (this.#wanted?.step === undefined ? undefined : 0);
   }
 
-  /**
-   * What is made of the events that are looked at: of all that came, or of those around a place that was read first.
-   */
+  /** The rows and lanes of all loaded events, or of those around a place that was loaded first. */
   get look(): Look {
     const { model } = this.data;
     if (model === this.#whole.model) this.#part = undefined;
@@ -79,12 +77,12 @@ export class TrajectorySession implements TrajectoryView {
     return this.look.rows;
   }
 
-  /** Kinds of rows that are shown; none = all. */
+  /** Kinds of visible rows; empty means all. */
   get only(): ReadonlySet<Filter> {
     return this.#choice.only;
   }
 
-  /** Rows that are shown; of a closed fold its first. */
+  /** Visible rows; only the first row of a collapsed fold. */
   get shown(): readonly Row[] {
     return this.look.shown;
   }
@@ -99,7 +97,7 @@ export class TrajectorySession implements TrajectoryView {
     return this.#whole.rowOf(seq);
   }
 
-  /** What was found is marked in the list, until something else is or nothing any more. */
+  /** Marks a search match in the list, or clears the mark. */
   mark(found: Match | undefined): void {
     this.found = found;
     this.#tell();
@@ -119,7 +117,7 @@ export class TrajectorySession implements TrajectoryView {
     return true;
   }
 
-  /** The page was asked to go somewhere within this trajectory. */
+  /** Navigates to a place in this trajectory. */
   visit(place: TrajectoryPlace): void {
     const tab = TABS.find((name) => name === place.tab);
     if (tab !== undefined) this.tab = tab;
@@ -258,7 +256,7 @@ export class TrajectorySession implements TrajectoryView {
     else this.go(seq);
   }
 
-  /** After new events: goes where the place asked to, follows the head, or selects the first thing there is. */
+  /** Handles new events: goes to the pending target, follows the head, or selects the first row. */
   #advance(): void {
     const { model } = this.data;
     if (this.#wanted !== undefined) {
@@ -287,19 +285,19 @@ export class TrajectorySession implements TrajectoryView {
     return row === undefined ? 0 : StepRows.cursorOf(row);
   }
 
-  /** Whether an event can be shown now; once all is read there is nothing to wait for. */
+  /** Returns whether an event can be shown now, or everything is loaded. */
   #isHere(seq: number): boolean {
     return this.data.loading !== 'loading' || this.data.model.event(seq) !== undefined;
   }
 
-  /** Goes to a place as soon as it is there. */
+  /** Goes to a place as soon as it is loaded. */
   #want(place: Place): void {
     this.#wanted = place;
     this.data.seek(place);
     this.#advance();
   }
 
-  /** Goes to a place that was asked for: it is not left inside a closed fold. */
+  /** Selects a place, and expands the fold that contains it. */
   #select(to: number): void {
     if (!this.#isHere(to)) {
       this.#want({ seq: to });

@@ -203,7 +203,11 @@ function NoRows({ session }: { readonly session: TrajectorySession }) {
     );
   if (session.data.loading === 'loading') return <Skeleton />;
   return (
-    <EmptyState icon="watch" title="Nothing yet" text="The rollout waits for a worker. Its steps will appear here." />
+    <EmptyState
+      icon="watch"
+      title="Nothing yet"
+      text="The rollout is waiting for a worker. Its steps will appear here."
+    />
   );
 }
 
@@ -230,7 +234,7 @@ function useWidth(): { readonly width: number; readonly measure: { current: HTML
   return { width, measure };
 }
 
-/** What a running rollout does, for those who do not see it. */
+/** Announces the progress of a running rollout to screen readers. */
 function useAnnouncements({ data }: TrajectorySession): void {
   const steps = data.model.steps.length - 1;
   const end = data.model.end?.data;

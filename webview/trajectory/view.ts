@@ -1,4 +1,4 @@
-/** What the parts of the trajectory page share: one trajectory, one cursor in it, one tab. */
+/** The shared state of the trajectory page: trajectory, cursor, and tab. */
 import type { Listen } from '../../src/common/emitter.ts';
 import type { TrajectoryData } from '../data/trajectoryData.ts';
 import type { Host } from '../host/host.ts';
@@ -11,12 +11,12 @@ export interface TrajectoryView {
   readonly host: Host;
   readonly readOnly: boolean;
   readonly data: TrajectoryData;
-  /** seq of the selected message or start; 0 = nothing yet. */
+  /** Seq of the selected message or start; 0 for none. */
   readonly seq: number;
-  /** The cursor before this one: what changed since then is marked. 0 = none. */
+  /** The previous cursor: changes since then are marked. 0 for none. */
   readonly before: number;
   readonly tab: Tab;
-  /** Follows the head of a running trajectory. */
+  /** Whether the cursor follows the head of a running trajectory. */
   readonly following: boolean;
   readonly debug: PageDebug;
   /** After the cursor, the tab, or `following` changed. */
@@ -25,7 +25,7 @@ export interface TrajectoryView {
   go(seq: number): void;
   show(tab: Tab): void;
   follow(on: boolean): void;
-  /** Does an action of the host; a failure is shown as a notice. */
+  /** Runs an action of the host; a failure is shown as a notice. */
   act(action: Parameters<Host['act']>[0]): void;
   /** Says a short notice in the page, e.g. “Copied”. */
   say(text: string): void;

@@ -75,7 +75,8 @@ function commandSection({ name, usage, text, options }: Command): string[] {
 
 function cli(): string {
   return page('CLI', [
-    'References are `BATCH`, `ROLLOUT`, and `BATCH/TASK/ATTEMPT`; the last two with `:STEP` or `@SEQ` appended. `last` is',
+    'References are `BATCH`, `ROLLOUT`, and `BATCH/TASK/ATTEMPT`; the last two with ' +
+      '`:STEP` or `@SEQ` appended. `last` is',
     'the newest batch.',
     '',
     'Exit codes: 0 success; 1 a checked result failed; 2 invalid usage or file; 3 infrastructure',
@@ -95,7 +96,8 @@ function cli(): string {
 
 function events(): string {
   return page('Events', [
-    `Version ${TRACE_VERSION} of the trajectory format. Each event has these fields; \`rollout show --json\` prints them.`,
+    `Version ${TRACE_VERSION} of the trajectory format. Each event has these ` +
+      `fields; \`rollout show --json\` prints them.`,
     '',
     ...table(
       ['field', 'meaning'],
@@ -111,7 +113,8 @@ function events(): string {
       ],
     ),
     '',
-    `Classes of errors: ${ERROR_CLASSES.map((name) => `\`${name}\``).join(', ')}. Only \`infrastructure\` starts another try.`,
+    `Classes of errors: ${ERROR_CLASSES.map((name) => `\`${name}\``).join(', ')}. ` +
+      `Only \`infrastructure\` starts another try.`,
     ...EVENT_KINDS.flatMap((kind) => {
       const fields = fieldsOf(z.toJSONSchema(eventDataSchema(kind), { unrepresentable: 'any', io: 'input' }) as Schema);
       return ['', `## ${kind}`, '', EVENT_TEXTS[kind], ...(fields.length === 0 ? [] : ['', ...fieldTable(fields)])];

@@ -85,7 +85,8 @@ export class TrajectoryDocument {
       case 'model.start':
         return [
           'step ' +
-            `${event.data.step}${event.agent === undefined ? '' : ` · ${event.agent}`}${event.data.model === undefined ? '' : ` · ${event.data.model}`}`,
+            `${event.data.step}${event.agent === undefined ? '' : ` · ${event.agent}`}` +
+            (event.data.model === undefined ? '' : ` · ${event.data.model}`),
         ];
       case 'model.end':
         return this.#modelEnd(event);
@@ -105,7 +106,8 @@ export class TrajectoryDocument {
       case 'score':
         return [
           `score · ${event.data.scorer} · ` +
-            `${scoreText(event.data.value)}${event.data.passed === null ? '' : event.data.passed ? ' · passed' : ' · failed'}`,
+            scoreText(event.data.value) +
+            (event.data.passed === null ? '' : event.data.passed ? ' · passed' : ' · failed'),
           ...(event.data.explanation === undefined ? [] : [cut(`  ${event.data.explanation}`)]),
         ];
       case 'hold':

@@ -156,7 +156,9 @@ function rolloutScopes(context: ScopeContext): Scope[] {
   const scores = state.scores.map(
     (score): Node => ({
       name: score.data.scorer,
-      value: `${score.data.value ?? 'unscorable'}${score.data.passed === null ? '' : score.data.passed ? ', passed' : ', failed'}`,
+      value:
+        `${score.data.value ?? 'unscorable'}` +
+        (score.data.passed === null ? '' : score.data.passed ? ', passed' : ', failed'),
       children: recordChildren({ ...score.data } as JsonObject, options(context)),
     }),
   );

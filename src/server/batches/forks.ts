@@ -44,7 +44,8 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   if (request.seq > parent.row.last) {
     throw new StudioError(
       'conflict',
-      `Rollout ${request.rollout} has ${plural(parent.row.last, 'event')}; it cannot be forked after event ${request.seq}.`,
+      `Rollout ${request.rollout} has ${plural(parent.row.last, 'event')}; it cannot ` +
+        `be forked after event ${request.seq}.`,
       { details: { head: parent.row.last } },
     );
   }

@@ -72,7 +72,8 @@ export async function requireBlobs(blobs: BlobStore, shas: readonly string[], wh
   if (missing.length === 0) return;
   throw new StudioError(
     'conflict',
-    `${whose} refers to ${missing.length === 1 ? 'a blob that was' : `${missing.length} blobs that were`} not uploaded: ` +
+    `${whose} refers to ` +
+      `${missing.length === 1 ? 'a blob that was' : `${missing.length} blobs that were`} not uploaded: ` +
       `${missing.slice(0, 3).join(', ')}${missing.length > 3 ? ' …' : ''}.`,
     {
       hint: 'Upload them first.',

@@ -37,7 +37,8 @@ export class BatchSubscription implements Subscription {
     if (after > last || afterRev > rev)
       throw new StudioError(
         'gone',
-        `The cursor ${after}, ${afterRev} is past the end of batch ${batch}, which is at event ${last}, revision ${rev}.`,
+        `The cursor ${after}, ${afterRev} is past the end of batch ${batch}, which ` +
+          `is at event ${last}, revision ${rev}.`,
       );
     this.#context = context;
     this.#sub = sub;

@@ -60,7 +60,8 @@ export class RolloutSubscription implements Subscription, DeltaListener {
     if (after > record.row.last)
       throw new StudioError(
         'gone',
-        `The cursor ${after} is past the end of rollout ${record.row.rollout}, which has ${plural(record.row.last, 'event')}.`,
+        `The cursor ${after} is past the end of rollout ${record.row.rollout}, which ` +
+          `has ${plural(record.row.last, 'event')}.`,
       );
     this.#context = context;
     this.#sub = sub;

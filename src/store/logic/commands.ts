@@ -7,7 +7,8 @@ import type { CommandRecord, NewCommand } from '../store.ts';
 import { lockBatch } from './batchState.ts';
 import { noSession } from './sessions.ts';
 
-const SELECT = `SELECT c.id AS id, c.name AS name, b.name AS batch, c.rollout AS rollout, c.verb AS verb, c.args AS args, c.by_whom AS by_whom, c.result AS result
+const SELECT = `SELECT c.id AS id, c.name AS name, b.name AS batch, c.rollout AS rollout, c.verb AS verb,
+  c.args AS args, c.by_whom AS by_whom, c.result AS result
   FROM command c JOIN batch b ON b.id = c.batch`;
 
 function record(row: Row): CommandRecord {
@@ -60,7 +61,8 @@ export async function commandsFor(tx: Transaction, name: string): Promise<Comman
   const id = int(session, 'id');
   const rows = await tx.all(
     `${SELECT} LEFT JOIN rollout r ON r.name = c.rollout
-     WHERE c.batch = ? AND c.result IS NULL AND ((c.rollout IS NULL AND c.id > ?) OR (r.session = ? AND (c.handed_to IS NULL OR c.handed_to <> ?)))
+     WHERE c.batch = ? AND c.result IS NULL AND ((c.rollout IS NULL AND c.id > ?) OR (r.session = ?
+       AND (c.handed_to IS NULL OR c.handed_to <> ?)))
      ORDER BY c.id`,
     int(session, 'batch'),
     int(session, 'handed'),

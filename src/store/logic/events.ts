@@ -79,7 +79,8 @@ const PAGE = 64;
 
 // One statement finds the run with the first event and reads on, because runs may be merged at any time.
 const READ = `SELECT seq, last, body, packed FROM event
-  WHERE stream = ? AND seq >= coalesce((SELECT max(e.seq) FROM event e WHERE e.stream = ? AND e.seq <= ?), 0) ORDER BY seq LIMIT ?`;
+  WHERE stream = ? AND seq >= coalesce((SELECT max(e.seq) FROM event e WHERE e.stream = ? AND e.seq <= ?), 0)
+  ORDER BY seq LIMIT ?`;
 
 /** Reads events with seq > `after`, up to `maxBytes` characters in total, but at least one if there is one. */
 export async function readEvents(

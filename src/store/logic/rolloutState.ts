@@ -50,7 +50,8 @@ const COLUMNS = [
 ] as const;
 export const SELECT_ROLLOUT = `SELECT ${COLUMNS.join(', ')} FROM rollout`;
 /** With what a `RolloutRow` shows beside it. */
-export const SELECT_ROLLOUT_ROW = `SELECT ${COLUMNS.map((column) => `r.${column}`).join(', ')}, b.name AS batch_name, t.name AS task_name
+export const SELECT_ROLLOUT_ROW = `SELECT ${COLUMNS.map((column) => `r.${column}`).join(', ')},
+  b.name AS batch_name, t.name AS task_name
   FROM rollout r JOIN batch b ON b.id = r.batch JOIN task t ON t.batch = r.batch AND t.idx = r.task`;
 
 const SAVED = [

@@ -150,7 +150,8 @@ export async function listSessions(db: Reader, of?: { batch: string; worker?: st
   if (of !== undefined) wanted.push(of.batch, ...(of.worker === undefined ? [] : [quote(of.worker)]));
   const where = ['b.name = ?', 's.worker = ?'].slice(0, wanted.length).join(' AND ');
   const rows = await db.all(
-    `SELECT s.name AS name, b.name AS batch, s.worker AS worker, s.slots AS slots, s.server AS server, s.expires_at AS expires_at,
+    `SELECT s.name AS name, b.name AS batch, s.worker AS worker, s.slots AS slots, s.server AS server,
+       s.expires_at AS expires_at,
     (SELECT count(*) FROM rollout r WHERE r.session = s.id AND r.state = 1) AS running,
     (SELECT count(*) FROM rollout r WHERE r.session = s.id AND r.state = 2) AS held
     FROM session s JOIN batch b ON b.id = s.batch${where === '' ? '' : ` WHERE ${where}`} ORDER BY s.id`,

@@ -48,7 +48,8 @@ export function updateStatement(
 ): QueryConfig {
   const [key = '', ...set] = columns;
   const sql = `UPDATE ${table.name} SET ${set.map((column) => `${column} = v.${column}`).join(', ')}
-    FROM (VALUES ${tuples(table, columns, rows.length)}) AS v (${columns.join(', ')}) WHERE ${table.name}.${key} = v.${key}`;
+    FROM (VALUES ${tuples(table, columns, rows.length)}) AS v (${columns.join(', ')})
+    WHERE ${table.name}.${key} = v.${key}`;
   return sized(sql, rows);
 }
 

@@ -138,7 +138,8 @@ export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [f
 function firstVersion(d: Definitions): readonly string[] {
   return [
     `CREATE TABLE batch (
-      id ${d.id}, name TEXT NOT NULL UNIQUE, spec TEXT NOT NULL, created_at ${d.int} NOT NULL, ended_at ${d.int}, reason TEXT,
+      id ${d.id}, name TEXT NOT NULL UNIQUE, spec TEXT NOT NULL, created_at ${d.int} NOT NULL,
+      ended_at ${d.int}, reason TEXT,
       sealed ${d.int} NOT NULL DEFAULT 0, paused ${d.int} NOT NULL DEFAULT 0, gone ${d.int} NOT NULL DEFAULT 0,
       stopping TEXT, breakpoints TEXT NOT NULL, tasks ${d.int} NOT NULL DEFAULT 0,
       passed ${d.int} NOT NULL DEFAULT 0, failed ${d.int} NOT NULL DEFAULT 0, unscored ${d.int} NOT NULL DEFAULT 0,
@@ -156,10 +157,12 @@ function firstVersion(d: Definitions): readonly string[] {
     'CREATE UNIQUE INDEX task_name ON task (batch, name)',
     'CREATE INDEX task_passed ON task (batch, passed) WHERE open > 0 AND passed > 0',
     `CREATE TABLE rollout (
-      id ${d.id}, name TEXT NOT NULL UNIQUE, batch ${d.int} NOT NULL, task ${d.int} NOT NULL, attempt ${d.int} NOT NULL, try ${d.int} NOT NULL,
+      id ${d.id}, name TEXT NOT NULL UNIQUE, batch ${d.int} NOT NULL, task ${d.int} NOT NULL, attempt ${d.int} NOT NULL,
+      try ${d.int} NOT NULL,
       state ${d.int} NOT NULL, outcome ${d.int}, epoch ${d.int} NOT NULL, last ${d.int} NOT NULL,
       newest ${d.int} NOT NULL, settles ${d.int} NOT NULL, packed ${d.int} NOT NULL, session ${d.int}, worker TEXT,
-      q1 ${d.int} NOT NULL, q2 ${d.int} NOT NULL, rev ${d.int} NOT NULL, duplicate_of TEXT, fingerprint TEXT, progress TEXT NOT NULL
+      q1 ${d.int} NOT NULL, q2 ${d.int} NOT NULL, rev ${d.int} NOT NULL, duplicate_of TEXT,
+      fingerprint TEXT, progress TEXT NOT NULL
     )${d.table}`,
     'CREATE UNIQUE INDEX rollout_try ON rollout (batch, task, attempt, try)',
     'CREATE UNIQUE INDEX rollout_newest ON rollout (batch, task, attempt) WHERE newest = 1',
@@ -171,7 +174,8 @@ function firstVersion(d: Definitions): readonly string[] {
     'CREATE INDEX rollout_fingerprint ON rollout (batch, task, fingerprint) WHERE fingerprint IS NOT NULL',
     'CREATE INDEX rollout_unpacked ON rollout (id) WHERE state = 3 AND packed = 0',
     `CREATE TABLE event (
-      stream ${d.int} NOT NULL, seq ${d.int} NOT NULL, last ${d.int} NOT NULL, body TEXT, packed ${d.bytes}, PRIMARY KEY (stream, seq)
+      stream ${d.int} NOT NULL, seq ${d.int} NOT NULL, last ${d.int} NOT NULL, body TEXT, packed ${d.bytes},
+      PRIMARY KEY (stream, seq)
     )${d.clustered}`,
     `CREATE TABLE blob_ref (sha TEXT NOT NULL, batch ${d.int} NOT NULL, PRIMARY KEY (sha, batch))${d.clustered}`,
     `CREATE TABLE blob (sha TEXT NOT NULL PRIMARY KEY, size ${d.int} NOT NULL, put_at ${d.int} NOT NULL)${d.clustered}`,
@@ -184,7 +188,8 @@ function firstVersion(d: Definitions): readonly string[] {
       server TEXT NOT NULL, expires_at ${d.int} NOT NULL, handed ${d.int} NOT NULL
     )${d.table}`,
     `CREATE TABLE command (
-      id ${d.id}, name TEXT NOT NULL UNIQUE, batch ${d.int} NOT NULL, rollout TEXT, verb TEXT NOT NULL, args TEXT NOT NULL,
+      id ${d.id}, name TEXT NOT NULL UNIQUE, batch ${d.int} NOT NULL, rollout TEXT,
+      verb TEXT NOT NULL, args TEXT NOT NULL,
       by_whom TEXT NOT NULL, result TEXT, handed_to ${d.int}
     )${d.table}`,
     'CREATE INDEX command_open ON command (batch, id) WHERE result IS NULL',

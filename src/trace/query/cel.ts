@@ -84,7 +84,9 @@ export function celError(text: string, problem: CelProblem): StudioError {
     'usage',
     `Error in the expression \`${text}\` at column ${problem.column}: ${problem.message}.`,
     {
-      hint: `Write a CEL expression over ${Object.keys(VARIABLES).join(', ')}, such as tool.name == "search" && tool.ms > 500.`,
+      hint:
+        `Write a CEL expression over ${Object.keys(VARIABLES).join(', ')}, such as ` +
+        `tool.name == "search" && tool.ms > 500.`,
       details: { column: problem.column, length: problem.length },
     },
   );

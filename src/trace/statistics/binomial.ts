@@ -1,4 +1,4 @@
-/** Random counts: how many of n independent trials succeed. Exact; its cost does not grow with n. */
+/** Draws binomial counts: how many of n independent trials succeed. Exact; the cost does not grow with n. */
 
 /** Numbers in (0, 1), independent of each other. */
 export type Draw = () => number;

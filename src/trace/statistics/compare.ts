@@ -1,4 +1,4 @@
-/** Two batches over the same tasks, side by side: is one better, and is that more than luck? */
+/** Compares two batches over the same tasks: whether one is better, and whether the difference is significant. */
 import { finish } from '../../common/piecewise.ts';
 import { type ReportInput, report } from '../statistics.ts';
 import type { RolloutRow } from '../summary.ts';

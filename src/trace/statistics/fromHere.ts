@@ -1,7 +1,7 @@
 /**
- * How well a fork does beside its parent. All numbers are of one task, so intervals come from the number of attempts
- * alone: Wilson's for the share that passes, carried over to pass@k by 1 − (1 − p)^k, and Newcombe's for the difference
- * (Newcombe, Statistics in Medicine 17, 1998: methods 3 and 10).
+ * Compares the pass rate of a fork with its parent's. All numbers are of one task, so intervals come from the number of
+ * attempts alone: Wilson's for the share that passes, carried over to pass@k by 1 − (1 − p)^k, and Newcombe's for the
+ * difference (Newcombe, Statistics in Medicine 17, 1998: methods 3 and 10).
  */
 import { z } from 'zod';
 import type { RolloutRow } from '../summary.ts';

@@ -1,4 +1,4 @@
-/** What became of each attempt, from the summary rows of its rollouts. */
+/** Determines the outcome of each attempt from the summary rows of its rollouts. */
 import { each, finish, type Piecewise } from '../../common/piecewise.ts';
 import type { ErrorClass } from '../schema.ts';
 import type { RolloutRow } from '../summary.ts';

@@ -232,7 +232,8 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
       page.line(
         'held',
         `${event.data.side} the call: ` +
-          `${event.data.why}${event.data.breakpoint === undefined ? '' : ` ${event.data.breakpoint}`}${event.data.by === undefined ? '' : ` by ${event.data.by}`}`,
+          `${event.data.why}${event.data.breakpoint === undefined ? '' : ` ${event.data.breakpoint}`}` +
+          (event.data.by === undefined ? '' : ` by ${event.data.by}`),
         { labelStyle: 'yellow', note: held },
       );
       return;

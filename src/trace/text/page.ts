@@ -1,4 +1,4 @@
-/** A page of labelled lines: labels in a narrow column on the left, text wrapped beside them. */
+/** Writes a page of labeled lines: labels in a narrow column on the left, wrapped text next to them. */
 import { columns, harmless, harmlessLine, type Paint, painter, type Style, shorten, wrap } from './terminal.ts';
 
 const LABEL = 8;

@@ -23,7 +23,7 @@ export function painter(color: boolean): Paint {
 const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 
-/** What a tool or a model wrote, with everything a terminal would obey made visible instead. Tabs become spaces. */
+/** Makes text safe to print: replaces terminal control characters with visible ones, and tabs with spaces. */
 export function harmless(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
@@ -44,7 +44,7 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const COMBINING = /[\p{Mn}\u200b-\u200d\ufe0f]/u;
 
-/** Columns a text takes. */
+/** Returns the number of columns of a text. */
 export function columns(text: string): number {
   let count = 0;
   for (const character of text) count += COMBINING.test(character) ? 0 : WIDE.test(character) ? 2 : 1;

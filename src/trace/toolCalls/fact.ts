@@ -1,4 +1,4 @@
-/** What is kept of a tool call when many are counted: little, so that a whole batch fits into memory. */
+/** A compact record of a tool call, so that the calls of a whole batch fit into memory. */
 import type { Json } from '../../common/json.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { TrajectoryModel } from '../model.ts';

@@ -1,4 +1,4 @@
-/** The figures of a tool over many calls, and of how the attempts went that used it. */
+/** Statistics of a tool over many calls, and over the attempts that used it. */
 import type { ErrorClass } from '../schema.ts';
 import type { Attempt } from '../statistics/outcomes.ts';
 import type { CallFact } from './fact.ts';

@@ -58,7 +58,8 @@ describe('nextRound', () => {
     assert.deepEqual(next([round({ ...failed, round: 3, fruitless: 2, name: 'rollout-b1-3' })]), {
       do: 'give_up',
       reason:
-        'The pods of the batch ended 3 times without settling an attempt. Last Job, rollout-b1-3: Job has failed indexes.',
+        'The pods of the batch ended 3 times without settling an attempt. Last Job, ' +
+        'rollout-b1-3: Job has failed indexes.',
     });
   });
 

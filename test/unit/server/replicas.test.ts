@@ -86,7 +86,8 @@ describe('replicas of an endpoint', () => {
       [url(1), url(3)],
     );
     assert.deepEqual(state.told, [
-      `b1 ${SERVICE} Replica vllm-1 of ${SERVICE} was removed; Replica vllm-2 of ${SERVICE} was removed; Replica vllm-1 ` +
+      `b1 ${SERVICE} Replica vllm-1 of ${SERVICE} was removed; Replica vllm-2 of ` +
+        `${SERVICE} was removed; Replica vllm-1 ` +
         `of ${SERVICE} is ready; Replica vllm-3 of ${SERVICE} is ready. It now has 2 replicas.`,
     ]);
   });

@@ -1,4 +1,4 @@
-/** What is known of one attempt, in short: beside the pointer, or docked below a narrow grid. */
+/** A short summary of one attempt: next to the pointer, or docked below a narrow grid. */
 
 import { compact, duration } from '../../../src/common/units.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';
@@ -61,7 +61,7 @@ export function Verdict({ row }: { readonly row: Parameters<typeof verdictOf>[0]
   );
 }
 
-/** Nothing where it is not known. */
+/** Shows a fact, or nothing if its value is unknown. */
 export function Fact({ name, value }: { readonly name: string; readonly value: string | undefined }) {
   if (value === undefined) return null;
   return (

@@ -1,4 +1,4 @@
-/** The attempt under the pointer, else the one at the cursor, with what can be done about it. */
+/** Details and actions of the attempt under the pointer, or else at the cursor. */
 
 import { useState } from 'preact/hooks';
 import { nounFor } from '../../../src/common/text.ts';
@@ -35,7 +35,7 @@ export function AttemptPane({ view, actions }: PaneProps) {
         <AttemptTitle view={view} cell={cell} />
         {row === undefined ? (
           <div class="attempt-verdict">
-            <div class="attempt-verdict-head">waits for a worker</div>
+            <div class="attempt-verdict-head">waiting for a worker</div>
           </div>
         ) : (
           <Verdict row={row} />
@@ -89,7 +89,7 @@ function Facts({ view, row }: { readonly view: BatchView; readonly row: RolloutR
   );
 }
 
-/** Tries that do not count: they ended in infrastructure trouble, or were edited. */
+/** Lists tries that do not count: they ended with an infrastructure failure, or were edited. */
 function Tries({ view, cell, actions }: PaneProps & { readonly cell: CellAt }) {
   const others = [...view.data.otherTries.values()]
     .filter((row) => row.task_index === cell.index && row.attempt === cell.attempt)
@@ -169,7 +169,7 @@ function Buttons({ view, cell, actions }: PaneProps & { readonly cell: CellAt })
   );
 }
 
-/** The same below a narrow grid, in three lines. */
+/** The summary below a narrow grid, in three lines. */
 export function AttemptSheet({ view, actions }: PaneProps) {
   useChanges(view.pointed);
   const cell = view.shown;

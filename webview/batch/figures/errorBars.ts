@@ -1,4 +1,4 @@
-/** What the attempts that did not pass ended with, by class. */
+/** Counts attempts that did not pass by error class. */
 import { each, type Piecewise } from '../../../src/common/piecewise.ts';
 import { type Outcome, outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
@@ -7,7 +7,7 @@ export interface ErrorBar {
   readonly name: string;
   readonly outcome: Outcome;
   readonly count: number;
-  /** The part of a filter that leaves these. */
+  /** The filter part that matches these attempts. */
   readonly filter: string;
 }
 

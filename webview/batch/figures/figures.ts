@@ -1,4 +1,4 @@
-/** Everything that is counted over all rows of a batch and shown above its grid. */
+/** Figures over all rows of a batch, shown above its grid. */
 import { each, type Piecewise } from '../../../src/common/piecewise.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
@@ -12,13 +12,13 @@ export interface Figures {
   readonly report: Report;
   readonly errors: ErrorBars;
   readonly flow: Flow | undefined;
-  /** Tokens of tries that do not count, and of attempts that infrastructure ended. */
+  /** Tokens of tries that do not count, and of attempts that ended with an infrastructure failure. */
   readonly wasted: number;
 }
 
 export type FiguresOf = Pick<BatchData, 'batch' | 'row' | 'definition' | 'otherTries' | 'rows'>;
 
-/** Of the rows as they are once it begins: of those that change meanwhile, some are counted as they were. */
+/** Computes the figures of the current rows. Rows that change during the computation may count with their old state. */
 export function* figuresOf(data: FiguresOf, now: number): Piecewise<Figures> {
   const { batch, row, definition, otherTries } = data;
   const counting: RolloutRow[] = [];

@@ -1,4 +1,4 @@
-/** Keeps the figures of a batch up to date without keeping the page from anything: they are worked out in slices. */
+/** Updates the figures of a batch in time slices, so that the page stays responsive. */
 import { StudioError } from '../../../src/common/errors.ts';
 import { inSlices } from '../../../src/common/piecewise.ts';
 import type { BatchData } from '../../data/batchData.ts';
@@ -7,11 +7,11 @@ import { type Figures, figuresOf } from './figures.ts';
 /** A frame has 16 ms. */
 const SLICE_MS = 8;
 const EVERY_MS = 500;
-/** Figures may take one part in so many of the time. */
+/** Figures may take at most one part in this many of the time. */
 const SHARE = 5;
 
 export class FiguresTask {
-  /** Of the rows so far; undefined while they are read for the first time. */
+  /** The latest figures; undefined while rows are loaded for the first time. */
   latest: Figures | undefined;
   readonly #data: BatchData;
   readonly #changed: () => void;
@@ -27,8 +27,8 @@ export class FiguresTask {
   }
 
   /**
-   * Something changed: the figures follow once all there is was read, then at most twice a second, of a large batch as
-   * seldom as keeps the page quick.
+   * Schedules an update after a change: once everything is loaded, then at most twice a second, and less often for a
+   * large batch.
    */
   look(): void {
     const stamp = this.#stamp();
@@ -71,10 +71,10 @@ export class FiguresTask {
     const done = performance.now();
     this.#nextAt = done + Math.max(EVERY_MS, (done - began) * SHARE);
     this.#changed();
-    this.look(); // rows that came meanwhile
+    this.look(); // rows that arrived in the meantime
   }
 
-  /** What the figures are made of. */
+  /** Returns a key of the inputs of the figures. */
   #stamp(): string {
     const { version, row, definition } = this.#data;
     return [version, row?.tasks, row?.attempts, row?.ended_at, definition?.passesPerTask].join(' ');

@@ -1,38 +1,38 @@
 /**
- * How fast a batch goes, from the times of its rollouts: ends per hour and rollouts in flight, along the last stretch
- * of time.
+ * The throughput of a batch, from the times of its rollouts: ended rollouts per hour and rollouts in flight, over the
+ * latest time range.
  */
 import { each, type Piecewise, sorted } from '../../../src/common/piecewise.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 
 export interface Flow {
-  /** Where the stretch begins and ends, in wall time. */
+  /** Beginning and end of the range, in wall time. */
   readonly from: number;
   readonly to: number;
-  /** Ended rollouts per hour, by slice of the stretch. */
+  /** Ended rollouts per hour, by slice of the range. */
   readonly ends: readonly number[];
-  /** The most at the same time, by slice. */
+  /** Maximum number in flight, by slice. */
   readonly inFlight: readonly number[];
-  /** Those that have not ended. */
+  /** Number of rollouts that have not ended. */
   readonly running: number;
-  /** The most at the same time, of all the batch. */
+  /** Maximum number in flight in the whole batch. */
   readonly most: number;
-  /** Over the last slices. */
+  /** Rate over the last slices. */
   readonly perHour: number;
 }
 
 const SLICES = 60;
 const MAX_SPAN_MS = 3_600_000;
 const MIN_SPAN_MS = 60_000;
-/** Even one that took no time was in flight. */
+/** Minimum time in flight, for rollouts that took no time. */
 const MIN_STAY_MS = 1;
-/** The present rate is that of this share of the stretch, so that one long rollout does not make it jump. */
+/** The current rate covers this share of the range, so that one long rollout does not make it jump. */
 const RECENT = 12;
 
-/** undefined where no rollout has times (recordings without them). `now`: of a batch that ended, when it did. */
+/** Computes the throughput; undefined if no rollout has times (some recordings). `now`: the end of an ended batch. */
 export function* flowOf(rows: Iterable<RolloutRow>, now: number): Piecewise<Flow | undefined> {
   const starts: number[] = [];
-  /** Infinity: not ended yet. */
+  /** Infinity for rollouts that have not ended. */
   const stops: number[] = [];
   let first = Infinity;
   yield* each(rows, ({ state, progress }) => {
@@ -64,9 +64,7 @@ export function* flowOf(rows: Iterable<RolloutRow>, now: number): Piecewise<Flow
   };
 }
 
-/**
- * How many ran at the same time, from one beginning and end to the next: those of a slice alone may be over within it.
- */
+/** Computes the number in flight between all beginnings and ends, since a rollout may be shorter than a slice. */
 function* flightOf(
   starts: readonly number[],
   stops: readonly number[],
@@ -105,12 +103,12 @@ function* flightOf(
   return { inFlight, running, most };
 }
 
-/** Which slice a time is in; −1: before the first. */
+/** Returns the slice of a time; −1 before the first. */
 function placeOf(time: number, from: number, slice: number): number {
   return Math.max(-1, Math.floor((time - from) / slice));
 }
 
-/** Time until all are done at this rate; undefined where it cannot be told. */
+/** Returns the time until all are done at this rate; undefined if unknown. */
 export function timeLeft(open: number, perHour: number): number | undefined {
   return open === 0 || perHour <= 0 ? undefined : (open / perHour) * 3_600_000;
 }

@@ -1,20 +1,19 @@
-/** How near a batch is to the tokens after which it stops. */
+/** The use of a batch's token limit. */
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 
 export interface TokenLimit {
   readonly most: number;
   readonly used: number;
   /**
-   * About what it will have used in the end, going on like this; undefined where too few attempts ended to tell, and
-   * once it ended.
+   * Estimated final use at the current rate; undefined if too few attempts have ended, and once the batch has ended.
    */
   readonly expected: number | undefined;
 }
 
-/** Before so many attempts ended, the rest may be quite unlike them. */
+/** Number of ended attempts that an estimate needs. */
 const ENOUGH = 20;
 
-/** `over`: the batch has ended. undefined: there is no limit, or no model call told its usage. */
+/** Returns undefined without a limit or recorded usage. `over`: the batch has ended. */
 export function tokenLimitOf(
   { tokens, attempts, open }: Pick<Report, 'tokens' | 'attempts' | 'open'>,
   most: number | undefined,

@@ -1,4 +1,4 @@
-/** The theme's colours as a canvas needs them: resolved once, again when the theme changes. */
+/** Resolves the theme's colors for a canvas, once per theme. */
 import { OUTCOMES, type Outcome } from '../../../src/trace/outcome.ts';
 import { outcomeColour } from '../../components/marks/glyphShapes.ts';
 
@@ -30,7 +30,7 @@ const VARIABLES = {
   passed: outcomeColour('passed'),
 } as const;
 
-/** All at once: asking for one colour, changing something and asking for the next lays the page out for each. */
+/** Resolves all colors together: alternating between reads and changes would trigger a layout for each. */
 export function coloursOf(element: HTMLElement): GridColours {
   const probes = element.ownerDocument.createElement('span');
   probes.hidden = true;
@@ -64,7 +64,7 @@ export function coloursOf(element: HTMLElement): GridColours {
   return colours;
 }
 
-/** Tells when the host changed the theme. */
+/** Calls `change` when the host changes the theme. */
 export function onTheme(change: () => void): () => void {
   const observer = new MutationObserver(change);
   observer.observe(document.body, {

@@ -1,7 +1,7 @@
 /**
- * The first rows of a batch, drawn into the document's skeleton before the page's program is there: by the grid's own
- * painter, from the answers that are on their way already (host/early.ts). The program draws them again from what it
- * has checked; until then nothing here can be used, and where anything is not as expected the skeleton stays.
+ * Draws the first rows of a batch into the document's skeleton before the page's program is loaded: with the grid's own
+ * painter, from the early responses (host/early.ts). The program later redraws them from validated data. Until then the
+ * rows are not interactive, and if anything is unexpected the skeleton stays.
  */
 
 import type { BatchRow } from '../../../src/protocol/client.ts';
@@ -16,16 +16,16 @@ import { type AttemptRows, taskFacts } from '../model/taskFacts.ts';
 import { coloursOf, type GridColours } from './colours.ts';
 import { fitCanvas, type PaintedGrid, Painter } from './paint.ts';
 
-/** Narrower pages have other bars above the grid, of heights that only the program knows. */
+/** Narrower pages have other bars above the grid, with heights that only the program knows. */
 const NARROW = 640;
 const WITH_PANE = 1180;
 
-/** Marks a skeleton that shows rows: it stays until the page shows them too. */
+/** Class of a skeleton that shows rows: it stays until the page shows them too. */
 export const WITH_ROWS = 'has-rows';
 
 /**
- * Draws as rows come, until all that is seen is there or the page takes over. Resolves with the first rows drawn, or
- * when there will be none.
+ * Draws rows as they arrive, until the visible part is complete or the page takes over. Resolves once the first rows
+ * are drawn, or when there are none.
  */
 export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { replies, socket }: Early): Promise<void> {
   const request = replies.get(`/v1/batches/${place.batch}`);
@@ -37,7 +37,7 @@ export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { re
     const take = (text: string): void => {
       for (const row of rowsOf(text))
         (tasks[row.task_index] ??= { name: row.task, attempts: [] }).attempts[row.attempt - 1] = row;
-      if (text.startsWith('{"type":"head"')) resolve(); // that was all there is, which may be nothing
+      if (text.startsWith('{"type":"head"')) resolve(); // everything was sent, possibly nothing
     };
     const draw = (): void => {
       if (grid === undefined || tasks.length === 0) return;
@@ -62,7 +62,7 @@ export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { re
         else if (tasks.length === 0) grid.prepare();
         else draw();
       })
-      .catch(done); // the program asks too, and tells of what is wrong
+      .catch(done); // the program repeats the request and reports errors
   });
 }
 
@@ -71,14 +71,14 @@ interface FirstTask extends AttemptRows {
   readonly attempts: (RolloutRow | undefined)[];
 }
 
-/** The rows in a frame of the server's; the first subscription is the only one. */
+/** Returns the rows in a frame of the server; there is only one subscription. */
 function rowsOf(text: string): readonly RolloutRow[] {
   if (!text.startsWith('{"type":"rows"')) return [];
   const { rows } = JSON.parse(text) as { readonly rows: readonly RolloutRow[] };
   return rows;
 }
 
-/** Whether nobody chose another order or groups for batches of this name. */
+/** Returns whether batches of this name use the default order without groups. */
 function inTaskOrder(name: string): boolean {
   const chosen = kept(`batch.${name}`);
   return chosen === undefined || JSON.stringify(chosen) === JSON.stringify({ sort: 'task', group: 'none' });
@@ -110,18 +110,18 @@ class FirstGrid {
     skeleton.querySelector('.skeleton-rows')?.replaceWith(body, box('batch-foot'));
   }
 
-  /** undefined when the page has taken over already. */
+  /** Returns undefined if the page has already taken over. */
   static begin(row: BatchRow, tasks: readonly (FirstTask | undefined)[]): FirstGrid | undefined {
     const skeleton = document.querySelector('#page > .skeleton');
     return skeleton === null ? undefined : new FirstGrid(skeleton, row, tasks);
   }
 
-  /** Draws once where nobody sees it: fonts, colours and the painter are ready then when the first rows come. */
+  /** Draws once invisibly, so that fonts, colors, and the painter are ready for the first rows. */
   prepare(): void {
     this.#paint();
   }
 
-  /** False once there is nothing more to draw. */
+  /** Draws rows. Returns false once there is nothing more to draw. */
   draw(): boolean {
     if (!this.#skeleton.isConnected) return false;
     const painted = this.#paint();
@@ -134,7 +134,7 @@ class FirstGrid {
     return false;
   }
 
-  /** undefined: there is no canvas here. */
+  /** Returns undefined without a canvas. */
   #paint(): { readonly layout: Layout; readonly seen: ReturnType<typeof rowsSeen> } | undefined {
     const ctx = this.#canvas.getContext('2d');
     if (ctx === null) return undefined;
@@ -179,7 +179,7 @@ class FirstGrid {
   }
 }
 
-/** The grid's head without what one does with it (gridHead.tsx). */
+/** Creates the grid's head without its interactions (gridHead.tsx). */
 function headOf(layout: Layout): HTMLElement {
   const head = box('batch-grid-head');
   const text = (name: string, x: number, words: string, parent = head): void => {

@@ -1,4 +1,4 @@
-/** The attempts of a batch as a grid: a row for each task, a column for each attempt. */
+/** The grid of a batch: a row for each task, a column for each attempt. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { HoverCard } from '../../components/overlays/hoverCard.tsx';
 import { useChanges } from '../../data/observe.ts';
@@ -16,9 +16,9 @@ interface GridProps {
   readonly view: BatchView;
   /** Width of the page. */
   readonly page: number;
-  /** Whether an attempt under the pointer is told of in a card beside it. */
+  /** Whether a card next to the pointer describes the attempt under it. */
   readonly card: boolean;
-  /** What is shown may be old. */
+  /** Whether the data may be out of date. */
   readonly stale: boolean;
   readonly onOpen: (cell: CellAt, beside: boolean) => void;
 }
@@ -159,7 +159,7 @@ function firstOf({ from, to }: Span, rows: number): Span {
   return { from, to: Math.min(to, from + rows) };
 }
 
-/** What VS Code's own menu of this place is about: its entries are commands, which get this. */
+/** Returns the context of VS Code's menu for the attempt, which its commands get. */
 function menuOf(view: BatchView): { readonly 'data-vscode-context'?: string } {
   const cell = view.shown;
   if (cell === undefined) return {};
@@ -179,7 +179,7 @@ interface Card {
   readonly anchor: DOMRect;
 }
 
-/** A card beside the attempt under the pointer, once it rests there. */
+/** Shows a card for the attempt under the pointer, once it rests there. */
 function useCard(
   view: BatchView,
   { scroller, layout, scroll }: GridScene,
@@ -210,7 +210,7 @@ function useCard(
   return { shown, close: () => setShown(undefined) };
 }
 
-/** Scrolls to the cursor when it moved, and only then. */
+/** Scrolls to the cursor after it moved. */
 function useCursorInView(view: BatchView, { scroller, layout, scroll, settle }: GridScene): void {
   const { cursor } = view;
   useEffect(() => {

@@ -1,6 +1,6 @@
 /**
- * The grid as assistive technology and tests see it: real rows and cells at the places where the canvas shows them,
- * as many as are seen. Rows whose attempts did not change keep their nodes.
+ * The grid for assistive technology and tests: real rows and cells at their places on the canvas, for the visible part.
+ * Unchanged rows keep their nodes.
  */
 
 import type { VNode } from 'preact';

@@ -1,4 +1,4 @@
-/** Draws the part of the grid that is seen. Nothing here keeps state but the texts that were cut to fit. */
+/** Draws the visible part of the grid. The only state is the cache of shortened texts. */
 
 import { compact, count, duration } from '../../../src/common/units.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
@@ -10,7 +10,7 @@ import type { Cursor } from '../model/move.ts';
 import { type AttemptRows, outcomeAt, type TaskFacts, type TaskMedians, taskMedians } from '../model/taskFacts.ts';
 import type { GridColours } from './colours.ts';
 
-/** What there is to draw: a batch's view, or what is known of it before there is one. */
+/** The data to draw: a batch's view, or its first rows before the view exists. */
 export interface PaintedGrid {
   readonly rows: readonly GridRow[];
   readonly hover: CellAt | undefined;
@@ -20,7 +20,7 @@ export interface PaintedGrid {
   row(index: number, attempt: number): RolloutRow | undefined;
   taskName(index: number): string;
   facts(index: number): TaskFacts;
-  /** Changes whenever a row of the task does. */
+  /** Returns a number that changes with every row of the task. */
   stamp(index: number): number;
   shows(row: RolloutRow | undefined): boolean;
 }
@@ -30,7 +30,7 @@ export interface Picture {
   readonly layout: Layout;
   readonly colours: GridColours;
   readonly scroll: { readonly left: number; readonly top: number };
-  /** Whether the keys go to the grid. */
+  /** Whether the grid has the focus. */
   readonly focused: boolean;
 }
 
@@ -155,7 +155,7 @@ export class Painter {
     ctx.fillStyle = colours.text;
   }
 
-  /** The text, cut in its middle when it is too long: names of one kind often differ at their ends. */
+  /** Shortens a long text in the middle, because similar names often differ at the end. */
   #fit(ctx: CanvasRenderingContext2D, text: string, room: number): string {
     const cached = this.#cut.get(text);
     if (cached !== undefined) return cached;
@@ -186,7 +186,7 @@ export class Painter {
   }
 }
 
-/** Gives the canvas the size of its layout, in the pixels of the screen. */
+/** Sets the size of the canvas to its layout, in device pixels. */
 export function fitCanvas(canvas: HTMLCanvasElement, { width, height }: Layout, ratio: number): void {
   const pixels = { width: Math.round(width * ratio), height: Math.round(height * ratio) };
   if (canvas.width === pixels.width && canvas.height === pixels.height) return;

@@ -1,4 +1,4 @@
-/** The moving parts of the grid: its size, how far it is scrolled, its colours, and when it is drawn. */
+/** The state of the grid's drawing: size, scroll position, colors, and scheduling. */
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { firstRowsShown } from '../../components/afterFirstRows.ts';
@@ -23,14 +23,14 @@ export interface GridScene {
   readonly scroll: () => { readonly left: number; readonly top: number };
   /** Draws with the next frame. */
   readonly draw: () => void;
-  /** Makes the model anew for where the grid is now. */
+  /** Updates the model for the current scroll position. */
   readonly settle: () => void;
 }
 
-/** The model follows once scrolling rests, and at most so often while rows change. */
+/** The model is updated once scrolling rests, and at most this often while rows change. */
 const REST_MS = 90;
 const MODEL_MS = 250;
-/** Cells that the model gets at once: thousands would take the page longer than a frame. */
+/** Cells added to the model per frame: thousands would take longer than a frame. */
 const CELLS_AT_ONCE = 320;
 
 export function useGridScene(view: BatchView, page: number, focused: boolean): GridScene {
@@ -87,7 +87,7 @@ export function useGridScene(view: BatchView, page: number, focused: boolean): G
     () =>
       setRest((before) => {
         const now = scroll();
-        // Near by, most rows of the model stay; elsewhere all of them are new.
+        // Near the previous position, most rows of the model are reused.
         const near = before !== undefined && Math.abs(before.top - now.top) < (scroller.current?.clientHeight ?? 0) / 2;
         return { ...now, rows: near ? before.rows : 0 };
       }),
@@ -135,7 +135,7 @@ function useScrolling(scroller: RefObject<HTMLElement | null>, draw: () => void,
       clearTimeout(timer);
       if (of !== null && of.scrollLeft !== left) {
         left = of.scrollLeft;
-        settle(); // the numbers of the head go along
+        settle(); // update the numbers in the head
         return;
       }
       timer = setTimeout(settle, REST_MS);
@@ -168,7 +168,7 @@ function useViewChanges(view: BatchView, draw: () => void, settle: () => void): 
         settle();
       }, wait);
     };
-    follow(0); // the first picture does not wait for its model
+    follow(0); // draw the first frame without waiting for the model
     const changed = view.changed(() => {
       draw();
       follow(MODEL_MS);

@@ -1,4 +1,4 @@
-/** Which batch this is, how far it is, how well it does, and its controls. */
+/** The head of the batch page: name, progress, results, and controls. */
 
 import { count, duration } from '../../../src/common/units.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
@@ -88,7 +88,7 @@ function Stat({ name, value, unit }: { readonly name: string; readonly value: st
   );
 }
 
-/** The estimate never stands without its interval, where there is one. */
+/** Always shows the estimate with its interval, if there is one. */
 function PassAt1({ report }: { readonly report: Report }) {
   const rate = report.pass_at?.['1'];
   if (rate === undefined || rate === null) return null;
@@ -120,7 +120,7 @@ function Parent({
       class="batch-parent"
       title={[
         `Fork of ${parent.rollout}, cut at ${parent.seq}`,
-        ...(parent.differs === undefined ? [] : ['It differs from its parent:', ...parent.differs]),
+        ...(parent.differs === undefined ? [] : ['Differences to its parent:', ...parent.differs]),
       ].join('\n')}
       onClick={() => actions.openRollout(parent.rollout, false)}
     >

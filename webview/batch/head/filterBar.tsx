@@ -26,7 +26,7 @@ const OTHERS = 640;
 const HINT =
   `Words, fields (${FILTER_FIELDS.join(', ')}) as field:value or field>number, or an expression such as ` +
   'usage.output_tokens > 500 && status == "done"';
-/** Typing is not interrupted by a grid that is put in order anew. */
+/** The filter is applied after this pause, so that typing stays smooth. */
 const AFTER_MS = 150;
 
 export function FilterBar({ view, page, pane, onPane, inputRef }: FilterBarProps) {
@@ -128,7 +128,7 @@ function Choice<T extends string>({ name, icon, narrow, value, options, onChange
   );
 }
 
-/** What is typed stands at once; the filter follows when typing rests. */
+/** Shows typed text immediately, and applies the filter when typing pauses. */
 function useFilterText(view: BatchView): [string, (text: string) => void] {
   const [text, setText] = useState(view.filter);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);

@@ -1,4 +1,4 @@
-/** The controls of a batch: only those that make sense now and that the host can do. */
+/** The controls of a batch that are applicable now and supported by the host. */
 import { Button } from '../../components/controls.tsx';
 import type { IconName } from '../../components/marks/icon.tsx';
 import type { BatchActions, BatchVerb } from '../batchActions.ts';
@@ -9,11 +9,11 @@ interface Control {
   readonly icon: IconName;
   readonly verb: BatchVerb;
   readonly title: string;
-  /** Rarely wanted: always its icon alone. */
+  /** Rarely used, so always shown as an icon only. */
   readonly bare?: boolean;
 }
 
-/** What can be done to a batch in its state. */
+/** Returns the controls for a batch in its current state. */
 export function controlsOf(view: BatchView): Control[] {
   const { row } = view.data;
   if (row === undefined || row.imported) return [];
@@ -69,7 +69,7 @@ export function controlsOf(view: BatchView): Control[] {
   return controls;
 }
 
-/** Its workers are pods, as its stream tells of them. */
+/** Returns whether its workers are pods, according to its stream. */
 function hasPods({ data }: BatchView): boolean {
   return data.events.some((event) => event.kind === 'infra' && event.data.pod !== undefined);
 }

@@ -1,4 +1,4 @@
-/** Of a fork: how its parent does, from where they part. Stands beside the fork's own pass@1. */
+/** For a fork: the pass rate of its parent from the fork point, next to the fork's own pass@1. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { BatchRow } from '../../../src/protocol/client.ts';
 import type { ForkParent } from '../../../src/protocol/forkParent.ts';
@@ -20,13 +20,13 @@ export function ParentRates({
   const ended = row.state === 'ended';
   useEffect(() => {
     const over = new AbortController();
-    // Trajectories are read for it: later than what the page shows first.
+    // This reads trajectories, so it starts after the first content is shown.
     import('../../../src/protocol/forkParent.ts')
       .then(({ forkParent }) => forkParent(data.api, parent, over.signal))
       .then((read) => {
         if (!over.signal.aborted) setAttempts(read);
       })
-      .catch(() => undefined); // a lost server is told by the page; the rest of it does without
+      .catch(() => undefined); // the page reports a lost server; the rest works without this
     return () => over.abort();
   }, [data, parent.rollout, parent.seq, ended]);
   const rates = useMemo(
@@ -56,7 +56,7 @@ export function ParentRates({
           `difference ${signed(difference.value)}, between ${signed(difference.interval[0])} and ` +
             `${signed(difference.interval[1])} with 95%`,
         ]),
-    ...(parent.differs === undefined ? [] : ['', 'It differs from its parent:', ...parent.differs]),
+    ...(parent.differs === undefined ? [] : ['', 'Differences to its parent:', ...parent.differs]),
   ];
   return (
     <span class="batch-stat is-parent" title={lines.join('\n')}>

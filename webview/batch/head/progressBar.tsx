@@ -1,4 +1,4 @@
-/** Attempts by what became of them, as one bar, with the number in words. */
+/** A bar of attempts by outcome, with the number as text. */
 import { nounFor } from '../../../src/common/text.ts';
 import { count } from '../../../src/common/units.ts';
 import { OUTCOMES, type Outcome } from '../../../src/trace/outcome.ts';

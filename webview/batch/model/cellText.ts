@@ -1,4 +1,4 @@
-/** An attempt in words: its accessible name, what it ended with. */
+/** Texts for an attempt: its accessible name and its verdict. */
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 
@@ -14,7 +14,7 @@ export function outcomeText(row: RolloutRow | undefined): string {
   return outcome === 'running' && (step ?? steps) > 0 ? `running, step ${step ?? steps}` : outcome;
 }
 
-/** Why it is as it is, first what matters most: the error, what it waits for, the reward. */
+/** Returns the most important fact first: the error, what it waits for, or the reward. */
 export function verdictOf({ state, progress }: RolloutRow): { readonly head: string; readonly text?: string } {
   if (state === 'held' && progress.hold !== undefined) {
     const { why, side, breakpoint } = progress.hold;
@@ -29,7 +29,7 @@ export function verdictOf({ state, progress }: RolloutRow): { readonly head: str
       ...(progress.error_message === undefined ? {} : { text: progress.error_message }),
     };
   }
-  if (state === 'queued') return { head: 'waits for a worker' };
+  if (state === 'queued') return { head: 'waiting for a worker' };
   if (state !== 'ended') return { head: `at step ${progress.step ?? progress.steps}` };
   const reward = progress.reward === undefined || progress.reward === null ? '' : `, reward ${progress.reward}`;
   if (progress.passed === true) return { head: `passed${reward}` };

@@ -1,4 +1,4 @@
-/** What the attempts that did not pass ended with; a click leaves only those. */
+/** Shows attempts that did not pass by error class; a click filters by class. */
 
 import { count } from '../../../src/common/units.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';

@@ -1,4 +1,4 @@
-/** How fast the batch goes, and how the server and its model endpoints are doing. */
+/** Shows the throughput of the batch and the state of the model endpoints. */
 import type { ComponentChildren } from 'preact';
 import { count, duration, percent } from '../../../src/common/units.ts';
 import type { ServerInfo } from '../../../src/protocol/client.ts';
@@ -84,7 +84,7 @@ function ServerRows({ samples, server }: Pick<FlowPanelProps, 'samples' | 'serve
 type Endpoint = ServerInfo['endpoints'][number];
 
 /**
- * What is said of all endpoints, and where there are several, how full each is: its KV cache where it tells, else its
+ * Summarizes the endpoints, and shows the load of each if there are several: its KV cache if reported, or else its
  * permits.
  */
 function Replicas({
@@ -127,7 +127,10 @@ function nameOf({ replica, endpoint }: Endpoint): string {
 function endpointText(each: Endpoint): string {
   return (
     `${nameOf(each)}: ${each.permits} ` +
-    `permits${each.running === undefined ? '' : `, ${each.running} running`}${each.waiting === undefined ? '' : `, ${each.waiting} waiting`}${each.kv_cache === undefined ? '' : `, KV cache ${percent(each.kv_cache)}`}${each.preemptions === undefined ? '' : `, ${each.preemptions} preempted`}, ` +
+    `permits${each.running === undefined ? '' : `, ${each.running} running`}` +
+    (each.waiting === undefined ? '' : `, ${each.waiting} waiting`) +
+    (each.kv_cache === undefined ? '' : `, KV cache ${percent(each.kv_cache)}`) +
+    `${each.preemptions === undefined ? '' : `, ${each.preemptions} preempted`}, ` +
     (each.text ?? each.state)
   );
 }

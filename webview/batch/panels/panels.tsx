@@ -1,4 +1,4 @@
-/** The numbers of a batch: four boxes, on a narrow page four numbers with a small chart each. */
+/** The figures of a batch: four panels, or four numbers with small charts on a narrow page. */
 import type { ComponentChildren } from 'preact';
 import { compact, count } from '../../../src/common/units.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
@@ -37,7 +37,7 @@ export function Panels({ view, page }: PanelsProps) {
   );
 }
 
-/** As high as what comes; nothing is said before it is known. */
+/** A placeholder with the final height. */
 function Waiting({ narrow }: { readonly narrow: boolean }) {
   if (narrow)
     return (

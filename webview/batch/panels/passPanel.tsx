@@ -1,4 +1,4 @@
-/** pass@k with its interval and pass^k, as far as enough attempts are scored. */
+/** Shows pass@k with its interval and pass^k, as far as enough attempts are scored. */
 
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Band, type ChartPoint, Line, Plot } from '../../components/chart.tsx';
@@ -18,7 +18,7 @@ export interface Curve {
   }[];
 }
 
-/** A point over less than this share of the tasks says little: the curve ends before. */
+/** The curve ends where fewer than this share of the tasks have a value. */
 const ENOUGH_TASKS = 0.5;
 
 export function curveOf(report: Report, attempts: number): Curve {
@@ -66,7 +66,9 @@ function PassChart({ curve, last }: { readonly curve: Curve; readonly last: Curv
     curve.points
       .map(
         ({ k, pass, low, high }) =>
-          `k ${k}: ${pass.toFixed(2)}${low === undefined || high === undefined ? '' : `, between ${low.toFixed(2)} and ${high.toFixed(2)}`}`,
+          `k ${k}: ` +
+          pass.toFixed(2) +
+          (low === undefined || high === undefined ? '' : `, between ${low.toFixed(2)} and ${high.toFixed(2)}`),
       )
       .join('; ');
   return (

@@ -1,4 +1,4 @@
-/** What the server told of itself while the page was open: it keeps no history of that. */
+/** Samples of the server's state while the page is open: the server keeps no history. */
 import { useRef } from 'preact/hooks';
 import type { ServerInfo } from '../../../src/protocol/client.ts';
 

@@ -1,4 +1,4 @@
-/** Tokens: what was sent, how much of it the server knew already, what was made, and what came to nothing. */
+/** Shows tokens: input, cached input, output, and wasted tokens. */
 import type { ComponentChildren } from 'preact';
 import { compact, count, percent } from '../../../src/common/units.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
@@ -70,7 +70,7 @@ export function TokenPanel({
   );
 }
 
-/** What is used of the limit; the mark stands where the batch will be in the end. */
+/** Shows the use of the limit, with a mark at the estimated final use. */
 function LimitRow({ limit: { most, used, expected } }: { readonly limit: TokenLimit }) {
   const title =
     `${compact(used)} of ${compact(most)} tokens, the limit at which the batch stops ` +

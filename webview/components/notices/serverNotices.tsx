@@ -10,7 +10,7 @@ export function ServerNotices({ host }: { readonly host: Host }) {
   return (
     <>
       {server.state !== 'ok' && (
-        <Banner kind="error" text={server.text ?? 'The rollout server does not answer. Data may be out of date.'} />
+        <Banner kind="error" text={server.text ?? 'The rollout server does not respond. Data may be out of date.'} />
       )}
       <Elsewhere host={host} />
     </>

@@ -1,4 +1,4 @@
-/** What stands on the time axis: items in lanes, made once for each event as it comes. */
+/** The items and lanes of the time axis, updated incrementally with each event. */
 import { startedAtOf, type Wait, waitsOf } from '../../../src/trace/callTimes.ts';
 import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { Span } from '../../../src/trace/model/spans.ts';
@@ -13,18 +13,18 @@ export type Form = 'model' | 'tool' | 'agent' | 'world' | 'hold' | 'lease' | 'in
 
 export interface Item {
   readonly form: Form;
-  /** Where a click on it goes. */
+  /** The target of a click. */
   readonly seq: number;
-  /** ms since the start, or seq where there are no timings. */
+  /** Milliseconds since the start, or seq without timings. */
   readonly from: number;
-  /** Absent for a moment, and where `span` or `hold` tells. */
+  /** Absent for a point in time, and if `span` or `hold` has the end. */
   readonly to?: number;
   readonly span?: Span;
   readonly hold?: Hold;
   readonly label: string;
   /** More words, for those who point at it. */
   readonly text?: string;
-  /** Which of the rows of its lane, for calls at the same time. */
+  /** Row in its lane, for concurrent calls. */
   readonly row: number;
 }
 
@@ -33,7 +33,7 @@ export interface Lane {
   readonly name: string;
   /** In order of their beginning. */
   readonly items: Item[];
-  /** Of a sub-agent: from its start to its end, behind the items. */
+  /** Frames of sub-agents, from start to end, behind the items. */
   readonly frames: Item[];
 }
 
@@ -44,7 +44,7 @@ export class Lanes {
   readonly model: TrajectoryModel;
   readonly #lanes = new Map<string, Lane>();
   #sorted: readonly Lane[] | undefined;
-  /** Starts of the steps, for the flags. */
+  /** Starts of steps, for the flags. */
   readonly steps: { readonly seq: number; readonly index: number; readonly from: number }[] = [];
   /** By index of their step. */
   readonly #troubles = new Map<number, Trouble>();
@@ -77,8 +77,8 @@ export class Lanes {
   }
 
   /**
-   * Takes what the batch's stream tells. To be called once the rollout's own events are all there: they tell what
-   * concerns it.
+   * Adds relevant events of the batch's stream. Call this once all events of the rollout are loaded: they determine
+   * relevance.
    */
   advanceOutside(events: readonly TraceEvent[]): void {
     for (; this.#outside < events.length; this.#outside++) {
@@ -105,7 +105,7 @@ export class Lanes {
     return (this.#sorted ??= [...this.#lanes.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind)));
   }
 
-  /** End of the last thing that happened. */
+  /** End of the last item. */
   get end(): number {
     return Math.max(1, this.#end);
   }
@@ -115,7 +115,7 @@ export class Lanes {
     return this.model.timed ? event.at - (this.#first ?? event.at) : event.seq;
   }
 
-  /** Where an item ends; what has not ended goes on to the newest event. */
+  /** Returns the end of an item; an open one extends to the newest event. */
   endOf({ span, hold, from, to = from }: Item): number {
     if (hold !== undefined)
       return hold.release === undefined
@@ -145,7 +145,7 @@ export class Lanes {
     return at === undefined ? undefined : from + at - span.start.at;
   }
 
-  /** What an item waited to be made. */
+  /** Returns the waits of an item's call before it started. */
   waitsOf({ span, from }: Pick<Item, 'span' | 'from'>): Wait[] {
     if (!this.model.timed || (span?.kind !== 'model' && span?.kind !== 'tool')) return [];
     const shift = from - span.start.at;
@@ -156,7 +156,7 @@ export class Lanes {
     }));
   }
 
-  /** What went wrong in a step: with its model call, also one that was made again, or a call of it. */
+  /** Returns the trouble in a step: of its model call, including retries, or of its tool calls. */
   troubleIn(index: number): Trouble | undefined {
     return this.#troubles.get(index);
   }
@@ -183,7 +183,7 @@ export class Lanes {
     return hold.release === undefined && this.model.holdsAt().includes(hold);
   }
 
-  /** seq of the last event that was there at a moment. */
+  /** Returns the seq of the last event at a time. */
   #seqAt(at: number): number {
     const { events } = this.model;
     let low = 0;
@@ -293,7 +293,7 @@ export class Lanes {
       });
   }
 
-  /** 1 while another call of the first row runs. */
+  /** Returns row 1 while another call runs in row 0. */
   #freeRow({ items }: Lane, at: number): number {
     const last = items.at(-1);
     return last !== undefined && last.row === 0 && (last.span?.end === undefined || this.at(last.span.end) > at)
@@ -322,7 +322,7 @@ export class Lanes {
     return lane;
   }
 
-  /** Keeps the items in order: the batch's stream tells of things that are long over. */
+  /** Inserts an item in order: the batch's stream can contain old events. */
   #add({ items }: Lane, item: Item): void {
     let at = items.length;
     while (at > 0 && (items[at - 1]?.from ?? 0) > item.from) at -= 1;

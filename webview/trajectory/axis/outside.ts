@@ -1,14 +1,14 @@
-/** What the batch's stream tells that concerns one rollout: its worker, its model server, commands to it and to all. */
+/** Selects the events of the batch's stream that concern a rollout: its worker, its model server, and commands. */
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { EventOf, TraceEvent } from '../../../src/trace/schema.ts';
 
 /** Commands to a whole batch that its rollouts feel. */
 const OF_ALL: ReadonlySet<string> = new Set(['pause', 'resume', 'cancel', 'drain', 'breakpoints']);
 
-/** What happened to the server or the cluster happened to all that ran then. */
+/** Events of the server or the cluster concern all rollouts that ran at that time. */
 const OF_ALL_WORKERS: ReadonlySet<string> = new Set(['cluster_away', 'cluster_back', 'server_back', 'workers_back']);
 
-/** What became of a pod may be known only when another one has gone on with its rollouts for so long. */
+/** The end of a pod may be reported this long after another pod has taken over its rollouts. */
 const LATE_MS = 30_000;
 
 export interface OutsideItem {
@@ -51,7 +51,7 @@ function isOurs(model: TrajectoryModel, { at, data }: EventOf<'infra'>): boolean
   if (now !== undefined && before !== undefined && data.pod === before.data.worker && at - now.at < LATE_MS)
     return true;
   if (data.endpoint === undefined) return false;
-  // Steps come in order: the newest call before then tells which server was used.
+  // Steps are in order: the newest call before that time used this server.
   const used = model.steps.findLast((step) => step.model !== undefined && step.model.start.at <= at)?.model?.start.data
     .endpoint;
   return used === undefined || used === data.endpoint;

@@ -1,4 +1,4 @@
-/** What part of the axis is in sight, and where a moment is on it. Values are ms since the start, or seqs. */
+/** The visible range of the axis, and positions in it. Values are milliseconds since the start, or seqs. */
 
 export interface Range {
   readonly from: number;

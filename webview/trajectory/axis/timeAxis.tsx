@@ -45,7 +45,7 @@ export function TimeAxis({
   const holding = lanes.model.holdsAt().length > 0;
   const now = useNow(holding);
   const gutter = width > 640 ? 108 : 28;
-  // What is held stands at the end: its words need some room.
+  // A hold is at the end, and its text needs some room.
   const room = holding ? HELD_ROOM / Math.max(HELD_ROOM, width - gutter - HELD_ROOM) : 0;
   const whole: Range = {
     from: lanes.model.timed ? 0 : 1,
@@ -84,7 +84,7 @@ export function TimeAxis({
       setChosen({ from: selected.from - margin, to: selected.to + margin });
     },
   };
-  // The selected step stays in sight, and zoomed as it is.
+  // Keep the selected step visible without changing the zoom.
   useEffect(() => {
     if (chosen === undefined || selected === undefined) return;
     if (selected.to < range.from || selected.from > range.to)
@@ -192,7 +192,7 @@ export function TimeAxis({
     move?.();
     if (factor !== undefined) setChosen(zoomed(range, selected?.from ?? (range.from + range.to) / 2, factor, whole));
   };
-  /** Of an event in sight: pixels from the left. */
+  /** Returns the position of a visible event in pixels from the left. */
   const eventPlace = (seq: number): number | undefined => {
     const event = lanes.model.event(seq);
     const at = event === undefined ? undefined : lanes.at(event);
@@ -241,7 +241,9 @@ export function TimeAxis({
         aria-valuemin={1}
         aria-valuemax={Math.max(1, session.data.model.last)}
         aria-valuenow={Math.max(1, session.seq)}
-        aria-valuetext={`step ${step}, ${trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}, `}${referenceOf(session)}`}
+        aria-valuetext={
+          `step ${step}, ${trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}, `}` + referenceOf(session)
+        }
         onKeyDown={onKeyDown}
       >
         <canvas
@@ -274,7 +276,7 @@ function marksOf({ data }: TrajectorySession, lanes: Lanes): AxisMark[] {
   });
 }
 
-/** What one points at, in words. */
+/** Returns the tooltip for the item under the pointer. */
 function titleAt(scene: Scene, x: number, y: number): string {
   const mark = markAt(scene, x, y);
   if (mark !== undefined) return mark.text;

@@ -1,6 +1,6 @@
 /**
- * The breakpoints a trajectory page shows and sets: those of the editor, where the page is in one, and those of the
- * batch while it runs. What is set goes to both, so that a debugger and the batch's workers hold at the same places.
+ * The breakpoints of a trajectory page: those of the editor, if the page is in one, and those of the batch while it
+ * runs. New ones are set in both, so that a debugger and the batch's workers hold at the same places.
  */
 import { Emitter, type Listen } from '../../../src/common/emitter.ts';
 import { newId } from '../../../src/common/ids.ts';
@@ -25,7 +25,7 @@ import {
 
 export interface ShownBreakpoint extends SpotCondition {
   readonly key: string;
-  /** Absent of one that stands on no row: another client's, with a condition of its own. */
+  /** Absent for a breakpoint without a row: another client's, with its own condition. */
   readonly spot?: Spot;
   readonly name: string;
   /** Whether it holds: in the batch while that runs, else in the editor's debugger. */
@@ -43,7 +43,7 @@ export class PageBreakpoints {
   readonly #batch = new BatchBreakpoints();
   readonly #changed = new Emitter<undefined>();
   readonly #watches: { dispose(): void }[];
-  /** Events of the batch's stream that were looked at. */
+  /** Number of processed events of the batch's stream. */
   #taken = 0;
   #shown: ReadonlyMap<string, ShownBreakpoint> | undefined;
 
@@ -71,7 +71,7 @@ export class PageBreakpoints {
     return batch !== undefined && !batch.imported && batch.state !== 'ended';
   }
 
-  /** Whether one can be set here: there is something that would hold. */
+  /** Whether breakpoints can be set: an editor or a running batch would hold at them. */
   get settable(): boolean {
     return !this.#readOnly && (this.live || this.#canEditor);
   }
@@ -84,7 +84,7 @@ export class PageBreakpoints {
     return this.#byKey().get(keyOf(spot));
   }
 
-  /** What a row's gutter shows: what stands on it, or on all model calls. */
+  /** Returns the breakpoint for a row's gutter: on the row, or on all model calls. */
   at(row: Row): ShownBreakpoint | undefined {
     if (row.kind === 'hold') return undefined; // what it is at shows it
     const { model } = this.#data;
@@ -101,14 +101,14 @@ export class PageBreakpoints {
     return spot?.on === 'event' && !this.#canEditor ? undefined : spot;
   }
 
-  /** Takes away what stands there, or sets one that holds always. One that does not hold yet is made to. */
+  /** Removes the breakpoint on a spot, or sets an unconditional one. Enables a disabled one. */
   async toggle(spot: Spot): Promise<void> {
     const there = this.get(spot);
     if (there?.armed === true) await this.remove(there);
     else await this.set(spot, there ?? {});
   }
 
-  /** Rejects with the words of what refused it: a condition that is none, or the server. */
+  /** Sets a breakpoint. Rejects for an invalid condition, or with the server's error. */
   async set(spot: Spot, { when, hits, log }: SpotCondition): Promise<void> {
     const narrowing = {
       ...(when === undefined ? {} : { when }),
@@ -167,7 +167,9 @@ export class PageBreakpoints {
     await this.#data.api.commandBatch(batch, { command: newId('c'), verb: 'breakpoints', by: 'page', args });
   }
 
-  /** With every change of the data: what stands where hangs on the record, and on whether the batch still runs. */
+  /**
+   * Updates the breakpoints after a change of the data: they depend on the recording, and on whether the batch runs.
+   */
   #take(): void {
     const { outside } = this.#data;
     this.#batch.add(outside.slice(this.#taken));
@@ -179,7 +181,7 @@ export class PageBreakpoints {
     return (this.#shown ??= this.#join());
   }
 
-  /** One for each spot, whoever knows it. */
+  /** Merges the breakpoints of the editor and the batch by spot. */
   #join(): ReadonlyMap<string, ShownBreakpoint> {
     const { model, rollout, host } = this.#data;
     const found = new Map<string, ShownBreakpoint>();

@@ -1,6 +1,4 @@
-/**
- * What a page tells a rollout to do, and what it makes of a filled form: an edit where the rollout is held, or a fork.
- */
+/** Sends commands to a rollout, and applies a form: as an edit where the rollout is held, or as a fork. */
 
 import { StudioError } from '../../../src/common/errors.ts';
 import { newId } from '../../../src/common/ids.ts';
@@ -46,8 +44,8 @@ export class RolloutControl {
   }
 
   /**
-   * Goes on from the cut, so many times; gives the new batch. Rejects with code `conflict` and `details.irreversible`
-   * where calls that cannot be undone may be made again.
+   * Forks the rollout at the cut with a number of attempts. Returns the new batch. Rejects with code `conflict` and
+   * `details.irreversible` if irreversible calls may be repeated.
    */
   async fork(
     { cut }: EditTarget,

@@ -1,4 +1,4 @@
-/** A form that somebody is filling in. It stays as it is while the cursor goes elsewhere. */
+/** An open form. It is kept while the cursor moves. */
 import { Emitter, type Listen } from '../../../src/common/emitter.ts';
 import { type EditField, type EditTarget, editsOf, fieldText } from './edits.ts';
 
@@ -13,7 +13,7 @@ export class Draft {
   attempts = OFFERED;
   busy = false;
   problem: string | undefined;
-  /** Calls that cannot be undone may be made again: asked for once more. */
+  /** Whether the user must confirm that irreversible calls may be repeated. */
   needsConsent = false;
 
   constructor(target: EditTarget) {

@@ -1,4 +1,4 @@
-/** What of a trajectory can be edited, where an edit takes effect, and the edits that a filled form stands for. */
+/** Determines what can be edited in a trajectory and where an edit takes effect, and reads the edits of a form. */
 import { isJsonObject, type Json } from '../../../src/common/json.ts';
 import type { ForkEdit } from '../../../src/config/submission.ts';
 import type { Hold } from '../../../src/trace/model/holds.ts';
@@ -23,8 +23,7 @@ export interface EditTarget {
   readonly kind: EditKind;
   readonly title: string;
   /**
-   * `here`: the rollout is held at it, and goes on with it. `fork`: it has happened; whoever goes on from there does so
-   * otherwise.
+   * `here`: the rollout is held there and continues with the edit. `fork`: it is recorded, so a fork applies the edit.
    */
   readonly where: 'here' | 'fork';
   readonly of: ForkEdit['of'];
@@ -45,18 +44,18 @@ export interface EditField {
 /** More members than these are edited as one value. */
 const MAX_FIELDS = 16;
 
-/** The hold that a rollout stands at now. */
+/** Returns the current hold of a rollout. */
 export function standingHold(model: TrajectoryModel): Hold | undefined {
   return model.end === undefined ? model.holdsAt().at(-1) : undefined;
 }
 
-/** What of that which a hold stands at can be edited in place. */
+/** Returns what can be edited in place at a hold. */
 export function heldTargets(model: TrajectoryModel, hold: Hold): EditTarget[] {
   const subject = subjectAt(model, hold.event.span ?? 0);
   return subject === undefined ? [] : editTargets(model, subject).filter(({ where }) => where === 'here');
 }
 
-/** What of the selected thing can be edited; in order of the page. */
+/** Returns what can be edited in the selection, in the page's order. */
 export function editTargets(model: TrajectoryModel, subject: Subject): EditTarget[] {
   switch (subject.kind) {
     case 'tool':
@@ -150,7 +149,7 @@ function messageTargets(model: TrajectoryModel, m: number): EditTarget[] {
   ];
 }
 
-/** A fork that changes nothing but chance. Of a step it makes its model call again, of a call that very call. */
+/** Returns the target of a fork without edits. For a step, the fork repeats its model call; for a call, that call. */
 export function forkTarget(model: TrajectoryModel, subject: Subject): EditTarget | undefined {
   const step = subject.step === undefined || subject.step.index === 0 ? '' : `, step ${subject.step.index}`;
   const at = (cut: number, title: string): EditTarget | undefined =>
@@ -217,7 +216,7 @@ function whereOf(model: TrajectoryModel, span: number, side: 'before' | 'after')
     : 'fork';
 }
 
-/** Whether no call of the agent before this one had the message in its context. */
+/** Returns whether no earlier call of the agent had the message in its context. */
 function isFirstSeenBy(model: TrajectoryModel, call: ModelSpan, m: number): boolean {
   const holds = (span: ModelSpan): boolean => span.start.data.context.some(([first, last]) => first <= m && m <= last);
   const before = (model.agent(call.agent)?.modelStarts ?? []).filter((seq) => seq < call.seq).at(-1);
@@ -247,14 +246,14 @@ function textFields(model: TrajectoryModel, m: number): EditField[] {
   );
 }
 
-/** The text of a value in its field. */
+/** Returns the text of a value for its field. */
 export function fieldText(value: Json): string {
   return typeof value === 'string'
     ? value
     : JSON.stringify(value, null, isJsonObject(value) || Array.isArray(value) ? 2 : undefined);
 }
 
-/** What a field's text stands for: where a text stood, a text. undefined: it is no JSON. */
+/** Parses a field's text; text stays text. Returns undefined for invalid JSON. */
 export function readField({ before }: EditField, text: string): { readonly value: Json } | undefined {
   if (typeof before === 'string') return { value: text };
   try {
@@ -264,7 +263,7 @@ export function readField({ before }: EditField, text: string): { readonly value
   }
 }
 
-/** The edits of those fields whose value is another now. `wrong`: names of fields whose text is none. */
+/** Returns the edits of changed fields. `wrong`: names of fields with invalid text. */
 export function editsOf(
   { of, fields }: EditTarget,
   texts: ReadonlyMap<string, string>,

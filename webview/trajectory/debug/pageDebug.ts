@@ -1,4 +1,4 @@
-/** What somebody does to a rollout from its page: breakpoints, edits, forks, and letting it go on. */
+/** The user's debug actions on a trajectory page: breakpoints, edits, forks, and resuming. */
 import { Emitter, type Listen } from '../../../src/common/emitter.ts';
 import { errorText } from '../../../src/common/errors.ts';
 import type { PageAction, PageVerb } from '../../../src/protocol/page.ts';
@@ -11,7 +11,7 @@ import { needsConsent, RolloutControl } from './control.ts';
 import { Draft } from './draft.ts';
 import { type EditTarget, editTargets, forkTarget } from './edits.ts';
 
-/** The page around it: where its cursor stands. */
+/** The page, with its cursor. */
 export interface DebuggedPage {
   readonly data: TrajectoryData;
   readonly readOnly: boolean;
@@ -26,7 +26,7 @@ export interface DebuggedPage {
 
 export class PageDebug {
   readonly breakpoints: PageBreakpoints;
-  /** What is being edited. */
+  /** The open edit form. */
   draft: Draft | undefined;
   /** Whether the breakpoints stand above the detail. */
   boxOpen = false;
@@ -59,7 +59,8 @@ export class PageDebug {
       say(
         readOnly
           ? 'This page is read-only.'
-          : 'This batch has ended, so no breakpoint can hold it. Use the debugger in VS Code to step through the recording.',
+          : 'This batch has ended, so no breakpoint can hold it. Use the debugger in VS ' +
+              'Code to step through the recording.',
       );
     else if (spot === undefined) say('Select a tool call or a step to set a breakpoint.');
     else this.run(breakpoints.toggle(spot));
@@ -81,7 +82,7 @@ export class PageDebug {
     this.#changed.fire(undefined);
   }
 
-  /** Edits what is selected: what it is held at first, else what comes first of it. */
+  /** Edits the selection: preferably what the rollout is held at, or else the first editable part. */
   editSelected(): void {
     const subject = this.#subject();
     const targets = subject === undefined ? [] : editTargets(this.#page.data.model, subject);
@@ -103,12 +104,12 @@ export class PageDebug {
     else this.edit(target);
   }
 
-  /** Tells the rollout to go on, to hold, or to end. */
+  /** Continues, holds, steps, or cancels the rollout. */
   tell(verb: 'hold' | 'release' | 'step' | 'cancel'): void {
     if (this.editable && !this.#page.data.ended) this.run(this.#control.tell(verb));
   }
 
-  /** Makes what the draft says happen. `consent`: also where calls that cannot be undone may be made again. */
+  /** Applies the draft. `consent`: allows repeating irreversible calls. */
   apply(draft: Draft, consent = false): void {
     const { target } = draft;
     const { edits, wrong } = draft.read();

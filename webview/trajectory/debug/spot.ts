@@ -1,4 +1,4 @@
-/** What a breakpoint of the page stands on, and how the gates of a batch and the editor know it. */
+/** The spots of breakpoints, and their conversion to gates of a batch and to breakpoints of the editor. */
 import type { Breakpoint } from '../../../src/protocol/commands.ts';
 import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
@@ -11,7 +11,7 @@ export type Spot =
   | { readonly on: 'step'; readonly step: number }
   | { readonly on: 'event'; readonly seq: number };
 
-/** What narrows a breakpoint. */
+/** The condition of a breakpoint. */
 export interface SpotCondition {
   readonly when?: string;
   /** Holds from this hit on. */
@@ -20,9 +20,9 @@ export interface SpotCondition {
   readonly log?: string;
 }
 
-/** Begins the ids of the breakpoints that pages set in a batch. */
+/** Prefix of the IDs of breakpoints that pages set in a batch. */
 export const PAGE_PREFIX = 'page.';
-/** The name that stands for every model call, in the editor as here. */
+/** The name for every model call, as in the editor. */
 const MODEL = 'model';
 
 export function spotOfRow(model: TrajectoryModel, row: Row): Spot | undefined {
@@ -61,7 +61,7 @@ export function nameOf(spot: Spot): string {
   }
 }
 
-/** As the gates of a batch get it; undefined for what has happened once and does not come again. */
+/** Converts a spot to a breakpoint of a batch; undefined for a recorded event, which does not recur. */
 export function gateOf(spot: Spot, { when, hits, log }: SpotCondition): Breakpoint | undefined {
   if (spot.on === 'event') return undefined;
   const narrowed = { ...(hits === undefined || hits < 2 ? {} : { hits }), ...(log === undefined ? {} : { log }) };
@@ -81,7 +81,7 @@ export function gateOf(spot: Spot, { when, hits, log }: SpotCondition): Breakpoi
   };
 }
 
-/** The way back: undefined for what stands on nothing that a row shows. */
+/** Converts a breakpoint of a batch to its spot; undefined if no row shows it. */
 export function spotOfGate({
   side,
   tool,

@@ -1,4 +1,4 @@
-/** The right side of the trajectory page: all about the event the cursor is on. */
+/** The right side of the trajectory page: details of the selected event. */
 import { useEffect, useRef } from 'preact/hooks';
 import { EmptyState } from '../../components/notices/emptyState.tsx';
 import { Skeleton } from '../../components/notices/skeleton.tsx';

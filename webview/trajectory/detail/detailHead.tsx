@@ -1,4 +1,4 @@
-/** What is selected, how it went, and the same tool's other calls. */
+/** The head of the details: the selection, its outcome, and navigation to other calls of the same tool. */
 
 import { duration } from '../../../src/common/units.ts';
 import { callNumber, callsOf, nextCall, previousCall } from '../../../src/trace/calls.ts';

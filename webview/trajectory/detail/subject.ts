@@ -1,4 +1,4 @@
-/** What the cursor stands on, and where it is in the whole. */
+/** The selection, and its position in the trajectory. */
 
 import type { MessageEntry } from '../../../src/trace/model/messages.ts';
 import type { AgentSpan, ModelSpan, ToolSpan, WorldSpan } from '../../../src/trace/model/spans.ts';
@@ -13,7 +13,7 @@ export type Subject =
   | { readonly kind: 'message'; readonly entry: MessageEntry; readonly step: Step | undefined }
   | { readonly kind: 'event'; readonly event: AnyEvent; readonly step: Step | undefined };
 
-/** undefined while there is no event at `seq`. */
+/** Returns the subject at `seq`; undefined if there is no event. */
 export function subjectAt(model: TrajectoryModel, seq: number): Subject | undefined {
   const event = model.event(seq);
   if (event === undefined) return undefined;
@@ -42,7 +42,7 @@ export function modelCallOf(subject: Subject): ModelSpan | undefined {
   return subject.kind === 'model' ? subject.span : subject.step?.model;
 }
 
-/** The events of a subject: of a span its start, its end and whatever names it. */
+/** Returns the events of a subject: for a span its start, its end, and events that refer to it. */
 export function eventsOf(model: TrajectoryModel, subject: Subject): AnyEvent[] {
   switch (subject.kind) {
     case 'message':

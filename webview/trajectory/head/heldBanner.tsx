@@ -35,7 +35,7 @@ export function HeldBanner({ session, hold }: { readonly session: TrajectorySess
   );
 }
 
-/** What a hold allows; a rollout whose server is gone goes on by itself. */
+/** Returns the actions for a hold. */
 function actionsOf(session: TrajectorySession, hold: Hold): BannerAction[] {
   if (hold.event.data.why === 'lost_server') return [];
   const answer = answerTarget(hold);

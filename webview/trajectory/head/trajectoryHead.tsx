@@ -196,7 +196,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
   );
 }
 
-/** The row as it is now, not as it was when the page was opened. */
+/** Returns the current row, which may be newer than when the page was opened. */
 function attemptRow(session: TrajectorySession): Parameters<typeof outcomeOf>[0] | undefined {
   const { data } = session;
   return data.attempts.find((row) => row.rollout === data.rollout) ?? data.info?.row;

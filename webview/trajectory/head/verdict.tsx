@@ -1,6 +1,4 @@
-/**
- * Why, in one line: what the scorer said, the diverges at, the first error, what else is particular about this rollout.
- */
+/** Explains the outcome in one line: the scorer's explanation, where it diverges, the first error, and other facts. */
 
 import { failure } from '../../../src/trace/cursor.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';

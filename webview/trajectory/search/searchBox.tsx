@@ -1,4 +1,4 @@
-/** The field that searches everything, and the filter of the step list beside it. */
+/** The search field, and the filter of the step list next to it. */
 import { useEffect, useState } from 'preact/hooks';
 import { count } from '../../../src/common/units.ts';
 import { Button, TextField } from '../../components/controls.tsx';
@@ -16,7 +16,7 @@ const FILTER_ICONS: Readonly<Record<Filter, IconName>> = {
   world: 'database',
   logs: 'output',
 };
-/** Typing goes on for as long. */
+/** The search starts after typing has paused this long. */
 const PAUSE_MS = 150;
 
 export function SearchBox({

@@ -1,4 +1,4 @@
-/** Searches all events of a trajectory, a slice at a time, so that the page can be used meanwhile. */
+/** Searches all events of a trajectory in time slices, so that the page stays responsive. */
 import { errorText } from '../../../src/common/errors.ts';
 import type { Query } from '../../../src/trace/query.ts';
 import { loadQuery } from '../../data/query.ts';
@@ -12,9 +12,9 @@ export interface SearchResult {
   /** How the text was understood, or what is wrong with it. */
   readonly explain: string;
   readonly problem?: string;
-  /** seqs of the events that match, ascending. */
+  /** Seqs of matching events, ascending. */
   readonly found: readonly number[];
-  /** seqs of the rows that these events belong to. */
+  /** Seqs of the rows of these events. */
   readonly rows: ReadonlySet<number>;
   /** What is looked for as it stands; none where a condition is. */
   readonly words: readonly string[];

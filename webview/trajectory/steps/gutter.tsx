@@ -97,6 +97,7 @@ export function breakpointText({ name, when, hits, log, armed, foreign }: ShownB
   ];
   return (
     `${log === undefined ? 'Breakpoint' : 'Log point'} on ` +
-    `${name}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}${armed ? '' : ' (not set in the running batch; press B to set it)'}${foreign ? ' (set by another client)' : ''}`
+    `${name}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}` +
+    `${armed ? '' : ' (not set in the running batch; press B to set it)'}${foreign ? ' (set by another client)' : ''}`
   );
 }

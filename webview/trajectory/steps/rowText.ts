@@ -111,7 +111,8 @@ function saidBy(model: TrajectoryModel, row: Row, liveText: (span: number) => st
         ...plain(
           'beaker',
           event.data.scorer,
-          `${event.data.value ?? 'no score'}${event.data.explanation === undefined ? '' : ` · ${event.data.explanation}`}`,
+          `${event.data.value ?? 'no score'}` +
+            (event.data.explanation === undefined ? '' : ` · ${event.data.explanation}`),
         ),
         outcome: event.data.passed === true ? 'passed' : event.data.passed === false ? 'failed' : 'unscored',
       };

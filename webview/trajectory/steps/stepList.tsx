@@ -212,7 +212,8 @@ function StepRow({
     <span
       class={
         'step-row ' +
-        `is-${row.kind}${since ? ' is-since' : ''}${held ? ' is-held' : ''}${own ? ' is-own' : ''}${found === undefined ? '' : ' is-found'}`
+        `is-${row.kind}${since ? ' is-since' : ''}${held ? ' is-held' : ''}${own ? ' is-own' : ''}` +
+        (found === undefined ? '' : ' is-found')
       }
     >
       <Gutter session={session} row={row} held={held} />

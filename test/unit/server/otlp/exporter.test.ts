@@ -88,7 +88,8 @@ describe('exporting traces', () => {
     assert.deepEqual(
       log.map((text) => text.replace(/;.*/, '')),
       [
-        'the collector collector:4318 is not available: connect ECONNREFUSED. Up to 10000 finished rollouts will wait for it',
+        'the collector collector:4318 is not available: connect ECONNREFUSED. Up to ' +
+          '10000 finished rollouts will wait for it',
         'the collector collector:4318 is available again',
       ],
     );

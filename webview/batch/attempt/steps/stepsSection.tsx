@@ -1,4 +1,4 @@
-/** What an attempt did, step by step, one line each. */
+/** Lists the steps of an attempt, one line each. */
 
 import { count, duration } from '../../../../src/common/units.ts';
 import type { Api } from '../../../../src/protocol/api.ts';
@@ -11,7 +11,7 @@ import type { OutlineGap, OutlineStep } from '../../model/outline.ts';
 import './steps.css';
 import { useOutline } from './useOutline.ts';
 
-/** Of more steps than this the first and the last are shown. */
+/** With more steps than this, only the first and the last ones are shown. */
 const MAX_STEPS = 40;
 const FIRST = 12;
 
@@ -87,7 +87,7 @@ function Step({ step, onOpen }: { readonly step: OutlineStep; readonly onOpen: (
   );
 }
 
-/** One gap at most: where events were not read, else where there are too many steps to look at. */
+/** Shortens the list with at most one gap: where events were not loaded, or where there are too many steps. */
 function inShort(steps: readonly (OutlineStep | OutlineGap)[]): readonly (OutlineStep | OutlineGap)[] {
   const gap = steps.findLastIndex(({ kind }) => kind === 'gap');
   if (gap < 0 && steps.length <= MAX_STEPS) return steps;
@@ -99,7 +99,7 @@ function inShort(steps: readonly (OutlineStep | OutlineGap)[]): readonly (Outlin
   ];
 }
 
-/** As high as what replaces it, as far as that can be known. */
+/** A placeholder with the expected height. */
 function Waiting({ steps }: { readonly steps: number }) {
   return (
     <div aria-hidden="true">

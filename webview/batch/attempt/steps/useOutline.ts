@@ -1,7 +1,4 @@
-/**
- * Reads the steps of the attempt that is looked at: little of it, not before the pointer rests, and not for longer than
- * one looks.
- */
+/** Loads the steps of the shown attempt: only a part of it, once the pointer rests, and only while it is shown. */
 import { useEffect, useReducer, useRef } from 'preact/hooks';
 import { sleep } from '../../../../src/common/abort.ts';
 import { errorText } from '../../../../src/common/errors.ts';
@@ -10,11 +7,11 @@ import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { readEvent } from '../../../../src/trace/upgrades.ts';
 import { Outline } from '../../model/outline.ts';
 
-/** A pointer that moves on within this time asks for nothing. */
+/** The pointer must rest this long before anything is requested. */
 const REST_MS = 150;
-/** A running attempt is asked for news at most so often. */
+/** Minimum interval of updates for a running attempt. */
 const NEWS_MS = 500;
-/** Of a long trajectory so many events of its beginning and of its end. */
+/** Number of events loaded from the beginning and from the end of a long trajectory. */
 const EVENTS_AT_AN_END = 150;
 const KEPT = 30;
 

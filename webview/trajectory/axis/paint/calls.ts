@@ -1,4 +1,4 @@
-/** The bar of a model call or a tool call: outlined until it was made, then by what it did and how it ended. */
+/** Draws the bar of a model or tool call: outlined while it waited, then colored by kind and outcome. */
 
 import { duration } from '../../../../src/common/units.ts';
 import type { Wait } from '../../../../src/trace/callTimes.ts';
@@ -10,7 +10,7 @@ import { type Area, broken, cross, dashed, hatch, inkOn, inside, textFont, trian
 /** Bars of fewer pixels have no room for words, nor gaps for a label: a long trajectory has thousands of them. */
 const MIN_WORDS = 24;
 const MIN_LABEL = 8;
-/** A part of a bar with fewer pixels is not drawn apart. */
+/** Parts of a bar with fewer pixels are not drawn separately. */
 const MIN_PART = 2;
 /** Nobody sees the corners of narrower ones. */
 const MIN_ROUND = 4;
@@ -32,7 +32,7 @@ export interface Room {
   readonly before: number;
   /** Where the label before ends. */
   readonly free: number;
-  /** Where the next item begins, over which a label must not be written. */
+  /** Start of the next item, which a label must not cover. */
   readonly next: number;
 }
 
@@ -49,7 +49,7 @@ export function barColour(scene: Scene, item: Item): string {
   return isHeld(scene, item) ? scene.colours.held : callColour(scene.colours, item);
 }
 
-/** Whether it stands at one of its gates now. */
+/** Returns whether the call is held now. */
 function isHeld({ lanes }: Scene, { seq }: Item): boolean {
   return lanes.model.holdsOf(seq).some((hold) => lanes.isOpen({ hold }));
 }
@@ -192,7 +192,7 @@ export function sign(
   return x;
 }
 
-/** What went wrong, told apart by shape. */
+/** Draws the sign of a trouble, distinguished by shape. */
 export function troubleSign(
   canvas: CanvasRenderingContext2D,
   colours: Colours,
@@ -204,7 +204,7 @@ export function troubleSign(
   else triangle(canvas, colours.infra, x, y);
 }
 
-/** Outlines what a call waited to be made, up to where it was. */
+/** Outlines the time a call waited before it started. */
 function waited(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whole: Box, { before }: Room): DrawnCall {
   const { colours, lanes } = scene;
   const at = lanes.madeAt(item);

@@ -1,9 +1,9 @@
-/** What is at a point of the time axis. */
+/** Finds the item at a point of the time axis. */
 import { firstInSight, type Item } from '../lanes.ts';
 import { valueAt } from '../scale.ts';
 import { type AxisMark, edgesOf, LANES_TOP, MIN_BAR, type Scene, SIZES, xIn } from './scene.ts';
 
-/** Pixels beside an item that still mean it. */
+/** Pixels around an item that still hit it. */
 const NEAR = 4;
 
 /** Which item is at a point; undefined between them. Where only a sub-agent is, that. */
@@ -41,7 +41,7 @@ function nearest(scene: Scene, items: readonly Item[], x: number, row: number | 
   return best;
 }
 
-/** Which bookmark or note is at a point of the clock's row. */
+/** Returns the bookmark or note at a point of the clock's row. */
 export function markAt(scene: Scene, x: number, y: number): AxisMark | undefined {
   if (y < SIZES.minimap || y >= SIZES.minimap + SIZES.clock) return undefined;
   return scene.marks.findLast((mark) => Math.abs(xIn(scene, mark.at) - x) <= NEAR + 3);

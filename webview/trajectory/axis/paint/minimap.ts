@@ -1,4 +1,4 @@
-/** All of the time, small (what only waited to be made is a line), with a frame around what is in sight. */
+/** Draws the whole time range in small (waits as a line), with a frame around the visible part. */
 import { type Item, type Lane, nextAfter } from '../lanes.ts';
 import { xOf } from '../scale.ts';
 import { callColour, type Scene, SIZES } from './scene.ts';

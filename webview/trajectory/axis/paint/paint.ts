@@ -50,7 +50,7 @@ export function paint(canvas: CanvasRenderingContext2D, scene: Scene): void {
   names(canvas, scene);
 }
 
-/** What is selected, below everything else. */
+/** Draws the selection, below everything else. */
 export function paintSelection(canvas: CanvasRenderingContext2D, scene: Scene, selected: Range): void {
   const height = heightOf(scene.lanes.lanes);
   const from = xIn(scene, selected.from);
@@ -91,7 +91,7 @@ function tickText(ms: number): string {
   return ms === 0 ? '0 s' : ms % 1000 === 0 && ms < 60_000 ? `${ms / 1000} s` : duration(ms);
 }
 
-/** Where each step begins, whether it failed, and, where there is room, how long it took. */
+/** Draws the start of each step, whether it failed, and, if there is room, its duration. */
 function flags(canvas: CanvasRenderingContext2D, scene: Scene): void {
   const { lanes, range, width, gutter, colours } = scene;
   const { steps } = lanes;
@@ -134,7 +134,7 @@ function flags(canvas: CanvasRenderingContext2D, scene: Scene): void {
   }
 }
 
-/** A line where the rollout stands now. */
+/** Draws a line where the rollout is held. */
 function held(canvas: CanvasRenderingContext2D, scene: Scene, height: number): void {
   const hold = scene.lanes.model.holdsAt().at(-1);
   if (hold === undefined) return;

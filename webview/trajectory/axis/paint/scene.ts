@@ -1,4 +1,4 @@
-/** What is drawn of the time axis, how large, in which colours. */
+/** The data, size, and colors for drawing the time axis. */
 import { troubleOf } from '../../../../src/trace/trouble.ts';
 import type { Item, Lane, Lanes } from '../lanes.ts';
 import { type Range, xOf } from '../scale.ts';
@@ -21,7 +21,7 @@ export interface Colours {
   readonly text: string;
   readonly dim: string;
   readonly line: string;
-  /** Of the lines below the clock, under everything. */
+  /** Color of the lines below the clock, behind everything. */
   readonly grid: string;
   readonly background: string;
   readonly model: string;
@@ -60,7 +60,7 @@ export function readColours(element: Element): Colours {
   };
 }
 
-/** Of a model call or a tool call. */
+/** Returns the color of a model or tool call. */
 export function callColour(colours: Colours, { form, span }: Pick<Item, 'form' | 'span'>): string {
   const trouble = troubleOf(span);
   return trouble === 'error'
@@ -85,13 +85,13 @@ export interface Scene {
   readonly marks: readonly AxisMark[];
   readonly range: Range;
   readonly whole: Range;
-  /** Of what is selected. */
+  /** The selected range. */
   readonly selected: Range | undefined;
   readonly width: number;
-  /** Pixels left of the time, for the lanes' names. */
+  /** Pixels to the left of the time range, for the lanes' names. */
   readonly gutter: number;
   readonly colours: Colours;
-  /** For what goes on. */
+  /** The current time, for open items. */
   readonly now: number;
 }
 
@@ -105,7 +105,7 @@ export function xIn({ gutter, range, width }: Scene, value: number): number {
   return gutter + xOf(value, range, width - gutter);
 }
 
-/** Left and right edge of an item as it is drawn. */
+/** Returns the drawn left and right edges of an item. */
 export function edgesOf(scene: Scene, item: Item): { readonly from: number; readonly to: number } {
   const from = xIn(scene, item.from);
   return { from, to: Math.max(from + MIN_BAR, xIn(scene, scene.lanes.endOf(item))) };

@@ -103,7 +103,7 @@ export function outlined(canvas: CanvasRenderingContext2D, colour: string, box: 
   canvas.strokeRect(box.x + 0.5, box.y + 0.5, box.width - 1, box.height - 1);
 }
 
-/** What infrastructure took: widely hatched, in an outline. */
+/** Draws an infrastructure interruption: widely hatched, with an outline. */
 export function broken(canvas: CanvasRenderingContext2D, colour: string, box: Area): void {
   hatch(canvas, colour, box, 7);
   outlined(canvas, colour, box);
@@ -137,7 +137,7 @@ function inkFor(canvas: CanvasRenderingContext2D, colour: string): string {
   return 0.2126 * (light[0] ?? 0) + 0.7152 * (light[1] ?? 0) + 0.0722 * (light[2] ?? 0) > 0.18 ? '#000000' : '#ffffff';
 }
 
-/** Writes into the part of a bar that is in sight, where it fits. Tells whether it did. */
+/** Writes text into the visible part of a bar if it fits. Returns whether it did. */
 export function inside(
   canvas: CanvasRenderingContext2D,
   colour: string,

@@ -1,4 +1,4 @@
-/** The breakpoint on what is selected, with its condition, and all others there are. */
+/** The breakpoint on the selection with its condition, and a list of all others. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../../../src/common/errors.ts';
 import { Button, Dropdown, TextField } from '../../../components/controls.tsx';
@@ -151,7 +151,7 @@ function Conditions({
   );
 }
 
-/** What it would have stopped at, so that a condition can be tried. */
+/** Shows how often the condition would have matched so far. */
 function SoFar({
   session: { data },
   spot,

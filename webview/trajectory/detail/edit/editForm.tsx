@@ -7,7 +7,7 @@ import { type EditField, type EditKind, fieldText } from '../../debug/edits.ts';
 import type { TrajectoryView } from '../../view.ts';
 import './editForm.css';
 
-/** What the one main button says. */
+/** Labels of the main button. */
 const HERE: Readonly<Record<EditKind, string>> = {
   arguments: 'Apply and resume',
   result: 'Apply and resume',

@@ -1,4 +1,4 @@
-/** A value of the record, or the form in its place while it is edited. */
+/** A recorded value, or the form while it is edited. */
 import type { ComponentChildren } from 'preact';
 import { Button } from '../../../components/controls.tsx';
 import { type EditKind, editTargets } from '../../debug/edits.ts';
@@ -6,7 +6,7 @@ import type { TrajectoryView } from '../../view.ts';
 import type { Subject } from '../subject.ts';
 import { EditForm } from './editForm.tsx';
 
-/** `children` is given the button that begins to edit; nothing where it cannot be edited. */
+/** Passes the edit button to `children`, if the value can be edited. */
 export function Editable({
   view,
   subject,

@@ -1,4 +1,4 @@
-/** What can be done with a value that is shown: copied, opened as a document. */
+/** Actions on a visible value: copy, and open as a document. */
 import { useMemo } from 'preact/hooks';
 import type { ValueViewProps } from '../../../values/valueView.tsx';
 import type { TrajectoryView } from '../../view.ts';

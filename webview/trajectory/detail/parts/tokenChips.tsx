@@ -166,6 +166,7 @@ function tokenTitle(index: number, id: number, logprob: number | undefined): str
 function chosenText(id: number, position: number, logprob: number | undefined): string {
   return (
     `Token ${id}, position ` +
-    `${count(position)}${logprob === undefined ? '' : `: logprob ${logprob.toFixed(3)}, probability ${Math.exp(logprob).toFixed(3)}`}`
+    count(position) +
+    (logprob === undefined ? '' : `: logprob ${logprob.toFixed(3)}, probability ${Math.exp(logprob).toFixed(3)}`)
   );
 }

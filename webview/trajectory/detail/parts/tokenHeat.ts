@@ -1,9 +1,9 @@
 /** How sure a model was of its tokens, as heights and heats. */
 
-/** −logprob at which a token is as hot as can be: it had a chance of one in ten. */
+/** −logprob of the maximum heat: a probability of one in ten. */
 export const HOT = 2.3;
 
-/** 0 where the model was sure, 1 where it was not at all; 0 where nothing tells. */
+/** Returns 0 if the model was certain or unknown, up to 1 if it was very uncertain. */
 export function heatOf(logprob: number | undefined): number {
   return logprob === undefined || Number.isNaN(logprob) ? 0 : Math.min(1, Math.max(0, -logprob / HOT));
 }

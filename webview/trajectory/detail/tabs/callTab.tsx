@@ -1,4 +1,4 @@
-/** What was asked and what it gave: of a tool call, a model call, a message, or any other event. */
+/** Shows the input and output of a tool call, a model call, a message, or any other event. */
 import { useState } from 'preact/hooks';
 import type { Json } from '../../../../src/common/json.ts';
 import { previousCall } from '../../../../src/trace/calls.ts';
@@ -162,7 +162,7 @@ function NoResult({ open, failed }: { readonly open: boolean; readonly failed: b
   );
 }
 
-/** What the model wrote beside its calls. */
+/** Shows the model's text next to its calls. */
 function Said({ view, span }: { readonly view: TrajectoryView; readonly span: ModelSpan }) {
   const m = span.end?.data.m;
   const entry = m === undefined ? undefined : view.data.model.message(m);

@@ -1,4 +1,4 @@
-/** The context: what the model was told at this step, or all that was said so far. */
+/** Shows the context of the model call in this step, or all messages so far. */
 import { useMemo, useState } from 'preact/hooks';
 import { stateAt } from '../../../../src/trace/fold.ts';
 import type { MessageEntry } from '../../../../src/trace/model/messages.ts';
@@ -102,7 +102,7 @@ function Message({
   );
 }
 
-/** What a message between agents says of itself: its topic, its priority, its headers. */
+/** Formats the envelope of a message between agents: topic, priority, headers. */
 function envelopeText({
   event: {
     data: { topic = '', priority, headers = {} },
@@ -120,7 +120,7 @@ function preview(parts: MessageEntry['event']['data']['parts']): string {
   return (text === '' ? calls.join(', ') : text).slice(0, 200).replaceAll('\n', ' ');
 }
 
-/** Ordinals of what the agent's call before this one had in its context or said. */
+/** Returns the ordinals of messages that the agent's previous call had in its context or produced. */
 function seenBefore(model: TrajectoryModel, seq: number | undefined): ReadonlySet<number> {
   const call = seq === undefined ? undefined : model.span(seq);
   if (call?.kind !== 'model') return new Set();

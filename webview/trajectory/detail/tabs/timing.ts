@@ -1,4 +1,4 @@
-/** Where the time of a step went, as bars one below the other. */
+/** The bars that show how a step spent its time. */
 import { startedAtOf } from '../../../../src/trace/callTimes.ts';
 import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
 import type { Step } from '../../../../src/trace/model/step.ts';
@@ -19,7 +19,7 @@ export interface TimeBar {
     | 'interrupted'
     | 'held';
   readonly depth: number;
-  /** ms from the beginning of the step. */
+  /** Milliseconds since the start of the step. */
   readonly from: number;
   readonly ms: number;
   /** It has not ended; `ms` is the time so far. */

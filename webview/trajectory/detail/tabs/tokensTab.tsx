@@ -1,4 +1,4 @@
-/** The tokens of a model call as they were sampled: ids, how sure the model was of each, what is trained on. */
+/** Shows the sampled tokens of a model call: IDs, probabilities, and the training mask. */
 import { useEffect, useState } from 'preact/hooks';
 import { errorText } from '../../../../src/common/errors.ts';
 import { count } from '../../../../src/common/units.ts';

@@ -1,4 +1,4 @@
-/** What changed in the world: by this call, in this step, or since the start. */
+/** Shows the changes of the world: by this call, in this step, or since the start. */
 import { useMemo, useState } from 'preact/hooks';
 import { count } from '../../../../src/common/units.ts';
 import { stateAt } from '../../../../src/trace/fold.ts';
@@ -69,7 +69,7 @@ function ownDiffs(model: TrajectoryModel, subject: Subject): readonly EventOf<'w
     : [];
 }
 
-/** What the scorer found at the end. */
+/** Shows the scorer's checks. */
 function Checks({ view }: { readonly view: TrajectoryView }) {
   const score = view.data.model.scores.at(-1);
   if (score === undefined) return null;
