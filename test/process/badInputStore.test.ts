@@ -134,7 +134,7 @@ randomBytes(45_000).toString('base64') });
         await fails(bench, ['batches'], 2, 'version'),
         new RegExp(
           String.raw`^rollout: The store .* was written by a newer Rollout Studio \(store version 99; this ` +
-            String.raw`one knows \d+\)\. Update Rollout Studio, or use another store with --store\.\n$`,
+            String.raw`version supports \d+\)\. Update Rollout Studio, or use another store with --store\.\n$`,
         ),
       );
       assert.deepEqual(readFileSync(path.join(bench.store, 'store.db')), bytes);
@@ -229,7 +229,7 @@ describe('a server', () => {
       const [row] = await bench.rows(batch);
       const forbidden = {
         code: 'forbidden',
-        message: 'This token may only read.',
+        message: 'This token is read-only.',
         hint: 'Use the full token in server.json.',
       };
       await assert.rejects(reader.commandBatch(batch, { command: 'c1', verb: 'cancel' }), forbidden);

@@ -240,7 +240,7 @@ describe('a live rollout', () => {
     const end = await dap.go('continue');
     assert.equal(end.reason, 'pause');
     assert.match(dap.output.join(''), /renew-one · attempt 1: done, failed, reward 0/, 'another loan was renewed');
-    await assert.rejects(dap.client.customRequest('skip', { result: 1 }), /over/);
+    await assert.rejects(dap.client.customRequest('skip', { result: 1 }), /has ended/);
 
     // Back to the call, fixed, and once more from there: what comes before it is not made again.
     while ((await dap.go('stepBack')).top !== 'renew_loan') assert.ok(dap.frames.length > 0);

@@ -281,7 +281,7 @@ describe('the command as a process', () => {
     writeFileSync(script, 'console.error("first"); console.error("the reason"); process.exitCode = 3;');
     const error = await failureOf(cli({ file: script }).json(['x'], { cwd: folder }));
     assert.ok(StudioError.is(error, 'internal'));
-    assert.match(error.message, /exit code 3 .*the reason/);
+    assert.match(error.message, /exited with code 3 .*the reason/);
   });
 
   test('gets the store by its environment, where a password is not seen', async () => {

@@ -195,7 +195,7 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
   assert.equal(await worker.exited, 0, worker.stderr);
   const told = (await api.events(batch)).events.flatMap((event) => (event.kind === 'infra' ? [event.data.text] : []));
   assert.deepEqual(told.slice(0, 2), [
-    `Replica pod-b of ${SERVICE} is gone. It has 2 replicas now.`,
+    `Replica pod-b of ${SERVICE} was removed. It now has 2 replicas.`,
     `Replica pod-d of ${SERVICE} is ready. It now has 3 replicas.`,
   ]);
 });

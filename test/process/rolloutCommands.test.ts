@@ -98,7 +98,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
     await assert.rejects(command(rollout, 'answer', { value: 'yes' }), conflict(/does not wait for an answer/));
     const last = (await api.rollout(rollout)).row.last;
     await assert.rejects(command(rollout, 'release', {}, { expect: { seq: last - 1 } }), (error) => {
-      assert.ok(conflict(/went on/)(error));
+      assert.ok(conflict(/moved on/)(error));
       assert.deepEqual((error as StudioError).details, { head: last });
       return true;
     });

@@ -245,7 +245,7 @@ describe('clients', () => {
     ];
     await assert.rejects(
       server.api.importRollouts(batch, [{ rollout, task: 't1', attempt: 1, events: [{ ...events[0]!, seq: 5 }] }]),
-      /stands where 1/,
+      /Expected event 1 of/,
     );
     await server.api.importRollouts(batch, [{ rollout, task: 't1', attempt: 1, events }]);
     await server.api.importRollouts(batch, [{ rollout, task: 't1', attempt: 1, events }]);

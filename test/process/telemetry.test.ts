@@ -138,7 +138,7 @@ test('a log for programs is one object a line, and says what it is about', async
   );
   const about = lines.find((line) => line['worker'] === 'bad-worker');
   assert.deepEqual([about?.['level'], about?.['batch']], ['warning', batch]);
-  if (process.platform !== 'win32') assert.equal(lines.at(-1)?.['message'], 'the server ends');
+  if (process.platform !== 'win32') assert.equal(lines.at(-1)?.['message'], 'the server is shutting down');
 });
 
 describe('traces of finished rollouts', () => {
@@ -196,7 +196,7 @@ describe('traces of finished rollouts', () => {
     assert.equal(collector.requests.length, 3);
     await scrapeUntil(server, 'rollout_traces_total{result="exported"}', 3);
     assert.match(server.stderr, /is not available: status 503: not yet/);
-    assert.match(server.stderr, /answers again/);
+    assert.match(server.stderr, /is available again/);
   });
 });
 
