@@ -1,6 +1,6 @@
 import { withoutTexts } from '../../config/tools/toolSource.ts';
 
-/** The names that a module exports; undefined where its text alone does not tell them (`export * from …`, CommonJS). */
+/** Returns the exports of a module, or undefined if its text is insufficient (`export * from …`, CommonJS). */
 export function exportsIn(source: string): string[] | undefined {
   const code = withoutTexts(source);
   if (/^[ \t]*export\s*\*/m.test(code) || /\b(module\.)?exports\b\s*[.=[]/.test(code)) return undefined;
