@@ -14,7 +14,7 @@ function facts(asked: string[] = []): LiveFacts {
   });
 }
 
-it('variables are those of the environment and those the editor keeps; in Restricted Mode nobody is told of them', () => {
+it('variables come from the environment and the editor; in Restricted Mode they are hidden', () => {
   const known = facts();
   known.allow({ trusted: true, askEndpoints: true, keptNames: ['KEY', 'PATH'] });
   assert.deepEqual(known.envNames(), ['KEY', 'PATH']);

@@ -13,7 +13,8 @@ const reader =
 /** `label (line): children`. */
 const drawn = (node: AgentNode): string =>
   `${node.look.label} ` +
-  `${node.spot.path.split('/').at(-1) ?? ''}:${node.spot.line}${node.children.length === 0 ? '' : ` [${node.children.map(drawn).join(', ')}]`}`;
+  `${node.spot.path.split('/').at(-1) ?? ''}:${node.spot.line}` +
+  (node.children.length === 0 ? '' : ` [${node.children.map(drawn).join(', ')}]`);
 
 describe('the tools of a module', () => {
   it('are what it exports, with place and description', () => {

@@ -238,7 +238,7 @@ describe('the reader of findings', () => {
     (await nth(3)).answer([missing]);
     while (findings.latest('k')?.[0]?.name !== 'server') await new Promise(setImmediate);
   });
-  it('asks again what is told to be outdated, but rests in between and asks nothing that nobody looks at', async (test) => {
+  it('refreshes outdated targets, but rests in between and reads nothing that is not visible', async (test) => {
     test.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
     const { reader: findings, asked, nth } = reader();
     assert.equal(findings.outdated('k', 10_000), true);
