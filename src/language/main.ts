@@ -1,4 +1,4 @@
-/** The language server as a process: VS Code's over the channel of its parent, `rollout lsp` over stdin and stdout. */
+/** Runs the language server: for VS Code over IPC, and for `rollout lsp` over stdin and stdout. */
 import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import { diskFiles } from '../client/disk.ts';
 import type { JsonObject } from '../common/json.ts';
@@ -9,11 +9,12 @@ import { LiveFacts } from './facts/liveFacts.ts';
 import { serve } from './serve.ts';
 import type { LanguageSettings } from './settings.ts';
 
-/** How long a server may take to start and to list its tools; `npx` and `uvx` may install it first. */
+/** Timeout for starting an MCP server and listing its tools. `npx` and `uvx` may install it first. */
 const LIST_MS = 60_000;
 
 /**
- * `streams`: absent, the process's arguments tell (`--node-ipc`, `--stdio`). Ends the process when the editor says so.
+ * Starts the server. Without `streams`, the process arguments select the transport (`--node-ipc`, `--stdio`). Exits
+ * when the editor requests it.
  */
 export function startLanguageServer(
   streams?: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream },
@@ -34,7 +35,7 @@ export function startLanguageServer(
         name,
         ...(description === undefined ? {} : { description }),
         input: inputSchema as JsonObject,
-      })); // JSON by the protocol
+      })); // the protocol guarantees JSON
     },
     async builtinTools(set) {
       const name = BUILTINS.find((known) => known === set);

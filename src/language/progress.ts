@@ -1,11 +1,11 @@
 import type { Connection } from 'vscode-languageserver';
 
-/** Fewer files are checked before anybody has read that they are. */
+/** Minimum number of files for showing progress. */
 const WORTH_SHOWING = 50;
 
-/** Shows the editor how far a check of many files is. */
+/** Reports the progress of checking many files to the editor. */
 export class CheckProgress {
-  /** Whether the editor can show it. */
+  /** Whether the editor supports progress. */
   shown = false;
   readonly #connection: Connection;
   #total = 0;
@@ -24,7 +24,7 @@ export class CheckProgress {
       this.#reporter.then(
         (reporter) => reporter.begin('Checking agents and batches', 0),
         () => undefined,
-      ); // then nothing is shown
+      ); // continue without progress
     }
     const [total, reporting] = [Math.max(this.#total, count), this.#reporter];
     this.#total = total;

@@ -1,5 +1,4 @@
-/** The language service over the Language Server Protocol: capabilities, documents, settings, and who answers what. */
-
+/** Implements the Language Server Protocol: capabilities, documents, settings, and requests. */
 import {
   type CancellationToken,
   type Connection,
@@ -39,11 +38,11 @@ import { Workspace } from './workspace.ts';
 export interface ServePorts {
   readonly disk: Files;
   readonly facts: LiveFacts;
-  /** What holds where the editor tells nothing. */
+  /** Default settings. */
   readonly settings?: Partial<LanguageSettings>;
 }
 
-/** What of the workspace is looked at: files of ours, prompts, code with tools, datasets. */
+/** Watched files: config files, prompts, code, and datasets. */
 const WATCHED = [
   ...FILE_KINDS.map(fileGlob),
   '**/*.{md,txt}',
@@ -62,7 +61,7 @@ class Server {
   readonly #checker: Checker;
   readonly #progress: CheckProgress;
   readonly #documents = new TextDocuments(TextDocument);
-  /** As the editor writes the addresses of what it has open. */
+  /** URIs of open documents, as the editor writes them. */
   readonly #uris = new Map<string, string>();
   #client: InitializeParams['capabilities'] = {};
   #settings: LanguageSettings;
@@ -135,9 +134,9 @@ class Server {
       });
     if (this.#client.workspace?.workspaceFolders === true) {
       this.#connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
-        const gone = new Set(removed.map(({ uri }) => pathOf(uri)));
+        const removedPaths = new Set(removed.map(({ uri }) => pathOf(uri)));
         this.#workspace.setFolders([
-          ...this.#workspace.folders.filter((folder) => !gone.has(folder)),
+          ...this.#workspace.folders.filter((folder) => !removedPaths.has(folder)),
           ...added.flatMap(({ uri }) => pathOf(uri) ?? []),
         ]);
         this.#background(this.#checker.checkAll());
@@ -146,12 +145,12 @@ class Server {
     await this.#checker.checkAll();
   }
 
-  /** Settings that are not understood leave those before as they are. */
+  /** Invalid settings do not change the current ones. */
   #take(settings: unknown): void {
     const given = typeof settings === 'object' && settings !== null ? settings : {};
     const parsed = languageSettings.safeParse({ ...this.#ports.settings, ...given });
     if (!parsed.success) {
-      this.#connection.console.warn(`These settings are not understood: ${parsed.error.message}`);
+      this.#connection.console.warn(`Ignoring invalid settings: ${parsed.error.message}`);
       return;
     }
     this.#settings = parsed.data;
@@ -178,7 +177,7 @@ class Server {
     this.#documents.onDidSave(({ document }) => {
       const path = pathOf(document.uri);
       if (path === undefined) return;
-      // An editor that watches nothing tells only of what it saves itself.
+      // Editors without file watching report only their own saves.
       if (!this.#watches) this.#workspace.files.forgetAll();
       this.#workspace.files.save(path);
       this.#background(this.#checker.changed([path], { typed: false }));
@@ -250,7 +249,7 @@ class Server {
     );
   }
 
-  /** null: there is nothing to say. What goes wrong is told in words for people. */
+  /** Returns null if there is no result. Reports errors as readable messages. */
   async #of<T>(
     document: { readonly uri: string },
     token: CancellationToken,
@@ -261,7 +260,9 @@ class Server {
     const isCancelled = (): boolean => token.isCancellationRequested;
     try {
       const result = isCancelled() ? undefined : await act(path);
-      return isCancelled() ? new ResponseError(LSPErrorCodes.RequestCancelled, 'It was cancelled.') : (result ?? null);
+      return isCancelled()
+        ? new ResponseError(LSPErrorCodes.RequestCancelled, 'The request was cancelled.')
+        : (result ?? null);
     } catch (thrown) {
       return new ResponseError(LSPErrorCodes.RequestFailed, errorText(thrown));
     }
@@ -272,7 +273,7 @@ class Server {
   }
 }
 
-/** Of an editor that knows one folder only. */
+/** Root folder of editors that support only one. */
 function rootOf(params: object): string[] {
   return 'rootUri' in params && typeof params.rootUri === 'string' ? [params.rootUri] : [];
 }

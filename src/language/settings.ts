@@ -1,20 +1,19 @@
 /**
- * What an editor tells the language server of itself: at the start as `initializationOptions`, later by
+ * Settings that an editor sends to the language server: at the start as `initializationOptions`, later with
  * `workspace/didChangeConfiguration`.
  */
 import { z } from 'zod';
 
 export const languageSettings = z.object({
   /**
-   * Whether the files are the user's own. Otherwise nothing is asked over the network, and no value of the environment
-   * is shown.
+   * Whether the workspace is trusted. Otherwise there are no network requests, and no environment values are shown.
    */
   trusted: z.boolean().default(false),
-  /** Whether the endpoints that files name may be asked for their models, and to count tokens. */
+  /** Whether to query the endpoints in files for models and token counts. */
   askEndpoints: z.boolean().default(true),
-  /** Whether prompts are shown with their number of tokens. */
+  /** Whether to show the number of tokens of prompts. */
   tokenHints: z.boolean().default(true),
-  /** Names of variables that the editor keeps values of; never the values. */
+  /** Names of the variables whose values the editor stores; never the values. */
   keptNames: z.array(z.string()).default([]),
 });
 export type LanguageSettings = z.output<typeof languageSettings>;

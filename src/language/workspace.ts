@@ -1,6 +1,6 @@
 /**
- * What all features look at: the files of a workspace as the editor has them, parsed once per version. Pure over
- * `Files`; knows no protocol. Paths are those of `config` (absolute, with `/`).
+ * The files of a workspace with the editor's unsaved changes, parsed once per version. Based on `Files`, without the
+ * protocol. Paths are those of `config` (absolute, with `/`).
  */
 
 import type { Position } from 'vscode-languageserver-types';
@@ -30,13 +30,13 @@ interface KnownFile {
 }
 
 export class Workspace {
-  /** With the texts of open documents in place of those on the disk. */
+  /** Files with the texts of open documents. */
   readonly files: CachedFiles;
   readonly facts: Facts;
   #folders: readonly string[];
-  readonly #known = new Map<string, KnownFile>();
+  readonly #cache = new Map<string, KnownFile>();
   #listed: Promise<Set<string>> | undefined;
-  /** By the file that is named, at a count of the files' changes. */
+  /** Mentions by referenced file, valid for one change count. */
   #mentions: { readonly at: number; readonly byFile: Promise<Map<string, Mention[]>> } | undefined;
 
   constructor(disk: Files, folders: readonly string[] = [], facts: Facts = NO_FACTS) {
@@ -57,7 +57,7 @@ export class Workspace {
 
   // ---- changes
 
-  /** A document was opened or changed. */
+  /** Called when a document was opened or changed. */
   edit(path: string, text: string, version: number): void {
     this.files.edit(path, text, version);
   }
@@ -66,7 +66,7 @@ export class Workspace {
     this.files.close(path);
   }
 
-  /** Files changed, came or went on the disk. */
+  /** Called when files on disk were changed, created, or deleted. */
   async changed(paths: readonly string[]): Promise<void> {
     const listed = await this.#listed;
     for (const path of paths) {
@@ -75,14 +75,14 @@ export class Workspace {
       if ((await this.files.stat(path))?.kind === 'file') listed.add(path);
       else {
         listed.delete(path);
-        this.#known.delete(path);
+        this.#cache.delete(path);
       }
     }
   }
 
   // ---- files
 
-  /** undefined when it cannot be had. */
+  /** Returns undefined if it cannot be read. */
   text(path: string): Promise<string | undefined> {
     return textOf(this.files, path);
   }
@@ -92,27 +92,27 @@ export class Workspace {
     return text === undefined ? undefined : new Lines(text);
   }
 
-  /** An agent, world or batch file, parsed once per version. undefined when it cannot be had. */
+  /** Parses an agent, world, or batch file once per version. Returns undefined if it cannot be read. */
   async parsed(path: string): Promise<ParsedFile | undefined> {
     const text = await this.text(path);
     return text === undefined ? undefined : this.parse(path, text);
   }
 
-  /** Parses by what is known of the version before. */
+  /** Parses incrementally, based on the previous version. */
   parse(path: string, text: string): ParsedFile {
-    return this.#knownOf(path, text).parsed;
+    return this.#cachedFile(path, text).parsed;
   }
 
-  #knownOf(path: string, text: string): KnownFile {
-    let known = this.#known.get(path);
-    if (known?.text === text) return known;
-    const segments = known?.segments ?? new Segments();
-    known = { segments, text, parsed: segments.parse(path, text), references: undefined };
-    this.#known.set(path, known);
-    return known;
+  #cachedFile(path: string, text: string): KnownFile {
+    let cached = this.#cache.get(path);
+    if (cached?.text === text) return cached;
+    const segments = cached?.segments ?? new Segments();
+    cached = { segments, text, parsed: segments.parse(path, text), references: undefined };
+    this.#cache.set(path, cached);
+    return cached;
   }
 
-  /** Agent, world and batch files below the folders, and those that are open; sorted. */
+  /** Returns all agent, world, and batch files in the folders, and open ones, sorted. */
   async configFiles(): Promise<string[]> {
     const folders = this.#folders;
     this.#listed ??= Promise.all(folders.map((folder) => configFilesUnder(this.files, folder))).then(
@@ -122,7 +122,7 @@ export class Workspace {
     return [...new Set([...listed, ...this.files.openPaths().filter((path) => fileKind(path) !== undefined)])].sort();
   }
 
-  /** What role a file plays; a text file is a prompt when some file names it as one. */
+  /** Returns the role of a file. A text file is a prompt if a file references it as one. */
   async roleOf(path: string): Promise<FileKind | 'prompt' | 'module' | 'dataset' | undefined> {
     const kind = fileKind(path);
     if (kind !== undefined) return kind;
@@ -134,22 +134,22 @@ export class Workspace {
 
   // ---- references
 
-  /** What a config file names, and the placeholders of any other text. In order of the text within each kind. */
+  /** Returns the references of a config file, or the placeholders of another text, in text order per kind. */
   async references(path: string): Promise<readonly Reference[]> {
     const text = await this.text(path);
     if (text === undefined) return [];
     const kind = fileKind(path);
     if (kind === undefined) return placeholdersIn(new Lines(text), text);
-    const known = this.#knownOf(path, text);
-    known.references ??= referencesIn(known.parsed, kind);
-    return known.references;
+    const cached = this.#cachedFile(path, text);
+    cached.references ??= referencesIn(cached.parsed, kind);
+    return cached.references;
   }
 
   async referenceAt(path: string, position: Position): Promise<Reference | undefined> {
     return (await this.references(path)).find(({ range }) => touches(range, position));
   }
 
-  /** Every place in a config file that names this file. */
+  /** Returns all references to a file in config files. */
   async mentionsOf(path: string): Promise<readonly Mention[]> {
     const now = this.files.changes;
     if (this.#mentions?.at !== now) this.#mentions = { at: now, byFile: this.#allMentions() };
@@ -171,7 +171,7 @@ export class Workspace {
 
   // ---- places
 
-  /** Keys that lead to the position in a config file, and whether it is on a key or on a value. */
+  /** Returns the path of keys at a position in a config file, and whether it is on a key or value. */
   async nodeAt(path: string, { line, character }: Position): Promise<PlaceInFile | undefined> {
     return fileKind(path) === undefined ? undefined : (await this.parsed(path))?.at(line + 1, character + 1);
   }

@@ -24,12 +24,12 @@ export function registerPrompts(server: McpServer, session: Session): void {
           `Find out why attempts of batch ${id} failed. Its report is below.`,
           '',
           '1. Group the failures with list_attempts (by outcome and error_class), then read a few attempts of each ' +
-            'group with read_trajectory. Read the task, the calls, and the end, not only the error.',
+            'group with read_trajectory. Read the task, calls, and end, not only the error.',
           '2. Look for common causes: a tool called incorrectly, a failing tool, a limit, a misread question, or a ' +
-            'scorer that is too strict. Count each with search_trajectories in failed and passed attempts of the batch.',
+            'scorer that is too strict. Count each with search_trajectories in failed and passed attempts.',
           '3. For each cause, state how many attempts it affects, two references as evidence ' +
-            '(BATCH/TASK/ATTEMPT:STEP), and whether and how the agent file, a tool, the world, the task, or the scorer ' +
-            'should change.',
+            '(BATCH/TASK/ATTEMPT:STEP), and whether and how the agent file, a tool, the world, the task, or the ' +
+            'scorer should change.',
           'If a change can be tested cheaply, propose a fork_rollout from the step before things went wrong.',
         ].join('\n'),
       ),

@@ -88,10 +88,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     await assert.rejects(reachAddress({ url: 'https://nobody.invalid' }, never), of('unavailable', NOBODY));
     const old = selfSigned({ host: '127.0.0.1', from: new Date('2020-01-01'), until: new Date('2020-02-01') });
     await using expired = await tlsProxy(() => server.file.port, old);
-    await assert.rejects(
-      reachAddress({ url: expired.url, ca: old.cert }, never),
-      of('unavailable', /has expired/),
-    );
+    await assert.rejects(reachAddress({ url: expired.url, ca: old.cert }, never), of('unavailable', /has expired/));
 
     const at = (token: string) => checkToken({ url: proxy.url, ca: cert, token }, never);
     assert.equal((await at(server.file.token)).may, 'write');

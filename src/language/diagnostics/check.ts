@@ -1,4 +1,4 @@
-/** All problems of one agent, world or batch file, with those of everything it names. */
+/** Finds the problems of an agent, world, or batch file and of all files it references. */
 import { checkConfig } from '../../config/checkFiles.ts';
 import { type Problem, sortProblems } from '../../config/source/problem.ts';
 import { watched } from '../workspace/cachedFiles.ts';
@@ -6,12 +6,12 @@ import type { Workspace } from '../workspace.ts';
 import { memberProblems } from './members.ts';
 import { servedProblems } from './served.ts';
 
-/** So many records of a dataset are looked at while one types; `rollout check` looks at all. */
+/** Number of dataset records checked while typing. `rollout check` checks all. */
 const RECORDS = 200;
 
 export interface CheckResult {
   readonly problems: readonly Problem[];
-  /** Every file that was looked at, or for: a change of one of them may change what is found. */
+  /** All files that the check read or searched for, whose changes may affect the result. */
   readonly looked: ReadonlySet<string>;
 }
 

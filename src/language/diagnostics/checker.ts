@@ -1,6 +1,6 @@
 /**
- * Keeps the problems of a whole workspace: a change checks again only the files that looked at what changed, those in
- * the editor first. One file is checked at a time, so a keystroke waits for one file at most.
+ * Maintains the problems of a workspace. After a change, rechecks only the affected files, open ones first. Checks one
+ * file at a time, so that a keystroke waits for at most one file.
  */
 
 import { sleep } from '../../common/abort.ts';
@@ -11,19 +11,19 @@ import type { Workspace } from '../workspace.ts';
 import { type CheckResult, checkFile } from './check.ts';
 
 export interface CheckerPorts {
-  /** The problems of a file, in place of those told before. */
+  /** Replaces the published problems of a file. */
   publish(file: string, problems: readonly Problem[]): void;
   failed(file: string, thrown: unknown): void;
-  /** How many files are left to check; 0 at the end. */
+  /** Number of files left to check; 0 at the end. */
   left?(count: number): void;
 }
 
-/** Keystrokes that follow each other faster are one. */
+/** Debounces keystrokes. */
 const SETTLE_MS = 5;
-/** So long the checks go on without letting a message in. */
+/** Maximum time to check before processing messages. */
 const SLICE_MS = 8;
 
-/** Which is checked first: the file one types in, then what is open, then what others name, then batches. */
+/** Priority: the edited file, then open files, then referenced files, then batches. */
 type Rank = 0 | 1 | 2 | 3;
 
 export class Checker {
@@ -31,7 +31,7 @@ export class Checker {
   readonly #ports: CheckerPorts;
   readonly #results = new Map<string, CheckResult>();
   readonly #dirty = new Map<string, Rank>();
-  readonly #told = new Map<string, string>();
+  readonly #published = new Map<string, string>();
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
@@ -40,7 +40,7 @@ export class Checker {
     this.#ports = ports;
   }
 
-  /** All files anew: at the start, with other folders, or when facts from outside came. */
+  /** Rechecks all files: at the start, when folders changed, or when new facts arrived. */
   async checkAll(): Promise<void> {
     const files = await this.#workspace.configFiles();
     const there = new Set(files);
@@ -49,11 +49,11 @@ export class Checker {
     this.#run();
   }
 
-  /** Texts of these files are other ones; `typed`: in the editor. */
+  /** Rechecks after these files changed. `typed` means in the editor. */
   async changed(paths: readonly string[], options: { typed: boolean }): Promise<void> {
     const there = new Set(await this.#workspace.configFiles());
     for (const path of paths) {
-      if (options.typed) this.#told.delete(path); // its editor has moved what was marked
+      if (options.typed) this.#published.delete(path); // the editor has moved the published problems
       if (there.has(path)) this.#mark(path, options.typed ? 0 : undefined);
       else if (this.#results.has(path)) this.#drop(path);
       const isCode = MODULE_ENDINGS.some((ending) => path.endsWith(ending));
@@ -68,12 +68,12 @@ export class Checker {
     this.#run();
   }
 
-  /** Ends when nothing is left to check. */
+  /** Resolves when all files are checked. */
   async settled(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
 
-  /** As known by now. */
+  /** Returns the currently known problems. */
   problemsOf(file: string): readonly Problem[] {
     const found: Problem[] = [];
     for (const { problems } of this.#results.values())
@@ -135,7 +135,7 @@ export class Checker {
       this.#ports.failed(file, thrown);
       return;
     }
-    // It changed meanwhile: its turn comes again at once, and what was found is of a text that is no more.
+    // The file changed during the check, so the result is outdated and the file is queued again.
     if (this.#dirty.has(file) || this.#stop.signal.aborted) return;
     const before = this.#results.get(file);
     this.#results.set(file, {
@@ -145,7 +145,7 @@ export class Checker {
     this.#publish(new Set([file, ...filesOf(before), ...filesOf(result)]));
   }
 
-  /** Whether the check of its own file tells it. */
+  /** Returns whether the check of the problem's own file reports it. */
   #knows(problem: Problem): boolean {
     return (
       this.#results
@@ -168,14 +168,14 @@ export class Checker {
     for (const file of files) {
       const problems = this.problemsOf(file);
       const text = JSON.stringify(problems);
-      const told = this.#told.get(file);
-      // Of a file that is not open nobody waits to hear that it is right.
+      const told = this.#published.get(file);
+      // Do not publish an empty list for files that are not open and had no problems.
       const silent =
         told === undefined
           ? problems.length === 0 && this.#workspace.files.openText(file) === undefined
           : told === text;
       if (silent) continue;
-      this.#told.set(file, text);
+      this.#published.set(file, text);
       this.#ports.publish(file, problems);
     }
   }

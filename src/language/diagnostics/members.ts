@@ -1,6 +1,5 @@
 /**
- * Names in YAML of what others define: tools of servers and modules, exports of modules. By texts and by what servers
- * have told.
+ * Checks names in YAML that reference tools and module exports, using file texts and facts about servers.
  */
 import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
@@ -12,7 +11,7 @@ import { exportsIn } from '../names/exports.ts';
 import { mcpQuestion, toolsOf } from '../workspace/tools.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** Adds to `looked` the files it reads beside those that the file names itself. */
+/** Adds the additional files it reads to `looked`. */
 export async function memberProblems(workspace: Workspace, path: string, looked: Set<string>): Promise<Problem[]> {
   const parsed = await workspace.parsed(path);
   if (parsed === undefined || !isJsonObject(parsed.value)) return [];
@@ -67,18 +66,18 @@ async function agentMembers(
     }
   }
   const answer = root['answer'];
-  const wanted = isJsonObject(answer) ? answer['tool'] : undefined;
-  if (typeof wanted !== 'string' || entries.length === 0) return problems;
+  const answerTool = isJsonObject(answer) ? answer['tool'] : undefined;
+  if (typeof answerTool !== 'string' || entries.length === 0) return problems;
   const { tools, complete } = await toolsOf(workspace, path);
   for (const { place } of tools) if (place !== undefined) looked.add(place.path);
   const names = [...new Set(tools.map(({ name }) => name))];
-  if (complete && !names.includes(wanted) && !(await hasWorld(workspace, path))) {
+  if (complete && !names.includes(answerTool) && !(await hasWorld(workspace, path))) {
     problems.push(
       unknownTool(
         parsed,
         ['answer', 'tool'],
-        `this agent has no tool \`${wanted}\`: no rollout would end with an answer`,
-        wanted,
+        `this agent has no tool \`${answerTool}\`: no rollout would end with an answer`,
+        answerTool,
         names,
       ),
     );
@@ -86,7 +85,7 @@ async function agentMembers(
   return problems;
 }
 
-/** Whether some batch gives the agent tools of a world. */
+/** Returns whether a batch provides the agent with tools of a world. */
 async function hasWorld(workspace: Workspace, agent: string): Promise<boolean> {
   for (const { file } of await workspace.mentionsOf(agent)) {
     if (fileKind(file) === 'batch' && (await workspace.parsed(file))?.has(['world']) === true) return true;
@@ -100,12 +99,12 @@ function unknownTool(parsed: ParsedFile, at: Path, message: string, name: string
     code: 'unknown_tool',
     severity: 'warning',
     message,
-    hint: near === undefined ? `Its tools are ${names.join(', ')}.` : `Did you mean \`${near}\`?`,
+    hint: near === undefined ? `Available tools: ${names.join(', ')}.` : `Did you mean \`${near}\`?`,
     ...(near === undefined ? {} : { fixes: [{ do: 'replace', text: near }] }),
   });
 }
 
-/** Whether the module that stands at `moduleAt` exports a name; told at `at`. */
+/** Checks that the module at `moduleAt` exports a name. Reports the problem at `at`. */
 async function exportProblems(
   workspace: Workspace,
   parsed: ParsedFile,

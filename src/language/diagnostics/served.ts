@@ -1,4 +1,4 @@
-/** Whether endpoints serve the models that files name: by what they have told so far. */
+/** Checks that endpoints serve the models in files, based on the facts known so far. */
 import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject, type JsonObject } from '../../common/json.ts';
 import type { Path } from '../../config/source/parse.ts';
@@ -8,7 +8,7 @@ import type { EndpointQuestion } from '../workspace/facts.ts';
 import { valueAt } from '../workspace/valueAt.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** Where a file of each kind has a model; the sets of built-in tools that ask one have it beside `builtin:`. */
+/** Locations of models by file kind. Built-in tool sets that use a model have it next to `builtin:`. */
 const MODELS = { agent: ['model'], world: ['user', 'model'], batch: ['scorer', 'model'] } as const satisfies Record<
   string,
   Path
@@ -23,7 +23,7 @@ export async function servedProblems(workspace: Workspace, path: string): Promis
     kind === 'agent' && isJsonObject(parsed.value) && Array.isArray(parsed.value['tools']) ? parsed.value['tools'] : [];
   const sets = tools.flatMap((entry: unknown, index) => {
     const chosen = isJsonObject(entry) && Array.isArray(entry['builtin']) ? entry['builtin'] : [];
-    // Beside anything else the key is a mistake of its own, and its endpoint nobody to ask.
+    // In other entries the key itself is an error, so its endpoint is not queried.
     return SETS_WITH_MODEL.filter((set) => chosen.includes(set)).map((set) => ['tools', index, set, 'model']);
   });
   const places: Path[] = [[...MODELS[kind], 'name'], ...sets];
@@ -43,7 +43,8 @@ export async function servedProblems(workspace: Workspace, path: string): Promis
             code: 'not_served',
             severity: 'warning',
             message: `${question.endpoint} does not serve \`${name}\``,
-            hint: near === undefined ? `It serves ${names.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
+            hint:
+              near === undefined ? `Available models: ${names.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
             fixes: (near === undefined ? names.slice(0, 3) : [near]).map((text) => ({ do: 'replace', text })),
           }),
         ];
@@ -51,7 +52,7 @@ export async function servedProblems(workspace: Workspace, path: string): Promis
   });
 }
 
-/** The endpoints of a section with a model, as written. */
+/** Returns the endpoints of a model section, as written. */
 export function endpointQuestions(model: JsonObject): EndpointQuestion[] {
   const { endpoint, api_key: apiKey, headers } = model;
   const written = (Array.isArray(endpoint) ? endpoint : [endpoint]).filter(

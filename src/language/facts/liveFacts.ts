@@ -1,6 +1,5 @@
 /**
- * What endpoints and MCP servers tell: asked in the background, remembered for a while, and only as far as the user
- * allows.
+ * Queries endpoints and MCP servers in the background, as far as the user allows, and caches the results.
  */
 import { Emitter } from '../../common/emitter.ts';
 import { canonicalJson } from '../../common/json.ts';
@@ -11,14 +10,14 @@ import type { EndpointQuestion, Facts, KnownTool, McpQuestion } from '../workspa
 import { RefreshingCache } from './refreshingCache.ts';
 import { servedModels } from './servedModels.ts';
 
-/** Texts whose tokens are remembered. */
+/** Maximum number of texts with cached token counts. */
 const MAX_COUNTS = 200;
 
 export interface FactPorts {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Starts or reaches a server and asks for its tools; `folder` is that of the file that names it. */
+  /** Starts or connects to a server and lists its tools. `folder` is that of the referencing file. */
   listTools(question: McpQuestion, folder: string, signal: AbortSignal): Promise<readonly KnownTool[]>;
-  /** Of our own sets: nothing is started. */
+  /** Lists the tools of a built-in set, without starting anything. */
   builtinTools(set: string): Promise<readonly KnownTool[]>;
 }
 
@@ -27,7 +26,7 @@ type LiveFactsSettings = Pick<LanguageSettings, 'trusted' | 'askEndpoints' | 'ke
 export class LiveFacts implements Facts {
   readonly #changed = new Emitter<undefined>();
   readonly changed = this.#changed.event;
-  /** Tokens of a text were counted. */
+  /** Fires when the tokens of a text were counted. */
   readonly #counted = new Emitter<undefined>();
   readonly counted = this.#counted.event;
   readonly #counts = new Map<string, number>();
@@ -45,7 +44,7 @@ export class LiveFacts implements Facts {
     );
     const changed = (): void => this.#changed.fire(undefined);
     this.#models = new RefreshingCache({ atOnce: 4, changed });
-    // A server may be a program that is started for it.
+    // Listing may start the server's program.
     this.#tools = new RefreshingCache({ atOnce: 1, changed });
   }
 
@@ -77,7 +76,7 @@ export class LiveFacts implements Facts {
     if (!this.#allowed.trusted || !this.#allowed.askEndpoints) return undefined;
     const key = canonicalJson([question, model, text]);
     if (this.#counts.has(key)) return this.#counts.get(key);
-    this.#count(key, question, model, text).catch(() => undefined); // a variable is not set: an estimate does
+    this.#count(key, question, model, text).catch(() => undefined); // a variable is not set; use the estimate
     return undefined;
   }
 

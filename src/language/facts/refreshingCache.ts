@@ -1,9 +1,8 @@
 /**
- * Looks at things outside, each by its key: what is known is told at once, a look in the background brings it up to
- * date.
+ * Caches external values by key. Returns the known value at once and refreshes it in the background.
  */
 const FRESH_MS = 5 * 60_000;
-/** Who did not answer is not asked at every keystroke. */
+/** Retry delay after a failure. */
 const FAILED_MS = 60_000;
 
 interface CacheEntry<T> {
@@ -14,7 +13,7 @@ interface CacheEntry<T> {
 
 export class RefreshingCache<T> {
   readonly #options: { readonly atOnce: number; readonly changed: () => void };
-  readonly #known = new Map<string, CacheEntry<T>>();
+  readonly #entries = new Map<string, CacheEntry<T>>();
   readonly #waiting: (() => Promise<void>)[] = [];
   readonly #stop = new AbortController();
   #running = 0;
@@ -23,15 +22,15 @@ export class RefreshingCache<T> {
     this.#options = options;
   }
 
-  /** What is known by now. `ask` throws when there is no answer; without it nothing is asked. */
+  /** Returns the known value and refreshes it with `ask`, if provided. `ask` throws on failure. */
   look(key: string, ask: ((signal: AbortSignal) => Promise<T>) | undefined): T | undefined {
-    let look = this.#known.get(key);
+    let look = this.#entries.get(key);
     if (ask === undefined) return look?.value;
-    if (look === undefined) this.#known.set(key, (look = { value: undefined, again: 0, asking: false }));
+    if (look === undefined) this.#entries.set(key, (look = { value: undefined, again: 0, asking: false }));
     if (!look.asking && Date.now() >= look.again && !this.#stop.signal.aborted) {
       look.asking = true;
-      const wanted = look;
-      this.#waiting.push(() => this.#ask(wanted, ask));
+      const entry = look;
+      this.#waiting.push(() => this.#ask(entry, ask));
       this.#next();
     }
     return look.value;
@@ -60,7 +59,7 @@ export class RefreshingCache<T> {
       look.value = await ask(this.#stop.signal);
       look.again = Date.now() + FRESH_MS;
     } catch {
-      // Whether an endpoint or a server is there is told where it is needed; here it only means that nothing is known.
+      // An unavailable endpoint is reported where it is used; here it only means that the value is unknown.
       look.value = undefined;
       look.again = Date.now() + FAILED_MS;
     }

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { EndpointQuestion } from '../workspace/facts.ts';
 
 const ASK_MS = 3000;
-const MOST = 1000;
+const MAX_MODELS = 1000;
 
-const list = z.object({ data: z.array(z.object({ id: z.string() })).max(MOST) });
+const list = z.object({ data: z.array(z.object({ id: z.string() })).max(MAX_MODELS) });
 
 /**
- * What `/v1/models` of an endpoint lists; its texts have the values of variables put in. Throws when it does not answer
+ * Lists the models at `/v1/models` of an endpoint, whose variables are already resolved. Throws if it does not respond
  * in time.
  */
 export async function servedModels(
@@ -19,6 +19,6 @@ export async function servedModels(
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(ASK_MS)]),
   });
-  if (!response.ok) throw new Error(`it answered ${response.status}`);
+  if (!response.ok) throw new Error(`the endpoint returned HTTP status ${response.status}`);
   return list.parse(await response.json()).data.map(({ id }) => id);
 }

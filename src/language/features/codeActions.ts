@@ -1,5 +1,4 @@
-/** Code actions: what fixes a problem, and what turns one thing into another. */
-
+/** Provides code actions: quick fixes and refactorings. */
 import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver-types';
 import { fileKind } from '../../common/fileKinds.ts';
 import type { Problem } from '../../config/source/problem.ts';
@@ -11,9 +10,9 @@ import { refactorings } from './actions/refactorings.ts';
 export interface ActionOptions {
   /** All problems of the file. */
   readonly problems: readonly Problem[];
-  /** Whether the editor can make files. */
+  /** Whether the editor supports creating files. */
   readonly mayCreate: boolean;
-  /** Kinds that are asked for; absent: all. */
+  /** Requested kinds; undefined for all. */
   readonly only?: readonly string[];
 }
 
@@ -23,21 +22,21 @@ export async function codeActions(
   range: Range,
   { problems, mayCreate, only }: ActionOptions,
 ): Promise<CodeAction[]> {
-  const wanted = (kind: string): boolean =>
-    only === undefined || only.some((asked) => kind === asked || kind.startsWith(`${asked}.`));
+  const isRequested = (kind: string): boolean =>
+    only === undefined || only.some((requested) => kind === requested || kind.startsWith(`${requested}.`));
   const actions: CodeAction[] = [];
-  if (wanted(CodeActionKind.QuickFix)) {
+  if (isRequested(CodeActionKind.QuickFix)) {
     for (const problem of problems)
       if (meet(lspRange(problem), range)) actions.push(...(await quickFixes(workspace, problem)));
   }
   if (fileKind(path) !== undefined)
-    actions.push(...(await refactorings(workspace, path, range)).filter(({ kind = '' }) => wanted(kind)));
+    actions.push(...(await refactorings(workspace, path, range)).filter(({ kind = '' }) => isRequested(kind)));
   return mayCreate
     ? actions
     : actions.filter(({ edit }) => edit?.documentChanges?.every((change) => 'textDocument' in change) ?? true);
 }
 
-/** Whether two ranges touch. */
+/** Returns whether two ranges touch. */
 function meet(a: Range, b: Range): boolean {
   const before = (one: Range['start'], other: Range['start']): boolean =>
     one.line < other.line || (one.line === other.line && one.character <= other.character);

@@ -1,5 +1,4 @@
-/** Completion: keys with their documentation, choices, paths, and the names of tools, models, columns and variables. */
-
+/** Provides completions: documented keys, enum values, paths, and names of tools, models, columns, and variables. */
 import {
   type CompletionItem,
   CompletionItemKind,
@@ -74,7 +73,7 @@ function keyItems(
         ),
       );
     }
-    // A list whose next item is not begun yet.
+    // A list whose next item is not started yet.
     if (node.type === 'array' && cursor.indent !== undefined && node.items !== undefined) {
       for (const key of Object.keys(node.items.properties ?? {})) {
         const child = node.items.properties?.[key];
@@ -167,7 +166,7 @@ function listOf(suggestions: readonly Suggestion[], range: Cursor['range'], clos
   };
 }
 
-/** A `{{task.` or `${env:` that the cursor is in; the range goes to its end where it has one. */
+/** Finds the `{{task.` or `${env:` placeholder at the cursor. The range includes its end, if any. */
 function openReference(
   lines: Lines,
   { line, character }: Position,

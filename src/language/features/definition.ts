@@ -1,4 +1,4 @@
-/** Go to definition: the file that is named, the function of a tool, the column of a dataset. */
+/** Provides definitions: referenced files, tool functions, and dataset columns. */
 import type { Location, Position } from 'vscode-languageserver-types';
 import { placesOf } from '../names/places.ts';
 import { thingAt } from '../names/symbol.ts';
@@ -18,9 +18,9 @@ export async function definition(workspace: Workspace, path: string, position: P
   const found = await thingAt(workspace, path, position);
   if (found === undefined) return [];
   const places = (await placesOf(workspace, found.thing)).filter(({ role }) => role !== 'use');
-  // Where one is already is no way to go.
+  // Exclude the current location.
   const elsewhere = places.filter(({ file, range }) => file !== path || !touches(range, position));
-  // A column is in every record; the first one shows it.
+  // A column is in every record; go to the first one.
   return elsewhere
     .slice(0, found.thing.kind === 'column' ? 1 : undefined)
     .map(({ file, range }) => ({ uri: uriOf(file), range: lspRange(range) }));

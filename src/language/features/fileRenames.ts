@@ -1,6 +1,6 @@
 /**
- * Files or folders are about to be moved or renamed: what config files name of them is put right. Imports in code are
- * its own server's.
+ * Updates references in config files before files or folders are renamed. The language server of the code updates
+ * imports.
  */
 import type { TextEdit, WorkspaceEdit } from 'vscode-languageserver-types';
 import { dirname, relative } from '../../config/paths.ts';
@@ -14,7 +14,7 @@ export interface FileRename {
   readonly to: string;
 }
 
-/** The edits are of the files as they are called now. */
+/** The edits use the current file names. */
 export async function renameFiles(workspace: Workspace, renames: readonly FileRename[]): Promise<WorkspaceEdit> {
   const moved = (path: string): string => {
     const rename = renames.find(({ from }) => path === from || path.startsWith(`${from}/`));

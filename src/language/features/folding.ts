@@ -1,6 +1,6 @@
 /**
- * What can be folded in a config file: what is indented below a line, and comments. By the text, so that a slip folds
- * nothing away.
+ * Provides folding ranges of config files: indented blocks and comments. Based on the text, so that syntax errors do
+ * not matter.
  */
 
 import { type FoldingRange, FoldingRangeKind } from 'vscode-languageserver-types';
@@ -33,14 +33,13 @@ function foldsOf(text: string): FoldingRange[] {
       folds.push({ startLine: comment.line, endLine: last, kind: FoldingRangeKind.Comment });
     comment = undefined;
   };
-  for (const [line, content] of text.split('\n').entries()) {
-    const said = content.trim();
-    if (said === '') continue;
-    const indent = content.length - content.trimStart().length;
-    // A closing bracket belongs to what it closes; an item of a list to the key above it, though it may stand no
-    // deeper.
-    const depth = indent * 2 + (/^-(\s|$)/.test(said) || /^[\]}]/.test(said) ? 1 : 0);
-    if (said.startsWith('#')) comment ??= { line, depth };
+  for (const [line, raw] of text.split('\n').entries()) {
+    const content = raw.trim();
+    if (content === '') continue;
+    const indent = raw.length - raw.trimStart().length;
+    // A closing bracket belongs to its block, and a list item to the key above it, even if it is not indented more.
+    const depth = indent * 2 + (/^-(\s|$)/.test(content) || /^[\]}]/.test(content) ? 1 : 0);
+    if (content.startsWith('#')) comment ??= { line, depth };
     else endComment();
     if (comment === undefined || comment.line === line) {
       close(depth);

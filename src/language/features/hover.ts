@@ -1,5 +1,4 @@
-/** What a hover says: the documentation of a key, the value it comes to, what a name leads to. */
-
+/** Provides hovers: documentation of keys, resolved values, and targets of names. */
 import type { Hover, Position } from 'vscode-languageserver-types';
 import { type FileKind, fileKind } from '../../common/fileKinds.ts';
 import type { PlaceInFile } from '../../config/source/parse.ts';
@@ -28,7 +27,7 @@ export async function hover(workspace: Workspace, path: string, position: Positi
     : { contents: { kind: 'markdown', value: text }, ...(range === undefined ? {} : { range: lspRange(range) }) };
 }
 
-/** Of a key, and of the value behind it. Choices have a text of their own. */
+/** Returns the documentation of a key or value. Enum values have their own text. */
 function keyText(kind: FileKind, { path, on }: PlaceInFile, root: unknown): string | undefined {
   const node = described(kind, path, root);
   const nodes = schemaAt(kind, path, root);

@@ -1,4 +1,4 @@
-/** Paths in config files lead to their files. */
+/** Provides links for paths in config files. */
 import type { DocumentLink } from 'vscode-languageserver-types';
 import { basename } from '../../config/paths.ts';
 import { lspRange } from '../workspace/text.ts';

@@ -1,6 +1,6 @@
 /**
- * How many tokens a prompt has once a task is put into it: behind the first line of a prompt's file, and behind
- * `prompt:` of an agent.
+ * Shows the number of tokens of a rendered prompt after the first line of a prompt file and after `prompt:` of an
+ * agent.
  */
 
 import { type InlayHint, InlayHintKind, type Range } from 'vscode-languageserver-types';
@@ -20,8 +20,9 @@ export async function inlayHints(workspace: Workspace, path: string, { start, en
   if (found === undefined || found.line < start.line || found.line > end.line) return [];
   const lines = await workspace.lines(path);
   const rendered = await rendering(workspace, path, found.text);
-  const asked = await modelOf(workspace, found.agent);
-  const counted = asked === undefined ? undefined : workspace.facts.tokens(asked.question, asked.model, rendered.text);
+  const target = await modelOf(workspace, found.agent);
+  const counted =
+    target === undefined ? undefined : workspace.facts.tokens(target.question, target.model, rendered.text);
   const count = counted ?? estimateTokens(rendered.text);
   return [
     {
@@ -31,9 +32,9 @@ export async function inlayHints(workspace: Workspace, path: string, { start, en
       paddingLeft: true,
       tooltip: [
         counted === undefined
-          ? 'An estimate by the words of the text: no endpoint was asked, or it does not tell.'
-          : `As ${asked?.model ?? 'the model'} counts them.`,
-        rendered.task === undefined ? 'The prompt as written.' : `The prompt with task ${rendered.task} put in.`,
+          ? 'Estimated, because no endpoint was queried or it does not count tokens.'
+          : `Counted by the tokenizer of ${target?.model ?? 'the model'}.`,
+        rendered.task === undefined ? 'For the prompt as written.' : `For the prompt with task ${rendered.task}.`,
       ].join(' '),
     },
   ];
@@ -41,9 +42,9 @@ export async function inlayHints(workspace: Workspace, path: string, { start, en
 
 interface Prompt {
   readonly text: string;
-  /** Behind which the number stands, from 0. */
+  /** Zero-based line after which to show the number. */
   readonly line: number;
-  /** Whose prompt it is. */
+  /** The agent of the prompt. */
   readonly agent: string;
 }
 
@@ -66,7 +67,7 @@ async function promptOf(workspace: Workspace, path: string): Promise<Prompt | un
     : { text, line: key.line - 1, agent: path };
 }
 
-/** With the first task that it can be filled in with. */
+/** Renders the prompt with the first suitable task. */
 async function rendering(
   workspace: Workspace,
   path: string,

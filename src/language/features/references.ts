@@ -1,4 +1,4 @@
-/** All places of what the cursor is on: tools, files, columns of datasets, environment variables. */
+/** Finds all references to the symbol at the cursor: a tool, file, dataset column, or environment variable. */
 import type { Location, Position } from 'vscode-languageserver-types';
 import { placesOf } from '../names/places.ts';
 import { thingAt } from '../names/symbol.ts';

@@ -1,5 +1,4 @@
-/** Renames a thing at every place it is named, in whatever kind of file; a file is renamed on the disk as well. */
-
+/** Renames a symbol everywhere, in all kinds of files. Files are also renamed on disk. */
 import type { Position, Range, TextEdit, WorkspaceEdit } from 'vscode-languageserver-types';
 import { StudioError } from '../../common/errors.ts';
 import { fileKind } from '../../common/fileKinds.ts';
@@ -16,7 +15,7 @@ import { toolsOf } from '../workspace/tools.ts';
 import { uriOf } from '../workspace/uris.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** undefined where nothing can be renamed. Throws StudioError `usage` where it is known why not. */
+/** Returns undefined if there is nothing to rename. Throws StudioError `usage` if the symbol cannot be renamed. */
 export async function prepareRename(
   workspace: Workspace,
   path: string,
@@ -28,7 +27,7 @@ export async function prepareRename(
   return { range: lspRange(found.range), placeholder: nameOf(found.thing) };
 }
 
-/** Throws StudioError `usage` for a name that cannot be. */
+/** Throws StudioError `usage` for an invalid name. */
 export async function rename(
   workspace: Workspace,
   path: string,
@@ -47,7 +46,7 @@ export async function rename(
   if (thing.kind === 'export') await mustBeFree(workspace, thing.name, places, name);
   const changes = editsOf(places, (place) => newText(thing, place, name));
   if (thing.kind !== 'file') return { changes };
-  // One list, in this order: the file itself may be edited before it goes.
+  // Order matters: edits of the file come before its rename.
   const edits = Object.entries(changes).map(([uri, list]) => ({ textDocument: { uri, version: null }, edits: list }));
   return {
     documentChanges: [
@@ -70,7 +69,7 @@ function editsOf(places: readonly Place[], textAt: (place: Place) => string): Re
   return changes;
 }
 
-/** Of a module, imports name no more than what stands before the ending. */
+/** Imports of a module use its name without the extension. */
 function newText(thing: SymbolAt, { file }: Place, name: string): string {
   return thing.kind === 'file' && fileKind(file) === undefined ? name.replace(/\.[^.]+$/, '') : name;
 }
@@ -89,7 +88,7 @@ function nameOf(thing: SymbolAt): string {
 async function mustBeRenamable(workspace: Workspace, thing: SymbolAt): Promise<void> {
   if (thing.kind === 'file') {
     if ((await workspace.files.stat(thing.file))?.kind !== 'file')
-      throw new StudioError('usage', `There is no file ${basename(thing.file)}.`, { hint: 'Create it first.' });
+      throw new StudioError('usage', `File not found: ${basename(thing.file)}.`, { hint: 'Create it first.' });
     return;
   }
   if (thing.kind !== 'column') return;
@@ -99,17 +98,17 @@ async function mustBeRenamable(workspace: Workspace, thing: SymbolAt): Promise<v
     if (role !== undefined && !head.mapping.explicit.has(role)) {
       throw new StudioError(
         'usage',
-        `${basename(head.batch)} takes the column \`${thing.column}\` by its usual name.`,
-        { hint: `Write \`${role}: ${thing.column}\` under its \`dataset\` first.` },
+        `${basename(head.batch)} uses the column \`${thing.column}\` by its default name.`,
+        { hint: `Add \`${role}: ${thing.column}\` to its \`dataset\` first.` },
       );
     }
   }
   if (((await workspace.files.stat(thing.dataset))?.bytes ?? 0) > MAX_DATASET_BYTES) {
     throw new StudioError(
       'usage',
-      `${basename(thing.dataset)} is larger than ${MAX_DATASET_BYTES / 1024 / 1024} MiB: its columns are not ` +
+      `${basename(thing.dataset)} is larger than ${MAX_DATASET_BYTES / 1024 / 1024} MiB, so its columns cannot be ` +
         'renamed here.',
-      { hint: 'Rename the column with a program, then in the files that name it.' },
+      { hint: 'Rename the column with a script, then update the files that reference it.' },
     );
   }
 }
@@ -121,34 +120,37 @@ async function mustBeName(workspace: Workspace, thing: SymbolAt, name: string): 
   switch (thing.kind) {
     case 'export':
       if (!/^[A-Za-z_]\w{0,63}$/.test(name))
-        refuse(`\`${name}\` cannot be the name of a tool.`, 'Use letters, digits and _, 64 at most, no digit first.');
+        refuse(
+          `\`${name}\` is not a valid tool name.`,
+          'Use up to 64 letters, digits, and underscores, not starting with a digit.',
+        );
       return;
     case 'variable':
       if (!/^[A-Za-z_]\w*$/.test(name))
-        refuse(`\`${name}\` cannot be the name of an environment variable.`, 'Use letters, digits and _.');
+        refuse(`\`${name}\` is not a valid environment variable name.`, 'Use letters, digits, and underscores.');
       return;
     case 'column':
       if (name === '' || /["\\{},\n]|^\s|\s$/.test(name))
-        refuse(`\`${name}\` cannot be the name of a column here.`, 'Leave out quotes, braces, commas and backslashes.');
+        refuse(`\`${name}\` is not a valid column name.`, 'Do not use quotes, braces, commas, or backslashes.');
       if ((await headsOf(workspace, thing.dataset)).some(({ columns }) => columns.includes(name)))
-        refuse(`The dataset has a column \`${name}\` already.`, 'Choose another name.');
+        refuse(`The dataset already has a column \`${name}\`.`, 'Choose another name.');
       return;
     case 'file': {
       const kind = fileKind(thing.file);
       if (name === '' || /[\\/:*?"<>|\n]/.test(name))
-        refuse(`\`${name}\` cannot be the name of a file.`, 'Write the name alone, without folders.');
+        refuse(`\`${name}\` is not a valid file name.`, 'Enter only the name, without folders.');
       if (fileKind(name) !== kind || formatOf(name) !== formatOf(thing.file) || endingOf(name) !== endingOf(thing.file))
         refuse(
-          `\`${name}\` has another ending than ${basename(thing.file)}.`,
-          'Keep the ending: it tells what the file is.',
+          `\`${name}\` has a different extension than ${basename(thing.file)}.`,
+          'Keep the extension, which determines the kind of the file.',
         );
       if ((await workspace.files.stat(joinPath(dirname(thing.file), name))) !== undefined)
-        refuse(`There is a file ${name} already.`, 'Choose another name.');
+        refuse(`The file ${name} already exists.`, 'Choose another name.');
     }
   }
 }
 
-/** Throws StudioError `usage` where a tool or function of that name would stand beside another one. */
+/** Throws StudioError `usage` if the name is already used by another tool or function. */
 async function mustBeFree(workspace: Workspace, old: string, places: readonly Place[], name: string): Promise<void> {
   const taken = (where: string): StudioError =>
     new StudioError('usage', `${where} already has \`${name}\`.`, { hint: 'Choose another name.' });
@@ -164,7 +166,7 @@ async function mustBeFree(workspace: Workspace, old: string, places: readonly Pl
   }
 }
 
-/** Whether one of an agent's own tools is called so, also where it has no place in code. */
+/** Returns whether an agent has a tool with this name, even without a location in code. */
 async function hasTool(workspace: Workspace, agent: string, name: string): Promise<boolean> {
   return (await toolsOf(workspace, agent)).tools.some((tool) => tool.name === name);
 }

@@ -1,5 +1,4 @@
-/** The outline of a config file: its keys, and the items of lists by what they are. */
-
+/** Provides the outline of a config file: its keys and list items. */
 import { type DocumentSymbol, SymbolKind } from 'vscode-languageserver-types';
 import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
@@ -27,7 +26,7 @@ function membersOf(parsed: ParsedFile, path: Path, value: unknown): DocumentSymb
 function symbolOf(parsed: ParsedFile, path: Path, name: string, value: unknown): DocumentSymbol[] {
   const whole = parsed.wholeRange(path);
   const key = parsed.keyRange(path) ?? parsed.valueRange(path);
-  // Of an anchor that is repeated there is no place of its own.
+  // Skip repeated anchors, which have no location of their own.
   if (whole === undefined) return [];
   const selection = lspRange(key);
   const { end } = lspRange(whole);
@@ -49,7 +48,7 @@ function isBefore(a: DocumentSymbol['range']['start'], b: DocumentSymbol['range'
   return a.line < b.line || (a.line === b.line && a.character < b.character);
 }
 
-/** An item of a list is known by what it names. */
+/** Labels a list item by what it references. */
 function itemName(item: Readonly<Record<string, unknown>>, index: number): string {
   const [key = '', first] = Object.entries(item)[0] ?? [];
   if (key === 'module' && typeof first === 'string') return basename(first);

@@ -1,30 +1,28 @@
 /**
- * Where a name that a module exports stands in code, by the text alone (users' code is neither run nor built here).
- * Knows
- * declarations, uses, `export { … }`, `import { … }`, `import * as X`; leaves out what only has the same name: members
- * of
- * other things and keys of objects.
+ * Finds the occurrences of an exported name in code by its text, because users' code is not run or built here. Handles
+ * declarations, uses, `export { … }`, `import { … }`, and `import * as X`. Skips unrelated members and object keys
+ * with the same name.
  */
 import { withoutTexts } from '../../config/tools/toolSource.ts';
 import { exportsIn } from './exports.ts';
 
-/** A place in a text: offsets, the end behind it. */
+/** A range of offsets in a text, end exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Of the module that exports the name itself. `outside`: as others see it. */
+/** Finds the name in the module that exports it. `outside` is the exported name. */
 export function namesAtHome(source: string, outside: string): Span[] {
   const code = withoutTexts(source);
   const renamed = new RegExp(`\\bexport\\s*\\{[^}]*?\\b([\\w$]+)\\s+as\\s+${escaped(outside)}\\b`, 'd').exec(code);
-  // `export { inside as NAME }`: inside it is called otherwise, and goes on so.
+  // `export { inside as NAME }`: the local name is different and does not change.
   if (renamed !== null)
     return [{ start: renamed.index + renamed[0].length - outside.length, end: renamed.index + renamed[0].length }];
   return usesOf(code, outside);
 }
 
-/** Whether a module declares, imports or exports something of this name: it cannot have another one. */
+/** Returns whether a module already declares, imports, or exports this name. */
 export function isTopLevelName(source: string, name: string): boolean {
   const code = withoutTexts(source);
   const word = `${escaped(name)}(?![\\w$])`;
@@ -37,7 +35,7 @@ export function isTopLevelName(source: string, name: string): boolean {
   );
 }
 
-/** Of another module. `isHome`: whether what stands behind `from` is the module that exports the name. */
+/** Finds the name in another module. `isHome` returns whether a specifier is the exporting module. */
 export function namesAbroad(source: string, outside: string, isHome: (specifier: string) => boolean): Span[] {
   const code = withoutTexts(source);
   const found: Span[] = [];
@@ -51,18 +49,18 @@ export function namesAbroad(source: string, outside: string, isHome: (specifier:
     for (const match of clause.names.matchAll(
       new RegExp(`(?<![\\w$])${escaped(outside)}(?![\\w$])(\\s+as\\s+([\\w$]+))?`, 'g'),
     )) {
-      // `x as NAME` names another one.
+      // `x as NAME` is a different name.
       if (/\bas\s+$/.test(clause.names.slice(0, match.index))) continue;
       const start = clause.start + match.index;
       if (match[2] !== undefined || clause.kind === 'export') found.push({ start, end: start + outside.length });
-      else found.push(...usesOf(code, outside)); // the clause is one of them
+      else found.push(...usesOf(code, outside)); // includes the clause
     }
   }
   return distinct(found);
 }
 
 /**
- * Whether a module exports under the same name what it has from another: `export { NAME } from …`, `export * from …`.
+ * Returns whether a module re-exports the name: `export { NAME } from …` or `export * from …`.
  */
 export function passesOn(source: string, outside: string, isHome: (specifier: string) => boolean): boolean {
   const named = new RegExp(`(?<![\\w$])(?<!\\bas\\s+)${escaped(outside)}(?![\\w$])(?!\\s+as\\b)`);
@@ -72,7 +70,7 @@ export function passesOn(source: string, outside: string, isHome: (specifier: st
   );
 }
 
-/** What imports name: the text between the quotes, and where it begins. */
+/** Returns the import specifiers with their offsets. */
 export function specifiersIn(source: string): { readonly text: string; readonly start: number }[] {
   return [...source.matchAll(/(?:\bfrom|^[ \t]*import|\bimport\()[ \t]*(['"])(\.{1,2}\/[^'"\n]+)\1/gm)].map(
     ({ 0: whole, 2: text = '', index }) => ({ text, start: index + whole.length - 1 - text.length }),
@@ -81,7 +79,7 @@ export function specifiersIn(source: string): { readonly text: string; readonly 
 
 interface Clause {
   readonly kind: 'import' | 'export';
-  /** Between the word and `from`, and where that begins. */
+  /** Text between the keyword and `from`, with its offset. */
   readonly names: string;
   readonly start: number;
   readonly specifier: string;
@@ -92,12 +90,12 @@ function clausesOf(source: string, code: string): Clause[] {
     const [whole, kind = '', names = ''] = match;
     const start = match.index + whole.indexOf(kind) + kind.length;
     const end = match.index + whole.length - 1;
-    // the pattern has these two
+    // groups of the pattern
     return { kind: kind as Clause['kind'], names, start, specifier: source.slice(end - (match[4] ?? '').length, end) };
   });
 }
 
-/** What is named so and is no member of something else and no key. */
+/** Finds uses of a name that are not members or keys. */
 function usesOf(code: string, name: string): Span[] {
   return [...code.matchAll(new RegExp(`(?<![\\w$.])${escaped(name)}(?![\\w$])`, 'g'))].flatMap(({ index }) => {
     const end = index + name.length;
@@ -106,7 +104,7 @@ function usesOf(code: string, name: string): Span[] {
   });
 }
 
-/** `space.name`. */
+/** Finds uses as `space.name`. */
 function membersOf(code: string, space: string, name: string): Span[] {
   return [
     ...code.matchAll(new RegExp(`(?<![\\w$.])${escaped(space)}\\s*\\??\\.\\s*${escaped(name)}(?![\\w$])`, 'g')),
@@ -117,7 +115,7 @@ function distinct(spans: readonly Span[]): Span[] {
   return [...new Map(spans.map((span) => [span.start, span])).values()].sort((a, b) => a.start - b.start);
 }
 
-/** As part of a pattern. */
+/** Escapes a name for a pattern. */
 export function escaped(name: string): string {
   return name.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&');
 }

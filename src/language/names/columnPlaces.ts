@@ -1,8 +1,8 @@
-/** Where a column's name stands in a dataset: the keys of JSON records, the header of a CSV file. */
+/** Finds the occurrences of a column name in a dataset: keys of JSON records, or the CSV header. */
 import type { DatasetFormat } from '../../config/dataset/dataset.ts';
 import type { Span } from './codeNames.ts';
 
-/** Of the name itself, without quotes. */
+/** Ranges of the name without quotes. */
 export function columnPlaces(text: string, format: DatasetFormat, column: string): Span[] {
   switch (format) {
     case 'csv':
@@ -15,7 +15,7 @@ export function columnPlaces(text: string, format: DatasetFormat, column: string
     case 'gaia': {
       const found: Span[] = [];
       let offset = 0;
-      // A line that is broken spoils no other.
+      // An invalid line does not affect others.
       for (const line of text.split('\n')) {
         for (const { start, end } of keysAt(line, 1, column)) found.push({ start: start + offset, end: end + offset });
         offset += line.length + 1;
@@ -25,7 +25,7 @@ export function columnPlaces(text: string, format: DatasetFormat, column: string
   }
 }
 
-/** Keys of that name in the objects that lie so deep. */
+/** Finds keys with this name at the given depth. */
 function keysAt(text: string, depth: number, name: string): Span[] {
   const written = JSON.stringify(name);
   const found: Span[] = [];

@@ -1,4 +1,4 @@
-/** Where a column of a dataset is named: in its records, in batches, in prompts, and in code that reads a task. */
+/** Finds the uses of a dataset column: in records, batches, prompts, and code that reads tasks. */
 import { COLUMNS } from '../../config/dataset/columns.ts';
 import { type DatasetHead, datasetOf } from '../workspace/columns.ts';
 import type { Reference } from '../workspace/references.ts';
@@ -14,7 +14,7 @@ import { nameRange } from './words.ts';
 
 type Column = Extract<SymbolAt, { kind: 'column' }>;
 
-/** A larger dataset is not gone through for the places in it. */
+/** Larger datasets are not searched. */
 export const MAX_DATASET_BYTES = 4 * 1024 * 1024;
 
 export async function columnUses(workspace: Workspace, { dataset, column }: Column): Promise<Place[]> {
@@ -50,7 +50,7 @@ export async function columnUses(workspace: Workspace, { dataset, column }: Colu
   return found;
 }
 
-/** The batches of a dataset, and how each reads it. */
+/** Returns the batches that use a dataset, and their column mappings. */
 export async function headsOf(
   workspace: Workspace,
   dataset: string,
@@ -62,7 +62,7 @@ export async function headsOf(
   return (await Promise.all(found)).filter((head) => head !== undefined);
 }
 
-/** What the column is to a task, e.g. its question; undefined for all others, which are its `meta`. */
+/** Returns the role of a column, e.g. the question, or undefined for `meta` columns. */
 export function roleOf({ mapping }: DatasetHead, column: string): (typeof COLUMNS)[number] | undefined {
   return COLUMNS.find((key) => mapping.names[key] === column);
 }
@@ -97,7 +97,7 @@ function inReference(
   return { ...placeOf(file, lines, { start: inside, end: inside + field.length }), fixed: true };
 }
 
-/** `task.meta.COLUMN` in code. */
+/** Finds `task.meta.COLUMN` in code. */
 function readsOf(source: string, column: string): Span[] {
   const name = escaped(column);
   const pattern = new RegExp(

@@ -1,4 +1,4 @@
-/** Where what a module exports stands: in code, in prompts, and in the files that name tools. */
+/** Finds the occurrences of an export: in code, prompts, and files that reference tools. */
 import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { MODULE_ENDINGS } from '../../config/load/agent.ts';
@@ -13,9 +13,9 @@ import { nameRange, toolWords } from './words.ts';
 
 type Export = Extract<SymbolAt, { kind: 'export' }>;
 
-/** A module that is larger is not one that somebody writes. */
+/** Larger modules are probably generated and are skipped. */
 const MAX_BYTES = 300_000;
-/** A workspace has more code than this where most of it is no agent's. */
+/** Maximum number of code files to search. */
 const MAX_FILES = 3000;
 const LEFT_OUT = /^(\.|node_modules\/|dist\/|out\/|build\/)/;
 
@@ -24,7 +24,7 @@ export async function exportPlaces(workspace: Workspace, thing: Export): Promise
   return [...code, ...mentions];
 }
 
-/** In one module. */
+/** Finds the occurrences in one module. */
 export async function codePlaces(workspace: Workspace, { module, name }: Export, file: string): Promise<Span[]> {
   const text = await workspace.text(file);
   if (text === undefined || !text.includes(name)) return [];
@@ -55,7 +55,7 @@ async function inCode(workspace: Workspace, thing: Export): Promise<Place[]> {
   return found;
 }
 
-/** The module, and those that export what it exports. */
+/** Returns the module and those that re-export its exports. */
 async function homesOf(workspace: Workspace, { module, name }: Export): Promise<Set<string>> {
   const homes = new Set([module]);
   const files = await codeFiles(workspace, module);
@@ -72,8 +72,8 @@ async function homesOf(workspace: Workspace, { module, name }: Export): Promise<
 }
 
 /**
- * Whether an import of a file is of one of these modules: its ending may be missing, or be that of what it is compiled
- * to.
+ * Returns whether an import specifier resolves to one of the modules. The extension can be missing, or that of the
+ * compiled file.
  */
 export function leadsTo(file: string, specifier: string, homes: ReadonlySet<string>): boolean {
   if (!specifier.startsWith('.')) return false;
@@ -85,7 +85,7 @@ function withoutEnding(path: string): string {
   return path.replace(/\.[cm]?[jt]sx?$/, '');
 }
 
-/** The modules of the workspace; beside the module where there is no workspace. */
+/** Lists the code files of the workspace, or of the module's folder if there is no workspace. */
 export async function codeFiles(workspace: Workspace, module: string): Promise<string[]> {
   const found = new Set([module]);
   const folders = workspace.folders.length === 0 ? [dirname(module)] : [...workspace.folders];
@@ -104,7 +104,7 @@ export async function codeFiles(workspace: Workspace, module: string): Promise<s
   return [...found];
 }
 
-/** In the config files, and in the prompts, of the agents that have the tool; a scorer's function in its batches. */
+/** Finds the occurrences in config files and prompts of agents that have the tool, and in batches of a scorer. */
 async function inConfig(workspace: Workspace, { module, name }: Export): Promise<Place[]> {
   const found: Place[] = [];
   const addReferences = async (file: string, kind: 'tool' | 'export'): Promise<void> => {
@@ -150,7 +150,7 @@ async function inConfig(workspace: Workspace, { module, name }: Export): Promise
   return found;
 }
 
-/** `tool.name == "NAME"` in the rules of a world's faults. */
+/** Finds `tool.name == "NAME"` in the fault rules of a world. */
 async function inFaults(workspace: Workspace, world: string, name: string): Promise<Place[]> {
   const value = (await workspace.parsed(world))?.value;
   const rules = isJsonObject(value) && Array.isArray(value['perturb']) ? value['perturb'] : [];
@@ -160,7 +160,7 @@ async function inFaults(workspace: Workspace, world: string, name: string): Prom
   return (await Promise.all(found)).flat();
 }
 
-/** In the text of one value of a config file. */
+/** Finds the occurrences in a value of a config file. */
 async function inValue(
   workspace: Workspace,
   file: string,

@@ -1,10 +1,10 @@
-/** A place where a name stands: the name alone, without quotes or folders. */
+/** An occurrence of a name, without quotes or folders. */
 import type { Range } from '../../config/source/problem.ts';
 
 export interface Place {
   readonly file: string;
   readonly range: Range;
   readonly role: 'definition' | 'use';
-  /** It is called so whatever the thing is called: `{{task.question}}` is the question whichever column that is. */
+  /** Whether the name is fixed: `{{task.question}}` is the question, whatever its column is called. */
   readonly fixed?: true;
 }

@@ -1,4 +1,4 @@
-/** Every place where a thing is named. */
+/** Finds all occurrences of a symbol. */
 import { basename } from '../../config/paths.ts';
 import type { ReferenceKind } from '../workspace/references.ts';
 import type { Workspace } from '../workspace.ts';
@@ -22,7 +22,7 @@ export async function placesOf(workspace: Workspace, thing: SymbolAt): Promise<P
   }
 }
 
-/** Where a file is named: the last part of its path. */
+/** Finds references to a file: the last part of its path. */
 async function filePlaces(workspace: Workspace, file: string): Promise<Place[]> {
   const found: Place[] = [];
   for (const mention of await workspace.mentionsOf(file)) {
@@ -37,7 +37,7 @@ async function filePlaces(workspace: Workspace, file: string): Promise<Place[]> 
   return found;
 }
 
-/** Imports of a module, which may leave its ending out: its name without it. */
+/** Finds imports of a module, by its name without the extension. */
 async function importsOf(workspace: Workspace, module: string): Promise<Place[]> {
   const found: Place[] = [];
   const stem = basename(module).replace(/\.[^.]+$/, '');

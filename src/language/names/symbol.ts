@@ -1,5 +1,4 @@
-/** What a name stands for: what the cursor is on, so that all its places can be found or renamed. */
-
+/** Resolves the symbol at the cursor, to find or rename all its occurrences. */
 import type { Position } from 'vscode-languageserver-types';
 import { fileKind } from '../../common/fileKinds.ts';
 import { formatOf } from '../../config/dataset/dataset.ts';
@@ -15,7 +14,7 @@ import { codePlaces } from './exportPlaces.ts';
 import { nameRange, wordAt } from './words.ts';
 
 export type SymbolAt =
-  /** What a module exports: a tool, or a scorer's function. */
+  /** An export of a module: a tool, or a scorer's function. */
   | { readonly kind: 'export'; readonly module: string; readonly name: string }
   | { readonly kind: 'file'; readonly file: string }
   | { readonly kind: 'column'; readonly dataset: string; readonly column: string }
@@ -23,11 +22,11 @@ export type SymbolAt =
 
 export interface FoundThing {
   readonly thing: SymbolAt;
-  /** Of the name under the cursor. */
+  /** Range of the name at the cursor. */
   readonly range: Range;
 }
 
-/** undefined where nothing stands that has a name. */
+/** Returns undefined if there is no symbol. */
 export async function thingAt(workspace: Workspace, path: string, position: Position): Promise<FoundThing | undefined> {
   const lines = await workspace.lines(path);
   if (lines === undefined) return undefined;
@@ -86,7 +85,7 @@ async function ofReference(
   }
 }
 
-/** The column that a placeholder's path leads to. */
+/** Returns the column of a placeholder's path. */
 export function columnNamed({ mapping }: DatasetHead, placeholder: string): string | undefined {
   const [first = '', second] = placeholder.split('.');
   if (first === 'meta') return second;
@@ -102,7 +101,7 @@ async function inCode(
   const word = wordAt(lines, position);
   if (word === undefined) return undefined;
   const named = (await allTools(workspace)).filter(({ name }) => name === word.text);
-  // Its own module is the likeliest, and the cheapest to look at.
+  // Check the current module first, because it is the most likely.
   for (const tool of named.sort((a, b) => Number(b.module === path) - Number(a.module === path))) {
     const spans = await codePlaces(workspace, tool, path);
     const span = spans
@@ -113,7 +112,7 @@ async function inCode(
   return undefined;
 }
 
-/** Every tool of every agent, as things. */
+/** Returns all tools of all agents. */
 async function allTools(workspace: Workspace): Promise<Extract<SymbolAt, { kind: 'export' }>[]> {
   const agents = (await workspace.configFiles()).filter((file) => fileKind(file) === 'agent');
   const tools = (await Promise.all(agents.map((agent) => moduleToolsOf(workspace, agent)))).flat();
@@ -141,7 +140,7 @@ async function inDataset(
   return range === undefined ? undefined : { thing: { kind: 'column', dataset: path, column }, range };
 }
 
-/** In a prompt, of its own file or within an agent's: the name of a tool. */
+/** Finds a tool name in a prompt file or an agent's inline prompt. */
 async function inText(
   workspace: Workspace,
   path: string,

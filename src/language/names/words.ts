@@ -1,10 +1,10 @@
-/** Names in running text. */
+/** Finds names in prose. */
 import type { Position } from 'vscode-languageserver-types';
 import type { Range } from '../../config/source/problem.ts';
 import type { Lines } from '../workspace/text.ts';
 import { escaped, type Span } from './codeNames.ts';
 
-/** The name alone: without quotes, folders, and what stands around it. */
+/** Returns the range of a name without quotes, folders, and surrounding text. */
 export function nameRange(lines: Lines, range: Range, name: string): Range | undefined {
   const written = lines.slice(range);
   const at = written.lastIndexOf(name);
@@ -13,7 +13,7 @@ export function nameRange(lines: Lines, range: Range, name: string): Range | und
     : lines.range(lines.offsetAt({ line: range.line - 1, character: range.column - 1 }) + at, name.length);
 }
 
-/** The name that a position touches. */
+/** Returns the name at a position. */
 export function wordAt(
   lines: Lines,
   { line, character }: Position,
@@ -29,8 +29,8 @@ export function wordAt(
 }
 
 /**
- * Where prose speaks of a tool: its name as a word. A name that is an everyday word, such as `search`, counts only in
- * backticks or quotes, or with `(` behind it.
+ * Finds tool names in prose. Names that are common words, such as `search`, count only in backticks, in quotes, or
+ * before `(`.
  */
 export function toolWords(text: string, name: string): Span[] {
   const plain = /^[a-z]+$/.test(name);

@@ -1,11 +1,19 @@
 /**
- * How many tokens a text has, about: for endpoints that do not tell. Cuts as the usual byte-pair vocabularies do: a
- * common word
- * with its blank is one token, a long one several, digits go in threes, signs and characters without blanks one by one.
+ * Estimates the number of tokens for endpoints that cannot count them. Splits like common byte-pair vocabularies: a
+ * common word with its space is one token, a long one several; digits are grouped in threes; symbols and characters of
+ * scripts without spaces count individually.
  */
-const PIECE =
-  /(?<dense>[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])|(?<word>\p{L}[\p{L}\p{M}]*)|(?<digits>\p{N}{1,3})|(?<line>\n+)|(?<sign>[^\s\p{L}\p{N}]{1,2})/gu;
-/** Longer ones are put together. */
+const PIECE = new RegExp(
+  [
+    String.raw`(?<dense>[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])`,
+    String.raw`(?<word>\p{L}[\p{L}\p{M}]*)`,
+    String.raw`(?<digits>\p{N}{1,3})`,
+    String.raw`(?<line>\n+)`,
+    String.raw`(?<sign>[^\s\p{L}\p{N}]{1,2})`,
+  ].join('|'),
+  'gu',
+);
+/** Longer words are split. */
 const WHOLE_WORD = 8;
 const WORD_PART = 5;
 

@@ -1,10 +1,10 @@
 /**
- * How many tokens a text has by the tokenizer of the model itself: vLLM and servers like it answer `POST /tokenize`.
+ * Counts tokens with the model's tokenizer: vLLM and similar servers support `POST /tokenize`.
  */
 import { z } from 'zod';
 
 export interface TokenizeTarget {
-  /** Up to `/v1`, with all values put in. */
+  /** URL up to `/v1`, with variables resolved. */
   readonly endpoint: string;
   readonly model: string;
   readonly apiKey: string | undefined;
@@ -18,28 +18,28 @@ interface Question {
 }
 
 const TIMEOUT_MS = 3_000;
-/** While somebody types there is a new text at every keystroke: only the newest are asked for. */
+/** Maximum queue length. Every keystroke adds a text, so older ones are dropped. */
 const MAX_WAITING = 4;
-/** An endpoint that did not answer is left alone for so long. */
+/** How long to skip an endpoint that did not respond. */
 const REST_MS = 5 * 60_000;
 
 const answer = z.object({ count: z.int().min(0) });
 
-/** Asks one after another. Remembers no counts, only who cannot tell. */
+/** Counts one text at a time. Does not cache counts, only failing endpoints. */
 export class Tokenizers {
-  /** Endpoints that cannot tell, and until when they are not asked. */
+  /** Failing endpoints, with the time until they are skipped. */
   readonly #resting = new Map<string, number>();
   readonly #waiting: Question[] = [];
   #busy = false;
   readonly #fetch: typeof fetch;
   readonly #now: () => number;
 
-  constructor(ask: typeof fetch = fetch, now: () => number = Date.now) {
-    this.#fetch = ask;
+  constructor(fetchFn: typeof fetch = fetch, now: () => number = Date.now) {
+    this.#fetch = fetchFn;
     this.#now = now;
   }
 
-  /** undefined where the endpoint does not tell, and for a text that newer ones have pushed out. */
+  /** Returns undefined if the endpoint fails or newer texts replaced this one. */
   count(target: TokenizeTarget, text: string): Promise<number | undefined> {
     return new Promise((resolve) => {
       this.#waiting.push({ target, text, answer: resolve });
@@ -53,14 +53,14 @@ export class Tokenizers {
     for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
       const { endpoint } = next.target;
       const count =
-        (this.#resting.get(endpoint) ?? 0) > this.#now() ? undefined : await this.#ask(next.target, next.text);
+        (this.#resting.get(endpoint) ?? 0) > this.#now() ? undefined : await this.#fetchFn(next.target, next.text);
       if (count === undefined && !this.#resting.has(endpoint)) this.#resting.set(endpoint, this.#now() + REST_MS);
       next.answer(count);
     }
     this.#busy = false;
   }
 
-  async #ask({ endpoint, model, apiKey, headers }: TokenizeTarget, text: string): Promise<number | undefined> {
+  async #fetchFn({ endpoint, model, apiKey, headers }: TokenizeTarget, text: string): Promise<number | undefined> {
     this.#resting.delete(endpoint);
     try {
       const response = await this.#fetch(`${endpoint.replace(/\/+$/, '').replace(/\/v1$/, '')}/tokenize`, {
@@ -76,7 +76,7 @@ export class Tokenizers {
       if (!response.ok) return undefined;
       return answer.safeParse(await response.json()).data?.count;
     } catch {
-      return undefined; // not there, too slow, or no such server: an estimate does
+      return undefined; // unavailable, too slow, or unsupported; use the estimate
     }
   }
 }

@@ -1,18 +1,18 @@
 /**
- * The files as the editor sees them: what is open comes first, all else is read once and remembered until somebody
- * says that it changed. So a check after a keystroke touches no disk.
+ * The files with the editor's open documents. Other files are read once and cached until a change is reported, so that
+ * a check after a keystroke does not access the disk.
  */
 import { StudioError } from '../../common/errors.ts';
 import type { Files } from '../../config/files.ts';
 import { dirname } from '../../config/paths.ts';
 
-/** Of a dataset so much is remembered: more than its first records are not looked at while one types. */
+/** Cached size of a dataset, which covers the records checked while typing. */
 const HEAD_BYTES = 256 * 1024;
 
 interface OpenText {
   readonly text: string;
   readonly version: number;
-  /** Whether the disk has the same. */
+  /** Whether the text is saved to disk. */
   readonly saved: boolean;
 }
 
@@ -35,25 +35,25 @@ export class CachedFiles implements Files {
     return this.#disk.absolute(path);
   }
 
-  /** Grows with everything that changes: what was made of the files at another count may be stale. */
+  /** Incremented with every change. Data derived at another count may be stale. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** The text in the editor, from now on the file's. */
+  /** Sets the text in the editor, which overrides the file. */
   edit(path: string, text: string, version: number): void {
     this.#changes += 1;
     this.#open.set(path, { text, version, saved: !this.#open.has(path) });
   }
 
-  /** The text in the editor was written to the disk. */
+  /** Called when the text in the editor was saved. */
   save(path: string): void {
     const open = this.#open.get(path);
     if (open !== undefined) this.#open.set(path, { ...open, saved: true });
     this.forget(path);
   }
 
-  /** Whether nothing of it is only in the editor: half-typed names are nobody's to be asked. */
+  /** Returns whether a file has no unsaved changes, because partly typed names must not be queried. */
   isSaved(path: string): boolean {
     return this.#open.get(path)?.saved ?? true;
   }
@@ -71,7 +71,7 @@ export class CachedFiles implements Files {
     return [...this.#open.keys()];
   }
 
-  /** It changed, came or went on the disk. */
+  /** Called when a file on disk was changed, created, or deleted. */
   forget(path: string): void {
     this.#changes += 1;
     for (const map of [this.#texts, this.#stats, this.#lists, this.#heads]) map.delete(path);
@@ -84,7 +84,7 @@ export class CachedFiles implements Files {
   }
 
   async readText(path: string): Promise<string> {
-    return this.#open.get(path)?.text ?? kept(this.#texts, path, () => this.#disk.readText(path));
+    return this.#open.get(path)?.text ?? cached(this.#texts, path, () => this.#disk.readText(path));
   }
 
   async *bytes(path: string): AsyncGenerator<Uint8Array> {
@@ -93,7 +93,7 @@ export class CachedFiles implements Files {
       yield new TextEncoder().encode(open.text);
       return;
     }
-    const head = await kept(this.#heads, path, () => this.#readHead(path));
+    const head = await cached(this.#heads, path, () => this.#readHead(path));
     yield head.bytes;
     if (head.whole) return;
     let skipped = 0;
@@ -112,7 +112,7 @@ export class CachedFiles implements Files {
       chunks.push(chunk);
       length += chunk.length;
       if (length < HEAD_BYTES) continue;
-      whole = false; // as far as one knows
+      whole = false; // not entry to be complete
       break;
     }
     const bytes = new Uint8Array(length);
@@ -127,12 +127,12 @@ export class CachedFiles implements Files {
   async stat(path: string): Promise<Stat> {
     const open = this.#open.get(path);
     return open === undefined
-      ? kept(this.#stats, path, () => this.#disk.stat(path))
+      ? cached(this.#stats, path, () => this.#disk.stat(path))
       : { kind: 'file', bytes: open.text.length };
   }
 
   async list(folder: string): Promise<string[]> {
-    return kept(this.#lists, folder, () => this.#disk.list(folder));
+    return cached(this.#lists, folder, () => this.#disk.list(folder));
   }
 }
 
@@ -141,18 +141,18 @@ interface Head {
   readonly whole: boolean;
 }
 
-/** Failures are remembered too: a file that may not be read is not tried at each keystroke. */
-function kept<T>(map: Map<string, Promise<T>>, path: string, read: () => Promise<T>): Promise<T> {
-  let known = map.get(path);
-  if (known === undefined) {
-    known = (async () => read())();
-    known.catch(() => undefined);
-    map.set(path, known);
+/** Caches failures too, so that unreadable files are not retried with each keystroke. */
+function cached<T>(map: Map<string, Promise<T>>, path: string, read: () => Promise<T>): Promise<T> {
+  let entry = map.get(path);
+  if (entry === undefined) {
+    entry = (async () => read())();
+    entry.catch(() => undefined);
+    map.set(path, entry);
   }
-  return known;
+  return entry;
 }
 
-/** Tells every path that is asked for: what a check depends on. */
+/** Records every accessed path, which a check depends on. */
 export function watched(files: Files, seen: Set<string>, parse: NonNullable<Files['parse']>): Files {
   const note = (path: string): string => {
     seen.add(path);
@@ -168,7 +168,7 @@ export function watched(files: Files, seen: Set<string>, parse: NonNullable<File
   };
 }
 
-/** undefined when the text cannot be had. */
+/** Returns undefined if the text cannot be read. */
 export async function textOf(files: Files, path: string): Promise<string | undefined> {
   try {
     return await files.readText(path);

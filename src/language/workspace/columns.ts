@@ -1,4 +1,4 @@
-/** The columns of datasets, by their first records. */
+/** Reads the columns of datasets from their first records. */
 import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject, type JsonObject } from '../../common/json.ts';
 import { type Columns, columnsOf, type FileTask, taskOf } from '../../config/dataset/columns.ts';
@@ -8,24 +8,24 @@ import { fieldNames } from '../../config/prompt.ts';
 import { batchFile, type DatasetSection } from '../../config/schema/batchFile.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** So many records decide which columns there are. */
+/** Number of records to read for the columns. */
 const HEAD = 20;
 
 export interface DatasetHead {
   readonly path: string;
   readonly format: DatasetFormat;
-  /** Which columns mean what. */
+  /** Roles of the columns. */
   readonly mapping: Columns;
-  /** Names of columns in the order they come. */
+  /** Column names in order of appearance. */
   readonly columns: readonly string[];
-  /** Where a column is first found: the line of the record. */
+  /** Line of the first record with each column. */
   readonly lines: ReadonlyMap<string, number>;
   readonly tasks: readonly FileTask[];
-  /** Names that `{{task.…}}` may give, with an example of each. */
+  /** Fields for `{{task.…}}`, each with an example. */
   readonly fields: readonly string[];
 }
 
-/** Of a batch file; undefined when it names no dataset that can be read. */
+/** Reads the columns of a batch's dataset. Returns undefined if there is no readable dataset. */
 export async function datasetOf(workspace: Workspace, batch: string): Promise<DatasetHead | undefined> {
   const root = (await workspace.parsed(batch))?.value;
   const section = isJsonObject(root) && isJsonObject(root['dataset']) ? root['dataset'] : undefined;
@@ -48,7 +48,7 @@ export async function datasetOf(workspace: Workspace, batch: string): Promise<Da
       if (++read === HEAD) break;
     }
   } catch {
-    // Told where the dataset is checked; what was read until there counts.
+    // The dataset check reports the error. Use what was read so far.
   }
   return {
     path,
@@ -61,7 +61,7 @@ export async function datasetOf(workspace: Workspace, batch: string): Promise<Da
   };
 }
 
-/** As far as it is right. */
+/** Returns the valid members. */
 function mappingOf(
   section: JsonObject,
 ): Pick<DatasetSection, 'format' | 'id' | 'question' | 'answer' | 'level' | 'files' | 'world'> {
@@ -69,10 +69,10 @@ function mappingOf(
   const right = Object.entries(section).filter(
     ([key, value]) => Object.hasOwn(shape, key) && shape[key as keyof typeof shape].safeParse(value).success,
   );
-  return Object.fromEntries(right); // each member passed the schema of its key
+  return Object.fromEntries(right); // each member matches the schema of its key
 }
 
-/** The batch files whose tasks fill in the placeholders of a prompt: those that name its agent, or its world's user. */
+/** Returns the batches whose tasks fill a prompt's placeholders, through its agent or its world's user. */
 export async function batchesOfPrompt(workspace: Workspace, path: string): Promise<string[]> {
   const kind = fileKind(path);
   if (kind === 'batch') return [path];

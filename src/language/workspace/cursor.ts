@@ -1,6 +1,6 @@
 /**
- * Where a cursor is in YAML that is just being typed, and so mostly none: by indentation and brackets alone. The parser
- * (`ParsedFile.at`) is exact for what is written; this one knows where something could be written.
+ * Locates the cursor in YAML that is being typed and may be invalid, based on indentation and brackets. Unlike the
+ * parser (`ParsedFile.at`), it also finds where something could be inserted.
  */
 import type { Position, Range } from 'vscode-languageserver-types';
 import type { Path } from '../../config/source/parse.ts';
@@ -8,27 +8,27 @@ import type { Lines } from './text.ts';
 
 export interface Cursor {
   /**
-   * `key`: of the group a key, or an item of a list, would stand in. `value`: of the value. `text`: of the block of
-   * text it is in.
+   * For `key`: path of the group for a new key or list item. For `value`: path of the value. For `text`: path of the
+   * text block.
    */
   readonly on: 'key' | 'value' | 'text';
   readonly path: Path;
-  /** What is typed of it in front of the cursor, without an opening quote. */
+  /** Typed text before the cursor, without an opening quote. */
   readonly typed: string;
-  /** What a completion replaces: the word from its beginning to its end. */
+  /** Range that a completion replaces: the whole word. */
   readonly range: Range;
-  /** Columns that the keys of the group stand at (from 0); undefined within brackets. */
+  /** Zero-based column of the group's keys; undefined in brackets. */
   readonly indent: number | undefined;
 }
 
 interface Entry {
-  /** Where its first key or dash stands. */
+  /** Column of the first key or dash. */
   readonly column: number;
   readonly dashes: readonly number[];
-  /** Where the key or value behind the dashes begins. */
+  /** Column of the key or value after the dashes. */
   readonly start: number;
   readonly key: string | undefined;
-  /** Behind the key and its colon, or behind the dashes. */
+  /** Column after the key and its colon, or after the dashes. */
   readonly rest: string;
   readonly restStart: number;
 }
@@ -86,7 +86,7 @@ export function cursorAt(lines: Lines, position: Position): Cursor {
   );
 }
 
-/** The key whose block of text (behind `|` or `>`) a line of this indentation is in. */
+/** Returns the key of the text block (after `|` or `>`) that contains a line with this indentation. */
 function blockAbove(lines: Lines, row: number, column: number): Path | undefined {
   let limit = column;
   for (let above = row - 1; above >= 0 && limit > 0; above--) {
@@ -99,15 +99,15 @@ function blockAbove(lines: Lines, row: number, column: number): Path | undefined
   return undefined;
 }
 
-/** Keys and positions that lead to a line of this indentation. */
+/** Returns the path to a line with this indentation. */
 function pathAbove(lines: Lines, row: number, column: number, dashes: readonly number[]): Path {
   const path: (string | number)[] = [];
   let limit = column;
-  /** Where the dash stands whose position is being counted. */
+  /** Column of the dash whose list index is being counted. */
   let counting: number | undefined = dashes[0];
   let count = 0;
   const pending = [...dashes];
-  // Lists that begin in the cursor's own line have one item so far.
+  // Lists that start on the cursor's line have one item so far.
   for (let index = pending.length - 1; index > 0; index--) path.unshift(0);
   for (let above = row - 1; above >= 0; above--) {
     const entry = entryOf(lines.line(above));
@@ -118,13 +118,13 @@ function pathAbove(lines: Lines, row: number, column: number, dashes: readonly n
         count++;
         continue;
       }
-      // The key that the list belongs to may stand in the same column.
+      // The key of the list can be in the same column.
       path.unshift(count);
       limit = entry.start === counting ? counting + 1 : counting;
       counting = undefined;
     }
     if (entry.column >= limit) continue;
-    // From its end to its beginning: the key, then the dashes, as far as they stand left of what is looked for.
+    // Scan backwards: the key, then the dashes to the left of the target column.
     if (entry.key !== undefined && entry.start < limit) path.unshift(entry.key);
     const before = limit;
     limit = entry.column;
@@ -160,7 +160,7 @@ function inBrackets(lines: Lines, position: Position, path: Path, text: string, 
         if (text.slice(from, at).trim() === '') quote = sign;
         continue;
       case '$':
-        // `${env:NAME}` is no group of keys.
+        // `${env:NAME}` is not a group of keys.
         if (text[at + 1] === '{') at = text.indexOf('}', at) === -1 ? text.length : text.indexOf('}', at);
         continue;
       case '{':

@@ -1,5 +1,5 @@
 /**
- * What lies outside of the files: asked in the background by whoever composes the service, so that nobody waits for it.
+ * Facts from outside the files, which the host of the service queries in the background.
  */
 import type { JsonObject } from '../../common/json.ts';
 
@@ -10,14 +10,14 @@ export interface KnownTool {
   readonly input?: JsonObject;
 }
 
-/** An endpoint as a file names it, with `${env:…}` as written. */
+/** An endpoint in a file, with `${env:…}` as written. */
 export interface EndpointQuestion {
   readonly endpoint: string;
   readonly apiKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A server as a file names it. */
+/** An MCP server in a file. */
 export interface McpQuestion {
   readonly command?: string;
   readonly args?: readonly string[];
@@ -28,20 +28,19 @@ export interface McpQuestion {
 }
 
 /**
- * Answers are what is known by now; undefined: nothing yet, or nothing can be had. With `ask` a look may begin: only
- * for
- * what stands in a saved file, for a name that is half typed leads to somebody else.
+ * Methods return the known facts, or undefined if there are none yet. `ask` allows a query; use it only for saved
+ * files, because a partly typed name could reach another server.
  */
 export interface Facts {
-  /** Names of the models an endpoint serves. */
+  /** Returns the models that an endpoint serves. */
   models(question: EndpointQuestion, ask: boolean): readonly string[] | undefined;
-  /** What a server's `tools/list` says; `folder` is that of the file that names it. */
+  /** Returns a server's `tools/list`. `folder` is that of the referencing file. */
   mcpTools(question: McpQuestion, folder: string, ask: boolean): readonly KnownTool[] | undefined;
-  /** What the tools of a built-in set say of themselves. */
+  /** Returns the tools of a built-in set. */
   builtinTools(set: string): readonly KnownTool[] | undefined;
-  /** Variables that have a value: in the environment, or kept by the editor. */
+  /** Returns the variables with a value, in the environment or stored by the editor. */
   envNames(): readonly string[];
-  /** How many tokens a text has by the tokenizer of a model. */
+  /** Returns the number of tokens of a text for a model. */
   tokens(question: EndpointQuestion, model: string, text: string): number | undefined;
 }
 

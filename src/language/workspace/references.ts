@@ -1,6 +1,5 @@
-/** What a file of the three kinds names: other files, tools, columns, variables. By its text alone. */
-
-import type { FileKind } from '../../common/fileKinds.ts';
+/** Finds references in config files: other files, tools, columns, and variables. */
+import { type FileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { COLUMNS } from '../../config/dataset/columns.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
@@ -9,26 +8,26 @@ import type { Range } from '../../config/source/problem.ts';
 import { Lines } from './text.ts';
 import { valueAt } from './valueAt.ts';
 
-/** What is a file, by its role. */
+/** Reference kinds that are files. */
 export type FileRole = 'agent' | 'world' | 'prompt' | 'module' | 'dataset';
 export type ReferenceKind = FileRole | 'builtin' | 'tool' | 'column' | 'placeholder' | 'env' | 'export';
 
 export interface Reference {
   readonly kind: ReferenceKind;
-  /** Where it is written: in quotes, they are part of it. */
+  /** Range of the reference, including quotes. */
   readonly range: Range;
-  /** In the file that names it; empty in a prompt file. */
+  /** Path of keys in the referencing file; empty in a prompt file. */
   readonly path: Path;
   /** As written, e.g. `tools/loans.ts`, `submit`, `meta.city`, `API_KEY`. */
   readonly text: string;
-  /** The file meant, absolute: of kinds that are files, and of `export` (the module). */
+  /** Absolute path of the referenced file, or of the module for `export`. */
   readonly file?: string;
 }
 
 const PLACEHOLDER = /\{\{\s*task\.([^{}]*?)\s*\}\}/g;
 const VARIABLE = /\$\{env:([A-Za-z_]\w*)\}/g;
 
-/** Whether a `prompt:` or `rubric:` is the path of a file. */
+/** Returns whether a `prompt:` or `rubric:` is a file path. */
 export function isPromptPath(written: string): boolean {
   return !written.includes('\n') && /\.(md|txt)\s*$/i.test(written);
 }
@@ -105,7 +104,7 @@ export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
   return found;
 }
 
-/** Of a prompt file's text, or of a prompt within another file. */
+/** Finds the placeholders of a prompt file or an inline prompt. */
 export function placeholdersIn(lines: Lines, text: string, start = 0, path: Path = []): Reference[] {
   return [...text.matchAll(PLACEHOLDER)].map((match) => ({
     kind: 'placeholder',

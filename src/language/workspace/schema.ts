@@ -1,6 +1,5 @@
-/** What may stand at a place of a file, by the JSON Schema of its kind. */
-
-import type { FileKind } from '../../common/fileKinds.ts';
+/** Looks up the JSON Schema for a location in a file. */
+import { type FileKind } from '../../common/fileKinds.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import { jsonSchema } from '../../config/jsonSchema.ts';
 import type { Path } from '../../config/source/parse.ts';
@@ -25,20 +24,20 @@ const roots = new Map<FileKind, SchemaNode & JsonObject>();
 
 function rootOf(kind: FileKind): SchemaNode & JsonObject {
   let root = roots.get(kind);
-  // a JSON Schema by its making
+  // generated as a JSON Schema
   if (root === undefined) roots.set(kind, (root = jsonSchema(kind) as SchemaNode & JsonObject));
   return root;
 }
 
-/** The alternatives for a place; those that the values beside it (a `kind:`) exclude are left out. */
+/** Returns the alternatives for a location, excluding those that sibling values (e.g. `kind:`) rule out. */
 export function schemaAt(kind: FileKind, path: Path, value: unknown): SchemaNode[] {
   const root = rootOf(kind);
   let nodes = branches(root, root, value);
-  let here: unknown = value;
+  let current: unknown = value;
   for (const step of path) {
-    here =
-      isJsonObject(here) || Array.isArray(here)
-        ? (here as Readonly<Record<string | number, unknown>>)[step]
+    current =
+      isJsonObject(current) || Array.isArray(current)
+        ? (current as Readonly<Record<string | number, unknown>>)[step]
         : undefined;
     nodes = nodes.flatMap((node) => {
       const child =
@@ -46,13 +45,13 @@ export function schemaAt(kind: FileKind, path: Path, value: unknown): SchemaNode
           ? node.items
           : (node.properties?.[step] ??
             (typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined));
-      return child === undefined ? [] : branches(root, child, here);
+      return child === undefined ? [] : branches(root, child, current);
     });
   }
   return nodes;
 }
 
-/** A node as written, before its alternatives: it has the description. */
+/** Returns a schema node before resolving its alternatives, because it has the description. */
 export function described(kind: FileKind, path: Path, value: unknown): SchemaNode | undefined {
   const key = path.at(-1);
   if (key === undefined) return rootOf(kind);
@@ -80,7 +79,7 @@ function branches(root: SchemaNode & JsonObject, node: SchemaNode, value: unknow
   ];
 }
 
-/** Whether the value's discriminating keys are those of the branch. */
+/** Returns whether the value's discriminating keys match the branch. */
 function fits(branch: SchemaNode, value: unknown): boolean {
   if (!isJsonObject(value)) return true;
   return Object.entries(branch.properties ?? {}).every(
@@ -88,7 +87,7 @@ function fits(branch: SchemaNode, value: unknown): boolean {
   );
 }
 
-/** Values that may be written, where they are a choice. */
+/** Returns the enum values of a node. */
 export function choicesOf(node: SchemaNode): string[] {
   const choices =
     node.const !== undefined ? [node.const] : (node.enum ?? (node.type === 'boolean' ? [true, false] : []));

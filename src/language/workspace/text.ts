@@ -1,4 +1,4 @@
-/** Places in texts: config counts lines and columns from 1, the protocol from 0. Both count UTF-16 units. */
+/** Converts text positions: config uses 1-based lines and columns, the protocol 0-based. Both use UTF-16 units. */
 import type { Range as LspRange, Position } from 'vscode-languageserver-types';
 import type { Range } from '../../config/source/problem.ts';
 
@@ -10,13 +10,13 @@ export function rangeOf({ start, end }: LspRange): Range {
   return { line: start.line + 1, column: start.character + 1, endLine: end.line + 1, endColumn: end.character + 1 };
 }
 
-/** Whether a cursor at the position touches the range, its end included. */
+/** Returns whether a position touches a range, including its end. */
 export function touches({ line, column, endLine, endColumn }: Range, position: Position): boolean {
   const [row, at] = [position.line + 1, position.character + 1];
   return (row > line || (row === line && at >= column)) && (row < endLine || (row === endLine && at <= endColumn));
 }
 
-/** Offsets and positions of one text. */
+/** Maps offsets and positions of a text. */
 export class Lines {
   readonly text: string;
   readonly #starts: number[] = [0];
@@ -30,7 +30,7 @@ export class Lines {
     return this.#starts.length;
   }
 
-  /** Without its break; from 0. */
+  /** Returns a zero-based line without its line break. */
   line(index: number): string {
     const start = this.#starts[index];
     if (start === undefined) return '';
@@ -55,7 +55,7 @@ export class Lines {
     return { line: low, character: offset - (this.#starts[low] ?? 0) };
   }
 
-  /** Config's range of a piece of the text. */
+  /** Returns a config range for a part of the text. */
   range(offset: number, length: number): Range {
     return rangeOf({ start: this.positionAt(offset), end: this.positionAt(offset + length) });
   }

@@ -1,4 +1,4 @@
-/** The tools of an agent or a world, with the places of their definitions as far as texts tell them. */
+/** Finds the tools of an agent or world, with the locations of their definitions if known. */
 import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
@@ -10,15 +10,15 @@ import type { KnownTool, McpQuestion } from './facts.ts';
 
 export interface ToolOfFile extends KnownTool {
   readonly from: 'module' | 'mcp' | 'builtin';
-  /** Position of its entry in `tools:`; absent of a world's. */
+  /** Index of its entry in `tools:`; undefined for a world's tool. */
   readonly entry?: number;
-  /** Where its definition begins, 1-based. */
+  /** 1-based start of its definition. */
   readonly place?: { readonly path: string; readonly line: number; readonly column: number };
 }
 
 export interface ToolsOfFile {
   readonly tools: readonly ToolOfFile[];
-  /** Whether these are all: no server is left whose tools are not known. */
+  /** Whether the list is complete, without servers whose tools are unknown. */
   readonly complete: boolean;
 }
 
@@ -31,14 +31,14 @@ export async function toolsOf(workspace: Workspace, path: string): Promise<Tools
       typeof module === 'string'
         ? await moduleToolsOf(workspace, joinPath(dirname(path), module), 'reached')
         : undefined;
-    return { tools: found ?? [], complete: false }; // a world may make tools while it runs
+    return { tools: found ?? [], complete: false }; // a world can create tools at run time
   }
   const entries = Array.isArray(root['tools']) ? root['tools'] : [];
   const found = await Promise.all(entries.map((entry, index) => entryTools(workspace, path, entry, index)));
   return { tools: found.flatMap((tools) => tools ?? []), complete: !found.includes(undefined) };
 }
 
-/** Of one entry of `tools:`; undefined when nobody knows them, or not all. */
+/** Returns the tools of an entry in `tools:`, or undefined if they are not all known. */
 export async function entryTools(
   workspace: Workspace,
   path: string,
@@ -65,7 +65,7 @@ export async function entryTools(
     .map((tool) => ({ ...tool, from: 'mcp', entry: index }));
 }
 
-/** The tools of a built-in set: by their names, and with what they take once that is known. */
+/** Returns the tools of a built-in set, with their parameters if known. */
 export function builtinTools(workspace: Workspace, set: string): ToolOfFile[] {
   if (!Object.hasOwn(BUILTIN_TOOLS, set)) return [];
   const known = workspace.facts.builtinTools(set) ?? [];
@@ -76,7 +76,7 @@ export function builtinTools(workspace: Workspace, set: string): ToolOfFile[] {
   }));
 }
 
-/** undefined: there is no such module, or it exports tools in a way that only running it shows. */
+/** Returns undefined if the module does not exist or its exports cannot be determined without running it. */
 async function moduleToolsOf(
   workspace: Workspace,
   module: string,
@@ -92,7 +92,7 @@ async function moduleToolsOf(
   }));
 }
 
-/** The server that an entry names, as written. */
+/** Returns the server of an entry, as written. */
 export function mcpQuestion(mcp: unknown): McpQuestion | undefined {
   const known = CATALOGUE_NAMES.find((name) => name === mcp);
   const server = known === undefined ? mcp : { ...CATALOGUE[known] };

@@ -1,7 +1,7 @@
-/** Between the protocol's `file:` addresses and config's paths. */
+/** Converts between `file:` URIs and config paths. */
 import { normalizePath } from '../../config/paths.ts';
 
-/** undefined for what is not on a disk. */
+/** Returns undefined for URIs that are not files. */
 export function pathOf(uri: string): string | undefined {
   if (!URL.canParse(uri)) return undefined;
   const { protocol, host, pathname } = new URL(uri);

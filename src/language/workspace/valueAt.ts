@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../common/json.ts';
 import type { Path } from '../../config/source/parse.ts';
 
-/** What stands at a place of a file's value; undefined where there is nothing. */
+/** Returns the value at a path, or undefined. */
 export function valueAt(root: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (value, step) =>

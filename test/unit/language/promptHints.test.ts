@@ -14,7 +14,7 @@ test('a prompt is counted as the first task makes it; an estimate says that it i
   assert.deepEqual(others, []);
   assert.equal(hint?.label, `≈ ${estimateTokens(RENDERED)} tokens`);
   assert.ok(typeof hint.tooltip === 'string');
-  assert.match(hint.tooltip, /estimate.*with task a put in/);
+  assert.match(hint.tooltip, /Estimated.*with task a/s);
   assert.deepEqual(hint.position, { line: 0, character: DESK['/w/prompts/desk.md']?.indexOf('\n') });
 });
 

@@ -18,7 +18,7 @@ describe('outcomes', () => {
 describe('a batch’s row', () => {
   it('tells how far it is while it runs', () => {
     const look = batchLook(batchRow({ counts: { passed: 8, failed: 4, running: 2, queued: 82 } }), 2 * HOUR);
-    assert.equal(look.description, '12/96 · 67 % of 12 passed · 2 h ago');
+    assert.equal(look.description, '12/96 · 67% of 12 passed · 2 h ago');
     assert.equal(look.context, 'batch.running');
     assert.equal(look.icon?.id, 'loading~spin');
     assert.match(look.spoken, /^Batch desk, running, 12\/96/);
@@ -27,7 +27,7 @@ describe('a batch’s row', () => {
     assert.equal(passRateText(batchRow({ state: 'ended', counts: { passed: 42, failed: 54 } })), 'pass@1 0.44');
     assert.equal(
       passRateText(batchRow({ state: 'ended', counts: { passed: 42, failed: 53, infrastructure: 1 } })),
-      '44 % of 95 passed',
+      '44% of 95 passed',
     );
     assert.equal(passRateText(batchRow()), '');
   });

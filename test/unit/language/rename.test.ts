@@ -164,7 +164,8 @@ test('a file is renamed with every path that names it', async () => {
     ...replaced({ [agent]: [['books.ts', 'shelf.ts']], '/w/tools/index.ts': [['./books.ts', './shelf.ts']] }),
     '/w/tools/shelf.ts': DESK['/w/tools/books.ts'],
   });
-  await assert.rejects(rename(workspace, batch, await at(workspace, batch, 'desk.agent.yaml'), 'front.yaml'), /ending/);
+  const agentName = await at(workspace, batch, 'desk.agent.yaml');
+  await assert.rejects(rename(workspace, batch, agentName, 'front.yaml'), /different extension/);
   await assert.rejects(
     rename(workspace, batch, await at(workspace, batch, 'desk.agent.yaml'), 'inline.agent.yaml'),
     /already/,

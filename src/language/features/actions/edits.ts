@@ -1,4 +1,4 @@
-/** Changes of texts and files, as the protocol tells them. */
+/** Builds text and file edits of the protocol. */
 import type { CreateFile, TextDocumentEdit, TextEdit, WorkspaceEdit } from 'vscode-languageserver-types';
 import { isJsonObject } from '../../../common/json.ts';
 import type { ParsedFile, Path } from '../../../config/source/parse.ts';
@@ -10,7 +10,7 @@ export function change(path: string, edits: readonly TextEdit[]): TextDocumentEd
   return { textDocument: { uri: uriOf(path), version: null }, edits: [...edits] };
 }
 
-/** A new file with this text. */
+/** Creates a file with a text. */
 export function create(path: string, text: string): (CreateFile | TextDocumentEdit)[] {
   return [
     { kind: 'create', uri: uriOf(path), options: { ignoreIfExists: true } },
@@ -22,7 +22,7 @@ export function edit(...documentChanges: (CreateFile | TextDocumentEdit)[]): Wor
   return { documentChanges };
 }
 
-/** Takes a key with its value, or an item of a list, out of a file; undefined where it is not plainly written. */
+/** Removes a key with its value, or a list item. Returns undefined for complex syntax. */
 export function removal(parsed: ParsedFile, path: Path): TextEdit | undefined {
   const range = parsed.wholeRange(path);
   const key = typeof path.at(-1) === 'string' ? parsed.keyRange(path) : undefined;
@@ -40,7 +40,7 @@ export function removal(parsed: ParsedFile, path: Path): TextEdit | undefined {
       range: { start: { line: first.line - 1, character: 0 }, end: { line: last.endLine, character: 0 } },
       newText: '',
     };
-  // The first key of an item keeps the dash for the next one.
+  // When removing the first key of an item, keep the dash for the next one.
   const item = /^(\s*- )$/.exec(before)?.[1];
   if (item !== undefined && /^\s*(#.*)?$/.test(behind)) {
     const next = lines.line(last.endLine);
@@ -55,7 +55,7 @@ export function removal(parsed: ParsedFile, path: Path): TextEdit | undefined {
           newText: '',
         };
   }
-  // Within brackets, with the comma behind it, else the one in front of it.
+  // In brackets, also remove the comma after it, or else the one before it.
   const comma = /^\s*,\s*/.exec(parsed.text.slice(end));
   const front = /,\s*$/.exec(parsed.text.slice(0, start));
   const from = comma === null && front !== null ? start - front[0].length : start;
@@ -65,7 +65,7 @@ export function removal(parsed: ParsedFile, path: Path): TextEdit | undefined {
   };
 }
 
-/** Puts a key into the group at `path`. */
+/** Inserts a key into the group at `path`. */
 export function insertion(parsed: ParsedFile, path: Path, key: string, value: string): TextEdit | undefined {
   const lines = new Lines(parsed.text);
   const group = valueAt(parsed.value, path);
@@ -81,13 +81,13 @@ export function insertion(parsed: ParsedFile, path: Path, key: string, value: st
       newText: members.length === 0 ? ` ${key}: ${value}` : `, ${key}: ${value}`,
     };
   }
-  // Below the first key of the group: at the top of a file that is its version.
+  // Insert after the first key of the group, which is `version` at the top of a file.
   const [first] = members;
   const anchor = first === undefined ? undefined : parsed.keyRange([...path, first]);
   if (first !== undefined && anchor !== undefined) {
     const indent = ' '.repeat(anchor.column - 1);
     const firstEnds = parsed.wholeRange([...path, first]) ?? anchor;
-    // Only of the group itself: what a merge (`<<`) brings stands elsewhere.
+    // Only keys of the group itself: merged keys (`<<`) are elsewhere.
     const at = { line: Math.max(anchor.line, firstEnds.endLine) - 1, character: 0 };
     const end = lines.line(at.line).length;
     return {

@@ -1,5 +1,4 @@
-/** "Create this tool": its definition in a module of the agent, or in a new one. */
-
+/** Implements "Create the tool": defines it in a module of the agent, or in a new one. */
 import { type CodeAction, CodeActionKind } from 'vscode-languageserver-types';
 import { fileKind } from '../../../common/fileKinds.ts';
 import { dirname, joinPath, relative } from '../../../config/paths.ts';
@@ -9,7 +8,7 @@ import type { Workspace } from '../../workspace.ts';
 import { change, create, edit, insertion } from './edits.ts';
 import { importText, moduleText, toolText } from './templates.ts';
 
-/** For an `answer: { tool }` that no tool of the agent is called by. */
+/** Offers the action for an `answer: { tool }` that is not a tool of the agent. */
 export async function newTool(workspace: Workspace, { file, line, column }: Problem): Promise<CodeAction[]> {
   if (fileKind(file) !== 'agent') return [];
   const named = (await workspace.references(file)).find(
@@ -49,7 +48,7 @@ export async function newTool(workspace: Workspace, { file, line, column }: Prob
   const entry = parsed === undefined ? undefined : newEntry(parsed, relative(dirname(file), module));
   if (entry !== undefined && (await workspace.files.stat(module)) === undefined) {
     actions.push({
-      title: `Create the tool \`${named.text}\` in ${relative(dirname(file), module)}, a new module`,
+      title: `Create the tool \`${named.text}\` in the new module ${relative(dirname(file), module)}`,
       kind: CodeActionKind.QuickFix,
       edit: edit(...create(module, moduleText(file, module)), change(file, [entry])),
     });
@@ -57,7 +56,7 @@ export async function newTool(workspace: Workspace, { file, line, column }: Prob
   return actions;
 }
 
-/** A further entry of `tools:`, above the others. */
+/** Inserts an entry at the top of `tools:`. */
 function newEntry(
   parsed: NonNullable<Awaited<ReturnType<Workspace['parsed']>>>,
   module: string,

@@ -1,5 +1,4 @@
-/** What an editor can do about a problem: by what the problem says it is, never by its message. */
-
+/** Provides quick fixes based on a problem's code and data, never its message. */
 import { type CodeAction, CodeActionKind, type TextEdit } from 'vscode-languageserver-types';
 import { fileKind } from '../../../common/fileKinds.ts';
 import { dirname, relative } from '../../../config/paths.ts';
@@ -12,7 +11,7 @@ import { change, create, edit, insertion, removal, replacement } from './edits.t
 import { newTool } from './newTool.ts';
 import { moduleText, promptText } from './templates.ts';
 
-/** Problems that end when what they are about is taken away. */
+/** Problems that are fixed by removing their subject. */
 const REMOVABLE: readonly Problem['code'][] = ['unknown_key', 'conflict', 'not_yet'];
 
 export async function quickFixes(workspace: Workspace, problem: Problem): Promise<CodeAction[]> {
@@ -41,7 +40,7 @@ async function removing(workspace: Workspace, problem: Problem): Promise<Fix[]> 
   return place === undefined ? [] : [{ do: 'remove', path: entryOf(place.path) }];
 }
 
-/** Of `tools[1].module` the whole entry: it is nothing without it. */
+/** For `tools[1].module`, returns the whole entry, which requires the module. */
 function entryOf(path: Path): Path {
   const [top, index, key] = path;
   return top === 'tools' && typeof index === 'number' && key === 'module' ? [top, index] : path;
@@ -60,9 +59,9 @@ async function fixing(
     case 'replace':
       return here(
         fix.text === ''
-          ? 'Remove it'
+          ? 'Remove'
           : problem.code === 'secret'
-            ? `Replace by ${fix.text}`
+            ? `Replace with ${fix.text}`
             : `Change to \`${fix.text}\``,
         replacement(problem, fix.text),
       );

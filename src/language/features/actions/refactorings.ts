@@ -1,5 +1,4 @@
-/** What turns one thing into another: an inline prompt into a file, an agent into one that a batch runs. */
-
+/** Provides refactorings: extract an inline prompt to a file, and add an agent to a batch. */
 import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver-types';
 import { fileKind } from '../../../common/fileKinds.ts';
 import { basename, dirname, joinPath, relative } from '../../../config/paths.ts';
@@ -16,7 +15,7 @@ export async function refactorings(workspace: Workspace, path: string, range: Ra
   return [...(await extractPrompt(workspace, path, range)), ...(await addToBatch(workspace, path, range))];
 }
 
-/** "Extract prompt to file": of a prompt that the cursor is in. */
+/** Extracts the prompt at the cursor to a file. */
 async function extractPrompt(workspace: Workspace, path: string, { start }: Range): Promise<CodeAction[]> {
   const parsed = await workspace.parsed(path);
   if (parsed === undefined) return [];
@@ -54,11 +53,11 @@ async function extractPrompt(workspace: Workspace, path: string, { start }: Rang
   return [];
 }
 
-/** "Add to batch": a new batch runs it, or one that there is does, in the place of its agent. */
+/** Adds the agent to a new batch, or replaces the agent of an existing one. */
 async function addToBatch(workspace: Workspace, path: string, { start }: Range): Promise<CodeAction[]> {
   if (fileKind(path) !== 'agent') return [];
   const parsed = await workspace.parsed(path);
-  // On the first keys of the file, which say what it is: elsewhere nobody looks for it.
+  // Offered only on the first keys of the file, to avoid noise elsewhere.
   const place = parsed?.at(start.line + 1, start.character + 1);
   if (place === undefined || (place.path[0] !== 'name' && place.path[0] !== 'version')) return [];
   const batches = (await workspace.configFiles()).filter((other) => fileKind(other) === 'batch');
@@ -87,23 +86,23 @@ async function newBatch(workspace: Workspace, path: string, batches: readonly st
   const changes = create(file, text);
   if ((await workspace.files.stat(data)) === undefined)
     changes.push(...create(data, `${JSON.stringify({ id: 'first', question: 'What is 2 + 2?', answer: '4' })}\n`));
-  return { title: `Add to a new batch, ${relative(dirname(path), file)}`, kind: 'source', edit: edit(...changes) };
+  return { title: `Add to the new batch ${relative(dirname(path), file)}`, kind: 'source', edit: edit(...changes) };
 }
 
-/** A batch has one agent. */
+/** Replaces the agent of a batch, which has only one. */
 async function inPlaceOf(workspace: Workspace, batch: string, agent: string): Promise<CodeAction[]> {
   const written = (await workspace.parsed(batch))?.wholeRange(['agent']);
   if (written === undefined) return [];
   return [
     {
-      title: `Run it in ${relative(dirname(agent), batch)}, in the place of its agent`,
+      title: `Replace the agent of ${relative(dirname(agent), batch)}`,
       kind: 'source',
       edit: edit(change(batch, [{ range: lspRange(written), newText: relative(dirname(batch), agent) }])),
     },
   ];
 }
 
-/** The path with this ending that is free: `desk.md`, `desk-2.md`. */
+/** Returns an unused path: `desk.md`, `desk-2.md`, … */
 async function freeName(workspace: Workspace, stem: string, ending: string): Promise<string> {
   for (let number = 1; ; number++) {
     const path = `${stem}${number === 1 ? '' : `-${number}`}${ending}`;

@@ -1,12 +1,12 @@
-/** The beginnings of files that are made. */
+/** Initial contents of created files. */
 import { fileKind } from '../../../common/fileKinds.ts';
 import { basename } from '../../../config/paths.ts';
 
 export function promptText(): string {
-  return 'You solve the task that you are given, and then answer.\n';
+  return 'Solve the given task, then answer.\n';
 }
 
-/** `by`: the file that names the module. */
+/** @param by Kind of the file that references the module. */
 export function moduleText(by: string, module: string): string {
   switch (fileKind(by)) {
     case 'world':
@@ -31,8 +31,8 @@ export function importText(name: string, from: string): string {
 export function toolText(name: string): string {
   return [
     `export const ${name} = tool({`,
-    "  description: 'What it does, as the model is told.',",
-    "  input: z.object({ text: z.string().describe('What it is about.') }),",
+    "  description: 'Describe for the model what the tool does.',",
+    "  input: z.object({ text: z.string().describe('Describe the argument.') }),",
     "  effect: 'pure',",
     '  run: ({ text }) => text,',
     '});',

@@ -7,8 +7,7 @@ import type { Suggestion } from './names.ts';
 const EXAMPLE = 80;
 
 /**
- * What `{{task.…}}` may name in a prompt: the fields of the datasets it is filled in from; without any those that every
- * task has.
+ * Suggests fields for `{{task.…}}` in a prompt: the fields of its datasets, or without datasets, the standard fields.
  */
 export async function fieldSuggestions(workspace: Workspace, path: string): Promise<Suggestion[]> {
   const heads = await datasetsFor(workspace, path);
@@ -17,11 +16,11 @@ export async function fieldSuggestions(workspace: Workspace, path: string): Prom
   for (const { fields, tasks } of heads) {
     for (const name of fields) {
       const example = tasks.map((task) => taskField(task, name)).find((value) => value !== undefined);
-      const shown = typeof example === 'string' ? example : example === undefined ? '' : JSON.stringify(example);
+      const text = typeof example === 'string' ? example : example === undefined ? '' : JSON.stringify(example);
       found.set(name, {
         name,
         kind: CompletionItemKind.Field,
-        ...(shown === '' ? {} : { detail: shown.length > EXAMPLE ? `${shown.slice(0, EXAMPLE)}…` : shown }),
+        ...(text === '' ? {} : { detail: text.length > EXAMPLE ? `${text.slice(0, EXAMPLE)}…` : text }),
       });
     }
   }

@@ -1,4 +1,4 @@
-/** Names that are not in the schema: of files, tools, models, columns. */
+/** Completes names that are not in the schema: files, tools, models, and columns. */
 import { CompletionItemKind } from 'vscode-languageserver-types';
 import type { FileKind } from '../../../common/fileKinds.ts';
 import { isJsonObject } from '../../../common/json.ts';
@@ -21,7 +21,7 @@ export interface Suggestion {
   readonly documentation?: string;
 }
 
-/** Where a file is named: the place's keys, positions of lists left out. */
+/** Keys that reference files, as paths without list indexes. */
 const FILES: Readonly<Record<FileKind, Readonly<Record<string, FileRole>>>> = {
   agent: { prompt: 'prompt', 'tools.module': 'module', 'team.members': 'agent', 'team.members.agent': 'agent' },
   world: { module: 'module', 'user.prompt': 'prompt' },
@@ -41,7 +41,7 @@ export async function namesFor(
   cursor: Cursor,
 ): Promise<Suggestion[]> {
   const place = cursor.path.filter((step) => typeof step === 'string').join('.');
-  // A list's own place is no item of it.
+  // The list itself is not one of its items.
   if (cursor.on === 'key' && typeof cursor.path.at(-1) !== 'number') return [];
   const role = FILES[kind][place];
   if (role !== undefined) return pathSuggestions(workspace, path, role, cursor.typed);

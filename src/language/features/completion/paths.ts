@@ -1,5 +1,4 @@
-/** Files of a role, as they are named from another file. */
-
+/** Completes paths of files with a role, relative to the referencing file. */
 import { CompletionItemKind } from 'vscode-languageserver-types';
 import { fileKind } from '../../../common/fileKinds.ts';
 import { formatOf } from '../../../config/dataset/dataset.ts';
@@ -9,11 +8,11 @@ import type { FileRole } from '../../workspace/references.ts';
 import type { Workspace } from '../../workspace.ts';
 import type { Suggestion } from './names.ts';
 
-/** More are not listed, nor more folders looked into: who has so many types a part of the path. */
+/** Limits for listed files and searched folders. Users can type part of the path to narrow the search. */
 const MAX_FILES = 200;
 const MAX_FOLDERS = 300;
 
-/** All fitting files below the workspace folder; where the path leads out of it, those beside what is typed. */
+/** Lists matching files in the workspace folder, or near the typed path if it leads out of it. */
 export async function pathSuggestions(
   workspace: Workspace,
   from: string,
@@ -46,8 +45,8 @@ function fits(role: FileRole, path: string): boolean {
   }
 }
 
-/** What is hidden or installed is left out. Nearest folders first. */
-async function filesBelow(workspace: Workspace, root: string, wanted: (path: string) => boolean): Promise<string[]> {
+/** Skips hidden and installed files. Searches the nearest folders first. */
+async function filesBelow(workspace: Workspace, root: string, isMatch: (path: string) => boolean): Promise<string[]> {
   const found: string[] = [];
   const folders = [root];
   for (let index = 0; index < folders.length && index < MAX_FOLDERS && found.length < MAX_FILES; index++) {
@@ -56,7 +55,7 @@ async function filesBelow(workspace: Workspace, root: string, wanted: (path: str
       if (name.startsWith('.') || name === 'node_modules/' || name === 'dist/') continue;
       const path = joinPath(folder, name);
       if (name.endsWith('/')) folders.push(path);
-      else if (wanted(path)) found.push(path);
+      else if (isMatch(path)) found.push(path);
     }
   }
   return found.sort();

@@ -1,4 +1,4 @@
-/** A tool as one would declare it: `renew_loan(loan_id: string, weeks?: number)`. */
+/** Renders a tool as a signature: `renew_loan(loan_id: string, weeks?: number)`. */
 import { isJsonObject, type Json, type JsonObject } from '../../../common/json.ts';
 
 export function callText(name: string, input: JsonObject | undefined): string {

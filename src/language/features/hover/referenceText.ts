@@ -1,4 +1,4 @@
-/** What stands behind a name: a tool and its arguments, a file, a column and an example of it. */
+/** Describes the target of a name: a tool with its arguments, a file, or a column with an example. */
 import { isJsonObject } from '../../../common/json.ts';
 import { basename, dirname, relative } from '../../../config/paths.ts';
 import { taskField } from '../../../config/prompt.ts';
@@ -43,8 +43,10 @@ export async function referenceText(
       return workspace.facts.envNames().length === 0
         ? undefined
         : `The environment variable \`${text}\` is ` +
-            `${workspace.facts.envNames().includes(text) ? 'set where the editor runs, or kept by it' : 'not set where the editor runs, nor kept by it'}. ` +
-            'Its value is put in where a batch is submitted.';
+            (workspace.facts.envNames().includes(text)
+              ? 'set in the editor’s environment or stored by the editor. '
+              : 'not set in the editor’s environment, and not stored by the editor. ') +
+            'Its value is inserted when a batch is submitted.';
     case 'export':
       return undefined;
   }
@@ -77,7 +79,7 @@ async function promptText(workspace: Workspace, file: string): Promise<string | 
   return fenced(`${lines.slice(0, MAX_LINES).join('\n')}${lines.length > MAX_LINES ? '\n…' : ''}`);
 }
 
-/** In a fence that is longer than any in the text. */
+/** Fences a text with more backticks than it contains. */
 function fenced(text: string): string {
   const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
   return `${fence}text\n${text}\n${fence}`;
@@ -92,14 +94,15 @@ async function moduleText(workspace: Workspace, path: string, { path: at }: Refe
   return tools === undefined ? undefined : toolLines(tools);
 }
 
-/** With what each takes, where that is known. */
+/** Lists tools with their parameters, if known. */
 function toolLines(tools: readonly ToolOfFile[]): string {
   return tools
     .slice(0, MAX_TOOLS)
     .map(
       ({ name, description, input }) =>
         '- ' +
-        `\`${input === undefined ? name : callText(name, input)}\`${description === undefined ? '' : `: ${description}`}`,
+        `\`${input === undefined ? name : callText(name, input)}\`` +
+        (description === undefined ? '' : `: ${description}`),
     )
     .join('\n');
 }
@@ -119,7 +122,7 @@ async function toolText(workspace: Workspace, tool: ToolOfFile, path: string): P
   return [`\`\`\`ts\n${code}\n\`\`\``, ...(description === undefined ? [] : [description]), where].join('\n\n');
 }
 
-/** The beginning of its definition: what it takes stands there. */
+/** Returns the start of its definition, which contains the parameters. */
 async function definitionText(
   workspace: Workspace,
   { path, line }: NonNullable<ToolOfFile['place']>,
@@ -149,10 +152,10 @@ async function placeholderText(workspace: Workspace, path: string, field: string
     const task = tasks.find((candidate) => taskField(candidate, field) !== undefined);
     const value = task === undefined ? undefined : taskField(task, field);
     if (task === undefined || value === undefined) continue;
-    const shown = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
+    const example = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
     return (
-      `\`${field}\` of each task of ${basename(dataset)}. Of task ` +
-      `\`${task.id}\`:\n\n${fenced(shown.length > 1000 ? `${shown.slice(0, 1000)}…` : shown)}`
+      `\`${field}\` of each task in ${basename(dataset)}. For task ` +
+      `\`${task.id}\`:\n\n${fenced(example.length > 1000 ? `${example.slice(0, 1000)}…` : example)}`
     );
   }
   return undefined;

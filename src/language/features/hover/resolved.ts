@@ -1,4 +1,4 @@
-/** What a value comes to where it is written in another way: `15 min`, `200k`, `50%`. */
+/** Resolves values in shorthand notation: `15 min`, `200k`, `50%`. */
 
 import type { FileKind } from '../../../common/fileKinds.ts';
 import { agentFile } from '../../../config/schema/agentFile.ts';
@@ -19,7 +19,7 @@ export function resolvedText(kind: FileKind, path: Path, root: unknown): string 
   const written = valueAt(section, below);
   const schema = Object.hasOwn(shape, top) ? shape[top] : undefined;
   if (typeof written !== 'string' || schema === undefined) return undefined;
-  // Beside a mistake it is looked at alone.
+  // If the file has errors, resolve the value alone.
   const parsed = [
     section,
     below.reduceRight<unknown>((inner, step) => (typeof step === 'number' ? [inner] : { [step]: inner }), written),

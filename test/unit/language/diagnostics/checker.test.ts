@@ -152,7 +152,7 @@ describe('names of what others define', () => {
   });
   it('models that an endpoint does not serve', async () => {
     assert.deepEqual(await codes({}, INLINE, { ...NO_FACTS, models: () => ['other'] }), [
-      'not_served 3 warning It serves other.',
+      'not_served 3 warning Available models: other.',
     ]);
     assert.deepEqual(await codes({}, INLINE, { ...NO_FACTS, models: () => ['m'] }), []);
     const seeing = {

@@ -138,7 +138,7 @@ describe('hover', () => {
       await said('/w/batches/x.batch.yaml', 'agent: ../agents/de¦sk.agent.yaml'),
       /\*\*desk\*\*[^]*`find_books`/,
     );
-    assert.match(await said('/w/prompts/desk.md', 'In {{task.meta.ci¦ty}}'), /Of task `a`:[^]*Oslo/);
-    assert.match(await said(AGENT, 'model: { api_key: "${env:K¦EY}" }'), /`KEY` is set where/);
+    assert.match(await said('/w/prompts/desk.md', 'In {{task.meta.ci¦ty}}'), /For task `a`:[^]*Oslo/);
+    assert.match(await said(AGENT, 'model: { api_key: "${env:K¦EY}" }'), /`KEY` is set in/);
   });
 });

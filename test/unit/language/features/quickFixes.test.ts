@@ -128,7 +128,7 @@ describe('quick fixes of an agent file', () => {
       'a secret',
       OK.replace("'demo:'", 'http://a:1/v1').replace('name: demo', 'name: demo, api_key: sk-abcdefghijklmnop1234'),
       'secret',
-      /^Replace by/,
+      /^Replace with/,
       OK.replace("'demo:'", 'http://a:1/v1').replace('name: demo', 'name: demo, api_key: "${env:API_KEY}"'),
     ],
     [
@@ -174,7 +174,7 @@ describe('quick fixes of an agent file', () => {
       here.files['/w/t.ts'] ?? '',
       /^import \{ z \} from 'zod';\nimport \{ tool \}[^]*export const submit = tool\(/,
     );
-    const apart = await fixed(before, '/w/a.agent.yaml', 'unknown_tool', /a new module$/);
+    const apart = await fixed(before, '/w/a.agent.yaml', 'unknown_tool', /in the new module /);
     for (const files of [here.files, apart.files]) assert.deepEqual(await codesIn(files, '/w/a.agent.yaml'), []);
   });
 });

@@ -53,7 +53,7 @@ describe('refactorings', () => {
   it('give an agent that no batch runs a batch, with the tasks there are', async () => {
     const text = 'version: 1\nname: lone\nmodel: { endpoint: "demo:", name: demo }\nprompt: ../prompts/desk.md\n';
     const [add, ...others] = await actionsAt('/w/agents/lone.agent.yaml', text, 'name: lone');
-    assert.equal(add?.title, 'Add to a new batch, ../batches/lone.batch.yaml');
+    assert.equal(add?.title, 'Add to the new batch ../batches/lone.batch.yaml');
     assert.deepEqual(add.changes, [
       'create',
       [
@@ -63,7 +63,7 @@ describe('refactorings', () => {
       ],
     ]);
     assert.deepEqual(others[0], {
-      title: 'Run it in ../batches/one.batch.yaml, in the place of its agent',
+      title: 'Replace the agent of ../batches/one.batch.yaml',
       changes: [['file:///w/batches/one.batch.yaml', '../agents/lone.agent.yaml']],
     });
     assert.equal(others.length, 2);
@@ -71,7 +71,7 @@ describe('refactorings', () => {
   it('give an agent to those batches alone that run another one', async () => {
     assert.deepEqual(
       (await actionsAt(INLINE, DESK[INLINE] ?? '', 'name: inline')).map(({ title }) => title),
-      ['Run it in ../batches/one.batch.yaml, in the place of its agent'],
+      ['Replace the agent of ../batches/one.batch.yaml'],
     );
   });
 });
