@@ -56,9 +56,9 @@ export async function callOnce(
         now: () => Date.now(),
         monotonic: () => performance.now(),
         wait: (ms) => sleep(ms, signal),
-        tell: print,
+        log: print,
         classed: (thrown) => {
-          // What cannot be opened is told to the caller.
+          // Failures to open the tool go to the caller.
           if (signal.aborted || StudioError.is(thrown)) throw thrown;
           return ClassedError.from(thrown, 'tool_error');
         },

@@ -157,7 +157,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
     });
     await assert.rejects(
       command(rollout, 'edit', { of: { m: 1 }, path: '/parts/0/content', value: '' }),
-      conflict(/is not what this rollout is held at/),
+      conflict(/The rollout is not held at/),
     );
     await command(rollout, 'step');
     const stepped = await workspace.untilEvents(rollout, (all) => ofKind(all, 'hold').length === 2);

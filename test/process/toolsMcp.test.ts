@@ -274,7 +274,7 @@ describe('a server that cannot be had is told at open', () => {
     refused(
       { ...command(process.execPath, []), server: { command: process.execPath, args: [], env: {}, cwd: 'not-there' } },
       'config',
-      /could not be started: there is no folder .*not-there\.$/,
+      /could not be started: folder .*not-there not found\.$/,
     ));
   it("a shared one on stdio runs in the worker's folder", async () => {
     const tools = await openTools([stdio('everything', ['stdio'], { shared: true })], bench.environment);
@@ -320,7 +320,7 @@ describe('a server that cannot be had is told at open', () => {
     refused(
       { kind: 'mcp', name: 'it', shared: false, server: { url: 'http://127.0.0.1:1/mcp', headers: {} } },
       'unavailable',
-      /did not come up/,
+      /failed to start/,
     ));
   it('a tool that it does not have', () =>
     refused(stdio('everything', ['stdio'], { tools: ['echo', 'fly'] }), 'config', /has no tool "fly"/));
@@ -330,7 +330,7 @@ describe('a server that cannot be had is told at open', () => {
       (error) =>
         StudioError.is(error, 'config') &&
         error.message.startsWith(
-          'Two tools have the name "echo": one of the MCP server "everything", one of the MCP server "again"',
+          'Two tools are named "echo": one from the MCP server "everything", one from the MCP server "again"',
         ),
     );
     assert.equal(bench.groups.size, 0);
@@ -404,7 +404,7 @@ describe('a server over streamable HTTP', () => {
     const sharedCall = callTool(one, LONG, { duration: 60, steps: 240 }, callContext());
     const lost = Promise.all([
       assert.rejects(ownCall, isClass('tool_error', /is gone/)),
-      assert.rejects(sharedCall, isClass('infrastructure', /is gone|did not come up/)),
+      assert.rejects(sharedCall, isClass('infrastructure', /was lost|failed to start/)),
     ]);
     while (context.progress === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     await kill();

@@ -69,7 +69,7 @@ describe('context rules', () => {
     });
     await one.run();
     const [f, g] = texts(model.requests[1]!).slice(3);
-    assert.equal(f, `tool: ${'a'.repeat(80)}\n[… 480 characters left out …]\n${'b'.repeat(40)}`);
+    assert.equal(f, `tool: ${'a'.repeat(80)}\n[… 480 characters omitted …]\n${'b'.repeat(40)}`);
     assert.match(g!, /^tool: {"rows":\["aaa.*left out …]\nb+"]}$/s);
     const messages = one.recorder.of('message').map((event) => event.data);
     assert.deepEqual(

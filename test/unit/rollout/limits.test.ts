@@ -107,7 +107,7 @@ describe('limits cut a rollout short, and its final state is scored', () => {
     assert.equal(aborted.length, 1);
     assert.match(
       JSON.stringify(model.requests[1]!.messages.at(-2)!.parts),
-      /Error \(timeout\): hang did not end within 0.6 s/,
+      /Error \(timeout\): hang did not finish within 0.6 s/,
     );
   });
 });
@@ -124,7 +124,7 @@ describe('a tool call that fails is answered to the model, with its class', () =
       'unknown_tool',
       { name: 'renew_laon' },
       'unknown_tool',
-      /Unknown tool "renew_laon". The tools are: renew, fail, lie/,
+      /Unknown tool "renew_laon". Available tools: renew, fail, lie/,
     ],
     ['malformed_output', { name: 'renew', arguments: '{"days": 3' }, 'malformed_output', /not valid JSON .*"days"/],
     [

@@ -282,7 +282,7 @@ describe('a resumed rollout', () => {
       after: { events, blobs: new Map() },
     }).run();
     assert.equal(end(given).status, 'infrastructure');
-    assert.match(end(given).error!.message, /^Each worker that made the call of crash was lost in it/);
+    assert.match(end(given).error!.message, /^Every worker that called crash was lost during the call/);
     const twice = events.slice(
       0,
       events.findLastIndex((event) => event.kind === 'rollout.lease'),

@@ -67,7 +67,7 @@ describe('a leader', () => {
       [
         ['look', 'does look'],
         ['searcher', 'Finds things.'],
-        ['writer', 'The agent writer does a task and answers.'],
+        ['writer', 'The agent writer performs a task and answers.'],
       ],
     );
     const shown = run.models.get('searcher')!.requests[0]!;

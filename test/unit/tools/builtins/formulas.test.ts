@@ -53,7 +53,7 @@ test('what cannot be computed right is refused by its name', () => {
     ['CONVERT(1,"mi","km")', /^The function CONVERT is not supported\.$/],
     ['OFFSET(A1,1,1)', /^The function OFFSET is not supported\.$/],
     ['LET(x,1,x)', /LET|x/],
-    ['IFS(A1:A3>1,1)', /^The function IFS takes one value/],
+    ['IFS(A1:A3>1,1)', /^The function IFS expects one value/],
     ['TEXT(0.75,"# ?/?")', /^TEXT does not support the format "# \?\/\?"\.$/],
   ] as const)
     assert.throws(

@@ -60,7 +60,7 @@ describe('image_recognition', () => {
     );
     await assert.rejects(
       ask({ endpoint: model.url, model: 'm' }, [`${model.url}/cat.jpg`]),
-      isClass('tool_error', /may not go/),
+      isClass('tool_error', /this tool cannot access/),
     );
     await assert.rejects(
       ask({ endpoint: model.url, model: 'm' }, ['a.wav']),
@@ -78,7 +78,7 @@ describe('image_recognition', () => {
     });
     await assert.rejects(
       ask({ endpoint: model.url, model: 'm' }, ['a.png']),
-      isClass('tool_error', /The vision model answered with status 400: this model sees nothing/),
+      isClass('tool_error', /The vision model returned status 400: this model sees nothing/),
     );
   });
 });

@@ -172,7 +172,7 @@ it('says what is wrong', async () => {
       'read_data_from_excel',
       { filepath: 'text.xlsx', sheet_name: 'S' },
       'tool_error',
-      /not an \.xlsx workbook: it cannot be unpacked/,
+      /not an \.xlsx workbook: cannot unpack it/,
     ],
     ['read_data_from_excel', { filepath: 'zip.xlsx', sheet_name: 'S' }, 'tool_error', /no workbook is in it/],
     ['read_data_from_excel', { filepath: 'none.xlsx', sheet_name: 'S' }, 'tool_error', /none\.xlsx: file not found/],
