@@ -60,7 +60,7 @@ describe('a model endpoint that', () => {
       refuse(response, 401, { message: 'Incorrect API key provided' }),
     );
     assert.deepEqual(lines, [
-      `${endpoint} refused the key (401): Incorrect API key provided. Check model.api_key and the variable it names.`,
+      `${endpoint} rejected the API key (401): Incorrect API key provided. Check model.api_key and its variable.`,
     ]);
     assert.ok(asked < 12, `${asked} calls`); // not 4 attempts x 4 tries
   });
@@ -121,7 +121,7 @@ describe('a model endpoint that', () => {
       stderr,
       new RegExp(
         `^2 attempts were lost to infrastructure: The model endpoint http://127\\.0\\.0\\.1:${port}/v1 did not ` +
-          `answer for 1 s\\. The last it said: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\nrollout retry ` +
+          `answer for 1 s\\. Last response: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\nrollout retry ` +
           `${report.batch} tries what was lost again\\.$`,
         'm',
       ),

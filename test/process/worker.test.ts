@@ -250,7 +250,7 @@ test('ends a rollout that cannot be started as infrastructure, with the reason',
   assert.equal(await worker.exited, 0, worker.stderr);
   const [row] = (await server.api.rollouts(batch)).rollouts;
   assert.equal(row?.progress.status, 'infrastructure');
-  assert.match(row.progress.error_message ?? '', /outside of the working directory/);
+  assert.match(row.progress.error_message ?? '', /outside the working directory/);
 });
 
 test('a wrong configuration is told, with exit code 2', async () => {

@@ -275,7 +275,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       const { code, stderr, stdout } = await gaia.run();
       assert.equal(code, 0, stderr);
       const why =
-        /too long for desk: .*2048 tokens.*There is no older step to leave out: shorten the prompt .*fewer tools.*--max-model-len/;
+        /too long for desk: .*2048 tokens.*There are no older steps to drop: shorten the prompt .*fewer tools.*--max-model-len/;
       assert.match(stderr, /12 attempts were cut short by a full context: /);
       assert.match(stderr, why);
       assert.match(stdout, /12 attempts: 0 passed, 12 failed, 12 truncated/);

@@ -198,7 +198,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
       );
       await assert.rejects(
         call('file_upload', { paths: ['../a.txt'] }),
-        isClass('tool_error', /outside of the working directory/),
+        isClass('tool_error', /outside the working directory/),
       );
       await assert.rejects(call('file_upload', { paths: ['c.txt'] }), isClass('tool_error', /there is no such file/));
       assert.match(await call('hover', { ref: ref(page, 'button "Menu"') }), /over it/);

@@ -34,7 +34,7 @@ export function openApiTools(name: string, text: string): OpenApiTools {
   const prefix = upper(title).slice(0, 32).replace(/_$/, '');
   const { found, skipped } = operationsOf(document);
   if (found.length === 0)
-    throw new StudioError('config', `${name} has no operation that a tool could make.`, {
+    throw new StudioError('config', `${name} has no supported operations.`, {
       hint: skipped[0] === undefined ? 'It has no `paths`.' : `${skipped[0].operation}: ${skipped[0].why}.`,
     });
   const schemes = schemesOf(document, prefix);

@@ -21,7 +21,7 @@ export async function makeWorkDirectory(
     if (relative === '' || relative.startsWith('..') || path.isAbsolute(relative)) {
       throw new StudioError(
         'config',
-        `The attachment “${name}” of task ${task.id} would lie outside of the working directory.`,
+        `The attachment “${name}” of task ${task.id} is outside the working directory.`,
         { hint: 'Give attachments names without “..” and without a leading slash.' },
       );
     }

@@ -70,7 +70,7 @@ describe('context rules', () => {
     await one.run();
     const [f, g] = texts(model.requests[1]!).slice(3);
     assert.equal(f, `tool: ${'a'.repeat(80)}\n[… 480 characters omitted …]\n${'b'.repeat(40)}`);
-    assert.match(g!, /^tool: {"rows":\["aaa.*left out …]\nb+"]}$/s);
+    assert.match(g!, /^tool: {"rows":\["aaa.*omitted …]\nb+"]}$/s);
     const messages = one.recorder.of('message').map((event) => event.data);
     assert.deepEqual(
       messages.map((message) => message.origin),
@@ -115,7 +115,7 @@ describe('a context that does not fit', () => {
     assert.deepEqual([status, error?.class, reward], ['truncated', 'context_overflow', 0]);
     assert.match(
       error?.message ?? '',
-      /^too long Leave out the oldest steps \(context\.overflow: drop_oldest or summarize\)/,
+      /^too long Drop the oldest steps \(context\.overflow: drop_oldest or summarize\)/,
     );
   });
 
@@ -123,7 +123,7 @@ describe('a context that does not fit', () => {
     for (const overflow of ['fail', 'drop_oldest', 'summarize'] as const) {
       const { status, error } = end(await kit({ model: narrow(1, 9), tools: tools(), job: rules({ overflow }) }).run());
       assert.deepEqual([status, error?.class], ['truncated', 'context_overflow']);
-      assert.match(error?.message ?? '', /^too long There is no older step to leave out: shorten the prompt/, overflow);
+      assert.match(error?.message ?? '', /^too long There are no older steps to drop: shorten the prompt/, overflow);
     }
   });
 

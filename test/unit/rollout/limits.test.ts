@@ -245,7 +245,7 @@ describe('a failure of the model', () => {
       assert.deepEqual([status, reward, error?.class, answer], [wantedStatus, wantedReward, errorClass, null]);
       assert.match(
         error?.message ?? '',
-        errorClass === 'context_overflow' ? /^so it is There is no older step to leave out/ : /^so it is$/,
+        errorClass === 'context_overflow' ? /^so it is There are no older steps to drop/ : /^so it is$/,
       );
       const { trainable, error: told } = one.recorder.of('model.end')[0]!.data;
       assert.deepEqual([trainable, told?.class], [false, errorClass]);
@@ -297,7 +297,7 @@ describe('what fails around the agent', () => {
     const { error } = end(
       await kit({ world: new NumberWorld(), tools: new ScriptedTools({ add: { run: () => 1 } }) }).run(),
     );
-    assert.match(error!.message, /Two tools are named "add": one of module kit, one of world numbers/);
+    assert.match(error!.message, /Two tools are named "add": one from module kit, one from world numbers/);
   });
 
   it('a scorer that throws gives no score but its error', async () => {

@@ -358,7 +358,7 @@ describe('a resumed rollout', () => {
       after: { events: events.slice(0, third), blobs: new Map(first.recorder.blobs) },
     });
     await again.run();
-    assert.equal(again.recorder.logs.filter((text) => text.includes('answered differently')).length, 1);
+    assert.equal(again.recorder.logs.filter((text) => text.includes('returned a different result')).length, 1);
   });
 
   it('sees the messages it saw before, although secrets are not in the record', async () => {

@@ -310,7 +310,7 @@ describe('a handoff', () => {
         .filter((event) => event.kind === 'tool.end')
         .map((event) => event.data.error?.message ?? '')
         .join(''),
-      /handed to c already/,
+      /already handed to c/,
     );
     assert.equal(end(events).error?.message, 'the model broke');
   });

@@ -135,7 +135,7 @@ describe('a formula', () => {
       ['F1', /refers to itself/],
       ['Missing!A1', /Unknown sheet "Missing"/],
       ['what', /does not define the name "what"/],
-      ['A1?', /no part of a formula/],
+      ['A1?', /Unexpected "\?" at position 3/],
       [`${'('.repeat(300)}1`, /too deeply/],
     ] as const) {
       assert.throws(

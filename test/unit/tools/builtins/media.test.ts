@@ -64,11 +64,11 @@ describe('image_recognition', () => {
     );
     await assert.rejects(
       ask({ endpoint: model.url, model: 'm' }, ['a.wav']),
-      isClass('tool_error', /"\.wav" is not among what is taken: png/),
+      isClass('tool_error', /"\.wav" is not supported\. Supported types: png/),
     );
     await assert.rejects(
       ask({ endpoint: model.url, model: 'm' }, ['../a.png']),
-      isClass('tool_error', /outside of the working directory/),
+      isClass('tool_error', /outside the working directory/),
     );
   });
 

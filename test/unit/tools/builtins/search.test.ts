@@ -148,10 +148,7 @@ it('download_file puts what is at an address into a file', async () => {
       isClass('tool_error', /already exists\. Set `overwrite` to replace it/),
     );
     await get({ output_file_path: 'in/a.csv', overwrite: true });
-    await assert.rejects(
-      get({ output_file_path: '../a.csv' }),
-      isClass('tool_error', /outside of the working directory/),
-    );
+    await assert.rejects(get({ output_file_path: '../a.csv' }), isClass('tool_error', /outside the working directory/));
   } finally {
     await rm(cwd, { recursive: true });
   }
@@ -195,7 +192,7 @@ describe('read_webpage', () => {
       ['/gone', 'tool_error', /status 404/],
       ['/big', 'tool_error', /larger than 10485760 bytes/],
       ['/bomb', 'tool_error', /larger than 10485760 bytes/],
-      ['/zip', 'tool_error', /no text but application\/zip/],
+      ['/zip', 'tool_error', /not text but application\/zip/],
       ['/out', 'invalid_arguments', /"file:\/\/\/etc\/passwd" is no address/],
     ] as const) {
       await assert.rejects(read(`${site.url}${path}`), isClass(errorClass, said), path);

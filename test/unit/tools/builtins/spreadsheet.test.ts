@@ -174,19 +174,14 @@ it('says what is wrong', async () => {
       'tool_error',
       /not an \.xlsx workbook: cannot unpack it/,
     ],
-    ['read_data_from_excel', { filepath: 'zip.xlsx', sheet_name: 'S' }, 'tool_error', /no workbook is in it/],
+    ['read_data_from_excel', { filepath: 'zip.xlsx', sheet_name: 'S' }, 'tool_error', /it contains no workbook/],
     ['read_data_from_excel', { filepath: 'none.xlsx', sheet_name: 'S' }, 'tool_error', /none\.xlsx: file not found/],
-    [
-      'read_data_from_excel',
-      { filepath: '../x.xlsx', sheet_name: 'S' },
-      'tool_error',
-      /outside of the working directory/,
-    ],
+    ['read_data_from_excel', { filepath: '../x.xlsx', sheet_name: 'S' }, 'tool_error', /outside the working directory/],
     [
       'write_data_to_excel',
       { filepath: '../x.xlsx', sheet_name: 'S', data: [[1]] },
       'tool_error',
-      /outside of the working directory/,
+      /outside the working directory/,
     ],
     [
       'read_data_from_excel',
