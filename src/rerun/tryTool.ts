@@ -1,6 +1,6 @@
 /**
- * Lists and calls the tools of a file without a batch: in threads and processes like those of a worker, with a temporary
- * working directory. Nothing is recorded.
+ * Lists and calls the tools of a file without a batch: in threads and processes like those of a worker, with a
+ * temporary working directory. Nothing is recorded.
  */
 import path from 'node:path';
 import { diskFiles } from '../client/disk.ts';

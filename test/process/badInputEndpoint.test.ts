@@ -73,8 +73,8 @@ describe('a model endpoint that', () => {
       } else refuse(response, 404, { message: 'The model `m` does not exist.' });
     });
     assert.deepEqual(lines, [
-      `${endpoint} has no model m (404): The model \`m\` does not exist. It offers: qwen, llama. Put one of ` +
-        'these into model.name.',
+      `${endpoint} has no model m (404): The model \`m\` does not exist. Available models: qwen, llama. Set ` +
+        'model.name to one of these.',
     ]);
   });
 
@@ -87,7 +87,7 @@ describe('a model endpoint that', () => {
     assert.equal(lines.length, 1);
     assert.match(
       lines[0] ?? '',
-      /takes no tools with m \(400\): .* Choose a model that can call tools; vLLM wants --enable-auto-tool-choice and --tool-call-parser\.$/,
+      /does not support tools with m \(400\): .* Choose a model that can call tools\. vLLM requires --enable-auto-tool-choice and --tool-call-parser\.$/,
     );
   });
 
@@ -101,7 +101,7 @@ describe('a model endpoint that', () => {
     assert.deepEqual([code, report.failed], [0, 2]);
     assert.ok(
       stderr.includes(
-        `2 attempts were ended by a refusal of the model endpoint: ${endpoint.url} refused the call (400): ` +
+        `2 attempts were ended by a refusal of the model endpoint: ${endpoint.url} rejected the call (400): ` +
           'temperature must be at most 2\n',
       ),
       stderr,
@@ -121,7 +121,7 @@ describe('a model endpoint that', () => {
       stderr,
       new RegExp(
         `^2 attempts were lost to infrastructure: The model endpoint http://127\\.0\\.0\\.1:${port}/v1 did not ` +
-          `answer for 1 s\\. Last response: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\nrollout retry ` +
+          `respond for 1 s\\. Last response: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\nrollout retry ` +
           `${report.batch} tries what was lost again\\.$`,
         'm',
       ),

@@ -257,7 +257,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       const { code, stderr } = await gaia.run();
       assert.equal(code, 3, stderr);
       const why =
-        /never gives as many tokens as model\.sampling\.max_tokens asks for \(400\): max_tokens=8192 .*max_model_len=2048.* Lower it, .*--max-model-len/;
+        /does not support the value of model\.sampling\.max_tokens \(400\): max_tokens=8192 .*max_model_len=2048.* Decrease it, .*--max-model-len/;
       assert.match(stderr, why);
       const rows = await gaia.rows();
       assert.ok(

@@ -238,7 +238,7 @@ describe('an OpenAPI description', () => {
       assert.throws(() => openApiTools('api.yaml', text), pattern);
     refused('swagger: "2.0"', /Swagger 2\.0/);
     refused('a: [', /^StudioError: api\.yaml: /);
-    refused('openapi: 3.0.0\npaths: {}', /no operation/);
+    refused('openapi: 3.0.0\npaths: {}', /no supported operations/);
     refused('openapi: 3.0.0\npaths: { /a: { get: { parameters: [{ $ref: "#/x" }] } } }', /#\/x leads nowhere/);
     refused(
       'openapi: 3.0.0\npaths: { /a: { get: { parameters: [{ $ref: "#/p/A" }] } } }\np: { A: { $ref: "#/p/B" }, ' +

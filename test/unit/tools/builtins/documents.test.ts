@@ -84,7 +84,7 @@ it('says what it cannot read', async () => {
     ['a.xlsx', 'x', /extract_excel_content/],
     ['a.zzz', 'x', /Supported types: \.pdf/],
     ['b.docx', 'x', /not a \.docx document/],
-    ['c.txt', '\0\0', /no text file/],
+    ['c.txt', '\0\0', /not a text file/],
   ] as const) {
     await put(file, bytes);
     await assert.rejects(text(file), isClass('tool_error', said), file);

@@ -193,7 +193,7 @@ describe('read_webpage', () => {
       ['/big', 'tool_error', /larger than 10485760 bytes/],
       ['/bomb', 'tool_error', /larger than 10485760 bytes/],
       ['/zip', 'tool_error', /not text but application\/zip/],
-      ['/out', 'invalid_arguments', /"file:\/\/\/etc\/passwd" is no address/],
+      ['/out', 'invalid_arguments', /"file:\/\/\/etc\/passwd" is not an http/],
     ] as const) {
       await assert.rejects(read(`${site.url}${path}`), isClass(errorClass, said), path);
     }

@@ -175,7 +175,7 @@ it('says what is wrong', async () => {
       /not an \.xlsx workbook: cannot unpack it/,
     ],
     ['read_data_from_excel', { filepath: 'zip.xlsx', sheet_name: 'S' }, 'tool_error', /it contains no workbook/],
-    ['read_data_from_excel', { filepath: 'none.xlsx', sheet_name: 'S' }, 'tool_error', /none\.xlsx: file not found/],
+    ['read_data_from_excel', { filepath: 'none.xlsx', sheet_name: 'S' }, 'tool_error', /none\.xlsx: no such file/],
     ['read_data_from_excel', { filepath: '../x.xlsx', sheet_name: 'S' }, 'tool_error', /outside the working directory/],
     [
       'write_data_to_excel',
