@@ -171,7 +171,7 @@ describe('files', () => {
     await callTool(tools, 'delete_file', { path: 'a' });
     await assert.rejects(
       callTool(tools, 'read_file', { path: 'a/b.txt' }),
-      isClass('tool_error', /a\/b\.txt: file not found/),
+      isClass('tool_error', /a\/b\.txt: no such file/),
     );
   });
 

@@ -29,8 +29,12 @@ export class AnswerError extends Error {
 }
 
 const TLS = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL|EPROTO/;
-const LENGTH =
-  /maximum context length|context[ _](?:length|window)|(?:prompt|input|request)[^.]{0,40}(?:is )?too (?:long|large|many tokens)|input tokens? .*exceed|reduce the length of (?:the )?(?:input|messages|prompt)/i;
+const LENGTH = new RegExp(
+  'maximum context length|context[ _](?:length|window)' +
+    '|(?:prompt|input|request)[^.]{0,40}(?:is )?too (?:long|large|many tokens)' +
+    '|input tokens? .*exceed|reduce the length of (?:the )?(?:input|messages|prompt)',
+  'i',
+);
 /** More than the model gives in any reply; what remains beside one call's input is told with the input's length. */
 const TOO_MANY = /greater than|too large|at most|exceed/i;
 /** Of a refusal that tells how long the model's context is. */

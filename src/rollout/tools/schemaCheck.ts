@@ -90,7 +90,8 @@ function sentence(unit: OutputUnit): string {
     case 'const':
       return (
         `${where} must be ` +
-        `${unit.keyword === 'enum' ? 'one of ' : ''}${unit.error.replace(/^.*?match (?:any of )?/, '').replace(/\.$/, '')}`
+        (unit.keyword === 'enum' ? 'one of ' : '') +
+        unit.error.replace(/^.*?match (?:any of )?/, '').replace(/\.$/, '')
       );
     default:
       return `${where}: ${unit.error.replace(/\.$/, '')}`;

@@ -20,7 +20,7 @@ export async function makeWorkDirectory(
     const relative = path.relative(directory, target);
     if (relative === '' || relative.startsWith('..') || path.isAbsolute(relative)) {
       throw new StudioError('config', `The attachment “${name}” of task ${task.id} is outside the working directory.`, {
-        hint: 'Give attachments names without “..” and without a leading slash.',
+        hint: 'Use attachment names without “..” and without a leading slash.',
       });
     }
     await mkdir(path.dirname(target), { recursive: true });

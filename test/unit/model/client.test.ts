@@ -160,7 +160,7 @@ describe('createModelClient: answers', () => {
       { request: capture },
     );
     const given = await refused.reply;
-    assert.match(given.whyNot ?? '', /refuses return_token_ids/);
+    assert.match(given.whyNot ?? '', /rejects return_token_ids/);
     assert.equal(given.tokens, undefined);
     assert.equal(refused.endpoint.seen.length, 2);
   });

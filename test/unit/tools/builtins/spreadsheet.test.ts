@@ -187,7 +187,7 @@ it('says what is wrong', async () => {
       'read_data_from_excel',
       { filepath: 'sales.xlsx', sheet_name: 'None' },
       'tool_error',
-      /no sheet "None"\. Sheets: Sales, By month/,
+      /Unknown sheet "None"\. Sheets: Sales, By month/,
     ],
     [
       'read_data_from_excel',
