@@ -1,6 +1,6 @@
 /**
- * `npm run notices`: writes ThirdPartyNotices.txt, with the license text of every package that is shipped in a bundle or
- * beside the bundles. `npm run check` fails when the file is missing or stale.
+ * `npm run notices`: writes ThirdPartyNotices.txt, with the license text of every package that is shipped in a bundle
+ * or next to the bundles. `npm run check` fails when the file is missing or stale.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { root as projectRoot } from './bundles.ts';
 import { BUNDLED_LIST } from './notices/bundledPackages.ts';
 
 const NOTICES = 'ThirdPartyNotices.txt';
-/** What the .vsix holds as a package, next to the bundles (src/build/vsix/stage.ts), and fonts, which no bundle lists. */
+/** Packages in the .vsix next to the bundles (src/build/vsix/stage.ts), and fonts, which no bundle lists. */
 const SHIPPED_WHOLE = ['node_modules/zod', 'node_modules/esbuild-wasm', 'node_modules/@vscode/codicons'];
 /** Packages published without their license text: the text of their repository. */
 const LICENSES_OF_REPOSITORIES: Readonly<Record<string, string>> = {

@@ -224,7 +224,8 @@ function write(name: string, text: string): void {
     path.join(root, 'media', `${name}.svg`),
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
 <rect width="100%" height="100%" rx="8" fill="#1e1e1e"/>
-<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="#d4d4d4">
+<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" \
+fill="#d4d4d4">
 ${rows}
 </g>
 </svg>

@@ -211,7 +211,18 @@ if (check !== undefined) {
 mkdirSync(path.join(root, 'test/.out'), { recursive: true });
 writeFileSync(TIMES, JSON.stringify(durations, null, 2));
 writeFileSync(
-  path.join(root, 'test/.out', `${requested.length === 0 ? 'all' : requested.join('-').replace(/[^\w-]/g, '_')}.json`),
+  path.join(
+    root,
+    'test/.out',
+    `${
+      requested.length === 0
+        ? 'all'
+        : requested
+            .join('-')
+            .replace(/[^\w-]/g, '_')
+            .slice(0, 100)
+    }.json`,
+  ),
   JSON.stringify(total),
 );
 console.log(`\n${countsText(total)}`);

@@ -45,7 +45,7 @@ export function parseOptions(options: Readonly<Record<string, Option>>): NonNull
   );
 }
 
-/** For commands that speak a protocol on stdin and stdout: language and debug clients pass it, and it changes nothing. */
+/** Has no effect: language and debug clients pass it to commands that speak a protocol on stdin and stdout. */
 export const STDIO_OPTION: Readonly<Record<string, Option>> = {
   stdio: { type: 'boolean', text: 'use stdin and stdout (the default)' },
 };

@@ -59,7 +59,7 @@ export const tauBench: Format = {
       throw new StudioError(
         'usage',
         `${file.name} is not JSON: ${error instanceof Error ? error.message : String(error)}.`,
-        { hint: 'Is the file complete?', cause: error },
+        { hint: 'Check that the file is complete.', cause: error },
       );
     }
     return readTauBench(parsed, file.name, options);
@@ -72,8 +72,8 @@ export const tauBench: Format = {
  */
 export function readTauBench(parsed: unknown, fileName: string, options: ImportOptions): ImportedRecords {
   if (!Array.isArray(parsed)) {
-    throw new StudioError('usage', `${fileName} is no tau-bench result file: it holds no list.`, {
-      hint: 'Such a file is a JSON array with one entry per trial.',
+    throw new StudioError('usage', `${fileName} is not a tau-bench result file: expected a list.`, {
+      hint: 'Use a JSON array with one entry per trial.',
     });
   }
   const skipped: SkippedRecord[] = [];
@@ -118,7 +118,7 @@ function readTrial(raw: unknown, place: string, skipped: SkippedRecord[]): Trial
 function issueText(error: z.ZodError): string {
   const issue = error.issues[0];
   const path = issue?.path.map(String).join('.') ?? '';
-  return `${path === '' ? '' : `${path}: `}${issue?.message ?? 'not as expected'}`;
+  return `${path === '' ? '' : `${path}: `}${issue?.message ?? 'unexpected value'}`;
 }
 
 /**

@@ -5,4 +5,5 @@ const MIN_VSCODE = '1.101';
 export const VSCODE_ENGINE = `^${MIN_VSCODE}.0`;
 
 /** What users of an older editor are shown instead of a failed activation: a fork may ignore `engines`. */
-export const OLD_EDITOR = `Rollout Studio needs VS Code ${MIN_VSCODE} or newer. Update VS Code, then reload the window.`;
+export const OLD_EDITOR =
+  `Rollout Studio needs VS Code ${MIN_VSCODE} or newer. Update VS Code, then reload the ` + `window.`;

@@ -65,7 +65,7 @@ export async function callOnce(call: Call): Promise<CallResult> {
       throw new AnswerError({
         what: 'down',
         name: 'aborted',
-        text: `it broke its answer off (finish_reason ${answer.finishReason})`,
+        text: `the engine aborted the response (finish_reason ${answer.finishReason})`,
       });
     return toResult(answer, call, ms, call.prepared.streamed ? firstMs : undefined);
   } catch (error) {
@@ -96,7 +96,7 @@ async function readStream(
   await body.pipe((bytes) => reader.push(bytes));
   reader.end();
   if (!seen.done && !builder.finished)
-    throw new AnswerError({ what: 'down', name: 'cut', text: 'its answer ended in the middle' });
+    throw new AnswerError({ what: 'down', name: 'cut', text: 'the response ended unexpectedly' });
 }
 
 async function readWhole(
@@ -112,8 +112,7 @@ async function readWhole(
   if (!Array.isArray(raw['choices']) || raw['choices'].length === 0) {
     throw new AnswerError({
       what: 'unreadable',
-      text:
-        `it answered with no choice of a completion (${type === '' ? 'no content type' : type}): ` + text.slice(0, 200),
+      text: `the response contains no choices (${type === '' ? 'no content type' : type}): ` + text.slice(0, 200),
     });
   }
   onText(builder.whole(raw));
@@ -124,10 +123,10 @@ function parseChunk(data: string): Readonly<Record<string, unknown>> {
   try {
     value = JSON.parse(data);
   } catch {
-    throw new AnswerError({ what: 'unreadable', text: `it sent what is no JSON: ${data.slice(0, 200)}` });
+    throw new AnswerError({ what: 'unreadable', text: `the response is not JSON: ${data.slice(0, 200)}` });
   }
   if (!isJsonObject(value))
-    throw new AnswerError({ what: 'unreadable', text: `it sent what is no JSON object: ${data.slice(0, 200)}` });
+    throw new AnswerError({ what: 'unreadable', text: `the response is not a JSON object: ${data.slice(0, 200)}` });
   return value;
 }
 
@@ -153,8 +152,8 @@ function captured(answer: Answer, call: Call): Pick<CallResult, 'tokens' | 'whyN
   if (promptIds === undefined || completionIds === undefined) {
     return {
       whyNot: call.prepared.sent.has('return_token_ids')
-        ? 'the endpoint gives no token ids'
-        : 'the endpoint refuses return_token_ids',
+        ? 'the endpoint returns no token IDs'
+        : 'the endpoint rejects return_token_ids',
     };
   }
   const tokens = { prompt: promptIds, completion: completionIds };
@@ -163,13 +162,13 @@ function captured(answer: Answer, call: Call): Pick<CallResult, 'tokens' | 'whyN
     return {
       tokens,
       whyNot: call.prepared.sent.has('logprobs')
-        ? 'the endpoint gives no log probabilities'
-        : 'the endpoint refuses logprobs',
+        ? 'the endpoint returns no log probabilities'
+        : 'the endpoint rejects logprobs',
     };
   if (logprobs.length !== completionIds.length)
     return {
       tokens,
-      whyNot: `the endpoint gave ${logprobs.length} log probabilities for ${completionIds.length} tokens`,
+      whyNot: `the endpoint returned ${logprobs.length} log probabilities for ${completionIds.length} tokens`,
     };
   return { tokens: { ...tokens, logprobs } };
 }

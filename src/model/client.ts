@@ -129,7 +129,7 @@ class Completion {
         } catch (thrown) {
           if (this.#context.signal.aborted) throw cancelled(this.#context.signal);
           failure = failureOf(thrown, this.#request, Date.now());
-          this.#tell(permit, failure);
+          this.#report(permit, failure);
         } finally {
           permit.release();
         }
@@ -193,7 +193,7 @@ class Completion {
   }
 
   /** Tells the gate and the server what the endpoint showed. */
-  #tell(permit: Permit, failure: Failure): void {
+  #report(permit: Permit, failure: Failure): void {
     const { endpoint } = permit;
     switch (failure.what) {
       case 'busy':
@@ -221,11 +221,11 @@ class Completion {
 
   /** Returns when the call is to be tried again; throws when it is not. */
   async #afterFailure(failure: Failure, endpoint: string): Promise<void> {
-    const again =
+    const retries =
       failure.what === 'busy' ||
       failure.what === 'down' ||
       (failure.what === 'unreadable' && ++this.#unreadable < UNREADABLE_TRIES);
-    if (!again) throw await this.#final(failure, endpoint);
+    if (!retries) throw await this.#final(failure, endpoint);
     this.#lastFailure = failure.text;
     // Another replica may take it at once.
     const elsewhere = this.#endpoints().some((other) => other !== endpoint && !this.#deps.gate.troubled(other));
@@ -233,9 +233,9 @@ class Completion {
     const backoff =
       Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#retries.length) *
       (0.5 + (this.#deps.random ?? Math.random)());
-    const told = failure.what === 'busy' || failure.what === 'down' ? (failure.retryAfterMs ?? 0) : 0;
+    const retryAfter = failure.what === 'busy' || failure.what === 'down' ? (failure.retryAfterMs ?? 0) : 0;
     this.#wait(true);
-    const ms = Math.min(Math.max(backoff, told), this.#leftMs());
+    const ms = Math.min(Math.max(backoff, retryAfter), this.#leftMs());
     await sleep(ms, this.#context.signal);
     this.#waitedMs += ms;
     if (this.#leftMs() <= 0) throw this.#gaveUp(endpoint);
@@ -300,10 +300,10 @@ class Completion {
   #gaveUp(endpoint: string): ClassedError {
     // A call that only waited for its turn has heard nothing itself.
     const last = this.#lastFailure === '' ? this.#deps.connections.troubles.get(endpoint) : this.#lastFailure;
-    const why = last === undefined ? '' : ` The last it said: ${last}`;
+    const why = last === undefined ? '' : ` Last response: ${last}`;
     return new ClassedError(
       'infrastructure',
-      `The model endpoint ${shownEndpoint(endpoint)} did not answer for ${this.#model.endpoint_wait_seconds} s.${why}`,
+      `The model endpoint ${shownEndpoint(endpoint)} did not respond for ${this.#model.endpoint_wait_seconds} s.${why}`,
     );
   }
 

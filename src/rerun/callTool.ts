@@ -1,5 +1,5 @@
 /**
- * One call of a tool outside of any rollout, with what a rollout does for it: its check, its time limit, its retries.
+ * Calls a tool outside of any rollout, with the checks, time limit, and retries of a rollout.
  */
 import { sleep } from '../common/abort.ts';
 import { StudioError } from '../common/errors.ts';
@@ -21,14 +21,14 @@ export interface CallOutcome {
   readonly result?: Json;
   readonly error?: TraceError;
   readonly changes?: readonly Change[];
-  /** Images and the like that came with the result. */
+  /** Images and other files in the result. */
   readonly parts?: readonly Part[];
   readonly retries?: ToolRetries;
 }
 
 /**
- * What the tool throws is the outcome; throws what cannot be opened, and the signal's reason. `seconds`: where the tool
- * sets no time limit itself.
+ * Calls the tool. Errors of the tool are outcomes; throws if it cannot be opened, and the reason of the signal.
+ * `seconds`: default time limit.
  */
 export async function callOnce(
   host: ToolHost,
@@ -56,9 +56,9 @@ export async function callOnce(
         now: () => Date.now(),
         monotonic: () => performance.now(),
         wait: (ms) => sleep(ms, signal),
-        tell: print,
+        log: print,
         classed: (thrown) => {
-          // What cannot be opened is told to the caller.
+          // Failures to open the tool go to the caller.
           if (signal.aborted || StudioError.is(thrown)) throw thrown;
           return ClassedError.from(thrown, 'tool_error');
         },
@@ -106,7 +106,7 @@ async function limited(
   const limit = new AbortController();
   const arm = (): NodeJS.Timeout =>
     setTimeout(
-      () => limit.abort(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)),
+      () => limit.abort(new ClassedError('timeout', `${spec.name} did not finish within ${seconds} s.`)),
       seconds * 1000,
     );
   let timer = arm();

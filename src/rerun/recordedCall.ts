@@ -1,4 +1,4 @@
-/** A recorded tool call with all that is needed to make it again: its task, its world, what was done to that before. */
+/** A recorded tool call with everything needed to repeat it: its task, its world, and earlier calls. */
 
 import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
@@ -25,7 +25,7 @@ const NOT_MADE: ReadonlySet<string> = new Set([
   'infrastructure',
 ]);
 
-/** A call that came before and may have changed the world. */
+/** An earlier call that may have changed the world. */
 export interface EarlierCall {
   readonly seq: number;
   readonly name: string;
@@ -42,19 +42,19 @@ export interface RecordedCall {
   readonly name: string;
   readonly id: string;
   readonly arguments: Json;
-  /** Whole, also where a blob holds it. */
+  /** Complete, even if stored as a blob. */
   readonly result: Json | undefined;
   readonly error: TraceError | undefined;
   readonly ms: number | undefined;
   readonly effect: Effect;
-  /** Of this call, unsigned 32 bits. */
+  /** Seed of this call, unsigned 32-bit. */
   readonly seed: number;
-  /** Its agent is the one that made the call. */
+  /** The submission; its agent is the one that made the call. */
   readonly submission: Submission;
-  /** Present when the rollout had a world. */
+  /** Present if the rollout had a world. */
   readonly world?: {
     readonly seed: number;
-    /** sha of the newest snapshot before the call, and where it stands. */
+    /** Hash and seq of the newest snapshot before the call. */
     readonly snapshot?: { readonly sha: string; readonly seq: number };
     /** Calls since that snapshot that reached a tool, in order of their end. */
     readonly since: readonly EarlierCall[];
@@ -64,9 +64,8 @@ export interface RecordedCall {
 }
 
 /**
- * Reads the call whose start has this seq. `env`: values for `${env:…}`. Throws `usage` when no call starts there,
- * `unsupported` for an imported rollout, whose tools nobody has, `config` with `details.missing` when values are
- * missing.
+ * Reads the call whose start has this seq. `env`: values for `${env:…}`. Throws `usage` if no call starts there,
+ * `unsupported` for an imported rollout without tools, and `config` with `details.missing` if values are missing.
  */
 export async function readCall(
   api: Api,
@@ -78,15 +77,15 @@ export async function readCall(
   const info = await api.rollout(rollout, signal);
   const { imported } = await api.batch(info.row.batch, signal);
   if (imported)
-    throw new StudioError('unsupported', 'This rollout was imported: its tools did not come with it.', {
-      hint: 'Calls of rollouts that were run here can be made again.',
+    throw new StudioError('unsupported', 'This rollout was imported without its tools.', {
+      hint: 'Only calls of rollouts that ran here can be repeated.',
     });
   const model = new TrajectoryModel();
   for await (const page of api.allEvents(rollout, signal)) model.push(page.map((event) => readEvent(event)));
   const span = model.span(seq);
   if (span?.kind !== 'tool')
     throw new StudioError('usage', `No tool call starts at event ${seq} of rollout ${rollout}.`, {
-      hint: 'Give ROLLOUT@SEQ of the start of a call; rollout tools BATCH --calls TOOL lists them.',
+      hint: 'Use ROLLOUT@SEQ of the start of a call. To list them: rollout tools BATCH --calls TOOL.',
     });
   const sent = submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(info.submission, signal))));
   // Models and scorers are not asked here, and of a team only the member that made the call.

@@ -1,6 +1,6 @@
 /**
- * Makes a recorded tool call again, for real: the same tool hosts as in a worker, in a process that is not the
- * editor's, in the world as it was before the call. Nothing of it is recorded.
+ * Repeats a recorded tool call: with the same tool hosts as a worker, in a separate process, in the world as it was
+ * before the call. Nothing is recorded.
  */
 import { existsSync } from 'node:fs';
 import { candidatesOf, rootOf } from '../client/sourcePaths.ts';
@@ -23,10 +23,10 @@ import { withTemporaryEnvironment } from './temporaryEnvironment.ts';
 export interface RerunOptions {
   /** Absent: as recorded. */
   readonly arguments?: Json;
-  /** `now`: the modules as the files are, where they are still there; `recorded`: as they were submitted. */
+  /** `now`: uses the current files, if they still exist; `recorded`: uses the submitted modules. */
   readonly code: 'now' | 'recorded';
   readonly acceptIrreversible: boolean;
-  /** Where files are looked for that are no longer where they were. */
+  /** Folder to search for files that have moved. */
   readonly folder: string;
 }
 
@@ -36,14 +36,14 @@ export interface Rerun {
   readonly error?: TraceError;
   readonly ms: number;
   readonly changes?: readonly Change[];
-  /** What it printed. */
+  /** Output of the call. */
   readonly log: string;
-  /** Whether it gave what was recorded; null when other arguments were given. */
+  /** Whether the result equals the recorded one; null with other arguments. */
   readonly same: boolean | null;
   readonly arguments: Json;
-  /** Files whose code is not what the rollout ran with. */
+  /** Files whose code has changed since the rollout. */
   readonly changed: readonly string[];
-  /** What a reader should know of how the world was brought back. */
+  /** Notes on how the world was restored. */
   readonly notes: readonly string[];
 }
 
@@ -103,8 +103,8 @@ export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signa
       const directory = await makeWorkDirectory(work, 'call', call.task, (sha) => api.getBlob(sha, signal));
       const { host, spec, session, changed } = await open(api, call, options, environment(directory, print), signal);
       if (spec.effect === 'irreversible' && !options.acceptIrreversible) {
-        throw new StudioError('conflict', `${spec.name} may change something outside that cannot be undone.`, {
-          hint: 'Make the call all the same with --accept-irreversible, or declare the tool pure or restorable.',
+        throw new StudioError('conflict', `${spec.name} may have irreversible effects.`, {
+          hint: 'To call it anyway, use --accept-irreversible, or declare the tool pure or restorable.',
           details: { irreversible: [spec.name] },
         });
       }
@@ -165,7 +165,7 @@ async function bringBack(session: WorldSession, call: RecordedCall, signal: Abor
   }
   if (lost.length > 0)
     notes.push(
-      'Not made again before it, for they cannot be undone: ' +
+      'Earlier irreversible calls were not repeated: ' +
         `${lost.map(({ name, seq }) => `${name} @${seq}`).join(', ')}. The world may differ.`,
     );
   return notes;
@@ -206,8 +206,8 @@ async function open(
   }
   throw new StudioError(
     'not_found',
-    `The agent has no tool ${call.name} that could be called${code === 'now' ? ', as its files are now' : ''}.`,
-    { hint: 'If it was renamed or removed, make the call with the code of the recording.' },
+    `The agent has no tool ${call.name}${code === 'now' ? ' in its current files' : ''}.`,
+    { hint: 'If it was renamed or removed, use the recorded code.' },
   );
 }
 

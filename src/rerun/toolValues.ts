@@ -10,9 +10,9 @@ export function withValues(tools: readonly SubmittedTools[], env: Values): Submi
   if (missing.length > 0) {
     throw new StudioError(
       'config',
-      `The tools use ${missing.map((name) => `\${env:${name}}`).join(', ')}, and the environment has no value for it.`,
+      `The tools use ${missing.map((name) => `\${env:${name}}`).join(', ')}, which is not set in the environment.`,
       {
-        hint: 'Set it and make the call again.',
+        hint: 'Set it and try again.',
         details: { missing },
       },
     );

@@ -64,7 +64,7 @@ export async function readBatchWorld(
   } = value;
   if (loaded === undefined)
     throw new StudioError('config', `${batch} has no world.`, {
-      hint: 'Give a batch file with `world:`, or try the tool without --batch.',
+      hint: 'Use a batch file with `world:`, or try the tool without --batch.',
     });
   const { path: file, format, columns } = spec;
   const dataset = {
@@ -102,11 +102,11 @@ export async function tryInWorld(
   from: BatchWorld,
   file: string,
   call: GivenCall,
-  told: (text: string) => void,
+  onOutput: (text: string) => void,
   signal: AbortSignal,
 ): Promise<TriedCall> {
   await checkUses(from, file);
-  const log = new TryLog(told);
+  const log = new TryLog(onOutput);
   const {
     world: { name },
     task,
@@ -129,22 +129,18 @@ export async function tryInWorld(
   });
 }
 
-/** A tool of the same name in a module that the world knows nothing of is another one. */
+/** Checks that the file is part of the world: a tool with the same name in another module is a different tool. */
 async function checkUses({ world, batch, root, blobs }: BatchWorld, file: string): Promise<void> {
   if (!MODULE_ENDINGS.some((ending) => file.endsWith(ending))) return;
   const { sources } = bundleMap.parse(JSON.parse(new TextDecoder().decode(blobs.get(world.module.map))));
-  // As the bundler has them: without links.
+  // Resolves links, as the bundler does.
   const [top, full] = await Promise.all([root, file].map((named) => realpath(named).catch(() => named)));
   if (sources.includes(relative(top ?? root, full ?? file))) return;
-  throw new StudioError(
-    'not_found',
-    `${path.basename(file)} is no part of the world ${world.name}, which ${batch} opens.`,
-    {
-      hint:
-        `Give a batch whose world has the tool, return it from \`open\` in ${world.module.file}, or try it without ` +
-        '--batch.',
-    },
-  );
+  throw new StudioError('not_found', `${path.basename(file)} is not part of the world ${world.name} of ${batch}.`, {
+    hint:
+      `Use a batch whose world has the tool, return it from \`open\` in ${world.module.file}, or try it without ` +
+      '--batch.',
+  });
 }
 
 async function open(
@@ -159,8 +155,8 @@ async function open(
     const { place, message } = thrown;
     throw new StudioError(
       'config',
-      `${place === undefined ? world.module.file : `${place.file}:${place.line}:${place.column}`}: the world ` +
-        `${world.name} could not be opened for task ${task.id}: ${message}`,
+      `${place === undefined ? world.module.file : `${place.file}:${place.line}:${place.column}`}: cannot open the ` +
+        `world ${world.name} for task ${task.id}: ${message}`,
       { hint: 'Fix its `open`, or choose another task with --task.', cause: thrown },
     );
   }
@@ -169,8 +165,8 @@ async function open(
 function specOf({ specs }: WorldSession, tool: string, { world, batch }: BatchWorld): ToolSpec {
   const spec = specs.find(({ name }) => name === tool);
   if (spec === undefined)
-    throw new StudioError('not_found', `The world ${world.name}, which ${batch} opens, has no tool ${tool}.`, {
-      hint: `It has ${specs.map(({ name }) => name).join(', ')}.`,
+    throw new StudioError('not_found', `The world ${world.name} of ${batch} has no tool ${tool}.`, {
+      hint: `Available tools: ${specs.map(({ name }) => name).join(', ')}.`,
     });
   return spec;
 }

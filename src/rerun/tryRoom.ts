@@ -28,7 +28,7 @@ export interface TriedCall {
   readonly log: string;
   /** The world it was called in, as it was opened. */
   readonly world?: { readonly name: string; readonly task: string; readonly seed: number };
-  /** It failed for it reads the `state` of a world, and was called in none. */
+  /** Whether it failed because it uses the `state` of a world, but was called without one. */
   readonly needs_world?: true;
 }
 
@@ -59,13 +59,13 @@ export function withinTryRoom<T>(
   const readBlob = (sha: string): Promise<Uint8Array> => {
     const bytes = blobs.get(sha);
     return bytes === undefined
-      ? Promise.reject(new StudioError('internal', `There is no blob ${sha}.`))
+      ? Promise.reject(new StudioError('internal', `Blob ${sha} not found.`))
       : Promise.resolve(bytes);
   };
   return withTemporaryEnvironment(readBlob, async (environment, work) => {
     const directory = await makeWorkDirectory(work, 'call', task, readBlob);
     const stopped = new Promise<never>((_resolve, reject) => {
-      const stop = (): void => reject(new StudioError('cancelled', 'It was cancelled.'));
+      const stop = (): void => reject(new StudioError('cancelled', 'Cancelled.'));
       if (signal.aborted) stop();
       else signal.addEventListener('abort', stop, { once: true });
     });
@@ -73,17 +73,17 @@ export function withinTryRoom<T>(
   });
 }
 
-/** What is printed, told at once and kept. */
+/** Collects output and forwards it immediately. */
 export class TryLog {
   text = '';
-  readonly #told: (text: string) => void;
+  readonly #onOutput: (text: string) => void;
 
-  constructor(told: (text: string) => void) {
-    this.#told = told;
+  constructor(onOutput: (text: string) => void) {
+    this.#onOutput = onOutput;
   }
 
   readonly print = (text: string): void => {
-    this.#told(text);
+    this.#onOutput(text);
     if (this.text.length < MAX_LOG) this.text += text.slice(0, MAX_LOG - this.text.length);
   };
 }
@@ -100,7 +100,7 @@ export async function callAndClose(
   const began = performance.now();
   const { parts, ...outcome } = await callOnce(host, spec, { id: 'try', ...call }, seconds, log.print, signal);
   const ms = performance.now() - began;
-  await host.close(); // what it prints at its end is part of its log
+  await host.close(); // includes output on close
   const files = (parts ?? []).flatMap((part) =>
     part.type === 'blob' && typeof part.content === 'string'
       ? [{ mime_type: part.mime_type, content: part.content }]

@@ -1,6 +1,6 @@
 /**
- * Tools as a file has them, listed and called without any batch: in threads and processes as a worker's, with a working
- * directory of their own that is gone afterwards. Nothing of it is recorded.
+ * Lists and calls the tools of a file without a batch: in threads and processes like those of a worker, with a
+ * temporary working directory. Nothing is recorded.
  */
 import path from 'node:path';
 import { diskFiles } from '../client/disk.ts';
@@ -27,13 +27,13 @@ export interface ToolFile {
   readonly file: string;
   readonly entries: readonly SubmittedTools[];
   readonly blobs: ReadonlyMap<string, Uint8Array>;
-  /** Where a tool sets no time limit itself. */
+  /** Default time limit. */
   readonly seconds: number;
 }
 
 export interface ListedTools {
   readonly tools: readonly ToolSpec[];
-  /** Entries that could not be opened, and why; the others are listed all the same. */
+  /** Entries that could not be opened, with reasons; the others are still listed. */
   readonly problems: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export async function readToolFile(file: string, cwd: string, env: NodeJS.Proces
   }
   if (!/\.agent\.(ya?ml|json)$/.test(file))
     throw new StudioError('usage', `${file} is neither a tool module nor an agent file.`, {
-      hint: 'Give a file that ends in .ts or .js, or in .agent.yaml.',
+      hint: 'Use a file that ends in .ts, .js, or .agent.yaml.',
     });
   const files = diskFiles(cwd);
   const { value, problems } = await loadAgent(files, full);
@@ -120,11 +120,11 @@ export function tryTool(
   from: ToolFile,
   call: GivenCall,
   env: Values,
-  told: (text: string) => void,
+  onOutput: (text: string) => void,
   signal: AbortSignal,
 ): Promise<TriedCall> {
   const entries = withValues(from.entries, env);
-  const log = new TryLog(told);
+  const log = new TryLog(onOutput);
   return within(
     from,
     signal,
@@ -151,7 +151,7 @@ function within<T>(
   );
 }
 
-/** What needs no server comes first, so that none is started for a tool that is elsewhere. */
+/** Sorts entries without a server first, so that no server is started unnecessarily. */
 async function find(
   entries: readonly SubmittedTools[],
   name: string,
@@ -177,6 +177,6 @@ async function find(
   throw new StudioError(
     'not_found',
     `${file} has no tool ${name}.`,
-    names.length === 0 ? {} : { hint: `It has ${names.join(', ')}.` },
+    names.length === 0 ? {} : { hint: `Available tools: ${names.join(', ')}.` },
   );
 }

@@ -4,18 +4,18 @@ import type { RolloutEndStatus } from '../trace/schema.ts';
 import { PrefixDivergence } from './act/prefix.ts';
 import { faultOf } from './faults.ts';
 
-/** How a rollout came to its end. */
+/** How a rollout ended. */
 export interface RolloutEnding {
   readonly status: RolloutEndStatus;
   readonly answer: Json;
   readonly error?: ClassedError;
-  /** False: there is no final state to judge, so the score is null. */
+  /** Whether there is a final state to score; otherwise, the score is null. */
   readonly scorable: boolean;
 }
 
 /**
- * The ending an error stands for. Limits and an overfull context cut a rollout short; what is nobody's fault ends the
- * try; a world that failed leaves nothing to judge; every other failure is the agent's own, and is scored.
+ * Returns the ending for an error. Limits and context overflows truncate a rollout; infrastructure errors end the
+ * attempt; a failed world leaves nothing to score; any other failure is the agent's own and is scored.
  */
 export function endingOf(thrown: unknown, answerSoFar: Json, setUp: boolean): RolloutEnding {
   if (thrown instanceof PrefixDivergence)

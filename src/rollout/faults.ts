@@ -2,12 +2,12 @@ import { errorText, StudioError } from '../common/errors.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { ErrorClass } from '../trace/schema.ts';
 
-/** What a user can fix and another try cannot. */
+/** Error codes that a user can fix and a retry cannot. */
 const USERS = new Set<string>(['config', 'usage', 'unsupported']);
 
 /**
- * Anything thrown, with a class. `users`: the class of what is wrong in the user's own files; `ours`: of what has
- * neither a class nor a user to fix it. The hint stays in the text.
+ * Converts any thrown value to a ClassedError. `users`: the class of errors in the user's files; `ours`: the class of
+ * all others without a class. The hint becomes part of the message.
  */
 export function faultOf(thrown: unknown, users: ErrorClass, ours: ErrorClass): ClassedError {
   if (!StudioError.is(thrown)) return ClassedError.from(thrown, ours);

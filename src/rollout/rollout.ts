@@ -123,9 +123,9 @@ export class Rollout {
       case 'answer':
         return gates.answer(argsOf('answer', order.args).value, by);
       case 'cancel':
-        return this.#cancel(argsOf('cancel', order.args ?? {}).reason ?? `It was cancelled by ${order.by}.`);
+        return this.#cancel(argsOf('cancel', order.args ?? {}).reason ?? `Cancelled by ${order.by}.`);
       default:
-        throw new StudioError('usage', `A rollout knows no command "${order.verb}".`);
+        throw new StudioError('usage', `Unknown command "${order.verb}".`);
     }
   }
 
@@ -156,7 +156,7 @@ export class Rollout {
 
   async #ready(): Promise<RunningRollout> {
     const running = this.#running ?? (await this.#beginning);
-    if (running === undefined) throw new StudioError('conflict', 'The rollout has not begun.');
+    if (running === undefined) throw new StudioError('conflict', 'The rollout has not started.');
     if (this.#ended || running.log.closed) throw new StudioError('conflict', 'The rollout has ended.');
     return running;
   }
@@ -174,7 +174,7 @@ export class Rollout {
           kind: 'log',
           data: {
             stream: 'err',
-            text: `No breakpoint is set: ${error instanceof Error ? error.message : String(error)}`,
+            text: `Breakpoints could not be set: ${error instanceof Error ? error.message : String(error)}`,
           },
         },
       ]);
@@ -184,7 +184,7 @@ export class Rollout {
   /** Writes the end at once; whatever still runs can write nothing more. */
   #cancel(reason: string): { seq: number } {
     const running = this.#running;
-    if (running === undefined) throw new StudioError('conflict', 'The rollout has not begun.');
+    if (running === undefined) throw new StudioError('conflict', 'The rollout has not started.');
     const error = new ClassedError('cancelled', reason);
     const { log, holds } = running;
     log.append([
@@ -266,16 +266,16 @@ export class Rollout {
     if (own.length > 0) {
       throw new ClassedError(
         'infrastructure',
-        `Its worker was lost, and with it the sessions of ${own.join(', ')}, which cannot be brought back. A new ` +
-          'try begins from the start.',
+        `Its worker was lost with the sessions of ${own.join(', ')}, which cannot be restored. The attempt is ` +
+          'retried from the start.',
       );
     }
     if (this.#job.how !== 'fresh') return;
     const shared = lostSessions(history, find, 1);
     if (shared.length === 0) return;
     const text =
-      `The fork begins with fresh sessions of ${shared.join(', ')}: what the recorded calls did in them is not ` +
-      'there.';
+      `The fork starts with new sessions of ${shared.join(', ')}: the effects of recorded calls are ` +
+      `missing in them.`;
     log.append([{ kind: 'log', data: { stream: 'err', text } }]);
   }
 
@@ -368,7 +368,7 @@ function argsOf<V extends keyof typeof verbArgs>(
     const issue = parsed.error.issues[0];
     throw new StudioError(
       'usage',
-      `The arguments of ${verb} are wrong: ${issue?.message ?? 'not as expected'} at ` +
+      `Invalid arguments for ${verb}: ${issue?.message ?? 'unexpected value'} at ` +
         `/${(issue?.path ?? []).join('/')}.`,
     );
   }

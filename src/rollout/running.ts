@@ -118,7 +118,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   });
   if (job.held && again === undefined && !over) gates.setPaused(true);
   const prefix = new Prefix(history.actions, (expected) => (expected.seq < ownFrom ? 'in_order' : 'strict'));
-  const tell = tellOnce(log);
+  const logDivergence = logOnce(log);
   const act = new Act({
     log,
     recorder: ports.recorder,
@@ -127,7 +127,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     gates,
     stop,
     diverged: (request, lost) => {
-      tell(request);
+      logDivergence(request);
       if (lost) running.onDiverged();
     },
   });
@@ -197,14 +197,14 @@ function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: nu
       const names = twice.map((call) => call.name).join(', ');
       refusal = new ClassedError(
         'infrastructure',
-        `Its worker was lost in a call of ${names}, which cannot be taken back and may have happened. A new try ` +
-          'begins from the start.',
+        `Its worker was lost during a call to ${names}, which is irreversible and may have taken effect. The attempt ` +
+          'is retried from the start.',
       );
     } else if (deadly.length > 0) {
       refusal = new ClassedError(
         'infrastructure',
-        `Each worker that made the call of ${deadly.join(', ')} was lost in it, so the tool seems to end them. ` +
-          `See the worker's log for why.`,
+        `Every worker that called ${deadly.join(', ')} was lost during the call, so the tool probably crashes ` +
+          'workers. See the worker log.',
       );
     }
   } else if (fork !== undefined) {
@@ -245,16 +245,16 @@ function shasOf(submission: Submission): { readonly config: string; readonly cod
   return known;
 }
 
-/** Tells once that a fork does not ask what its prefix answers. */
-function tellOnce(log: Log): (request: PrefixRequest) => void {
-  let told = false;
+/** Logs once that the requests of a fork differ from its prefix. */
+function logOnce(log: Log): (request: PrefixRequest) => void {
+  let logged = false;
   return ({ agent, kind, name }) => {
-    if (told) return;
-    told = true;
+    if (logged) return;
+    logged = true;
     const what = kind === 'model' ? 'its model' : `${kind} ${name}`;
     const text =
-      `The fork does not ask what was recorded (first: ${agent} asks ${what}), so the recorded answers before its ` +
-      'cut are taken in their order.';
+      `The requests of the fork differ from the record (first: ${agent} requests ${what}), so the recorded answers ` +
+      'before the cut are used in order.';
     log.append([{ kind: 'log', data: { stream: 'err', text } }]);
   };
 }

@@ -23,7 +23,7 @@ export interface ScoringInput {
 export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promise<EventData['score']> {
   const { scorer, task, rolloutSeed, messages, world, life } = input;
   if (!ending.scorable)
-    return unscored(scorer, ending.error ?? new ClassedError('world_error', 'There is no final state to judge.'));
+    return unscored(scorer, ending.error ?? new ClassedError('world_error', 'There is no final state to score.'));
   try {
     const seed = seedOf(rolloutSeed, 'score');
     const { value, passed, parts, explanation } = await life.race(

@@ -129,7 +129,7 @@ export class WorldPlace {
     });
     if (opened.session !== undefined) return new WorldPlace(parts, opened.session, done.span);
     const error = done.end?.error;
-    throw new ClassedError(error?.class ?? 'world_error', error?.message ?? `The world ${world.name} did not open.`);
+    throw new ClassedError(error?.class ?? 'world_error', error?.message ?? `Cannot open the world ${world.name}.`);
   }
 
   /** Whether what a recorded call did to the world is gone: it is neither in the snapshot nor may it be run again. */
@@ -226,7 +226,7 @@ export class WorldPlace {
       stop.stop(
         new ClassedError(
           'infrastructure',
-          `The world could not be brought back: ${call.name}, run again, failed: ${failure.message}`,
+          `Cannot restore the world: repeating ${call.name} failed: ${failure.message}`,
         ),
       );
       return;
@@ -240,8 +240,8 @@ export class WorldPlace {
     if (same || this.#differed) return;
     this.#differed = true;
     const text =
-      `${call.name}, run again to bring the world back, answered differently than recorded: the world may differ ` +
-      'from the one before.';
+      `To restore the world, ${call.name} was repeated and returned a different result: the world may differ from ` +
+      'the original.';
     log.append([{ kind: 'log', span: this.#span, data: { stream: 'err', text } }]);
   }
 
@@ -260,8 +260,8 @@ export class WorldPlace {
       if (stop.reason !== undefined) return;
       this.#canSnapshot = false;
       const text =
-        `The world gave no snapshot: ${thrown instanceof Error ? thrown.message : String(thrown)}. After a loss ` +
-        'its calls are run again from the start.';
+        `The world returned no snapshot: ${thrown instanceof Error ? thrown.message : String(thrown)}. If the worker ` +
+        'is lost, all its calls are repeated.';
       log.append([{ kind: 'log', span: this.#span, data: { stream: 'err', text } }]);
     }
   }

@@ -11,14 +11,14 @@ export function containsScorer(options: { readonly ignore_case: boolean }): Scor
     name: 'contains',
     score({ task, answer }) {
       const expected = (Array.isArray(task.answer) ? task.answer : [task.answer ?? null]).map(textOf);
-      const wanted = expected.filter((text) => text !== null);
-      if (wanted.length === 0) return Promise.resolve(NO_EXPECTATION);
+      const required = expected.filter((text) => text !== null);
+      if (required.length === 0) return Promise.resolve(NO_EXPECTATION);
       const text = textOf(answer);
       if (text === null) return Promise.resolve(NO_ANSWER);
-      const missing = wanted.filter((part) => !fold(text).includes(fold(part)));
+      const missing = required.filter((part) => !fold(text).includes(fold(part)));
       if (missing.length === 0) return Promise.resolve(verdict(true));
       return Promise.resolve(
-        verdict(false, `Not in the answer: ${missing.map((part) => JSON.stringify(part)).join(', ')}.`),
+        verdict(false, `Missing in the answer: ${missing.map((part) => JSON.stringify(part)).join(', ')}.`),
       );
     },
   };

@@ -14,13 +14,13 @@ export function verdict(passed: boolean, explanation?: string): Verdict {
   return { value: passed ? 1 : 0, passed, ...(explanation === undefined ? {} : { explanation }) };
 }
 
-/** No answer was given: failed, not unscorable, or a model would gain by saying nothing. */
-export const NO_ANSWER: Verdict = verdict(false, 'There is no answer.');
+/** No answer: failed instead of unscorable, so that a model does not benefit from saying nothing. */
+export const NO_ANSWER: Verdict = verdict(false, 'No answer.');
 
-/** Nothing can be said about this attempt: it counts as unscored. */
+/** The attempt cannot be scored and counts as unscored. */
 export function unscorable(explanation: string): Verdict {
   return { value: null, passed: null, explanation };
 }
 
-/** What a scorer says of a task that does not tell what is right. */
+/** The verdict for a task without an expected answer. */
 export const NO_EXPECTATION: Verdict = unscorable('The task has no expected answer.');

@@ -16,9 +16,9 @@ export function jsonScorer(options: { readonly ignore_order: boolean }): Scorer 
       if (task.answer === undefined) return Promise.resolve(NO_EXPECTATION);
       if (answer === null) return Promise.resolve(NO_ANSWER);
       const expected = structureIn(task.answer);
-      const given = typeof answer === 'string' && typeof expected !== 'string' ? jsonInText(answer) : answer;
-      if (given === undefined) return Promise.resolve(verdict(false, 'There is no JSON in the answer.'));
-      const place = difference(arrange(given), arrange(expected), '');
+      const actual = typeof answer === 'string' && typeof expected !== 'string' ? jsonInText(answer) : answer;
+      if (actual === undefined) return Promise.resolve(verdict(false, 'The answer contains no JSON.'));
+      const place = difference(arrange(actual), arrange(expected), '');
       return Promise.resolve(place === null ? verdict(true) : verdict(false, place));
     },
   };
@@ -41,23 +41,24 @@ function sorted(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, sorted(member)]));
 }
 
-/** The first place where two values differ, in words, with a JSON pointer; null when they are equal. */
-function difference(given: Json, expected: Json, at: string): string | null {
+/** Describes the first difference between two values, with a JSON pointer; null if they are equal. */
+function difference(actual: Json, expected: Json, at: string): string | null {
   const place = at === '' ? 'The answer' : at;
-  if (Array.isArray(given) && Array.isArray(expected)) {
-    if (given.length !== expected.length) return `${place} has ${given.length} elements instead of ${expected.length}.`;
-    return firstOf(given, (item, i) => difference(item, expected[i] ?? null, `${at}/${i}`));
+  if (Array.isArray(actual) && Array.isArray(expected)) {
+    if (actual.length !== expected.length)
+      return `${place} has ${actual.length} elements instead of ${expected.length}.`;
+    return firstOf(actual, (item, i) => difference(item, expected[i] ?? null, `${at}/${i}`));
   }
-  if (isJsonObject(given) && isJsonObject(expected)) {
-    const missing = Object.keys(expected).find((key) => !Object.hasOwn(given, key));
+  if (isJsonObject(actual) && isJsonObject(expected)) {
+    const missing = Object.keys(expected).find((key) => !Object.hasOwn(actual, key));
     if (missing !== undefined) return `${place} lacks ${JSON.stringify(missing)}.`;
-    const extra = Object.keys(given).find((key) => !Object.hasOwn(expected, key));
-    if (extra !== undefined) return `${place} has ${JSON.stringify(extra)}, which is not expected.`;
-    return firstOf(Object.keys(given), (key) =>
-      difference(given[key] ?? null, expected[key] ?? null, `${at}/${key.replace(/~/g, '~0').replace(/\//g, '~1')}`),
+    const extra = Object.keys(actual).find((key) => !Object.hasOwn(expected, key));
+    if (extra !== undefined) return `${place} has the unexpected key ${JSON.stringify(extra)}.`;
+    return firstOf(Object.keys(actual), (key) =>
+      difference(actual[key] ?? null, expected[key] ?? null, `${at}/${key.replace(/~/g, '~0').replace(/\//g, '~1')}`),
     );
   }
-  return given === expected ? null : `${place} is ${short(given)} instead of ${short(expected)}.`;
+  return actual === expected ? null : `${place} is ${short(actual)} instead of ${short(expected)}.`;
 }
 
 function firstOf<T>(items: readonly T[], find: (item: T, i: number) => string | null): string | null {

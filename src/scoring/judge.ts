@@ -46,7 +46,7 @@ export function judgeScorer(
       if (!result.success) {
         throw new ClassedError(
           'malformed_output',
-          `The judge did not give a verdict {score, explanation}: ${JSON.stringify(text.slice(0, 300))}`,
+          `The judge did not return a verdict {score, explanation}: ${JSON.stringify(text.slice(0, 300))}`,
         );
       }
       const { score, explanation } = result.data;
@@ -69,7 +69,7 @@ function judgeMessages(rubric: string, { task, answer }: ScoreInput): Message[] 
   ];
 }
 
-/** A section's own end tag inside its text would let an answer write its own expectation. */
+/** Removes the end tag of a section from its text, which would let an answer inject its own expectation. */
 function section(name: string, text: string): string {
   return `<${name}>\n${text.replaceAll(/<(\/?(?:rubric|task|expected|answer)>)/gi, '&lt;$1')}\n</${name}>`;
 }

@@ -17,9 +17,9 @@ export interface ExportRunner {
   ): Promise<unknown>;
 }
 
-const given = z.object({
+const moduleVerdict = z.object({
   value: z.number().nullable(),
-  /** Left out: passed means a value of 1 or more. */
+  /** Default: passed if the value is 1 or more. */
   passed: z.boolean().nullable().optional(),
   parts: z.record(z.string(), z.number()).optional(),
   explanation: z.string().optional(),
@@ -39,11 +39,13 @@ export function moduleScorer(
     async score({ task, answer, messages, seed, signal }) {
       // `task` and `messages` are plain JSON by their own types; the runner's boundary wants it said
       const input = { task, answer, messages } as unknown as Json;
-      const result = given.safeParse(await runner.runExport(options.module, options.export, input, { seed, signal }));
+      const result = moduleVerdict.safeParse(
+        await runner.runExport(options.module, options.export, input, { seed, signal }),
+      );
       if (!result.success) {
         throw new ClassedError(
           'malformed_output',
-          `The scorer ${called} must give {value, passed, explanation?}: ` +
+          `The scorer ${called} must return {value, passed, explanation?}: ` +
             z.prettifyError(result.error).replace(/\s+/g, ' '),
         );
       }

@@ -18,18 +18,18 @@ export function numberScorer(options: { readonly abs: number; readonly rel: numb
       if (task.answer === undefined || task.answer === null) return Promise.resolve(NO_EXPECTATION);
       const expected = numberOf(task.answer);
       if (expected === null)
-        return Promise.resolve(unscorable(`The expected answer is no number: ${JSON.stringify(task.answer)}.`));
+        return Promise.resolve(unscorable(`The expected answer is not a number: ${JSON.stringify(task.answer)}.`));
       if (answer === null) return Promise.resolve(NO_ANSWER);
-      const given = numberOf(answer);
-      if (given === null) return Promise.resolve(verdict(false, 'There is no number in the answer.'));
+      const actual = numberOf(answer);
+      if (actual === null) return Promise.resolve(verdict(false, 'The answer contains no number.'));
       const tolerance = Math.max(options.abs, options.rel * Math.abs(expected));
-      const passed = given === expected || Math.abs(given - expected) <= tolerance;
-      return Promise.resolve(passed ? verdict(true) : verdict(false, `${given} is not ${expected} ± ${tolerance}.`));
+      const passed = actual === expected || Math.abs(actual - expected) <= tolerance;
+      return Promise.resolve(passed ? verdict(true) : verdict(false, `${actual} is not ${expected} ± ${tolerance}.`));
     },
   };
 }
 
-/** The number that a value is or says; null when it says none, or none that can be compared. */
+/** Returns the number in a value; null if there is none or it cannot be compared. */
 export function numberOf(value: Json): number | null {
   if (typeof value === 'number') return value;
   const text = typeof value === 'string' ? value : textOf(value);

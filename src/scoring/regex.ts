@@ -3,7 +3,7 @@ import { StudioError } from '../common/errors.ts';
 import type { Scorer } from '../rollout/ports.ts';
 import { NO_ANSWER, textOf, verdict } from './expected.ts';
 
-/** A pattern with nested repetition can backtrack for ages, and the answer it meets comes from a model. */
+/** Time limit of a search: nested repetitions can backtrack extremely long, and answers come from a model. */
 const LIMIT_MS = 1000;
 
 /**
@@ -40,10 +40,9 @@ function boundedSearch(pattern: string, flags: string): (text: string) => string
   } catch (thrown) {
     throw new StudioError(
       'config',
-      `The regex scorer's pattern is no regular expression: ` +
-        `${thrown instanceof Error ? thrown.message : String(thrown)}.`,
+      `The pattern of the regex scorer is invalid: ` + `${thrown instanceof Error ? thrown.message : String(thrown)}.`,
       {
-        hint: 'Correct `pattern` or `flags` of the scorer; in YAML, a pattern in single quotes keeps its backslashes.',
+        hint: 'Fix `pattern` or `flags` of the scorer. In YAML, single quotes keep backslashes.',
         cause: thrown,
       },
     );
@@ -60,8 +59,8 @@ function boundedSearch(pattern: string, flags: string): (text: string) => string
     try {
       script.runInContext(scope, { timeout: LIMIT_MS });
     } catch (thrown) {
-      throw new StudioError('config', `The regex scorer's pattern took over ${LIMIT_MS} ms on one answer.`, {
-        hint: 'Write the pattern without repetitions inside repetitions.',
+      throw new StudioError('config', `The pattern of the regex scorer took more than ${LIMIT_MS} ms for one answer.`, {
+        hint: 'Avoid nested repetitions in the pattern.',
         cause: thrown,
       });
     }

@@ -50,14 +50,14 @@ export async function readWorkerConfig(
   try {
     raw = JSON.parse(text);
   } catch (cause) {
-    throw new StudioError('usage', `The worker's configuration is no JSON (${file ?? 'stdin'}).`, {
+    throw new StudioError('usage', `The worker configuration is not JSON (${file ?? 'stdin'}).`, {
       cause,
-      hint: 'Workers are started by the rollout server; start that instead.',
+      hint: 'Workers are started by the rollout server. Start the server instead.',
     });
   }
   const parsed = workerConfig.safeParse(raw);
   if (!parsed.success)
-    throw new StudioError('usage', `The worker's configuration is wrong: ${z.prettifyError(parsed.error)}`);
+    throw new StudioError('usage', `The worker configuration is invalid: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 

@@ -56,7 +56,7 @@ class ModuleSession implements WorldSession {
   readonly #cwd: string;
   readonly #late: LateLog;
   readonly #children: Children;
-  /** The last operation: a world does one thing at a time, or its changes would be told of the wrong call. */
+  /** The last operation: operations run one after another, so that changes belong to the right call. */
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
 
@@ -79,7 +79,10 @@ class ModuleSession implements WorldSession {
     if (can.snapshot) this.snapshot = (signal) => this.#snapshot(signal);
   }
 
-  /** Throws StudioError `config` when the module cannot be loaded, ClassedError `world_error` when `open` failed. */
+  /**
+   * Opens a session. Throws StudioError `config` if the module cannot be loaded, and ClassedError `world_error` if
+   * `open` fails.
+   */
   static async open(
     name: string,
     pool: ModulePool,
@@ -97,15 +100,15 @@ class ModuleSession implements WorldSession {
         { kind: 'open', task: input.task, seed: input.seed, from: input.from },
         { ...late.quiet(signal), children },
       );
-      const told = opened.parse(JSON.parse(answer.text));
+      const session = opened.parse(JSON.parse(answer.text));
       return new ModuleSession(
         pool,
         thread,
         late,
         children,
         environment.cwd,
-        toolSpecs(told.tools, pool.mapper, { kind: 'world', name }, 'restorable'),
-        told,
+        toolSpecs(session.tools, pool.mapper, { kind: 'world', name }, 'restorable'),
+        session,
       );
     } catch (error) {
       await pool.release(thread, false);
@@ -154,7 +157,7 @@ class ModuleSession implements WorldSession {
 
   async #snapshot(signal: AbortSignal): Promise<Uint8Array> {
     const { snapshot } = await this.#judge({ kind: 'snapshot' }, signal);
-    if (snapshot === undefined) throw new ClassedError('world_error', 'The world gave no snapshot.');
+    if (snapshot === undefined) throw new ClassedError('world_error', 'The world returned no snapshot.');
     return snapshot;
   }
 
@@ -166,7 +169,7 @@ class ModuleSession implements WorldSession {
     }
   }
 
-  /** In turn: each operation starts when the one before has ended. */
+  /** Runs operations in order: each starts when the previous one has ended. */
   #run(op: Operation, sinks: Sinks): Promise<Answer> {
     const before = this.#last;
     const result = abortable(before, sinks.signal).then(
@@ -180,5 +183,5 @@ class ModuleSession implements WorldSession {
   }
 }
 
-/** How long a world's `close` may take. */
+/** Time limit of a world's `close`. */
 const CLOSE_MS = 5000;

@@ -10,7 +10,7 @@ const verdict = z.object({
   explanation: z.string().optional(),
 });
 
-/** What a user's verifier returned, checked. `what` names the function. Throws ClassedError `world_error`. */
+/** Validates the result of a user's verifier. `what` names the function. Throws ClassedError `world_error`. */
 export function verdictOf(value: Json, what: string): Verdict {
   const parsed = verdict.safeParse(value);
   if (!parsed.success) {

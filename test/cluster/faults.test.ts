@@ -384,7 +384,10 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
             attempts: 32,
             told: {
               what: 'workers_back',
-              like: /^2 workers lost the connection to the server and reconnected after \d.* and continued \d rollouts\.$/,
+              like: new RegExp(
+                String.raw`^2 workers lost the connection to the server and reconnected after \d.* and continued \d ` +
+                  String.raw`rollouts\.$`,
+              ),
             },
           };
         });

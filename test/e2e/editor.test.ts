@@ -110,7 +110,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
     const { workbench } = story.code;
     const before = await batches();
     await workbench.openFile('data/tasks.jsonl');
-    await workbench.codeLens(/Launch on this task/).click({ timeout: PATIENCE_MS });
+    await workbench.codeLens(/Launch on This Task/).click({ timeout: PATIENCE_MS });
     // Several batch files use the dataset; the lens asks which, then how many attempts.
     await workbench.pick(/first\.batch\.yaml/);
     await workbench.picks

@@ -60,7 +60,7 @@ describe('a model endpoint that', () => {
       refuse(response, 401, { message: 'Incorrect API key provided' }),
     );
     assert.deepEqual(lines, [
-      `${endpoint} refused the key (401): Incorrect API key provided. Check model.api_key and the variable it names.`,
+      `${endpoint} rejected the API key (401): Incorrect API key provided. Check model.api_key and its variable.`,
     ]);
     assert.ok(asked < 12, `${asked} calls`); // not 4 attempts x 4 tries
   });
@@ -73,8 +73,8 @@ describe('a model endpoint that', () => {
       } else refuse(response, 404, { message: 'The model `m` does not exist.' });
     });
     assert.deepEqual(lines, [
-      `${endpoint} has no model m (404): The model \`m\` does not exist. It offers: qwen, llama. Put one of ` +
-        'these into model.name.',
+      `${endpoint} has no model m (404): The model \`m\` does not exist. Available models: qwen, llama. Set ` +
+        'model.name to one of these.',
     ]);
   });
 
@@ -88,8 +88,8 @@ describe('a model endpoint that', () => {
     assert.match(
       lines[0] ?? '',
       new RegExp(
-        String.raw`takes no tools with m \(400\): .* Choose a model that can call tools; vLLM wants ` +
-          String.raw`--enable-auto-tool-choice and --tool-call-parser\.$`,
+        String.raw`does not support tools with m \(400\): .* Choose a model that can call tools\. vLLM ` +
+          String.raw`requires --enable-auto-tool-choice and --tool-call-parser\.$`,
       ),
     );
   });
@@ -104,7 +104,7 @@ describe('a model endpoint that', () => {
     assert.deepEqual([code, report.failed], [0, 2]);
     assert.ok(
       stderr.includes(
-        `2 attempts were ended by a model error: ${endpoint.url} refused the call (400): ` +
+        `2 attempts were ended by a model error: ${endpoint.url} rejected the call (400): ` +
           'temperature must be at most 2\n',
       ),
       stderr,
@@ -124,7 +124,7 @@ describe('a model endpoint that', () => {
       stderr,
       new RegExp(
         `^2 attempts were lost to infrastructure: The model endpoint http://127\\.0\\.0\\.1:${port}/v1 did not ` +
-          `answer for 1 s\\. The last it said: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\nRetry the lost ` +
+          `respond for 1 s\\. Last response: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\nRetry the lost ` +
           `attempts with rollout retry ${report.batch}\\.$`,
         'm',
       ),

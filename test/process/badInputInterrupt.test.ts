@@ -61,7 +61,8 @@ describe('rollout run', { skip: process.platform === 'win32' ? 'Windows has no s
     assert.match(
       said.err,
       new RegExp(
-        `^Cancelling the batch… \\(press Ctrl-C again to exit without waiting\\)\n(.*\n)*Batch ${batch} was cancelled\\.\n$`,
+        `^Cancelling the batch… \\(press Ctrl-C again to exit without waiting\\)\n(.*\n)*Batch ${batch} was ` +
+          `cancelled\\.\n$`,
         'm',
       ),
     );

@@ -83,7 +83,11 @@ randomBytes(45_000).toString('base64') });
       await Promise.race([full, ended]);
       assert.match(
         said,
-        /^(The disk with the store .* is full\. No recorded data is lost\. Free some disk space\. Work then continues automatically\.|The disk with the store .* failed: .*)$/,
+        new RegExp(
+          String.raw`^(The disk with the store .* is full\. No recorded data is lost\. Free some disk space\. ` +
+            String.raw`Work then continues automatically\.|The disk with the store .* failed: .*)$`,
+          'm',
+        ),
       );
       // What was stored can be read, and what is asked now is refused with the same words.
       const [batch] = oneDocument<{ batches: { batch: string }[] }>(

@@ -39,7 +39,7 @@ const HOSTILE: Readonly<
   ],
   unknown: [
     'no_such_tool',
-    failed('unknown_tool', /^Unknown tool "no_such_tool"\. The tools are: cycle, exits, [a-z_, ]*fine, /),
+    failed('unknown_tool', /^Unknown tool "no_such_tool"\. Available tools: cycle, exits, [a-z_, ]*fine, /),
   ],
   misfit: ['fine {"a": "x"}', failed('invalid_arguments', /^The arguments of fine do not match its schema: /)],
   fine: ['fine {"a": 40}', given(() => undefined)],
@@ -142,8 +142,8 @@ describe('a batch whose tools', () => {
     assert.match(
       stderr,
       new RegExp(
-        '^1 attempt was lost to infrastructure: Its worker was lost in a call of kills_worker, ' +
-          String.raw`which cannot be taken back and may have happened\. `,
+        '^1 attempt was lost to infrastructure: Its worker was lost during a call to ' +
+          String.raw`kills_worker, which is irreversible and may have taken effect\. `,
         'm',
       ),
     );
@@ -167,7 +167,7 @@ describe('a batch whose tools', () => {
     assert.deepEqual([code, report.passed, report.infrastructure], [3, 1, 1], stderr);
     assert.match(
       stderr,
-      /^1 attempt was lost to infrastructure: Each worker that made the call of kills_worker_purely was lost in it/m,
+      /^1 attempt was lost to infrastructure: Every worker that called kills_worker_purely was lost during the call/m,
     );
     assert.ok(lines(log).length <= 4, `${lines(log).length} workers`);
   });
@@ -190,7 +190,7 @@ describe('a batch whose tools', () => {
     for (const name of ['blocks', 'loops', 'waits']) {
       const end = (await bench.events(rows.get(name)?.rollout ?? '')).find((event) => event.kind === 'tool.end');
       assert.ok(end?.kind === 'tool.end');
-      assert.deepEqual(end.data.error, { class: 'timeout', message: `${name} did not end within 1 s.` });
+      assert.deepEqual(end.data.error, { class: 'timeout', message: `${name} did not finish within 1 s.` });
     }
     const [worker, child] = [Number(rows.get('blocks')?.worker?.replace('local-', '')), Number(lines(log)[0])];
     assert.ok(await gone(worker, 15_000), 'the worker has ended');

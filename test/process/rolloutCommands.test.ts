@@ -95,7 +95,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
       'p1',
     ]);
     await assert.rejects(command(rollout, 'hold'), conflict(/held already/));
-    await assert.rejects(command(rollout, 'answer', { value: 'yes' }), conflict(/does not wait for an answer/));
+    await assert.rejects(command(rollout, 'answer', { value: 'yes' }), conflict(/is not waiting for an answer/));
     const last = (await api.rollout(rollout)).row.last;
     await assert.rejects(command(rollout, 'release', {}, { expect: { seq: last - 1 } }), (error) => {
       assert.ok(conflict(/moved on/)(error));
@@ -158,7 +158,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
     });
     await assert.rejects(
       command(rollout, 'edit', { of: { m: 1 }, path: '/parts/0/content', value: '' }),
-      conflict(/is not what this rollout is held at/),
+      conflict(/The rollout is not held at/),
     );
     await command(rollout, 'step');
     const stepped = await workspace.untilEvents(rollout, (all) => ofKind(all, 'hold').length === 2);

@@ -276,7 +276,7 @@ const }], close: () => { console.log('closed'); } };
     );
     await assert.rejects(
       within('desk', { call: { ...RENEW, tool: 'renew' } }),
-      /The world library, which batches\/desk\.batch\.yaml opens, has no tool renew\./,
+      /The world library of batches\/desk\.batch\.yaml has no tool renew\./,
     );
     await assert.rejects(within('probe'), /loans\.ts is no part of the world probe/);
     await assert.rejects(
@@ -284,7 +284,7 @@ const }], close: () => { console.log('closed'); } };
       (error) =>
         StudioError.is(error, 'config') &&
         error.message.startsWith(
-          'worlds/closed.ts:2:9: the world closed could not be opened for task renew-one: no key for renew-one',
+          'worlds/closed.ts:2:9: cannot open the world closed for task renew-one: no key for renew-one',
         ),
     );
   });

@@ -171,7 +171,7 @@ describe('files', () => {
     await callTool(tools, 'delete_file', { path: 'a' });
     await assert.rejects(
       callTool(tools, 'read_file', { path: 'a/b.txt' }),
-      isClass('tool_error', /a\/b\.txt: file not found/),
+      isClass('tool_error', /a\/b\.txt: no such file/),
     );
   });
 
@@ -197,19 +197,19 @@ describe('files', () => {
     for (const given of ['../secret.txt', path.join(outside, 'secret.txt'), 'in/../../secret.txt', ...linked]) {
       await assert.rejects(
         callTool(tools, 'read_file', { path: given }),
-        isClass('tool_error', /outside of the working directory/),
+        isClass('tool_error', /outside the working directory/),
         given,
       );
       await assert.rejects(
         callTool(tools, 'write_file', { path: given, content: 'x' }),
-        isClass('tool_error', /outside of the working directory/),
+        isClass('tool_error', /outside the working directory/),
         given,
       );
     }
     for (const given of ['..', '.', 'in/../..', ...(posix === false ? ['out/secret.txt'] : [])]) {
       await assert.rejects(
         callTool(tools, 'delete_file', { path: given }),
-        isClass('tool_error', /outside of the working directory/),
+        isClass('tool_error', /outside the working directory/),
         given,
       );
     }

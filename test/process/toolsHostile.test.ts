@@ -123,7 +123,7 @@ describe('a tool that', () => {
 
   it("exits the process after it has ended: told in the rollout's log", async () => {
     assert.equal((await callTool(tools, 'exits_after')).response, 'ended');
-    while (!bench.late.some((text) => text.includes('after the call had ended its module called process.exit(4)')))
+    while (!bench.late.some((text) => text.includes('after the call ended, its module called process.exit(4)')))
       await new Promise((resolve) => setTimeout(resolve, 5));
     await works();
   });

@@ -151,7 +151,10 @@ test('goes on when the server was killed and started again at another port', asy
   assert.equal(told.length, 1);
   assert.match(
     told[0] ?? '',
-    /^The server was restarted, or another server took over\. 1 worker reconnected after .* and continued \d rollouts?\.$/,
+    new RegExp(
+      String.raw`^The server was restarted, or another server took over\. 1 worker reconnected after .* ` +
+        String.raw`and continued \d rollouts?\.$`,
+    ),
   );
 });
 
@@ -253,7 +256,7 @@ test('ends a rollout that cannot be started as infrastructure, with the reason',
   assert.equal(await worker.exited, 0, worker.stderr);
   const [row] = (await server.api.rollouts(batch)).rollouts;
   assert.equal(row?.progress.status, 'infrastructure');
-  assert.match(row.progress.error_message ?? '', /outside of the working directory/);
+  assert.match(row.progress.error_message ?? '', /outside the working directory/);
 });
 
 test('a wrong configuration is told, with exit code 2', async () => {

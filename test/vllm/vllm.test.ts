@@ -22,7 +22,7 @@ const PATIENCE_MS = 240_000;
 const SOONEST_START_MS = 5_000;
 /** What a model has to hear of a call that it could do better. */
 const WHAT_IS_WRONG: Readonly<Record<string, RegExp>> = {
-  unknown_tool: /Unknown tool .*The tools are: find_member, loans_of, renew_loan\.$/s,
+  unknown_tool: /Unknown tool .*Available tools: find_member, loans_of, renew_loan\.$/s,
   malformed_output: /not valid JSON .*Give one JSON object that matches \{"type":"object"/s,
   invalid_arguments: /match.*(?:its schema|\{"type":"object")/s,
 };
@@ -257,8 +257,8 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       const { code, stderr } = await gaia.run();
       assert.equal(code, 3, stderr);
       const why = new RegExp(
-        String.raw`never gives as many tokens as model\.sampling\.max_tokens asks for \(400\): ` +
-          'max_tokens=8192 .*max_model_len=2048.* Lower it, .*--max-model-len',
+        String.raw`does not support the value of model\.sampling\.max_tokens \(400\): max_tokens=8192 ` +
+          '.*max_model_len=2048.* Decrease it, .*--max-model-len',
       );
       assert.match(stderr, why);
       const rows = await gaia.rows();
@@ -277,8 +277,8 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       const { code, stderr, stdout } = await gaia.run();
       assert.equal(code, 0, stderr);
       const why = new RegExp(
-        'too long for desk: .*2048 tokens.*There is no older step to leave out: shorten the ' +
-          'prompt .*fewer tools.*--max-model-len',
+        'too long for desk: .*2048 tokens.*There are no older steps to drop: shorten the prompt ' +
+          '.*fewer tools.*--max-model-len',
       );
       assert.match(stderr, /12 attempts were cut short by a full context: /);
       assert.match(stderr, why);

@@ -30,7 +30,8 @@ onmouseover="out.textContent = 'over it'">Menu</button>
   <script>setTimeout(() => document.body.append('It came late.'), 300)</script>`;
 
 const STUCK = `<title>Stuck</title><button onclick="while (true) {}">Spin</button><a href="/hang">Hang</a>
-  <div style="position: relative"><button>Covered</button><div id=cover style="position: absolute; inset: 0"></div></div>
+  <div style="position: relative"><button>Covered</button><div id=cover style="position: absolute; inset: \
+0"></div></div>
   <div onclick="this.textContent = 'Folded'" style="cursor: pointer">Fold</div><input aria-label=Text value=old>`;
 
 let bench: ToolBench;
@@ -207,7 +208,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
       );
       await assert.rejects(
         call('file_upload', { paths: ['../a.txt'] }),
-        isClass('tool_error', /outside of the working directory/),
+        isClass('tool_error', /outside the working directory/),
       );
       await assert.rejects(call('file_upload', { paths: ['c.txt'] }), isClass('tool_error', /there is no such file/));
       assert.match(await call('hover', { ref: ref(page, 'button "Menu"') }), /over it/);

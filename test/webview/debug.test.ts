@@ -91,7 +91,7 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
       await page.keyboard.press('Enter');
       await form.getByRole('alert').filter({ hasText: 'Not valid JSON: days' }).waitFor();
       await days.fill('7');
-      await form.getByText('asked for 14').waitFor();
+      await form.getByText('requested 14').waitFor();
       await form.getByRole('button', { name: 'Apply and resume' }).click();
       await form.waitFor({ state: 'detached' });
     }));

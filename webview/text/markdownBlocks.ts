@@ -152,8 +152,22 @@ function cellsOf(line: string): string[] {
 }
 
 /** Each alternative begins with another character, so nothing is tried twice. */
-const SPAN =
-  /\\([\\`*_{}[\]()#+\-.!|~<>])|(`+)([\s\S]*?[^`])\2(?!`)|\*\*(?=\S)([\s\S]*?\S)\*\*|__(?=\S)([\s\S]*?\S)__(?!\w)|~~(?=\S)([\s\S]*?\S)~~|\*(?=[^\s*])([\s\S]*?[^\s*])\*(?!\*)|(?<!\w)_(?=[^\s_])([\s\S]*?[^\s_])_(?!\w)|\[([^[\]]*)\]\((https?:\/\/[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)|(https?:\/\/[^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])/g;
+const SPAN = new RegExp(
+  [
+    /\\([\\`*_{}[\]()#+\-.!|~<>])/, // an escaped character
+    /(`+)([\s\S]*?[^`])\2(?!`)/, // code
+    /\*\*(?=\S)([\s\S]*?\S)\*\*/,
+    /__(?=\S)([\s\S]*?\S)__(?!\w)/,
+    /~~(?=\S)([\s\S]*?\S)~~/,
+    /\*(?=[^\s*])([\s\S]*?[^\s*])\*(?!\*)/,
+    /(?<!\w)_(?=[^\s_])([\s\S]*?[^\s_])_(?!\w)/,
+    /\[([^[\]]*)\]\((https?:\/\/[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)/, // a link
+    /(https?:\/\/[^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])/, // a bare address
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'g',
+);
 /** A paragraph longer than this stays as it is written: looking for spans in it could take long. */
 const LONGEST = 20_000;
 

@@ -8,7 +8,7 @@ interface Chunk {
   readonly data: Buffer;
 }
 
-/** Returns an animation that repeats forever. `frames`: PNG files of one size and color type. `ms`: time of each frame. */
+/** Returns an endless animation. `frames`: PNG files of one size and color type. `ms`: duration of each frame. */
 export function animatedPng(frames: readonly Buffer[], ms: number): Buffer {
   const pictures = frames.map(chunksOf);
   const header = pictures[0]?.find(({ type }) => type === 'IHDR');

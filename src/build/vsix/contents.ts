@@ -11,7 +11,8 @@ export const VSIX_ALLOWED: readonly RegExp[] = [
   /^media\/(?!pictures\/)(?!run\.svg$|show\.svg$)(?:[\w-]+\/)*[\w.-]+$/,
   /^src\/tools\/sdk\.ts$/,
   /^dist\/node_modules\/zod\/(?:[\w-]+\/)*(LICENSE|package\.json|inOne\.json|[\w-]+\.(js|d\.ts))$/,
-  /^dist\/node_modules\/esbuild\/(package\.json|LICENSE\.md|esbuild\.wasm\.br|wasm_exec(_node)?\.js|bin\/esbuild|lib\/main\.js)$/,
+  /^dist\/node_modules\/esbuild\/(package\.json|LICENSE\.md|esbuild\.wasm\.br|wasm_exec(_node)?\.js)$/,
+  /^dist\/node_modules\/esbuild\/(bin\/esbuild|lib\/main\.js)$/,
 ];
 /** What it must hold to work. */
 export const VSIX_REQUIRED: readonly string[] = [

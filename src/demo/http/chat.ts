@@ -49,7 +49,8 @@ export class ChatCall {
     const { calls } = endpoint.counters;
     this.#seed = (request.seed ?? mix(calls, 0x5eed)) >>> 0;
     const header = incoming.headers['x-request-id'];
-    this.#id = `chatcmpl-${request.request_id ?? (typeof header === 'string' ? header : mix(this.#seed, calls).toString(16).padStart(16, '0'))}`;
+    const generated = (): string => mix(this.#seed, calls).toString(16).padStart(16, '0');
+    this.#id = `chatcmpl-${request.request_id ?? (typeof header === 'string' ? header : generated())}`;
   }
 
   run(): void {

@@ -18,9 +18,13 @@ interface Piece {
 
 /** All chunks but the last with the usage. The first is sent at once, with the first token. */
 export function chunksOf(answer: Answer, wanted: number | undefined): string[] {
-  const head = `{"id":${JSON.stringify(answer.id)},"object":"chat.completion.chunk","created":${answer.created},"model":"demo","choices":[`;
+  const head =
+    `{"id":${JSON.stringify(answer.id)},"object":"chat.completion.chunk","created":${answer.created},` +
+    `"model":"demo","choices":[`;
   const chunks = [
-    `${head}{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"prompt_token_ids":${answer.tokenIds ? JSON.stringify(answer.prompt.parts.flat()) : 'null'}}`,
+    `${head}{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,` +
+      '"finish_reason":null}],"prompt_token_ids":' +
+      `${answer.tokenIds ? JSON.stringify(answer.prompt.parts.flat()) : 'null'}}`,
   ];
   let place = 0;
   let ids: number[] = [];
@@ -32,7 +36,10 @@ export function chunksOf(answer: Answer, wanted: number | undefined): string[] {
     place += ids.length;
     ids = [];
     texts = [];
-    return `${head}{"index":0,"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish},"token_ids":${tokenIds}}]}`;
+    return (
+      `${head}{"index":0,"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish},` +
+      `"token_ids":${tokenIds}}]}`
+    );
   };
   // a chunk carries the ids of the tokens before it that have no text of their own
   for (const piece of piecesOf(answer.completion.segments, wanted)) {
@@ -71,7 +78,10 @@ function deltaOf(answer: Answer, { segment, texts }: Piece): string | undefined 
     case 'name': {
       const name = answer.completion.turn.calls[segment.call]?.name;
       if (name === undefined) return undefined;
-      return `{"tool_calls":[{"id":${JSON.stringify(callId(answer.seed, segment.call))},"type":"function","index":${segment.call},"function":{"name":${JSON.stringify(name)}}}]}`;
+      return (
+        `{"tool_calls":[{"id":${JSON.stringify(callId(answer.seed, segment.call))},"type":"function",` +
+        `"index":${segment.call},"function":{"name":${JSON.stringify(name)}}}]}`
+      );
     }
     case 'arguments':
       return `{"tool_calls":[{"index":${segment.call},"function":{"arguments":${JSON.stringify(text)}}}]}`;

@@ -18,24 +18,28 @@ export class OpenApiDocument {
       value = parse(text, { maxAliasCount: 1000 });
     } catch (error) {
       throw new StudioError('config', `${name}: ${errorText(error)}`, {
-        hint: 'It should be JSON or YAML.',
+        hint: 'Use a JSON or YAML file.',
         cause: error,
       });
     }
     const root = value as Json; // YAML's core schema gives what JSON has
     if (!isJsonObject(root))
-      throw new StudioError('config', `${name} is no OpenAPI description.`, {
-        hint: 'Give the file or URL of openapi.json or openapi.yaml.',
+      throw new StudioError('config', `${name} is not an OpenAPI description.`, {
+        hint: 'Use the file or URL of openapi.json or openapi.yaml.',
       });
     if (root['swagger'] !== undefined)
-      throw new StudioError('unsupported', `${name} is of Swagger 2.0.`, {
+      throw new StudioError('unsupported', `${name} is a Swagger 2.0 description.`, {
         hint: 'Convert it to OpenAPI 3 first, e.g. with npx swagger2openapi.',
       });
     const version = /^3\.(0|1)\b/.exec(scalar(root['openapi']))?.[1];
     if (version === undefined)
-      throw new StudioError('config', `${name} does not say \`openapi: 3.0.x\` or \`3.1.x\`.`, {
-        hint: 'Give the file or URL of openapi.json or openapi.yaml.',
-      });
+      throw new StudioError(
+        'config',
+        `${name} has an unsupported OpenAPI version: expected \`openapi: 3.0.x\` or \`3.1.x\`.`,
+        {
+          hint: 'Use the file or URL of openapi.json or openapi.yaml.',
+        },
+      );
     this.root = root;
     this.version = version === '0' ? '3.0' : '3.1';
   }
@@ -48,7 +52,7 @@ export class OpenApiDocument {
     let current = value;
     for (let hops = 0; isJsonObject(current) && typeof current['$ref'] === 'string'; hops++) {
       if (hops === MAX_CHAIN)
-        throw new StudioError('config', `The reference ${current['$ref']} leads in a circle.`, {
+        throw new StudioError('config', `The reference ${current['$ref']} is circular.`, {
           hint: 'Fix the description.',
         });
       current = this.at(current['$ref']);
@@ -59,8 +63,8 @@ export class OpenApiDocument {
   /** What a reference names. */
   at(ref: string): Json {
     if (!ref.startsWith('#'))
-      throw new StudioError('unsupported', `${ref} is in another file.`, {
-        hint: 'Put the description into one file first, e.g. with npx @redocly/cli bundle.',
+      throw new StudioError('unsupported', `References to other files are not supported: ${ref}.`, {
+        hint: 'Bundle the description into one file first, e.g. with npx @redocly/cli bundle.',
       });
     let current: Json | undefined = this.root;
     for (const part of ref.slice(1).split('/').slice(1)) {
@@ -68,7 +72,7 @@ export class OpenApiDocument {
       current = Array.isArray(current) ? current[Number(key)] : isJsonObject(current) ? current[key] : undefined;
     }
     if (current === undefined)
-      throw new StudioError('config', `The reference ${ref} leads nowhere.`, { hint: 'Fix the description.' });
+      throw new StudioError('config', `Cannot resolve the reference ${ref}.`, { hint: 'Fix the description.' });
     return current;
   }
 }

@@ -34,7 +34,7 @@ export function openApiTools(name: string, text: string): OpenApiTools {
   const prefix = upper(title).slice(0, 32).replace(/_$/, '');
   const { found, skipped } = operationsOf(document);
   if (found.length === 0)
-    throw new StudioError('config', `${name} has no operation that a tool could make.`, {
+    throw new StudioError('config', `${name} has no supported operations.`, {
       hint: skipped[0] === undefined ? 'It has no `paths`.' : `${skipped[0].operation}: ${skipped[0].why}.`,
     });
   const schemes = schemesOf(document, prefix);
@@ -93,7 +93,8 @@ function headingOf({
       .at(-1)
       ?.replace(/[?#].*$/s, '') ?? '';
   return `/**
- * Tools of “${comment(title)}”${typeof version === 'string' ? ` ${comment(version)}` : ''}, made from ${comment(file)} by \`rollout tool openapi\`. They are yours to change.
+ * Tools of “${comment(title)}”${typeof version === 'string' ? ` ${comment(version)}` : ''}, made from ${comment(file)}
+ * by \`rollout tool openapi\`. They are yours to change.
  *
  * An agent gets them, and what they may know, by
  *   - module: THIS FILE
@@ -130,7 +131,8 @@ function toolText(name: string, operation: Operation, schemas: Schemas, security
   description: ${quoted(description)},
   input: z.object({${input.length === 0 ? '' : `\n${input.join('\n')}\n  `}}),
 ${effect.join('\n')}
-  run: (${input.length === 0 ? '_args' : 'args'}, context) => call(context, ${quoted(method.toUpperCase())}, ${quoted(path)}, {${asked.length === 0 ? '' : ` ${asked.join(', ')} `}}),
+  run: (${input.length === 0 ? '_args' : 'args'}, context) => \
+call(context, ${quoted(method.toUpperCase())}, ${quoted(path)}, {${asked.length === 0 ? '' : ` ${asked.join(', ')} `}}),
 });
 `;
 }
@@ -185,13 +187,17 @@ interface Asked {
 
 async function call({ signal, secrets }: ToolContext, method: string, path: string, asked: Asked): Promise<unknown> {
   const base = (secrets['${prefix}_URL'] ?? BASE_URL).replace(/\\/+$/, '');
-  const url = new URL(base + path.replaceAll(/\\{([^}]+)\\}/g, (_, name: string) => encodeURIComponent(String(asked.path?.[name]))));
+  const url = new URL(base + path.replaceAll(/\\{([^}]+)\\}/g, (_, name: string) => \
+encodeURIComponent(String(asked.path?.[name]))));
   for (const [name, value] of Object.entries(asked.query ?? {})) {
-    for (const one of [value].flat()) if (one !== undefined && one !== null) url.searchParams.append(name, typeof one === 'object' ? JSON.stringify(one) : String(one));
+    for (const one of [value].flat()) if (one !== undefined && one !== null) url.searchParams.append(name, typeof one \
+=== 'object' ? JSON.stringify(one) : String(one));
   }
   const headers = new Headers({ accept: 'application/json' });
-  for (const [name, value] of Object.entries(asked.header ?? {})) if (value !== undefined) headers.set(name, String(value));
-  const cookies = Object.entries(asked.cookie ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [\`\${name}=\${encodeURIComponent(String(value))}\`]));
+  for (const [name, value] of Object.entries(asked.header ?? {})) if (value !== undefined) headers.set(name, \
+String(value));
+  const cookies = Object.entries(asked.cookie ?? {}).flatMap(([name, value]) => (value === undefined ? [] : \
+[\`\${name}=\${encodeURIComponent(String(value))}\`]));
   if (cookies.length > 0) headers.set('cookie', cookies.join('; '));
 ${
   secured
@@ -199,14 +205,16 @@ ${
     const way = SECURITY[name];
     if (way === undefined) continue;
     const secret = secrets[way.secret];
-    if (secret === undefined) throw new Error(\`\${method} \${path} needs the secret \${way.secret}: give it under \\\`secrets\\\` of this module in the agent file.\`);
+    if (secret === undefined) throw new Error(\`\${method} \${path} needs the secret \${way.secret}: give it under \
+\\\`secrets\\\` of this module in the agent file.\`);
     way.put({ url, headers }, secret);
   }
 `
     : ''
 }  let body: string | undefined;
   if (asked.form !== undefined) {
-    body = new URLSearchParams(Object.entries(asked.form as Values).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, String(one)]))).toString();
+    body = new URLSearchParams(Object.entries(asked.form as Values).flatMap(([name, value]) => \
+[value].flat().map((one): [string, string] => [name, String(one)]))).toString();
     headers.set('content-type', 'application/x-www-form-urlencoded');
   } else if (asked.body !== undefined) {
     body = JSON.stringify(asked.body);
@@ -214,7 +222,8 @@ ${
   }
   const response = await fetch(url, { method, headers, signal, ...(body === undefined ? {} : { body }) });
   const text = await response.text();
-  if (!response.ok) throw new Error(\`\${method} \${path} answered \${response.status}\${text === '' ? '' : \`: \${text.slice(0, 2000)}\`}\`);
+  if (!response.ok) throw new Error(\`\${method} \${path} answered \${response.status}\${text === '' ? '' : \`: \
+\${text.slice(0, 2000)}\`}\`);
   if (text === '') return null;
   return /\\bjson\\b/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) as unknown : text;
 }

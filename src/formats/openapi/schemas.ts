@@ -177,7 +177,8 @@ function string(schema: JsonObject): string {
   const { format, pattern } = schema;
   const base =
     (typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined) ?? 'z.string()';
-  return `${base}${bounds(schema, 'minLength', 'maxLength')}${typeof pattern === 'string' && isPattern(pattern) ? `.regex(new RegExp(${quoted(pattern)}, 'u'))` : ''}`;
+  const regex = typeof pattern === 'string' && isPattern(pattern) ? `.regex(new RegExp(${quoted(pattern)}, 'u'))` : '';
+  return `${base}${bounds(schema, 'minLength', 'maxLength')}${regex}`;
 }
 
 function isPattern(pattern: string): boolean {
@@ -195,11 +196,17 @@ function number(type: 'integer' | 'number', schema: JsonObject, version: '3.0' |
     return typeof value === 'number' ? `.${strict === true ? beyond : at}(${value})` : '';
   };
   const step = schema['multipleOf'];
-  return `${type === 'integer' ? 'z.int()' : 'z.number()'}${bound('minimum', 'exclusiveMinimum', 'min', 'gt')}${bound('maximum', 'exclusiveMaximum', 'max', 'lt')}${typeof step === 'number' && step > 0 ? `.multipleOf(${step})` : ''}`;
+  return [
+    type === 'integer' ? 'z.int()' : 'z.number()',
+    bound('minimum', 'exclusiveMinimum', 'min', 'gt'),
+    bound('maximum', 'exclusiveMaximum', 'max', 'lt'),
+    typeof step === 'number' && step > 0 ? `.multipleOf(${step})` : '',
+  ].join('');
 }
 
-function bounds(schema: JsonObject, least: string, most: string): string {
-  return `${typeof schema[least] === 'number' ? `.min(${schema[least]})` : ''}${typeof schema[most] === 'number' ? `.max(${schema[most]})` : ''}`;
+function bounds(schema: JsonObject, minKey: string, maxKey: string): string {
+  const [min, max] = [schema[minKey], schema[maxKey]];
+  return `${typeof min === 'number' ? `.min(${min})` : ''}${typeof max === 'number' ? `.max(${max})` : ''}`;
 }
 
 function described(schema: JsonObject): string {

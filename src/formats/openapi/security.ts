@@ -66,8 +66,14 @@ function how(type: string, scheme: string, at: string, parameter: string): reado
 /** The table of the generated module. */
 export function schemesText(schemes: readonly Scheme[]): string {
   return `/** How a request says who asks. */
-const SECURITY: Readonly<Record<string, { readonly secret: string; put(request: { readonly url: URL; readonly headers: Headers }, secret: string): void }>> = {
-${schemes.map(({ name, secret, statement }) => `  ${key(name)}: { secret: ${quoted(secret)}, put: (request, secret) => { ${statement} } },`).join('\n')}
+const SECURITY: Readonly<Record<string, { readonly secret: string; put(request: { readonly url: URL; readonly \
+headers: Headers }, secret: string): void }>> = {
+${schemes
+  .map(
+    ({ name, secret, statement }) =>
+      `  ${key(name)}: { secret: ${quoted(secret)}, put: (request, secret) ` + `=> { ${statement} } },`,
+  )
+  .join('\n')}
 };
 `;
 }

@@ -29,8 +29,12 @@ export class AnswerError extends Error {
 }
 
 const TLS = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL|EPROTO/;
-const LENGTH =
-  /maximum context length|context[ _](?:length|window)|(?:prompt|input|request)[^.]{0,40}(?:is )?too (?:long|large|many tokens)|input tokens? .*exceed|reduce the length of (?:the )?(?:input|messages|prompt)/i;
+const LENGTH = new RegExp(
+  'maximum context length|context[ _](?:length|window)' +
+    '|(?:prompt|input|request)[^.]{0,40}(?:is )?too (?:long|large|many tokens)' +
+    '|input tokens? .*exceed|reduce the length of (?:the )?(?:input|messages|prompt)',
+  'i',
+);
 /** More than the model gives in any reply; what remains beside one call's input is told with the input's length. */
 const TOO_MANY = /greater than|too large|at most|exceed/i;
 /** Of a refusal that tells how long the model's context is. */
@@ -46,25 +50,25 @@ export interface CallTarget {
 }
 
 /** `now` in ms since the epoch, for a Retry-After that is a date. */
-export function failureOf(thrown: unknown, asked: CallTarget, now: number): Failure {
+export function failureOf(thrown: unknown, target: CallTarget, now: number): Failure {
   if (thrown instanceof AnswerError) return thrown.failure;
   if (thrown instanceof APIConnectionTimeoutError)
-    return { what: 'down', name: 'timeout', text: 'it did not answer in time' };
+    return { what: 'down', name: 'timeout', text: 'it did not respond in time' };
   const cause = thrown instanceof APIConnectionError ? (thrown.cause ?? thrown) : thrown;
   if (!(cause instanceof EndpointRefusal)) return connectionFailure(cause);
   return httpFailure({
     status: cause.status,
     body: parsed(cause.body),
     retryAfter: cause.headers.get('retry-after') ?? undefined,
-    asked,
+    target,
     now,
   });
 }
 
 /** Of an error object within a stream, as vLLM sends it when the engine dies in mid-answer. */
-export function streamedFailure(error: unknown, asked: CallTarget, now: number): Failure {
+export function streamedFailure(error: unknown, target: CallTarget, now: number): Failure {
   const code = isJsonObject(error) && typeof error['code'] === 'number' ? error['code'] : 500;
-  return httpFailure({ status: code, body: error, retryAfter: undefined, asked, now });
+  return httpFailure({ status: code, body: error, retryAfter: undefined, target, now });
 }
 
 /** The `error` object of a JSON body, the whole of it where it has none, or the text itself. */
@@ -81,12 +85,12 @@ interface Refusal {
   readonly status: number;
   readonly body: unknown;
   readonly retryAfter: string | undefined;
-  readonly asked: CallTarget;
+  readonly target: CallTarget;
   readonly now: number;
 }
 
-function httpFailure({ status, body, retryAfter, asked, now }: Refusal): Failure {
-  const text = words(body) ?? `status ${status} without a word`;
+function httpFailure({ status, body, retryAfter, target, now }: Refusal): Failure {
+  const text = words(body) ?? `status ${status} without a message`;
   if (status === 429 || status === 503) {
     const wait = retryAfterMs(retryAfter, now);
     return { what: 'busy', name: String(status), text, ...(wait === undefined ? {} : { retryAfterMs: wait }) };
@@ -99,20 +103,21 @@ function httpFailure({ status, body, retryAfter, asked, now }: Refusal): Failure
   if (status === 404) return { what: 'missing', status, text };
   if (status === 400 || status === 413 || status === 422) {
     const { param, code } = isJsonObject(body) ? body : {};
-    if (param !== 'input_tokens' && tooManyTokens(param, text, asked.sampling.max_tokens))
+    if (param !== 'input_tokens' && tooManyTokens(param, text, target.sampling.max_tokens))
       return { what: 'max_tokens', status, text };
     if (param === 'input_tokens' || code === 'context_length_exceeded' || LENGTH.test(text))
       return { what: 'overflow', status, text };
-    if (asked.tools.length > 0 && TOOLS.test(text) && UNSUPPORTED.test(text)) return { what: 'no_tools', status, text };
+    if (target.tools.length > 0 && TOOLS.test(text) && UNSUPPORTED.test(text))
+      return { what: 'no_tools', status, text };
   }
   return { what: 'refused', status, text };
 }
 
 /** Whether no call at all may ask for a reply of so many tokens, however short its messages are. */
-function tooManyTokens(param: unknown, text: string, wanted: number | undefined): boolean {
-  if (wanted === undefined) return false;
+function tooManyTokens(param: unknown, text: string, maxTokens: number | undefined): boolean {
+  if (maxTokens === undefined) return false;
   const context = Number(CONTEXT.exec(text)?.[1] ?? Number.NaN);
-  if (!Number.isNaN(context)) return wanted >= context;
+  if (!Number.isNaN(context)) return maxTokens >= context;
   return (param === 'max_tokens' || param === 'max_completion_tokens') && TOO_MANY.test(text);
 }
 

@@ -23,17 +23,17 @@ export async function finalError(failure: Failure, call: FailedCall): Promise<Cl
     case 'denied':
       return new ClassedError(
         'model_error',
-        `${endpoint} refused the key (${failure.status}): ${sentence(failure.text)} Check model.api_key and the ` +
-          'variable it names.',
+        `${endpoint} rejected the API key (${failure.status}): ${sentence(failure.text)} Check model.api_key and its ` +
+          'variable.',
       );
     case 'missing': {
       const models = await listModels(call);
-      let hint = 'Check model.endpoint: it must end where /chat/completions follows, usually with /v1.';
+      let hint = 'Check model.endpoint: it is the URL before /chat/completions and usually ends with /v1.';
       if (models !== undefined && !models.includes(call.model))
         hint =
           models.length === 0
-            ? 'It offers no model at all.'
-            : `It offers: ${models.slice(0, 20).join(', ')}. Put one of these into model.name.`;
+            ? 'It serves no models.'
+            : `Available models: ${models.slice(0, 20).join(', ')}. Set model.name to one of these.`;
       return new ClassedError(
         'model_error',
         `${endpoint} has no ${models === undefined ? 'such address' : `model ${call.model}`} (404): ` +
@@ -48,28 +48,28 @@ export async function finalError(failure: Failure, call: FailedCall): Promise<Cl
     case 'max_tokens':
       return new ClassedError(
         'model_error',
-        `${endpoint} never gives as many tokens as model.sampling.max_tokens asks for (${failure.status}): ` +
-          `${sentence(failure.text)} Lower it, with room left for the messages, or let the model have a longer ` +
+        `${endpoint} does not support the value of model.sampling.max_tokens (${failure.status}): ` +
+          `${sentence(failure.text)} Decrease it, leaving room for the messages, or give the model a longer ` +
           'context (vLLM: --max-model-len).',
       );
     case 'no_tools':
       return new ClassedError(
         'model_error',
-        `${endpoint} takes no tools with ${call.model} (${failure.status}): ${sentence(failure.text)} Choose a ` +
-          'model that can call tools; vLLM wants --enable-auto-tool-choice and --tool-call-parser.',
+        `${endpoint} does not support tools with ${call.model} (${failure.status}): ${sentence(failure.text)} Choose ` +
+          'a model that can call tools. vLLM requires --enable-auto-tool-choice and --tool-call-parser.',
       );
     case 'refused':
-      return new ClassedError('model_error', `${endpoint} refused the call (${failure.status}): ${failure.text}`);
+      return new ClassedError('model_error', `${endpoint} rejected the call (${failure.status}): ${failure.text}`);
     case 'unreachable':
       return new ClassedError(
         'model_error',
         `${endpoint} cannot be used: ${sentence(failure.text)} Check model.endpoint.`,
       );
     case 'unreadable':
-      return new ClassedError('malformed_output', `${endpoint} sent an answer that cannot be read: ${failure.text}`);
+      return new ClassedError('malformed_output', `${endpoint} sent an invalid response: ${failure.text}`);
     case 'busy':
     case 'down':
-      return new ClassedError('infrastructure', `${endpoint} did not take the call: ${failure.text}`);
+      return new ClassedError('infrastructure', `${endpoint} did not accept the call: ${failure.text}`);
   }
 }
 

@@ -12,52 +12,51 @@ import type { Match, Prefix, PrefixRequest } from './prefix.ts';
 import type { EffectKind, Effects, RecordedAction } from './recorded.ts';
 import type { Queue } from './serial.ts';
 
-/** What an effect gave: recorded as its message, if any, and its end, in one append. */
+/** The result of an effect: its message, if any, and its end are recorded in one append. */
 export interface Outcome<K extends EffectKind> {
   readonly message?: NewMessage;
-  /** Without `m`. Absent only for a world that was opened: its end is written when it is closed. */
+  /** Without `m`. Absent only for an opened world, whose end is written when it is closed. */
   readonly end?: Effects[K]['end'];
-  /** What the world changed. */
+  /** Changes of the world. */
   readonly changes?: readonly Change[] | undefined;
   readonly blobs?: readonly PendingBlob[];
-  /** shas that values of the end refer to as `$blob`. */
+  /** Blobs that values of the end refer to as `$blob`. */
   readonly refs?: ReadonlySet<string>;
 }
 
 /** One outside effect. */
 export interface ActRequest<K extends EffectKind = EffectKind> extends PrefixRequest {
   readonly kind: K;
-  /** Of a tool or a world: the step it belongs to. A model call's start tells its own. */
+  /** For a tool or a world: its step. The start of a model call contains the step. */
   readonly step: number;
-  /** seq of the `agent.start` it lies in, of a team's member. */
+  /** For a team member: seq of its `agent.start`. */
   readonly parent?: number | undefined;
   /**
-   * What is asked; made only when it is not answered from the prefix. `again`: it was asked before, and its answer is
-   * lost.
+   * Creates the request, unless the prefix answers it. `again`: an earlier request whose answer was lost.
    */
   start(again?: RecordedAction<K>): { readonly data: Effects[K]['start']; readonly blobs?: readonly PendingBlob[] };
-  /** Makes the effect. `start` has the edits made at the gate. Does not throw: a failure is an end. */
+  /** Performs the effect. `start` includes the edits made at the gate. Never throws: a failure is an end. */
   perform(start: Effects[K]['start'], subject: Subject<K>): Promise<Outcome<K>>;
-  /** Effects of one queue happen one after the other, gates included. */
+  /** Effects in the same queue run one after another, including gates. */
   readonly queue?: Queue;
-  /** It is made only once its start is stored: whoever takes over must know that it may have happened. */
+  /** Whether to wait until the start is stored, so that after a takeover it is known that it may have happened. */
   readonly onlyStored?: boolean;
-  /** Of a model call: whether it is the first to see a message. */
+  /** For a model call: whether it is the first to see a message. */
   readonly isNew?: (m: number) => boolean;
-  /** Called in its turn, after the gate behind it and before anything that waits for this effect goes on. */
+  /** Called in order, after the gate that follows and before anything that waits for this effect continues. */
   settled?(done: EffectResult<K>): Promise<void> | undefined;
 }
 
 export interface EffectResult<K extends EffectKind = EffectKind> {
   /** seq of the start. */
   readonly span: number;
-  /** As it was asked. */
+  /** The original request. */
   readonly start: Effects[K]['start'];
-  /** Absent of an opened world. */
+  /** Absent for an opened world. */
   readonly end: Effects[K]['end'] | undefined;
-  /** With the edits made to it. */
+  /** The request with its edits. */
   readonly message: LoggedMessage | undefined;
-  /** seq of the end; of a live one it is the last one written. */
+  /** seq of the end; for a live effect, the last written seq. */
   readonly endSeq: number;
   readonly recorded: boolean;
 }
@@ -68,11 +67,11 @@ export interface ActParts {
   readonly prefix: Prefix;
   readonly edits: Edits;
   readonly gates: Gates;
-  /** Limits, cancel, loss of the lease: no new effect begins after it. */
+  /** Limits, cancellation, loss of the lease: no new effect starts after it. */
   readonly stop: Stop;
   /**
-   * Told when a fork's requests are not those of its prefix. `lost`: nothing that is recorded of this agent is an
-   * answer any more.
+   * Called when the requests of a fork differ from its prefix. `lost`: the recorded answers of this agent can no longer
+   * be used.
    */
   diverged(request: PrefixRequest, lost: boolean): void;
 }
@@ -81,8 +80,8 @@ const START_KIND = { model: 'model.start', tool: 'tool.start', world: 'world.ope
 const END_KIND = { model: 'model.end', tool: 'tool.end', world: 'world.close' } as const;
 
 /**
- * The one way to an outside effect. A request that the prefix answers costs nothing; any other is made:
- * start event, gate, effect, its message and end event in one append, gate.
+ * Performs all outside effects. A request that the prefix answers is not performed; any other goes through: start
+ * event, gate, effect, its message and end event in one append, gate.
  */
 export class Act {
   readonly #parts: ActParts;
@@ -91,14 +90,16 @@ export class Act {
     this.#parts = parts;
   }
 
-  /** One effect. Rejects with the reason of a stop, and with Diverged. */
+  /** Performs one effect. Rejects with the reason of a stop, or with PrefixDivergence. */
   async one<K extends EffectKind>(request: ActRequest<K>): Promise<EffectResult<K>> {
     const [done] = await this.all([request]);
     if (done === undefined) throw new Error('one request gives one promise');
     return done;
   }
 
-  /** Effects asked for together. The starts of those that are not recorded are one append, in this order. */
+  /**
+   * Performs effects requested together. The starts of those that are not recorded are written in one append, in order.
+   */
   async all<K extends EffectKind>(requests: readonly ActRequest<K>[]): Promise<Promise<EffectResult<K>>[]> {
     const matches = requests.map((request) => this.#match(request));
     const live = matches.some((match) => match.how !== 'answered');
@@ -109,7 +110,7 @@ export class Act {
         request.queue === undefined ? run() : request.queue.run(run, recorded);
       if (match?.how === 'answered') return inTurn(() => this.#answer(request, match.action), match.action.seq);
       const start = starts[index];
-      if (start === undefined) throw new Error('a request that is not answered was started');
+      if (start === undefined) throw new Error('unanswered request without a start');
       const again = match?.how === 'again' ? match.action : undefined;
       return inTurn(() => this.#perform(request, start.seq, start.data, again));
     });
@@ -122,7 +123,7 @@ export class Act {
     return match;
   }
 
-  /** Writes the starts of all requests that are not answered. */
+  /** Writes the starts of all unanswered requests. */
   async #start<K extends EffectKind>(
     requests: readonly ActRequest<K>[],
     matches: readonly Match<K>[],
@@ -132,12 +133,12 @@ export class Act {
     await stop.race(recorder.room());
     const drafts: Draft[] = [];
     const blobs: PendingBlob[] = [];
-    const made = requests.map((request, index) => {
+    const starts = requests.map((request, index) => {
       const match = matches[index];
       if (match?.how === 'answered') return undefined;
       const start = request.start(match?.how === 'again' ? match.action : undefined);
       if (start.blobs !== undefined) blobs.push(...start.blobs);
-      // The kind and its data belong together by `Effects`; the compiler does not see it through the type parameter.
+      // `Effects` relates the kind and its data, but the compiler cannot follow the type parameter.
       drafts.push({
         kind: START_KIND[request.kind],
         agent: agentOf(request),
@@ -147,7 +148,7 @@ export class Act {
       return { data: start.data, index: drafts.length - 1 };
     });
     const first = log.append(drafts, blobs);
-    return made.map((start) => (start === undefined ? undefined : { seq: first + start.index, data: start.data }));
+    return starts.map((start) => (start === undefined ? undefined : { seq: first + start.index, data: start.data }));
   }
 
   async #answer<K extends EffectKind>(request: ActRequest<K>, action: RecordedAction<K>): Promise<EffectResult<K>> {
@@ -164,7 +165,7 @@ export class Act {
       end: { ...end },
     };
     await gates.passRecorded(subject);
-    // What the agent asked next shows which edits it had seen by then.
+    // The next request of the agent shows which edits it had seen.
     const message =
       end.message === undefined ? undefined : edits.resolve(end.message, prefix.nextStart(request.agent, end.seq));
     const done: EffectResult<K> = {
@@ -201,7 +202,7 @@ export class Act {
     if (subject.end === undefined) {
       if (request.onlyStored === true) await stop.race(recorder.flushed());
       const outcome = await request.perform(subject.start, subject);
-      if (!log.isOpen(span)) throw stop.reason ?? new ClassedError('cancelled', 'It was ended from outside.');
+      if (!log.isOpen(span)) throw stop.reason ?? new ClassedError('cancelled', 'It was ended externally.');
       this.#end(subject, outcome);
     }
     const after = gates.pass('after', subject, again?.seq);
@@ -219,7 +220,7 @@ export class Act {
     return done;
   }
 
-  /** What is done again is asked as it was asked, edits included. */
+  /** Repeats the edits of a repeated request. */
   #repeatEdits<K extends EffectKind>(subject: Subject<K>, again: RecordedAction<K>): void {
     const { log, edits } = this.#parts;
     const repeated = edits.ofStart(again.seq);

@@ -6,38 +6,38 @@ import type { Log } from '../log/log.ts';
 import { ContextHash, type LoggedMessage, type Sha256 } from '../log/messages.ts';
 import { type EffectKind, endOf, isLost, type RecordedAction } from './recorded.ts';
 
-/** A message put in by a person. `seq` decides who sees it, as with edits. */
+/** A message injected by a person. `seq` determines which calls see it, as with edits. */
 export interface InjectedMessage {
   readonly seq: number;
   readonly message: LoggedMessage;
 }
 
-/** The hold a rollout was in when its log ended. */
+/** The hold at the end of the log. */
 export interface OpenHold {
-  /** seq of the start at whose gate it waited. */
+  /** seq of the start whose gate it waited at. */
   readonly span: number;
   readonly side: 'before' | 'after';
   readonly why: EventData['hold']['why'];
   readonly breakpoint: string | undefined;
-  /** By the pause of its batch, not by a command of its own. */
+  /** Whether the batch was paused, rather than this rollout held by a command. */
   readonly ofBatch: boolean;
-  /** A holder took over in it and was lost before it came to the gate again. */
+  /** Whether a holder took over and was lost before it reached the gate again. */
   carried: boolean;
 }
 
-/** Marks an injected message in its headers, with the command that brought it. */
+/** Header of an injected message, with the ID of its command. */
 export const INJECTED = 'injected';
 
-/** Where blobs may stand for values that are needed again. */
+/** Paths where blobs may replace values that are needed later. */
 const WHOLE_KINDS = new Set<string>(['message', 'tool.start', 'model.start', 'edit']);
 
-/** Everything a rollout needs to know of its recorded events: read once, in order, before anything runs. */
+/** Everything that a rollout needs from its recorded events: read once, in order, before anything runs. */
 export class History {
   readonly actions: RecordedAction[] = [];
   readonly edits = new Edits();
   /** By agent, in order. */
   readonly #injected = new Map<string, InjectedMessage[]>();
-  /** What agents wrote to one another, by whom it is for. */
+  /** Messages between agents, by recipient. */
   readonly #mail = new Map<string, LoggedMessage[]>();
   openHold: OpenHold | undefined;
   /** The newest snapshot of the world. */
@@ -54,11 +54,11 @@ export class History {
   readonly delegating = new Set<number>();
   /** The number of the newest step. */
   lastStep = 0;
-  /** What this rollout's own score was, when it got that far. */
+  /** The score of this rollout, if it was scored. */
   score: EventData['score'] | undefined;
-  /** Whether somebody changed this rollout while it ran. */
+  /** Whether a person changed this rollout while it ran. */
   touched = false;
-  /** Milliseconds this rollout ran under earlier holders: without holds, and without waits for endpoints. */
+  /** Milliseconds that this rollout ran under earlier holders, not counting holds and waits for endpoints. */
   wallMs = 0;
   activeMs = 0;
   readonly #own: number;
@@ -75,8 +75,8 @@ export class History {
   }
 
   /**
-   * Reads events 1.. into the log and gives what follows from them. `ownFrom`: the first seq that is no ancestor's.
-   * `seen` gets each event whole, own or not. Rejects as `read` does.
+   * Reads events from 1 on into the log and returns their history. `ownFrom`: the first seq that does not belong to an
+   * ancestor. `seen` receives every complete event, own or not. Rejects as `read` does.
    */
   static async read(
     events: Iterable<TraceEvent>,
@@ -142,7 +142,7 @@ export class History {
         this.#edit(event, own);
         return;
       case 'hold':
-        // An ancestor's hold is not this rollout's.
+        // Holds of ancestors do not count.
         if (own)
           this.openHold = {
             span: event.span ?? 0,
@@ -166,7 +166,7 @@ export class History {
     }
   }
 
-  /** Counts the time since the event before, unless it passed in a hold or without a worker. */
+  /** Counts the time since the previous event, except in a hold or without a worker. */
   #time(event: TraceEvent): void {
     const passed = this.#at === undefined ? 0 : event.at - this.#at;
     this.#at = event.at;
@@ -231,21 +231,21 @@ export class History {
     return messages;
   }
 
-  /** The inbox of an agent: what was injected, and what will be. */
+  /** Returns the inbox of an agent, for messages injected so far and later. */
   inbox(agent: string): InjectedMessage[] {
     let inbox = this.#injected.get(agent);
     if (inbox === undefined) this.#injected.set(agent, (inbox = []));
     return inbox;
   }
 
-  /** What other agents wrote to an instance, in order. */
+  /** Returns the messages of other agents to an instance, in order. */
   mail(path: string): LoggedMessage[] {
     let mail = this.#mail.get(path);
     if (mail === undefined) this.#mail.set(path, (mail = []));
     return mail;
   }
 
-  /** Recorded tool calls asked for from seq `from` on that ended, in the order they ended. */
+  /** Returns the finished tool calls requested from seq `from` on, in the order they ended. */
   endedCalls(from: number): RecordedAction<'tool'>[] {
     return this.actions
       .filter(
@@ -256,7 +256,7 @@ export class History {
       .sort((a, b) => (a.end?.seq ?? 0) - (b.end?.seq ?? 0));
   }
 
-  /** How often a tool call of an agent was lost with its worker, from seq `from` on. `key`: see `toolKey`. */
+  /** Counts how often a tool call of an agent was lost with its worker, from seq `from` on. `key`: see `toolKey`. */
   lostCalls(from: number, agent: string, key: string): number {
     return this.actions.filter(
       (action) =>
@@ -269,7 +269,7 @@ export class History {
   }
 }
 
-/** What a tool call asked for, as text to compare. */
+/** Returns a text to compare tool calls. */
 export function toolKey(data: {
   readonly call: string;
   readonly name: string;
@@ -279,7 +279,7 @@ export function toolKey(data: {
   return canonicalJson([data.call, data.name, data.arguments, data.raw]);
 }
 
-/** What opening a world asked for, as text to compare. */
+/** Returns a text to compare requests to open a world. */
 export function worldKey(data: { readonly world: string; readonly seed?: number | undefined }): string {
   return canonicalJson([data.world, data.seed]);
 }

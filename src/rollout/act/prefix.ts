@@ -1,13 +1,13 @@
 import { type EffectKind, isComplete, type RecordedAction } from './recorded.ts';
 
 /**
- * What to do with a request that no recorded action matches although there are answers left:
- * `strict`: it diverged (resume of the same code); `in_order`: the next answer of the same kind and name is taken
- * (a fork, whose prompt or model may be another); `none`: there is no answer (recorded worlds, `replay:` models).
+ * How to handle a request that matches no recorded action although answers are left. `strict`: it diverged (resuming
+ * the same code). `in_order`: use the next answer of the same kind and name (a fork, which may have another prompt or
+ * model). `none`: there is no answer (recorded worlds, `replay:` models).
  */
 export type MatchPolicy = 'strict' | 'in_order' | 'none';
 
-/** A request as a prefix looks at it. */
+/** A request for a prefix. */
 export interface PrefixRequest {
   readonly agent: string;
   readonly kind: EffectKind;
@@ -17,20 +17,20 @@ export interface PrefixRequest {
 }
 
 export type Match<K extends EffectKind = EffectKind> =
-  /** The recorded answer. `exact` is false when it was taken in order only. */
+  /** The recorded answer. `exact` is false if it was only selected by order. */
   | { readonly how: 'answered'; readonly action: RecordedAction<K>; readonly exact: boolean }
-  /** It was asked, but never answered: it is done again. */
+  /** It was requested but never answered, so it is performed again. */
   | { readonly how: 'again'; readonly action: RecordedAction<K> }
-  /** Nothing recorded: it is new. */
+  /** It is not recorded. */
   | { readonly how: 'new'; readonly diverged: boolean };
 
 /** Thrown by policy `strict`. */
 export class PrefixDivergence extends Error {
   constructor(request: PrefixRequest, expected: RecordedAction) {
     super(
-      `The run diverged from its record: ${request.agent} asks for ${nameOf(request)} where ${nameOf(expected)} ` +
+      `The run diverged from its record: ${request.agent} requested ${nameOf(request)}, but ${nameOf(expected)} ` +
         `was recorded (event ${expected.seq}). ` +
-        'The code of the agent is not the same, or something in it depends on time, chance or its surroundings.',
+        'The code of the agent has changed, or depends on time, randomness, or its environment.',
     );
     this.name = 'Diverged';
   }
@@ -47,11 +47,11 @@ function asksFor<K extends EffectKind>(
   return action.kind === request.kind && action.name === request.name;
 }
 
-/** The recorded actions of one agent, in the order they were asked. */
+/** The recorded actions of one agent, in the order they were requested. */
 interface Lane {
-  /** Neither taken nor given up. */
+  /** Neither used nor discarded. */
   readonly left: RecordedAction[];
-  /** After an unanswerable divergence everything is new. */
+  /** After an unanswerable divergence, everything is new. */
   lost: boolean;
 }
 
@@ -60,7 +60,7 @@ export class Prefix {
   readonly #policy: (expected: RecordedAction) => MatchPolicy;
   readonly #lanes = new Map<string, Lane>();
 
-  /** `policy` may depend on the answer that was expected instead. */
+  /** `policy` may depend on the expected answer. */
   constructor(actions: Iterable<RecordedAction>, policy: MatchPolicy | ((expected: RecordedAction) => MatchPolicy)) {
     this.#policy = typeof policy === 'function' ? policy : () => policy;
     for (const action of actions) {
@@ -82,8 +82,8 @@ export class Prefix {
   }
 
   /**
-   * The recorded answer to a request: the first complete action that matches, else the first incomplete one, else by
-   * policy. What is taken cannot be taken again. Throws Diverged.
+   * Returns the recorded answer to a request: the first complete action that matches, otherwise the first incomplete
+   * one, otherwise by policy. Each answer is used only once. Throws PrefixDivergence.
    */
   take<K extends EffectKind>(request: PrefixRequest & { readonly kind: K }): Match<K> {
     const lane = this.#lanes.get(request.agent);

@@ -14,23 +14,23 @@ export type EffectKind = keyof Effects;
 export interface RecordedAction<K extends EffectKind = EffectKind> {
   readonly agent: string;
   readonly kind: K;
-  /** A tool's or world's name; of a model call always `model`, for another model may go on with the same prefix. */
+  /** Name of a tool or world; always `model` for model calls, because another model may continue the same prefix. */
   readonly name: string;
-  /** What was asked, as one comparable text (see the `…Key` functions). */
+  /** The request as a comparable text (see the `…Key` functions). */
   readonly key: string;
   /** seq of the start. */
   readonly seq: number;
   readonly start: Effects[K]['start'];
-  /** Absent: still open. */
+  /** Absent while it is open. */
   end?: { readonly seq: number; readonly data: Effects[K]['end']; readonly message: LoggedMessage | undefined };
 }
 
-/** Whether it can be answered: it ended, and not because its worker was lost. */
+/** Returns whether it can be an answer: it ended, and not because its worker was lost. */
 export function isComplete(action: RecordedAction): boolean {
   return action.end !== undefined && !isLost(action.end.data);
 }
 
-/** Whether an end says that whoever performed the effect was lost, or was another rollout: the fork's parent. */
+/** Returns whether the effect was lost with its worker, or belongs to the parent of a fork. */
 export function isLost(
   end: { readonly status?: string | undefined; readonly error?: TraceError | undefined } | undefined,
 ): boolean {

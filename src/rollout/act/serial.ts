@@ -3,7 +3,7 @@ export interface Queue {
   run<T>(task: () => Promise<T>, recorded?: number): Promise<T>;
 }
 
-/** Runs tasks one after the other, in the order they came; one that fails does not stop the next. */
+/** Runs tasks one after another, in order; a failure does not stop the next one. */
 export class Serial implements Queue {
   #tail: Promise<unknown> = Promise.resolve();
 
@@ -13,7 +13,7 @@ export class Serial implements Queue {
     return result;
   }
 
-  /** Resolves when all that was given so far is done. */
+  /** Resolves when all tasks added so far are done. */
   async idle(): Promise<void> {
     await this.#tail;
   }

@@ -5,8 +5,8 @@ import type { FoundTool } from '../tools/toolSet.ts';
 import { type History, toolKey } from './history.ts';
 
 /**
- * The ends that close all open spans, newest first, for they may be inside one another. `cut`: they go on in a fork's
- * parent.
+ * Returns the ends that close all open spans, newest first, because they may be nested. `cut`: they continue in the
+ * parent of a fork.
  */
 export function closeSpans(log: Log, why: TraceError | 'cut'): Draft[] {
   return log.openSpans.toReversed().map(
@@ -45,14 +45,17 @@ function cutData(kind: StartKind): EventData[(typeof END_OF)[StartKind]] {
   }
 }
 
-/** What a takeover found open, before it closed it. */
+/** An open span that a takeover closes. */
 export interface OpenCall {
   readonly name: string;
-  /** It waited at its gate, so it was never made. */
+  /** Whether it waited at its gate and was never performed. */
   readonly waiting: boolean;
 }
 
-/** This rollout's own open calls that must not be made twice. `ownFrom`: the first seq that is no ancestor's. */
+/**
+ * Returns this rollout's open calls that must not be repeated. `ownFrom`: the first seq that does not belong to an
+ * ancestor.
+ */
 export function openIrreversible(log: Log, history: History, ownFrom: number): OpenCall[] {
   return log.openSpans.flatMap((start) => {
     if (start.kind !== 'tool.start' || start.data.effect !== 'irreversible' || start.seq < ownFrom) return [];
@@ -61,13 +64,13 @@ export function openIrreversible(log: Log, history: History, ownFrom: number): O
   });
 }
 
-/** So many workers may be lost in the same call before it is what ends them. */
+/** How many workers may be lost in the same call before the call is considered the cause. */
 const MAX_LOSSES = 3;
 
-/** Tools whose open call was open each time a worker was lost, and that often. `ownFrom`: as above. */
+/** Returns tools whose call was open each time a worker was lost, that often. `ownFrom`: as above. */
 export function deadlyCalls(log: Log, history: History, ownFrom: number): string[] {
   return log.openSpans.flatMap((start) => {
-    // A call behind which another agent works may well outlive several workers.
+    // A call handled by another agent may outlive several workers.
     if (start.kind !== 'tool.start' || start.seq < ownFrom || history.delegating.has(start.seq)) return [];
     const losses = 1 + history.lostCalls(ownFrom, start.agent ?? '', toolKey(start.data));
     return losses >= MAX_LOSSES ? [start.data.name] : [];
@@ -75,9 +78,9 @@ export function deadlyCalls(log: Log, history: History, ownFrom: number): string
 }
 
 /**
- * The names of tools whose recorded calls lived in a session that is gone and cannot be brought back: a stateful
- * server's, a shell's, or a world's that keeps no snapshot of what they did. `find`: a tool as an agent has it.
- * `from`: the first seq that counts.
+ * Returns the names of tools whose calls depended on a session that is lost and cannot be restored: of a stateful
+ * server, a shell, or a world without snapshots. `find` returns the tool of an agent. `from`: the first seq that
+ * counts.
  */
 export function lostSessions(
   history: History,

@@ -8,17 +8,17 @@ import type { Side, Subject } from './subject.ts';
 
 const NONE: readonly MatchedBreakpoint[] = [];
 
-/** What expressions may ask of beside the effect itself. */
+/** Values that expressions can use in addition to the effect. */
 export interface Surroundings {
   readonly task: TaskRecord;
   readonly attempt: number;
-  /** How often the tool was called so before, by the seq of the call's start. */
+  /** How often the same call was made before, by the seq of its start. */
   repeats(span: number): number;
   /** Tokens used so far. */
   usage(): { readonly input_tokens: number; readonly output_tokens: number; readonly cached_tokens: number };
 }
 
-/** The breakpoints of one rollout at its gates. */
+/** The breakpoints of one rollout. */
 export class Breakpoints {
   readonly #surroundings: Surroundings;
   readonly #set = new BreakpointSet();
@@ -27,19 +27,19 @@ export class Breakpoints {
     this.#surroundings = surroundings;
   }
 
-  /** Hits of breakpoints that stay are kept. Throws StudioError `usage` for an expression that is none. */
+  /** Sets breakpoints, keeping hit counts of existing ones. Throws StudioError `usage` for invalid expressions. */
   set(breakpoints: readonly Breakpoint[]): void {
     this.#set.set(breakpoints);
   }
 
-  /** Those that match here and have had enough hits, in order. Counts a hit of each that matches. */
+  /** Returns the matching breakpoints with enough hits, in order. Counts a hit for each match. */
   matches(side: Side, subject: Subject): readonly MatchedBreakpoint[] {
     return !this.#set.any
       ? NONE
       : this.#set.matches({ side, kind: subject.kind, name: subject.name }, () => this.#environment(side, subject));
   }
 
-  /** Counts hits without holding: the effect is only recalled. */
+  /** Counts hits without holding, for recorded effects. */
   count(side: Side, subject: Subject): void {
     if (this.#set.counts)
       this.#set.count({ side, kind: subject.kind, name: subject.name }, () => this.#environment(side, subject));
@@ -50,7 +50,7 @@ export class Breakpoints {
   }
 }
 
-/** What of it costs something is worked out when an expression asks for it: every call of a batch may come by here. */
+/** Expensive values are computed lazily, because every call of a batch is evaluated. */
 class SubjectGate implements Gate {
   readonly side: Side;
   readonly #subject: Subject;

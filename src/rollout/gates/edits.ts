@@ -5,7 +5,7 @@ import { type Part, part } from '../../trace/schema.ts';
 import { replaceAt } from '../../trace/values/pointer.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 
-/** An edit of what a start asked for. */
+/** An edit of a request. */
 export interface StartEdit {
   readonly path: string;
   readonly value: Json;
@@ -13,19 +13,19 @@ export interface StartEdit {
 }
 
 /**
- * The edits a log holds. One rule for all of them: what starts after an edit sees it, what started before does not.
- * So a prefix is matched as it was asked, and everything behind it is made as edited.
+ * The edits in a log. An edit applies to everything that starts after it, and to nothing that started before. So a
+ * prefix is matched with its original requests, and everything after it uses the edits.
  */
 export class Edits {
   readonly #replaced: { readonly seq: number; readonly m: number; readonly by: LoggedMessage }[] = [];
   readonly #starts = new Map<number, StartEdit[]>();
 
-  /** From `seq` on, `message` stands for the message with ordinal `m`. */
+  /** From `seq` on, `message` replaces the message with ordinal `m`. */
   replace(seq: number, m: number, message: LoggedMessage): void {
     this.#replaced.push({ seq, m, by: message });
   }
 
-  /** `message` as something that starts at `before` sees it. */
+  /** Returns `message` as seen by a call that starts at `before`. */
   resolve(message: LoggedMessage, before = Infinity): LoggedMessage {
     let current = message;
     for (const edit of this.#replaced) if (edit.seq < before && edit.m === current.m) current = edit.by;
@@ -42,26 +42,31 @@ export class Edits {
     else edits.push(edit);
   }
 
-  /** The edits of the start with this seq, in order. */
+  /** Returns the edits of the start with this seq, in order. */
   ofStart(span: number): readonly StartEdit[] {
     return this.#starts.get(span) ?? [];
   }
 }
 
-/** The parts of a start that may be edited, by kind. */
+/** Editable parts of a start, by kind. */
 const EDITABLE = { model: ['sampling', 'model'], tool: ['arguments'], world: [] } as const;
 
-/** `value` with what is at the JSON pointer replaced. Throws StudioError `usage` when there is no such place. */
+/**
+ * Returns `value` with the value at the JSON pointer replaced. Throws StudioError `usage` if the path does not exist.
+ */
 function setAt(value: Json, pointer: string, replacement: Json): Json {
   const changed = replaceAt(value, pointer, replacement);
   if (changed === undefined)
-    throw new StudioError('usage', `Nothing is at ${pointer}.`, {
-      hint: 'Look at the event as it is recorded and name a path in it.',
+    throw new StudioError('usage', `The path ${pointer} does not exist.`, {
+      hint: 'Use a path in the recorded event.',
     });
   return changed;
 }
 
-/** A start's data after an edit. Throws StudioError `usage` for a path that may not be edited or is not there. */
+/**
+ * Returns the data of a start after an edit. Throws StudioError `usage` for a path that does not exist or cannot be
+ * edited.
+ */
 export function editStart<T extends object>(kind: keyof typeof EDITABLE, data: T, path: string, value: Json): T {
   const member = path.split('/')[1] ?? '';
   const allowed: readonly string[] = EDITABLE[kind];
@@ -70,25 +75,25 @@ export function editStart<T extends object>(kind: keyof typeof EDITABLE, data: T
       hint:
         allowed.length === 0
           ? 'Continue, and edit at a later gate.'
-          : `What can be: ${allowed.map((name) => `/${name}`).join(', ')}.`,
+          : `Editable: ${allowed.map((name) => `/${name}`).join(', ')}.`,
     });
   }
-  // Event data is JSON; the shapes that matter are checked again where they are used.
+  // Event data is JSON; relevant shapes are checked where they are used.
   const edited = setAt(data as unknown as JsonObject, path, value) as unknown as T;
   if (
     path === `/${member}` &&
     member !== 'model' &&
     (typeof value !== 'object' || value === null || Array.isArray(value))
   ) {
-    throw new StudioError('usage', `${path} must stay an object.`);
+    throw new StudioError('usage', `${path} must be an object.`);
   }
-  if (path === '/model' && typeof value !== 'string') throw new StudioError('usage', '/model must stay a text.');
+  if (path === '/model' && typeof value !== 'string') throw new StudioError('usage', '/model must be a string.');
   return edited;
 }
 
 /**
- * The parts of a message after an edit. `path` goes into the message's data (`/parts/0/content`) or, of a tool's
- * answer, into its result (`/result`, `/result/…`). Throws StudioError `usage`.
+ * Returns the parts of a message after an edit. `path` refers to the data of the message (`/parts/0/content`) or, for a
+ * tool message, to its result (`/result`, `/result/…`). Throws StudioError `usage`.
  */
 export function editParts(message: LoggedMessage, path: string, value: Json): Part[] {
   const parts = [...message.parts];
@@ -96,13 +101,13 @@ export function editParts(message: LoggedMessage, path: string, value: Json): Pa
     const index = parts.findIndex((candidate) => candidate.type === 'tool_call_response');
     const response = parts[index];
     if (response?.type !== 'tool_call_response')
-      throw new StudioError('usage', `Message ${message.m} is no tool's answer: it has no result.`);
+      throw new StudioError('usage', `Message ${message.m} is not a tool message and has no result.`);
     parts[index] = { ...response, response: setAt(response.response, path.slice('/result'.length), value) };
     return parts;
   }
   if (path !== '/parts' && !path.startsWith('/parts/')) {
     throw new StudioError('usage', `${path === '' ? 'A whole message' : path} cannot be edited.`, {
-      hint: 'Edit /parts, something below it, or the /result of a tool.',
+      hint: 'Edit /parts or a path below it, or the /result of a tool.',
     });
   }
   const edited = setAt({ parts: parts as unknown as Json }, path, value) as { parts: unknown };
@@ -110,7 +115,7 @@ export function editParts(message: LoggedMessage, path: string, value: Json): Pa
   if (!checked.success)
     throw new StudioError(
       'usage',
-      `After this edit the message is none: ${checked.error.issues[0]?.message ?? 'wrong parts'} at ` +
+      `The edit makes the message invalid: ${checked.error.issues[0]?.message ?? 'wrong parts'} at ` +
         `/parts/${(checked.error.issues[0]?.path ?? []).join('/')}.`,
     );
   return checked.data;

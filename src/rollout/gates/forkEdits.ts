@@ -6,8 +6,8 @@ import { type Draft, type Log, messageDraft } from '../log/log.ts';
 import { editParts, editStart } from './edits.ts';
 
 /**
- * The events of the edits a fork begins with; the first of them will have seq `first`. They hold for all that comes
- * behind the cut. Throws StudioError `usage` for an edit of something that is not there, or that is over.
+ * Returns the events of the initial edits of a fork, starting at seq `first`. They apply to everything after the cut.
+ * Throws StudioError `usage` for an edit of something that does not exist or was completed before the cut.
  */
 export function forkEditDrafts(edits: readonly ForkEdit[], log: Log, history: History, first: number): Draft[] {
   const drafts: Draft[] = [];
@@ -21,7 +21,7 @@ export function forkEditDrafts(edits: readonly ForkEdit[], log: Log, history: Hi
     const action = of.seq === undefined ? undefined : history.actions.find((candidate) => candidate.seq === of.seq);
     if (action !== undefined) {
       if (action.end !== undefined) throw over(of.seq);
-      editStart(action.kind, action.start, edit.path, edit.value); // told now when it cannot be
+      editStart(action.kind, action.start, edit.path, edit.value); // reports invalid edits now
       history.edits.addToStart(action.seq, { path: edit.path, value: edit.value, by: undefined });
       drafts.push({ ...draft, agent: action.agent === '' ? undefined : action.agent });
       continue;
@@ -50,7 +50,7 @@ export function forkEditDrafts(edits: readonly ForkEdit[], log: Log, history: Hi
 function over(seq: number | undefined): StudioError {
   return new StudioError(
     'usage',
-    `The fork edits what event ${seq ?? '?'} asked for, but that was done before its cut.`,
-    { hint: 'Fork right before or right after that event.' },
+    `The fork edits the request of event ${seq ?? '?'}, which was completed before its cut.`,
+    { hint: 'Fork immediately before or after that event.' },
   );
 }

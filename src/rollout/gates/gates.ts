@@ -19,21 +19,21 @@ export interface GateParts {
   readonly permits: HoldPermits;
   readonly surroundings: Surroundings;
   claim(breakpoint: string): Promise<boolean>;
-  /** Somebody changed the rollout. */
+  /** Called when a person changes the rollout. */
   touch(): void;
-  /** The hold that a lost worker left: held again at the same gate. */
+  /** The hold of a lost worker, which is restored at the same gate. */
   readonly again?: OpenHold | undefined;
 }
 
 /**
- * What came of a command: the seq of the event it wrote, and where a call that was stepped into waits for a debugger.
+ * The result of a command: the seq of its event, and where a call that was stepped into waits for a debugger.
  */
 export interface HoldResult {
   readonly seq?: number;
   readonly inspector?: string;
 }
 
-/** `permit`: it counts as one of the worker's breakpoint holds. */
+/** `permit`: whether it counts as one of the worker's breakpoint holds. */
 type Reason = HoldReason & { readonly permit?: boolean };
 
 interface PendingHold {
@@ -41,19 +41,19 @@ interface PendingHold {
   readonly done: Deferred<HoldResult>;
 }
 
-/** The two sides of every outside effect: where breakpoints are looked at and commands take effect. */
+/** The gates before and after every outside effect, where breakpoints are evaluated and commands take effect. */
 export class Gates {
   readonly #parts: GateParts;
   readonly #breakpoints: Breakpoints;
   #again: OpenHold | undefined;
-  /** Hold commands (none: a pause of the batch) waiting for the next gate. */
+  /** Hold commands waiting for the next gate. */
   #pause: PendingHold[] | undefined;
-  /** Breakpoints with `once` that were asked for here. */
+  /** `once` breakpoints that were already claimed here. */
   readonly #claimed = new Set<string>();
   readonly #stepping = new Set<string>();
   readonly #injections: (PendingHold & { readonly message: InjectedText })[] = [];
   #lost = false;
-  /** Tells whoever stepped into a call. */
+  /** Answers a step into a call. */
   #inspected: ((url: string | undefined) => void) | undefined;
 
   constructor(parts: GateParts) {
@@ -62,12 +62,12 @@ export class Gates {
     this.#again = parts.again;
   }
 
-  /** Throws StudioError `usage` for a condition that is no expression; the breakpoints are then as before. */
+  /** Sets breakpoints. Throws StudioError `usage` for invalid conditions and then changes nothing. */
   setBreakpoints(breakpoints: readonly Breakpoint[]): void {
     this.#breakpoints.set(breakpoints);
   }
 
-  /** A pause of the whole batch, or its end. What somebody held by a command of its own stays held. */
+  /** Pauses or resumes the rollout with its batch. A rollout held by its own command stays held. */
   setPaused(paused: boolean): void {
     if (paused) {
       this.#pause ??= [];
@@ -78,22 +78,22 @@ export class Gates {
     if (hold?.reason.why === 'pause' && hold.reason.command === undefined) this.#parts.holds.release('continue', {});
   }
 
-  /** The worker lost its server, or has it back: without one, no new effect is started. */
+  /** Called when the worker loses or regains its server: without a server, no new effect starts. */
   setLost(lost: boolean): void {
     this.#lost = lost;
     if (!lost && this.#parts.holds.current?.reason.why === 'lost_server') this.#parts.holds.release('continue', {});
   }
 
-  /** Looks at what would hold here, and holds. undefined = go on at once. Rejects when the rollout is stopped. */
+  /** Holds if something applies here; returns undefined to continue immediately. Rejects if the rollout is stopped. */
   pass(side: Side, subject: Subject, asSpan = subject.span): Promise<void> | undefined {
     const again = this.#again?.span === asSpan && this.#again.side === side;
-    // Most gates match nothing: those are passed without waiting for anything, however many breakpoints there are.
+    // Most gates match nothing and are passed synchronously.
     const matched = this.#breakpoints.matches(side, subject);
     if (!again && matched.length === 0 && !this.#armed()) return undefined;
     return this.#pass(side, subject, asSpan, matched);
   }
 
-  /** A recorded effect is passed: nothing holds, but hit counts go on, and a lost hold is taken up again. */
+  /** Passes a recorded effect: does not hold, but counts hits, and restores a lost hold. */
   passRecorded(subject: Subject): Promise<void> | undefined {
     this.#breakpoints.count('before', subject);
     if (this.#again?.span === subject.span && this.#again.side === 'after')
@@ -102,17 +102,17 @@ export class Gates {
     return undefined;
   }
 
-  /** Holds until a person answers. undefined: nobody did in time. */
+  /** Holds until a person answers. Returns undefined if nobody does in time. */
   async ask(subject: Subject): Promise<Json | undefined> {
     for (let busy = this.#parts.holds.whenFree(); busy !== undefined; busy = this.#parts.holds.whenFree()) await busy;
     const released = await this.#parts.holds.hold({ why: 'input' }, 'before', subject);
     return released.value;
   }
 
-  // ---- commands: each gives the seq of the event it wrote, or throws StudioError `conflict`
+  // ---- commands: each returns the seq of its event, or throws StudioError `conflict`
 
   hold(by: By): Promise<HoldResult> {
-    if (this.#parts.holds.current !== undefined) throw new StudioError('conflict', 'The rollout is held already.');
+    if (this.#parts.holds.current !== undefined) throw new StudioError('conflict', 'The rollout is already held.');
     const done = deferred<HoldResult>();
     this.#pause = [...(this.#pause ?? []), { by, done }];
     return done.promise;
@@ -130,14 +130,14 @@ export class Gates {
     return { seq: this.#parts.holds.release('continue', by) };
   }
 
-  /** `inspect`: into the code of the held call; told once it waits for a debugger, or cannot. */
+  /** `inspect`: steps into the code of the held call; resolves when it waits for a debugger, or cannot. */
   async step(by: By, inspect: boolean): Promise<HoldResult> {
     const { reason, subject, side } = this.#held();
     this.#mayGoOn(reason);
     this.#stepping.add(subject.agent);
     const seq = this.#parts.holds.release('step', by);
     if (!inspect || side === 'after' || subject.kind !== 'tool') return { seq };
-    this.#parts.touch(); // in a debugger anything can be changed
+    this.#parts.touch(); // a debugger can change anything
     const inspector = await new Promise<string | undefined>((resolve) => {
       subject.inspect = resolve;
       this.#inspected = resolve;
@@ -166,8 +166,8 @@ export class Gates {
   skip(result: Json, by: By): HoldResult {
     const hold = this.#held();
     if (hold.side !== 'before')
-      throw new StudioError('conflict', 'The call was made already.', { hint: 'Edit its result instead.' });
-    // The release goes first, then the message and the end.
+      throw new StudioError('conflict', 'The call has already been made.', { hint: 'Edit its result instead.' });
+    // Writes the release first, then the message and the end.
     const drafts = this.#parts.head.skip(hold.subject, result, this.#parts.log.last + 2);
     this.#parts.touch();
     const seq = this.#parts.holds.release('continue', by, undefined, drafts);
@@ -176,17 +176,17 @@ export class Gates {
 
   answer(value: Json, by: By): HoldResult {
     if (this.#held().reason.why !== 'input')
-      throw new StudioError('conflict', 'The rollout does not wait for an answer.', {
+      throw new StudioError('conflict', 'The rollout is not waiting for an answer.', {
         hint: 'Release it, or skip the call with a result.',
       });
     return { seq: this.#parts.holds.release('continue', by, value) };
   }
 
-  /** The rollout is over: commands that wait for a gate are refused. */
+  /** Called when the rollout ends: rejects commands that wait for a gate. */
   end(): void {
     this.#inspected?.(undefined);
     for (const waiting of [...(this.#pause ?? []), ...this.#injections]) {
-      waiting.done.promise.catch(() => undefined); // the one who asked may have gone
+      waiting.done.promise.catch(() => undefined); // the caller may be gone
       waiting.done.reject(new StudioError('conflict', 'The rollout ended before its next gate.'));
     }
     this.#pause = undefined;
@@ -217,7 +217,7 @@ export class Gates {
 
   #reason(subject: Subject, matched: Reason | undefined, again: OpenHold | undefined): Reason | undefined {
     if (matched !== undefined) return matched;
-    // A question asks itself again, and a lost server may be back.
+    // A question is asked again anyway, and the server may be back.
     if (again !== undefined && again.why !== 'input' && again.why !== 'lost_server') {
       return { why: again.why, ...(again.breakpoint === undefined ? {} : { breakpoint: again.breakpoint }) };
     }
@@ -235,14 +235,14 @@ export class Gates {
     this.#stepping.delete(subject.agent);
     const pausing = this.#pause ?? [];
     this.#pause = undefined;
-    const { permit, ...told } = reason;
-    const released = this.#parts.holds.hold(told, side, subject, permit);
+    const { permit, ...details } = reason;
+    const released = this.#parts.holds.hold(details, side, subject, permit);
     const seq = this.#parts.holds.current?.seq;
     for (const waiting of pausing) waiting.done.resolve(seq === undefined ? {} : { seq });
     return released;
   }
 
-  /** Injections that came while nothing was held. */
+  /** Applies injections that arrived while nothing was held. */
   #inject(agent: string): void {
     for (const { message, by, done } of this.#injections.splice(0)) {
       try {
@@ -254,27 +254,27 @@ export class Gates {
     }
   }
 
-  /** Writes log points; gives the reason when a breakpoint holds here. */
+  /** Writes log points; returns the reason if a breakpoint holds here. */
   async #matched(subject: Subject, found: readonly MatchedBreakpoint[]): Promise<Reason | undefined> {
     const { log, permits } = this.#parts;
     const agent = subject.agent === '' ? undefined : subject.agent;
-    const tell = (text: string): number =>
+    const logText = (text: string): number =>
       log.append([{ kind: 'log', agent, span: subject.span, data: { stream: 'out', text } }]);
     for (const { breakpoint, text } of found) {
       if (text !== undefined) {
-        tell(text);
+        logText(text);
       } else if (breakpoint.once !== true || (await this.#claims(breakpoint.id))) {
         if (permits.take()) return { why: 'breakpoint', breakpoint: breakpoint.id, permit: true };
-        tell(
-          `Breakpoint ${breakpoint.id} matched but did not hold: breakpoints hold ${MAX_BREAKPOINT_HOLDS} ` +
-            'rollouts of this worker already.',
+        logText(
+          `Breakpoint ${breakpoint.id} matched but did not hold: breakpoints already hold ${MAX_BREAKPOINT_HOLDS} ` +
+            'rollouts of this worker.',
         );
       }
     }
     return undefined;
   }
 
-  /** A breakpoint that holds once in the whole batch: its first match here asks, later ones have had their turn. */
+  /** For a breakpoint that holds once per batch, the first match here claims it; later ones are ignored. */
   async #claims(breakpoint: string): Promise<boolean> {
     if (this.#claimed.has(breakpoint)) return false;
     this.#claimed.add(breakpoint);
@@ -289,10 +289,10 @@ export class Gates {
 
   #mayGoOn(reason: HoldReason): void {
     if (reason.why === 'input')
-      throw new StudioError('conflict', 'The rollout waits for an answer.', {
+      throw new StudioError('conflict', 'The rollout is waiting for an answer.', {
         hint: 'Answer the question, skip the call with a result, or cancel.',
       });
-    if (reason.why === 'lost_server') throw new StudioError('conflict', 'The rollout waits for its server.');
+    if (reason.why === 'lost_server') throw new StudioError('conflict', 'The rollout is waiting for its server.');
   }
 }
 
@@ -303,6 +303,6 @@ export interface InjectedText {
 
 function notHeld(): StudioError {
   return new StudioError('conflict', 'The rollout is not held.', {
-    hint: 'Hold it first; to change what is recorded, fork it.',
+    hint: 'Hold it first. To change recorded events, fork it.',
   });
 }

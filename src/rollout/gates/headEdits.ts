@@ -14,20 +14,23 @@ interface EditArgs {
   readonly value: Json;
 }
 
-/** Changes at the head of a held rollout. Each writes its events at once and gives the seq that answers the command. */
+/** Changes at the head of a held rollout. Each writes its events immediately and returns the seq for the command. */
 export class HeadEdits {
   readonly #log: Log;
   readonly #edits: Edits;
   readonly #inbox: (agent: string) => InjectedMessage[];
 
-  /** `inbox`: where an agent finds what was injected. */
+  /** `inbox` returns the injected messages of an agent. */
   constructor(log: Log, edits: Edits, inbox: (agent: string) => InjectedMessage[]) {
     this.#log = log;
     this.#edits = edits;
     this.#inbox = inbox;
   }
 
-  /** Throws StudioError `conflict` when it names something that is not at this gate, `usage` for a wrong path. */
+  /**
+   * Edits the held call. Throws StudioError `conflict` for anything that is not at this gate, `usage` for an invalid
+   * path.
+   */
   edit(hold: CurrentHold, args: EditArgs, by: By): number {
     const { subject, side } = hold;
     const { of, path, value } = args;
@@ -38,8 +41,8 @@ export class HeadEdits {
     }
     const target = this.#messageAt(hold, of);
     if (target === undefined) {
-      throw new StudioError('conflict', `${nameOf(of)} is not what this rollout is held at.`, {
-        hint: `At this gate ${held(hold)} can be edited. Fork the rollout to change anything earlier.`,
+      throw new StudioError('conflict', `The rollout is not held at ${nameOf(of)}.`, {
+        hint: `At this gate, you can edit ${held(hold)}. To change anything earlier, fork the rollout.`,
       });
     }
     const parts = editParts(target, path, value);
@@ -50,7 +53,7 @@ export class HeadEdits {
     return seq;
   }
 
-  /** Puts a message into the context of an agent: at the end of what its next (or held) model call sees. */
+  /** Injects a message into the context of an agent, at the end of what its next (or held) model call sees. */
   inject(
     agent: string,
     message: { readonly role: LoggedMessage['role']; readonly parts: readonly Part[] },
@@ -67,11 +70,11 @@ export class HeadEdits {
     return seq;
   }
 
-  /** The events that answer a held tool call without making it. `firstSeq`: the seq the first of them will get. */
+  /** Returns the events that answer a held tool call without making it. `firstSeq`: seq of the first event. */
   skip(subject: Subject, result: Json, firstSeq: number): Draft[] {
     if (!isTool(subject))
       throw new StudioError('conflict', `A ${subject.kind} call cannot be skipped.`, {
-        hint: 'Only tool calls can; release, step or cancel.',
+        hint: 'Only tool calls can be skipped. Release, step, or cancel.',
       });
     const { call } = subject.start;
     const message = this.#log.addMessage({
@@ -100,7 +103,7 @@ export class HeadEdits {
     return current !== undefined && subject.isNew?.(current.m) === true ? current : undefined;
   }
 
-  /** The message that now stands for the one with this ordinal. */
+  /** Returns the current version of a message. */
   #current(m: number): LoggedMessage | undefined {
     const message = this.#log.messages.get(m);
     return message === undefined ? undefined : this.#edits.resolve(message);
@@ -132,6 +135,8 @@ function nameOf(of: EditArgs['of']): string {
 
 function held({ side, subject }: CurrentHold): string {
   if (side === 'before')
-    return `event ${subject.span}${subject.kind === 'model' ? ', or a message that this call is the first to see,' : ''}`;
+    return `event ${subject.span}${
+      subject.kind === 'model' ? ', or a message that this call is the first to ' + 'see,' : ''
+    }`;
   return subject.end === undefined ? 'nothing' : `event ${subject.end.seq}`;
 }

@@ -22,7 +22,7 @@ export interface Release {
   readonly value?: Json;
 }
 
-/** Who released, by which command. */
+/** Who released it, by which command. */
 export interface By {
   readonly by?: string | undefined;
   readonly command?: string | undefined;
@@ -42,26 +42,26 @@ interface Active extends CurrentHold {
   cancelExpiry: (() => void) | undefined;
 }
 
-/** Holds that do not go on by themselves: they end by a command or when the server is back. */
+/** Holds without a time limit: they end by a command or when the server is back. */
 const ENDLESS = new Set<HoldReason['why']>(['pause', 'lost_server']);
 
 export interface HoldParts {
   readonly log: Log;
   readonly slot: Slot;
   readonly watch: Stopwatch;
-  /** Ends every wait: cancel, loss of the lease. */
+  /** Ends every wait: cancellation, loss of the lease. */
   readonly life: Stop;
   readonly permits: HoldPermits;
   readonly time: Time;
-  /** After this breakpoint, step and input holds go on. */
+  /** After this time, breakpoint, step, and input holds continue. */
   readonly limitMs: number;
 }
 
-/** A rollout is held at one gate at a time. While it is, its slot is free and its clocks stand still. */
+/** Holds a rollout at one gate at a time. While it is held, its slot is free and its clocks are stopped. */
 export class Holds {
   readonly #parts: HoldParts;
   #active: Active | undefined;
-  /** Resolves when the rollout runs again, slot and all. */
+  /** Resolves when the rollout runs again and has a slot. */
   #free: Deferred<undefined> | undefined;
 
   constructor(parts: HoldParts) {
@@ -72,14 +72,14 @@ export class Holds {
     return this.#active;
   }
 
-  /** Resolves when no hold is in the way any more; undefined when none is. */
+  /** Resolves when nothing is held anymore; undefined if nothing is held. */
   whenFree(): Promise<unknown> | undefined {
     return this.#free === undefined ? undefined : this.#parts.life.race(this.#free.promise);
   }
 
   /**
-   * Holds until released and a slot is there again. The `hold` event is written before this returns its promise.
-   * `permit`: one was taken for this hold and is given back after it. Rejects when the rollout is stopped.
+   * Holds until released and a slot is available. The `hold` event is written before this returns. `permit`: a permit
+   * was acquired for this hold and is returned after it. Rejects if the rollout is stopped.
    */
   async hold(reason: HoldReason, side: Side, subject: Subject, permit = false): Promise<Release> {
     const { log, slot, watch, life, permits, time, limitMs } = this.#parts;
@@ -111,7 +111,7 @@ export class Holds {
       return released;
     } finally {
       active.cancelExpiry?.();
-      // Nobody released it: what ended the rollout did.
+      // It ended because the rollout ended.
       if (this.#active === active) this.release('continue', {});
       this.#free = undefined;
       watch.held(false);
@@ -120,7 +120,7 @@ export class Holds {
     }
   }
 
-  /** Ends the current hold; `then` is appended with the release. Gives the seq of the `release`. */
+  /** Ends the current hold; `then` is appended with the release. Returns the seq of the `release`. */
   release(how: Release['how'], by: By, value?: Json, then: readonly Draft[] = []): number {
     const active = this.#active;
     if (active === undefined) return this.#parts.log.last;
@@ -144,7 +144,7 @@ export class Holds {
     return seq;
   }
 
-  /** The release of the current hold, for whoever ends the rollout in it: it is over with this. */
+  /** Returns the release of the current hold, to be written when the rollout ends. */
   closing(): Draft[] {
     const active = this.#active;
     if (active === undefined) return [];

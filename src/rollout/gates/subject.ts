@@ -4,23 +4,23 @@ import type { LoggedMessage } from '../log/messages.ts';
 
 /** The effect at a gate. */
 export interface Subject<K extends EffectKind = EffectKind> {
-  /** Instance path; '' for what belongs to the rollout as a whole. */
+  /** Instance path; '' for the rollout as a whole. */
   readonly agent: string;
   readonly kind: K;
   readonly name: string;
   /** seq of its start. */
   readonly span: number;
-  /** The step it belongs to; 0 = before the first. */
+  /** Its step; 0: before the first one. */
   readonly step: number;
-  /** What is asked, with the edits made so far. */
+  /** The request with the edits so far. */
   start: Effects[K]['start'];
-  /** What came of it; absent before. */
+  /** The result; absent before the effect. */
   end?: { readonly seq: number; readonly data: Effects[K]['end']; message: LoggedMessage | undefined };
-  /** Of a model call: whether it is the first to see this message, which may therefore still be edited here. */
+  /** For a model call: whether it is the first to see a message, which can therefore still be edited here. */
   readonly isNew?: (m: number) => boolean;
-  /** Somebody steps into its code, and waits to hear where a debugger finds it; undefined: nowhere. */
+  /** Set when a person steps into its code: receives the debugger URL, or undefined if there is none. */
   inspect?: (url: string | undefined) => void;
-  /** What the world changed through it. */
+  /** Changes of the world by this effect. */
   changes?: readonly Change[];
 }
 

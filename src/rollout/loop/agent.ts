@@ -12,14 +12,14 @@ import type { Allowance } from './limits.ts';
 import type { ModelCaller } from './modelCall.ts';
 import type { SimulatedUser } from './user.ts';
 
-/** What to do where the prompt, the tools, the question and the newest turn alone are too long. */
+/** Hint if the prompt, the tools, the question, and the newest turn alone are too long. */
 const NOTHING_TO_LEAVE_OUT =
-  'There is no older step to leave out: shorten the prompt or the question, offer fewer tools, lower ' +
-  'context.tool_result_tokens, or let the model have a longer context (vLLM: --max-model-len).';
-/** What to do where the agent's file wants that its context is left as it is. */
+  'There are no older steps to drop: shorten the prompt or the question, use fewer tools, decrease ' +
+  'context.tool_result_tokens, or increase the context length of the model (vLLM: --max-model-len).';
+/** Hint if the agent file does not allow changing the context. */
 const LEAVE_OUT =
-  'Leave out the oldest steps (context.overflow: drop_oldest or summarize), lower context.tool_result_tokens, or ' +
-  'let the model have a longer context (vLLM: --max-model-len).';
+  'Drop the oldest steps (context.overflow: drop_oldest or summarize), decrease context.tool_result_tokens, or ' +
+  'increase the context length of the model (vLLM: --max-model-len).';
 
 export interface AgentParts {
   readonly agent: SubmittedAgent;
@@ -32,31 +32,31 @@ export interface AgentParts {
   readonly tools: ToolCaller;
   readonly told: ToldTools;
   readonly user: SimulatedUser | undefined;
-  /** Members that it may hand the work to, by the names of the tools. */
+  /** Members that it can hand off to, by tool name. */
   readonly handoffs: ReadonlyMap<string, string>;
   makeContext(messages: readonly LoggedMessage[]): Context;
 }
 
-/** How an agent's work ended: with its answer (null when the rule finds none), or handed to a member of its team. */
+/** How an agent ended: with its answer (null if the rule finds none), or with a handoff to a team member. */
 export type AgentEnd = { readonly answer: Json } | { readonly handTo: string; readonly message: string };
 
 /**
- * One agent at work: model call, tool calls, model call … until it answers. Nothing in here reads a clock, chance or
- * the environment but through `act`, so that running it again over a prefix gives the same.
+ * The loop of one agent: model call, tool calls, model call, … until it answers. It accesses time, randomness, and the
+ * environment only through `act`, so that running it again over a prefix has the same result.
  */
 export class Agent {
   readonly #parts: AgentParts;
-  /** Messages at the head of the context that compaction never takes away. */
+  /** Messages at the start of the context that compaction never removes. */
   #fixed = 0;
   /** The newest message without tool calls. */
-  #said: string | undefined;
+  #lastText: string | undefined;
   #last: LoggedMessage | undefined;
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
   }
 
-  /** Begins with these messages. Throws ClassedError. */
+  /** Runs the agent, starting with these messages. Throws ClassedError. */
   async run(opening: readonly LoggedMessage[]): Promise<AgentEnd> {
     const { agent, context, user } = this.#parts;
     context.push(...opening);
@@ -69,31 +69,31 @@ export class Agent {
         if (end !== undefined) return end;
         continue;
       }
-      this.#said = textOf(reply.parts);
-      if (user === undefined) return { answer: answerOf(agent.answer, this.#said) };
+      this.#lastText = textOf(reply.parts);
+      if (user === undefined) return { answer: answerOf(agent.answer, this.#lastText) };
       const heard = await user.answer(reply);
-      if (heard === undefined) return { answer: answerOf(agent.answer, this.#said) };
+      if (heard === undefined) return { answer: answerOf(agent.answer, this.#lastText) };
       context.push(heard);
     }
   }
 
-  /** What counts as the answer when the rollout is cut short: in a conversation the last thing said, else nothing. */
+  /** Returns the answer if the rollout is truncated: in a conversation, the last message; otherwise, none. */
   get answerSoFar(): Json {
     const { agent, user } = this.#parts;
-    return user === undefined || this.#said === undefined ? null : answerOf(agent.answer, this.#said);
+    return user === undefined || this.#lastText === undefined ? null : answerOf(agent.answer, this.#lastText);
   }
 
-  /** Its model's newest message. */
+  /** The newest message of its model. */
   get last(): LoggedMessage | undefined {
     return this.#last;
   }
 
-  /** What the model was last shown, with its replies. */
+  /** The messages of the last model call, with its reply. */
   get messages(): readonly LoggedMessage[] {
     return this.#parts.context.view();
   }
 
-  /** The model's next message, after as much room was made in the context as it needs and the rule allows. */
+  /** Returns the next message of the model, compacting the context if needed and allowed. */
   async #think(): Promise<LoggedMessage> {
     const { agent, log, context, told } = this.#parts;
     for (;;) {
@@ -104,7 +104,7 @@ export class Agent {
         context.seen();
         return message;
       }
-      const error = end.error ?? { class: 'model_error', message: 'The model gave no message.' };
+      const error = end.error ?? { class: 'model_error', message: 'The model returned no message.' };
       if (error.class !== 'context_overflow') throw new ClassedError(error.class, error.message);
       await this.#makeRoom(error.message);
     }
@@ -130,7 +130,7 @@ export class Agent {
     context.rewrite([...fixed, standIn, ...recent]);
   }
 
-  /** The model's own summary; undefined when even that does not fit, and the messages are dropped. */
+  /** Returns the model's summary; undefined if even that request is too long and the messages are dropped. */
   async #sumUp(messages: readonly LoggedMessage[]): Promise<string | undefined> {
     const { path, log } = this.#parts;
     const { end, message } = await this.#call(this.#parts.makeContext([...messages, summaryRequest(log, path)]));
@@ -141,7 +141,7 @@ export class Agent {
   }
 
   /**
-   * Makes the calls; gives the end when one of them went well that ends the work: the answering tool's, or a handoff.
+   * Makes the calls; returns the end if one of them ends the work: a successful answer tool or handoff.
    */
   async #useTools(calls: readonly ToolCallPart[]): Promise<AgentEnd | undefined> {
     const { agent, path, log, context, model, tools, handoffs } = this.#parts;

@@ -3,8 +3,8 @@ import type { AnswerRule } from '../../config/submission.ts';
 import type { ToolSpec } from '../ports.ts';
 
 /**
- * The answer that a final message gives under a rule; null when it gives none, which is scored as failed. Of several
- * matches the last counts: a model that corrects itself means the later one. With rule `tool` only a call answers.
+ * Returns the answer in a final message by a rule; null if there is none, which is scored as failed. The last match
+ * counts, because a model may correct itself. With rule `tool`, only a call answers.
  */
 export function answerOf(rule: AnswerRule, text: string): Json {
   switch (rule.kind) {
@@ -21,7 +21,7 @@ export function answerOf(rule: AnswerRule, text: string): Json {
   }
 }
 
-/** The first group of the last match, or all of it when the pattern has no group. */
+/** Returns the first group of the last match, or the whole match if the pattern has no group. */
 function lastMatch(pattern: RegExp, text: string): string | undefined {
   const match = [...text.matchAll(pattern)].at(-1);
   return match === undefined ? undefined : (match[1] ?? match[0]);
@@ -32,7 +32,7 @@ function escaped(text: string): string {
 }
 
 /**
- * The answer in the arguments of the answering tool: what is named `answer`, else the only argument, else all of them.
+ * Returns the answer in the arguments of the answer tool: `answer`, otherwise the only argument, otherwise all of them.
  */
 export function answerOfCall(args: Json): Json {
   if (!isJsonObject(args)) return args;
@@ -41,11 +41,11 @@ export function answerOfCall(args: Json): Json {
   return values.length === 1 ? (values[0] ?? null) : args;
 }
 
-/** The tool that `answer: { tool: <name> }` adds when none of the agent's or the world's tools has that name. */
+/** Creates the tool for `answer: { tool: <name> }` if neither the agent nor the world has a tool with that name. */
 export function answerTool(name: string): ToolSpec {
   return {
     name,
-    description: 'Hands in the final answer and ends the task. Call it once, when you are done.',
+    description: 'Submits the final answer and ends the task. Call it once, when you are done.',
     parameters: {
       type: 'object',
       properties: { answer: { type: 'string', description: 'The final answer.' } },

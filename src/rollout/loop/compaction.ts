@@ -3,16 +3,16 @@ import type { Part } from '../../trace/schema.ts';
 import type { Log } from '../log/log.ts';
 import { type LoggedMessage, textOf } from '../log/messages.ts';
 
-/** A token is about so many characters where the tokenizer is not known. */
+/** Approximate characters per token for an unknown tokenizer. */
 const CHARACTERS_PER_TOKEN = 4;
-/** What an image stands for, in characters; it costs the model about 1,000 tokens. */
+/** Size of an image in characters: about 1,000 tokens. */
 const IMAGE_CHARACTERS = 4_000;
-/** After an overflow, the context is brought down to this share of its size. */
+/** Target size of the context after an overflow, as a share of its size. */
 const KEPT_SHARE = 0.6;
 
 type ContextRules = SubmittedAgent['context'];
 
-/** What of a model's message later calls see: without its reasoning, where the rule says so. */
+/** Returns the model's message for later calls, without reasoning if configured. */
 export function withoutReasoning(message: LoggedMessage, rules: ContextRules, log: Log, agent: string): LoggedMessage {
   if (rules.reasoning === 'keep' || !message.parts.some((part) => part.type === 'reasoning')) return message;
   return log.intern(
@@ -21,7 +21,7 @@ export function withoutReasoning(message: LoggedMessage, rules: ContextRules, lo
   );
 }
 
-/** What of a tool's answer goes into the context: shortened in the middle when it is longer than the rule allows. */
+/** Returns a tool's response for the context, shortened in the middle if it is too long. */
 export function shortened(message: LoggedMessage, rules: ContextRules, log: Log, agent: string): LoggedMessage {
   const limit = rules.tool_result_tokens * CHARACTERS_PER_TOKEN;
   const parts = message.parts.map((part): Part => {
@@ -34,31 +34,31 @@ export function shortened(message: LoggedMessage, rules: ContextRules, log: Log,
     : message;
 }
 
-/** The first two thirds and the last third of what is kept, with what is missing told between them. */
+/** Keeps the start (two thirds) and the end (one third), with a note in between. */
 function cutMiddle(text: string, limit: number): string {
   const head = onBoundary(text, Math.ceil((limit * 2) / 3));
   const tail = onBoundary(text, text.length - Math.floor(limit / 3));
-  return `${text.slice(0, head)}\n[… ${tail - head} characters left out …]\n${text.slice(tail)}`;
+  return `${text.slice(0, head)}\n[… ${tail - head} characters omitted …]\n${text.slice(tail)}`;
 }
 
-/** Not inside a surrogate pair. */
+/** Moves a position out of a surrogate pair. */
 function onBoundary(text: string, at: number): number {
   const code = text.charCodeAt(at);
   return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at;
 }
 
-/** A context taken apart for making it smaller. */
+/** A context divided for compaction. */
 export interface Division {
   /** System message and task: always kept. */
   readonly fixed: readonly LoggedMessage[];
-  /** The oldest turns, to be dropped or summed up. */
+  /** The oldest turns, to be dropped or summarized. */
   readonly old: readonly LoggedMessage[];
   readonly recent: readonly LoggedMessage[];
 }
 
 /**
- * Divides a context so that without its old turns it has about 60 % of its size. A turn begins with a message of the
- * model or the user; a tool's answer stays with its call. undefined when there is nothing left to take away.
+ * Divides a context so that it has about 60% of its size without the old turns. A turn starts with a message of the
+ * model or the user; a tool's response stays with its call. Returns undefined if nothing can be removed.
  */
 export function divide(messages: readonly LoggedMessage[], fixedCount: number): Division | undefined {
   const turns: LoggedMessage[][] = [];
@@ -68,11 +68,11 @@ export function divide(messages: readonly LoggedMessage[], fixedCount: number): 
     else turn.push(message);
   }
   const goal = messages.reduce((sum, message) => sum + sizeOf(message), 0) * (1 - KEPT_SHARE);
-  let gone = 0;
+  let removed = 0;
   let count = 0;
-  // The newest turn is what the model is about to answer.
-  while (count < turns.length - 1 && gone < goal) {
-    gone += (turns[count] ?? []).reduce((sum, message) => sum + sizeOf(message), 0);
+  // Keeps the newest turn, which the model is about to answer.
+  while (count < turns.length - 1 && removed < goal) {
+    removed += (turns[count] ?? []).reduce((sum, message) => sum + sizeOf(message), 0);
     count++;
   }
   if (count === 0) return undefined;
@@ -91,11 +91,11 @@ function sizeOf(message: LoggedMessage): number {
   return size;
 }
 
-/** The message that stands for dropped turns. */
+/** Creates the message that replaces dropped turns. */
 export function dropNotice(old: readonly LoggedMessage[], log: Log, agent: string): LoggedMessage {
   const turns = old.filter((message) => message.role !== 'tool' && !isNotice(message)).length;
   const content =
-    `${NOTICE} ${turns} earlier messages and what their tools answered are left out, for they did not fit any ` +
+    `${NOTICE} ${turns} earlier messages and their tool results were omitted because they did not fit in the ` +
     'more.]';
   return log.intern({ role: 'user', parts: [{ type: 'text', content }], origin: 'compacted' }, agent);
 }
@@ -111,12 +111,12 @@ const SUMMARY_REQUEST =
   'done and found ' +
   '(with names, numbers and ids), what is still to be done. Give only the summary.';
 
-/** What the model is asked when it is to sum up. */
+/** Creates the request for a summary. */
 export function summaryRequest(log: Log, agent: string): LoggedMessage {
   return log.intern({ role: 'user', parts: [{ type: 'text', content: SUMMARY_REQUEST }], origin: 'given' }, agent);
 }
 
-/** The message that stands for summed-up turns. */
+/** Creates the message that replaces summarized turns. */
 export function summaryOf(text: string, log: Log, agent: string): LoggedMessage {
   return log.intern(
     {

@@ -38,12 +38,12 @@ export class Stopwatch {
     const now = this.#time.monotonic();
     this.#wall.pause(on, now);
     this.#active.pause(on, now);
-    this.#tell();
+    this.#notify();
   }
 
   waiting(on: boolean): void {
     this.#active.pause(on, this.#time.monotonic());
-    this.#tell();
+    this.#notify();
   }
 
   /** Calls `reached` once the active time is `ms`; at once when it is already. Gives what ends the wait. */
@@ -71,7 +71,7 @@ export class Stopwatch {
     return end;
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const changed of [...this.#changed]) changed();
   }
 }

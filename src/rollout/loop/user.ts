@@ -9,7 +9,7 @@ import type { Context } from './context.ts';
 import type { ModelCaller } from './modelCall.ts';
 import { renderPrompt } from './prompt.ts';
 
-/** What a simulated user writes when the conversation is over. */
+/** The text with which a simulated user ends the conversation. */
 export const USER_STOP = '###STOP###';
 
 /**
@@ -21,7 +21,7 @@ export class SimulatedUser {
   readonly #context: Context;
   readonly #model: ModelCaller;
   readonly #opening: string;
-  #begun = false;
+  #started = false;
 
   /** `prompt`: with `{{task.*}}` placeholders. Throws ClassedError when the task has not what it names. */
   constructor(path: string, prompt: string, task: TaskRecord, log: Log, context: Context, model: ModelCaller) {
@@ -39,14 +39,14 @@ export class SimulatedUser {
 
   /** What the user says to the agent's message; undefined when the conversation is over. Throws ClassedError. */
   async answer(reply: LoggedMessage): Promise<LoggedMessage | undefined> {
-    if (!this.#begun) {
+    if (!this.#started) {
       this.#context.push(
         this.#log.intern(
           { role: 'system', parts: [{ type: 'text', content: this.#opening }], origin: 'given', to: this.#path },
           this.#path,
         ),
       );
-      this.#begun = true;
+      this.#started = true;
     }
     this.#context.push(reply);
     const { end, message } = await this.#model.call(this.#context);
@@ -59,7 +59,7 @@ export class SimulatedUser {
 
 /** The agent is not to blame for its user, so only what is nobody's fault keeps its class. */
 function failure(error: { readonly class: ClassedError['class']; readonly message: string } | undefined): ClassedError {
-  const message = error?.message ?? 'it said nothing';
+  const message = error?.message ?? 'no response';
   if (error?.class === 'infrastructure' || error?.class === 'limit' || error?.class === 'cancelled')
     return new ClassedError(error.class, message);
   return new ClassedError('world_error', `The simulated user failed: ${message}`);

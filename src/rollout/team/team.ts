@@ -254,7 +254,7 @@ export class Team {
         },
       };
     }
-    throw new ClassedError('invalid_arguments', 'The work was handed to nobody.');
+    throw new ClassedError('invalid_arguments', 'The work was handed to no one.');
   }
 
   // ---- members

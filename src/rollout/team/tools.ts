@@ -33,9 +33,9 @@ export function delegateTool({ name, agent }: SubmittedMember, leader: string, p
   return {
     spec: agentSpec(
       name,
-      agent.description ?? `The agent ${name} does a task and answers.`,
+      agent.description ?? `The agent ${name} performs a task and answers.`,
       'task',
-      'What to do, with all that is needed for it: nothing else is seen.',
+      'What to do, with all required information: the agent sees nothing else.',
     ),
     ask: (call, together) => {
       const instance = ports.begin();
@@ -91,7 +91,7 @@ export function handoffTools(colleagues: readonly Colleague[]): AgentTool[] {
     ({ name, description }): AgentTool => ({
       spec: agentSpec(
         handoffToolName(name),
-        `Hands the work to ${name}, who goes on with it; your own part is then ` +
+        `Hands the work to ${name}, who continues it; your own part is then ` +
           `over.${description === undefined ? '' : ` ${description}`}`,
         'message',
         'What the next agent needs to know.',
@@ -100,9 +100,9 @@ export function handoffTools(colleagues: readonly Colleague[]): AgentTool[] {
         envelope: undefined,
         make: () => {
           if (taken !== undefined)
-            throw new ClassedError('invalid_arguments', `The work is handed to ${taken} already.`);
+            throw new ClassedError('invalid_arguments', `The work was already handed to ${taken}.`);
           taken = name;
-          return Promise.resolve(`${name} goes on.`);
+          return Promise.resolve(`${name} continues.`);
         },
         recalled: () => Promise.resolve(),
       }),

@@ -4,7 +4,7 @@ import type { ToolOutcome, ToolSpec } from '../ports.ts';
 import { roundMs } from '../time.ts';
 
 /**
- * What a tool may do better the next time. Arguments that do not fit stay so, and what ends the rollout ends the call.
+ * Error classes that a retry may fix: not invalid arguments, and nothing that ends the rollout.
  */
 const AGAIN: ReadonlySet<ErrorClass> = new Set(['tool_error', 'world_error', 'timeout']);
 const MAX_WAIT_MS = 60_000;
@@ -15,17 +15,17 @@ export interface RetryPorts {
   /** Server time in ms, for the record. */
   now(): number;
   monotonic(): number;
-  /** Rejects when the call is not to go on. */
+  /** Rejects if the call should not continue. */
   wait(ms: number): Promise<void>;
-  /** A line for the log of the call. */
-  tell(text: string): void;
-  /** What was thrown with its class. */
+  /** Writes a line to the log of the call. */
+  log(text: string): void;
+  /** Converts thrown values to a ClassedError. */
   classed(thrown: unknown): ClassedError;
 }
 
 /**
- * Makes a call, and makes it again after a failure as often as its tool allows. What it did before goes to `retries`.
- * Throws the last failure as a ClassedError; what the tries before changed in the world is told with the outcome.
+ * Makes a call and retries it after failures as often as its tool allows. Earlier tries are added to `retries`; their
+ * changes to the world are part of the outcome. Throws the last failure as a ClassedError.
  */
 export async function withRetries(
   spec: ToolSpec,
@@ -37,16 +37,14 @@ export async function withRetries(
   const changes: Change[] = [];
   for (let tried = 0; ; tried++) {
     try {
-      const gave = await make();
-      return changes.length === 0 ? gave : { ...gave, changes: [...changes, ...(gave.changes ?? [])] };
+      const outcome = await make();
+      return changes.length === 0 ? outcome : { ...outcome, changes: [...changes, ...(outcome.changes ?? [])] };
     } catch (thrown) {
       const error = ports.classed(thrown);
       if (tried >= times || !AGAIN.has(error.class)) throw error;
       changes.push(...(error.changes ?? []));
       const wait = Math.min(MAX_WAIT_MS, waitMs * 2 ** tried);
-      ports.tell(
-        `${error.class}: ${error.message}\nThe call is made again in ${wait / 1000} s (${tried + 1} of ${times}).\n`,
-      );
+      ports.log(`${error.class}: ${error.message}\nRetrying in ${wait / 1000} s (${tried + 1} of ${times}).\n`);
       const retry = { at: ports.now(), ms: 0, class: error.class };
       retries.push(retry);
       const began = ports.monotonic();

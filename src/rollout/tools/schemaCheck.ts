@@ -2,8 +2,8 @@ import { type OutputUnit, type SchemaDraft, Validator } from '@cfworker/json-sch
 import type { JsonObject } from '../../common/json.ts';
 import type { JsonSchema } from '../ports.ts';
 
-/** Problems told at once; more would only bury the first. */
-const MOST = 5;
+/** Maximum number of reported problems; more would only bury the first. */
+const MAX_PROBLEMS = 5;
 /** Keywords that only say that something below them is wrong. */
 const WRAPPERS = new Set([
   'properties',
@@ -32,8 +32,8 @@ export function argumentProblems(schema: JsonSchema, args: JsonObject): string |
   const result = validator.validate(args);
   if (result.valid) return undefined;
   const problems = [...new Set(result.errors.filter((unit) => !isWrapper(unit, result.errors)).map(sentence))];
-  const shown = problems.slice(0, MOST).join('; ');
-  return problems.length > MOST ? `${shown}; and ${problems.length - MOST} more` : shown;
+  const text = problems.slice(0, MAX_PROBLEMS).join('; ');
+  return problems.length > MAX_PROBLEMS ? `${text}; and ${problems.length - MAX_PROBLEMS} more` : text;
 }
 
 function validatorOf(schema: JsonSchema): Validator | 'unusable' {
@@ -90,7 +90,8 @@ function sentence(unit: OutputUnit): string {
     case 'const':
       return (
         `${where} must be ` +
-        `${unit.keyword === 'enum' ? 'one of ' : ''}${unit.error.replace(/^.*?match (?:any of )?/, '').replace(/\.$/, '')}`
+        (unit.keyword === 'enum' ? 'one of ' : '') +
+        unit.error.replace(/^.*?match (?:any of )?/, '').replace(/\.$/, '')
       );
     default:
       return `${where}: ${unit.error.replace(/\.$/, '')}`;

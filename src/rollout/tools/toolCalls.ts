@@ -23,11 +23,11 @@ import type { AgentCall, FoundTool, ToolSet } from './toolSet.ts';
 
 export type ToolCallPart = Extract<Part, { type: 'tool_call' }>;
 
-/** How long an interrupted tool may take to end before its call is closed without it. */
+/** Time for an interrupted tool to end before its call is closed anyway. */
 const GRACE_MS = 1_000;
-/** While the clock stands still, a limit looks again after so long at the earliest. */
+/** Minimum interval for checking a limit while the clock is stopped. */
 const STILL_MS = 100;
-/** Characters of a whole output that its reference shows. */
+/** Number of characters of a full output in its reference. */
 const HEAD = 1_024;
 
 export interface ToolCallerParts {
@@ -42,18 +42,18 @@ export interface ToolCallerParts {
   readonly rolloutSeed: number;
   readonly toolSeconds: number;
   /**
-   * An earlier holder was lost, so every call is stored before it is made: should it be what ends workers, that is
-   * known.
+   * Whether an earlier holder was lost, so that every call is stored before it is made, to detect calls that end
+   * workers.
    */
   readonly careful: boolean;
-  /** seq of the agent's own `agent.start`, of a team's member. */
+  /** For a team member: seq of its `agent.start`. */
   readonly parent?: number | undefined;
 }
 
-/** A call that is over. */
+/** A finished call. */
 export interface ToolCalled {
   readonly part: ToolCallPart;
-  /** With the edits made at the gate. */
+  /** The request with the edits made at the gate. */
   readonly arguments: Json;
   readonly done: EffectResult<'tool'> & { readonly end: EventData['tool.end'] };
 }
@@ -63,7 +63,7 @@ export class ToolCaller {
   readonly #parts: ToolCallerParts;
   readonly #agent: string;
   readonly #tools: ToolSet;
-  /** Stands still while the code of a call is debugged: the others may share its thread. */
+  /** Paused while the code of a call is debugged, because other calls may share its thread. */
   readonly #clock: Counter;
 
   constructor(parts: ToolCallerParts, agent: string, tools: ToolSet) {
@@ -74,8 +74,8 @@ export class ToolCaller {
   }
 
   /**
-   * All calls that one model call (the agent's n-th) asked for, at once; those of a world one after the other.
-   * Gives them in call order. A failed call is an `end` with an error; rejects only when the rollout cannot go on.
+   * Makes all calls of one model call (the agent's n-th) in parallel; those of a world run one after another. Returns
+   * them in call order. A failed call is an `end` with an error; rejects only if the rollout cannot continue.
    */
   async turn(calls: readonly ToolCallPart[], modelCall: number, step: number): Promise<ToolCalled[]> {
     const found = calls.map((part) => this.#tools.find(part.name));
@@ -96,7 +96,7 @@ export class ToolCaller {
       return { part, arguments: this.#edited(result.value.span, part), done: { ...result.value, end } };
     });
     const errors = called.flatMap(({ done }) => done.end.error ?? []);
-    // Calls that were only ended because one of them ended the rollout say `cancelled`.
+    // Calls that ended because another one ended the rollout are `cancelled`.
     const fatal =
       errors.find((error) => error.class === 'infrastructure') ??
       errors.find((error) => error.class === 'limit' || error.class === 'cancelled');
@@ -129,7 +129,7 @@ export class ToolCaller {
       parent: this.#parts.parent,
       key: () => toolKey(start),
       start: () => ({ data: start }),
-      perform: (asked, subject) => this.#perform(asked, subject, seed, outcome),
+      perform: (request, subject) => this.#perform(request, subject, seed, outcome),
       onlyStored: effect === 'irreversible' || this.#parts.careful,
       ...(call === undefined
         ? {}
@@ -148,7 +148,7 @@ export class ToolCaller {
   }
 
   async #perform(
-    asked: EventData['tool.start'],
+    request: EventData['tool.start'],
     subject: Subject<'tool'>,
     seed: number,
     outcome: CallOutcome,
@@ -158,23 +158,23 @@ export class ToolCaller {
     const began = now();
     const prints = new ToolLog(log, this.#agent, subject.span);
     const retries: ToolRetries = [];
-    const took = (): CallTiming => ({ ms: roundMs(now() - began), ...(retries.length === 0 ? {} : { retries }) });
+    const timing = (): CallTiming => ({ ms: roundMs(now() - began), ...(retries.length === 0 ? {} : { retries }) });
     try {
       stop.check();
-      const found = this.#checked(asked);
-      const gave = await withRetries(found.spec, this.#retryPorts(prints), retries, () =>
+      const found = this.#checked(request);
+      const result = await withRetries(found.spec, this.#retryPorts(prints), retries, () =>
         outcome.call === undefined
-          ? this.#make(found, asked, subject, seed, prints)
-          : delegated(outcome.call, asked, subject),
+          ? this.#make(found, request, subject, seed, prints)
+          : delegated(outcome.call, request, subject),
       );
-      outcome.value = gave;
+      outcome.value = result;
       prints.end();
-      return this.#given(asked, gave, took(), outcome.call?.envelope);
+      return this.#ended(request, result, timing(), outcome.call?.envelope);
     } catch (thrown) {
       const error = this.#classed(thrown);
-      if (error.class === 'infrastructure') stop.stop(error); // the try is over, and so are the calls beside this one
+      if (error.class === 'infrastructure') stop.stop(error); // ends the attempt and its other calls
       prints.end();
-      return failed(asked, error, took(), outcome.call?.envelope);
+      return failed(request, error, timing(), outcome.call?.envelope);
     }
   }
 
@@ -184,7 +184,7 @@ export class ToolCaller {
       now: () => log.now(),
       monotonic: () => this.#clock.value(time.monotonic()),
       classed: (thrown) => this.#classed(thrown),
-      tell: (text) => prints.add('err', text),
+      log: (text) => prints.add('err', text),
       wait: async (ms) => {
         const over = deferred<undefined>();
         const cancel = time.timer(ms, () => over.resolve(undefined));
@@ -197,55 +197,56 @@ export class ToolCaller {
     };
   }
 
-  /** Throws ClassedError when the call cannot be made as it was asked. */
-  #checked(asked: EventData['tool.start']): FoundTool {
-    const found = this.#tools.find(asked.name);
+  /** Checks a call. Throws ClassedError if it is invalid. */
+  #checked(request: EventData['tool.start']): FoundTool {
+    const found = this.#tools.find(request.name);
     if (found === undefined) {
       const names = this.#tools.names;
       throw new ClassedError(
         'unknown_tool',
-        `Unknown tool "${asked.name}". ` +
-          (names.length === 0 ? 'There are no tools.' : `The tools are: ${names.join(', ')}.`),
+        `Unknown tool "${request.name}". ` +
+          (names.length === 0 ? 'No tools are available.' : `Available tools: ${names.join(', ')}.`),
       );
     }
-    if (asked.raw !== undefined && Object.keys(argumentsOf(asked.arguments)).length === 0) {
+    if (request.raw !== undefined && Object.keys(argumentsOf(request.arguments)).length === 0) {
       throw new ClassedError(
         'malformed_output',
-        `The arguments of ${asked.name} are not valid JSON${reasonOf(asked.raw)}. Give one JSON object that ` +
+        `The arguments of ${request.name} are not valid JSON${reasonOf(request.raw)}. Pass one JSON object that ` +
           `matches ${JSON.stringify(found.spec.parameters)}.`,
       );
     }
-    if (!isJsonObject(asked.arguments)) {
+    if (!isJsonObject(request.arguments)) {
       throw new ClassedError(
         'invalid_arguments',
-        `The arguments of ${asked.name} must be one JSON object that matches ${JSON.stringify(found.spec.parameters)}.`,
+        `The arguments of ${request.name} must be one JSON object that ` +
+          `matches ${JSON.stringify(found.spec.parameters)}.`,
       );
     }
-    const problems = argumentProblems(found.spec.parameters, asked.arguments);
+    const problems = argumentProblems(found.spec.parameters, request.arguments);
     if (problems !== undefined)
       throw new ClassedError(
         'invalid_arguments',
-        `The arguments of ${asked.name} do not match its schema: ${problems}.`,
+        `The arguments of ${request.name} do not match its schema: ${problems}.`,
       );
     return found;
   }
 
   async #make(
     { spec, host }: FoundTool,
-    asked: EventData['tool.start'],
+    request: EventData['tool.start'],
     subject: Subject<'tool'>,
     seed: number,
     prints: ToolLog,
   ): Promise<ToolOutcome> {
     if (spec.asksPerson === true) return { response: await this.#ask(subject) };
-    if (host === undefined) return { response: 'The answer was handed in.' };
+    if (host === undefined) return { response: 'The answer was submitted.' };
     const { stop, time, log, toolSeconds } = this.#parts;
     const seconds = spec.timeoutSeconds ?? toolSeconds;
     const { stop: own, release } = stop.child();
     const limit = new Patience(seconds * 1000, time, this.#clock, () =>
-      own.stop(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)),
+      own.stop(new ClassedError('timeout', `${spec.name} did not finish within ${seconds} s.`)),
     );
-    const call = { id: asked.call, name: spec.name, arguments: argumentsOf(asked.arguments) };
+    const call = { id: request.call, name: spec.name, arguments: argumentsOf(request.arguments) };
     const inspect = this.#inspection(subject);
     try {
       const running = host.call(call, {
@@ -258,7 +259,7 @@ export class ToolCaller {
       try {
         return await own.race(running);
       } catch (error) {
-        // Whatever the tool still does belongs to this call, not to the next one. After a cancel there is none.
+        // Waits for the tool, so that late effects belong to this call; unnecessary after a cancel.
         if (own.reason !== undefined && !log.closed) await settledWithin(running, GRACE_MS, time);
         throw error;
       }
@@ -266,12 +267,12 @@ export class ToolCaller {
       limit.end();
       inspect?.closed();
       subject.inspect?.(undefined);
-      delete subject.inspect; // a call that is made again is not stepped into again
+      delete subject.inspect; // a retried call is not stepped into again
       release();
     }
   }
 
-  /** While somebody debugs the code of a call, all clocks of the rollout stand still. */
+  /** Stops all clocks of the rollout while the code of a call is debugged. */
   #inspection({ inspect }: Subject<'tool'>): CallInspection | undefined {
     if (inspect === undefined) return undefined;
     const { watch, time } = this.#parts;
@@ -291,7 +292,7 @@ export class ToolCaller {
     };
   }
 
-  /** The answer of a person. Throws class `timeout` when nobody answers in time. */
+  /** Returns the answer of a person. Throws class `timeout` if nobody answers in time. */
   async #ask(subject: Subject<'tool'>): Promise<Json> {
     const answer = await this.#parts.gates.ask(subject);
     if (answer === undefined) throw new ClassedError('timeout', 'Nobody answered in time.');
@@ -303,58 +304,63 @@ export class ToolCaller {
     if (stop.reason !== undefined && stop.reason.class !== 'infrastructure') return stop.reason;
     const error = ClassedError.from(thrown, 'tool_error');
     if (stop.reason !== undefined)
-      return error === stop.reason ? new ClassedError('cancelled', 'It was ended with the rollout.') : error;
-    // Only the rollout itself is ever cancelled or at its limit; a tool that says so has failed.
+      return error === stop.reason ? new ClassedError('cancelled', 'It ended with the rollout.') : error;
+    // Only the rollout can be cancelled or reach a limit; a tool that reports this has failed.
     return error.class === 'cancelled' || error.class === 'limit'
       ? new ClassedError('tool_error', error.message, { place: error.place, stack: error.userStack })
       : error;
   }
 
-  #given(asked: EventData['tool.start'], gave: ToolOutcome, took: CallTiming, envelope?: Envelope): Outcome<'tool'> {
+  #ended(
+    request: EventData['tool.start'],
+    result: ToolOutcome,
+    timing: CallTiming,
+    envelope?: Envelope,
+  ): Outcome<'tool'> {
     const parts: Part[] = [
-      { type: 'tool_call_response', id: asked.call, response: gave.response },
-      ...(gave.parts ?? []),
+      { type: 'tool_call_response', id: request.call, response: result.response },
+      ...(result.parts ?? []),
     ];
     const end: EventData['tool.end'] = {
       status: 'ok',
-      ...took,
+      ...timing,
       source: 'live',
-      ...(gave.cut === undefined ? {} : { cut: gave.cut }),
+      ...(result.cut === undefined ? {} : { cut: result.cut }),
     };
-    const base = { message: { role: 'tool', parts, origin: 'tool', ...envelope } as const, changes: gave.changes };
-    if (gave.full === undefined) return { ...base, end };
-    const sha = this.#parts.sha256(gave.full);
+    const base = { message: { role: 'tool', parts, origin: 'tool', ...envelope } as const, changes: result.changes };
+    if (result.full === undefined) return { ...base, end };
+    const sha = this.#parts.sha256(result.full);
     const media = 'text/plain';
-    const head = new TextDecoder().decode(gave.full.subarray(0, HEAD)).slice(0, HEAD);
+    const head = new TextDecoder().decode(result.full.subarray(0, HEAD)).slice(0, HEAD);
     return {
       ...base,
-      end: { ...end, result: { $blob: sha, bytes: gave.full.length, media, head } },
-      blobs: [{ sha, bytes: gave.full, media }],
+      end: { ...end, result: { $blob: sha, bytes: result.full.length, media, head } },
+      blobs: [{ sha, bytes: result.full, media }],
       refs: new Set([sha]),
     };
   }
 }
 
-/** How long a call took, with the tries before the last. */
+/** Duration of a call, with earlier tries. */
 type CallTiming = Pick<EventData['tool.end'], 'ms' | 'retries'>;
 
-/** Another agent's work. It has no time limit of its own: its calls have theirs, and the rollout has one. */
+/** Delegates to another agent, without a time limit: its calls and the rollout have their own. */
 async function delegated(
   call: AgentCall,
-  asked: EventData['tool.start'],
+  request: EventData['tool.start'],
   subject: Subject<'tool'>,
 ): Promise<ToolOutcome> {
-  return { response: await call.make(argumentsOf(asked.arguments), subject.span) };
+  return { response: await call.make(argumentsOf(request.arguments), subject.span) };
 }
 
-/** What a call gave; without a value it failed. */
+/** The outcome of a call; without a value, it failed. */
 interface CallOutcome {
-  /** Another agent answers it. */
+  /** Set if another agent answers it. */
   readonly call?: AgentCall;
   value?: ToolOutcome;
 }
 
-/** A time limit that starts anew at each sign of life, without a timer for each. */
+/** A time limit that restarts with each progress report, using only one timer. */
 class Patience {
   readonly #ms: number;
   readonly #time: Time;
@@ -396,7 +402,7 @@ class Patience {
 function startOf(part: ToolCallPart, effect: ToolSpec['effect']): EventData['tool.start'] {
   const base = { call: part.id, name: part.name, effect };
   if (typeof part.arguments !== 'string') return { ...base, arguments: part.arguments };
-  // A model that calls a tool without arguments may write nothing at all.
+  // A model may write nothing for a tool without arguments.
   return part.arguments.trim() === '' ? { ...base, arguments: {} } : { ...base, arguments: {}, raw: part.arguments };
 }
 
@@ -413,20 +419,20 @@ function reasonOf(raw: string): string {
   }
 }
 
-/** The call's end, and what the model is answered; nothing when the rollout itself ends. */
+/** Returns the end of a failed call and the response for the model, unless the rollout ends. */
 function failed(
-  asked: EventData['tool.start'],
+  request: EventData['tool.start'],
   error: ClassedError,
-  took: CallTiming,
+  timing: CallTiming,
   envelope?: Envelope,
 ): Outcome<'tool'> {
-  const end: EventData['tool.end'] = { status: 'error', ...took, source: 'live', error: error.toTrace() };
+  const end: EventData['tool.end'] = { status: 'error', ...timing, source: 'live', error: error.toTrace() };
   if (error.class === 'infrastructure' || error.class === 'cancelled' || error.class === 'limit') return { end };
   const response = `Error (${error.class}): ${error.message}`;
   return {
     message: {
       role: 'tool',
-      parts: [{ type: 'tool_call_response', id: asked.call, response }],
+      parts: [{ type: 'tool_call_response', id: request.call, response }],
       origin: 'tool',
       ...envelope,
     },

@@ -1,11 +1,11 @@
 import type { Log } from '../log/log.ts';
 
-/** Characters a single call, or whatever else prints, may print into the log. */
-const MOST = 256 * 1024;
+/** Maximum number of characters that one call can write to the log. */
+const MAX_CHARS = 256 * 1024;
 
 type Stream = 'out' | 'err';
 
-/** What a tool prints, as `log` events: what it prints in one go is one event. */
+/** Writes the output of a tool as `log` events; output printed at once is one event. */
 export class ToolLog {
   readonly #log: Log;
   readonly #agent: string | undefined;
@@ -15,7 +15,7 @@ export class ToolLog {
   #written = 0;
   #ended = false;
 
-  /** Without a span what is printed belongs to no call. */
+  /** Without a span, the output belongs to no call. */
   constructor(log: Log, agent?: string, span?: number) {
     this.#log = log;
     this.#agent = agent;
@@ -30,16 +30,16 @@ export class ToolLog {
     this.#text += text;
   }
 
-  /** Writes what is left; later output is not the call's any more. */
+  /** Writes the remaining output; later output no longer belongs to the call. */
   end(): void {
     this.#flush();
     this.#ended = true;
   }
 
   #flush(): void {
-    if (this.#text === '' || this.#written > MOST) return;
-    const room = MOST - this.#written;
-    const text = this.#text.length > room ? `${this.#text.slice(0, room)}\n(further output is left out)` : this.#text;
+    if (this.#text === '' || this.#written > MAX_CHARS) return;
+    const room = MAX_CHARS - this.#written;
+    const text = this.#text.length > room ? `${this.#text.slice(0, room)}\n(further output omitted)` : this.#text;
     this.#written += this.#text.length;
     this.#text = '';
     this.#log.append([{ kind: 'log', agent: this.#agent, span: this.#span, data: { stream: this.#stream, text } }]);

@@ -7,12 +7,11 @@ import { answerTool } from '../loop/answer.ts';
 import type { PendingBlob, ToolHost, ToolSpec } from '../ports.ts';
 import type { WorldPlace } from '../world.ts';
 
-/** The tools a model is told of, and the stored text of that list. */
+/** The tools that a model sees, and the stored text of their list. */
 export interface ToldTools {
   readonly specs: readonly ToolSpec[];
   /**
-   * sha256 of the JSON of [{name, description, parameters}], with the keys in the order in which the model is shown
-   * them.
+   * SHA-256 of the JSON of [{name, description, parameters}], with keys in the order that the model sees.
    */
   readonly sha: string;
   readonly blob: PendingBlob;
@@ -26,36 +25,36 @@ export const NO_TOOLS: ToldTools = {
 
 export interface FoundTool {
   readonly spec: ToolSpec;
-  /** Absent: the tool that only hands in the answer. */
+  /** Absent for the tool that only submits the answer. */
   readonly host: ToolHost | undefined;
-  /** Set when the call goes to the world. */
+  /** Set if the call goes to the world. */
   readonly world: WorldPlace | undefined;
-  /** Set when another agent is behind it. */
+  /** Set if another agent handles it. */
   readonly agent?: AgentTool;
 }
 
-/** A tool that another agent is behind. */
+/** A tool that another agent handles. */
 export interface AgentTool {
   readonly spec: ToolSpec;
-  /** For each call, in the order they are asked for. `together`: so many agents are called in this turn. */
+  /** Called for each call, in order. `together`: number of agents called in this turn. */
   ask(call: string, together: number): AgentCall;
 }
 
 export interface AgentCall {
-  /** Of the answer; undefined while no agent was asked. */
+  /** Envelope of the answer; undefined until an agent was called. */
   readonly envelope: Envelope | undefined;
   /** Makes the call whose `tool.start` is `span`. Throws ClassedError. */
   make(args: JsonObject, span: number): Promise<Json>;
-  /** The record has its answer: what the agent did is gone through again. */
+  /** Called if the answer is recorded: replays the work of the agent. */
   recalled(args: JsonObject, span: number): Promise<void>;
 }
 
-/** All tools of one agent: its own, those of the world, and the one that answers where nobody else has it. */
+/** All tools of one agent: its own, those of the world, and the answer tool if no other has its name. */
 export class ToolSet {
   readonly told: ToldTools;
   readonly #byName = new Map<string, FoundTool>();
 
-  /** Throws ClassedError `tool_error` when two tools have one name. */
+  /** Throws ClassedError `tool_error` if two tools have the same name. */
   constructor(
     own: ToolHost | undefined,
     world: WorldPlace | undefined,
@@ -87,8 +86,8 @@ export class ToolSet {
     if (other !== undefined) {
       throw new ClassedError(
         'tool_error',
-        `Two tools are named "${tool.spec.name}": one of ${placeOf(other.spec)}, one of ${placeOf(tool.spec)}. ` +
-          'Rename one.',
+        `Two tools are named "${tool.spec.name}": one from ${placeOf(other.spec)}, one from ${placeOf(tool.spec)}. ` +
+          'Rename one of them.',
       );
     }
     this.#byName.set(tool.spec.name, tool);
@@ -99,14 +98,14 @@ function placeOf({ from }: ToolSpec): string {
   return `${from.kind} ${from.name}`;
 }
 
-/** Hosts share their specs between rollouts, so the text of each is made once. */
+/** Hosts share their specs between rollouts, so the text of each is created only once. */
 const texts = new WeakMap<ToolSpec, string>();
 
 function textOf(spec: ToolSpec): string {
   let text = texts.get(spec);
   if (text === undefined) {
     const { name, description, parameters } = spec;
-    // Not canonical JSON: chat templates write the keys as they come, so their order is part of the prompt.
+    // Not canonical JSON: chat templates keep the order of keys, so it is part of the prompt.
     texts.set(spec, (text = JSON.stringify({ name, description, parameters })));
   }
   return text;

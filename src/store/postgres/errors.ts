@@ -15,8 +15,15 @@ const LOST = new Set([
   '53300',
 ]);
 /** Messages that node-postgres throws without a code. */
-const LOST_TEXT =
-  /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|client was closed/i;
+const LOST_TEXT = new RegExp(
+  [
+    'connection terminated',
+    'timeout exceeded when trying to connect',
+    'client has encountered a connection error',
+    'client was closed',
+  ].join('|'),
+  'i',
+);
 
 function codeOf(thrown: unknown): string | undefined {
   const code: unknown = thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined;

@@ -40,8 +40,11 @@ export function harmlessLine(text: string): string {
   return harmless(text).replace(/\s*\n\s*/g, ' ');
 }
 
-const WIDE =
-  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const WIDE = new RegExp(
+  String.raw`[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6` +
+    String.raw`\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]`,
+  'u',
+);
 const COMBINING = /[\p{Mn}\u200b-\u200d\ufe0f]/u;
 
 /** Returns the number of columns of a text. */

@@ -4,7 +4,7 @@
 import type { EndpointReport } from '../../model/client.ts';
 import type { WorkerFrame } from '../../protocol/worker.ts';
 
-const TELL_EVERY_MS = 100;
+const SEND_EVERY_MS = 100;
 
 export class EndpointReports {
   readonly #send: (frame: WorkerFrame) => void;
@@ -30,14 +30,14 @@ export class EndpointReports {
       return;
     }
     this.#good.set(endpoint, (this.#good.get(endpoint) ?? 0) + 1);
-    this.#timer ??= setTimeout(() => this.#tell(), TELL_EVERY_MS);
+    this.#timer ??= setTimeout(() => this.#flush(), SEND_EVERY_MS);
   };
 
   close(): void {
     clearTimeout(this.#timer);
   }
 
-  #tell(): void {
+  #flush(): void {
     this.#timer = undefined;
     for (const [endpoint, count] of this.#good) this.#send({ type: 'endpoint', endpoint, what: 'ok', count });
     this.#good.clear();

@@ -75,16 +75,16 @@ export class HeldRollout {
         if (!this.#stop.signal.aborted) await this.#close(errorText(error), await this.#stored(), loaded);
       }
       if (this.#loss?.code === 'invalid')
-        await this.#close(`The server did not take an event: ${this.#loss.message}`, this.#loss.durable, loaded);
+        await this.#close(`The server rejected an event: ${this.#loss.message}`, this.#loss.durable, loaded);
     } catch (error) {
       if (!this.#stop.signal.aborted) log(`rollout ${this.grant.rollout}: ${errorText(error)}`);
     } finally {
       this.#ready.reject(new StudioError('conflict', 'The rollout has ended.'));
       this.#giveSlot();
       this.#parts.claims.drop(this.grant.rollout);
-      this.#spool?.close(new StudioError('fenced', 'The rollout is over.'));
+      this.#spool?.close(new StudioError('fenced', 'The rollout has ended.'));
       await removeWorkDirectory(folder, this.grant.rollout).catch((error: unknown) =>
-        log(`the working directory of ${this.grant.rollout} is not removed: ${errorText(error)}`),
+        log(`cannot remove the working directory of ${this.grant.rollout}: ${errorText(error)}`),
       );
     }
   }

@@ -13,11 +13,11 @@ type Control = Extract<ServerToWorker, { type: 'control' }>;
 export interface PoolOptions {
   readonly parts: WorkerParts;
   readonly send: (frame: WorkerFrame) => boolean;
-  /** It takes no more than so many; after the last it has nothing to do. */
+  /** Maximum number of rollouts; after the last one, the worker is done. */
   readonly rollouts: number;
-  /** There is nothing more for this worker. */
+  /** Called when there is no more work for this worker. */
   readonly onDrained: () => void;
-  /** The server wants this worker to stop. */
+  /** Called when the server asks this worker to stop. */
   readonly onDrain: () => void;
 }
 
@@ -27,9 +27,9 @@ export class RolloutPool {
   readonly #over = new Map<string, Promise<void>>();
   /** Answers to commands that found no connection. */
   #untold: WorkerFrame[] = [];
-  /** Rollouts asked for that have not come yet. */
-  #asked = 0;
-  /** Rollouts it may still take. */
+  /** Number of requested rollouts that have not arrived. */
+  #requested = 0;
+  /** Number of rollouts that it may still take. */
   #left: number;
   #drained = false;
   #closed = false;
@@ -55,11 +55,11 @@ export class RolloutPool {
     return held;
   }
 
-  /** Asks for as many rollouts as there are free slots. */
+  /** Requests as many rollouts as there are free slots. */
   ask(): void {
     if (this.#closed) return;
-    const want = Math.min(this.#options.parts.slots.free, this.#left) - this.#asked;
-    if (want > 0 && this.#options.send({ type: 'lease', want })) this.#asked += want;
+    const want = Math.min(this.#options.parts.slots.free, this.#left) - this.#requested;
+    if (want > 0 && this.#options.send({ type: 'lease', want })) this.#requested += want;
   }
 
   welcome(frame: Welcome): void {
@@ -68,9 +68,9 @@ export class RolloutPool {
     this.#options.parts.claims.again();
     const untold = this.#untold;
     this.#untold = [];
-    for (const done of untold) this.#tell(done);
-    // What was asked for went with the old session.
-    this.#asked = 0;
+    for (const done of untold) this.#report(done);
+    // Requests of the old session are lost.
+    this.#requested = 0;
     this.ask();
   }
 
@@ -88,7 +88,7 @@ export class RolloutPool {
       case 'granted':
         this.#drained = frame.drained || this.#left <= 0;
         if (frame.drained) {
-          this.#asked = 0;
+          this.#requested = 0;
           this.#checkDrained();
         }
         return;
@@ -97,9 +97,9 @@ export class RolloutPool {
         return;
       case 'control':
         void this.#control(frame).then(
-          (done) => this.#tell({ type: 'done', command: frame.command, ...done }),
+          (done) => this.#report({ type: 'done', command: frame.command, ...done }),
           (error: unknown) =>
-            this.#tell({
+            this.#report({
               type: 'done',
               command: frame.command,
               error: { code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) },
@@ -131,12 +131,12 @@ export class RolloutPool {
   }
 
   #start(grant: Grant): void {
-    this.#asked = Math.max(0, this.#asked - 1);
+    this.#requested = Math.max(0, this.#requested - 1);
     this.#left -= 1;
     this.#drained = this.#left <= 0;
     const before = this.#rollouts.get(grant.rollout);
     // The server has taken it away and given it again (its beats were lost): the old run is not ours any more.
-    before?.abort('The rollout was leased anew.');
+    before?.abort('The rollout was leased again.');
     const rollout = new HeldRollout(grant, this.#options.parts);
     this.#rollouts.set(grant.rollout, rollout);
     if (this.#lost) rollout.setLost(true);
@@ -155,7 +155,7 @@ export class RolloutPool {
     if (this.#drained && this.#rollouts.size === 0 && !this.#closed) this.#options.onDrained();
   }
 
-  #tell(done: WorkerFrame): void {
+  #report(done: WorkerFrame): void {
     if (!this.#options.send(done)) this.#untold.push(done);
   }
 
@@ -187,7 +187,7 @@ export class RolloutPool {
       default:
     }
     const rollout = this.#rollouts.get(control.rollout ?? '');
-    if (rollout === undefined) throw new StudioError('not_found', 'The rollout does not run here any more.');
+    if (rollout === undefined) throw new StudioError('not_found', 'The rollout no longer runs on this worker.');
     return rollout.command(control);
   }
 
@@ -203,7 +203,7 @@ export class RolloutPool {
 function argsOf<V extends keyof typeof verbArgs>(verb: V, args: unknown): z.infer<(typeof verbArgs)[V]> {
   const parsed = verbArgs[verb].safeParse(args);
   if (!parsed.success)
-    throw new StudioError('usage', `The arguments of ${verb} are wrong: ${parsed.error.issues[0]?.message ?? ''}`);
+    throw new StudioError('usage', `Invalid arguments for ${verb}: ${parsed.error.issues[0]?.message ?? ''}`);
   // The schema is that of this very verb; the compiler does not follow the lookup.
   return parsed.data as z.infer<(typeof verbArgs)[V]>;
 }

@@ -7,7 +7,7 @@ import type { Redaction } from '../spool/redaction.ts';
 import { redaction } from '../spool/redaction.ts';
 
 export interface LoadedSubmission {
-  /** Ready to act on. */
+  /** With secrets resolved. */
   readonly submission: Submission;
   /** Of the submission as it was sent. */
   readonly shas: { readonly config: string; readonly code: string };
@@ -33,7 +33,7 @@ export class Submissions {
     if (loaded === undefined) {
       loaded = this.#load(sha);
       this.#loaded.set(sha, loaded);
-      // The next rollout may have more luck.
+      // The next rollout may succeed.
       loaded.catch(() => this.#loaded.delete(sha));
     }
     return loaded;
@@ -45,7 +45,7 @@ export class Submissions {
     if (!parsed.success)
       throw new StudioError(
         'version',
-        `The submission ${sha} is none that this worker understands: ${parsed.error.issues[0]?.message ?? ''}`,
+        `This worker does not support the submission ${sha}: ${parsed.error.issues[0]?.message ?? ''}`,
       );
     const raw = parsed.data;
     const shown = new Set(raw.env.shown);

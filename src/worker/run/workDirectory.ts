@@ -19,11 +19,9 @@ export async function makeWorkDirectory(
     const target = path.resolve(directory, name);
     const relative = path.relative(directory, target);
     if (relative === '' || relative.startsWith('..') || path.isAbsolute(relative)) {
-      throw new StudioError(
-        'config',
-        `The attachment “${name}” of task ${task.id} would lie outside of the working directory.`,
-        { hint: 'Give attachments names without “..” and without a leading slash.' },
-      );
+      throw new StudioError('config', `The attachment “${name}” of task ${task.id} is outside the working directory.`, {
+        hint: 'Use attachment names without “..” and without a leading slash.',
+      });
     }
     await mkdir(path.dirname(target), { recursive: true });
     await writeFile(target, await readBlob(sha));

@@ -49,7 +49,7 @@ export class ServerApi {
       if (end === undefined || end.seq <= after)
         throw new StudioError(
           'internal',
-          `The server has no event behind ${after} of ${rollout}, though ${last} were promised.`,
+          `The server returned no events after ${after} of ${rollout}, but announced ${last}.`,
         );
       events.push(...page.events);
       after = end.seq;
@@ -119,7 +119,7 @@ function refusal(status: number, bytes: Uint8Array, what: string): StudioError {
             ? 'forbidden'
             : 'internal';
   const parsed = httpError.safeParse(parse(Buffer.from(bytes).toString('utf8')));
-  if (!parsed.success) return new StudioError(code, `The server answered ${status} to ${what}.`);
+  if (!parsed.success) return new StudioError(code, `The server returned status ${status} for ${what}.`);
   const { message, hint } = parsed.data.error;
   return new StudioError(code, message, hint === undefined ? {} : { hint });
 }

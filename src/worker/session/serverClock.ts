@@ -16,9 +16,9 @@ export class ServerClock implements Clock {
   /** By each frame, how far the server's clock is ahead of monotonic time at least. */
   #offsets: number[];
   /** How far it is ahead at most. */
-  #most = Infinity;
+  #maxOffset = Infinity;
   #last = 0;
-  #told = false;
+  #reported = false;
 
   constructor(wall: () => number = () => Date.now(), monotonic: () => number = () => performance.now()) {
     this.#wall = wall;
@@ -33,7 +33,7 @@ export class ServerClock implements Clock {
   welcome(clock: number, tripMs: number): void {
     const offset = clock - this.#monotonic();
     this.#offsets = [offset];
-    this.#most = offset + tripMs;
+    this.#maxOffset = offset + tripMs;
   }
 
   beat(clock: number): void {
@@ -51,8 +51,8 @@ export class ServerClock implements Clock {
   skew(): number | undefined {
     const own = this.#wall() - this.#monotonic();
     const ahead = own - Math.max(...this.#offsets);
-    if (this.#told || (ahead > -SKEW_MS && own - this.#most < SKEW_MS)) return undefined;
-    this.#told = true;
+    if (this.#reported || (ahead > -SKEW_MS && own - this.#maxOffset < SKEW_MS)) return undefined;
+    this.#reported = true;
     return Math.round(ahead);
   }
 }

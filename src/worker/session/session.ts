@@ -93,11 +93,11 @@ export class Session {
   /** Says `bye` (the rollouts go back to the queue at once) and closes; waits at most `ms` for it to leave. */
   async bye(ms: number): Promise<void> {
     const socket = this.#socket;
-    const said = this.send({ type: 'bye' });
+    const sent = this.send({ type: 'bye' });
     this.#end();
     if (socket === undefined || socket.readyState === WebSocket.CLOSED) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, said ? ms : 0);
+      const timer = setTimeout(resolve, sent ? ms : 0);
       socket.once('close', () => {
         clearTimeout(timer);
         resolve();
@@ -145,7 +145,7 @@ export class Session {
       request.destroy();
       // The token is wrong or its batch is over; asking again would not fix it.
       if (response.statusCode === 401 || response.statusCode === 403 || response.statusCode === 410)
-        this.#giveUp(`The server does not take this worker any more (${response.statusCode}).`);
+        this.#giveUp(`The server no longer accepts this worker (${response.statusCode}).`);
       else this.#lost(socket);
     });
     socket.on('error', (error) => {
@@ -155,7 +155,7 @@ export class Session {
       if (reason.length > 0) this.#lastError = reason.toString();
       // Policy violation: the server says what is wrong, and it will not change.
       if (code === 1008 && this.#socket === socket && !this.#closed)
-        this.#giveUp(`The server refused this worker: ${this.#lastError}`);
+        this.#giveUp(`The server rejected this worker: ${this.#lastError}`);
       else this.#lost(socket);
     });
   }
@@ -181,7 +181,7 @@ export class Session {
       this.#options.frameLog?.(text);
       frame = serverToWorker.parse(JSON.parse(text));
     } catch (error) {
-      this.#giveUp(`The server sent a frame that this worker does not understand: ${textOf(error)}`);
+      this.#giveUp(`The server sent an unknown frame: ${textOf(error)}`);
       return;
     }
     this.#heardAt = performance.now();
@@ -208,7 +208,7 @@ export class Session {
     const silent = now - this.#heardAt;
     const giveUpMs = this.#options.giveUpSeconds === undefined ? this.#leaseMs : this.#options.giveUpSeconds * 1000;
     if (silent > giveUpMs) {
-      this.#giveUp(`The server was gone for ${Math.round(silent / 1000)} s.`);
+      this.#giveUp(`The server was unreachable for ${Math.round(silent / 1000)} s.`);
       return;
     }
     if (!this.#fenced && silent > (this.#options.fenceSeconds ?? FENCE_SECONDS) * 1000) {

@@ -272,7 +272,9 @@ export class Spool implements Recorder {
     const entries = this.#queue.slice(start, end);
     const last = entries.at(-1);
     if (last === undefined) return false;
-    const frame = `{"type":"append","rollout":${JSON.stringify(this.rollout)},"epoch":${this.epoch},"from":${this.#next},"events":[${entries.map((entry) => entry.text).join(',')}]}`;
+    const frame =
+      `{"type":"append","rollout":${JSON.stringify(this.rollout)},"epoch":${this.epoch},"from":${this.#next},` +
+      `"events":[${entries.map((entry) => entry.text).join(',')}]}`;
     if (!this.#options.link.sendText(frame)) return false;
     for (const entry of entries) this.#unsent -= entry.bytes;
     this.#next = last.seq + 1;

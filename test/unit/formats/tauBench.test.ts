@@ -155,7 +155,10 @@ describe('tau-bench results', () => {
   it('are refused as a whole when they are something else', async () => {
     const read = (content: string): Promise<unknown> =>
       tauBench.read({ name: 'x.json', text: () => Promise.resolve(content) }, options);
-    await assert.rejects(read('{"a": 1}'), (error) => StudioError.is(error, 'usage') && /no list/.test(error.message));
+    await assert.rejects(
+      read('{"a": 1}'),
+      (error) => StudioError.is(error, 'usage') && /expected a list/.test(error.message),
+    );
     await assert.rejects(read('[{"task'), (error) => StudioError.is(error, 'usage') && /not JSON/.test(error.message));
   });
 

@@ -151,7 +151,7 @@ describe('createModelClient: answers', () => {
   it('goes on without capture where it is ignored or refused, and says so', async () => {
     const capture = { capture: { token_ids: true, logprobs: true } };
     const ignored = await one((_, response) => answerText(response, 'x'), { request: capture });
-    assert.match((await ignored.reply).whyNot ?? '', /gives no token ids/);
+    assert.match((await ignored.reply).whyNot ?? '', /returns no token IDs/);
     const refused = await one(
       (seen, response) =>
         'return_token_ids' in seen.body
@@ -160,7 +160,7 @@ describe('createModelClient: answers', () => {
       { request: capture },
     );
     const given = await refused.reply;
-    assert.match(given.whyNot ?? '', /refuses return_token_ids/);
+    assert.match(given.whyNot ?? '', /rejects return_token_ids/);
     assert.equal(given.tokens, undefined);
     assert.equal(refused.endpoint.seen.length, 2);
   });
@@ -310,7 +310,7 @@ describe('createModelClient: trouble', () => {
     await assert.rejects(reply, {
       name: 'ClassedError',
       class: 'infrastructure',
-      message: /did not answer for 0\.4 s.*boom/,
+      message: 'The model endpoint http://127.0.0.1:40047/v1 did not respond for 0.4 s. Last response: boom',
     });
     assert.equal(waits.at(-1), false);
   });
@@ -407,7 +407,9 @@ describe('createModelClient: trouble', () => {
     const denied = await one((_, response) => refuse(response, 401, { message: 'Incorrect API key provided' }));
     await assert.rejects(denied.reply, {
       class: 'infrastructure',
-      message: /refused the key \(401\): Incorrect API key provided\. Check model\.api_key/,
+      message:
+        'http://127.0.0.1:43785/v1 rejected the API key (401): Incorrect API key provided. Check model.api_key and ' +
+        'its variable.',
     });
     // The server is told the same, for it stops the batch with it.
     assert.deepEqual(
@@ -447,7 +449,14 @@ describe('createModelClient: trouble', () => {
         }),
       { request: { tools: TOOL } },
     );
-    await assert.rejects(reply, { class: 'infrastructure', message: /takes no tools/ });
+    await assert.rejects(reply, {
+      class: 'infrastructure',
+      message:
+        'http://127.0.0.1:32803/v1 does not support tools with m (400): "auto" tool choice requires ' +
+        '--enable-auto-tool-choice and --tool-call-parser to be set. Choose a model that can call tools. ' +
+        'vLLM requires ' +
+        '--enable-auto-tool-choice and --tool-call-parser.',
+    });
     assert.equal(reports[0]?.what, 'missing');
   });
 

@@ -69,8 +69,8 @@ describe('context rules', () => {
     });
     await one.run();
     const [f, g] = texts(model.requests[1]!).slice(3);
-    assert.equal(f, `tool: ${'a'.repeat(80)}\n[… 480 characters left out …]\n${'b'.repeat(40)}`);
-    assert.match(g!, /^tool: {"rows":\["aaa.*left out …]\nb+"]}$/s);
+    assert.equal(f, `tool: ${'a'.repeat(80)}\n[… 480 characters omitted …]\n${'b'.repeat(40)}`);
+    assert.match(g!, /^tool: {"rows":\["aaa.*omitted …]\nb+"]}$/s);
     const messages = one.recorder.of('message').map((event) => event.data);
     assert.deepEqual(
       messages.map((message) => message.origin),
@@ -115,26 +115,17 @@ describe('a context that does not fit', () => {
     assert.deepEqual([status, error?.class, reward], ['truncated', 'context_overflow', 0]);
     assert.match(
       error?.message ?? '',
-      /^too long Leave out the oldest steps \(context\.overflow: drop_oldest or summarize\)/,
+      /^too long Drop the oldest steps \(context\.overflow: drop_oldest or summarize\)/,
     );
   });
 
-  it(
-    'with nothing to leave out, the rollout is cut short whatever the rule is, and says what is to be ' + 'shortened',
-    async () => {
-      for (const overflow of ['fail', 'drop_oldest', 'summarize'] as const) {
-        const { status, error } = end(
-          await kit({ model: narrow(1, 9), tools: tools(), job: rules({ overflow }) }).run(),
-        );
-        assert.deepEqual([status, error?.class], ['truncated', 'context_overflow']);
-        assert.match(
-          error?.message ?? '',
-          /^too long There is no older step to leave out: shorten the prompt/,
-          overflow,
-        );
-      }
-    },
-  );
+  it('with nothing to drop, the rollout is truncated under every rule, and says what to shorten', async () => {
+    for (const overflow of ['fail', 'drop_oldest', 'summarize'] as const) {
+      const { status, error } = end(await kit({ model: narrow(1, 9), tools: tools(), job: rules({ overflow }) }).run());
+      assert.deepEqual([status, error?.class], ['truncated', 'context_overflow']);
+      assert.match(error?.message ?? '', /^too long There are no older steps to drop: shorten the prompt/, overflow);
+    }
+  });
 
   it('drop_oldest: the oldest turns go, system and task stay, a note says so', async () => {
     const model = narrow(8, 6);

@@ -202,7 +202,7 @@ describe('a fork', () => {
     assert.equal(child.tools.calls.length, 0);
     assert.deepEqual(child.model.requests[0]!.messages[0]!.parts, [{ type: 'text', content: 'Be brief.' }]);
     assert.equal(child.recorder.of('log').length, 1);
-    assert.match(child.recorder.logs[0]!, /in their order/);
+    assert.match(child.recorder.logs[0]!, /used in order/);
     assert.equal(end(stream).status, 'done');
   });
 
@@ -219,7 +219,7 @@ describe('a fork', () => {
       after: { events: parent.stream().slice(0, 10), blobs: new Map() },
     });
     assert.equal(end(await child.run()).status, 'done');
-    assert.match(child.recorder.logs[0]!, /fresh sessions of browse/);
+    assert.match(child.recorder.logs[0]!, /new sessions of browse/);
   });
 
   it('refuses an edit that cannot be made', async () => {

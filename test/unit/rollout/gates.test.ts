@@ -114,7 +114,7 @@ describe('a breakpoint', () => {
   it('that cannot be read is told and holds nothing', async () => {
     const one = run({ job: { breakpoints: [{ ...TOOL, when: 'tool.name ==' }] } });
     assert.equal(end(await one.run()).status, 'done');
-    assert.match(one.recorder.logs[0]!, /No breakpoint is set/);
+    assert.match(one.recorder.logs[0]!, /Breakpoints could not be set/);
   });
 
   it('goes on by itself after the hold limit', async () => {

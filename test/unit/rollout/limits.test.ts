@@ -107,7 +107,7 @@ describe('limits cut a rollout short, and its final state is scored', () => {
     assert.equal(aborted.length, 1);
     assert.match(
       JSON.stringify(model.requests[1]!.messages.at(-2)!.parts),
-      /Error \(timeout\): hang did not end within 0.6 s/,
+      /Error \(timeout\): hang did not finish within 0.6 s/,
     );
   });
 });
@@ -124,7 +124,7 @@ describe('a tool call that fails is answered to the model, with its class', () =
       'unknown_tool',
       { name: 'renew_laon' },
       'unknown_tool',
-      /Unknown tool "renew_laon". The tools are: renew, fail, lie/,
+      /Unknown tool "renew_laon". Available tools: renew, fail, lie/,
     ],
     ['malformed_output', { name: 'renew', arguments: '{"days": 3' }, 'malformed_output', /not valid JSON .*"days"/],
     [
@@ -245,7 +245,7 @@ describe('a failure of the model', () => {
       assert.deepEqual([status, reward, error?.class, answer], [wantedStatus, wantedReward, errorClass, null]);
       assert.match(
         error?.message ?? '',
-        errorClass === 'context_overflow' ? /^so it is There is no older step to leave out/ : /^so it is$/,
+        errorClass === 'context_overflow' ? /^so it is There are no older steps to drop/ : /^so it is$/,
       );
       const { trainable, error: told } = one.recorder.of('model.end')[0]!.data;
       assert.deepEqual([trainable, told?.class], [false, errorClass]);
@@ -297,7 +297,7 @@ describe('what fails around the agent', () => {
     const { error } = end(
       await kit({ world: new NumberWorld(), tools: new ScriptedTools({ add: { run: () => 1 } }) }).run(),
     );
-    assert.match(error!.message, /Two tools are named "add": one of module kit, one of world numbers/);
+    assert.match(error!.message, /Two tools are named "add": one from module kit, one from world numbers/);
   });
 
   it('a scorer that throws gives no score but its error', async () => {

@@ -68,7 +68,7 @@ describe('a prefix', () => {
   it('strict: something else than recorded diverges, until all is answered', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b', 'open')], 'strict');
     assert.throws(() => prefix.take(ask('x')), PrefixDivergence);
-    assert.throws(() => prefix.take(ask('a', 'g')), /desk asks for tool "g" where tool "f" was recorded \(event 1\)/);
+    assert.throws(() => prefix.take(ask('a', 'g')), /desk requested tool "g", but tool "f" was recorded \(event 1\)/);
     prefix.take(ask('a'));
     assert.deepEqual(taken(prefix, ask('x')), ['new', false], 'an open action is no answer to miss');
   });

@@ -282,7 +282,7 @@ describe('a resumed rollout', () => {
       after: { events, blobs: new Map() },
     }).run();
     assert.equal(end(given).status, 'infrastructure');
-    assert.match(end(given).error!.message, /^Each worker that made the call of crash was lost in it/);
+    assert.match(end(given).error!.message, /^Every worker that called crash was lost during the call/);
     const twice = events.slice(
       0,
       events.findLastIndex((event) => event.kind === 'rollout.lease'),
@@ -358,7 +358,7 @@ describe('a resumed rollout', () => {
       after: { events: events.slice(0, third), blobs: new Map(first.recorder.blobs) },
     });
     await again.run();
-    assert.equal(again.recorder.logs.filter((text) => text.includes('answered differently')).length, 1);
+    assert.equal(again.recorder.logs.filter((text) => text.includes('returned a different result')).length, 1);
   });
 
   it('sees the messages it saw before, although secrets are not in the record', async () => {

@@ -67,7 +67,7 @@ describe('a leader', () => {
       [
         ['look', 'does look'],
         ['searcher', 'Finds things.'],
-        ['writer', 'The agent writer does a task and answers.'],
+        ['writer', 'The agent writer performs a task and answers.'],
       ],
     );
     const shown = run.models.get('searcher')!.requests[0]!;
@@ -310,7 +310,7 @@ describe('a handoff', () => {
         .filter((event) => event.kind === 'tool.end')
         .map((event) => event.data.error?.message ?? '')
         .join(''),
-      /handed to c already/,
+      /already handed to c/,
     );
     assert.equal(end(events).error?.message, 'the model broke');
   });

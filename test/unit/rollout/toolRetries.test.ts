@@ -59,8 +59,8 @@ describe('a tool that may be called again', () => {
       { type: 'tool_call_response', id: 'x', response: { made: 3 } },
     ]);
     assert.deepEqual(one.recorder.logs, [
-      'tool_error: the line is busy\nThe call is made again in 0.002 s (1 of 3).\n',
-      'tool_error: the line is busy\nThe call is made again in 0.004 s (2 of 3).\n',
+      'tool_error: the line is busy\nRetrying in 0.002 s (1 of 3).\n',
+      'tool_error: the line is busy\nRetrying in 0.004 s (2 of 3).\n',
     ]);
     const read = new TrajectoryModel();
     read.push(one.stream().map((event) => readEvent(JSON.parse(JSON.stringify(event)))));

@@ -116,7 +116,7 @@ describe('bundleModule', () => {
       resolve.message,
       /^resolve\.ts:1:15: Could not resolve "not-there"\nresolve\.ts:2:15: Could not resolve "\.\/gone\.ts"$/,
     );
-    assert.match(resolve.hint ?? '', /installed in the workspace/);
+    assert.match(resolve.hint ?? '', /Install the package in the workspace/);
     assert.equal((await problems(root, 'missing.ts')).message, 'missing.ts: file not found.');
   });
 

@@ -49,8 +49,8 @@ export const FILTER_FIELDS: readonly string[] = [...Object.keys(TEXT_FIELDS), ..
 /** Fields whose value is a word of a fixed list: all of it must be typed. */
 const WHOLE = new Set(['outcome', 'level', 'rollout']);
 const PART = /^([a-z]+)(:|>=|<=|>|<)(.+)$/s;
-const CEL =
-  /==|!=|&&|\|\||^[!(\s]*(?:step|attempt|reward|status|agent|task|tool|message|usage|world|event)\s*(?:[.[<>=]|\s(?:in|<|>))|^has\(/;
+const CEL_ROOTS = 'step|attempt|reward|status|agent|task|tool|message|usage|world|event';
+const CEL = new RegExp(String.raw`==|!=|&&|\|\||^[!(\s]*(?:${CEL_ROOTS})\s*(?:[.[<>=]|\s(?:in|<|>))|^has\(`);
 
 export function parseFilter(text: string): ParsedFilter {
   const parts = splitParts(text).map(partOf);

@@ -9,7 +9,8 @@ const nothing = (): void => undefined;
 
 const MARKDOWN = `# Renewals
 
-Both loans run **to mid-May** now, *as asked*; \`renew_loan\` was called twice. See [the rules](https://example.org/rules).
+Both loans run **to mid-May** now, *as asked*; \`renew_loan\` was called twice. See [the \
+rules](https://example.org/rules).
 
 1. find the member
 2. renew the loans
@@ -24,7 +25,8 @@ Both loans run **to mid-May** now, *as asked*; \`renew_loan\` was called twice. 
 | 23 | 2026-05-12 | 1 |
 
 \`\`\`ts
-throw new LimitError(loan, limit); // a line that is a good deal longer than the page is wide, so that it has to scroll by itself
+throw new LimitError(loan, limit); // a line that is a good deal longer than the page is wide, so that it has to \
+scroll by itself
 \`\`\`
 
 ---

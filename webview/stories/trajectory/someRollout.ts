@@ -221,7 +221,8 @@ export function values(): TraceEvent[] {
     ],
     [
       'picture',
-      'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEElEQVR4nGPQMzDAihiGlgQAcpgyAT7gzdwAAAAASUVORK5CYII=',
+      'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEElEQVR4nGPQMzDA' +
+        'ihiGlgQAcpgyAT7gzdwAAAAASUVORK5CYII=',
     ],
     ['empty', {}],
   ];

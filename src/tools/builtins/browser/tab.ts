@@ -276,7 +276,7 @@ export class Tab {
     });
   }
 
-  /** A page asks its user something (`alert`, `confirm` …): it is answered at once, and reported with the next result. */
+  /** Answers a dialog of the page (`alert`, `confirm` …) at once, and reports it with the next result. */
   async #answer(dialog: Dialog): Promise<void> {
     this.#notes.push(`The page showed a dialog (${dialog.type()}): ${dialog.message()}`);
     const answered = dialog.type() === 'prompt' ? dialog.dismiss() : dialog.accept();

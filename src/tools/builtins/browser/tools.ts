@@ -209,7 +209,8 @@ export function browserTools(
     builtin('browser', {
       name: 'browser_wait_for',
       ...looking,
-      description: `Waits for a text on the page, for its end, or for some time; for texts up to ${WAIT_SECONDS} seconds.`,
+      description:
+        `Waits for a text on the page, for its end, or for some time; for texts up to ${WAIT_SECONDS} ` + `seconds.`,
       input: z
         .object({
           time: z.number().positive().max(300).optional().describe('Seconds.'),

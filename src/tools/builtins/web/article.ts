@@ -1,5 +1,5 @@
 /**
- * The article of a web page, without the menus, teasers, and notices around it: Mozilla's Readability on linkedom's DOM.
+ * Finds the article of a web page, without menus, teasers, and notices: Mozilla's Readability on linkedom's DOM.
  * Measured on saved real pages with sentences marked as content or noise: of ten, it keeps the same 90% of the content
  * and cuts the noise from 45% to 35%; of 300, 95% instead of 97% of the content and 34% instead of 52% of the noise.
  */

@@ -6,7 +6,8 @@ import { pageText } from '../../../../src/tools/builtins/web/page.ts';
 const SENTENCES = Array.from(
   { length: 8 },
   (_, number) =>
-    `<p>Paragraph ${number} tells, in a few longer sentences with commas, how gulls nest on the roofs of the old town, ` +
+    `<p>Paragraph ${number} tells, in a few longer sentences with commas, how gulls nest on the roofs of the old ` +
+    `town, ` +
     'what they eat, and why the harbor master counts them every spring before the ferries return.</p>',
 ).join('');
 const TEASERS = '<div class="sidebar related">'.concat(
@@ -15,7 +16,8 @@ const TEASERS = '<div class="sidebar related">'.concat(
 const ARTICLE = `<html><head><title>Gulls</title></head><body><div class="menu"><a href="/">Home</a></div>
 <div class="post"><h2>Where they nest</h2>${SENTENCES}<table><tr><th>year</th><th>gulls</th></tr>
 <tr><td>2025</td><td>412</td></tr></table></div>${TEASERS}</body></html>`;
-const INDEX = `<html><body><ul>${Array.from({ length: 300 }, (_, n) => `<li><a href="/${n}">Bird ${n}</a></li>`).join('')}</ul></body></html>`;
+const LINKS = Array.from({ length: 300 }, (_, n) => `<li><a href="/${n}">Bird ${n}</a></li>`).join('');
+const INDEX = `<html><body><ul>${LINKS}</ul></body></html>`;
 
 const textOf = (html: string): Promise<string> =>
   pageText(

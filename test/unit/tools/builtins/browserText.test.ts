@@ -52,7 +52,8 @@ describe('a snapshot', () => {
 it('an error of Playwright is shown without its log, but with the reason', () => {
   const covered = new Error(
     "locator.click: Timeout 5000ms exceeded.\nCall log:\n\u001b[2m  - waiting for locator('aria-ref=e3')\u001b[22m\n" +
-      '\u001b[2m    - <div id="cover"></div> intercepts pointer events\u001b[22m\n\u001b[2m    - waiting 500ms\u001b[22m\n',
+      '\u001b[2m    - <div id="cover"></div> intercepts pointer events\u001b[22m\n\u001b[2m    - waiting ' +
+      '500ms\u001b[22m\n',
   );
   assert.equal(shortMessage(covered), 'Timeout 5000ms exceeded (<div id="cover"></div> intercepts pointer events)');
   assert.match(plainMessage(covered), /^Timeout 5000ms exceeded\.\nCall log:\n {2}- waiting/);

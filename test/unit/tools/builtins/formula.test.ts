@@ -133,9 +133,9 @@ describe('a formula', () => {
       ['1+', /ends too early/],
       ['SUM(A1', /Expected "\)"/],
       ['F1', /refers to itself/],
-      ['Missing!A1', /no sheet "Missing"/],
-      ['what', /no name "what"/],
-      ['A1?', /no part of a formula/],
+      ['Missing!A1', /Unknown sheet "Missing"/],
+      ['what', /does not define the name "what"/],
+      ['A1?', /Unexpected "\?" at position 3/],
       [`${'('.repeat(300)}1`, /too deeply/],
     ] as const) {
       assert.throws(

@@ -48,12 +48,12 @@ test('formulas give what sheets give', () => {
 
 test('what cannot be computed right is refused by its name', () => {
   for (const [formula, text] of [
-    ['UNIQUE(B1:B5)', /^UNIQUE gives 4 values, and a cell takes one\. .*INDEX/],
-    ['A1:A3*2', /^The formula gives 3 values/],
+    ['UNIQUE(B1:B5)', /^UNIQUE returns 4 values, but a cell holds only one\. .*INDEX/],
+    ['A1:A3*2', /^The formula returns 3 values/],
     ['CONVERT(1,"mi","km")', /^The function CONVERT is not supported\.$/],
     ['OFFSET(A1,1,1)', /^The function OFFSET is not supported\.$/],
     ['LET(x,1,x)', /LET|x/],
-    ['IFS(A1:A3>1,1)', /^The function IFS takes one value/],
+    ['IFS(A1:A3>1,1)', /^The function IFS expects one value/],
     ['TEXT(0.75,"# ?/?")', /^TEXT does not support the format "# \?\/\?"\.$/],
   ] as const)
     assert.throws(

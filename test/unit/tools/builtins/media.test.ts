@@ -60,15 +60,15 @@ describe('image_recognition', () => {
     );
     await assert.rejects(
       ask({ endpoint: model.url, model: 'm' }, [`${model.url}/cat.jpg`]),
-      isClass('tool_error', /may not go/),
+      isClass('tool_error', /this tool cannot access/),
     );
     await assert.rejects(
       ask({ endpoint: model.url, model: 'm' }, ['a.wav']),
-      isClass('tool_error', /"\.wav" is not among what is taken: png/),
+      isClass('tool_error', /"\.wav" is not supported\. Supported types: png/),
     );
     await assert.rejects(
       ask({ endpoint: model.url, model: 'm' }, ['../a.png']),
-      isClass('tool_error', /outside of the working directory/),
+      isClass('tool_error', /outside the working directory/),
     );
   });
 
@@ -78,7 +78,7 @@ describe('image_recognition', () => {
     });
     await assert.rejects(
       ask({ endpoint: model.url, model: 'm' }, ['a.png']),
-      isClass('tool_error', /The vision model answered with status 400: this model sees nothing/),
+      isClass('tool_error', /The vision model returned status 400: this model sees nothing/),
     );
   });
 });
