@@ -79,7 +79,7 @@ class ModuleSession implements WorldSession {
     if (can.snapshot) this.snapshot = (signal) => this.#snapshot(signal);
   }
 
-  /** Opens a session. Throws StudioError `config` if the module cannot be loaded, ClassedError `world_error` if `open` fails. */
+  /** Opens a session. Throws StudioError `config` if the module does not load, ClassedError `world_error` on failure. */
   static async open(
     name: string,
     pool: ModulePool,

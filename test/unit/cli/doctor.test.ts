@@ -7,5 +7,5 @@ test('doctor tells where Chromium is, or how to get it', () => {
   const missing = chromiumFinding(undefined);
   assert.deepEqual([missing.name, missing.state], ['chromium', 'missing']);
   assert.match(missing.text, /browser tools/);
-  assert.match(missing.hint ?? '', /^Install Chromium, .*CHROME_PATH\.$/);
+  assert.match(missing.hint ?? '', /^Install Chromium, .*CHROME_PATH to the program\.$/);
 });

@@ -211,7 +211,8 @@ pods: { image: x, counts: 3, isolation: pods }
         formatProblem(problem, '/w'),
       ),
       [
-        'batches/nigtly.batch.yaml:1:1: file /w/batches/nigtly.batch.yaml not found — Did you mean `nightly.batch.yaml`?',
+        'batches/nigtly.batch.yaml:1:1: file /w/batches/nigtly.batch.yaml not found — Did you mean ' +
+          '`nightly.batch.yaml`?',
       ],
     );
   });
