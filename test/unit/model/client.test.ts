@@ -392,7 +392,7 @@ describe('createModelClient: trouble', () => {
         error.message,
       );
       assert.deepEqual(
-        reports.map(({ what, text }) => [what, text?.includes('Lower it')]),
+        reports.map(({ what, text }) => [what, text?.includes('Decrease it')]),
         [['missing', true]],
       );
     }
