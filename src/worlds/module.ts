@@ -79,7 +79,7 @@ class ModuleSession implements WorldSession {
     if (can.snapshot) this.snapshot = (signal) => this.#snapshot(signal);
   }
 
-  /** Opens a session. Throws StudioError `config` if the module does not load, ClassedError `world_error` on failure. */
+  /** Opens a session. Throws StudioError `config` or ClassedError `world_error`. */
   static async open(
     name: string,
     pool: ModulePool,
