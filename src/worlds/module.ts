@@ -79,10 +79,7 @@ class ModuleSession implements WorldSession {
     if (can.snapshot) this.snapshot = (signal) => this.#snapshot(signal);
   }
 
-  /**
-   * Opens a session. Throws StudioError `config` if the module cannot be loaded, and ClassedError `world_error` if
-   * `open` fails.
-   */
+  /** Opens a session. Throws StudioError `config` or ClassedError `world_error`. */
   static async open(
     name: string,
     pool: ModulePool,

@@ -241,7 +241,7 @@ test('gives up when the server stays away, and leaves nothing', async () => {
   await until(server, batch, (events) => events.some((event) => event.kind === 'model.start'));
   await server.kill('SIGKILL');
   assert.equal(await worker.exited, 3);
-  assert.match(worker.stderr, /server was gone for/);
+  assert.match(worker.stderr, /server was unreachable for/);
   assert.equal(existsSync(worker.folder), false);
 });
 

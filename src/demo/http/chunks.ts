@@ -23,8 +23,8 @@ export function chunksOf(answer: Answer, wanted: number | undefined): string[] {
     `"model":"demo","choices":[`;
   const chunks = [
     `${head}{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,` +
-      '"finish_reason":null}],"prompt_token_ids":' +
-      `${answer.tokenIds ? JSON.stringify(answer.prompt.parts.flat()) : 'null'}}`,
+      `"finish_reason":null}],` +
+      `"prompt_token_ids":${answer.tokenIds ? JSON.stringify(answer.prompt.parts.flat()) : 'null'}}`,
   ];
   let place = 0;
   let ids: number[] = [];

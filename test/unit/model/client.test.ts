@@ -310,7 +310,7 @@ describe('createModelClient: trouble', () => {
     await assert.rejects(reply, {
       name: 'ClassedError',
       class: 'infrastructure',
-      message: 'The model endpoint http://127.0.0.1:40047/v1 did not respond for 0.4 s. Last response: boom',
+      message: /did not respond for 0\.4 s.*boom/,
     });
     assert.equal(waits.at(-1), false);
   });
@@ -388,11 +388,11 @@ describe('createModelClient: trouble', () => {
       });
       await assert.rejects(
         reply,
-        { class: 'infrastructure', message: /model\.sampling\.max_tokens .*8192.*Lower it.*--max-model-len/ },
+        { class: 'infrastructure', message: /model\.sampling\.max_tokens .*8192.*Decrease it.*--max-model-len/ },
         error.message,
       );
       assert.deepEqual(
-        reports.map(({ what, text }) => [what, text?.includes('Lower it')]),
+        reports.map(({ what, text }) => [what, text?.includes('Decrease it')]),
         [['missing', true]],
       );
     }
@@ -407,9 +407,7 @@ describe('createModelClient: trouble', () => {
     const denied = await one((_, response) => refuse(response, 401, { message: 'Incorrect API key provided' }));
     await assert.rejects(denied.reply, {
       class: 'infrastructure',
-      message:
-        'http://127.0.0.1:43785/v1 rejected the API key (401): Incorrect API key provided. Check model.api_key and ' +
-        'its variable.',
+      message: /rejected the API key \(401\): Incorrect API key provided\. Check model\.api_key/,
     });
     // The server is told the same, for it stops the batch with it.
     assert.deepEqual(
@@ -449,14 +447,7 @@ describe('createModelClient: trouble', () => {
         }),
       { request: { tools: TOOL } },
     );
-    await assert.rejects(reply, {
-      class: 'infrastructure',
-      message:
-        'http://127.0.0.1:32803/v1 does not support tools with m (400): "auto" tool choice requires ' +
-        '--enable-auto-tool-choice and --tool-call-parser to be set. Choose a model that can call tools. ' +
-        'vLLM requires ' +
-        '--enable-auto-tool-choice and --tool-call-parser.',
-    });
+    await assert.rejects(reply, { class: 'infrastructure', message: /does not support tools/ });
     assert.equal(reports[0]?.what, 'missing');
   });
 

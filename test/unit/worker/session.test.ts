@@ -209,7 +209,7 @@ describe('Session', () => {
     await server.close();
     const error = await gone;
     assert.equal(error.code, 'unavailable');
-    assert.match(error.message, /gone for/);
+    assert.match(error.message, /unreachable for/);
   });
 
   it('gives up at once when it is refused', async () => {

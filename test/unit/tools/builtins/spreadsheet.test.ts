@@ -193,7 +193,7 @@ it('says what is wrong', async () => {
       'read_data_from_excel',
       { filepath: 'sales.xlsx', sheet_name: 'Sales', end_cell: 'ZZ9999' },
       'tool_error',
-      /at most 20000/,
+      /maximum per call is 20000/,
     ],
     [
       'read_data_from_excel',
@@ -211,7 +211,7 @@ it('says what is wrong', async () => {
       'write_data_to_excel',
       { filepath: 'sales.xlsx', sheet_name: 'a/b', data: [[1]] },
       'invalid_arguments',
-      /cannot be the name of a sheet/,
+      /is not a valid sheet name/,
     ],
   ] as const)
     await assert.rejects(call(name, args), isClass(errorClass, said), JSON.stringify(args));

@@ -159,6 +159,6 @@ suite('an attempt in words', () => {
       { head: 'held before a call: breakpoint', text: 'breakpoint late' },
     );
     assert.equal(verdictOf(failed()).head, 'failed, reward 0');
-    assert.equal(verdictOf(aRow({ state: 'queued' })).head, 'waits for a worker');
+    assert.equal(verdictOf(aRow({ state: 'queued' })).head, 'waiting for a worker');
   });
 });
