@@ -160,7 +160,7 @@ describe('rollout compare', () => {
   it('says what is wrong, and what to do', async () => {
     for (const [words, told] of [
       [[], /usage: rollout compare/],
-      [[first], /nothing to compare.*BATCH\/TASK/s],
+      [[first], /Nothing to compare.*BATCH\/TASK/s],
       [[`${first}/nothing`], /no attempts of task “nothing”.*List its tasks/s],
       [[first, `${first}/renew/1`], /batch cannot be compared with an attempt/],
       [[first, first, second], /Only two batches/],

@@ -33,7 +33,7 @@ describe('targets', () => {
     says(
       await target('add', 'k', '--context', 'other', '--namespace', 'team'),
       0,
-      /^k: context other, namespace team .* added/,
+      /^Added target k: context other, namespace team /,
     );
     assert.deepEqual(await bench.json(['target', 'list']), {
       targets: [{ target: 'k', context: 'other', kubeconfig: api.kubeconfig, namespace: 'team' }],
