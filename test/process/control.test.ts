@@ -208,7 +208,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     assert.deepEqual(await workspace.json('retry', batch), { changed: 0 }, 'what is settled stays');
     const one = await workspace.run('retry', cancelled[0]!.rollout);
     assert.equal(one.code, 2);
-    assert.match(one.stderr, /only on batches/);
+    assert.match(one.stderr, /works only on batches/);
   });
 
   it('lets one of its rollouts be paused, resumed and cancelled', async () => {

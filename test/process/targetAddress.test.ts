@@ -206,7 +206,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
         /certificate of 127\.0\.0\.1:\d+ is from a CA that is not trusted on this machine\./,
         /file of that CA \(--ca\)/,
       ],
-      ['expired', expired.url, /certificate of 127\.0\.0\.1:\d+ has expired\./, /has to renew it/, 'old.pem'],
+      ['expired', expired.url, /certificate of 127\.0\.0\.1:\d+ has expired\./, /to renew it/, 'old.pem'],
       ['plain', server.url.replace('http:', 'https:'), /127\.0\.0\.1:\d+ does not support TLS\./, /Check the port/],
       ['cutting', cutting.url, /127\.0\.0\.1:\d+ closed the connection without responding\./, /does not need https/],
       ['speaking', speaking.url, /127\.0\.0\.1:\d+ is not an HTTP server\./, /Check the port/],
