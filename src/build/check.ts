@@ -7,6 +7,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { biome, root } from './bundles.ts';
 import { brokenImports } from './checks/imports.ts';
+import { longLines } from './checks/lineLength.ts';
 import { packageProblems } from './checks/packageContents.ts';
 import { staleManifest } from './manifest.ts';
 import { staleNotices } from './notices.ts';
@@ -68,6 +69,7 @@ const CHECKS: readonly (readonly [string, () => CheckResult | Promise<CheckResul
   ],
   ['types', types],
   ['format and import order', () => runs(biome, ['check', '--colors=off'])],
+  ['line length', () => reports(longLines(root))],
   ['import rules', () => reports(brokenImports(root))],
   ['generated files', () => reports([...staleSchemas(root), ...staleManifest(root), ...staleReference(root)])],
   ['package contents', () => reports(packageProblems(root))],

@@ -78,7 +78,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
   /** The protocol's default for `pathFormat` is `path`; the base class refuses a client that leaves it out. */
   protected override dispatchRequest(request: DebugProtocol.Request): void {
     if (request.command === 'initialize') {
-      const args: DebugProtocol.InitializeRequest['arguments'] = request.arguments;
+      const { arguments: args } = request as DebugProtocol.InitializeRequest;
       args.pathFormat ??= 'path';
     }
     super.dispatchRequest(request);

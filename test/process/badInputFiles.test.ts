@@ -107,7 +107,7 @@ describe('rollout run refuses', () => {
     bench.write('broken.ts', 'import { x } from "no-such-package";\nexport const y = x;\n');
     assert.match(
       await refused(['run', file], 'config'),
-      /^broken\.ts:1:19: Could not resolve "no-such-package" A package must be installed in the workspace/,
+      /^broken\.ts:1:19: Could not resolve "no-such-package" Install the package in the workspace/,
     );
   });
 

@@ -24,7 +24,7 @@ const HOSTILE: Readonly<
   exits: ['exits', failed('tool_error', /process\.exit\(3\)/)],
   kills: ['kills', failed('tool_error', /process\.kill on its own process/)],
   cycle: ['cycle', failed('tool_error', /contains itself/)],
-  late: ['late_throw', failed('tool_error', /^too late \(thrown outside of its promise/)],
+  late: ['late_throw', failed('tool_error', /^too late \(thrown outside the promise of the call/)],
   leaks: ['leaks', failed('tool_error', /more than its \d+ MB of memory/)],
   large: [
     'large {"chars": 100000000}',

@@ -45,7 +45,7 @@ const MUST_LOAD = 'The module must load before a rollout can use it.';
 
 it('tells which modules of a batch cannot be used, and where', { timeout: 60_000 }, async () => {
   assert.deepEqual(await problems(['desk.batch.yaml']), [
-    'code/none.ts:1:1: the module exports no tool; write `export const name = tool({ … })` with `tool` from ' +
+    'code/none.ts:1:1: the module exports no tools; add `export const name = tool({ … })` with `tool` from ' +
       `rollout-studio — ${MUST_LOAD}`,
     'code/score.ts:1:1: the module does not export "grade" — It exports score.',
     "code/tools.ts:3:34: cannot load the module: Cannot read properties of undefined (reading 'at') — " + MUST_LOAD,

@@ -188,7 +188,7 @@ it('an empty store, a wrong reference and a file elsewhere are told with their h
   assert.match(await refused('show_batch', {}), /no batches yet/);
   assert.match(await refused('read_trajectory', { reference: 'nonsense' }), /not a reference/);
   assert.match(await refused('launch_batch', { file: '../elsewhere.batch.yaml' }), /--folder/);
-  assert.match(await refused('launch_batch', { file: 'absent.batch.yaml' }), /no file/);
+  assert.match(await refused('launch_batch', { file: 'absent.batch.yaml' }), /not found/);
   assert.match(await refused('list_batches', { limit: 0 }), /limit/);
   assert.match(await refused('list_batches', { cursor: 'xyz' }), /next_cursor/);
 });

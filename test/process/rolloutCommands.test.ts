@@ -94,7 +94,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
       'before',
       'p1',
     ]);
-    await assert.rejects(command(rollout, 'hold'), conflict(/held already/));
+    await assert.rejects(command(rollout, 'hold'), conflict(/already held/));
     await assert.rejects(command(rollout, 'answer', { value: 'yes' }), conflict(/is not waiting for an answer/));
     const last = (await api.rollout(rollout)).row.last;
     await assert.rejects(command(rollout, 'release', {}, { expect: { seq: last - 1 } }), (error) => {

@@ -183,7 +183,7 @@ TextEncoder().encode(String(state.count)) };
     const sent = readFileSync(workspace.path('sent'), 'utf8');
     const refused = await workspace.run('call', `${rollout}@${call(2)}`);
     assert.equal(refused.code, 2);
-    assert.match(refused.stderr, /cannot be undone[^]*--accept-irreversible/);
+    assert.match(refused.stderr, /irreversible effects[^]*--accept-irreversible/);
     assert.equal(readFileSync(workspace.path('sent'), 'utf8'), sent);
     const accepted = await workspace.json<Made>('call', `${rollout}@${call(2)}`, '--accept-irreversible');
     assert.deepEqual([accepted.same, readFileSync(workspace.path('sent'), 'utf8')], [true, `${sent}a`]);

@@ -278,7 +278,7 @@ const }], close: () => { console.log('closed'); } };
       within('desk', { call: { ...RENEW, tool: 'renew' } }),
       /The world library of batches\/desk\.batch\.yaml has no tool renew\./,
     );
-    await assert.rejects(within('probe'), /loans\.ts is no part of the world probe/);
+    await assert.rejects(within('probe'), /loans\.ts is not part of the world probe/);
     await assert.rejects(
       within('closed', { file: 'worlds/closed.ts' }),
       (error) =>

@@ -181,7 +181,7 @@ describe('files', () => {
     assert.deepEqual((await callTool(tools, 'read_file', { path: 'p.png' })).parts, [
       { type: 'blob', mime_type: 'image/png', modality: 'image', content: 'AQID' },
     ]);
-    await assert.rejects(callTool(tools, 'read_file', { path: 'x.bin' }), isClass('tool_error', /no text file/));
+    await assert.rejects(callTool(tools, 'read_file', { path: 'x.bin' }), isClass('tool_error', /not a text file/));
   });
 
   it('stays in the working directory', async () => {

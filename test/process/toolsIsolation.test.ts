@@ -319,7 +319,7 @@ describe('limits of an entry', { skip: posix }, () => {
   it('are told where the system does not keep them', async () => {
     assert.match(
       ignoredLimitsText({ memory_mb: 1, cpu_seconds: 1 }, 'darwin') ?? '',
-      /^limits\.memory_mb is not kept on macOS/,
+      /^limits\.memory_mb is not supported on macOS/,
     );
     assert.match(
       ignoredLimitsText({ memory_mb: 1, cpu_seconds: 1 }, 'win32') ?? '',

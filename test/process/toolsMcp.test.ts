@@ -99,7 +99,7 @@ describe('a server on stdio', () => {
         ),
       ),
     );
-    await assert.rejects(callTool(tools, 'echo', { message: 'hi' }), isClass('tool_error', /is gone/));
+    await assert.rejects(callTool(tools, 'echo', { message: 'hi' }), isClass('tool_error', /was lost/));
     assert.equal(bench.groups.size, 0);
     await tools.close();
   });
@@ -412,7 +412,7 @@ describe('a server over streamable HTTP', () => {
     const ownCall = callTool(own, LONG, { duration: 60, steps: 240 }, context);
     const sharedCall = callTool(one, LONG, { duration: 60, steps: 240 }, callContext());
     const lost = Promise.all([
-      assert.rejects(ownCall, isClass('tool_error', /is gone/)),
+      assert.rejects(ownCall, isClass('tool_error', /was lost/)),
       assert.rejects(sharedCall, isClass('infrastructure', /was lost|failed to start/)),
     ]);
     while (context.progress === 0) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -422,7 +422,7 @@ describe('a server over streamable HTTP', () => {
     await start();
     assert.equal((await callTool(one, 'echo', { message: 'again' })).response, 'Echo: again');
     assert.equal((await callTool(two, 'echo', { message: 'again' })).response, 'Echo: again');
-    await assert.rejects(callTool(own, 'echo', { message: 'hi' }), isClass('tool_error', /is gone/));
+    await assert.rejects(callTool(own, 'echo', { message: 'hi' }), isClass('tool_error', /was lost/));
     await Promise.all([own.close(), one.close(), two.close()]);
   });
 

@@ -207,8 +207,8 @@ describe('a module that cannot be used is a config error', () => {
       `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\n\nexport const pay = tool({ ` +
         `description: 'Pays.', input: z.object({}), retry: { times: 2 }, run: () => 1 });`,
       new RegExp(
-        '^tools\\.ts:4:20: the tool "pay": it has `retry`, but a call made again might do something twice\\. .*' +
-          'add `idempotent: true`; .*else remove `retry`$',
+        '^tools\\.ts:4:20: the tool "pay": `retry` is not allowed, because a retried call might take effect twice\\. .*' +
+          'add `idempotent: true`; .*otherwise remove `retry`$',
       ),
     ));
   it('asks for retries without end', () =>
@@ -222,26 +222,26 @@ describe('a module that cannot be used is a config error', () => {
     refused(
       'import { tool } from "rollout-studio";\nexport const t = tool({ description: "", input: {} as never, run: ' +
         '() => 1 });',
-      /^tools\.ts:2:18: the tool "t": its `input` must be a zod object/,
+      /^tools\.ts:2:18: the tool "t": `input` must be a zod object/,
     ));
   for (const schema of ['{ _def: { typeName: "ZodObject" } }', '{ "~standard": { validate: () => ({ value: 1 }) } }'])
     it('has a tool whose schema is of an old zod', () =>
       refused(
         `import { tool } from "rollout-studio";\nexport const t = tool({ description: "", input: ${schema} as never, ` +
           'run: () => 1 });',
-        /^tools\.ts:2:18: the tool "t": its `input` was made with a zod older than 4\.2; .*install zod 4\.2 or newer$/,
+        /^tools\.ts:2:18: the tool "t": `input` was created with a zod version before 4\.2; .*install zod 4\.2 or later$/,
       ));
   it('has a CommonJS tool by default', () =>
     refused(
       'const { tool } = require("rollout-studio"); const { z } = require("zod");\nmodule.exports = tool({ ' +
         'description: "", input: z.object({}), run: () => 1 });',
-      /"default" cannot have this name/,
+      /"default" is not a valid tool name/,
     ));
   it('has a tool by default', () =>
     refused(
       'import { tool } from "rollout-studio"; import { z } from "zod";\nexport default tool({ description: "", ' +
         'input: z.object({}), run: () => 1 });',
-      /"default" cannot have this name/,
+      /"default" is not a valid tool name/,
     ));
   it('has a tool whose schema is no object', () =>
     refused(

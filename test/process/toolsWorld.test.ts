@@ -117,7 +117,7 @@ describe('a world of a module', () => {
       callTool(session, 'hang', {}, callContext(AbortSignal.timeout(50))),
       isClass('timeout', /time limit/),
     );
-    await assert.rejects(callTool(session, 'count'), isClass('world_error', /thread .*gone/));
+    await assert.rejects(callTool(session, 'count'), isClass('world_error', /thread has exited/));
     await assert.rejects(
       async () => session.verify?.({ answer: 'x', expected: 5 }, never),
       isClass('world_error', /gone/),

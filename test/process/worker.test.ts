@@ -262,7 +262,7 @@ test('ends a rollout that cannot be started as infrastructure, with the reason',
 test('a wrong configuration is told, with exit code 2', async () => {
   await using worker = new TestWorker({ server: 'nowhere' } as never);
   assert.equal(await worker.exited, 2);
-  assert.match(worker.stderr, /configuration is wrong/);
+  assert.match(worker.stderr, /configuration is invalid/);
 });
 
 async function waitFor(reached: () => boolean, ms = 5_000): Promise<void> {
