@@ -323,7 +323,7 @@ describe('limits of an entry', { skip: posix }, () => {
     );
     assert.match(
       ignoredLimitsText({ memory_mb: 1, cpu_seconds: 1 }, 'win32') ?? '',
-      /^limits\.memory_mb, limits\.cpu_seconds are not kept on Windows/,
+      /^limits\.memory_mb, limits\.cpu_seconds are not supported on Windows/,
     );
     assert.equal(ignoredLimitsText({ memory_mb: 1, file_mb: 2 }, 'linux'), undefined);
     const tools = await limited('terminal', { cpu_seconds: 5 });

@@ -207,8 +207,8 @@ describe('a module that cannot be used is a config error', () => {
       `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\n\nexport const pay = tool({ ` +
         `description: 'Pays.', input: z.object({}), retry: { times: 2 }, run: () => 1 });`,
       new RegExp(
-        '^tools\\.ts:4:20: the tool "pay": `retry` is not allowed, because a retried call might take effect twice\\. .*' +
-          'add `idempotent: true`; .*otherwise remove `retry`$',
+        '^tools\\.ts:4:20: the tool "pay": `retry` is not allowed, ' +
+          'because a retried call might take effect twice\\. .*add `idempotent: true`; .*otherwise remove `retry`$',
       ),
     ));
   it('asks for retries without end', () =>
@@ -229,7 +229,7 @@ describe('a module that cannot be used is a config error', () => {
       refused(
         `import { tool } from "rollout-studio";\nexport const t = tool({ description: "", input: ${schema} as never, ` +
           'run: () => 1 });',
-        /^tools\.ts:2:18: the tool "t": `input` was created with a zod version before 4\.2; .*install zod 4\.2 or later$/,
+        /^tools\.ts:2:18: the tool "t": `input` was created with a zod version before 4\.2; .*install zod 4\.2 or/,
       ));
   it('has a CommonJS tool by default', () =>
     refused(
