@@ -120,7 +120,7 @@ describe('a world of a module', () => {
     await assert.rejects(callTool(session, 'count'), isClass('world_error', /thread has exited/));
     await assert.rejects(
       async () => session.verify?.({ answer: 'x', expected: 5 }, never),
-      isClass('world_error', /gone/),
+      isClass('world_error', /thread has exited/),
     );
     await session.close();
     const other = await open();
