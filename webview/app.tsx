@@ -10,7 +10,7 @@ import type { Host, Start } from './host/host.ts';
 import { TrajectoryPage } from './trajectory/trajectoryPage.tsx';
 
 /** The result of starting a page. */
-export type StartResult = { readonly start: Start } | { readonly problem: string };
+type StartResult = { readonly start: Start } | { readonly problem: string };
 
 export function begin(host: Host): Promise<StartResult> {
   return host.start.then(

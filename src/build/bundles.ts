@@ -14,7 +14,7 @@ export const root = path.resolve(import.meta.dirname, '../..');
 export const biome = path.join(root, 'node_modules/@biomejs/biome/bin/biome');
 
 /** Bundle name → entry. Each becomes `dist/<name>.mjs`. VS Code imports the extension as an ES module. */
-export const NODE_BUNDLES: Readonly<Record<string, string>> = {
+const NODE_BUNDLES: Readonly<Record<string, string>> = {
   extension: 'src/extension.ts',
   cli: 'src/cli/entry.ts',
   server: 'src/server/entry.ts',
@@ -25,7 +25,7 @@ export const NODE_BUNDLES: Readonly<Record<string, string>> = {
   language: 'src/language/main.ts',
 };
 /** Becomes `dist/webview/page.js` and `page.css`: all pages, for a saved file; the styles are everybody's. */
-export const PAGE_ENTRY = 'webview/main.tsx';
+const PAGE_ENTRY = 'webview/main.tsx';
 /** Becomes `dist/webview/try.js` and `try.css`: the panel of “Try Tool…”. */
 const TRY_ENTRY = 'webview/try/main.tsx';
 
@@ -112,7 +112,7 @@ export function pageBuild(product: string): BuildOptions {
 }
 
 /** The same pages in parts, for VS Code and for a browser: the first rows wait only for what shows them. */
-export function pagePartsBuild(product: string): BuildOptions {
+function pagePartsBuild(product: string): BuildOptions {
   const whole = pageBuild(product);
   return {
     ...whole,

@@ -39,7 +39,7 @@ export interface Context {
   readonly close: () => Promise<void>;
 }
 
-export interface ContextInput {
+interface ContextInput {
   readonly json: boolean;
   readonly store: string | undefined;
   readonly target: string | undefined;

@@ -6,7 +6,7 @@ import type { ForkRates } from '../trace/statistics/fromHere.ts';
 import type { Comparison, Report } from '../trace/statistics/schema.ts';
 import type { Context } from './context.ts';
 
-export interface ReportExtras {
+interface ReportExtras {
   readonly comparison?: Comparison | undefined;
   /** How a fork’s pass rate compares with its parent’s. */
   readonly fork?: ForkRates | undefined;

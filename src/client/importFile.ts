@@ -11,7 +11,7 @@ import type { TraceEvent } from '../trace/schema.ts';
 import { spill } from '../trace/spill.ts';
 
 /** All import formats. The first that detects a file reads it. */
-export const FORMATS: readonly Format[] = [tauBench];
+const FORMATS: readonly Format[] = [tauBench];
 
 const HEAD_BYTES = 64 * 1024;
 const ROLLOUTS_PER_REQUEST = 20;

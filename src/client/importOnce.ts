@@ -5,7 +5,7 @@ import { errorText, StudioError } from '../common/errors.ts';
 import type { Api } from '../protocol/api.ts';
 import { type ImportResult, importFile } from './importFile.ts';
 
-export interface ImportedOnce {
+interface ImportedOnce {
   readonly batch: string;
   /** undefined if the file had been imported before. */
   readonly imported: ImportResult | undefined;

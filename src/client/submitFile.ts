@@ -8,7 +8,7 @@ import { bundleModule } from '../tools/bundle.ts';
 import { diskFiles } from './disk.ts';
 import { gitState, workspaceRoot } from './workspace.ts';
 
-export interface ReadyBatch {
+interface ReadyBatch {
   readonly built: BuiltSubmission;
   /** Problems that do not prevent the batch from running. */
   readonly warnings: readonly Problem[];

@@ -28,7 +28,7 @@ export function errorCodeOf(code: string, fallback: ErrorCode = 'internal'): Err
   return ERROR_CODES.find((candidate) => candidate === code) ?? fallback;
 }
 
-export interface StudioErrorOptions {
+interface StudioErrorOptions {
   readonly hint?: string;
   readonly details?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;

@@ -4,7 +4,7 @@
  */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-export type IdPrefix = 'b' | 'r' | 's' | 'c'; // batch, rollout, session, command
+type IdPrefix = 'b' | 'r' | 's' | 'c'; // batch, rollout, session, command
 
 function encode(value: number, digits: number): string {
   let text = '';

@@ -1,6 +1,6 @@
 /** The log of a process. */
 
-export type LogLevel = 'info' | 'warning' | 'error';
+type LogLevel = 'info' | 'warning' | 'error';
 
 /** Structured fields of a log line, for filtering. */
 export interface LogAbout {

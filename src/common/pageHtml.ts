@@ -17,9 +17,9 @@ export interface PageSources {
 }
 
 /** A part that is loaded from an address or contained in the document. */
-export type PagePart = { readonly url: string } | { readonly text: string };
+type PagePart = { readonly url: string } | { readonly text: string };
 /** A script may be a module that loads further modules next to it. */
-export type PageScript = PagePart | { readonly module: string };
+type PageScript = PagePart | { readonly module: string };
 
 export interface PageHtml {
   readonly title: string;

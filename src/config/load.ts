@@ -57,7 +57,7 @@ export interface LoadedBatch {
   readonly dataset: DatasetLook;
 }
 
-export interface LoadResult<T> {
+interface LoadResult<T> {
   /** Absent if there are errors. */
   readonly value?: T;
   readonly problems: readonly Problem[];

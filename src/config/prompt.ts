@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../common/json.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
-export interface Placeholder {
+interface Placeholder {
   /** The part after `task.` as written, e.g. `question` or `meta.city`. */
   readonly path: string;
   /** Offset and length of the whole `{{…}}`. */
@@ -21,7 +21,7 @@ export function placeholdersOf(prompt: string): Placeholder[] {
 }
 
 /** The part of a task that prompts can use; attachments by name. */
-export type PromptTask = Omit<TaskRecord, 'files'> & { readonly files?: readonly { readonly name: string }[] };
+type PromptTask = Omit<TaskRecord, 'files'> & { readonly files?: readonly { readonly name: string }[] };
 
 /**
  * Returns the value at a path: `id`, `question`, `answer`, `level`, `files` (their names), `world.state…`, or `meta…`,

@@ -45,7 +45,7 @@ export const submittedModel = z.object({
 export type SubmittedModel = z.infer<typeof submittedModel>;
 
 /** A user's TypeScript or JavaScript module, bundled by esbuild to one ES module with an external source map. */
-export const submittedModule = z.object({
+const submittedModule = z.object({
   /** Path relative to the workspace root, with `/`. */
   file: z.string(),
   /** Absolute path on the submitting machine, only for the debugger. */
@@ -119,7 +119,7 @@ const submittedMember = z.object({
 });
 export type SubmittedMember = z.infer<typeof submittedMember>;
 
-export const submittedTeam = z.object({
+const submittedTeam = z.object({
   kind: z.enum(['workflow', 'handoff', 'leader']),
   /** Whether the agent itself works: as a leader, or as the first agent of a handoff. */
   itself: z.boolean(),
@@ -156,7 +156,7 @@ export const submittedAgent = z.object({
 });
 export type SubmittedAgent = z.infer<typeof submittedAgent>;
 
-export const submittedUser = z.object({ model: submittedModel, prompt: z.string() });
+const submittedUser = z.object({ model: submittedModel, prompt: z.string() });
 
 export const submittedWorld = z.object({
   name: z.string(),
@@ -206,7 +206,7 @@ const amounts = z.record(z.string(), z.string());
 /** An object in Kubernetes format. */
 const fields = z.record(z.string(), z.unknown());
 
-export const submittedPods = z.object({
+const submittedPods = z.object({
   image: z.string().optional(),
   /** Programs that the image has beyond Node.js. */
   provides: z.array(z.string()).optional(),

@@ -35,7 +35,7 @@ import {
 import { CATALOGUE } from './tools/mcp/catalogue.ts';
 
 /** A bundled module, as created by `tools/bundle.ts`. */
-export interface Bundle {
+interface Bundle {
   /** Relative to the workspace root, with `/`. */
   readonly file: string;
   readonly code: Uint8Array;
@@ -57,7 +57,7 @@ export interface SubmitPorts {
 }
 
 /** Content for the server's blob store: in memory, or a file to read it from. */
-export type SubmissionBlob =
+type SubmissionBlob =
   | { readonly sha: string; readonly media: string; readonly bytes: Uint8Array }
   | { readonly sha: string; readonly media: string; readonly path: string };
 
@@ -125,7 +125,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
 }
 
 /** An agent without a batch: its part of a submission. */
-export interface BuiltAgent extends Pick<BuiltSubmission, 'secrets' | 'blobs'> {
+interface BuiltAgent extends Pick<BuiltSubmission, 'secrets' | 'blobs'> {
   readonly agent: SubmittedAgent;
   readonly env: Submission['env'];
 }

@@ -43,7 +43,7 @@ const START_MS = 30_000;
 /** Maximum length of a list of targets. */
 const MAX_TARGETS = 100;
 
-export interface AdapterOptions extends DebugPorts {
+interface AdapterOptions extends DebugPorts {
   /** Whether the client shows trajectories as documents with URIs `rollout:…`; otherwise it requests their text. */
   readonly ownDocuments: boolean;
   /** Starts child sessions; by default with the client's `startDebugging`. */

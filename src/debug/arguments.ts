@@ -38,9 +38,9 @@ const attach = z.object({
   batch: z.string().optional(),
 });
 
-export type LiveArguments = z.infer<typeof live>;
-export type ReplayArguments = z.infer<typeof replay>;
-export type AttachArguments = z.infer<typeof attach>;
+type LiveArguments = z.infer<typeof live>;
+type ReplayArguments = z.infer<typeof replay>;
+type AttachArguments = z.infer<typeof attach>;
 export type DebugArguments = LiveArguments | ReplayArguments | AttachArguments;
 
 /** Parses the arguments. Throws `usage` with the invalid member and its allowed values. */

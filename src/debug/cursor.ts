@@ -11,13 +11,13 @@ import type { TaskRecord } from '../trace/task.ts';
 export type Step = 'next' | 'into' | 'out';
 
 /** Where a run through the recording stopped. `matched`: the breakpoints that match there; empty at the end. */
-export interface CursorRun {
+interface CursorRun {
   readonly place: Place;
   readonly matched: readonly MatchedBreakpoint[];
 }
 
 /** Seqs of stops with a breakpoint on their line in the trajectory's text. */
-export type LineStops = ReadonlySet<number>;
+type LineStops = ReadonlySet<number>;
 
 /** Events to check before yielding to other work. */
 const SLICE = 2_000;
@@ -142,7 +142,7 @@ export class RolloutCursor {
 }
 
 /** Returns the gate of an event; undefined if it is not at a gate. */
-export function gateOf(model: TrajectoryModel, event: AnyEvent): GateSide | undefined {
+function gateOf(model: TrajectoryModel, event: AnyEvent): GateSide | undefined {
   if ('unknown' in event) return undefined;
   switch (event.kind) {
     case 'model.start':

@@ -19,7 +19,7 @@ export interface ServerLink {
   reconnect(signal: AbortSignal): Promise<void>;
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   /** false: read only the current state, even if it still runs. */
   readonly follow: boolean;
   /** Who sends commands, for the recording. */

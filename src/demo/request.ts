@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const textPart = z.object({ type: z.string(), text: z.string().optional() });
 
-export const chatMessage = z.object({
+const chatMessage = z.object({
   role: z.string(),
   content: z.union([z.string(), z.array(textPart)]).nullish(),
   reasoning: z.string().nullish(),

@@ -3,7 +3,7 @@ import type { TraceEvent } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
 /** A file as a format reads it; who opens it decides how. */
-export interface SourceFile {
+interface SourceFile {
   /** Its name without folders, for titles and for places in messages. */
   readonly name: string;
   /** The whole of it, as UTF-8. */

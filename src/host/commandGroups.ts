@@ -8,7 +8,7 @@ import type { KnownTargets } from './targets/knownTargets.ts';
 import { registerGroup } from './window/commands.ts';
 import type { FileProblems } from './window/problems.ts';
 
-export interface GroupParts {
+interface GroupParts {
   readonly problems: FileProblems;
   readonly files: StudioFiles;
   readonly targets: KnownTargets;

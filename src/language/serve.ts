@@ -35,7 +35,7 @@ import { type LanguageSettings, languageSettings } from './settings.ts';
 import { pathOf, uriOf } from './workspace/uris.ts';
 import { Workspace } from './workspace.ts';
 
-export interface ServePorts {
+interface ServePorts {
   readonly disk: Files;
   readonly facts: LiveFacts;
   /** Default settings. */

@@ -17,7 +17,7 @@ import { placeholdersIn, type Reference, referencesIn } from './workspace/refere
 import { Lines, touches } from './workspace/text.ts';
 
 /** A file and a reference in it. */
-export interface Mention {
+interface Mention {
   readonly file: string;
   readonly reference: Reference;
 }

@@ -5,7 +5,7 @@ import { serveHttp } from './serving/http.ts';
 import { serveUntilClosed } from './serving/stdio.ts';
 import { Session, type SessionOptions } from './session.ts';
 
-export interface ServeOptions extends SessionOptions {
+interface ServeOptions extends SessionOptions {
   /** HTTP port on the local machine, 0 for any free port. undefined uses stdin and stdout. */
   readonly port: number | undefined;
   /** Called with the secret URL when HTTP is ready. */

@@ -32,7 +32,7 @@ export interface Answer<T> {
 /** `read`: no changes. `run`: starts or changes work. `end`: ends work irreversibly. */
 export type Effect = 'read' | 'run' | 'end';
 
-export interface ToolDefinition<I extends z.ZodObject, O extends z.ZodObject> {
+interface ToolDefinition<I extends z.ZodObject, O extends z.ZodObject> {
   readonly name: string;
   readonly title: string;
   readonly description: string;

@@ -26,7 +26,7 @@ export interface EndpointReport {
   readonly text?: string;
 }
 
-export interface ModelClientDeps {
+interface ModelClientDeps {
   readonly connections: ModelConnections;
   readonly gate: PermitGate;
   readonly replicas: Replicas;

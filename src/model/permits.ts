@@ -44,7 +44,7 @@ interface Waiter {
   readonly grant: (permit: Permit) => void;
 }
 
-export interface PermitGateOptions {
+interface PermitGateOptions {
   /** Monotonic, in ms. */
   readonly now?: () => number;
   /** 0 to 1, for the jitter. */

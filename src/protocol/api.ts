@@ -272,4 +272,4 @@ const gcResult = z.object({
   blobs: z.number(),
   bytes: z.number(),
 });
-export type GcResult = z.infer<typeof gcResult>;
+type GcResult = z.infer<typeof gcResult>;

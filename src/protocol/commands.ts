@@ -46,7 +46,7 @@ export const rolloutVerb = z.enum(['hold', 'release', 'step', 'edit', 'inject', 
 /**
  * `note`: adds a bookmark or note to the batch stream; an empty text removes those with the same label and place.
  */
-export const batchVerb = z.enum(['pause', 'resume', 'cancel', 'retry', 'rescore', 'seal', 'breakpoints', 'note']);
+const batchVerb = z.enum(['pause', 'resume', 'cancel', 'retry', 'rescore', 'seal', 'breakpoints', 'note']);
 
 /** The arguments of each verb. */
 export const verbArgs = {

@@ -30,7 +30,7 @@ export function placeLink(place: PagePlace): { readonly path: string; readonly q
   return { path: '/open', query: query.toString() };
 }
 
-export interface PageLink {
+interface PageLink {
   readonly reference: string;
   readonly filter?: string;
   readonly tab?: string;

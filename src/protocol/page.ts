@@ -31,7 +31,7 @@ export type PagePlace = z.infer<typeof pagePlace>;
 /**
  * A breakpoint of the editor: on a tool by its name (`model`: every model call), or on one stop of a rollout's record.
  */
-export const editorBreakpoint = z.object({
+const editorBreakpoint = z.object({
   id: z.string(),
   on: z.union([z.object({ name: z.string() }), z.object({ rollout: z.string(), seq: z.number().int() })]),
   enabled: z.boolean(),
@@ -43,7 +43,7 @@ export const editorBreakpoint = z.object({
 export type EditorBreakpoint = z.infer<typeof editorBreakpoint>;
 
 /** Actions that a page requests from its host. `init.can` lists those the host supports; the page offers only these. */
-export const pageAction = z.discriminatedUnion('do', [
+const pageAction = z.discriminatedUnion('do', [
   /** Opens another page. `beside`: next to this one. */
   z.object({ do: z.literal('open'), place: pagePlace, beside: z.boolean().optional() }),
   /** Opens a line of a source file. `rollout`: its submission has the absolute path. */
@@ -104,7 +104,7 @@ export const pageToHost = z.discriminatedUnion('type', [
 export type PageToHost = z.infer<typeof pageToHost>;
 
 /** `ok`; `lost`: reconnecting; `stopped`: the user has to start it. */
-export const serverState = z.object({
+const serverState = z.object({
   state: z.enum(['ok', 'lost', 'stopped']),
   text: z.string().optional(),
   /** The window uses another server than the page. `target`: the target to choose to use the page's server again. */

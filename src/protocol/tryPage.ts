@@ -35,7 +35,7 @@ export const triedCall = z.object({
 export type TriedCall = z.infer<typeof triedCall>;
 
 /** A batch whose world has the tool. */
-export const tryWorld = z.object({
+const tryWorld = z.object({
   /** Path of its file, and its display name. */
   batch: z.string(),
   name: z.string(),

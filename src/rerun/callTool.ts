@@ -10,7 +10,7 @@ import { argumentProblems } from '../rollout/tools/schemaCheck.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { Change, Part, TraceError } from '../trace/schema.ts';
 
-export interface OneCall {
+interface OneCall {
   readonly id: string;
   readonly arguments: Json;
   readonly seed: number;

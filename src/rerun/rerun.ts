@@ -20,7 +20,7 @@ import { type CallOutcome, callOnce } from './callTool.ts';
 import type { EarlierCall, RecordedCall } from './recordedCall.ts';
 import { withTemporaryEnvironment } from './temporaryEnvironment.ts';
 
-export interface RerunOptions {
+interface RerunOptions {
   /** Absent: as recorded. */
   readonly arguments?: Json;
   /** `now`: uses the current files, if they still exist; `recorded`: uses the submitted modules. */
@@ -30,7 +30,7 @@ export interface RerunOptions {
   readonly folder: string;
 }
 
-export interface Rerun {
+interface Rerun {
   readonly status: 'ok' | 'error';
   readonly result?: Json;
   readonly error?: TraceError;
@@ -48,7 +48,7 @@ export interface Rerun {
 }
 
 /** The tool's schema and what it is, without making the call. */
-export interface CallForm {
+interface CallForm {
   readonly parameters: ToolSpec['parameters'];
   readonly description: string;
   readonly effect: ToolSpec['effect'];

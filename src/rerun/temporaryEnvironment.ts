@@ -10,7 +10,7 @@ import { Reaper } from '../worker/reaper/reaper.ts';
 
 const CLOSE_MS = 500;
 
-export type MakeEnvironment = (
+type MakeEnvironment = (
   cwd: string,
   onLog?: (text: string) => void,
 ) => ToolEnvironment & { readonly own: Map<string, Uint8Array> };

@@ -25,7 +25,7 @@ import { openWorld } from '../worlds/open.ts';
 import { callAndClose, type GivenCall, type TriedCall, TryLog, withinTryRoom } from './tryRoom.ts';
 
 /** The world that a batch opens for one of its tasks. */
-export interface BatchWorld {
+interface BatchWorld {
   /** Path of its file below the root. */
   readonly batch: string;
   /** Its workspace. */

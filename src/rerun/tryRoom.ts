@@ -37,7 +37,7 @@ export interface GivenCall {
   readonly arguments: Json;
 }
 
-export interface TryRoomOptions {
+interface TryRoomOptions {
   /** By sha: bundles, and the attachments of the task. */
   readonly blobs: ReadonlyMap<string, Uint8Array>;
   readonly task: TaskRecord;

@@ -23,7 +23,7 @@ import { type Values, withValues } from './toolValues.ts';
 import { callAndClose, type GivenCall, type TriedCall, TryLog, withinTryRoom } from './tryRoom.ts';
 
 /** The tools of one file. */
-export interface ToolFile {
+interface ToolFile {
   readonly file: string;
   readonly entries: readonly SubmittedTools[];
   readonly blobs: ReadonlyMap<string, Uint8Array>;
@@ -31,7 +31,7 @@ export interface ToolFile {
   readonly seconds: number;
 }
 
-export interface ListedTools {
+interface ListedTools {
   readonly tools: readonly ToolSpec[];
   /** Entries that could not be opened, with reasons; the others are still listed. */
   readonly problems: readonly string[];

@@ -30,7 +30,7 @@ const CLOSE_AT_ONCE_MS = 1_000;
 const IDLE_MS = 1_500;
 
 /** A command as a person or the server gave it. `args` are those of `verbArgs`. */
-export interface RolloutOrder {
+interface RolloutOrder {
   /** The command's id: written into the event it leads to. */
   readonly command: string;
   readonly verb: string;

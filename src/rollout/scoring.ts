@@ -6,7 +6,7 @@ import { faultOf } from './faults.ts';
 import type { Message, ScoreInput, Scorer, WorldSession } from './ports.ts';
 import type { Stop } from './stop.ts';
 
-export interface ScoringInput {
+interface ScoringInput {
   readonly scorer: Scorer;
   readonly task: ScoreInput['task'];
   readonly rolloutSeed: number;

@@ -23,7 +23,7 @@ export interface Mount {
   handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>;
 }
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly tokens: Tokens;
   readonly origins: OriginRules;
   readonly router: Router;

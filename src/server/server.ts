@@ -40,7 +40,7 @@ import { Hub } from './workers/hub.ts';
 import { Leasing } from './workers/leasing.ts';
 import { Returns } from './workers/returns.ts';
 
-export interface RolloutServerOptions {
+interface RolloutServerOptions {
   readonly store: Store;
   /** Folder for secrets. */
   readonly secretsFolder: string;
@@ -73,7 +73,7 @@ export interface RolloutServerOptions {
   readonly idle: () => void;
 }
 
-export interface RolloutServer {
+interface RolloutServer {
   /** Address at which this machine reaches the server. */
   readonly host: string;
   readonly port: number;

@@ -3,7 +3,7 @@ import type { Lineage } from '../protocol/worker.ts';
 import type { Store } from '../store/store.ts';
 
 /** Serialized events of a stream. */
-export interface Chunk {
+interface Chunk {
   readonly bodies: readonly string[];
   /** `seq` of the last event; `after` if there are no events. */
   readonly last: number;

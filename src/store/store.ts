@@ -166,7 +166,7 @@ export interface StoreTotals {
   readonly settled: Readonly<Record<SettledCount, number>>;
 }
 
-export type SettledCount = Exclude<keyof BatchRow['counts'], 'running' | 'held' | 'queued'>;
+type SettledCount = Exclude<keyof BatchRow['counts'], 'running' | 'held' | 'queued'>;
 
 export interface NewBatch {
   readonly id: string;

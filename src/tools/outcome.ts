@@ -3,7 +3,7 @@ import type { ToolOutcome } from '../rollout/ports.ts';
 import { KEPT_BYTES, RESULT_BYTES } from './modules/limits.ts';
 
 /** A tool's output as text, possibly cut. */
-export interface OutputText {
+interface OutputText {
   readonly text: string;
   /** UTF-8 bytes of the full output, if `text` is cut. */
   readonly bytes?: number | undefined;

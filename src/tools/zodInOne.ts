@@ -20,7 +20,7 @@ const zodInOneFile = z.object({
   /** Names of zod's exports. */
   names: z.array(z.string()).min(1),
 });
-export type ZodInOne = z.infer<typeof zodInOneFile>;
+type ZodInOne = z.infer<typeof zodInOneFile>;
 
 let cached: Promise<ZodInOne> | undefined;
 

@@ -47,7 +47,7 @@ export class InfraGroups {
 }
 
 /** Returns the line for an event, including its worker. */
-export function lineOf({ worker, text }: Infra): string {
+function lineOf({ worker, text }: Infra): string {
   return worker === undefined || text.includes(worker) ? text : `Worker ${worker}: ${text}`;
 }
 

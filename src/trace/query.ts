@@ -15,7 +15,7 @@ import { type CelProgram, celError, compileCel } from './query/cel.ts';
 import { type QueryEnvironment, VARIABLES, type Values } from './query/vocabulary.ts';
 import { splitWords, wordTest } from './query/words.ts';
 
-export type Match =
+type Match =
   | { readonly matched: true }
   | { readonly matched: false /** Why it could not be evaluated. */; readonly why?: string };
 
@@ -67,7 +67,7 @@ export function compileCondition(text: string): Query {
   return celQuery(text, program);
 }
 
-export type Evaluation = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly why: string };
+type Evaluation = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly why: string };
 
 /**
  * An expression that gives any value: watches, evaluate, log points. Throws StudioError `usage`, with the column in

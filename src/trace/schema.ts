@@ -23,7 +23,7 @@ const json: z.ZodType<Json> = z.unknown() as unknown as z.ZodType<Json>; // alre
 /**
  * `{"$blob": sha, bytes, media, head}`: a value kept elsewhere. A user's own key that starts with `$` is written `$$…`.
  */
-export const blobRef = z.object({
+const blobRef = z.object({
   $blob: sha,
   /** Size in bytes of the blob. */
   bytes: int.min(0),
@@ -108,7 +108,7 @@ export type Source = z.infer<typeof source>;
 export const effect = z.enum(['pure', 'restorable', 'irreversible']);
 export type Effect = z.infer<typeof effect>;
 /** `cut`: of a fork, it was open where the fork was cut; what goes on of it is done anew. */
-export const callStatus = z.enum(['ok', 'error', 'cut']);
+const callStatus = z.enum(['ok', 'error', 'cut']);
 
 export const usage = z.object({
   input_tokens: int.min(0),
@@ -394,7 +394,7 @@ export function isKnownKind(kind: string): kind is EventKind {
   return Object.hasOwn(eventData, kind);
 }
 
-export type EventCheck = { ok: true } | { ok: false; path: string; message: string };
+type EventCheck = { ok: true } | { ok: false; path: string; message: string };
 
 /**
  * Whether `raw` is a well-formed event of the current version. The raw value itself is then the event: unknown

@@ -13,7 +13,7 @@ import { scoreText } from './text/score.ts';
 import type { Style } from './text/terminal.ts';
 import { errorText, inline, placeText, valueText } from './text/values.ts';
 
-export interface TextOptions extends PageOptions {
+interface TextOptions extends PageOptions {
   /** Id of the rollout, to be named in the header. */
   readonly rollout?: string;
 }
@@ -23,7 +23,7 @@ export function trajectoryText(model: TrajectoryModel, options: TextOptions): st
   return [...trajectoryPieces(model, options)].map(({ text }) => text).join('');
 }
 
-export interface TextPiece {
+interface TextPiece {
   /** Absent: the header, or the end. */
   readonly step?: number;
   readonly text: string;

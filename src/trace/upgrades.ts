@@ -8,7 +8,7 @@ import { StudioError } from '../common/errors.ts';
 import { checkEvent, isKnownKind, TRACE_VERSION, type TraceEvent, type UnknownEvent } from './schema.ts';
 
 /** An event of some version, envelope checked. */
-export interface RawEvent {
+interface RawEvent {
   readonly v: number;
   readonly seq: number;
   readonly kind: string;
@@ -16,7 +16,7 @@ export interface RawEvent {
   readonly [field: string]: unknown;
 }
 
-export type Upgrade = (event: RawEvent) => RawEvent;
+type Upgrade = (event: RawEvent) => RawEvent;
 
 export interface Upgrades {
   /** The version this program writes. */
@@ -28,7 +28,7 @@ export interface Upgrades {
 /** Version 1 is the first, so there is no step yet. */
 export const UPGRADES: Upgrades = { current: TRACE_VERSION, steps: new Map() };
 
-export interface ReadOptions {
+interface ReadOptions {
   /**
    * The events come from a store that checked them when they were appended: data of the current version is not
    * checked again, which is what makes opening a long trajectory fast.

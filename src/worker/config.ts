@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { StudioError } from '../common/errors.ts';
 
-export const workerConfig = z.object({
+const workerConfig = z.object({
   /** Origin of the rollout server, e.g. `http://127.0.0.1:4100`. */
   server: z.url(),
   /** Further ones, of servers of the same store: tried in turn whenever the server is gone. */

@@ -37,7 +37,7 @@ export type WorkerEnd =
   /** The server is gone, or does not take it. */
   | { readonly why: 'gone'; readonly error: StudioError };
 
-export interface RunningWorker {
+interface RunningWorker {
   /** Resolves when it has nothing to do any more; nothing is cleaned up yet. */
   readonly ended: Promise<WorkerEnd>;
   /**
@@ -47,7 +47,7 @@ export interface RunningWorker {
   close(end: WorkerEnd): Promise<boolean>;
 }
 
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly createRollout: WorkerParts['createRollout'];
   readonly log: (text: string) => void;
 }

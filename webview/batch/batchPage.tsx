@@ -31,7 +31,7 @@ import { seek } from './model/move.ts';
 import { outcomeAt } from './model/taskFacts.ts';
 import { Panels } from './panels/panels.tsx';
 
-export interface BatchPageProps {
+interface BatchPageProps {
   readonly host: Host;
   readonly readOnly: boolean;
   readonly can: ReadonlySet<PageVerb>;

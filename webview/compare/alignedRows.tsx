@@ -23,7 +23,7 @@ export interface Spot {
   readonly column: number;
 }
 
-export interface AlignedRowsProps {
+interface AlignedRowsProps {
   readonly attempts: readonly ComparedAttempt[];
   /** How the column of an attempt is headed. */
   readonly nameOf: (index: number) => string;

@@ -8,7 +8,7 @@ const INDENT = 10;
 /** Deeper branches stand no further to the right. */
 const MAX_LEVEL = 12;
 
-export interface BranchRow {
+interface BranchRow {
   readonly branch: Branch;
   readonly level: number;
 }

@@ -7,7 +7,7 @@ import { countsOf } from '../../src/trace/align/prefixTree.ts';
 import { Button } from '../components/controls.tsx';
 import { ActionLink } from '../components/link.tsx';
 
-export interface CompareHeadProps {
+interface CompareHeadProps {
   readonly place: Extract<PagePlace, { page: 'compare' }>;
   readonly batch: BatchRow | undefined;
   /** The later batch beside it. */

@@ -31,7 +31,7 @@ export const COMPARE_KEYS: readonly KeyGroup[] = [
 ];
 
 /** What the keys do. */
-export interface CompareDoes {
+interface CompareDoes {
   readonly row: (distance: number) => void;
   /** −1: the first row, 1: the last. */
   readonly end: (direction: 1 | -1) => void;

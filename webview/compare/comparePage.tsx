@@ -16,7 +16,7 @@ import { CompareHead } from './compareHead.tsx';
 import { Comparison } from './comparison.tsx';
 import './comparePage.css';
 
-export interface ComparePageProps {
+interface ComparePageProps {
   readonly host: Host;
   readonly can: ReadonlySet<PageVerb>;
   readonly place: Extract<PagePlace, { page: 'compare' }>;

@@ -12,7 +12,7 @@ import { COMPARE_KEYS, compareBindings } from './compareKeys.ts';
 
 const NARROW = 720;
 
-export interface ComparisonProps {
+interface ComparisonProps {
   readonly compared: ComparedAttempts;
   readonly place: Extract<PagePlace, { page: 'compare' }>;
   readonly act: (action: PageAction) => void;

@@ -11,7 +11,7 @@ import { Icon, type IconName } from './marks/icon.tsx';
 
 afterFirstRows(() => void import('./toolkit.ts').then(({ defineElements }) => defineElements()));
 
-export interface ButtonProps {
+interface ButtonProps {
   readonly kind: 'primary' | 'secondary' | 'icon';
   readonly label: string;
   readonly icon?: IconName;
@@ -40,7 +40,7 @@ export function Button({ kind, label, icon, title, disabled = false, pressed, on
   );
 }
 
-export interface TextFieldProps {
+interface TextFieldProps {
   readonly value: string;
   readonly label: string;
   readonly placeholder?: string;
@@ -94,7 +94,7 @@ export function TextField({
   );
 }
 
-export interface DropdownProps {
+interface DropdownProps {
   readonly label: string;
   readonly value: string;
   readonly options: readonly { readonly value: string; readonly text: string }[];

@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks';
 import { z } from 'zod';
 import { recall, remember } from '../host/memory.ts';
 
-export interface SplitterProps {
+interface SplitterProps {
   /** `row`: side by side. */
   readonly direction: 'row' | 'column';
   /** Under which its place is remembered. */

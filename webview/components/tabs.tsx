@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 
-export interface TabEntry {
+interface TabEntry {
   readonly id: string;
   readonly label: string;
   readonly badge?: string;

@@ -3,7 +3,7 @@ import type { HTMLAttributes, VNode } from 'preact';
 import { useEffect, useId, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 import { firstRowsShown } from './afterFirstRows.ts';
 
-export interface VirtualListProps {
+interface VirtualListProps {
   readonly count: number;
   /** In pixels; the same for every row. */
   readonly rowHeight: number;

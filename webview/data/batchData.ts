@@ -10,7 +10,7 @@ import { type Definition, readDefinition } from './definition.ts';
 import { StreamData } from './streamData.ts';
 
 /** What one task has: the row that counts for each attempt, and older tries apart. */
-export interface TaskRows {
+interface TaskRows {
   readonly task: string;
   readonly index: number;
   /** By attempt number − 1; undefined where nothing is known of the attempt. */

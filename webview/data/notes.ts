@@ -2,7 +2,7 @@
 import type { AnyEvent } from '../../src/trace/model.ts';
 import type { EventOf } from '../../src/trace/schema.ts';
 
-export type Note = EventOf<'note'>;
+type Note = EventOf<'note'>;
 
 export class NoteBook {
   readonly #changed: () => void;

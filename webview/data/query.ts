@@ -3,7 +3,7 @@
 import type { environmentOf, rowEnvironment } from '../../src/trace/query/environment.ts';
 import type { compileCondition, compileQuery } from '../../src/trace/query.ts';
 
-export interface QueryLanguage {
+interface QueryLanguage {
   readonly compileQuery: typeof compileQuery;
   readonly compileCondition: typeof compileCondition;
   readonly environmentOf: typeof environmentOf;

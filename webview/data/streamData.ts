@@ -9,7 +9,7 @@ import { NoteBook } from './notes.ts';
 import { Pace } from './pace.ts';
 
 /** `loading`: catching up with what is stored; `head`: all that is there is here; `failed`: see `problem`. */
-export type LoadingState = 'loading' | 'head' | 'failed';
+type LoadingState = 'loading' | 'head' | 'failed';
 
 /**
  * What comes later than this is further down than anyone sees at first: it is counted now and then, so that drawing

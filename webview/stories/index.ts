@@ -1,7 +1,7 @@
 /** All stories: one state of one part of the pages each, with made-up data. For tests and for looking at. */
 import type { ComponentChild } from 'preact';
 
-export interface Story {
+interface Story {
   /** `part/name`: its address. */
   readonly id: string;
   /** Shows something that is still being loaded, for as long as one looks. */

@@ -14,11 +14,11 @@ const MAX_ROWS = 3;
 const ROW = 20;
 
 /** `4 × 2/3`: continuations, and how many of those that are scored passed. */
-export function forkText({ attempts, counts }: ForkRow): string {
+function forkText({ attempts, counts }: ForkRow): string {
   return `${attempts} × ${counts.passed}/${counts.passed + counts.failed}`;
 }
 
-export function forkTitle(fork: ForkRow): string {
+function forkTitle(fork: ForkRow): string {
   const { name, attempts, counts, state, parent } = fork;
   const open = counts.running + counts.held + counts.queued;
   const scored = counts.passed + counts.failed;
@@ -30,13 +30,13 @@ export function forkTitle(fork: ForkRow): string {
 }
 
 /** Returns the seq of the first model or tool call after the cut, which a fork repeats. */
-export function begunAnew(model: TrajectoryModel, cut: number): number {
+function begunAnew(model: TrajectoryModel, cut: number): number {
   const event = model.event(cut);
   if (event?.kind === 'tool.start') return cut;
   return model.event(cut + 1)?.kind === 'model.start' ? cut + 1 : cut;
 }
 
-export interface ForkLaneProps {
+interface ForkLaneProps {
   readonly session: TrajectorySession;
   /** Where an event is, in pixels from the left; undefined for one out of sight. */
   readonly placeOf: (seq: number) => number | undefined;

@@ -30,7 +30,7 @@ import { TrajectorySession } from './session.ts';
 import { StepList } from './steps/stepList.tsx';
 import './page.css';
 
-export interface TrajectoryPageProps {
+interface TrajectoryPageProps {
   readonly host: Host;
   readonly readOnly: boolean;
   readonly can: ReadonlySet<PageVerb>;

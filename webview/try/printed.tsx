@@ -8,7 +8,7 @@ import { Ansi } from '../text/ansi.tsx';
 /** Less than a line, more than what is lost by rounding. */
 const SLACK_PX = 4;
 
-export interface PrintedProps {
+interface PrintedProps {
   readonly title: string;
   readonly text: string;
   /** `end`: it begins with its last lines. `newest`: there are more to come, and they are followed. */

@@ -13,7 +13,7 @@ import {
 import { asJson, type FormProblem, firstMembers, type Members, problemsOf } from './form/value.ts';
 
 /** What the panel is in: an editor, or a story. */
-export interface TryHost {
+interface TryHost {
   post(message: PageToTry): void;
   /** Messages as they come, not parsed yet. */
   listen(take: (data: unknown) => void): void;

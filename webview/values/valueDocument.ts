@@ -14,10 +14,10 @@ export interface Shape {
   readonly image?: string;
 }
 
-export type Scalar = 'string' | 'number' | 'boolean' | 'null' | 'blob';
+type Scalar = 'string' | 'number' | 'boolean' | 'null' | 'blob';
 
 /** What became of a row since the value it is compared with. */
-export type RowChange = 'changed' | 'added' | 'removed';
+type RowChange = 'changed' | 'added' | 'removed';
 
 export interface ValueRow {
   /** JSON pointer, and for a range of a long list `#from-to` behind it. */
@@ -317,6 +317,6 @@ function shortText(value: Json): { kind: Scalar; text: string; cut?: boolean } {
 }
 
 /** A member name inside a JSON pointer (RFC 6901). */
-export function escapePointer(name: string): string {
+function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -23,7 +23,7 @@ export interface ValueSource {
 }
 
 /** An inline value, at once. */
-export function inlineSource(value: Json, against?: Json): ValueSource {
+function inlineSource(value: Json, against?: Json): ValueSource {
   const document = new ValueDocument(value, against);
   return {
     shape: document.shape(),
@@ -34,7 +34,7 @@ export function inlineSource(value: Json, against?: Json): ValueSource {
 }
 
 /** A value that is kept as a blob. */
-export async function blobSource(ref: BlobRef, blobs: Blobs): Promise<ValueSource> {
+async function blobSource(ref: BlobRef, blobs: Blobs): Promise<ValueSource> {
   if (ref.media.startsWith('image/')) {
     const bytes = await blobs.bytes(ref);
     return inlineSource(`data:${ref.media};base64,${base64(bytes)}`);

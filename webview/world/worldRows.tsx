@@ -8,7 +8,7 @@ import './world.css';
 
 const ROWS_AT_FIRST = 30;
 
-export interface WorldRowsProps {
+interface WorldRowsProps {
   readonly changes: readonly WorldChange[];
   /** Where all of them are, when they are more than are shown here. */
   readonly all: string;

@@ -14,7 +14,7 @@ export interface WorldGroup {
   readonly counts: string;
 }
 
-export interface CellText {
+interface CellText {
   readonly old?: string;
   readonly now?: string;
   readonly changed: boolean;

@@ -19,7 +19,7 @@ const ANYWHERE = { node: false } as const;
 const NODE = { node: true } as const;
 const DATA = ['common', 'config', 'trace', 'protocol'] as const;
 
-export const ROOMS: Readonly<Record<string, Room>> = {
+const ROOMS: Readonly<Record<string, Room>> = {
   common: { ...ANYWHERE, rooms: [] },
   trace: { ...ANYWHERE, rooms: ['common'] },
   config: { ...ANYWHERE, rooms: ['common', 'trace'] },

@@ -29,7 +29,7 @@ export interface Field {
 const alternatives = (schema: Schema): readonly Schema[] => schema.anyOf ?? schema.oneOf ?? [];
 
 /** Returns what a value of the schema looks like, e.g. `text, or list of numbers`. */
-export function typeText(schema: Schema): string {
+function typeText(schema: Schema): string {
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``.replaceAll('"', '');
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${String(value)}\``).join(', ');
   const choices = alternatives(schema);

@@ -10,7 +10,7 @@ import { countsSchema, type FileResult, noCounts } from './counts.ts';
 
 export const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning'];
 
-export interface RunOptions {
+interface RunOptions {
   /** Files that run at once. */
   readonly concurrency: number;
   /** After so long a file has failed. */

@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { kitFolder, missingKit } from './kits.ts';
 
-export interface SuiteCluster {
+interface SuiteCluster {
   readonly kubeconfig: string;
   /** The scripts that break and fix it, where it is the kit's. */
   readonly kit: string | undefined;

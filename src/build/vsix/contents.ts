@@ -15,7 +15,7 @@ export const VSIX_ALLOWED: readonly RegExp[] = [
   /^dist\/node_modules\/esbuild\/(bin\/esbuild|lib\/main\.js)$/,
 ];
 /** What it must hold to work. */
-export const VSIX_REQUIRED: readonly string[] = [
+const VSIX_REQUIRED: readonly string[] = [
   'package.json',
   'README.md',
   'LICENSE',

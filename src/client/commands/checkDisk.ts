@@ -12,7 +12,7 @@ import { type Bundle, type BundleProblem, bundleModule } from '../../tools/bundl
 import { diskFiles } from '../disk.ts';
 import { workspaceRoot } from '../workspace.ts';
 
-export interface CheckedFiles {
+interface CheckedFiles {
   /** The requested files, or all files found in the folder. */
   readonly paths: readonly string[];
   readonly problems: readonly Problem[];

@@ -17,13 +17,13 @@ const FOR_ROLLOUT: Readonly<Record<ControlVerb, RolloutVerb | undefined>> = {
   retry: undefined,
 };
 
-export interface ControlResult {
+interface ControlResult {
   readonly reply: CommandReply;
   readonly kind: 'batch' | 'rollout';
   readonly id: string;
 }
 
-export interface ControlOptions {
+interface ControlOptions {
   /** Reason for `cancel`. */
   readonly reason?: string | undefined;
   /** For `pause`: release the batch’s workers (pods). */

@@ -9,14 +9,14 @@ import { type Point, parseReference, resolveRollout } from '../reference.ts';
 import { type ForkPlace, type ForkSubmission, type ForkWith, forkSubmission } from './forkSubmission.ts';
 
 /** A fork that is ready to be launched. */
-export interface PlannedFork {
+interface PlannedFork {
   readonly rollout: string;
   /** The last shared seq. */
   readonly seq: number;
   readonly runs: ForkSubmission;
 }
 
-export interface ForkOptions {
+interface ForkOptions {
   /** Number of continuations; defaults to 1. */
   readonly attempts?: number | undefined;
   readonly edit?: readonly ForkEdit[] | undefined;

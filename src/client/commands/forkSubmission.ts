@@ -57,7 +57,7 @@ export interface ForkSubmission {
   readonly notes: readonly string[];
 }
 
-export interface ForkParent {
+interface ForkParent {
   /** SHA of its submission. undefined for imported rollouts, which have none. */
   readonly submission: string | undefined;
   readonly task: TaskRecord;

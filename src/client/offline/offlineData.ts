@@ -11,7 +11,7 @@ import type { TraceEvent } from '../../trace/schema.ts';
 import { blobsOf } from '../../trace/spill.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 
-export interface GatherOptions {
+interface GatherOptions {
   readonly place: PagePlace;
   /** For batches: include as many trajectories as fit. */
   readonly trajectories: boolean;
@@ -31,7 +31,7 @@ export interface OfflineContents {
 }
 
 /** Browsers reliably handle this much compressed data in one document. */
-export const OFFLINE_LIMIT = 128 * 1024 * 1024;
+const OFFLINE_LIMIT = 128 * 1024 * 1024;
 const MAX_BLOB_BYTES = 5 * 1024 * 1024;
 const BASE64_CHARS_PER_BYTE = 4 / 3;
 

@@ -21,7 +21,7 @@ const STYLE_MEDIA: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 
-export interface OfflinePageOptions {
+interface OfflinePageOptions {
   readonly title: string;
   readonly data: OfflineData;
   /** Folder of the built pages. Defaults to those of this installation. */

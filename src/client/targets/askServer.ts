@@ -13,7 +13,7 @@ export const REACH_TIMEOUT_MS = 15_000;
 const serverInfo = z.object({ product: z.string(), protocol: z.number().int() });
 
 /** Hints for errors. */
-export interface ServerHints {
+interface ServerHints {
   /** For an outdated server. */
   readonly update: string;
   /** For a rejected token. */

@@ -20,7 +20,7 @@ export interface TargetConnection extends Connection {
   close(): void;
 }
 
-export interface TargetOptions {
+interface TargetOptions {
   /** Environment variables with the tokens of URL targets. */
   readonly env: NodeJS.ProcessEnv;
   /** Aborts connecting. */

@@ -17,7 +17,7 @@ export interface ClientTokens {
 }
 
 /** The reason why no pod is ready. */
-export interface NotReady {
+interface NotReady {
   /** The reason as a sentence. */
   readonly why: string;
   /** Whether the pod will not become ready by itself. */

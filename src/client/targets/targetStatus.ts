@@ -16,9 +16,9 @@ import { obstacleOf } from './serverPod.ts';
 import { clusterRef, type Target, targetPlace } from './target.ts';
 
 /** `unknown`: no permission to read it. */
-export type FindingState = 'ok' | 'missing' | 'wrong' | 'unknown';
+type FindingState = 'ok' | 'missing' | 'wrong' | 'unknown';
 
-export interface TargetFinding {
+interface TargetFinding {
   readonly name: 'cluster' | 'namespace' | 'clock' | 'server' | 'queue' | 'pods' | 'nodes' | 'gpus' | 'quota';
   readonly state: FindingState;
   readonly text: string;
@@ -33,7 +33,7 @@ export interface TargetStatus {
   readonly findings: readonly TargetFinding[];
 }
 
-export interface StatusOptions {
+interface StatusOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal;
 }

@@ -12,7 +12,7 @@ import { columns, harmlessLine, type Paint, painter, type Style } from '../../tr
 import { comparisonText } from './reportText.ts';
 import { table } from './table.ts';
 
-export interface CompareTextOptions {
+interface CompareTextOptions {
   readonly width: number;
   readonly color: boolean;
 }

@@ -16,7 +16,7 @@ import type { ReadAttempts } from '../../trace/toolCalls/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 
 /** Limits what is read from one batch. */
-export interface ReadLimits {
+interface ReadLimits {
   readonly attempts: number;
   readonly events: number;
 }

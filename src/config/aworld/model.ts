@@ -47,7 +47,7 @@ const OPENAI_LIKE = /^(openai|azure_openai|vllm|local)$/i;
 const ENVIRONMENT = /^\$\{env:[^}]+\}$/;
 const SAMPLING = { top_p: 'top_p', max_tokens: 'max_tokens', stop: 'stop' } as const;
 
-export interface AgentSettings {
+interface AgentSettings {
   readonly model: JsonObject;
   readonly steps: number | undefined;
 }

@@ -15,7 +15,7 @@ export interface SourceAgent {
   readonly at: Path;
 }
 
-export interface Source {
+interface Source {
   readonly agents: readonly SourceAgent[];
   readonly swarm: JsonObject | undefined;
   /** `mcp_config` of the whole file. */

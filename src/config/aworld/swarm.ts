@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { Path } from '../source/parse.ts';
 import { plainText, type Report, textOf } from './texts.ts';
 
-export interface SwarmMember {
+interface SwarmMember {
   readonly name: string;
   readonly after?: readonly string[];
   readonly to?: readonly string[];

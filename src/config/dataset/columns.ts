@@ -6,7 +6,7 @@ import { basename, isAbsolute, joinPath, normalizePath } from '../paths.ts';
 import type { DatasetSection } from '../schema/batchFile.ts';
 
 export const COLUMNS = ['id', 'question', 'answer', 'level', 'files', 'world'] as const;
-export type ColumnKey = (typeof COLUMNS)[number];
+type ColumnKey = (typeof COLUMNS)[number];
 
 export interface Columns {
   readonly names: Readonly<Record<ColumnKey, string>>;
@@ -56,7 +56,7 @@ export type FileTask = Omit<TaskRecord, 'files'> & {
 };
 
 /** `named`: the ID comes from the record. */
-export type ColumnResult =
+type ColumnResult =
   | { readonly task: FileTask; readonly named: boolean }
   | { readonly message: string; readonly hint: string };
 

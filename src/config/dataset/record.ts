@@ -2,7 +2,7 @@
 
 export type RawRecord = ReadRecord | BrokenRecord;
 
-export interface ReadRecord {
+interface ReadRecord {
   /** Start of the record, 1-based. */
   readonly line: number;
   readonly column: number;
@@ -12,7 +12,7 @@ export interface ReadRecord {
   readonly value: unknown;
 }
 
-export interface BrokenRecord {
+interface BrokenRecord {
   readonly line: number;
   readonly column: number;
   readonly number: number;

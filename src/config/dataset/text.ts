@@ -39,7 +39,7 @@ function newlines(text: string): number {
   return count;
 }
 
-export interface Line {
+interface Line {
   /** The line without its line break; undefined if it is longer than `limit`. */
   readonly text: string | undefined;
   /** From 1. */

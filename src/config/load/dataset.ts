@@ -38,7 +38,7 @@ export interface DatasetLook {
   readonly attachments: boolean;
 }
 
-export interface DatasetOptions {
+interface DatasetOptions {
   readonly limit?: number;
   /** Only these tasks; `limit` and `offset` of the file are then ignored. */
   readonly tasks?: readonly string[];

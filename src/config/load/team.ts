@@ -20,7 +20,7 @@ export interface LoadedTeam {
   readonly members: readonly LoadedMember[];
 }
 
-export interface TeamParts {
+interface TeamParts {
   /** Members whose files could be read. */
   readonly members: readonly AgentParts[];
   /** Undefined if the team has errors. */

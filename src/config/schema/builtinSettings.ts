@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { choice, expects, fault, flag, group, listOf, text, whole } from './values.ts';
 
-export const SEARCH_PROVIDERS = ['google', 'brave', 'searxng'] as const;
+const SEARCH_PROVIDERS = ['google', 'brave', 'searxng'] as const;
 
 const key = text('"${env:SEARCH_KEY}"', 'a key').optional();
 const privateAddresses = (who: string): z.ZodOptional<typeof flag> =>
@@ -91,7 +91,7 @@ export const browserSettings = group(
 );
 export type BrowserSettings = z.output<typeof browserSettings>;
 
-export const LANGUAGES = ['javascript', 'python'] as const;
+const LANGUAGES = ['javascript', 'python'] as const;
 export const codeSettings = group(
   {
     languages: listOf(choice(LANGUAGES), `a list of ${LANGUAGES.join(', ')}`, '[python]')

@@ -89,7 +89,7 @@ export const name = text('desk', 'a name').regex(
 );
 
 type WrittenQuantity = z.ZodUnion<readonly [z.ZodNumber, z.ZodString]>;
-export type Unit = z.ZodPipe<WrittenQuantity, z.ZodTransform<number, number | string>>;
+type Unit = z.ZodPipe<WrittenQuantity, z.ZodTransform<number, number | string>>;
 
 function unit(what: string, example: string, read: (value: string | number) => number | undefined): Unit {
   const expected = expects(what, example);

@@ -13,7 +13,7 @@ export type ReferenceOf = (rollout: DebuggedRollout) => number | undefined;
 export const TRAJECTORY_SCHEME = 'rollout';
 
 /** `rollout:/<id>/<task> attempt n.trajectory`: its last part names the editor's tab. */
-export function trajectoryUri({ debuggee, title }: DebuggedRollout): string {
+function trajectoryUri({ debuggee, title }: DebuggedRollout): string {
   return `${TRAJECTORY_SCHEME}:/${debuggee.rollout}/${encodeURIComponent(title.replaceAll('/', '∕'))}.trajectory`;
 }
 

@@ -3,7 +3,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { Node, VariableNodes } from './node.ts';
 
 /** What is inside a variable, and whose it is. */
-export interface Container<O> {
+interface Container<O> {
   readonly children: VariableNodes;
   readonly owner: O;
   /** Nodes given out: a client names a variable by its name there. */

@@ -15,7 +15,7 @@ export interface EditTarget {
   readonly path: string;
 }
 
-export interface Page {
+interface Page {
   readonly start: number;
   /** Infinity = all. */
   readonly count: number;

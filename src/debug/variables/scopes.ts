@@ -27,7 +27,7 @@ import {
 } from './node.ts';
 import { tokenChildren } from './tokens.ts';
 
-export interface Scope {
+interface Scope {
   readonly name: string;
   readonly children: VariableNodes;
   /** Whether the client should load it only on request. */

@@ -9,7 +9,7 @@ export interface PastCall {
   readonly result: PastResult | undefined;
 }
 
-export type PastResult = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly text: string };
+type PastResult = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly text: string };
 
 export function pastCall(name: string, args: string, result: string | undefined): PastCall {
   return { name, args: objectIn(args), result: result === undefined ? undefined : resultOf(result) };

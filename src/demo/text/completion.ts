@@ -19,7 +19,7 @@ export interface Turn {
 }
 
 /** `hidden`: written by the model, but no part of the answer's fields (marks, the frame of a call). */
-export type SegmentKind = 'hidden' | 'reasoning' | 'content' | 'name' | 'arguments';
+type SegmentKind = 'hidden' | 'reasoning' | 'content' | 'name' | 'arguments';
 
 export interface Segment {
   readonly kind: SegmentKind;

@@ -11,7 +11,7 @@ import { type NextRound, nextRound, type Round } from './jobRounds.ts';
 import type { Rounds } from './rounds.ts';
 import { podSizing } from './sizing.ts';
 
-export interface BatchPodsOptions {
+interface BatchPodsOptions {
   readonly host: ClusterHost;
   readonly objects: BatchObjects;
   readonly rounds: Rounds;

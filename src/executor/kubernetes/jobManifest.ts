@@ -213,7 +213,7 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export interface Belongings {
+interface Belongings {
   readonly batch: string;
   readonly namespace: string;
   /** The object with which they are deleted. */

@@ -19,7 +19,7 @@ import type { PodEnd } from './podLife.ts';
 import { PodWatch } from './podWatch.ts';
 import { Rounds } from './rounds.ts';
 
-export type KubernetesExecutorOptions = BatchObjectsOptions;
+type KubernetesExecutorOptions = BatchObjectsOptions;
 
 const ROLE = 'kubernetes';
 const ELECT_EVERY_MS = 5_000;

@@ -13,7 +13,7 @@ import { KubernetesExecutor } from './kubernetesExecutor.ts';
 /** Long enough to start another server, on another node if necessary. */
 const RECONNECT_SECONDS = 600;
 
-export interface OpenedKubernetes {
+interface OpenedKubernetes {
   readonly programs: Archive;
   readonly executor: (host: ClusterHost) => Executor;
   /** Creates the source of replicas of model servers in the namespace. */

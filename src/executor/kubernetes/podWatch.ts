@@ -18,7 +18,7 @@ import {
   stuckNotice,
 } from './podLife.ts';
 
-export interface PodWatchOptions {
+interface PodWatchOptions {
   /** Returns whether the batch is active, as far as this server knows. */
   readonly isActive: (batch: string) => boolean;
   /** Returns whether it is paused without pods, so that deleted pods are expected. */

@@ -26,7 +26,7 @@ const LEAVE_MS = 10_000;
 const DRAIN_MS = 2_000;
 const TERM_MS = 1_000;
 
-export interface LocalExecutorOptions {
+interface LocalExecutorOptions {
   readonly host: ExecutorHost;
   readonly command: WorkerCommand;
   /** Folder for working directories. */

@@ -1,9 +1,9 @@
 /** Decides how many worker processes a batch gets on this machine, and how many rollouts each runs. Pure. */
 
 /** Rollouts per process. They wait for models and tools most of the time. */
-export const SLOTS_PER_WORKER = 64;
+const SLOTS_PER_WORKER = 64;
 
-export interface WorkerSizing {
+interface WorkerSizing {
   readonly workers: number;
   readonly slots: number;
 }

@@ -11,7 +11,7 @@ import { type Operation, type Operations, operationsOf, type Parameter } from '.
 import { Schemas } from './schemas.ts';
 import { type Scheme, schemesOf, schemesText, upper } from './security.ts';
 
-export interface OpenApiTools {
+interface OpenApiTools {
   /** The module. */
   readonly code: string;
   readonly tools: readonly {

@@ -2,8 +2,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import { members, type OpenApiDocument, objects, scalar } from './document.ts';
 
-export const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const;
-export type Method = (typeof METHODS)[number];
+const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const;
+type Method = (typeof METHODS)[number];
 
 export interface Parameter {
   /** What the tool calls it. */

@@ -12,14 +12,14 @@ import { isLive } from './batchText.ts';
 const LIVE_MS = 1_000;
 const QUIET_MS = 5_000;
 
-export interface BatchListPorts {
+interface BatchListPorts {
   readonly server: Pick<ServerLink, 'connection' | 'connected' | 'moved' | 'state'>;
   /** Number of batches per page. */
   readonly pageSize: () => number;
   readonly log: (text: string) => void;
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   /** If false, does not start a server. */
   readonly start?: boolean;
 }

@@ -16,7 +16,7 @@ import { pickBatch } from './pickBatch.ts';
 /** The author that the events of a batch record. */
 const BY = 'vscode';
 
-export type ControlCommand =
+type ControlCommand =
   | 'rollout.pauseBatch'
   | 'rollout.releasePods'
   | 'rollout.resumeBatch'

@@ -6,7 +6,7 @@ import { argumentPlace } from '../open/argument.ts';
 import type { Services } from '../services.ts';
 import { batchText } from './batchText.ts';
 
-export interface PickBatchOptions {
+interface PickBatchOptions {
   readonly title: string;
   /** Whether the command applies to a batch. */
   readonly sensible: (row: BatchRow) => boolean;

@@ -5,7 +5,7 @@ import type { BatchRow } from '../../protocol/client.ts';
 import type { ServerState } from '../../protocol/page.ts';
 import { batchProgress, batchText, isLive } from './batchText.ts';
 
-export interface StatusText {
+interface StatusText {
   readonly text: string;
   readonly tooltip: string;
   /** Label for screen readers, without icons. */

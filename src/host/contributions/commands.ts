@@ -1,6 +1,6 @@
 /** All commands with ID, title, and icon. `menus.ts` defines where they appear. */
 
-export const CATEGORY = 'Rollout';
+const CATEGORY = 'Rollout';
 
 interface CommandRow {
   readonly title: string;

@@ -1,6 +1,6 @@
 /** The activity bar views and their welcome content. */
 
-export const VIEW_CONTAINER = 'rollout';
+const VIEW_CONTAINER = 'rollout';
 export const VIEW_IDS = { batches: 'rollout.batches', agents: 'rollout.agents', targets: 'rollout.targets' } as const;
 
 /** Context keys of the views. */

@@ -12,7 +12,7 @@ import type { Log } from '../window/log.ts';
 import { setting } from '../window/settings.ts';
 import { diagnosticsText } from './diagnosticsText.ts';
 
-export interface DiagnosticParts {
+interface DiagnosticParts {
   readonly log: Log;
   readonly values: StoredValues;
   readonly act: DoAction;

@@ -5,7 +5,7 @@ import type { Files } from '../../config/files.ts';
 import { loadBatch } from '../../config/load.ts';
 import { hasErrors, type Problem } from '../../config/source/problem.ts';
 
-export interface TaskSpot {
+interface TaskSpot {
   readonly id: string;
   readonly question: string;
   /** Line of the record, starting at 1. */

@@ -27,7 +27,7 @@ interface Parts extends LauncherParts {
   readonly files: StudioFiles;
 }
 
-export type LaunchCommand =
+type LaunchCommand =
   | 'rollout.launchBatch'
   | 'rollout.launchTask'
   | 'rollout.launchAgain'

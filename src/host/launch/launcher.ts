@@ -23,7 +23,7 @@ export interface LauncherParts {
   readonly problems: FileProblems;
 }
 
-export interface LaunchOrder {
+interface LaunchOrder {
   readonly file: vscode.Uri;
   readonly answers: LaunchAnswers;
   /** For confirming large batches; without it, there is no confirmation. */

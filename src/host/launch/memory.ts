@@ -17,7 +17,7 @@ const remembered = z.object({
   answers: launchAnswers,
   /** Names of the values that the user entered. */ values: z.array(z.string()).default([]),
 });
-export type RememberedFile = z.infer<typeof remembered>;
+type RememberedFile = z.infer<typeof remembered>;
 
 const FILES = 'launch.files';
 const BATCHES = 'launch.batches';

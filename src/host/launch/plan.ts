@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { plural } from '../../common/text.ts';
 import type { Choice } from '../window/questions/choice.ts';
 
-export const chosenTasks = z.discriminatedUnion('kind', [
+const chosenTasks = z.discriminatedUnion('kind', [
   /** Value in the batch file. */
   z.object({ kind: z.literal('all') }),
   z.object({ kind: z.literal('first'), count: z.number().int().min(1) }),
@@ -29,10 +29,7 @@ export interface FileFacts {
 const FEW = 10;
 const USUAL_ATTEMPTS = [1, 4, 8, 32] as const;
 
-export type TaskChoice =
-  | { readonly kind: 'same'; readonly answers: LaunchAnswers }
-  | ChosenTasks
-  | { readonly kind: 'pick' };
+type TaskChoice = { readonly kind: 'same'; readonly answers: LaunchAnswers } | ChosenTasks | { readonly kind: 'pick' };
 
 /** Returns the choices for tasks. The last answers come first if they still apply. */
 export function taskChoices(facts: FileFacts, last: LaunchAnswers | undefined): Choice<TaskChoice>[] {
@@ -59,7 +56,7 @@ export function taskChoices(facts: FileFacts, last: LaunchAnswers | undefined): 
   return choices;
 }
 
-export type AttemptChoice =
+type AttemptChoice =
   | { readonly kind: 'file' }
   | { readonly kind: 'count'; readonly count: number }
   | { readonly kind: 'other' };

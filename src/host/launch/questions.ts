@@ -20,7 +20,7 @@ import { askTarget, targetNames } from './target.ts';
 /** Maximum number of tasks to read and offer. */
 const TASKS_READ = 10_000;
 
-export interface LaunchChoice {
+interface LaunchChoice {
   readonly file: vscode.Uri;
   readonly answers: LaunchAnswers;
   readonly facts: FileFacts;
@@ -28,7 +28,7 @@ export interface LaunchChoice {
   readonly target?: string;
 }
 
-export interface LaunchOptions {
+interface LaunchOptions {
   /** Batch files to choose from, most likely first. */
   readonly files: readonly vscode.Uri[];
   /** Answers that are already determined. */

@@ -8,7 +8,7 @@ import { type LaunchAnswers, needsTaskFile, runArguments } from './plan.ts';
 
 const launched = z.object({ batch: z.string() });
 
-export interface BatchRun {
+interface BatchRun {
   /** Absolute path of the batch file. */
   readonly file: string;
   readonly cwd: string;

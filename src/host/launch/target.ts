@@ -12,7 +12,7 @@ export async function targetNames(): Promise<readonly string[]> {
 }
 
 /** Puts the batch file's target (`named`) first, or else the window's current target (`used`). */
-export function targetChoices(names: readonly string[], named: string, used: string): Choice<string>[] {
+function targetChoices(names: readonly string[], named: string, used: string): Choice<string>[] {
   const first = named !== LOCAL && names.includes(named) ? named : used;
   const choice = (value: string): Choice<string> => {
     const notes = [

@@ -2,19 +2,19 @@
 import * as vscode from 'vscode';
 
 /** `vscode.McpStdioServerDefinition`. */
-export interface StdioDefinition {
+interface StdioDefinition {
   readonly label: string;
   env: Record<string, string | number | null>;
 }
 
-export interface DefinitionProvider {
+interface DefinitionProvider {
   readonly onDidChangeMcpServerDefinitions: vscode.Event<void>;
   provideMcpServerDefinitions(): vscode.ProviderResult<StdioDefinition[]>;
   /** Called right before a server starts. */
   resolveMcpServerDefinition(definition: StdioDefinition): vscode.ProviderResult<StdioDefinition>;
 }
 
-export interface McpApi {
+interface McpApi {
   register(id: string, provider: DefinitionProvider): vscode.Disposable;
   definition(
     label: string,

@@ -4,14 +4,14 @@
  */
 import path from 'node:path';
 
-export interface McpDefinition {
+interface McpDefinition {
   readonly label: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
-export interface McpPlace {
+interface McpPlace {
   /** Paths of the workspace folders. */
   readonly folders: readonly string[];
   readonly store: string;

@@ -9,7 +9,7 @@ import type { CommandGroup, Services } from '../services.ts';
 import { argumentPlace, argumentTask, type TaskWanted } from './argument.ts';
 import { pickBatch, pickTask, pickTrajectory } from './pick.ts';
 
-export type OpenCommand =
+type OpenCommand =
   | 'rollout.openBatch'
   | 'rollout.openTrajectory'
   | 'rollout.compareAttempts'

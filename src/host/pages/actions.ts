@@ -28,7 +28,7 @@ const CALL_COMMANDS = {
   test: 'rollout.saveTestCase',
 } as const satisfies Record<Extract<PageAction, { do: 'call' }>['what'], string>;
 
-export interface ActionParts {
+interface ActionParts {
   readonly services: Pick<Services, 'context' | 'log' | 'server' | 'cli'>;
   readonly open: Pages['open'];
   readonly documents: ValueDocuments;
@@ -85,7 +85,7 @@ export async function doAction(
 }
 
 /** Returns a link that opens the place in the editor, on any machine with the same store. */
-export function linkTo(context: vscode.ExtensionContext, place: PagePlace): vscode.Uri {
+function linkTo(context: vscode.ExtensionContext, place: PagePlace): vscode.Uri {
   return vscode.Uri.from({ scheme: vscode.env.uriScheme, authority: context.extension.id, ...placeLink(place) });
 }
 

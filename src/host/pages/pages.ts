@@ -8,7 +8,7 @@ import type { DoAction, HostAction, Pages, Services } from '../services.ts';
 import type { PagePanels } from './panels.ts';
 import { ValueDocuments } from './textDocuments.ts';
 
-export interface HostPages extends Pages {
+interface HostPages extends Pages {
   readonly act: DoAction;
   dispose(): void;
 }

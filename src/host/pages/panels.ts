@@ -22,7 +22,7 @@ const MEMORY = 'pages';
 const remembered = z.array(z.object({ title: z.string(), place: pagePlace, target: z.string().optional() })).catch([]);
 const REMEMBER_AFTER_MS = 500;
 
-export interface PanelsParts {
+interface PanelsParts {
   readonly ways: ServerConnections;
   readonly act: PanelOptions['act'];
   readonly active: Observable<PagePlace | undefined>;

@@ -19,7 +19,7 @@ export interface RelayServer {
   connection(options?: { readonly start?: boolean; readonly signal?: AbortSignal }): Promise<Connection>;
 }
 
-export interface RelayOptions {
+interface RelayOptions {
   readonly server: RelayServer;
   readonly post: (message: HostToPage) => void;
   /** Handles other messages: the page is ready, navigated, or requests an action. */

@@ -10,7 +10,7 @@ import { chosenStore, chosenTarget } from '../window/settings.ts';
 import type { Where } from './connections.ts';
 import { type HeldConnection, type LinkPorts, WindowServerLink } from './serverLink.ts';
 
-export type HostLink = ServerLink & { dispose(): void };
+type HostLink = ServerLink & { dispose(): void };
 
 /** Creates the window's link, which follows the settings. */
 export function createServerLink(log: Log, tokens: TargetTokens): HostLink {

@@ -26,7 +26,7 @@ interface Kube {
   readonly problem?: string;
 }
 
-export type AskedTarget =
+type AskedTarget =
   | (NewTarget & { readonly kind: 'cluster' })
   | (AddressDraft & { readonly kind: 'url'; readonly name: string });
 

@@ -12,7 +12,7 @@ import { pickTarget, pickTargetInUse, targetArgument } from './pickTarget.ts';
 import { addTarget, removeTarget } from './targetCli.ts';
 import { reportAdded } from './tell.ts';
 
-export type TargetCommand =
+type TargetCommand =
   | 'rollout.addTarget'
   | 'rollout.selectTarget'
   | 'rollout.useTarget'

@@ -66,7 +66,7 @@ export async function removeTarget(cli: Cli, name: string): Promise<void> {
   await targetCommand(cli, ['remove', name]);
 }
 
-export interface TargetRun {
+interface TargetRun {
   readonly signal: AbortSignal;
   /** Called with each progress line. */
   readonly onLine: (line: string) => void;

@@ -5,7 +5,7 @@ import type { ServerState } from '../../protocol/page.ts';
 import { batchText, isLive } from '../batches/batchText.ts';
 import type { KnownTarget } from './knownTargets.ts';
 
-export interface TargetItem {
+interface TargetItem {
   readonly text: string;
   readonly tooltip: string;
   /** Label for screen readers, without icons. */

@@ -9,7 +9,7 @@ export interface TemplateFile {
   readonly template: string;
 }
 
-export interface TemplateSet {
+interface TemplateSet {
   /** The file to open. It must not exist. */
   readonly main: TemplateFile;
   /** Referenced files. Existing ones are not changed. */

@@ -10,7 +10,7 @@ import type { Services } from '../services.ts';
 import { failureMessage } from './failureMessage.ts';
 import { attemptLine, isSettled, taskVerdict } from './verdict.ts';
 
-export interface BatchRunInput {
+interface BatchRunInput {
   readonly run: vscode.TestRun;
   /** Test items by task ID. */
   readonly items: ReadonlyMap<string, vscode.TestItem>;

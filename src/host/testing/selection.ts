@@ -6,7 +6,7 @@ export interface Selection<File> {
   readonly task?: string;
 }
 
-export interface FileRun<File> {
+interface FileRun<File> {
   readonly file: File;
   /** `all`: all tasks of the batch file. */
   readonly tasks: 'all' | readonly string[];

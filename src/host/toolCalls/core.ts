@@ -24,7 +24,7 @@ import { Figures } from './state/toolFigures.ts';
 
 const sourcePlace = z.object({ place, rollout: z.string() });
 
-export interface CoreParts {
+interface CoreParts {
   readonly services: Services;
   readonly values: StoredValues;
   readonly forms: FormFiles;

@@ -20,6 +20,6 @@ export function treeItem(look: Look, state: 'none' | 'closed' | 'open', id?: str
   return item;
 }
 
-export function themeIcon({ id, color }: Icon): vscode.ThemeIcon {
+function themeIcon({ id, color }: Icon): vscode.ThemeIcon {
   return color === undefined ? new vscode.ThemeIcon(id) : new vscode.ThemeIcon(id, new vscode.ThemeColor(color));
 }

@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 
-export interface Work {
+interface Work {
   readonly signal: AbortSignal;
   readonly report: (text: string) => void;
 }

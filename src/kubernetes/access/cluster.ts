@@ -20,10 +20,10 @@ import type { ObjectApi } from './library.ts';
 import { type KubeEvent, type KubeObject, modelOf, type ObjectOf, readObject } from './objects.ts';
 
 /** Our name in the API: the owner of the fields that we apply. */
-export const FIELD_MANAGER = APP;
+const FIELD_MANAGER = APP;
 const PAGE = 500;
 
-export interface CallOptions {
+interface CallOptions {
   /** Defaults to the cluster's own (`Cluster.namespace`). */
   readonly namespace?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -39,12 +39,12 @@ export interface ListOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface AppliedObject {
+interface AppliedObject {
   readonly object: KubeObject;
   readonly change: 'created' | 'changed' | 'same';
 }
 
-export interface ClusterVersion {
+interface ClusterVersion {
   /** E.g. `v1.34.4`. */
   readonly git: string;
   /** How far this machine's clock is ahead of the API server's (negative: behind); undefined if it sends no date. */

@@ -19,7 +19,7 @@ import { readText } from './answerText.ts';
 import { connectionError, credentialError } from './kubeErrors.ts';
 import type * as Library from './library.ts';
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
@@ -30,7 +30,7 @@ interface RequestContent {
 }
 
 /** An answer whose body has not been read yet. */
-export interface OpenAnswer {
+interface OpenAnswer {
   readonly status: number;
   readonly body: http.IncomingMessage;
   /** How far this machine's clock is ahead of the API server's. */
@@ -38,7 +38,7 @@ export interface OpenAnswer {
 }
 
 /** What `https.request` and `ws` accept of a kubeconfig's credentials. */
-export type Credentials = Omit<https.RequestOptions, 'headers'> & { headers: http.OutgoingHttpHeaders };
+type Credentials = Omit<https.RequestOptions, 'headers'> & { headers: http.OutgoingHttpHeaders };
 
 const REQUEST_MS = 30_000;
 /** API servers close idle connections after 90 s. */

@@ -15,7 +15,7 @@ export interface ClusterRef {
   readonly namespace?: string | undefined;
 }
 
-export interface KubeContext {
+interface KubeContext {
   readonly name: string;
   readonly cluster: string;
   readonly user: string | undefined;
@@ -135,7 +135,7 @@ function currentOf(config: KubeConfig): string | undefined {
 }
 
 /** Returns the files of the kubeconfig, whether or not they exist. */
-export function kubeconfigFiles(kubeconfig?: string): string[] {
+function kubeconfigFiles(kubeconfig?: string): string[] {
   if (kubeconfig !== undefined) return [kubeconfig];
   const named = (process.env['KUBECONFIG'] ?? '').split(path.delimiter).filter((file) => file !== '');
   return named.length > 0 ? named : [path.join(homedir(), '.kube', 'config')];

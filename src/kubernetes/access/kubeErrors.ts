@@ -20,7 +20,7 @@ const SKEW_MS = 60_000;
 const QUOTA = 'exceeded quota';
 
 /** An answer that is not a success. */
-export interface FailedAnswer {
+interface FailedAnswer {
   readonly status: number;
   readonly text: string;
   /** How far this machine's clock is ahead of the API server's. */

@@ -9,7 +9,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { Cluster } from './cluster.ts';
 import { carry, openPodSocket } from './podSocket.ts';
 
-export interface ForwardOptions {
+interface ForwardOptions {
   /** Ends the forward. */
   readonly signal?: AbortSignal | undefined;
   /** Called once with the reason when connections fail, and with undefined when they work again. */

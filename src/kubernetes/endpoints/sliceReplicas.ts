@@ -16,7 +16,7 @@ export const SERVICE_LABEL = 'kubernetes.io/service-name';
 /** Wait after a failure that time alone does not fix, such as a missing right. */
 const RETRY_MS = 15_000;
 
-export interface SliceReplicasOptions {
+interface SliceReplicasOptions {
   /** Only its namespace is watched. */
   readonly cluster: Cluster;
   readonly log: Log;

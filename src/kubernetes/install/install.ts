@@ -25,7 +25,7 @@ export interface InstallNotice {
   readonly note: (text: string) => void;
 }
 
-export interface InstallCall {
+interface InstallCall {
   readonly options: InstallOptions;
   /** Creates the namespace if it does not exist. */
   readonly createNamespace: boolean;

@@ -15,7 +15,7 @@ const storage = z.string().superRefine((text, context) => {
 const oneOrMore = z.number().int().min(1);
 
 /** A model that vLLM serves next to the server. */
-export const vllmOptions = z.object({
+const vllmOptions = z.object({
   /** Name on the Hugging Face hub, or a folder in the image or cache. */
   model: z.string().min(1),
   image: z.string().default('vllm/vllm-openai:v0.32.0'),

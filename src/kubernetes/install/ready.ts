@@ -15,7 +15,7 @@ const POLL_MS = 500;
 const PATIENCE_MS = 10_000;
 const LOG_LINES = 5;
 
-export interface Readiness {
+interface Readiness {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Called when the obstacle changes. */

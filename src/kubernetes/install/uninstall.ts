@@ -8,7 +8,7 @@ import { MADE_ANNOTATION, OURS } from '../names.ts';
 import { type InstallNotice, installedOptions } from './install.ts';
 import { parseStorage, type Storage } from './storage.ts';
 
-export interface UninstallCall {
+interface UninstallCall {
   /** Also removes the volumes with the data. */
   readonly deleteData: boolean;
   readonly signal: AbortSignal;

@@ -10,7 +10,7 @@ import { type Problem, sortProblems } from '../../config/source/problem.ts';
 import type { Workspace } from '../workspace.ts';
 import { type CheckResult, checkFile } from './check.ts';
 
-export interface CheckerPorts {
+interface CheckerPorts {
   /** Replaces the published problems of a file. */
   publish(file: string, problems: readonly Problem[]): void;
   failed(file: string, thrown: unknown): void;

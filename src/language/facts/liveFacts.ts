@@ -13,7 +13,7 @@ import { servedModels } from './servedModels.ts';
 /** Maximum number of texts with cached token counts. */
 const MAX_COUNTS = 200;
 
-export interface FactPorts {
+interface FactPorts {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Starts or connects to a server and lists its tools. `folder` is that of the referencing file. */
   listTools(question: McpQuestion, folder: string, signal: AbortSignal): Promise<readonly KnownTool[]>;

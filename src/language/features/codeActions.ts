@@ -7,7 +7,7 @@ import type { Workspace } from '../workspace.ts';
 import { quickFixes } from './actions/quickFixes.ts';
 import { refactorings } from './actions/refactorings.ts';
 
-export interface ActionOptions {
+interface ActionOptions {
   /** All problems of the file. */
   readonly problems: readonly Problem[];
   /** Whether the editor supports creating files. */

@@ -9,7 +9,7 @@ import { lspRange } from '../workspace/text.ts';
 import { uriOf } from '../workspace/uris.ts';
 import type { Workspace } from '../workspace.ts';
 
-export interface FileRename {
+interface FileRename {
   readonly from: string;
   readonly to: string;
 }

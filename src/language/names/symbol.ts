@@ -20,7 +20,7 @@ export type SymbolAt =
   | { readonly kind: 'column'; readonly dataset: string; readonly column: string }
   | { readonly kind: 'variable'; readonly name: string };
 
-export interface FoundThing {
+interface FoundThing {
   readonly thing: SymbolAt;
   /** Range of the name at the cursor. */
   readonly range: Range;

@@ -19,7 +19,7 @@ export async function namedBy(workspace: Workspace, path: string, kind: FileKind
 }
 
 /** A tool with a location in a module. */
-export type ModuleTool = ToolOfFile & { readonly place: NonNullable<ToolOfFile['place']> };
+type ModuleTool = ToolOfFile & { readonly place: NonNullable<ToolOfFile['place']> };
 
 /** Returns the tools of an agent that have a location in code: of its modules and its batches' worlds. */
 export async function moduleToolsOf(workspace: Workspace, agent: string): Promise<ModuleTool[]> {

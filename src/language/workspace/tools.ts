@@ -16,7 +16,7 @@ export interface ToolOfFile extends KnownTool {
   readonly place?: { readonly path: string; readonly line: number; readonly column: number };
 }
 
-export interface ToolsOfFile {
+interface ToolsOfFile {
   readonly tools: readonly ToolOfFile[];
   /** Whether the list is complete, without servers whose tools are unknown. */
   readonly complete: boolean;

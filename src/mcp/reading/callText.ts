@@ -9,10 +9,10 @@ import { changeText, errorText, placeText, valueText } from '../../trace/text/va
 import { isBlobRef, unescapeKeys } from '../../trace/values/keys.ts';
 
 export const CALL_PARTS = ['all', 'arguments', 'result', 'error', 'world', 'output'] as const;
-export type CallPart = (typeof CALL_PARTS)[number];
+type CallPart = (typeof CALL_PARTS)[number];
 
 /** Returns the texts of a call by part. Missing parts are absent. */
-export type CallTexts = Partial<Record<Exclude<CallPart, 'all'>, string>>;
+type CallTexts = Partial<Record<Exclude<CallPart, 'all'>, string>>;
 
 export async function callTexts(
   model: TrajectoryModel,

@@ -15,7 +15,7 @@ const TASKS_AT_ONCE = 200;
 export const rowPlace = z.object({ after: z.string().optional(), skip: z.number().int().min(0) });
 export type RowPlace = z.infer<typeof rowPlace>;
 
-export interface PlacedRow {
+interface PlacedRow {
   readonly row: RolloutRow;
   readonly place: RowPlace;
   /** Next position, or undefined for the last row. */
@@ -74,7 +74,7 @@ export class Tasks {
   }
 }
 
-export interface RowFilter {
+interface RowFilter {
   readonly outcome?: Outcome | undefined;
   readonly error_class?: ErrorClass | undefined;
   readonly tool?: string | undefined;

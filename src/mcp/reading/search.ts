@@ -26,7 +26,7 @@ export const foundShape = z.object({
 });
 export type SearchHit = z.infer<typeof foundShape>;
 
-export interface FindOptions {
+interface FindOptions {
   /** Reference of the attempt. */
   readonly reference: string;
   readonly task: TaskRecord | undefined;

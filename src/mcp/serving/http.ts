@@ -24,7 +24,7 @@ const HOST = '127.0.0.1';
 /** Maximum number of sessions. The oldest are dropped, because clients may disconnect silently. */
 const MAX_SESSIONS = 64;
 
-export interface HttpOptions {
+interface HttpOptions {
   /** 0 selects any free port. */
   readonly port: number;
   readonly make: () => McpServer;

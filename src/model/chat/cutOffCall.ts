@@ -1,5 +1,5 @@
 /** A tool call that an engine could not parse and left in the text. */
-export interface CutOffCall {
+interface CutOffCall {
   readonly before: string;
   readonly name: string;
   /** What the model wrote of the call, as it is. */

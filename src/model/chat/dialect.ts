@@ -5,14 +5,7 @@
 import type { ReasoningNames } from '../../trace/chat/messages.ts';
 
 /** Fields that a call can do without. */
-export const OPTIONAL_FIELDS = [
-  'return_token_ids',
-  'stream_options',
-  'logprobs',
-  'seed',
-  'reasoning',
-  'max_tokens',
-] as const;
+const OPTIONAL_FIELDS = ['return_token_ids', 'stream_options', 'logprobs', 'seed', 'reasoning', 'max_tokens'] as const;
 export type OptionalField = (typeof OPTIONAL_FIELDS)[number];
 
 export class Dialect {

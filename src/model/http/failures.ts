@@ -44,7 +44,7 @@ const UNSUPPORTED =
   /not (?:support|allow|enable)|unsupported|does ?n[o']t support|requires? --enable-auto-tool-choice|tool-call-parser/i;
 
 /** What of a refused request tells what the refusal means. */
-export interface CallTarget {
+interface CallTarget {
   readonly tools: readonly unknown[];
   readonly sampling: { readonly max_tokens?: number };
 }

@@ -7,7 +7,7 @@ import type { ModelConnections, Target } from '../connections.ts';
 import { shownEndpoint } from '../endpoint.ts';
 import type { Failure } from './failures.ts';
 
-export interface FailedCall {
+interface FailedCall {
   readonly endpoint: string;
   readonly model: string;
   readonly connections: ModelConnections;

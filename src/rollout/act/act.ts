@@ -61,7 +61,7 @@ export interface EffectResult<K extends EffectKind = EffectKind> {
   readonly recorded: boolean;
 }
 
-export interface ActParts {
+interface ActParts {
   readonly log: Log;
   readonly recorder: Recorder;
   readonly prefix: Prefix;

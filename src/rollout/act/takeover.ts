@@ -46,7 +46,7 @@ function cutData(kind: StartKind): EventData[(typeof END_OF)[StartKind]] {
 }
 
 /** An open span that a takeover closes. */
-export interface OpenCall {
+interface OpenCall {
   readonly name: string;
   /** Whether it waited at its gate and was never performed. */
   readonly waiting: boolean;

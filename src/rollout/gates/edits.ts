@@ -6,7 +6,7 @@ import { replaceAt } from '../../trace/values/pointer.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 
 /** An edit of a request. */
-export interface StartEdit {
+interface StartEdit {
   readonly path: string;
   readonly value: Json;
   readonly by: string | undefined;

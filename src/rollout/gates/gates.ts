@@ -12,7 +12,7 @@ import type { HeadEdits } from './headEdits.ts';
 import type { By, HoldReason, Holds, Release } from './holds.ts';
 import type { Side, Subject } from './subject.ts';
 
-export interface GateParts {
+interface GateParts {
   readonly log: Log;
   readonly holds: Holds;
   readonly head: HeadEdits;
@@ -296,7 +296,7 @@ export class Gates {
   }
 }
 
-export interface InjectedText {
+interface InjectedText {
   readonly role: LoggedMessage['role'];
   readonly parts: LoggedMessage['parts'];
 }

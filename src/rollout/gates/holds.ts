@@ -45,7 +45,7 @@ interface Active extends CurrentHold {
 /** Holds without a time limit: they end by a command or when the server is back. */
 const ENDLESS = new Set<HoldReason['why']>(['pause', 'lost_server']);
 
-export interface HoldParts {
+interface HoldParts {
   readonly log: Log;
   readonly slot: Slot;
   readonly watch: Stopwatch;

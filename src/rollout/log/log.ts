@@ -33,7 +33,7 @@ export interface NewMessage {
 export type Envelope = Pick<NewMessage, 'from' | 'to' | 'topic' | 'priority' | 'headers'>;
 
 /** Sees each event as it is appended, whole (nothing is a blob yet). */
-export type Observer = (event: TraceEvent) => void;
+type Observer = (event: TraceEvent) => void;
 
 /** Starts and the ends that close them. */
 export const END_OF = {
@@ -46,7 +46,7 @@ export type StartKind = keyof typeof END_OF;
 const ENDS = new Set<string>(Object.values(END_OF));
 
 /** Whether an event opens a span. */
-export function isStart(event: TraceEvent): event is Extract<TraceEvent, { kind: StartKind }> {
+function isStart(event: TraceEvent): event is Extract<TraceEvent, { kind: StartKind }> {
   return Object.hasOwn(END_OF, event.kind);
 }
 

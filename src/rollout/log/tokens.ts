@@ -3,7 +3,7 @@ import { floatsToBase64 } from '../loop/base64.ts';
 import type { ModelReply, PendingBlob } from '../ports.ts';
 import type { Sha256 } from './messages.ts';
 
-export type SampledTokens = NonNullable<ModelReply['tokens']>;
+type SampledTokens = NonNullable<ModelReply['tokens']>;
 
 interface Call {
   /** seq of its `model.start`. */

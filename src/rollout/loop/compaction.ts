@@ -48,7 +48,7 @@ function onBoundary(text: string, at: number): number {
 }
 
 /** A context divided for compaction. */
-export interface Division {
+interface Division {
   /** System message and task: always kept. */
   readonly fixed: readonly LoggedMessage[];
   /** The oldest turns, to be dropped or summarized. */

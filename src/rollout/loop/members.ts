@@ -21,7 +21,7 @@ import { ModelCaller, type ModelCallerParts } from './modelCall.ts';
 import { questionParts, renderPrompt } from './prompt.ts';
 import { fromUsersSide, SimulatedUser, usersWords } from './user.ts';
 
-export interface CrewParts {
+interface CrewParts {
   readonly job: RolloutJob;
   readonly ports: RolloutPorts;
   readonly act: Act;
@@ -40,7 +40,7 @@ export interface CrewParts {
 }
 
 /** One agent at its place in a team. */
-export interface Place {
+interface Place {
   readonly path: string;
   readonly agent: SubmittedAgent;
   /** seq of its `agent.start`; undefined: it is the rollout's one agent, or leads the whole. */

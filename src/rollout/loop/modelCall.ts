@@ -29,7 +29,7 @@ export interface ModelCallerParts {
   chooseEndpoint?(endpoints: readonly string[], current: string): string;
 }
 
-export interface ModelCallerAgent {
+interface ModelCallerAgent {
   /** Instance path. */
   readonly path: string;
   readonly client: ModelClient;

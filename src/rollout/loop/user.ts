@@ -10,7 +10,7 @@ import type { ModelCaller } from './modelCall.ts';
 import { renderPrompt } from './prompt.ts';
 
 /** The text with which a simulated user ends the conversation. */
-export const USER_STOP = '###STOP###';
+const USER_STOP = '###STOP###';
 
 /**
  * A model that plays the person the agent works for. Its calls are recorded as model calls of an agent of their own.

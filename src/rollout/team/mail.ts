@@ -16,7 +16,7 @@ export interface Mail {
 }
 
 /** What an agent is begun with by others: the messages in order, and the events of those that are not recorded yet. */
-export interface Delivery {
+interface Delivery {
   readonly messages: readonly LoggedMessage[];
   readonly drafts: readonly Draft[];
 }

@@ -11,7 +11,7 @@ const MAX_WAIT_MS = 60_000;
 
 export type ToolRetries = NonNullable<EventData['tool.end']['retries']>;
 
-export interface RetryPorts {
+interface RetryPorts {
   /** Server time in ms, for the record. */
   now(): number;
   monotonic(): number;

@@ -30,7 +30,7 @@ const STILL_MS = 100;
 /** Number of characters of a full output in its reference. */
 const HEAD = 1_024;
 
-export interface ToolCallerParts {
+interface ToolCallerParts {
   readonly act: Act;
   readonly log: Log;
   readonly gates: Gates;
@@ -51,7 +51,7 @@ export interface ToolCallerParts {
 }
 
 /** A finished call. */
-export interface ToolCalled {
+interface ToolCalled {
   readonly part: ToolCallPart;
   /** The request with the edits made at the gate. */
   readonly arguments: Json;

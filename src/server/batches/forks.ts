@@ -22,7 +22,7 @@ import { blobsOf, requireBlobs } from './submissions.ts';
 const READ_BYTES = 1024 * 1024;
 
 /** A call that the fork may repeat. */
-export interface IrreversibleCall {
+interface IrreversibleCall {
   readonly seq: number;
   readonly name: string;
   readonly call: string;

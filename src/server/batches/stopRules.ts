@@ -3,7 +3,7 @@ import type { Submission } from '../../config/submission.ts';
 import type { BatchProgress } from '../../store/store.ts';
 
 /** With fewer settled attempts than this, a share of failures means little. */
-export const FAILURES_AFTER = 20;
+const FAILURES_AFTER = 20;
 
 /** Returns why the whole batch must stop; undefined if it continues. */
 export function reasonToStop(stop: Submission['stop'], progress: BatchProgress): string | undefined {

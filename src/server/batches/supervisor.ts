@@ -24,7 +24,7 @@ import { hasStopRules, reasonToStop } from './stopRules.ts';
 import type { Submissions } from './submissions.ts';
 
 /** The part of an executor that the supervisor uses. */
-export interface WorkerSource {
+interface WorkerSource {
   /** Reports the state of a batch that has not ended. Called often. */
   wants(record: BatchRecord, submission: Submission): void;
   /** Reports that the batch has ended or was removed. */
@@ -33,7 +33,7 @@ export interface WorkerSource {
   secrets(batch: string): Promise<Record<string, string> | undefined>;
 }
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly store: Store;
   readonly changes: Changes;
   readonly hub: Hub;

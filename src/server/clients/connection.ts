@@ -16,7 +16,7 @@ import { RolloutSubscription, type Subscription, type SubscriptionContext } from
 
 const MAX_SUBSCRIPTIONS = 1_000;
 
-export interface ClientContext {
+interface ClientContext {
   readonly store: Store;
   readonly changes: Changes;
   readonly deltas: Deltas;

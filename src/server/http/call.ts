@@ -5,7 +5,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { Who } from '../access/tokens.ts';
 
 /** Largest JSON body. Fits a page of a thousand tasks with long questions and world states. */
-export const MAX_JSON_BYTES = 64 * 1024 * 1024;
+const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
 export interface Call {
   readonly request: IncomingMessage;

@@ -21,7 +21,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
 };
 
 /** Serialized JSON, or a value to serialize. */
-export type Body = { readonly text: string } | { readonly value: unknown };
+type Body = { readonly text: string } | { readonly value: unknown };
 
 export function sendJson(response: ServerResponse, status: number, body: Body): void {
   const text = 'text' in body ? body.text : JSON.stringify(body.value);

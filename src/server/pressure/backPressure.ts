@@ -22,7 +22,7 @@ export interface Caller {
   readonly running: number;
 }
 
-export interface EndpointReport {
+interface EndpointReport {
   readonly what: 'ok' | 'busy' | 'down';
   readonly retry_after_ms?: number | undefined;
   readonly text?: string | undefined;
@@ -30,7 +30,7 @@ export interface EndpointReport {
   readonly count?: number | undefined;
 }
 
-export interface BackPressureOptions {
+interface BackPressureOptions {
   readonly callers: () => readonly Caller[];
   /** Called when shares may have changed a lot and should be sent now. */
   readonly changed: () => void;

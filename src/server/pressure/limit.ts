@@ -7,7 +7,7 @@
  * succeeds.
  */
 
-export type EndpointState = 'ok' | 'busy' | 'down';
+type EndpointState = 'ok' | 'busy' | 'down';
 
 /** The load of an engine, from its metrics. */
 export interface EngineLoad {
@@ -20,7 +20,7 @@ export interface EngineLoad {
 }
 
 export const START_PERMITS = 32;
-export const MAX_PERMITS = 4096;
+const MAX_PERMITS = 4096;
 
 const REFUSED_FACTOR = 0.5;
 const SATURATED_FACTOR = 0.85;

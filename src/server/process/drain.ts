@@ -21,7 +21,7 @@ interface Reading {
   look(): void;
 }
 
-export interface DrainOptions {
+interface DrainOptions {
   readonly workers: () => Iterable<DrainSource>;
   readonly clients: () => Iterable<Reading>;
   /** Stops the workers that cannot outlive the server. */

@@ -1,6 +1,6 @@
 /** Ends a server that had no client and no work for its whole idle time. */
 
-export interface IdleOptions {
+interface IdleOptions {
   readonly idleMs: number;
   /** Whether anything is queued, running or held. */
   readonly busy: () => Promise<boolean>;

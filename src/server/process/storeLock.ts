@@ -16,7 +16,7 @@ const SQLITE_BUSY = 5;
 const UNNAMED_WAIT_MS = 10_000;
 const POLL_MS = 50;
 
-export type StoreLock =
+type StoreLock =
   | { readonly taken: false; release(): void }
   /** `by` is undefined when the holder has not written its `server.json`. */
   | { readonly taken: true; readonly by: ServerFile | undefined };

@@ -6,7 +6,7 @@ import { sendJson } from '../http/reply.ts';
 import type { Route } from '../http/router.ts';
 import type { Services } from '../services.ts';
 
-export const MAX_BLOB_BYTES = 1024 * 1024 * 1024;
+const MAX_BLOB_BYTES = 1024 * 1024 * 1024;
 
 const SHA = /^[0-9a-f]{64}$/;
 const RANGE = /^bytes=(\d*)-(\d*)$/;

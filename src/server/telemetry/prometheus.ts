@@ -2,7 +2,7 @@
 
 export const METRICS_MEDIA = 'text/plain; version=0.0.4; charset=utf-8';
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 export interface Sample {
   readonly value: number;

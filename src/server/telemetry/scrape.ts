@@ -11,7 +11,7 @@ import { Exposition, type Sample } from './prometheus.ts';
 const STORE_EVERY_MS = 1_000;
 const LOOP_RESOLUTION_MS = 20;
 
-export interface ScrapeOptions {
+interface ScrapeOptions {
   readonly store: Pick<Store, 'counts' | 'totals' | 'sessions' | 'kind'>;
   readonly counters: Counters;
   readonly endpoints: () => ServerInfo['endpoints'];

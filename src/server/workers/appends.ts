@@ -14,7 +14,7 @@ import type { WorkerSession } from './session.ts';
 
 type AppendFrame = Extract<WorkerFrame, { type: 'append' }>;
 
-export interface AppendsContext {
+interface AppendsContext {
   readonly store: Store;
   readonly deltas: Deltas;
   readonly log: Log;

@@ -20,7 +20,7 @@ const PUSH_EVERY_MS = 100;
 /** Maximum age of the shares in the reply to a heartbeat. */
 const SHARES_MS = 100;
 
-export interface HubOptions {
+interface HubOptions {
   readonly store: Store;
   readonly changes: Changes;
   readonly log: Log;

@@ -15,7 +15,7 @@ import type { WorkerSession } from './session.ts';
 /** Batches change often. Waiting workers do not notice this delay. */
 const LOOK_EVERY_MS = 50;
 
-export interface LeasingOptions {
+interface LeasingOptions {
   readonly store: Store;
   readonly hub: Hub;
   readonly log: Log;

@@ -68,7 +68,7 @@ export async function peek(
 }
 
 // eslint-disable-next-line @typescript-eslint/require-await
-export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
   yield bytes;
 }
 

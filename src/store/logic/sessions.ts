@@ -42,7 +42,7 @@ export async function graceForSessions(tx: Transaction, leaseMs: number): Promis
   await tx.run('UPDATE session SET expires_at = ? WHERE expires_at < ?', tx.now + leaseMs, tx.now + leaseMs);
 }
 
-export interface EndedSession {
+interface EndedSession {
   readonly session: string;
   readonly worker: string;
   readonly batch: string;

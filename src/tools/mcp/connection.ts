@@ -17,7 +17,7 @@ import { StdioTransport } from './stdio.ts';
 
 export type McpEntry = Extract<SubmittedTools, { kind: 'mcp' }>;
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly entry: McpEntry;
   /** Working directory of stdio servers; the `cwd` of an entry is relative to it. */
   readonly cwd: string;

@@ -5,7 +5,7 @@ import type { ProcessGroups } from '../processes/processGroups.ts';
 import type { McpEntry } from './connection.ts';
 import { ConnectionLost, McpConnection } from './connection.ts';
 
-export interface McpConnectionsOptions {
+interface McpConnectionsOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
   /** Default working directory of shared stdio servers. */
@@ -17,7 +17,7 @@ const IDLE_MS = 30_000;
 const ATTEMPTS = 2;
 
 /** A server with one connection for all rollouts of a worker; reconnects if the connection is lost. */
-export class SharedServer {
+class SharedServer {
   readonly #entry: McpEntry;
   readonly #options: McpConnectionsOptions;
   #connection: Promise<McpConnection> | undefined;

@@ -12,7 +12,7 @@ import { killTree } from '../processes/processTree.ts';
 import { spawnGroup } from '../processes/spawnGroup.ts';
 import { Lines } from './lines.ts';
 
-export interface StdioServer {
+interface StdioServer {
   readonly command: string;
   readonly args: readonly string[];
   /** Complete environment of the process. */

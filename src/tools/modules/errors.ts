@@ -6,7 +6,7 @@ import { abortedError } from '../aborted.ts';
 import type { StackMapper } from './userStack.ts';
 import { AbortedCall, ThreadLost, UserError } from './workerThread.ts';
 
-export interface ErrorContext {
+interface ErrorContext {
   readonly mapper: StackMapper;
   readonly signal: AbortSignal;
   /** Class of errors thrown by user code. */

@@ -28,7 +28,7 @@ interface Job {
   runs: number;
 }
 
-export interface ModulePoolOptions extends ThreadOptions {
+interface ModulePoolOptions extends ThreadOptions {
   /** Path relative to the workspace root. */
   readonly file: string;
   /** Maximum number of threads for calls without a session. */

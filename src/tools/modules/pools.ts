@@ -10,7 +10,7 @@ import { ModulePool } from './modulePool.ts';
 import { Starts } from './starts.ts';
 import { StackMapper } from './userStack.ts';
 
-export interface ModulePoolsOptions {
+interface ModulePoolsOptions {
   /** Folder where bundles are written for threads to load. */
   readonly directory: string;
   readonly env: Readonly<Record<string, string>>;

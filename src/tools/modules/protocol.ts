@@ -67,7 +67,7 @@ export const wireTool = z.object({
 export type WireTool = z.infer<typeof wireTool>;
 
 /** Describes what is wrong with a tool; `defined`: the stack at its definition. */
-export const toolProblem = z.object({ text: z.string(), defined: z.string() });
+const toolProblem = z.object({ text: z.string(), defined: z.string() });
 export type ToolProblem = z.infer<typeof toolProblem>;
 
 /** A thrown value. `invalid`: the arguments are invalid; `result`: the result cannot be serialized. */

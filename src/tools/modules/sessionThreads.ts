@@ -11,7 +11,7 @@ interface PendingSession {
   readonly thread: Deferred<WorkerThread>;
 }
 
-export interface SessionThreadsOptions {
+interface SessionThreadsOptions {
   readonly starts: Starts;
   /** Starts a thread, which may still be loading. */
   start(): WorkerThread;

@@ -13,7 +13,7 @@ const payload = z.object({
 });
 
 /** A stack with only the frames of user code, mapped to the user's files. */
-export interface UserStack {
+interface UserStack {
   /** The message and one line per frame. */
   readonly text: string;
   /** Where it was thrown; undefined if there is no frame in user code. */

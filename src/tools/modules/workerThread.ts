@@ -431,6 +431,6 @@ export class WorkerThread implements WatchedThread {
 }
 
 /** Parses a list of tools. Throws if it is invalid. */
-export function readWireTools(text: string): WireTool[] {
+function readWireTools(text: string): WireTool[] {
   return z.array(wireTool).parse(JSON.parse(text));
 }

@@ -6,7 +6,7 @@ import type { ProcessGroups } from './processGroups.ts';
 import { killTree } from './processTree.ts';
 import { spawnGroup } from './spawnGroup.ts';
 
-export interface ProcessRequest {
+interface ProcessRequest {
   readonly file: string;
   readonly args: readonly string[];
   /** Passes the arguments without quoting (Windows only). */

@@ -19,7 +19,7 @@ import { marked } from './strays.ts';
 const GATE = 'read -r _ <&3 || exit 1; exec 3<&-; ';
 const EXECUTE = 'exec "$0" "$@"';
 
-export interface SpawnedGroup {
+interface SpawnedGroup {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;

@@ -13,7 +13,7 @@ import { pairwise } from './pairwise.ts';
 import { type Split, splitOf } from './split.ts';
 
 /** Against the row's base. `text`: neither called anything, and their words differ. */
-export type CellState = 'same' | 'arguments' | 'text' | 'tool' | 'missing';
+type CellState = 'same' | 'arguments' | 'text' | 'tool' | 'missing';
 
 export interface Cell {
   readonly state: CellState;

@@ -46,7 +46,7 @@ function difference(path: string, before: Json | undefined, after: Json | undefi
   return { path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
 }
 
-export interface CallDifferences {
+interface CallDifferences {
   /** Which call of the action, from 0. */
   readonly call: number;
   readonly name: string;

@@ -56,7 +56,7 @@ export function callsIn(events: readonly AnyEvent[]): Call[] {
 }
 
 /** Whether one agent asked for the same. Ids of calls and times do not matter. */
-export function isSameCall(a: Call, b: Call): boolean {
+function isSameCall(a: Call, b: Call): boolean {
   return (
     a.data.name === b.data.name && (a.agent ?? '') === (b.agent ?? '') && isSameJson(a.data.arguments, b.data.arguments)
   );

@@ -5,13 +5,13 @@ import { isJsonObject } from '../../common/json.ts';
 import type { Message, ToolSpec } from '../../rollout/ports.ts';
 import type { BlobRef, Part } from '../schema.ts';
 
-export interface ChatToolCall {
+interface ChatToolCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-export type ChatContentPart =
+type ChatContentPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
   | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } };

@@ -10,7 +10,7 @@ import { replaceAt } from '../values/pointer.ts';
 import { type ChatMessage, toChatMessages, toChatTools } from './messages.ts';
 
 /** Reads what is kept elsewhere. */
-export interface ReadBlob {
+interface ReadBlob {
   text(ref: Pick<BlobRef, '$blob' | 'bytes'>): Promise<string>;
 }
 

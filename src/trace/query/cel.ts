@@ -21,10 +21,10 @@ export interface CelProgram {
   readonly needs: readonly { readonly record: 'tool' | 'message'; readonly field: string }[];
 }
 
-export type CelResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: string };
+type CelResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: string };
 
 /** Column and length count UTF-16 units; the column from 1. */
-export interface CelProblem {
+interface CelProblem {
   readonly message: string;
   readonly column: number;
   readonly length: number;

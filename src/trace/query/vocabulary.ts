@@ -36,7 +36,7 @@ export interface QueryEnvironment {
   readonly everything: unknown;
 }
 
-export type Variable = Exclude<keyof QueryEnvironment, 'everything'>;
+type Variable = Exclude<keyof QueryEnvironment, 'everything'>;
 
 /** CEL types. Numbers come as JSON has them, so they are `dyn` rather than int or double. */
 export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
@@ -54,7 +54,7 @@ export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
 };
 
 /** Fields of the records, for errors that say what there is. */
-export const FIELDS: Readonly<Partial<Record<Variable, readonly string[]>>> = {
+const FIELDS: Readonly<Partial<Record<Variable, readonly string[]>>> = {
   event: ['seq', 'v', 'at', 'kind', 'agent', 'span', 'parent', 'data'],
   tool: ['name', 'arguments', 'result', 'error', 'ms', 'repeats'],
   message: ['m', 'role', 'origin', 'text', 'reasoning', 'calls', 'parts', 'from', 'to', 'topic'],

@@ -11,7 +11,7 @@ import { type Counts, passAt, reportedKs } from './passRates.ts';
 const int = z.number().int().min(0);
 const interval = z.tuple([z.number(), z.number()]);
 
-export const attemptRates = z.object({
+const attemptRates = z.object({
   attempts: int,
   /** Ended and known whether passed. */
   scored: int,
@@ -56,7 +56,7 @@ export function ratesOf(rows: Iterable<RolloutRow>, ks: readonly number[]): Atte
   };
 }
 
-export interface ForkRows {
+interface ForkRows {
   readonly seq: number;
   readonly fork: Iterable<RolloutRow>;
   readonly parent: Iterable<RolloutRow>;

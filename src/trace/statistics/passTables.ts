@@ -8,13 +8,13 @@ export interface CountGroup extends Counts {
   readonly tasks: number;
 }
 
-export interface PassTables {
+interface PassTables {
   readonly pass_at: Record<string, number | null>;
   readonly tasks_at: Record<string, number>;
   readonly pass_all: Record<string, number | null>;
 }
 
-export interface PassIntervals {
+interface PassIntervals {
   readonly pass_at: Record<string, Interval | null>;
   readonly pass_all: Record<string, Interval | null>;
 }

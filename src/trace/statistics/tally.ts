@@ -3,7 +3,7 @@ import type { Attempt, Settlement } from './outcomes.ts';
 import type { Counts } from './passRates.ts';
 
 /** What is known of a task. */
-export interface TaskTally extends Counts {
+interface TaskTally extends Counts {
   /** Attempts that are open or were cancelled. */
   readonly untold: number;
 }

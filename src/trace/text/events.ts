@@ -251,7 +251,7 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
   }
 }
 
-export function writeScore(page: Page, event: EventOf<'score'>, detail: Detail): void {
+function writeScore(page: Page, event: EventOf<'score'>, detail: Detail): void {
   const { scorer, value, passed, parts, explanation, error } = event.data;
   const mark = passed === true ? '●' : passed === false ? '✗' : '?';
   const figures =

@@ -10,7 +10,7 @@ export interface PageOptions {
   readonly color: boolean;
 }
 
-export interface LineOptions {
+interface LineOptions {
   /** Lines to show before the rest is left out. Absent: all. */
   readonly most?: number | undefined;
   /** Of the text. */

@@ -7,7 +7,7 @@ import type { CallFact } from './fact.ts';
 import { argumentsLine, cut, resultLine } from './text.ts';
 
 /** What is told of the attempt that a call is in. */
-export interface CallAttempt {
+interface CallAttempt {
   readonly task: string;
   readonly attempt: number;
   /** In one word, e.g. `passed`. */
@@ -23,7 +23,7 @@ export interface CallBlock {
   readonly marked: number;
 }
 
-export interface CallsText {
+interface CallsText {
   readonly text: string;
   readonly blocks: readonly CallBlock[];
 }

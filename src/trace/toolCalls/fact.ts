@@ -21,7 +21,7 @@ export interface CallFact {
   readonly values: CallValues | undefined;
 }
 
-export interface CallValues {
+interface CallValues {
   readonly arguments: Json;
   readonly result: Json | undefined;
 }
@@ -32,7 +32,7 @@ export function callFacts(model: TrajectoryModel, rollout: string): CallFact[] {
   return model.tools.filter(({ seq }) => seq > shared).map((span) => factOf(model, span, rollout));
 }
 
-export function factOf(model: TrajectoryModel, span: ToolSpan, rollout: string): CallFact {
+function factOf(model: TrajectoryModel, span: ToolSpan, rollout: string): CallFact {
   const end = span.end?.data;
   return {
     rollout,

@@ -8,7 +8,7 @@ import { modelOf } from '../../rollout/running.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { TRACE_VERSION } from '../../trace/schema.ts';
 
-export interface ClosedSpans {
+interface ClosedSpans {
   readonly grant: Grant;
   readonly worker: string;
   readonly clock: Clock;

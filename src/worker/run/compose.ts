@@ -14,7 +14,7 @@ import { openWorld } from '../../worlds/open.ts';
 import type { WorkerParts } from './parts.ts';
 import type { LoadedSubmission } from './submissions.ts';
 
-export interface Composition {
+interface Composition {
   readonly parts: WorkerParts;
   readonly grant: Grant;
   readonly loaded: LoadedSubmission;

@@ -15,7 +15,7 @@ import type { RolloutHandle, WorkerParts } from './parts.ts';
 import type { LoadedSubmission } from './submissions.ts';
 import { makeWorkDirectory, removeWorkDirectory } from './workDirectory.ts';
 
-export interface Command {
+interface Command {
   readonly command: string;
   readonly verb: string;
   readonly args: Json | undefined;

@@ -10,7 +10,7 @@ import type { WorkerParts } from './parts.ts';
 
 type Control = Extract<ServerToWorker, { type: 'control' }>;
 
-export interface PoolOptions {
+interface PoolOptions {
   readonly parts: WorkerParts;
   readonly send: (frame: WorkerFrame) => boolean;
   /** Maximum number of rollouts; after the last one, the worker is done. */

@@ -14,7 +14,7 @@ export interface LoadedSubmission {
   readonly redaction: Redaction;
 }
 
-export interface SubmissionSources {
+interface SubmissionSources {
   readonly readBlob: (sha: string) => Promise<Uint8Array>;
   readonly secrets: Readonly<Record<string, string>>;
 }

@@ -27,7 +27,7 @@ export interface SessionOptions {
   readonly frameLog?: FrameLog | undefined;
 }
 
-export interface SessionHandlers {
+interface SessionHandlers {
   /** The rollouts that are held now, for `hello`. */
   rollouts(): Hello['rollouts'];
   load(): Beat['load'];

@@ -1,7 +1,7 @@
 /** Blobs of a worker: stored once each, and read through a small cache. */
 import { BlobCache } from './blobCache.ts';
 
-export interface BlobTransport {
+interface BlobTransport {
   getBlob(sha: string, signal: AbortSignal): Promise<Uint8Array>;
   putBlob(sha: string, bytes: Uint8Array, signal: AbortSignal): Promise<void>;
 }

@@ -13,7 +13,7 @@ import type { Blobs } from './blobs.ts';
 import { LiveText } from './liveText.ts';
 import type { Redaction } from './redaction.ts';
 
-export type Refusal = Extract<ServerToWorker, { type: 'refuse' }>;
+type Refusal = Extract<ServerToWorker, { type: 'refuse' }>;
 
 /** What a spool needs of the worker around it. */
 export interface SpoolLink {
@@ -34,7 +34,7 @@ export interface Loss {
   readonly durable: number;
 }
 
-export interface SpoolOptions {
+interface SpoolOptions {
   readonly rollout: string;
   readonly epoch: number;
   /** Last durable seq at the grant. */

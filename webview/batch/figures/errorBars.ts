@@ -3,7 +3,7 @@ import { each, type Piecewise } from '../../../src/common/piecewise.ts';
 import { type Outcome, outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 
-export interface ErrorBar {
+interface ErrorBar {
   readonly name: string;
   readonly outcome: Outcome;
   readonly count: number;

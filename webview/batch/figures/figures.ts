@@ -16,7 +16,7 @@ export interface Figures {
   readonly wasted: number;
 }
 
-export type FiguresOf = Pick<BatchData, 'batch' | 'row' | 'definition' | 'otherTries' | 'rows'>;
+type FiguresOf = Pick<BatchData, 'batch' | 'row' | 'definition' | 'otherTries' | 'rows'>;
 
 /** Computes the figures of the current rows. Rows that change during the computation may count with their old state. */
 export function* figuresOf(data: FiguresOf, now: number): Piecewise<Figures> {

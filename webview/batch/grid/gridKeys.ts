@@ -1,7 +1,7 @@
 /** What the keys of the grid do. */
 import type { Step } from '../model/move.ts';
 
-export type GridKey =
+type GridKey =
   | { readonly does: 'move'; readonly step: Step }
   | { readonly does: 'open'; readonly beside: boolean }
   | { readonly does: 'keep' }

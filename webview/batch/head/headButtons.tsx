@@ -14,7 +14,7 @@ interface Control {
 }
 
 /** Returns the controls for a batch in its current state. */
-export function controlsOf(view: BatchView): Control[] {
+function controlsOf(view: BatchView): Control[] {
   const { row } = view.data;
   if (row === undefined || row.imported) return [];
   const { infrastructure, cancelled, failed, truncated } = view.counts;

@@ -16,7 +16,7 @@ export const GROUPS = ['none', 'level', 'outcome'] as const;
 export type Group = (typeof GROUPS)[number];
 export const GROUP_NAMES: Readonly<Record<Group, string>> = { none: 'none', level: 'level', outcome: 'outcome' };
 
-export interface TaskRow {
+interface TaskRow {
   readonly kind: 'task';
   /** Position of the task in the batch. */
   readonly index: number;

@@ -7,7 +7,7 @@ export function cellName(task: string, attempt: number, row: RolloutRow | undefi
   return `${task} attempt ${attempt}: ${outcomeText(row)}`;
 }
 
-export function outcomeText(row: RolloutRow | undefined): string {
+function outcomeText(row: RolloutRow | undefined): string {
   if (row === undefined) return 'queued';
   const outcome = outcomeOf(row);
   const { step, steps } = row.progress;

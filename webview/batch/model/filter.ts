@@ -14,7 +14,7 @@ export interface FilterPart {
   readonly test: RowTest;
 }
 
-export type ParsedFilter =
+type ParsedFilter =
   | { readonly kind: 'parts'; readonly parts: readonly FilterPart[] }
   | { readonly kind: 'cel'; readonly text: string };
 

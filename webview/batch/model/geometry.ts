@@ -38,7 +38,7 @@ const EXTRA = 300;
 /** Between the last column and the edge. */
 const MARGIN = 10;
 
-export interface LayoutInput {
+interface LayoutInput {
   readonly width: number;
   readonly height: number;
   readonly attempts: number;
@@ -78,7 +78,7 @@ export function layoutOf({ width, height, attempts, page, longest }: LayoutInput
   };
 }
 
-export type Spot =
+type Spot =
   | { readonly part: 'cell'; readonly row: number; readonly attempt: number }
   | { readonly part: 'name'; readonly row: number }
   | { readonly part: 'nothing' };

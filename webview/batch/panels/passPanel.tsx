@@ -4,7 +4,7 @@ import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Band, type ChartPoint, Line, Plot } from '../../components/chart.tsx';
 import { Panel } from './panel.tsx';
 
-export interface Curve {
+interface Curve {
   /** Largest k there can be. */
   readonly most: number;
   /** The last k with enough scored attempts. */

@@ -50,7 +50,7 @@ const KEYS: readonly KeyGroup[] = [
   },
 ];
 
-export interface BatchesPageProps {
+interface BatchesPageProps {
   readonly host: Host;
   readonly can: ReadonlySet<PageVerb>;
   readonly place: Extract<PagePlace, { page: 'batches' }>;

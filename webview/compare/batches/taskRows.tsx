@@ -16,7 +16,7 @@ export const CHANGES: Readonly<Record<TaskChange, readonly [sign: string, words:
   unknown: ['?', 'not scored on one side'],
 };
 
-export interface TaskRowsProps {
+interface TaskRowsProps {
   readonly tasks: readonly ComparedTask[];
   readonly selected: number;
   readonly onSelect: (index: number) => void;

@@ -3,7 +3,7 @@ import type { Outcome } from '../../../src/trace/outcome.ts';
 import type { Trouble } from '../../../src/trace/trouble.ts';
 
 /** SVG path data of what is filled and of what is drawn as a line. */
-export interface Shape {
+interface Shape {
   readonly fill?: string;
   readonly line?: string;
   readonly dashed?: boolean;

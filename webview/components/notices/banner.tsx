@@ -13,7 +13,7 @@ export interface BannerAction {
   readonly onClick: () => void;
 }
 
-export interface BannerProps {
+interface BannerProps {
   readonly kind: keyof typeof ICONS;
   readonly text: string;
   /** An expression that belongs to the words. */

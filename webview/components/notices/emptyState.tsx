@@ -2,7 +2,7 @@
 import { Button } from '../controls.tsx';
 import { Icon, type IconName } from '../marks/icon.tsx';
 
-export interface EmptyAction {
+interface EmptyAction {
   readonly label: string;
   readonly onClick: () => void;
 }

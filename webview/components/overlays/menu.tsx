@@ -11,7 +11,7 @@ export interface MenuEntry {
   readonly onClick: () => void;
 }
 
-export interface MenuButtonProps {
+interface MenuButtonProps {
   readonly label: string;
   readonly icon: IconName;
   readonly title?: string;

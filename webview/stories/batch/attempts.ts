@@ -6,7 +6,7 @@ import { Stream } from '../../../test/support/stream.ts';
 import { long, running, team } from '../trajectory/someRollout.ts';
 import { BATCH, type SomeBatch } from './someBatch.ts';
 
-export interface AttemptsOptions extends SomeBatch {
+interface AttemptsOptions extends SomeBatch {
   readonly events: Readonly<Record<string, readonly TraceEvent[]>>;
 }
 

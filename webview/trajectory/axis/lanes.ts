@@ -9,7 +9,7 @@ import { outsideItem } from './outside.ts';
 
 export type LaneKind = 'model' | 'tools' | 'agent' | 'world' | 'infra';
 /** How it is drawn. */
-export type Form = 'model' | 'tool' | 'agent' | 'world' | 'hold' | 'lease' | 'infra' | 'control';
+type Form = 'model' | 'tool' | 'agent' | 'world' | 'hold' | 'lease' | 'infra' | 'control';
 
 export interface Item {
   readonly form: Form;

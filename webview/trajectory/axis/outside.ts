@@ -11,7 +11,7 @@ const OF_ALL_WORKERS: ReadonlySet<string> = new Set(['cluster_away', 'cluster_ba
 /** The end of a pod may be reported this long after another pod has taken over its rollouts. */
 const LATE_MS = 30_000;
 
-export interface OutsideItem {
+interface OutsideItem {
   readonly kind: 'infra' | 'control';
   readonly label: string;
   readonly text: string;

@@ -254,7 +254,7 @@ export function fieldText(value: Json): string {
 }
 
 /** Parses a field's text; text stays text. Returns undefined for invalid JSON. */
-export function readField({ before }: EditField, text: string): { readonly value: Json } | undefined {
+function readField({ before }: EditField, text: string): { readonly value: Json } | undefined {
   if (typeof before === 'string') return { value: text };
   try {
     return { value: JSON.parse(text) as Json };

@@ -12,7 +12,7 @@ import { Draft } from './draft.ts';
 import { type EditTarget, editTargets, forkTarget } from './edits.ts';
 
 /** The page, with its cursor. */
-export interface DebuggedPage {
+interface DebuggedPage {
   readonly data: TrajectoryData;
   readonly readOnly: boolean;
   readonly can: ReadonlySet<PageVerb>;

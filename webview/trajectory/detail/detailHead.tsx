@@ -85,7 +85,7 @@ interface Head {
   readonly marks: readonly string[];
 }
 
-export function headOf(model: TrajectoryModel, subject: Subject): Head {
+function headOf(model: TrajectoryModel, subject: Subject): Head {
   const step = subject.step === undefined || subject.step.index === 0 ? '' : `step ${subject.step.index}`;
   switch (subject.kind) {
     case 'tool': {

@@ -84,7 +84,7 @@ function stop(session: TrajectorySession): BannerAction {
 }
 
 /** `Paused before renew_loan (step 5): breakpoint, for 42.0 s`. */
-export function heldText(model: TrajectoryModel, hold: Hold, now: number): string {
+function heldText(model: TrajectoryModel, hold: Hold, now: number): string {
   const { event } = hold;
   const span = model.span(event.span ?? 0);
   const what =

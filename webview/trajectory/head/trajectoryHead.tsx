@@ -13,7 +13,7 @@ import { standingHold } from '../debug/edits.ts';
 import type { TrajectorySession } from '../session.ts';
 import './head.css';
 
-export interface HeadProps {
+interface HeadProps {
   readonly session: TrajectorySession;
   readonly can: ReadonlySet<PageVerb>;
   readonly onAttempt: (distance: 1 | -1) => void;

@@ -6,7 +6,7 @@ import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { isFinal, type Row, StepRows } from './rows.ts';
 
 /** Fewer equal rows than these stay as they are. */
-export const FOLD_FROM = 3;
+const FOLD_FROM = 3;
 
 export interface Fold {
   /** Rows in it. */
@@ -149,7 +149,7 @@ function isSettled(model: TrajectoryModel, a: Row, b: Row): boolean {
 }
 
 /** Equal calls with equal outcomes, and logs with equal text; everything else stands for itself. */
-export function isSameRow(model: TrajectoryModel, a: Row, b: Row): boolean {
+function isSameRow(model: TrajectoryModel, a: Row, b: Row): boolean {
   if (a.kind !== b.kind || a.depth !== b.depth || (a.call === undefined) !== (b.call === undefined)) return false;
   const [x, y] = [model.span(StepRows.cursorOf(a)), model.span(StepRows.cursorOf(b))];
   if (x?.kind === 'tool' && y?.kind === 'tool')

@@ -14,7 +14,7 @@ import type { IconName } from '../../components/marks/icon.tsx';
 import { ansiSpans } from '../../text/ansiSpans.ts';
 import { type Row, StepRows } from './rows.ts';
 
-export interface RowText {
+interface RowText {
   readonly icon: IconName;
   /** In the place of the icon, where something ended. */
   readonly outcome?: Outcome;

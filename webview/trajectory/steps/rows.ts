@@ -6,7 +6,7 @@
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
 
-export type RowKind =
+type RowKind =
   | 'message'
   | 'step'
   | 'call'

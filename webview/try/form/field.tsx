@@ -23,7 +23,7 @@ import {
 } from './value.ts';
 
 /** What every field of a form needs. */
-export interface FormContext {
+interface FormContext {
   readonly root: JsonObject;
   readonly problems: readonly FormProblem[];
 }
@@ -46,7 +46,7 @@ export function idOf(path: Path): string {
   return `argument-${path.map((part) => encodeURIComponent(part)).join('/')}`;
 }
 
-export function Field(props: FieldProps) {
+function Field(props: FieldProps) {
   const { context, path, name, schema: given, required, value, onChange, children } = props;
   const described = describe(given, context.root);
   const { schema, shape } = described;
@@ -315,7 +315,7 @@ function JsonArea({
   );
 }
 
-export function readJson(text: string): Json | Unread | undefined {
+function readJson(text: string): Json | Unread | undefined {
   if (text.trim() === '') return undefined;
   try {
     return JSON.parse(text) as Json;
@@ -535,7 +535,7 @@ function Members({
   );
 }
 
-export interface MemberFieldsProps {
+interface MemberFieldsProps {
   readonly context: FormContext;
   readonly path: Path;
   readonly described: FieldDescription;

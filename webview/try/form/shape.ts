@@ -1,7 +1,7 @@
 /** A JSON Schema as what a form is made of. Read one level at a time: a schema may name itself. */
 import { isJsonObject, type Json, type JsonObject } from '../../../src/common/json.ts';
 
-export interface Member {
+interface Member {
   readonly name: string;
   readonly schema: Json;
   readonly required: boolean;

@@ -22,9 +22,9 @@ const done = z.object({
   position: z.number().optional(),
   fine: fine.nullish(),
 });
-export type Member = z.infer<typeof member>;
+type Member = z.infer<typeof member>;
 export type Loan = z.infer<typeof loan>;
-export type FineList = z.infer<typeof fineList>;
+type FineList = z.infer<typeof fineList>;
 export type Done = z.infer<typeof done>;
 
 /**

@@ -13,7 +13,7 @@ export interface Person {
   address: string | undefined;
 }
 
-export type Verb = 'renew' | 'return' | 'borrow' | 'hold' | 'pay' | 'look';
+type Verb = 'renew' | 'return' | 'borrow' | 'hold' | 'pay' | 'look';
 /** Which loans or fines: named ones, the overdue, all, or only those that came up on the way. */
 export type Which = 'titles' | 'overdue' | 'all' | 'new';
 

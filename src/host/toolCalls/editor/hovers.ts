@@ -77,6 +77,6 @@ export function linked(): vscode.MarkdownString {
   return text;
 }
 
-export function commandUri(command: string, argument: unknown): string {
+function commandUri(command: string, argument: unknown): string {
   return vscode.Uri.from({ scheme: 'command', path: command, query: JSON.stringify([argument]) }).toString();
 }

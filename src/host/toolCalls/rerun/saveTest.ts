@@ -16,7 +16,7 @@ import type { DescribedCall, RerunCall } from './described.ts';
 const FOLDERS = ['test', 'tests'];
 const MAX_FILES = 1000;
 
-export interface SavedTest {
+interface SavedTest {
   readonly call: DescribedCall;
   /** The arguments and result of the form, if the call was repeated. */
   readonly made: { readonly arguments: Json; readonly outcome: RerunCall } | undefined;

@@ -25,7 +25,7 @@ export type FollowBatch = (
 export const followBatch: FollowBatch = (connection, row, handlers, signal) =>
   subscribe(connection, { stream: row.batch, after: row.last, afterRev: 0 }, handlers, signal);
 
-export interface OpenBatchesPorts {
+interface OpenBatchesPorts {
   readonly follow: FollowBatch;
   readonly server: Pick<ServerLink, 'connection'>;
   /** Returns the current row in the list. */

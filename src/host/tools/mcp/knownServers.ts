@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 
-export interface KnownFile {
+interface KnownFile {
   readonly file: string;
   readonly text: string;
 }

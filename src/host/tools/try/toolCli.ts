@@ -9,7 +9,7 @@ import { withValues } from '../../launch/values/withValues.ts';
 import type { Cli } from '../../services.ts';
 
 const listedTools = z.object({ tools: z.array(listedTool), problems: z.array(z.string()) });
-export type ListedTools = z.infer<typeof listedTools>;
+type ListedTools = z.infer<typeof listedTools>;
 
 export class ToolCli {
   readonly #cli: Cli;

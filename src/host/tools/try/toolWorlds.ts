@@ -12,7 +12,7 @@ import { type BatchRefs, firstTasks } from '../../files/batchRefs.ts';
 /** Maximum number of tasks to offer. Others can be entered by ID. */
 const MAX_TASKS = 100;
 
-export interface NamedBatch extends Pick<BatchRefs, 'world' | 'dataset'> {
+interface NamedBatch extends Pick<BatchRefs, 'world' | 'dataset'> {
   readonly file: string;
   /** Display name. */
   readonly name: string;

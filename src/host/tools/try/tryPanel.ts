@@ -29,7 +29,7 @@ export interface TryStart {
   readonly world?: ChosenWorld;
 }
 
-export interface TryPanelOptions {
+interface TryPanelOptions {
   readonly context: vscode.ExtensionContext;
   readonly cli: ToolCli;
   /** Handles actions that all pages support. */

@@ -9,7 +9,7 @@ import { moduleTools, type ReadText } from '../../../config/tools/toolModules.ts
 import type { Look } from '../look.ts';
 
 /** A 1-based position in a file. */
-export interface Spot {
+interface Spot {
   readonly path: string;
   readonly line: number;
   readonly column: number;

@@ -7,7 +7,7 @@ import type { Services } from '../../services.ts';
 import { treeItem } from '../treeItem.ts';
 import type { AgentNode } from './agentNodes.ts';
 
-export interface AgentItem {
+interface AgentItem {
   readonly node: AgentNode;
   /** URI of the agent file. */
   readonly uri: vscode.Uri;

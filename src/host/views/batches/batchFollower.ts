@@ -7,7 +7,7 @@ import type { BatchContents } from './batchContents.ts';
 /** Minimum interval between tree updates. */
 const DRAW_MS = 500;
 
-export interface FollowerPorts {
+interface FollowerPorts {
   readonly server: Pick<ServerLink, 'connection'>;
   readonly log: { warn(text: string): void };
   /** Returns the loaded contents of a batch. */

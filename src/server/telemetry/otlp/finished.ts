@@ -19,7 +19,7 @@ const PAGE = 500;
 /** Batches that may have ended within that time. */
 const RECENT = 20;
 
-export interface FinishedOptions {
+interface FinishedOptions {
   readonly store: Store;
   readonly changes: Changes;
   readonly log: Log;

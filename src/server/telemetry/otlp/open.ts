@@ -16,7 +16,7 @@ import { traceOf } from './trace.ts';
 
 const READ_BYTES = 256 * 1024;
 
-export interface TraceExport {
+interface TraceExport {
   /** Sends pending traces, within the time. */
   close(withinMs: number): Promise<void>;
 }

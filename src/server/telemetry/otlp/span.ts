@@ -12,7 +12,7 @@ interface AnyValue {
   readonly arrayValue?: { readonly values: readonly AnyValue[] };
 }
 
-export interface KeyValue {
+interface KeyValue {
   readonly key: string;
   readonly value: AnyValue;
 }

@@ -4,7 +4,7 @@ import { bytesOf } from '../bytes.ts';
 import type { Gate } from '../web/addresses.ts';
 import type { Outgoing } from '../web/outgoing.ts';
 
-export interface Media {
+interface Media {
   readonly name: string;
   readonly type: string;
   readonly bytes: Buffer;

@@ -203,7 +203,7 @@ export class Workbook {
 }
 
 /** Returns plain or rich text without phonetic hints. */
-export function stringText(item: Element): string {
+function stringText(item: Element): string {
   return childrenOf(item)
     .map((child) =>
       child.name.endsWith('rPh') ? '' : child.name.endsWith('r') ? textIn(childOf(child, 't')) : textIn(child),

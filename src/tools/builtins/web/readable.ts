@@ -3,7 +3,7 @@ import { type ChildNode, Element, Text } from 'domhandler';
 import { markdownTable } from '../documents/table.ts';
 import { parseMarkup } from '../markup.ts';
 
-export interface ReadablePage {
+interface ReadablePage {
   readonly title: string | undefined;
   readonly text: string;
 }

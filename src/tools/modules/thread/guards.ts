@@ -7,7 +7,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
 
-export interface Guards {
+interface Guards {
   /** Reports why the thread exits, then exits. */
   leave(reason: string): never;
   print(stream: 'out' | 'err', text: string): void;

@@ -4,7 +4,7 @@ import type { Session } from 'node:inspector';
 /** Set only while the breakpoint is created. */
 const TARGET = Symbol.for('rollout-studio.inspected');
 
-export interface InspectorEvents {
+interface InspectorEvents {
   /** The thread waits for a debugger. */
   opened(url: string): void;
   attached(): void;

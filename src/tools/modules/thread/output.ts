@@ -1,7 +1,7 @@
 /** Collects the output of user code by call (in the thread). */
 import { FLOOD_CHARS, PRINT_CHARS } from '../limits.ts';
 
-export type PrintedText = ['out' | 'err', string];
+type PrintedText = ['out' | 'err', string];
 
 const BATCH_CHARS = 16 * 1024;
 const BATCH_MS = 50;

@@ -8,7 +8,7 @@ const REPLY = Symbol.for('rollout-studio.reply');
 /** A value that JSON cannot represent. The message says which and where, for the author of the tool. */
 export class ResultError extends Error {}
 
-export interface EncodedResult {
+interface EncodedResult {
   readonly text: string;
   readonly form: 'text' | 'json';
   /** UTF-8 bytes of the full result, if `text` is cut. */

@@ -15,7 +15,7 @@ import { useOutline } from './useOutline.ts';
 const MAX_STEPS = 40;
 const FIRST = 12;
 
-export interface StepsProps {
+interface StepsProps {
   readonly api: Api;
   readonly row: RolloutRow;
   readonly onOpen: (step: OutlineStep) => void;

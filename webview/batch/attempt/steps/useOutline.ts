@@ -15,7 +15,7 @@ const NEWS_MS = 500;
 const EVENTS_AT_AN_END = 150;
 const KEPT = 30;
 
-export interface OutlineState {
+interface OutlineState {
   readonly outline: Outline | undefined;
   readonly problem: string | undefined;
 }

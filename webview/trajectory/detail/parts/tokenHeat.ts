@@ -1,14 +1,14 @@
 /** How sure a model was of its tokens, as heights and heats. */
 
 /** −logprob of the maximum heat: a probability of one in ten. */
-export const HOT = 2.3;
+const HOT = 2.3;
 
 /** Returns 0 if the model was certain or unknown, up to 1 if it was very uncertain. */
 export function heatOf(logprob: number | undefined): number {
   return logprob === undefined || Number.isNaN(logprob) ? 0 : Math.min(1, Math.max(0, -logprob / HOT));
 }
 
-export interface Bin {
+interface Bin {
   /** The hottest token of it. */
   readonly index: number;
   readonly heat: number;
@@ -26,7 +26,7 @@ export function binsOf(logprobs: readonly number[], most: number): Bin[] {
   });
 }
 
-export interface LogprobSummary {
+interface LogprobSummary {
   readonly mean: number;
   readonly lowest: number;
 }

@@ -4,7 +4,7 @@ import { columnLetters, columnNumber, LAST } from '../cells.ts';
 export class FormulaError extends Error {}
 
 /** A row or column of a reference; `fixed`: absolute (`$`), unchanged when the formula is copied. */
-export interface Axis {
+interface Axis {
   readonly at: number;
   readonly fixed: boolean;
 }
