@@ -231,9 +231,3 @@ export interface Slot {
   give(): void;
   take(signal: AbortSignal): Promise<void>;
 }
-
-/** Why a whole rollout cannot go on as this try. */
-export interface RolloutFailure {
-  readonly class: ErrorClass;
-  readonly message: string;
-}

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { type DemoServer, startDemoServer } from '../../src/demo/demoServer.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
+import { type DemoServer, startDemoServer } from '../support/demoServer.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 
 let demo: DemoServer;

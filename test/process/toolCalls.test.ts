@@ -5,8 +5,8 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { testCase } from '../../src/client/toolCalls/testCase.ts';
 import type { Json } from '../../src/common/json.ts';
-import { type DemoServer, startDemoServer } from '../../src/demo/demoServer.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
+import { type DemoServer, startDemoServer } from '../support/demoServer.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
 
 interface Made {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { startDemoServer } from '../../src/demo/demoServer.ts';
 import { alive, gone } from '../support/cli.ts';
+import { startDemoServer } from '../support/demoServer.ts';
 import { adding, assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
 import { blobOf, type TestServer, TestStore } from '../support/rolloutServer.ts';
 import { shiftedClock } from '../support/shiftedClock.ts';

@@ -143,4 +143,3 @@ export const podsSection = z.strictObject({
     .optional()
     .describe('How often a failed pod is replaced before its slot is given up.'),
 });
-export type PodsSection = z.output<typeof podsSection>;

@@ -83,7 +83,6 @@ export const opened = z.object({
   verify: z.boolean(),
   snapshot: z.boolean(),
 });
-export type OpenedWorld = z.infer<typeof opened>;
 
 export const fromThread = z.discriminatedUnion('type', [
   /** The module is loaded. `tools`: JSON of WireTool[]; `problems`: problems with its exports. */

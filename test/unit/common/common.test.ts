@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { abortable, sleep } from '../../../src/common/abort.ts';
-import { Disposables } from '../../../src/common/disposables.ts';
 import { errorText, exitCodeOf, StudioError } from '../../../src/common/errors.ts';
 import { hashOf, seedOf, sha256Hex } from '../../../src/common/hash.ts';
 import { newId } from '../../../src/common/ids.ts';
@@ -93,20 +92,5 @@ describe('cancellation', () => {
     stop.abort();
     await assert.rejects(waiting, (error: unknown) => StudioError.is(error, 'cancelled'));
     await assert.rejects(never, (error: unknown) => StudioError.is(error, 'cancelled'));
-  });
-});
-
-describe('disposables', () => {
-  it('go last first, all of them although one throws, and late comers at once', async () => {
-    const order: string[] = [];
-    const all = new Disposables();
-    all.add(() => void order.push('first'));
-    all.add(() => {
-      throw new Error('second');
-    });
-    all.add(() => void order.push('third'));
-    await assert.rejects(all.dispose(), AggregateError);
-    all.add(() => void order.push('late'));
-    assert.deepEqual(order, ['third', 'first', 'late']);
   });
 });

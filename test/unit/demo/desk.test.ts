@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type DemoServer, startDemoServer } from '../../../src/demo/demoServer.ts';
 import { decide } from '../../../src/demo/policy/decide.ts';
 import { chatRequest } from '../../../src/demo/request.ts';
+import { type DemoServer, startDemoServer } from '../../support/demoServer.ts';
 import { type Ask, attempt, type LoopMessage } from '../../support/deskLoop.ts';
 import { OpenSample, sampleTasks } from '../../support/sampleWorkspace.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type DemoServer, startDemoServer } from '../../../src/demo/demoServer.ts';
+import { type DemoServer, startDemoServer } from '../../support/demoServer.ts';
 
 const QUESTION = [
   { role: 'user', content: 'call renew {"title": "Pål’s Road"}\nand look {"at": [1, 2]}\nsay Both at once.' },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startDemoServer } from '../../../src/demo/demoServer.ts';
 import { tokenize } from '../../../src/demo/text/tokenizer.ts';
 import { estimateTokens } from '../../../src/language/prompts/tokenEstimate.ts';
 import { Tokenizers, type TokenizeTarget } from '../../../src/language/prompts/tokenize.ts';
+import { startDemoServer } from '../../support/demoServer.ts';
 
 const TARGET: TokenizeTarget = { endpoint: 'http://gpu:8000/v1', model: 'm', apiKey: 'k', headers: { team: 'a' } };
 

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { createDemoModel, type DemoModel, type DemoModelOptions } from './demoModel.ts';
+import { createDemoModel, type DemoModel, type DemoModelOptions } from '../../src/demo/demoModel.ts';
 
 export interface DemoServer extends DemoModel {
   readonly port: number;
