@@ -3,7 +3,7 @@
  * `worker/` composes the real ones, tests hand in small ones.
  */
 import type { Json, JsonObject } from '../common/json.ts';
-import type { Change, Effect, ErrorClass, Part, Place, Role, TraceEvent, Usage } from '../trace/schema.ts';
+import type { Change, Effect, Part, Place, Role, TraceEvent, Usage } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
 // ---- model ----------------------------------------------------------------------------------------------------

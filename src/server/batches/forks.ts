@@ -7,11 +7,12 @@ import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import { plural } from '../../common/text.ts';
 import { productDifference, revisionDifferences } from '../../config/revisions.ts';
-import type { ForkEdit } from '../../config/submission.ts';
+import type { ForkEdit, Submission } from '../../config/submission.ts';
 import type { Fork } from '../../protocol/client.ts';
 import type { Lineage } from '../../protocol/worker.ts';
 import type { BatchRecord, RolloutRecord } from '../../store/store.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
+import type { TaskRecord } from '../../trace/task.ts';
 import type { Services } from '../services.ts';
 import { StreamReader } from '../streamReader.ts';
 import { recordOf } from './create.ts';
@@ -28,15 +29,33 @@ interface IrreversibleCall {
   readonly call: string;
 }
 
+/** What a fork continues. */
+interface Parent {
+  readonly rollout: RolloutRecord;
+  readonly batch: BatchRecord;
+  readonly task: TaskRecord;
+  /** What the batch was submitted with; undefined for a recording. */
+  readonly submission: Submission | undefined;
+}
+
+/** Reads all that a fork needs of its parent. Throws StudioError `not_found` if part of it does not exist. */
+async function readParent(services: Services, id: string): Promise<Parent> {
+  const { store, submissions } = services;
+  const rollout = await store.rollout(id);
+  if (rollout === undefined) throw new StudioError('not_found', `There is no rollout ${id.slice(0, 100)} here.`);
+  const batch = await recordOf(services, rollout.row.batch);
+  const task = await store.task(rollout.row.batch, rollout.row.task_index);
+  if (task === undefined) throw new StudioError('not_found', `The task of rollout ${id} no longer exists.`);
+  const submission = batch.row.imported ? undefined : await submissions.get(batch.spec.submission);
+  return { rollout, batch, task, submission };
+}
+
 /** Creates a fork. Idempotent by the fork's batch ID. */
 export async function forkRollout(services: Services, request: Fork): Promise<BatchRecord> {
   const { store, submissions, secrets, supervisor } = services;
   checkBatchId(request.batch);
-  const parent = await store.rollout(request.rollout);
-  if (parent === undefined)
-    throw new StudioError('not_found', `There is no rollout ${request.rollout.slice(0, 100)} here.`);
-  const parentBatch = await recordOf(services, parent.row.batch);
-  if (parentBatch.row.imported && request.submission === undefined) {
+  const { rollout: parent, batch: parentBatch, task, submission: before } = await readParent(services, request.rollout);
+  if (before === undefined && request.submission === undefined) {
     throw new StudioError('unsupported', 'An imported rollout has no agent to continue with.', {
       hint: 'Choose a submission to continue with.',
     });
@@ -50,15 +69,12 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
     );
   }
   const sha = request.submission ?? parentBatch.spec.submission;
-  const submission = await submissions.get(sha);
+  const submission = request.submission === undefined && before !== undefined ? before : await submissions.get(sha);
   const blobs = blobsOf(sha, submission);
   await requireBlobs(store.blobs, blobs, 'The submission');
   services.checkNeeds(submission);
   await checkEdits(services, parent, request.seq, request.edit ?? []);
   if (request.accept_irreversible !== true) refuseIrreversible(await irreversibleAfter(services, parent, request.seq));
-  const task = await store.task(parent.row.batch, parent.row.task_index);
-  if (task === undefined)
-    throw new StudioError('not_found', `The task of rollout ${request.rollout} no longer exists.`);
 
   // Secrets that came with the fork override those the parent's batch still has.
   const known = { ...(await secrets.get(parent.row.batch)), ...request.secrets };
@@ -68,7 +84,6 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   if ((await store.batch(request.batch)) === undefined)
     requireSecrets(submission, values, 'Values are deleted when a batch ends. Set them where you create the fork.');
   if (Object.keys(values).length > 0) await secrets.put(request.batch, values);
-  const before = parentBatch.row.imported ? undefined : await submissions.get(parentBatch.spec.submission);
   const differs =
     before === undefined ? [] : [...revisionDifferences(before, submission), ...productDifference(before)];
   await store.createBatch({
