@@ -193,24 +193,24 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
       const page = await call('navigate', { url: site.url });
       assert.match(
         await call('file_upload', { paths: ['a.txt', 'b.txt'], ref: ref(page, 'Papers') }),
-        /^Given: a\.txt, b\.txt\n[^]*a\.txt 3,b\.txt 2/,
+        /^Uploaded: a\.txt, b\.txt\n[^]*a\.txt 3,b\.txt 2/,
       );
       assert.match(
         await call('click', { ref: ref(page, 'button "Choose"') }),
-        /The page asks for a file; browser_file_upload gives it one\./,
+        /The page is waiting for a file\. Upload one with browser_file_upload\./,
       );
-      await assert.rejects(call('file_upload', { paths: ['a.txt', 'b.txt'] }), isClass('tool_error', /takes one file/));
+      await assert.rejects(call('file_upload', { paths: ['a.txt', 'b.txt'] }), isClass('tool_error', /only one file/));
       assert.match(await call('file_upload', { paths: ['b.txt'] }), /one: b\.txt/);
-      await assert.rejects(call('file_upload', { paths: ['b.txt'] }), isClass('tool_error', /asks for no file/));
+      await assert.rejects(call('file_upload', { paths: ['b.txt'] }), isClass('tool_error', /not waiting for a file/));
       await assert.rejects(
         call('file_upload', { paths: ['a.txt'], ref: ref(page, 'textbox "Name"') }),
-        isClass('tool_error', /is no field for files/),
+        isClass('tool_error', /is not a file field/),
       );
       await assert.rejects(
         call('file_upload', { paths: ['../a.txt'] }),
         isClass('tool_error', /outside the working directory/),
       );
-      await assert.rejects(call('file_upload', { paths: ['c.txt'] }), isClass('tool_error', /there is no such file/));
+      await assert.rejects(call('file_upload', { paths: ['c.txt'] }), isClass('tool_error', /no such file/));
       assert.match(await call('hover', { ref: ref(page, 'button "Menu"') }), /over it/);
       assert.equal(await call('evaluate', { function: '() => ({ sum: 1 + 1 })' }), '{\n  "sum": 2\n}');
       assert.equal(
@@ -297,15 +297,15 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
         call('click', { ref: 'e999999' }),
         isClass('tool_error', /e999999 cannot be used: [^]*Take a new snapshot/),
       );
-      await assert.rejects(call('click', { ref: 'button' }), isClass('invalid_arguments', /"button" is no ref/));
-      await assert.rejects(call('press_key', { key: 'Nokey' }), isClass('invalid_arguments', /no key "Nokey"/));
+      await assert.rejects(call('click', { ref: 'button' }), isClass('invalid_arguments', /"button" is not a ref/));
+      await assert.rejects(call('press_key', { key: 'Nokey' }), isClass('invalid_arguments', /Unknown key "Nokey"/));
       await assert.rejects(
         call('select_option', { ref: ref(page, 'combobox'), values: ['huge'] }),
         isClass('tool_error', /has no option huge/),
       );
       await assert.rejects(
         call('navigate', { url: 'file:///etc/passwd' }),
-        isClass('invalid_arguments', /begins with http/),
+        isClass('invalid_arguments', /is not an http:\/\/ or https:\/\/ URL/),
       );
       await assert.rejects(
         call('navigate', { url: 'http://127.0.0.1:1/' }),

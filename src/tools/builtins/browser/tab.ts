@@ -124,7 +124,7 @@ export class Tab {
       if (!/^.$/u.test(key))
         throw new ClassedError(
           'invalid_arguments',
-          `There is no key "${key}". Keys are written like Enter, ArrowDown, a, Control+a.`,
+          `Unknown key "${key}". Write keys like Enter, ArrowDown, a, or Control+a.`,
           { cause: error },
         );
       await keyboard.insertText(key);
@@ -140,7 +140,7 @@ export class Tab {
       } catch (error) {
         const message = plainMessage(error);
         if (message.includes('not a <select> element'))
-          throw new ClassedError('tool_error', `${ref} is no list of options.`);
+          throw new ClassedError('tool_error', `${ref} is not a list of options.`);
         if (message.includes('did not find some options'))
           throw new ClassedError('tool_error', `${ref} has no option ${values.join(', ')}.`);
         throw error;
@@ -161,18 +161,18 @@ export class Tab {
       if (ref !== undefined)
         await this.#use(ref, signal, async (element) => {
           if ((await element.getAttribute('type', options))?.toLowerCase() !== 'file')
-            throw new ClassedError('tool_error', `${ref} is no field for files.`);
+            throw new ClassedError('tool_error', `${ref} is not a file field.`);
           await element.setInputFiles([...files], options);
         });
       else if (chooser === undefined)
         throw new ClassedError(
           'tool_error',
-          'The page asks for no file. Click what opens its choice, or give the ref of its field.',
+          'The page is not waiting for a file. Click what opens its file dialog, or pass the ref of its file field.',
         );
       else await chooser.setFiles([...files], options);
     } catch (error) {
       if (!plainMessage(error).includes('can only accept single file')) throw error;
-      throw new ClassedError('tool_error', 'The page takes one file, not several.', { cause: error });
+      throw new ClassedError('tool_error', 'The page accepts only one file.', { cause: error });
     }
     this.#chooser = undefined;
     await this.settle(signal);
@@ -266,7 +266,7 @@ export class Tab {
     page.on('dialog', (dialog) => void this.#answer(dialog));
     page.on('filechooser', (chooser) => {
       this.#chooser = chooser;
-      this.#notes.push('The page asks for a file; browser_file_upload gives it one.');
+      this.#notes.push('The page is waiting for a file. Upload one with browser_file_upload.');
     });
     page.on('crash', () => {
       if (this.#page === page) this.#crashed = true;
@@ -304,7 +304,10 @@ export class Tab {
 
   async #use<T>(ref: string, signal: AbortSignal, act: (element: Locator) => Promise<T>): Promise<T> {
     if (!REF.test(ref))
-      throw new ClassedError('invalid_arguments', `"${ref}" is no ref; they are like e12 and stand in snapshots.`);
+      throw new ClassedError(
+        'invalid_arguments',
+        `"${ref}" is not a ref. Refs look like e12 and are listed in snapshots.`,
+      );
     try {
       const element = this.#page.getByRef(ref);
       if ((await element.count()) === 0) throw new Error('It is not on the page');

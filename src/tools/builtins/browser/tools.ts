@@ -61,7 +61,7 @@ export function browserTools(
       description: 'Goes back to the page before.',
       input: z.object({}),
       run: (_, { signal }) =>
-        shown(async (tab) => ((await tab.back(signal)) ? undefined : 'There is no page before this one.'), signal),
+        shown(async (tab) => ((await tab.back(signal)) ? undefined : 'There is no previous page.'), signal),
     }),
     builtin('browser', {
       name: 'browser_snapshot',
@@ -151,7 +151,7 @@ export function browserTools(
         );
         return shown(async (tab) => {
           await tab.upload(args.ref, files, signal);
-          return `Given: ${args.paths.join(', ')}`;
+          return `Uploaded: ${args.paths.join(', ')}`;
         }, signal);
       },
     }),
@@ -235,7 +235,7 @@ export function browserTools(
 
 async function fileAt(cwd: string, given: string): Promise<string> {
   const file = await confine(cwd, given);
-  if (!(await stat(file)).isFile()) throw new ClassedError('tool_error', `${given} is no file.`);
+  if (!(await stat(file)).isFile()) throw new ClassedError('tool_error', `${given} is not a file.`);
   return file;
 }
 
