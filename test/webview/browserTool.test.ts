@@ -381,7 +381,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     {
       name: 'the process of its page',
       kill: killRenderers,
-      error: /^The page has crashed\. browser_navigate shows it, or another one, anew\.$/,
+      error: /^The page has crashed\. Load it again with browser_navigate\.$/,
       skip: process.platform === 'linux' ? false : 'processes are found in /proc',
     },
   ];

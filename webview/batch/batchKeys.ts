@@ -14,7 +14,7 @@ export const BATCH_KEYS = [
     title: 'Attempt',
     keys: [
       { keys: 'Enter', does: 'open' },
-      { keys: 'Ctrl+Enter', does: 'open beside' },
+      { keys: 'Ctrl+Enter', does: 'open to the side' },
       { keys: 'Space', does: 'keep in the detail pane' },
       { keys: 'C', does: 'compare all attempts of the task' },
       { keys: 'Y', does: 'copy reference' },

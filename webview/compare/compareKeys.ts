@@ -17,7 +17,7 @@ export const COMPARE_KEYS: readonly KeyGroup[] = [
     title: 'Attempt',
     keys: [
       { keys: 'Enter', does: 'open at this step' },
-      { keys: 'Ctrl+Enter', does: 'open beside' },
+      { keys: 'Ctrl+Enter', does: 'open to the side' },
       { keys: 'Y', does: 'copy the reference' },
     ],
   },

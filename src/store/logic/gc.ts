@@ -33,7 +33,7 @@ export async function gc(
     // Forks are newer than what they read, so the newest goes first: no batch ever loses events that it reads.
     for (const batch of chosen.toReversed()) {
       if (await sql.write((tx) => hide(tx, batch))) batches.push(batch.name);
-      else kept.push({ batch: batch.name, why: 'it was forked or started again meanwhile' });
+      else kept.push({ batch: batch.name, why: 'it was forked or restarted in the meantime' });
     }
     // Includes those of an interrupted gc.
     for (const row of await sql.read((db) => db.all('SELECT id FROM batch WHERE gone = 1 ORDER BY id')))

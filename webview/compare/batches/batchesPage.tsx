@@ -36,7 +36,7 @@ const KEYS: readonly KeyGroup[] = [
     title: 'Task',
     keys: [
       { keys: 'Enter', does: 'all attempts in both batches, side by side' },
-      { keys: 'Ctrl+Enter', does: 'the same, beside' },
+      { keys: 'Ctrl+Enter', does: 'open to the side' },
       { keys: 'Y', does: 'copy the reference' },
     ],
   },

@@ -199,7 +199,7 @@ async function toolError(error: unknown, chromium: Chromium, tab: Tab, signal: A
   const message = chromium.hasEnded
     ? 'The browser has ended. The next call starts another one.'
     : tab.crashed
-      ? 'The page has crashed. browser_navigate shows it, or another one, anew.'
+      ? 'The page has crashed. Load it again with browser_navigate.'
       : shortMessage(error);
   return new ClassedError('tool_error', message, { cause: error });
 }
