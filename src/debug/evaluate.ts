@@ -80,7 +80,7 @@ function membersOf(
     const result = compileExpression(path).evaluate(environmentOf(debuggee.model, at, debuggee.task));
     value = result.ok ? result.value : undefined;
   } catch (error) {
-    if (!StudioError.is(error, 'usage')) throw error; // half of an expression is none
+    if (!StudioError.is(error, 'usage')) throw error; // an incomplete expression
   }
   const names = isJsonObject(value) ? Object.keys(value).filter((name) => /^[A-Za-z_]\w*$/.test(name)) : [];
   return [...new Set([...names, ...(fieldsOf(path) ?? [])])]

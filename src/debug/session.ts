@@ -217,7 +217,7 @@ export class DebugSession {
     this.#run(rollout, 'backward');
   }
 
-  /** Moves the cursor. `asked`: the user requested it and may expect the rollout itself to go there. */
+  /** Moves the cursor. `asked`: the user requested it, so the rollout itself may have to move. */
   goTo(rollout: DebuggedRollout, seq: number, requested = false): void {
     const place = rollout.cursor?.stops.placeOf(seq);
     if (place === undefined) throw new StudioError('usage', `This trajectory has no event ${seq}.`);

@@ -32,7 +32,7 @@ export const openAiMessage = z.discriminatedUnion('role', [
 ]);
 export type OpenAiMessage = z.infer<typeof openAiMessage>;
 
-/** A call as it was asked for. `raw` is its argument text where that is no JSON object. */
+/** A requested call. `raw`: its argument text if that is not a JSON object. */
 export interface AskedCall {
   readonly id: string;
   readonly name: string;

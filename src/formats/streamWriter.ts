@@ -1,4 +1,4 @@
-/** Writes a finished rollout stream from what a recording tells; the rest stays absent. */
+/** Writes the stream of a finished rollout from a recording. What the recording lacks stays absent. */
 import { firstLine } from '../common/text.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import {
@@ -36,7 +36,7 @@ export class StreamWriter {
     this.#add('rollout.start', { ...of, try: 1, times: 'none' });
   }
 
-  /** The next message of an OpenAI conversation. `isError`: whether a tool's text tells of a failure. */
+  /** The next message of an OpenAI conversation. `isError`: whether a tool's text reports a failure. */
   openAi(message: OpenAiMessage, rules: { isError(text: string): boolean }): void {
     switch (message.role) {
       case 'system':
@@ -96,7 +96,7 @@ export class StreamWriter {
     );
     for (const call of calls) {
       this.#toolCalls += 1;
-      // Nothing tells that a call may be repeated, so it may not.
+      // Nothing says that a call may be repeated, so it may not.
       const seq = this.#add('tool.start', {
         call: call.id,
         name: call.name,

@@ -3,7 +3,7 @@
  * the OpenAI messages of the agent's side, the simulated user in the role `user`.
  *
  * Told by the source and kept: every message and call, the reward and its parts, the task with its expected actions.
- * Not told, hence absent: times, the model, token usage, seeds. By rule: an attempt passes with a reward of 1 (the
+ * Not recorded, hence absent: times, the model, token usage, seeds. By rule: an attempt passes with a reward of 1 (the
  * benchmark's own test); a tool's text that begins with "Error" is an error (how its environments answer); an entry
  * whose `info` has an `error` and no messages ended by a fault of the harness, not of the agent, so it is
  * `infrastructure` and not a reward of 0.
@@ -105,7 +105,7 @@ function readTrial(raw: unknown, place: string, skipped: SkippedRecord[]): Trial
   const messages: OpenAiMessage[] = [];
   for (const [index, message] of entry.data.traj.entries()) {
     const read = openAiMessage.safeParse(message);
-    // A trajectory with a hole would tell another story, so the whole entry is left out.
+    // A trajectory with a gap would be misleading, so the whole entry is skipped.
     if (!read.success) {
       skipped.push({ place: `${place}.traj[${index}]`, why: issueText(read.error) });
       return undefined;
@@ -122,8 +122,8 @@ function issueText(error: z.ZodError): string {
 }
 
 /**
- * Trial 0 is attempt 1. Where trials are not told, or told twice, attempts are counted in the order of the trials, then
- * of the file.
+ * Trial 0 is attempt 1. Where trial numbers are missing or repeated, attempts are counted in the order of the trials,
+ * then of the file.
  */
 function numbered(trials: readonly Trial[]): { trial: Trial; attempt: number }[] {
   const sorted = trials.toSorted((a, b) => (a.entry.trial ?? 0) - (b.entry.trial ?? 0));

@@ -34,7 +34,7 @@ export type CallResult = Omit<ModelReply, 'retries' | 'weights'>;
 
 /** Rejects with whatever `failureOf` understands. */
 export async function callOnce(call: Call): Promise<CallResult> {
-  // A signal of its own: the openai package never takes its listeners off the one it is given.
+  // A separate signal, because the openai package never removes its listeners.
   const abort = new AbortController();
   const onAbort = (): void => abort.abort(call.signal.reason);
   if (call.signal.aborted) onAbort();
@@ -54,7 +54,7 @@ export async function callOnce(call: Call): Promise<CallResult> {
       firstMs ??= performance.now() - began;
       call.onText?.(text);
     };
-    // An endpoint that does not stream answers whole, whatever it was asked.
+    // Some endpoints ignore `stream: true` and return the whole response.
     const type = response.headers.get('content-type') ?? '';
     if (type.includes('text/event-stream')) await readStream(incoming, builder, call, onText);
     else await readWhole(incoming, builder, type, onText);

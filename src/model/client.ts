@@ -52,10 +52,10 @@ interface ModelClientDeps {
  */
 const FIRST_BACKOFF_MS = 200;
 const LAST_BACKOFF_MS = 5_000;
-/** How often an answer that cannot be understood is asked for again. */
+/** How often a request is repeated after a response that cannot be parsed. */
 const UNREADABLE_TRIES = 3;
 
-/** Refusals that are about the set-up, as the server is told of them. */
+/** Rejections caused by the setup, as reported to the server. */
 const SETUP: Partial<Record<Failure['what'], 'denied' | 'missing'>> = {
   denied: 'denied',
   missing: 'missing',
@@ -97,7 +97,7 @@ class Completion {
   #waiting = false;
   #unreadable = 0;
   #lastFailure = '';
-  /** The last failed try; told once it is known how long the next one was waited for. */
+  /** The last failed try, reported once the wait before the next one is known. */
   #failed: { readonly at: number; readonly began: number; readonly class: string } | undefined;
 
   constructor(

@@ -214,7 +214,7 @@ export class PermitGate {
   }
 
   #serve(endpoint: string, state: EndpointState): void {
-    // Of a replica that is gone: what comes back at its address begins anew.
+    // A replica was removed: a new one at its address starts from scratch.
     if (this.#states.get(endpoint) !== state) return;
     for (const waiter of this.#waiters) {
       if (!this.#mayStart(state)) break;

@@ -1,4 +1,4 @@
-/** What is called in the place of endpoints: the replicas behind them, as the server told last. */
+/** Maps endpoints to the replicas behind them, as last reported by the server. */
 import { isDeepStrictEqual } from 'node:util';
 import { byAffinity } from './endpoint.ts';
 
@@ -21,7 +21,7 @@ export class Replicas {
     return gone;
   }
 
-  /** A function that gives what is called for these endpoints now, the first choice of `key` first. */
+  /** Returns a function that lists the current replicas of these endpoints, the preferred one of `key` first. */
   order(endpoints: readonly string[], key: string): () => readonly string[] {
     let version = -1;
     let order: readonly string[] = [];

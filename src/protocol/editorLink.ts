@@ -40,7 +40,7 @@ interface PageLink {
   readonly with?: string;
 }
 
-/** Parses a link; undefined when it is not one of ours. */
+/** Parses a link. Returns undefined for a link of another extension. */
 export function readLink(path: string, query: string): PageLink | undefined {
   const params = new URLSearchParams(query);
   const reference = params.get('ref');

@@ -15,10 +15,10 @@ export interface Message {
   readonly parts: readonly Part[];
 }
 
-/** A JSON Schema (draft 2020-12 or what an MCP server gave), passed through to the model as it is. */
+/** A JSON Schema (draft 2020-12, or whatever an MCP server returns), passed to the model unchanged. */
 export type JsonSchema = JsonObject;
 
-/** What the model is told of a tool, and what the rollout must know to run it. */
+/** Describes a tool to the model, and how the rollout runs it. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -32,7 +32,7 @@ export interface ToolSpec {
   readonly idempotent?: boolean;
   /** A failed call is made again so often; `waitMs` before the first time, doubled before each further one. */
   readonly retry?: { readonly times: number; readonly waitMs: number };
-  /** What it answers, where it tells; the model is not told. */
+  /** Schema of its result, if known; not sent to the model. */
   readonly output?: JsonSchema;
   /** The call is a question to a person: the rollout is held until somebody answers, and no host is called. */
   readonly asksPerson?: boolean;
@@ -76,7 +76,7 @@ export interface ModelReply {
   readonly firstMs?: number;
   readonly retries: readonly { readonly at: number; readonly ms: number; readonly class: string }[];
   readonly weights?: string;
-  /** What the engine sampled. Absent where it does not tell; `whyNot` then says so. */
+  /** The tokens that the engine sampled. If absent, `whyNot` says why. */
   readonly tokens?: {
     readonly prompt: readonly number[];
     readonly completion: readonly number[];
@@ -120,7 +120,7 @@ export interface ToolCallContext {
   readonly seed: number;
   /** What the tool prints. */
   onLog(stream: 'out' | 'err', text: string): void;
-  /** A sign of life: starts the tool's time limit anew. */
+  /** Reports progress, which restarts the tool's time limit. */
   onProgress(): void;
   /**
    * Somebody steps into the code of this call. A host that runs code itself lets a debugger in; others make the call as
@@ -141,7 +141,7 @@ export interface ToolOutcome {
   readonly response: Json;
   /** Images and links that go with it. */
   readonly parts?: readonly Part[];
-  /** What changed in the world, when it tells. */
+  /** What changed in the world, if it reports changes. */
   readonly changes?: readonly Change[];
   /** Bytes of output beyond the cap; `full` is the whole output then. */
   readonly cut?: number;
@@ -193,7 +193,7 @@ export interface ScoreInput {
 
 export interface Scorer {
   readonly name: string;
-  /** Throws only when scoring itself failed; the score is then null with the error told. */
+  /** Throws only if scoring itself failed; the score is then null, with the error. */
   score(input: ScoreInput): Promise<Verdict>;
 }
 
@@ -226,7 +226,7 @@ export interface Clock {
   now(): number;
 }
 
-/** A held rollout gives its slot back and takes one again before it goes on. */
+/** A held rollout returns its slot and takes one again before it continues. */
 export interface Slot {
   give(): void;
   take(signal: AbortSignal): Promise<void>;

@@ -29,7 +29,7 @@ const CLOSE_AT_ONCE_MS = 1_000;
 /** What is interrupted ends within a second of its own; scoring waits a little longer than that. */
 const IDLE_MS = 1_500;
 
-/** A command as a person or the server gave it. `args` are those of `verbArgs`. */
+/** A command of a person or the server. `args`: as in `verbArgs`. */
 interface RolloutOrder {
   /** The command's id: written into the event it leads to. */
   readonly command: string;
@@ -139,7 +139,7 @@ export class Rollout {
     this.#running?.gates.setPaused(paused);
   }
 
-  /** The worker lost its server, or has it back: meanwhile no new effect is started. */
+  /** The worker lost or regained its server: no new effect starts during an outage. */
   setLost(lost: boolean): void {
     this.#lost = lost;
     this.#running?.gates.setLost(lost);
@@ -161,7 +161,7 @@ export class Rollout {
     return running;
   }
 
-  /** What was told before the rollout began, and since. */
+  /** Commands received before the rollout began, and since. */
   #useGates({ gates, log }: RunningRollout): void {
     if (this.#paused) gates.setPaused(true);
     gates.setLost(this.#lost);
@@ -198,7 +198,7 @@ export class Rollout {
     return { seq };
   }
 
-  /** Sets up and runs the agent; gives how it ended. */
+  /** Sets up and runs the agent. Returns how it ended. */
   async #work(running: RunningRollout): Promise<RolloutEnding> {
     let ready = false;
     try {
@@ -286,7 +286,7 @@ export class Rollout {
     running.gates.end();
     if (log.closed) return;
     if (world !== undefined) await settledWithin(world.idle(), IDLE_MS, time);
-    // A world that could not be brought back is found out beside the agent.
+    // Restoring the world runs in parallel with the agent, and may fail.
     const failed = stop.reason?.class === 'infrastructure' && reached.status !== 'infrastructure';
     const ending = failed ? endingOf(stop.reason, null, false) : reached;
     const left = closeSpans(log, { class: 'cancelled', message: 'The rollout ended.' }).filter(

@@ -44,7 +44,7 @@ export interface RunningRollout {
   readonly refusal: ClassedError | undefined;
   /** Whether somebody changed it while it ran. */
   touched: boolean;
-  /** Called when an agent of a fork asks for what its record cannot answer. */
+  /** Called when an agent of a fork requests something that its record does not hold. */
   onDiverged: () => void;
 }
 

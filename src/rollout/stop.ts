@@ -38,7 +38,7 @@ export class Stop {
     return { stop, release: () => this.signal.removeEventListener('abort', pass) };
   }
 
-  /** `promise`, or the reason as soon as there is one; what the promise gives later is dropped. */
+  /** Resolves with `promise`, or rejects with the stop reason; a later result of the promise is dropped. */
   race<T>(promise: Promise<T>): Promise<T> {
     if (this.#reason !== undefined) {
       promise.catch(() => undefined); // nobody waits for it any more

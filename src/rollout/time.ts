@@ -2,7 +2,7 @@
 export interface Time {
   /** Milliseconds from some moment on, never going back. */
   monotonic(): number;
-  /** Runs `run` once after `ms`; gives the function that prevents it. */
+  /** Runs `run` once after `ms`. Returns a function that cancels it. */
   timer(ms: number, run: () => void): () => void;
 }
 

@@ -16,7 +16,7 @@ import { roundMs, type Time } from './time.ts';
 import { ToolLog } from './tools/toolLog.ts';
 import { WorldOrder } from './worldOrder.ts';
 
-/** A snapshot is kept after every so many calls that changed the world. */
+/** Number of calls that change the world between two snapshots. */
 const CALLS_PER_SNAPSHOT = 16;
 /** A world that does not close within this is left to whoever runs it. */
 const CLOSE_MS = 5_000;
@@ -138,7 +138,7 @@ export class WorldPlace {
     return uncovered && (spec.sessionBound || this.#parts.history.changing.has(action.seq));
   }
 
-  /** Goes on after a live call, which gave `outcome` unless it failed: a snapshot when one is due. */
+  /** Continues after a live call, which returned `outcome` unless it failed: takes a snapshot if one is due. */
   called(effect: ToolSpec['effect'], outcome: ToolOutcome | undefined): Promise<void> | undefined {
     const changed =
       outcome?.changes === undefined ? outcome !== undefined && effect !== 'pure' : outcome.changes.length > 0;
@@ -213,7 +213,7 @@ export class WorldPlace {
     if (life.reason === undefined) this.#compare(call, done, response, failure);
   }
 
-  /** A world that answers differently when it is asked again is not the recorded one any more. */
+  /** A world that returns another result for the same call is no longer the recorded one. */
   #compare(
     call: ToolCall,
     done: EffectResult<'tool'>,

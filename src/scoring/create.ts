@@ -10,7 +10,7 @@ import { regexScorer } from './regex.ts';
 import { worldScorer } from './world.ts';
 
 export interface ScorerDeps extends ExportRunner {
-  /** The client of a judge's model; asked once, and only for a judge. */
+  /** Creates the client of a judge's model; called once, and only for a judge. */
   createModelClient(model: SubmittedModel): ModelClient;
 }
 

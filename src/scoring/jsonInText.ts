@@ -26,7 +26,7 @@ export function jsonInText(text: string): Json | undefined {
 
 function parsed(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json; // what JSON.parse gives is Json
+    return JSON.parse(text) as Json; // JSON.parse returns Json
   } catch {
     return undefined; // not JSON: the caller looks elsewhere
   }

@@ -29,7 +29,7 @@ export function numberScorer(options: { readonly abs: number; readonly rel: numb
   };
 }
 
-/** Returns the number in a value; null if there is none or it cannot be compared. */
+/** Returns the number in a value, or null if it holds no comparable number. */
 function numberOf(value: Json): number | null {
   if (typeof value === 'number') return value;
   const text = typeof value === 'string' ? value : textOf(value);

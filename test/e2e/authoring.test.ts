@@ -106,7 +106,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     );
     await workbench.input.press('Enter');
     await workbench.tab('clock.ts').waitFor({ timeout: PATIENCE_MS });
-    await workbench.toast(/clock\.ts has 1 tool/).waitFor();
+    await workbench.toast(/Created .*clock\.ts with 1 tool/).waitFor();
     await story.picture('authoring-openapi');
   });
 

@@ -23,7 +23,7 @@ const SOONEST_START_MS = 5_000;
 /** What a model has to hear of a call that it could do better. */
 const WHAT_IS_WRONG: Readonly<Record<string, RegExp>> = {
   unknown_tool: /Unknown tool .*Available tools: find_member, loans_of, renew_loan\.$/s,
-  malformed_output: /not valid JSON .*Give one JSON object that matches \{"type":"object"/s,
+  malformed_output: /not valid JSON .*Pass one JSON object that matches \{"type":"object"/s,
   invalid_arguments: /match.*(?:its schema|\{"type":"object")/s,
 };
 /** An answer with calls, in the form that the model's template gives it. */

@@ -6,7 +6,7 @@ import type { DebuggedRollout } from '../debuggedRollout.ts';
 import type { Frame } from '../frames.ts';
 import type { SourcePlace } from './toolPlaces.ts';
 
-/** The number by which the client asks for a trajectory's text; undefined where it shows them itself, by their URIs. */
+/** The source reference of a trajectory's text; undefined if the client shows trajectories itself, by their URIs. */
 export type ReferenceOf = (rollout: DebuggedRollout) => number | undefined;
 
 /** The scheme of trajectories as documents. */

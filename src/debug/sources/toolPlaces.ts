@@ -41,7 +41,7 @@ interface AgentFile {
   readonly model: { readonly first: number; readonly last: number } | undefined;
 }
 
-/** Reads a text file; undefined when there is none. */
+/** Reads a text file. Returns undefined if it does not exist. */
 type ReadText = (file: string) => Promise<string | undefined>;
 
 export class ToolPlaces {

@@ -133,7 +133,7 @@ export class TrajectoryDocument {
   }
 
   #message({ seq, data }: EventOf<'message'>): string[] {
-    // Replies are told with the end of their call.
+    // Replies are part of the end of their call.
     if (Stops.of(this.#model).parentOf(seq) === undefined && data.origin !== 'edited') return [];
     return [cut(`${data.role}${data.origin === 'edited' ? ' (edited)' : ''}: ${partsText(data.parts)}`)];
   }

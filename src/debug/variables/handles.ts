@@ -6,7 +6,7 @@ import type { Node, VariableNodes } from './node.ts';
 interface Container<O> {
   readonly children: VariableNodes;
   readonly owner: O;
-  /** Nodes given out: a client names a variable by its name there. */
+  /** Nodes that the client knows: it refers to a variable by its name in one of them. */
   readonly sent: Map<string, Node>;
 }
 

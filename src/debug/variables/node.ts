@@ -22,7 +22,7 @@ interface Page {
 }
 
 export interface VariableNodes {
-  /** Number of items, when they are numbered: they are then asked for page by page. */
+  /** Number of items of a list, which clients request page by page. */
   readonly indexed?: number;
   list(page: Page, signal: AbortSignal): Promise<Node[]> | Node[];
 }
@@ -32,7 +32,7 @@ export interface Node {
   readonly value: string;
   readonly type?: string;
   readonly children?: VariableNodes;
-  /** CEL that gives it. */
+  /** A CEL expression for the value. */
   readonly expression?: string;
   readonly edit?: EditTarget;
   /** What a data breakpoint on it watches. */

@@ -35,7 +35,7 @@ export const NOTE = {
 
 /** A user ID that owns nothing in the image. */
 const USER = 1000;
-/** A worker that is asked to stop ends within 10 s. */
+/** A worker stops within 10 s of a signal. */
 const GRACE_SECONDS = 15;
 const BOOTSTRAP_FILE = 'bootstrap.mjs';
 const FOLDERS = { bootstrap: '/rollout/bootstrap', config: '/rollout/config', work: '/rollout/work' } as const;

@@ -24,7 +24,7 @@ export interface Round {
   readonly fruitless: number;
 }
 
-/** Reads a Job; undefined if it is not one of ours. */
+/** Reads a Job. Returns undefined for a Job of somebody else. */
 export function readRound(job: Job): Round | undefined {
   const round = /-(\d+)$/.exec(job.metadata.name)?.[1];
   if (round === undefined || job.metadata.uid === undefined || batchOf(job) === undefined) return undefined;

@@ -4,12 +4,12 @@ import type { StudioError } from '../../common/errors.ts';
 export class Outage {
   readonly #afterMs: number;
   readonly #report: (error: StudioError | undefined, ms: number) => void;
-  /** When the outage started; undefined if there is none. */
+  /** When the outage started; undefined while there is no outage. */
   #since: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isReported = false;
 
-  /** `tell` also gets how long the outage has lasted. */
+  /** `tell` also receives the duration of the outage. */
   constructor(afterMs: number, report: (error: StudioError | undefined, ms: number) => void) {
     this.#afterMs = afterMs;
     this.#report = report;

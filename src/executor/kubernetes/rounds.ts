@@ -15,7 +15,7 @@ export class Rounds {
     for (const job of jobs) this.see(job);
   }
 
-  /** Adds or updates a Job. Returns its batch; undefined if it is not one of ours. */
+  /** Adds or updates a Job. Returns its batch, or undefined for a Job of somebody else. */
   see(job: Job): string | undefined {
     const batch = batchOf(job);
     const round = readRound(job);

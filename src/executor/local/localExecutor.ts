@@ -55,7 +55,7 @@ export class LocalExecutor implements Executor {
   readonly #batches = new Map<string, Batch>();
   readonly #workers = new Set<WorkerProcess>();
   readonly #leftovers: Promise<void>;
-  /** Workers that were asked to stop. */
+  /** Workers that are stopping. */
   readonly #leaving = new Set<WorkerProcess>();
   /** Pending work after the end of workers. */
   readonly #following = new Set<Promise<void>>();

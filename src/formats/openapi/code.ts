@@ -108,7 +108,7 @@ const RESERVED = new Set([
 ]);
 const LONGEST = 64;
 
-/** Names that are each given once. */
+/** Hands out each name once. */
 export class Names {
   readonly #taken: Set<string>;
 

@@ -22,7 +22,7 @@ export class OpenApiDocument {
         cause: error,
       });
     }
-    const root = value as Json; // YAML's core schema gives what JSON has
+    const root = value as Json; // YAML's core schema has the types of JSON
     if (!isJsonObject(root))
       throw new StudioError('config', `${name} is not an OpenAPI description.`, {
         hint: 'Use the file or URL of openapi.json or openapi.yaml.',

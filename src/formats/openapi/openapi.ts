@@ -22,7 +22,7 @@ interface OpenApiTools {
   /** What the agent's entry should give under `secrets`. */
   readonly secrets: readonly string[];
   readonly skipped: Operations['skipped'];
-  /** Where the service is said to be; undefined where the description does not tell. */
+  /** The address of the service; undefined if the description has none. */
   readonly baseUrl: string | undefined;
 }
 
@@ -140,7 +140,7 @@ call(context, ${quoted(method.toUpperCase())}, ${quoted(path)}, {${asked.length 
 function valueText({ argument, joined, required }: Parameter): string {
   const value = member('args', argument);
   if (!joined) return value;
-  // What is not given is not sent.
+  // Absent arguments are not sent.
   return `${required ? '' : `${value} === undefined ? undefined : `}[${value}].flat().join()`;
 }
 

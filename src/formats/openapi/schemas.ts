@@ -30,7 +30,7 @@ export class Schemas {
     this.#names = names;
   }
 
-  /** The constants that the expressions given so far need. */
+  /** The constants that the expressions so far need. */
   get definitions(): readonly string[] {
     return this.#definitions;
   }
@@ -40,7 +40,7 @@ export class Schemas {
     if (schema === false) return 'z.never()';
     if (!isJsonObject(schema) || depth > DEEPEST) return 'z.unknown()';
     const ref = schema['$ref'];
-    // In 3.1 a description may stand beside a reference.
+    // OpenAPI 3.1 allows a description next to a reference.
     if (typeof ref === 'string') return `${this.#reference(ref)}${described(schema)}`;
     const nullable = schema['nullable'] === true || (Array.isArray(schema['type']) && schema['type'].includes('null'));
     const base = this.#base(schema, depth);

@@ -1,4 +1,4 @@
-/** How requests say who asks: security schemes as lines of code, with the secrets they need. */
+/** Writes the code that authenticates requests by the security schemes, with the secrets they need. */
 import { key, quoted } from './code.ts';
 import { members, type OpenApiDocument, scalar } from './document.ts';
 
@@ -28,7 +28,7 @@ export function schemesOf(document: OpenApiDocument, prefix: string): ReadonlyMa
           );
     if (made === undefined) continue;
     const [kind, statement] = made;
-    // Several of one kind are told apart by their own names.
+    // Several schemes of one kind are distinguished by their names.
     const short = `${prefix}_${kind}`;
     const secret = taken.has(short) ? `${prefix}_${upper(name)}` : short;
     taken.add(secret);

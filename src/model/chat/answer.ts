@@ -40,7 +40,7 @@ export class AnswerBuilder {
   readonly #completionIds: number[] = [];
   #sawIds = false;
   readonly #logprobs: number[] = [];
-  /** The name under which the endpoint gives reasoning. */
+  /** The field in which the endpoint returns reasoning. */
   reasoningName: 'reasoning' | 'reasoning_content' | undefined;
 
   get finished(): boolean {
@@ -163,7 +163,7 @@ export class AnswerBuilder {
 
     const known = this.#callAt.get(index);
     let call = known === undefined ? undefined : this.#calls[known];
-    // Some endpoints give every call of an answer the index 0 and tell them apart by id.
+    // Some endpoints number every call 0 and distinguish calls by ID.
     if (call === undefined || (id !== undefined && call.id !== undefined && id !== call.id)) {
       call = { id, name, text };
       this.#callAt.set(index, this.#calls.length);

@@ -13,7 +13,7 @@ export interface PreparedRequest {
   readonly streamed: boolean;
 }
 
-/** `sampling.extra` comes last and wins: `stream: false` there asks for whole answers. */
+/** `sampling.extra` comes last and wins: `stream: false` there requests whole responses. */
 export function prepareRequest(request: ModelRequest, dialect: Dialect): PreparedRequest {
   const { sampling, capture } = request;
   const sent = new Set<OptionalField>();

@@ -14,7 +14,7 @@ export type Failure =
       readonly status: number;
       readonly text: string;
     }
-  /** Nothing that waiting would fix: a URL that is none, a certificate that is not trusted. */
+  /** Waiting does not help: an invalid URL, or an untrusted certificate. */
   | { readonly what: 'unreachable'; readonly text: string };
 
 /** Thrown by the reader of an answer. */
@@ -37,13 +37,13 @@ const LENGTH = new RegExp(
 );
 /** More than the model gives in any reply; what remains beside one call's input is told with the input's length. */
 const TOO_MANY = /greater than|too large|at most|exceed/i;
-/** Of a refusal that tells how long the model's context is. */
+/** Matches a rejection that reports the length of the model's context. */
 const CONTEXT = /(?:context length (?:is|of)|max_model_len\D?) ?(\d+)/i;
 const TOOLS = /tool/i;
 const UNSUPPORTED =
   /not (?:support|allow|enable)|unsupported|does ?n[o']t support|requires? --enable-auto-tool-choice|tool-call-parser/i;
 
-/** What of a refused request tells what the refusal means. */
+/** The parts of a rejected request that explain the rejection. */
 interface CallTarget {
   readonly tools: readonly unknown[];
   readonly sampling: { readonly max_tokens?: number };
@@ -113,7 +113,7 @@ function httpFailure({ status, body, retryAfter, target, now }: Refusal): Failur
   return { what: 'refused', status, text };
 }
 
-/** Whether no call at all may ask for a reply of so many tokens, however short its messages are. */
+/** Returns whether the endpoint never allows a reply of that many tokens, however short the messages are. */
 function tooManyTokens(param: unknown, text: string, maxTokens: number | undefined): boolean {
   if (maxTokens === undefined) return false;
   const context = Number(CONTEXT.exec(text)?.[1] ?? Number.NaN);

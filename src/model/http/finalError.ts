@@ -73,7 +73,7 @@ export async function finalError(failure: Failure, call: FailedCall): Promise<Cl
   }
 }
 
-/** Names of the endpoint's models; undefined when it does not tell. */
+/** Returns the names of the endpoint's models, or undefined if it does not list them. */
 async function listModels(call: FailedCall): Promise<string[] | undefined> {
   try {
     const response = await call.connections

@@ -61,7 +61,7 @@ export class Transport {
   readonly fetch = (url: string | URL | Request, init?: RequestInit): Promise<Response> =>
     this.#send(url instanceof Request ? url.url : String(url), init ?? {});
 
-  /** The body of a 2xx that `fetch` gave. */
+  /** Returns the body of a 2xx response of `fetch`. */
   bodyOf(response: Response): IncomingBody {
     const body = this.#bodies.get(response);
     if (body === undefined) throw new TypeError('this response did not come through this transport');

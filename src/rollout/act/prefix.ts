@@ -12,7 +12,7 @@ export interface PrefixRequest {
   readonly agent: string;
   readonly kind: EffectKind;
   readonly name: string;
-  /** The key of what is asked, as it would have been for a start with this seq: later edits do not count. */
+  /** The key of the request as of this seq: later edits do not count. */
   key(before: number): string;
 }
 
@@ -76,7 +76,7 @@ export class Prefix {
     return lane === undefined || lane.lost || !lane.left.some(isComplete);
   }
 
-  /** The seq at which the agent's next recorded action after `seq` starts; Infinity when there is none. */
+  /** Returns the seq at which the agent's next recorded action after `seq` starts; Infinity if it has no more. */
   nextStart(agent: string, seq: number): number {
     return this.#lanes.get(agent)?.left.find((action) => action.seq > seq)?.seq ?? Infinity;
   }

@@ -217,7 +217,7 @@ export class Gates {
 
   #reason(subject: Subject, matched: Reason | undefined, again: OpenHold | undefined): Reason | undefined {
     if (matched !== undefined) return matched;
-    // A question is asked again anyway, and the server may be back.
+    // A question is repeated anyway, and the server may be back.
     if (again !== undefined && again.why !== 'input' && again.why !== 'lost_server') {
       return { why: again.why, ...(again.breakpoint === undefined ? {} : { breakpoint: again.breakpoint }) };
     }

@@ -18,7 +18,7 @@ export interface Subject<K extends EffectKind = EffectKind> {
   end?: { readonly seq: number; readonly data: Effects[K]['end']; message: LoggedMessage | undefined };
   /** For a model call: whether it is the first to see a message, which can therefore still be edited here. */
   readonly isNew?: (m: number) => boolean;
-  /** Set when a person steps into its code: receives the debugger URL, or undefined if there is none. */
+  /** Set when a person steps into its code: receives the debugger URL, if any. */
   inspect?: (url: string | undefined) => void;
   /** Changes of the world by this effect. */
   changes?: readonly Change[];

@@ -5,7 +5,7 @@ import type { Clock, PendingBlob, Recorder } from '../ports.ts';
 import { type LoggedMessage, Messages, type Sha256 } from './messages.ts';
 import { redactedPart } from './redactedPart.ts';
 
-/** An event without what the log gives it: seq, version and time. */
+/** An event without the fields that the log adds: seq, version, and time. */
 export type Draft = {
   [K in EventKind]: {
     readonly kind: K;
@@ -17,7 +17,7 @@ export type Draft = {
   };
 }[EventKind];
 
-/** A message to be appended; the log gives the ordinal. */
+/** A message to append; the log adds the ordinal. */
 export interface NewMessage {
   readonly role: Role;
   readonly parts: readonly Part[];
@@ -50,7 +50,7 @@ function isStart(event: TraceEvent): event is Extract<TraceEvent, { kind: StartK
   return Object.hasOwn(END_OF, event.kind);
 }
 
-/** The rollout's own end of its stream: gives events their seq and time and hands them to the recorder. */
+/** The rollout's end of its stream: adds seq and time to events and passes them to the recorder. */
 export class Log {
   readonly messages: Messages;
   readonly #recorder: Recorder;

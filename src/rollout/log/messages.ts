@@ -4,7 +4,7 @@ import type { Message } from '../ports.ts';
 
 export type Sha256 = (data: string | Uint8Array) => string;
 
-/** A message as the log has it. Its hash (of role and parts) is made when it is first asked for. */
+/** A message as the log has it. Its hash (of role and parts) is computed on first use. */
 export class LoggedMessage implements Message {
   readonly m: number;
   readonly role: Role;

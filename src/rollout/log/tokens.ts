@@ -59,7 +59,7 @@ export class TokenChain {
     const bytes = new TextEncoder().encode(JSON.stringify(record));
     const sha = this.#sha256(bytes);
     const media = 'application/json';
-    // Numbers tell people nothing, so the reference shows none of them.
+    // Token IDs mean nothing to people, so the reference shows none.
     return { ref: { $blob: sha, bytes: bytes.length, media, head: '' }, blob: { sha, bytes, media } };
   }
 }

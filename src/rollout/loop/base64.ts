@@ -1,7 +1,7 @@
 /** Base64 of bytes, without what only Node has. */
 export function toBase64(bytes: Uint8Array): string {
   let binary = '';
-  // In pieces: a call takes only so many arguments.
+  // In pieces, because the number of arguments of a call is limited.
   for (let at = 0; at < bytes.length; at += 0x8000) binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
   return btoa(binary);
 }

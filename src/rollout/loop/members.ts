@@ -152,7 +152,7 @@ export class Crew {
     });
   }
 
-  /** What an agent begins with: its prompt and, unless another told it what to do, the task. Throws ClassedError. */
+  /** Adds the first messages of an agent: its prompt, and the task unless another agent instructs it. */
   async opening(path: string, agent: SubmittedAgent, asked: boolean): Promise<LoggedMessage[]> {
     const { job, log } = this.parts;
     const prompt = renderPrompt(agent.prompt.text, job.task);

@@ -23,7 +23,7 @@ export interface ModelCallerParts {
   readonly stop: Stop;
   readonly watch: Stopwatch;
   readonly time: Time;
-  /** Numbers the steps of the rollout: gives the next one. */
+  /** Returns the number of the rollout's next step. */
   nextStep(): number;
   readonly rolloutSeed: number;
   chooseEndpoint?(endpoints: readonly string[], current: string): string;

@@ -48,7 +48,7 @@ const IMAGES: Readonly<Record<string, string>> = {
   webp: 'image/webp',
 };
 
-/** The task as the agent is asked: the question, its attachments by name, and those that are images as images. */
+/** Returns the task as parts of a message: the question, its attachments by name, and images as images. */
 export async function questionParts(task: TaskRecord, readFile: (sha: string) => Promise<Uint8Array>): Promise<Part[]> {
   const files = task.files ?? [];
   const names =

@@ -34,7 +34,7 @@ interface MemberResult {
   readonly m: number | undefined;
 }
 
-/** What a member of a workflow gave. */
+/** The result of a member of a workflow. */
 type Result = { readonly name: string; readonly path: string } & (
   | { readonly end: AgentEnd }
   | { readonly error: ClassedError }
@@ -295,7 +295,7 @@ export class Team {
   async #turn(path: string, agent: SubmittedAgent, { how, itself = false, ...work }: Call): Promise<MemberResult> {
     const { log, history, time, watch, world } = this.#crew.parts;
     const recorded = history.members.get(path);
-    // A team that does not work itself passes on what it is given.
+    // A team without an agent of its own passes its input on.
     const direct = itself || agent.team === undefined || agent.team.kind === 'leader';
     const { messages, drafts } = deliver(direct ? work.opening.mail : [], path, log, history);
     const m = messages.at(-1)?.m;
@@ -375,7 +375,7 @@ function endOfAll(ends: readonly Result[]): AgentEnd {
     throw failed[0] ?? new ClassedError('invalid_arguments', 'The workflow has no end.');
   if (ends.length === 1 && 'end' in first) return first.end;
   for (const each of ends) {
-    // The next one is told what all of them did: there is nobody else who could be.
+    // The next member gets the results of all of them.
     if ('end' in each && 'handTo' in each.end)
       return { handTo: each.end.handTo, message: ends.map(resultText).join('\n\n') };
   }

@@ -76,7 +76,7 @@ export function delegateTool({ name, agent }: SubmittedMember, leader: string, p
   };
 }
 
-/** A member that the work may be handed to. */
+/** A member that the agent can hand off to. */
 export interface Colleague {
   readonly name: string;
   readonly description: string | undefined;

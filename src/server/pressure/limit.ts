@@ -41,7 +41,7 @@ export class EndpointLimit {
   #slowStart = true;
   #state: EndpointState = 'ok';
   #blockedUntil = -Infinity;
-  /** Until when the endpoint itself asked not to be called (Retry-After). */
+  /** Until when the endpoint wants no calls (Retry-After). */
   #retryAfter = -Infinity;
   #backOff = 0;
   #decreasedAt = -Infinity;

@@ -49,7 +49,7 @@ const COLUMNS = [
   'progress',
 ] as const;
 export const SELECT_ROLLOUT = `SELECT ${COLUMNS.join(', ')} FROM rollout`;
-/** With what a `RolloutRow` shows beside it. */
+/** With the other fields of a `RolloutRow`. */
 export const SELECT_ROLLOUT_ROW = `SELECT ${COLUMNS.map((column) => `r.${column}`).join(', ')},
   b.name AS batch_name, t.name AS task_name
   FROM rollout r JOIN batch b ON b.id = r.batch JOIN task t ON t.batch = r.batch AND t.idx = r.task`;

@@ -94,7 +94,7 @@ async function end(tx: Transaction, session: Row, what: string, why: string): Pr
     rollout.session = null;
     if (batch !== undefined) await tellBatch(tx, batch, 'infra', { what, worker, rollout: rollout.name, text: why });
   }
-  // A worker that goes with nothing in its hands is nothing to tell of, unless nobody asked it to go.
+  // A worker that leaves without rollouts is not reported, unless it left unexpectedly.
   if (batch !== undefined && batch.endedAt === null && rollouts.length === 0 && what === 'worker_lost') {
     await tellBatch(tx, batch, 'infra', { what, worker, text: why });
   }

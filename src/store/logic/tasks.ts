@@ -10,7 +10,7 @@ import { addBlobRefs } from './blobRefs.ts';
 import { checkTaskId } from './names.ts';
 import { insertRollouts, type NewRollout } from './rolloutState.ts';
 
-/** Rollouts queued by one transaction: others shall not wait long behind it. */
+/** Rollouts queued per transaction, so that other transactions do not wait long. */
 const ROLLOUTS_AT_ONCE = 2000;
 
 /**
@@ -81,7 +81,7 @@ async function checkSame(tx: Transaction, batch: number, from: number, tasks: re
 
 /** The first tries of all attempts of tasks `from`.., each with a new id. */
 function attemptsOf(from: number, tasks: number, attempts: number, now: number): NewRollout[] {
-  const names = new Set<string>(); // so many at once that the few random bits of an id may meet
+  const names = new Set<string>(); // many IDs at once, whose few random bits may collide
   while (names.size < tasks * attempts) names.add(newId('r', now));
   return Array.from(names, (name, index) => ({
     name,

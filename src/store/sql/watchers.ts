@@ -3,7 +3,7 @@ export class Watchers {
   readonly #watchers = new Set<(ids: readonly string[]) => void>();
 
   add(changed: (ids: readonly string[]) => void): () => void {
-    const watcher = (ids: readonly string[]): void => changed(ids); // a function given twice is two watchers
+    const watcher = (ids: readonly string[]): void => changed(ids); // each registration is a watcher
     this.#watchers.add(watcher);
     return () => {
       this.#watchers.delete(watcher);

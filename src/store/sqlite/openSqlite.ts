@@ -11,7 +11,7 @@ import { SqliteBlobs } from './sqliteBlobs.ts';
 import { SqliteSql } from './sqliteSql.ts';
 
 const DEFINITIONS: Definitions = {
-  id: 'INTEGER PRIMARY KEY AUTOINCREMENT', // an id is never given twice, not even after gc
+  id: 'INTEGER PRIMARY KEY AUTOINCREMENT', // an ID is never reused, not even after gc
   int: 'INTEGER',
   bytes: 'BLOB',
   table: ' STRICT',

@@ -9,7 +9,7 @@ import { sqliteError } from './errors.ts';
  */
 const ROW = 32 * 1024;
 
-/** Blobs of a SQLite store: large ones as files beside the database, small ones in it. */
+/** Blobs of a SQLite store: small ones in the database, large ones as files next to it. */
 export class SqliteBlobs implements KeptBlobs {
   readonly #rows: RowBlobs;
   readonly #files: FileBlobs;
