@@ -134,7 +134,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     assert.equal(ran.code, 2, ran.stderr);
     assert.match(
       ran.stderr,
-      /needy\S*\.agent\.yaml:\d+:\d+: the MCP server some-server needs uv, which the pods do not have/,
+      /needy\S*\.agent\.yaml:\d+:\d+: the MCP server some-server needs uv, which the image of the pods does not have/,
     );
     assert.equal((await cluster.list('Job')).filter(({ status }) => (status?.active ?? 0) > 0).length, 0);
   });
