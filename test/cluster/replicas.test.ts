@@ -60,7 +60,7 @@ describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
       (rows) =>
         rows.filter(({ state }) => state === 'ended').length >= 2 && rows.some(({ state }) => state === 'running'),
     );
-    const madeJob = / Job \S+ with 2 pods at once/;
+    const madeJob = / Job \S+: 2 pods in parallel/;
     assert.match(first.stderr, madeJob);
     assert.doesNotMatch(second.stderr, madeJob);
 
