@@ -27,7 +27,8 @@ const INSIDE_PACKAGES = [
     license: 'node_modules/@kubernetes/client-node/LICENSE',
   },
 ] as const;
-const LICENSE_FILE = /^(?:licen[cs]e|copying|notice)(?:[.-].*)?$/i;
+/** Also the notices of libraries that a package was built from, such as those of playwright-core. */
+const LICENSE_FILE = /^(?:licen[cs]es?|copying|notices?|third-?party-?notices?)(?:[.-].*)?$/i;
 const RULE = '-'.repeat(80);
 
 const manifestSchema = z.object({

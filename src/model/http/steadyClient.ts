@@ -3,8 +3,8 @@ import OpenAI from 'openai';
 type BuildRequest = OpenAI['buildRequest'];
 
 /**
- * A client whose requests differ in their body only: address and headers of each path are request once. Made anew for
- * every call they cost more than sending it does.
+ * A client whose requests differ only in their body: it builds the address and headers of each path once, because
+ * building them for every call costs more than sending the call.
  */
 export class SteadyClient extends OpenAI {
   readonly #requests = new Map<string, Awaited<ReturnType<BuildRequest>>>();

@@ -20,6 +20,9 @@ test('the notices hold the license of every package that is shipped', () => {
     assert.match(text, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ · `, 'm'), name);
   assert.match(text, /^PDF\.js, in unpdf · Apache-2\.0/m);
   assert.match(text, /Copyright \(c\) 2013-2016 Hannes Hörl/);
+  // A package that was itself built from others brings their licenses in a file of its own.
+  const inside = readFileSync(path.join(root, 'node_modules/playwright-core/ThirdPartyNotices.txt'), 'utf8');
+  assert.ok(text.includes(inside.replaceAll('\r\n', '\n').trim()), 'playwright-core');
 });
 
 test('missing, stale, and incomplete notices are found', (t) => {
