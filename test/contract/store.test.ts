@@ -1,7 +1,4 @@
-/**
- * One contract, both stores: whatever a server relies on holds in SQLite and in PostgreSQL, there also with two
- * servers.
- */
+/** One contract, both stores: a server's assumptions hold in SQLite and in PostgreSQL, the latter with two servers. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';

@@ -1,4 +1,4 @@
-/** What only PostgreSQL can go through: connections that break, a database that restarts, several servers. */
+/** What only PostgreSQL can experience: connections that break, a database that restarts, several servers. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
@@ -15,7 +15,7 @@ describe('PostgreSQL store', () => {
   });
   after(() => postgres.stop());
 
-  it('lets servers that start together make its tables', async (t) => {
+  it('lets servers that start simultaneously create its tables', async (t) => {
     const url = await postgres.createDatabase();
     const stores = await Promise.all([1, 2, 3, 4].map(() => opened(t, url)));
     const spec = newBatch();
@@ -26,7 +26,7 @@ describe('PostgreSQL store', () => {
     );
   });
 
-  it('tells other servers at once what changed', async (t) => {
+  it('notifies other servers of changes immediately', async (t) => {
     const url = await postgres.createDatabase();
     const [one, two] = [await opened(t, url), await opened(t, url)];
     const { batch, session } = await openBatch(one, 40, { attempts: 30 });
@@ -38,12 +38,12 @@ describe('PostgreSQL store', () => {
         if (wanted.size === 0) resolve();
       });
     });
-    // 500 ids are more than one notification takes.
+    // 500 IDs exceed one notification.
     await one.closeRollouts({ batch }, { status: 'cancelled', reason: 'enough' }, true);
     await told;
   });
 
-  it('goes on by itself when all connections break, and says that something may have been missed', async (t) => {
+  it('recovers when all connections break, and says that something may have been missed', async (t) => {
     const url = await postgres.createDatabase();
     const store = await opened(t, url);
     const { session } = await openBatch(store, 4, { attempts: 1 });
@@ -69,7 +69,7 @@ describe('PostgreSQL store', () => {
     assert.equal(await store.elect('jobs'), true, 'nobody else wanted the role');
   });
 
-  it('tells that the database is away, and when it is back', async (t) => {
+  it('reports that the database is away, and when it is back', async (t) => {
     const url = await postgres.createDatabase();
     const proxy = await proxied(t, url);
     const store = await opened(t, through(url, proxy.port));
@@ -90,7 +90,7 @@ describe('PostgreSQL store', () => {
     assert.equal(changes.length, 2);
   });
 
-  it('lives through a crash of the database', async (t) => {
+  it('survives a crash of the database', async (t) => {
     const url = await postgres.createDatabase();
     const store = await opened(t, url);
     const { session } = await openBatch(store, 4, { attempts: 1 });
@@ -101,7 +101,7 @@ describe('PostgreSQL store', () => {
     for (const { rollout } of leases) assert.deepEqual(await eventsOf(store, rollout), logLines(1, 40));
   });
 
-  it('gives a role to another server when the connection of the one breaks', async (t) => {
+  it('gives a role to another server when the connection of its holder breaks', async (t) => {
     const url = await postgres.createDatabase();
     const proxy = await proxied(t, url);
     const one = await opened(t, through(url, proxy.port));
@@ -114,7 +114,7 @@ describe('PostgreSQL store', () => {
   });
 
   for (const when of ['before', 'after'] as const) {
-    it(`does a transaction once when the connection breaks ${when} the commit reached the database`, async (t) => {
+    it(`runs a transaction once when the connection breaks ${when} the commit reached the database`, async (t) => {
       const url = await postgres.createDatabase();
       const proxy = await proxied(t, url);
       const store = await opened(t, through(url, proxy.port));
@@ -134,7 +134,7 @@ describe('PostgreSQL store', () => {
     });
   }
 
-  it('tells what is wrong when it cannot be used', async (t) => {
+  it('reports why it cannot be used', async (t) => {
     const url = await postgres.createDatabase();
     const bad = async (target: string): Promise<StudioError> => {
       try {
@@ -164,7 +164,7 @@ describe('PostgreSQL store', () => {
   });
 });
 
-/** A store that is closed after the test, whatever becomes of it. */
+/** A store that is closed after the test, even when it fails. */
 async function opened(t: TestContext, url: string): Promise<Store> {
   const store = await openStore(url);
   t.after(() => store.close());

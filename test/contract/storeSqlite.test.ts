@@ -1,4 +1,4 @@
-/** What only SQLite can go through: the death of its process, a full disk, a damaged or foreign file. */
+/** What only SQLite can experience: the death of its process, a full disk, a damaged or foreign file. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ describe('SQLite store', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('has all that was acknowledged after its process was killed, again and again', async (t) => {
+  it('has everything acknowledged after its process was killed repeatedly', async (t) => {
     const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e6));
     t.diagnostic(`SEED=${seed}`);
     const place = path.join(folder, 'killed');
@@ -72,7 +72,7 @@ describe('SQLite store', () => {
     assert.equal(acknowledged.size, 30);
   });
 
-  it('answers `full` on a full disk, loses nothing, and goes on when there is space', async () => {
+  it('answers `full` on a full disk, loses nothing, and continues when there is space', async () => {
     const place = path.join(folder, 'full');
     const prepared = await openStore(place);
     const { session } = await openBatch(prepared, 2, { attempts: 1 });
@@ -122,7 +122,7 @@ describe('SQLite store', () => {
     await store.close();
   });
 
-  it('lets one that fails not disturb those committed with it', async () => {
+  it('isolates a failing write from those committed with it', async () => {
     const store = await openStore(path.join(folder, 'together'));
     const spec = newBatch({ attempts: 1 });
     const results = await Promise.allSettled([
@@ -144,7 +144,7 @@ describe('SQLite store', () => {
     await assert.rejects(store.seal(spec.id), (error) => StudioError.is(error, 'storage'));
   });
 
-  it('takes what is urgent first, and the others in their turn', async () => {
+  it('takes urgent writes first, and the others in order', async () => {
     const place = path.join(folder, 'urgent');
     await (await openStore(place)).close();
     const file = path.join(place, 'store.db');
@@ -166,7 +166,7 @@ describe('SQLite store', () => {
     assert.deepEqual(order, ['first', 'second', 'plain', 'other', 'again']);
   });
 
-  it('tells nobody of what the disk may not have, and writes no more', async () => {
+  it('reports nothing that may not be on the disk, and stops writing', async () => {
     const place = path.join(folder, 'unsynced');
     await (await openStore(place)).close();
     const file = path.join(place, 'store.db');
@@ -196,7 +196,7 @@ describe('SQLite store', () => {
     await store.close();
   });
 
-  it('commits what waits before it closes', async () => {
+  it('commits pending writes before it closes', async () => {
     const place = path.join(folder, 'closing');
     const store = await openStore(place);
     const { session } = await openBatch(store, 1);
@@ -216,7 +216,7 @@ describe('SQLite store', () => {
     await reopened.close();
   });
 
-  it('tells what is wrong with a file that is no store, and leaves it as it is', async () => {
+  it('explains why a file is not a store, and leaves it unchanged', async () => {
     const place = path.join(folder, 'foreign');
     await (await openStore(place)).close();
     const file = path.join(place, 'store.db');
@@ -233,7 +233,7 @@ describe('SQLite store', () => {
     );
   });
 
-  it('refuses a store of a newer version, and leaves it as it is', async () => {
+  it('refuses a store of a newer version, and leaves it unchanged', async () => {
     const place = path.join(folder, 'newer');
     await (await openStore(place)).close();
     const database = openDatabase(path.join(place, 'store.db'), { readOnly: false });
@@ -246,7 +246,7 @@ describe('SQLite store', () => {
     database.close();
   });
 
-  it('tells when another program holds it', async () => {
+  it('reports when another program holds it', async () => {
     const place = path.join(folder, 'held');
     const store = await openStore(place);
     const other = openDatabase(path.join(place, 'store.db'), { readOnly: false });

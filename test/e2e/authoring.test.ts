@@ -1,7 +1,4 @@
-/**
- * Authoring agents and tools in VS Code: workspaces and files that commands make, and a tool that is tried in its
- * panel.
- */
+/** Authoring agents and tools in VS Code: workspaces and files that commands create, and trying a tool in its panel. */
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -60,7 +57,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
   const folder = emptyFolder();
   const file = (...parts: readonly string[]): string => path.join(folder, ...parts);
   const story = new Story('authoring', folder, { viewport: { width: 1440, height: 900 } });
-  /** The panel in front, with its own document. */
+  /** The front panel, with its own document. */
   const panel = (): ReturnType<typeof story.code.workbench.webview> => story.code.workbench.webview();
   const tryLens = (index: number): ReturnType<typeof story.code.page.locator> =>
     story.code.page
@@ -93,7 +90,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await story.picture('authoring-team');
   });
 
-  story.step('tools are made of an OpenAPI description', async () => {
+  story.step('tools are created from an OpenAPI description', async () => {
     const { workbench } = story.code;
     writeFileSync(file('clock.yaml'), CLOCK);
     await workbench.command('Rollout: Import Tools from OpenAPI…');
@@ -110,7 +107,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await story.picture('authoring-openapi');
   });
 
-  story.step('an MCP server of .vscode/mcp.json is added to an agent, with the tools that are wanted', async () => {
+  story.step('an MCP server of .vscode/mcp.json is added to an agent, with selected tools', async () => {
     const { workbench, page } = story.code;
     mkdirSync(file('.vscode'), { recursive: true });
     const everything = path.join(
@@ -166,38 +163,35 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     }
   });
 
-  story.step(
-    'a tool is tried where it is written: a form from its schema, its result and what it printed',
-    async () => {
-      const { workbench, page } = story.code;
-      await workbench.command('View: Close All Editors');
-      writeFileSync(file('tools', 'words.ts'), WORDS);
-      await workbench.openFile('words.ts');
-      await tryLens(0).click();
-      await workbench.tab('Try count_words').waitFor({ timeout: PATIENCE_MS });
-      const least = panel().getByRole('textbox', { name: /^least/ });
-      await panel().getByRole('textbox', { name: /^text/ }).fill('one two three two one two');
-      await least.fill('0');
-      await page.keyboard.press('Control+Enter');
-      await panel().getByText('Must be at least 1.', { exact: true }).waitFor();
-      await until(
-        () => least.evaluate((element) => element === element.ownerDocument.activeElement),
-        PATIENCE_MS,
-        'the focus where something is wrong',
-      );
-      await least.fill('2');
-      await page.keyboard.press('Control+Enter');
-      await panel()
-        .getByText(/^ok · /)
-        .first()
-        .waitFor({ timeout: PATIENCE_MS });
-      await panel().getByRole('cell', { name: 'three' }).waitFor();
-      await panel().getByText('counting').first().waitFor();
-      await story.picture('authoring-try');
-    },
-  );
+  story.step('a tool is tried where it is written: a form from its schema, its result and output', async () => {
+    const { workbench, page } = story.code;
+    await workbench.command('View: Close All Editors');
+    writeFileSync(file('tools', 'words.ts'), WORDS);
+    await workbench.openFile('words.ts');
+    await tryLens(0).click();
+    await workbench.tab('Try count_words').waitFor({ timeout: PATIENCE_MS });
+    const least = panel().getByRole('textbox', { name: /^least/ });
+    await panel().getByRole('textbox', { name: /^text/ }).fill('one two three two one two');
+    await least.fill('0');
+    await page.keyboard.press('Control+Enter');
+    await panel().getByText('Must be at least 1.', { exact: true }).waitFor();
+    await until(
+      () => least.evaluate((element) => element === element.ownerDocument.activeElement),
+      PATIENCE_MS,
+      'the focus where something is wrong',
+    );
+    await least.fill('2');
+    await page.keyboard.press('Control+Enter');
+    await panel()
+      .getByText(/^ok · /)
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
+    await panel().getByRole('cell', { name: 'three' }).waitFor();
+    await panel().getByText('counting').first().waitFor();
+    await story.picture('authoring-try');
+  });
 
-  story.step('its source is changed and saved: the form follows, what was filled in stays', async () => {
+  story.step('its source is changed and saved: the form follows and keeps its values', async () => {
     const { workbench, page } = story.code;
     await panel()
       .getByRole('button', { name: /words\.ts/ })
@@ -211,7 +205,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     assert.equal(await panel().getByRole('textbox', { name: /^text/ }).inputValue(), 'one two three two one two');
   });
 
-  story.step('one that fails says where, and leads there; what cannot be undone is asked for first', async () => {
+  story.step('a failing one shows the place and links to it; an irreversible one asks first', async () => {
     const { workbench } = story.code;
     await workbench.command('View: Close All Editors');
     await workbench.openFile('words.ts');
@@ -229,7 +223,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await workbench.atLine(WORDS.split('\n').findIndex((line) => line.includes('they are broken')) + 1).waitFor();
   });
 
-  story.step('one that works on a world is called in that of a batch: what it changes there is shown', async () => {
+  story.step('one that works on a world is called in that of a batch, and shows its changes', async () => {
     const { workbench, page } = story.code;
     cpSync(path.join(root, 'media', 'sample'), file('desk'), { recursive: true });
     await workbench.command('View: Close All Editors');
@@ -265,7 +259,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     assert.deepEqual(story.code.consoleErrors(), []);
   });
 
-  story.step('after a reload of the window it is there again, and may be run', async () => {
+  story.step('after a reload of the window it is restored, and may be run', async () => {
     const { workbench, page } = story.code;
     await story.code.reload('"tool":"wait_words"');
     await workbench.tab('Try wait_words').waitFor({ timeout: PATIENCE_MS });

@@ -1,7 +1,4 @@
-/**
- * Attempts beside each other: the ways to the compare page from the tree, from the palette and from the menu of the
- * grid.
- */
+/** Attempts side by side: ways to the compare page from the tree, from the palette, and from the menu of the grid. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,12 +18,12 @@ const RECORDING = [
   ...[1, 2].map((days, number) => trial('extend', number, 0, calls(days))),
 ];
 
-describe('attempts beside each other', { timeout: 300_000 }, () => {
+describe('attempts side by side', { timeout: 300_000 }, () => {
   const folder = emptyFolder();
   const story = new Story('compare', folder);
   const heads = (): Locator => story.code.workbench.webview().locator('.compare-head');
 
-  /** The compare page of a task is in front, with so many attempts. */
+  /** Waits for the compare page of a task in front, with this many attempts. */
   async function compared(task: string, attempts: number): Promise<void> {
     await story.code.workbench.tab(`Attempts of ${task}`).waitFor();
     await heads()
@@ -42,7 +39,7 @@ describe('attempts beside each other', { timeout: 300_000 }, () => {
     await workbench.command('Rollout: Import…');
     await answerFile(workbench, /[\\/]$/, file);
     await story.batch.shown();
-    await workbench.command('View: Close All Editors'); // else the page tells which batch
+    await workbench.command('View: Close All Editors'); // else the page names the batch
     await workbench.command('Rollout: Compare Attempts…');
     await workbench.pick(/attempts/);
     await workbench.pick(/renew/);

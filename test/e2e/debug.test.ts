@@ -1,6 +1,6 @@
 /**
- * The debugger in VS Code: a live attempt held, edited and let go; its record stepped back through; both heads of the
- * cursor at one place.
+ * The debugger in VS Code: a live attempt held, edited, and released; its record stepped back through; both views of
+ * the cursor in sync.
  */
 import { describe } from 'node:test';
 import { Debugging } from './support/debugging.ts';
@@ -23,7 +23,7 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
     debug.launch('first.batch.yaml'),
   );
 
-  story.step('it stops in the tool’s code, with arguments in sight, the page beside it at the same call', async () => {
+  story.step('it stops in the tool’s code, with its arguments, and the page beside it at the same call', async () => {
     const { workbench } = story.code;
     await debug.move('continue');
     await debug.frame(TOOL).waitFor({ timeout: 60_000 });
@@ -37,7 +37,7 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
     await story.picture('debug-held');
   });
 
-  story.step('an argument is edited, and the verifier has its say', async () => {
+  story.step('an argument is edited, and the verifier scores it', async () => {
     const { workbench } = story.code;
     await setLoan('"L-3002"');
     await debug.move('continue');
@@ -58,7 +58,7 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
     await debug.frame(TOOL).waitFor();
   });
 
-  story.step('fixed, it is restarted from that call as a fork, and passes', async () => {
+  story.step('it is restarted from the fixed call as a fork, and passes', async () => {
     const { page } = story.code;
     await setLoan('"L-3001"');
     await debug.frame(TOOL).click({ button: 'right' });

@@ -1,5 +1,5 @@
 /**
- * From a trajectory into the code of a tool: a live call goes on in VS Code's own JavaScript debugger, and comes back.
+ * From a trajectory into the code of a tool: a live call continues in VS Code's own JavaScript debugger, and returns.
  */
 import { describe } from 'node:test';
 import { Debugging } from './support/debugging.ts';
@@ -42,7 +42,7 @@ describe('stepping into the code of a live tool call', { timeout: 400_000 }, () 
     await workbench.atLine(80).waitFor();
   });
 
-  story.step('stepping out comes back to the trajectory, behind the call', async () => {
+  story.step('stepping out returns to the trajectory, after the call', async () => {
     await debug.move('step-out');
     await debug.frame('run').waitFor();
     await debug.move('step-out');
@@ -52,7 +52,7 @@ describe('stepping into the code of a live tool call', { timeout: 400_000 }, () 
     await story.code.workbench.webview().getByText('Paused after renew_loan').waitFor();
   });
 
-  story.step('the rollout goes on and passes', async () => {
+  story.step('the rollout continues and passes', async () => {
     const { page } = story.code;
     await debug.move('continue');
     await debug.ended.waitFor();

@@ -1,6 +1,5 @@
 /**
- * The editor's own places: the walkthrough, files from templates, values that are asked for, one task alone, targets,
- * links.
+ * Features in the editor itself: the walkthrough, files from templates, prompted values, a single task, targets, links.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,13 +12,13 @@ import { apiOf, attemptsOf, sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 90_000;
-/** Of links into code-server, as `vscode` is of those into VS Code. */
+/** The scheme of links into code-server, like `vscode` for VS Code. */
 const SCHEME = 'code-oss';
 const KEY = 'DESK_KEY';
 const VALUE = 'a-value-nobody-is-to-see';
 
 describe('in the editor', { timeout: 600_000 }, () => {
-  // So slow that a batch is still under way when one looks at where it runs.
+  // So slow that a batch is still running when the test looks at the Targets view.
   const folder = sampleFolder('latency_ms=120000');
   const story = new Story('editor', folder);
 
@@ -53,7 +52,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
       'Create the sample workspace',
     ]) {
       await steps.filter({ hasText: title }).first().click();
-      // The picture is a page of its own, in a frame; it is there once something is drawn in it.
+      // The picture is a page in a frame; it is loaded once something is drawn in it.
       const picture = workbench.webview().locator('svg').first();
       await picture.waitFor({ timeout: PATIENCE_MS });
       const box = await picture.boundingBox();
@@ -62,7 +61,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
     await workbench.command('View: Close All Editors');
   });
 
-  story.step('New Agent, New Tool and New Batch give files that check clean', async () => {
+  story.step('New Agent, New Tool, and New Batch create files that check clean', async () => {
     const { workbench } = story.code;
     const made = async (command: string, name: string, file: string): Promise<void> => {
       await workbench.command(`Rollout: ${command}…`);
@@ -154,7 +153,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
     assert.equal(await story.trajectory.tab('Raw').getAttribute('aria-selected'), 'true');
   });
 
-  story.step('a value that the files need is asked for once, used, and forgotten when one says so', async () => {
+  story.step('a value that the files need is prompted once, used, and forgotten on request', async () => {
     const { workbench } = story.code;
     const agent = path.join(folder, 'agents', 'desk.agent.yaml');
     writeFileSync(
@@ -177,7 +176,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
     assert.equal(await workbench.input.getAttribute('type'), 'password');
     await workbench.answer(VALUE);
     const first = await another(before);
-    // The second launch goes without a question.
+    // The second launch does not ask.
     await launch();
     const second = await another([...before, first]);
     assert.equal(await asked.isVisible(), false);

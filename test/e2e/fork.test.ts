@@ -1,6 +1,6 @@
 /**
- * From one batch to the next: breakpoints of the page that are the editor's own, a fork with another agent, two batches
- * side by side, a link that leads back.
+ * From one batch to the next: page breakpoints as editor breakpoints, a fork with another agent, two batches side by
+ * side, a link back.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { Story } from './support/story.ts';
 const TOOL = 'renew_loan';
 const PATIENCE_MS = 90_000;
 
-describe('forks and what leads to them in VS Code', { timeout: 600_000 }, () => {
+describe('forks in VS Code', { timeout: 600_000 }, () => {
   const folder = sampleFolder('latency_ms=10&slots=32');
   const agent = readFileSync(path.join(folder, 'agents', 'desk.agent.yaml'), 'utf8');
   writeFileSync(
@@ -25,14 +25,14 @@ describe('forks and what leads to them in VS Code', { timeout: 600_000 }, () => 
   let parent = '';
 
   let bench: Bench | undefined;
-  // The store, and the server on it, are the window's.
+  // The window owns the store and the server on it.
   after(() => {
     if (bench !== undefined) rmSync(bench.folder, { recursive: true, force: true });
   });
   const cli = <T>(...args: string[]): Promise<T> =>
     (bench ??= new Bench({ store: story.code.server.store })).json<T>(args, { cwd: folder });
 
-  story.step('a breakpoint that is set in the page is one of VS Code’s own, and goes with it', async () => {
+  story.step('a breakpoint that is set in the page is one of VS Code’s own, and is removed with it', async () => {
     const { workbench, page } = story.code;
     ({ batch: parent } = await cli<{ batch: string }>('run', 'batches/first.batch.yaml', '--attempts', '2'));
     await workbench.command('Rollout: Open Batch…');
@@ -63,7 +63,7 @@ describe('forks and what leads to them in VS Code', { timeout: 600_000 }, () => 
     await mark.waitFor({ state: 'detached', timeout: PATIENCE_MS });
   });
 
-  story.step('Fork… asks what runs, tells what then differs, and opens the new batch beside its parent', async () => {
+  story.step('Fork… asks what runs, reports the differences, and opens the new batch beside its parent', async () => {
     const { workbench } = story.code;
     await story.trajectory.steps.focus();
     await workbench.command('Rollout: Fork…');
@@ -82,12 +82,12 @@ describe('forks and what leads to them in VS Code', { timeout: 600_000 }, () => 
     await story.picture('fork-batch');
   });
 
-  story.step('the way back to the parent leads to the call it was cut at', async () => {
+  story.step('the link to the parent leads to the call at the cut', async () => {
     await story.batch.frame.locator('.batch-parent').click();
     await story.trajectory.selected.filter({ hasText: TOOL }).waitFor({ timeout: PATIENCE_MS });
   });
 
-  story.step('two batches that are selected are shown side by side', async () => {
+  story.step('two selected batches are shown side by side', async () => {
     const { workbench } = story.code;
     await cli('run', 'batches/first.batch.yaml', '--attempts', '2', '--seed', '99');
     await workbench.openView('Rollout');

@@ -1,4 +1,4 @@
-/** A recording of another tool: imported through the command, and read to its end by keyboard. */
+/** A recording of another tool: imported with the command, and read to its end by keyboard. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -16,7 +16,7 @@ describe('a recording', { timeout: 300_000 }, () => {
   const folder = emptyFolder();
   const story = new Story('import', folder);
 
-  story.step('is imported through the command, and its page opens', async () => {
+  story.step('is imported with the command, and its page opens', async () => {
     await story.code.workbench.command('Rollout: Import…');
     await answerFile(story.code.workbench, /[\\/]$/, RECORDING);
     await story.batch.shown();

@@ -1,4 +1,4 @@
-/** What is packaged: the .vsix is installed whole, starts, and is quiet. */
+/** The package: the .vsix is installed whole, starts, and is quiet. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { Story } from './support/story.ts';
 describe('the installed .vsix', { timeout: 180_000 }, () => {
   const story = new Story('installed', emptyFolder());
 
-  story.step('it has what it starts', () => {
+  story.step('has what it starts', () => {
     const folder = story.code.server.extensionFolder('rollout-studio.rollout-studio');
     for (const file of [
       'dist/extension.mjs',
@@ -20,7 +20,7 @@ describe('the installed .vsix', { timeout: 180_000 }, () => {
       assert.ok(existsSync(path.join(folder, file)), file);
   });
 
-  story.step('it is activated by a command, and the console has nothing to say', async () => {
+  story.step('is activated by a command, and the console stays empty', async () => {
     await story.code.workbench.command('Rollout: Show Log');
     await story.code.page.locator('.part.panel').getByText('Output', { exact: true }).first().waitFor();
     assert.deepEqual(story.code.consoleErrors(), []);

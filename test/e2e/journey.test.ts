@@ -1,4 +1,4 @@
-/** The first quarter of an hour of a new user, in a real VS Code with the extension installed. */
+/** The first fifteen minutes of a new user, in a real VS Code with the extension installed. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -18,7 +18,7 @@ describe('a new user', { timeout: 600_000 }, () => {
   let thrownAt: Place = { file: '', line: 1, column: 1 };
   const story = new Story('journey', folder);
 
-  /** Waits for an attempt that has ended and holds what is looked for. */
+  /** Waits for an attempt that has ended and matches. */
   async function firstWith<T>(
     look: (events: readonly TraceEvent[]) => T | undefined,
     what: string,
@@ -63,7 +63,7 @@ describe('a new user', { timeout: 600_000 }, () => {
       PATIENCE_MS,
       'the sample',
     );
-    // Two at a time: most are still to come when one pauses, also where the window is slow.
+    // Two at a time: most are still pending at the pause, even where the window is slow.
     const file = path.join(folder, 'batches', 'desk.batch.yaml');
     writeFileSync(file, readFileSync(file, 'utf8').replace('attempts: 8', 'attempts: 8\nconcurrency: 2'));
   });
@@ -85,7 +85,7 @@ describe('a new user', { timeout: 600_000 }, () => {
   });
 
   story.step('sees the grid fill', async () => {
-    // Cells that were seen on their way, and what became of the same ones.
+    // Cells that were seen running, and the outcome of the same ones.
     const early = await until(
       async () => {
         const cells = await story.batch.cells();
@@ -111,7 +111,7 @@ describe('a new user', { timeout: 600_000 }, () => {
     await story.batch.progress.filter({ hasText: new RegExp(`\\d+/${SAMPLE_TASKS * SAMPLE_ATTEMPTS}`) }).waitFor();
   });
 
-  story.step('pauses it, and opens an attempt that is under way by keyboard', async () => {
+  story.step('pauses it, and opens a running attempt by keyboard', async () => {
     const { batch, trajectory } = story;
     const api = await apiOf(story.code.server.store);
     const id = (await api.batches()).batches[0]?.batch ?? '';
@@ -122,7 +122,7 @@ describe('a new user', { timeout: 600_000 }, () => {
     );
     await batch.button(/^Pause/).click();
     await until(async () => (await api.batch(id)).state === 'paused', PATIENCE_MS, 'the pause');
-    // What was running stands at its next gate, with steps behind it and steps to come.
+    // Running rollouts are held at their next gate, with some steps done and some pending.
     const row = await until(
       async () =>
         (await attemptsOf(api, id))
@@ -156,12 +156,12 @@ describe('a new user', { timeout: 600_000 }, () => {
     const first = await trajectory.move('Home', (at) => at === 1);
     const second = await trajectory.move('j', (at) => at === first + 1);
     await trajectory.move('k', (at) => at === first);
-    // A whole step: past what was said before the first of them.
+    // A whole step: past the messages before the first of them.
     await trajectory.move('Shift+J', (at) => at >= second);
     await trajectory.move('End', (at, of) => at === of);
   });
 
-  story.step('follows it as it goes on', async () => {
+  story.step('follows it as it continues', async () => {
     const { trajectory } = story;
     const api = await apiOf(story.code.server.store);
     const held = (await api.rollout(underWay)).row;
@@ -181,7 +181,7 @@ describe('a new user', { timeout: 600_000 }, () => {
     );
   });
 
-  story.step('sees what a tool was called with and what it gave', async () => {
+  story.step("sees a tool's arguments and result", async () => {
     await story.trajectory.steps.focus();
     await story.trajectory.move('Home', (at) => at === 1);
     await until(
@@ -207,7 +207,7 @@ describe('a new user', { timeout: 600_000 }, () => {
     await trajectory.steps.focus();
     await trajectory.move('l', (at) => at === step + 1);
     await trajectory.move('h', (at) => at === step);
-    // Over the calls, to the step after it and back.
+    // Over the calls, to the next step and back.
     await trajectory.move('Shift+J', (at) => at > step + 1);
     await trajectory.move('Shift+K', (at) => at === step);
   });
@@ -220,7 +220,7 @@ describe('a new user', { timeout: 600_000 }, () => {
 
   story.step('goes to the error, and from there to the tool’s source line', async () => {
     await story.trajectory.steps.focus();
-    // What failed before it may have no line of its own: a tool that is not there, arguments that do not fit.
+    // An earlier failure may have no line of its own: an unknown tool, invalid arguments.
     await until(
       async () => {
         await story.trajectory.press('e');
@@ -256,7 +256,7 @@ function placeOfRefusal(events: readonly TraceEvent[]): Place | undefined {
   return undefined;
 }
 
-/** Number of a step that asked for several calls: so few that they are not shown as one. */
+/** Number of a step that requested several calls: few enough that they are not grouped. */
 function severalCalls(events: readonly TraceEvent[]): number | undefined {
   const model = new TrajectoryModel();
   model.push(events);

@@ -1,5 +1,5 @@
 /**
- * The language of agent files: mistakes are seen while typing, fixed by a key, and names are followed and changed
+ * The language of agent files: mistakes appear while typing, quick fixes fix them, and names are linked and renamed
  * everywhere.
  */
 import assert from 'node:assert/strict';
@@ -81,7 +81,7 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
     assert.equal(text('prompts', 'desk.md'), PROMPT.replace('renew_loan', 'prolong'));
   });
 
-  story.step('a column is renamed where it stands in the dataset, with all that name it', async () => {
+  story.step('a column is renamed in the dataset, with everything that names it', async () => {
     const { workbench, page } = story.code;
     await workbench.openFile('tasks.jsonl');
     await workbench.goTo('desk');
@@ -106,7 +106,7 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
     );
   });
 
-  story.step('a server that dies is started again, three times by itself, then when somebody says so', async () => {
+  story.step('a server that dies is restarted, three times automatically, then on request', async () => {
     const { workbench } = story.code;
     const pids = (): number[] =>
       [...story.code.server.hostLogs().matchAll(/language server runs as process (\d+)/g)].map((match) =>
@@ -126,7 +126,7 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
     await started(5);
   });
 
-  story.step('a prompt says how many tokens it has, and where it names what no task has', async () => {
+  story.step('a prompt shows its token count, and where it names a field that no task has', async () => {
     const { workbench, page } = story.code;
     await workbench.openFile('prompts/desk.md');
     await page

@@ -5,7 +5,7 @@ import { sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
 describe('the MCP server in VS Code', { timeout: 300_000 }, () => {
-  // MCP is a part of chat, which this VS Code leaves out unless told.
+  // MCP is a part of chat, which this VS Code disables by default.
   const story = new Story('mcp', sampleFolder(), {
     settings: { 'chat.disableAIFeatures': false, 'chat.mcp.access': 'all' },
   });
@@ -17,7 +17,7 @@ describe('the MCP server in VS Code', { timeout: 300_000 }, () => {
   });
 
   story.step('VS Code finds its tools', async () => {
-    // The output shows itself; its words are split into parts by colour.
+    // The output reveals itself; color splits its words into parts.
     const found = new RegExp(`Discovered\\s*${toolsFor({ readOnly: false }).length}\\s*tools`);
     await story.code.page.locator('.output-view .view-lines').filter({ hasText: found }).waitFor({ timeout: 60_000 });
   });

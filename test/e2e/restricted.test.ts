@@ -1,4 +1,4 @@
-/** A folder that is not trusted: it can be read, and nothing of it runs. */
+/** An untrusted folder: it can be read, and nothing of it runs. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -24,11 +24,11 @@ describe('Restricted Mode', { timeout: 300_000 }, () => {
       .waitFor();
   });
 
-  story.step('the workspace’s agents can be read all the same', async () => {
+  story.step('the workspace’s agents can still be read', async () => {
     await story.code.workbench.treeItem(/desk/).waitFor();
   });
 
-  story.step('files are checked all the same', async () => {
+  story.step('files are still checked', async () => {
     await story.code.workbench.openFile('worlds/library.world.yaml');
     await story.code.workbench.squiggle('error').waitFor({ timeout: 60_000 });
   });

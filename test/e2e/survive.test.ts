@@ -1,5 +1,5 @@
 /**
- * What may happen in mid-batch: the window is reloaded, the server is killed, the user stops it, or works with another
+ * Disturbances during a batch: the window is reloaded, the server is killed, the user stops it, or works with another
  * server.
  */
 import assert from 'node:assert/strict';
@@ -17,15 +17,15 @@ import { Story } from './support/story.ts';
 const PATIENCE_MS = 120_000;
 const ALL = SAMPLE_TASKS * SAMPLE_ATTEMPTS;
 
-describe('in mid-batch', { timeout: 900_000 }, () => {
-  // About 400 calls of the model, four at a time: time enough for all that happens here.
+describe('during a batch', { timeout: 900_000 }, () => {
+  // About 400 model calls, four at a time: long enough for everything that happens here.
   const folder = sampleFolder('latency_ms=500&slots=4');
   let batch = '';
   let proxy: TlsProxy | undefined;
   const story = new Story('survive', folder);
   after(() => proxy?.[Symbol.asyncDispose]());
 
-  /** Launches the sample's batch from the palette: by three answers, or as the last time. */
+  /** Launches the sample's batch from the palette: with three answers, or like the last time. */
   async function launch(how: 'anew' | 'as last time'): Promise<string> {
     const { workbench } = story.code;
     const before =
@@ -54,7 +54,7 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     );
   }
 
-  /** Settled attempts as the page tells them. */
+  /** Settled attempts as the page shows them. */
   async function settled(): Promise<number | undefined> {
     const text = await story.batch.progress.innerText({ timeout: PATIENCE_MS });
     const done = new RegExp(`(\\d+)\\s*/\\s*${ALL}`).exec(text)?.[1];
@@ -72,7 +72,7 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     );
   }
 
-  story.step('a reload of the window brings the page back, with nothing lost or doubled', async () => {
+  story.step('a reload of the window restores the page, with nothing lost or doubled', async () => {
     batch = await launch('anew');
     await story.batch.shown();
     const reached = await settledBeyond(0);
@@ -87,7 +87,7 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     );
   });
 
-  story.step('a killed server is told once; started again, the view goes on and the batch ends', async () => {
+  story.step('a killed server is reported once; restarted, the view continues and the batch ends', async () => {
     const server = story.code.server.rolloutServer;
     assert.ok(server !== undefined);
     const reached = (await settled()) ?? 0;
@@ -148,7 +148,7 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     assert.deepEqual(story.code.consoleErrors(), []);
   });
 
-  story.step('a server by its address is added once its certificate and its token were tried', async () => {
+  story.step('a server by its address is added after its certificate and its token were checked', async () => {
     const { workbench, server } = story.code;
     const running = server.rolloutServer;
     assert.ok(running !== undefined);

@@ -1,4 +1,4 @@
-/** Tasks as VS Code's own tests: listed, run, told, and what failed run again. */
+/** Tasks as VS Code's own tests: listed, run, reported, and failed ones run again. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { Story } from './support/story.ts';
 const PATIENCE_MS = 120_000;
 
 describe('the Testing view', { timeout: 600_000 }, () => {
-  // A model that slips often fails the hard tasks; which ones follows from the seed.
+  // A model that often makes mistakes fails the hard tasks; which ones follows from the seed.
   const folder = sampleFolder('latency_ms=10&mistakes=2');
   const story = new Story('testing', folder);
 
@@ -43,7 +43,7 @@ describe('the Testing view', { timeout: 600_000 }, () => {
     await story.code.workbench.testItem(/renew-one/).waitFor({ timeout: PATIENCE_MS });
   });
 
-  story.step('runs a file’s tasks and tells which passed', async () => {
+  story.step('runs a file’s tasks and reports which passed', async () => {
     const row = story.code.workbench.testItem(/desk\.batch\.yaml/);
     await row.hover();
     await row
@@ -69,7 +69,7 @@ describe('the Testing view', { timeout: 600_000 }, () => {
       .waitFor({ timeout: PATIENCE_MS });
   });
 
-  story.step('runs again only what failed', async () => {
+  story.step('runs again only the failed ones', async () => {
     const first = await ended(0);
     const api = await apiOf(story.code.server.store);
     const attempts = await attemptsOf(api, first.batch);
@@ -83,8 +83,8 @@ describe('the Testing view', { timeout: 600_000 }, () => {
     assert.deepEqual(again, failing);
   });
 
-  story.step('a run that is cancelled stops its batch', async () => {
-    // So slow that nothing ends by itself meanwhile.
+  story.step('stops the batch of a cancelled run', async () => {
+    // So slow that nothing ends by itself before that.
     const agent = path.join(folder, 'agents', 'desk.agent.yaml');
     writeFileSync(agent, readFileSync(agent, 'utf8').replace(/endpoint: .*/, "endpoint: 'demo:?latency_ms=60000'"));
     const row = story.code.workbench.testItem(/first\.batch\.yaml/);
@@ -102,7 +102,7 @@ describe('the Testing view', { timeout: 600_000 }, () => {
       (await attemptsOf(api, batch.batch)).map((attempt) => attempt.progress.status),
       ['cancelled'],
     );
-    // It is over in the view, too, and is neither passed nor failed.
+    // It has ended in the view, too, and is neither passed nor failed.
     await until(
       async () => !(await story.code.workbench.offers('Test: Cancel Test Run')),
       PATIENCE_MS,

@@ -1,6 +1,6 @@
 /**
- * Calls of tools where the tools are written: figures over them, real calls in a peek view, a call made again, a test
- * saved from it.
+ * Tool calls in the tools' source: statistics over them, real calls in a peek view, a call made again, a test saved
+ * from it.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { Story } from './support/story.ts';
 const TOOL = 'renew_loan';
 const PATIENCE_MS = 90_000;
 
-/** An agent with a tool of its own, for those of the sample are of its world; its demo model follows the question. */
+/** An agent with its own tool, because the sample's tools belong to its world; its demo model follows the question. */
 const SHELVES: Readonly<Record<string, string>> = {
   'tools/shelves.ts': `import { tool } from 'rollout-studio';
 import { z } from 'zod';
@@ -55,7 +55,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
   let figures: Figures;
 
   let bench: Bench | undefined;
-  // The store, and the server on it, are the window's.
+  // The window owns the store and the server on it.
   after(() => {
     if (bench !== undefined) rmSync(bench.folder, { recursive: true, force: true });
   });
@@ -68,7 +68,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
   };
   const peek = (): ReturnType<typeof story.code.page.locator> => story.code.page.locator('.peekview-widget');
 
-  story.step('a batch that was run outside shows over each tool how its calls went', async () => {
+  story.step('a batch that was run outside shows call statistics over each tool', async () => {
     const { workbench } = story.code;
     const { batch } = await cli<{ batch: string }>('run', 'batches/desk.batch.yaml', '--attempts', '3');
     figures = await cli<Figures>('tools', batch);
@@ -99,17 +99,17 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await story.picture('tools-marks');
   });
 
-  story.step('over the module of the world stand the figures of all its tools', async () => {
+  story.step('the statistics of all its tools are over the module of the world', async () => {
     const { workbench } = story.code;
     await workbench.openFile('library.world.yaml');
-    // The model also called tools that there are not.
+    // The model also called unknown tools.
     const calls = figures.tools.reduce((sum, row) => sum + (row.byClass.unknown_tool === undefined ? row.calls : 0), 0);
     await workbench
       .codeLens(new RegExp(`^\\d+ tools · ${calls.toLocaleString('en')} calls`))
       .waitFor({ timeout: PATIENCE_MS });
   });
 
-  story.step('a hover tells the last calls', async () => {
+  story.step('a hover shows the last calls', async () => {
     const { workbench, page } = story.code;
     await workbench.openFile('loans.ts');
     await page.locator('.view-line').getByText(TOOL).first().hover();
@@ -121,7 +121,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await page.keyboard.press('Escape');
   });
 
-  story.step('a click shows real calls in VS Code’s own peek view, each with what it was given and gave', async () => {
+  story.step('a click shows real calls in VS Code’s own peek view, each with its arguments and result', async () => {
     const { workbench, page } = story.code;
     await workbench.codeLens(new RegExp(`^${figuresOf(TOOL).calls.toLocaleString('en')} calls?`)).click();
     await peek().waitFor();
@@ -152,7 +152,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await workbench.clearToasts();
   });
 
-  story.step('the call of a trajectory’s page is made again, and gives the same', async () => {
+  story.step('the call of a trajectory’s page is made again, with the same result', async () => {
     const { workbench } = story.code;
     await story.trajectory.steps.focus();
     await workbench.command('Rollout: Re-run This Call');
@@ -175,7 +175,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await page.keyboard.press('Control+G');
     await workbench.answer(':3');
     await page.keyboard.press('End');
-    await page.keyboard.press('ArrowLeft'); // into the text of the id
+    await page.keyboard.press('ArrowLeft'); // into the text of the ID
     await page.keyboard.insertText('x');
     await page.locator('.squiggly-warning').first().waitFor({ timeout: PATIENCE_MS });
     await page.keyboard.press('Control+Enter');
@@ -206,7 +206,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
   });
 
   story.step(
-    '“Try its tool …” begins with the arguments of the recorded call, and gives what others come to',
+    '“Try its tool …” begins with the arguments of the recorded call, and returns results for others',
     async () => {
       const { workbench, page } = story.code;
       for (const [name, text] of Object.entries(SHELVES)) writeFileSync(path.join(folder, name), text);
@@ -234,7 +234,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
       await panel.getByRole('region', { name: 'Printed' }).getByText('looking for B-305').waitFor();
       assert.equal(await panel.getByRole('region', { name: 'Tries' }).getByRole('listitem').count(), 2);
       await story.picture('tools-try');
-      // What a message says is in the console, too.
+      // Messages are in the console, too.
       assert.deepEqual(
         story.code.consoleErrors().filter((text) => !text.includes('belongs to a world')),
         [],

@@ -1,4 +1,4 @@
-/** A workspace that lies on no disk: it can be read and edited, and nothing of it is launched. */
+/** A virtual workspace: it can be read and edited, and nothing of it is launched. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe } from 'node:test';
@@ -33,7 +33,7 @@ describe('a virtual workspace', { timeout: 300_000 }, () => {
     assert.equal(await workbench.codeLens(/Launch/).isVisible(), false);
   });
 
-  story.step('what needs no workspace is there all the same', async () => {
+  story.step('features without a workspace are available', async () => {
     assert.equal(await story.code.workbench.offers('Rollout: Import…'), true);
     assert.deepEqual(story.code.consoleErrors(), []);
   });

@@ -1,4 +1,4 @@
-/** Model endpoints that are dead, or would not have the batch: one message that says what to do, and an exit code. */
+/** Model endpoints that are dead or refuse the batch: one message that says what to do, and an exit code. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -8,7 +8,7 @@ import { type Report, WorkspaceBench } from '../support/workspace.ts';
 
 const TWO = { one: 'answer 42', two: 'answer 42' };
 
-/** A port of this machine on which nobody listens. */
+/** A port of this machine on which nothing listens. */
 async function deadPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -25,7 +25,7 @@ describe('a model endpoint that', () => {
   });
   after(() => bench.close());
 
-  /** Runs a batch of two tasks against a scripted endpoint. Nothing of it is scored. */
+  /** Runs a batch of two tasks against a scripted endpoint. No attempt is scored. */
   async function refusedBy(
     name: string,
     script: Script,
@@ -55,7 +55,7 @@ describe('a model endpoint that', () => {
     };
   }
 
-  it('refuses the key: the batch stops with one message', async () => {
+  it('refuses the key stops the batch with one message', async () => {
     const { lines, asked, endpoint } = await refusedBy('key', (_seen, response) =>
       refuse(response, 401, { message: 'Incorrect API key provided' }),
     );
@@ -65,7 +65,7 @@ describe('a model endpoint that', () => {
     assert.ok(asked < 12, `${asked} calls`); // not 4 attempts x 4 tries
   });
 
-  it('does not know the model: the message names those it has', async () => {
+  it('does not know the model names those it has', async () => {
     const { lines, endpoint } = await refusedBy('model', (seen, response) => {
       if (seen.path === '/v1/models') {
         response.writeHead(200, { 'content-type': 'application/json' });
@@ -78,7 +78,7 @@ describe('a model endpoint that', () => {
     ]);
   });
 
-  it('takes no tools', async () => {
+  it('does not support tools stops the batch', async () => {
     const { lines } = await refusedBy('tools', (_seen, response) =>
       refuse(response, 400, {
         message: '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
@@ -94,7 +94,7 @@ describe('a model endpoint that', () => {
     );
   });
 
-  it("refuses a call for another reason: it counts as the agent's, and the run says what was refused", async () => {
+  it('refuses a call for another reason fails the agent, and the run reports what was refused', async () => {
     await using endpoint = await fakeEndpoint((_seen, response) =>
       refuse(response, 400, { message: 'temperature must be at most 2' }),
     );
@@ -111,7 +111,7 @@ describe('a model endpoint that', () => {
     );
   });
 
-  it('is not there: its attempts wait, then are lost to infrastructure, and the exit code is 3', async () => {
+  it('is down loses its attempts to infrastructure after a wait, with exit code 3', async () => {
     const port = await deadPort();
     const file = bench.batch('dead', {
       model: `{ endpoint: "http://127.0.0.1:${port}/v1", name: m, endpoint_wait: 1s }`,
@@ -139,7 +139,7 @@ describe('a model endpoint that', () => {
     );
   });
 
-  it('is not there for a while: the run says so once, waits, and goes on', async () => {
+  it('is down for a while is reported once, and the run continues when it is back', async () => {
     const port = await deadPort();
     const file = bench.batch('late', { model: `{ endpoint: "http://127.0.0.1:${port}/v1", name: m }`, tasks: TWO });
     const running = bench.start(['run', file, '--json'], { cwd: bench.work });

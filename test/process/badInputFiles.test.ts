@@ -1,4 +1,4 @@
-/** Files and calls that are wrong: exit code 2, one text with the place and the hint, and no batch. */
+/** Invalid files and arguments: exit code 2, one text with the place and the hint, and no batch. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type BatchText, oneDocument, WorkspaceBench } from '../support/workspace.ts';
@@ -21,24 +21,24 @@ describe('rollout run refuses', () => {
       "import { tool } from 'rollout-studio';\nimport { z } from 'zod';\nexport const fine = tool({ description: " +
         "'Is fine.', input: z.object({}), run: () => 42 });\n",
     );
-    await bench.rollout(['batches']); // the server is there for all of them
+    await bench.rollout(['batches']); // one server for all cases
   });
   after(() => bench.close());
 
-  /** Runs it twice, for people and for programs. Both say the same. */
+  /** Runs it twice, for people and for programs. Both report the same. */
   async function refused(args: readonly string[], code: string, env: Record<string, string> = {}): Promise<string> {
     const [people, program] = await Promise.all([bench.rollout(args, env), bench.rollout([...args, '--json'], env)]);
     assert.deepEqual([people.code, program.code], [2, 2], people.stderr);
     assert.equal(people.stdout, '');
     const { error } = oneDocument<Refused>(program.stdout, program.stderr);
     assert.equal(error.code, code);
-    // What is wrong with a file begins with its place.
+    // An error in a file begins with its place.
     const prefix = code === 'config' ? '' : 'rollout: ';
     assert.equal(people.stderr, `${prefix}${error.message}${error.hint === undefined ? '' : ` ${error.hint}`}\n`);
     return people.stderr.slice(prefix.length, -1);
   }
 
-  it('broken YAML, wrong types, unknown keys, missing files: all of them at once', async () => {
+  it('broken YAML, wrong types, unknown keys, and missing files, all of them at once', async () => {
     const file = bench.batch('many', {
       agent: 'limits: { stepss: 5 }\n',
       tools: '[{ module: no.ts }]',
@@ -80,7 +80,7 @@ describe('rollout run refuses', () => {
     );
   });
 
-  it('a bad record far down the dataset', async () => {
+  it('an invalid record far down the dataset', async () => {
     const file = bench.batch('far', {});
     for (const bad of [3_000, 11_000]) {
       const lines = Array.from({ length: 12_000 }, (_, index) =>
@@ -111,7 +111,7 @@ describe('rollout run refuses', () => {
     );
   });
 
-  it('calls that are wrong', async () => {
+  it('invalid arguments', async () => {
     const file = bench.batch('call', {});
     assert.equal(await refused(['run'], 'usage'), 'usage: rollout run BATCH.yaml');
     assert.equal(
@@ -136,7 +136,7 @@ describe('rollout run refuses', () => {
     );
   });
 
-  it('and leaves no batch behind', async () => {
+  it('without leaving a batch behind', async () => {
     const { stdout } = await bench.rollout(['batches', '--json']);
     assert.deepEqual(JSON.parse(stdout), { batches: [] });
   });

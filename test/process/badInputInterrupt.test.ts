@@ -1,4 +1,4 @@
-/** Ctrl-C, and readers that go away: the exit code says so, and nothing is left running. */
+/** Ctrl-C, and readers that go away: the exit code says so, and nothing keeps running. */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ describe('rollout run', { skip: process.platform === 'win32' ? 'Windows has no s
   });
   after(() => bench.close());
 
-  /** Starts it and waits until rollouts run; `said`: what it printed so far. */
+  /** Starts it and waits until rollouts run; `said` returns the output so far. */
   async function running(
     file: string,
     more: readonly string[] = [],
@@ -47,7 +47,7 @@ describe('rollout run', { skip: process.platform === 'win32' ? 'Windows has no s
     }
   }
 
-  it('is cancelled by Ctrl-C: its report, then 130', async () => {
+  it('is cancelled by Ctrl-C: prints its report and exits with 130', async () => {
     const { child, said, batch, closed } = await running(
       bench.batch('slow', { model: '{ endpoint: "demo:?latency_ms=3000", name: demo }', tasks: MANY }),
       ['--json'],
@@ -69,7 +69,7 @@ describe('rollout run', { skip: process.platform === 'win32' ? 'Windows has no s
     await nothingRuns(batch);
   });
 
-  it('that waits for a dead endpoint or a tool that hangs is cancelled at once, too', async () => {
+  it('is cancelled immediately while it waits for a dead endpoint or a hanging tool', async () => {
     bench.write(
       'hangs.ts',
       "import { tool } from 'rollout-studio';\nimport { z } from 'zod';\nexport const hangs = tool({ " +
@@ -106,7 +106,7 @@ describe('rollout run', { skip: process.platform === 'win32' ? 'Windows has no s
     await nothingRuns(batch);
   });
 
-  it('goes on when nobody reads what it prints (run | head), and so does show', async () => {
+  it('continues when nobody reads its output (run | head), and so does show', async () => {
     const { child, batch, closed } = await running(
       bench.batch('piped', { model: '{ endpoint: "demo:?latency_ms=300", name: demo }' }),
     );

@@ -1,7 +1,4 @@
-/**
- * Stores and servers that are not as they should be: full, taken, newer, damaged, not ours. One clear error, and
- * nothing is lost.
- */
+/** Stores and servers in a bad state: full, taken, newer, damaged, not ours. One clear error, and nothing is lost. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -29,7 +26,7 @@ async function withBench(work: (bench: WorkspaceBench) => Promise<void>): Promis
   }
 }
 
-/** Runs a command that must fail; both forms of it say the same. */
+/** Runs a command that must fail; both forms of it report the same. */
 async function fails(bench: WorkspaceBench, args: readonly string[], exit: number, code: string): Promise<string> {
   const people = await bench.rollout(args);
   const program = await bench.rollout([...args, '--json']);
@@ -89,7 +86,7 @@ randomBytes(45_000).toString('base64') });
           'm',
         ),
       );
-      // What was stored can be read, and what is asked now is refused with the same words.
+      // Stored data can be read, and new requests are refused with the same words.
       const [batch] = oneDocument<{ batches: { batch: string }[] }>(
         (await bench.rollout(['batches', '--json'])).stdout,
         '',
@@ -144,7 +141,7 @@ randomBytes(45_000).toString('base64') });
       assert.deepEqual(readFileSync(path.join(bench.store, 'store.db')), bytes);
     }));
 
-  it('that is no database is damaged, and says so', () =>
+  it('that is not a database is reported as damaged', () =>
     withBench(async (bench) => {
       mkdirSync(bench.store);
       writeFileSync(
@@ -157,7 +154,7 @@ randomBytes(45_000).toString('base64') });
       );
     }));
 
-  it('that cannot be written, or is no folder, is told before anything else', () =>
+  it('that is not writable or not a folder is reported first', () =>
     withBench(async (bench) => {
       writeFileSync(bench.path('file'), '');
       const inFile = new WorkspaceBench({ store: bench.path('file', 'store') });
@@ -170,7 +167,7 @@ randomBytes(45_000).toString('base64') });
       } finally {
         await inFile.close();
       }
-      // A folder below which nothing can be made, whoever we are: a file stands where `log/` should be.
+      // A folder below which nobody can create anything: a file takes the place of `log/`.
       mkdirSync(bench.store);
       writeFileSync(path.join(bench.store, 'log'), '');
       assert.match(
@@ -181,7 +178,7 @@ randomBytes(45_000).toString('base64') });
 });
 
 describe('a server', () => {
-  it('is the only one of its store: a second one names it and ends', () =>
+  it('is the only one of its store: a second one names it and exits', () =>
     withBench(async (bench) => {
       await bench.rollout(['batches']);
       const first = bench.serverFile();
@@ -221,7 +218,7 @@ describe('a server', () => {
       assert.deepEqual([(await bench.rollout(['batches'])).code, bench.serverFile()?.pid], [0, first?.pid]);
     }));
 
-  it('takes no commands from a token that may only read', () =>
+  it('accepts no commands from a read-only token', () =>
     withBench(async (bench) => {
       const batch = (await bench.runBatch(bench.batch('read', {}))).report.batch;
       const { read_token: token } = JSON.parse(readFileSync(path.join(bench.store, 'server.json'), 'utf8')) as {

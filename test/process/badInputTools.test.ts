@@ -1,6 +1,6 @@
 /**
- * Tools that do everything wrong, in a batch of the command line: each fails alone, with its class, and all attempts go
- * on.
+ * Tools that misbehave in every way, in a batch of the command line: each fails alone, with its class, and all attempts
+ * continue.
  */
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync } from 'node:fs';
@@ -77,9 +77,9 @@ describe('a batch whose tools', () => {
   const lines = (file: string): string[] => readFileSync(file, 'utf8').split('\n').filter(Boolean);
   const byTask = (rows: readonly RolloutRow[]): Map<string, RolloutRow> => new Map(rows.map((row) => [row.task, row]));
 
-  it('do everything wrong loses nothing: each call ends with its class, every attempt with its answer', async () => {
+  it('misbehave in every way loses nothing: each call ends with its class, every attempt with its answer', async () => {
     const file = bench.batch('hostile', {
-      // Answers of 64 MB go back to no model.
+      // Answers of 64 MB are not sent back to the model.
       model: '{ endpoint: "demo:?context=1000000000", name: demo }',
       tools: '[{ module: hostile.ts }]',
       agent: 'limits: { tokens: 1G }\n',
@@ -102,7 +102,7 @@ describe('a batch whose tools', () => {
     );
   });
 
-  it('give 20 MB, asked by a task of 5 MB: both are kept whole, apart from the events @deep', async () => {
+  it('return 20 MB, for a task of 5 MB, keeps both whole, apart from the events @deep', async () => {
     const text = `${'A long story. '.repeat(375_000)}\ncall large {"chars": 20000000}\nanswer 42`;
     const file = bench.batch('huge', {
       model: '{ endpoint: "demo:?context=1000000000", name: demo }',
@@ -125,7 +125,7 @@ describe('a batch whose tools', () => {
     assert.deepEqual(asked.data.parts, [{ type: 'text', content: text }]);
   });
 
-  it('kill their worker: tried again as often as the batch says, then lost; all others are finished', async () => {
+  it('kill their worker retries as often as the batch allows, then gives up; all others finish', async () => {
     const log = bench.path('kills.txt');
     const file = bench.batch('deadly', {
       tools: '[{ module: deadly.ts }, { builtin: [calculator] }]',
@@ -149,14 +149,14 @@ describe('a batch whose tools', () => {
     );
     const row = byTask(await bench.rows(report.batch)).get('kills');
     assert.deepEqual([row?.try, row?.progress.status], [2, 'infrastructure']);
-    // Made once in each try, and never twice in one.
+    // Called once in each try, and never twice in one.
     assert.equal(lines(log).length, 2);
     const events = await bench.events(row?.rollout ?? '');
     assert.deepEqual(events.filter((event) => event.kind === 'tool.start').length, 1);
     assert.equal(ended(events).error?.class, 'infrastructure');
   });
 
-  it('kill their worker and are idempotent: given up once the same call lost three workers @deep', async () => {
+  it('kill their worker and are idempotent gives up once the same call lost three workers @deep', async () => {
     const log = bench.path('pure-kills.txt');
     const file = bench.batch('purely', {
       tools: '[{ module: deadly.ts }, { builtin: [calculator] }]',
@@ -172,7 +172,7 @@ describe('a batch whose tools', () => {
     assert.ok(lines(log).length <= 4, `${lines(log).length} workers`);
   });
 
-  it('hang, loop or block for ever: a time-out each, and nothing is left', async () => {
+  it('hang, loop, or block forever ends each by time-out and leaves nothing behind', async () => {
     const log = bench.path('blocks.txt');
     const file = bench.batch('blocks', {
       tools: '[{ module: deadly.ts }, { module: hostile.ts }, { builtin: [calculator] }]',

@@ -1,5 +1,5 @@
-// What a batch can be made of, each in a real one: attachments, built-in tools, a simulated user, scorers, captured
-// tokens, imports.
+// The possible contents of a batch, each in a real one: attachments, built-in tools, a simulated user, scorers,
+// captured tokens, imports.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -46,12 +46,12 @@ const results = (events: readonly TraceEvent[]): unknown[] =>
     .map((part) => part?.type === 'tool_call_response' && part.response);
 const scoreOf = (events: readonly TraceEvent[]): EventOf<'score'>['data'] => ofKind(events, 'score').at(-1)!.data;
 
-/** What the model was asked in conversations that hold these words. */
+/** Requests to the model in conversations that contain these words. */
 const asked = (words: string): JsonObject[] =>
   demo.asked.filter((body) => JSON.stringify(body['messages']).includes(words));
 
 describe('tools and files', { timeout: 180_000, concurrency: 2 }, () => {
-  it('GAIA: attachments lie in the working directory, where files and terminal read them', async () => {
+  it('GAIA attachments are in the working directory, where files and terminal read them', async () => {
     const record = (id: string, question: string, answer: string, level: number, file = ''): string =>
       JSON.stringify({
         task_id: id,
@@ -117,7 +117,7 @@ describe('tools and files', { timeout: 180_000, concurrency: 2 }, () => {
     );
   });
 
-  it('all built-in tools serve one agent', async () => {
+  it('one agent uses all built-in tools', async () => {
     const calls = [
       ['calculate', { expression: '6 * 7' }],
       ['write_file', { path: 'sub/a.txt', content: 'one two' }],
@@ -155,7 +155,7 @@ describe('tools and files', { timeout: 180_000, concurrency: 2 }, () => {
 describe('a simulated user', { timeout: 180_000 }, () => {
   const world = `export const open = () => ({ tools: {}, verify: () => ({ value: 1, passed: true }) });\n`;
 
-  it('talks with the agent until it has nothing left to want, or the agent is at its limit', async () => {
+  it('talks with the agent until it wants nothing more, or the agent reaches its limit', async () => {
     workspace.write('empty.ts', world);
     const { report, events } = await run('user', {
       agent: { limits: { steps: 3 } },
@@ -175,7 +175,7 @@ describe('a simulated user', { timeout: 180_000 }, () => {
     assert.deepEqual([report.scored, report.passed, report.truncated], [2, 2, 1]);
     const told = events.get('told')!;
     assert.deepEqual([endOf(told).status, endOf(told).answer], ['done', 'It is done.']);
-    // Both sides are model calls in one order; only the agent's own can be trained on.
+    // Both sides are model calls in one order; only the agent's own are trainable.
     const starts = ofKind(told, 'model.start').map((event) => [event.agent, event.data.step]);
     assert.deepEqual(starts, [
       ['tester', 1],
@@ -198,7 +198,7 @@ describe('a simulated user', { timeout: 180_000 }, () => {
       .map((event) => [event.data.role, event.data.origin, event.data.parts]);
     assert.deepEqual(said[0], ['user', 'given', [{ type: 'text', content: 'My name is Ada Moreno.' }]]);
     assert.equal(said.length, 3);
-    // The user hears the agent as the other side, and knows how it began.
+    // The user sees the agent as the other side, and knows how it began.
     const heard = asked('named Ada Moreno')[0]!['messages'] as { role: string; content: string }[];
     assert.match(heard[0]!.content, /You began the conversation by saying: answer What is your name\?/);
     assert.deepEqual(
@@ -209,7 +209,7 @@ describe('a simulated user', { timeout: 180_000 }, () => {
 });
 
 describe('scorers', { timeout: 180_000, concurrency: 2 }, () => {
-  it('judge: a model grades by the rubric, its explanation is kept', async () => {
+  it('judge: a model grades by the rubric, and its explanation is kept', async () => {
     const { report, events } = await run('judged', {
       tasks: [
         { id: 'good', question: 'answer I think it is 42.', answer: '42' },
@@ -233,7 +233,7 @@ describe('scorers', { timeout: 180_000, concurrency: 2 }, () => {
     assert.deepEqual(asked('You are a judge'), asked('Is the number right?'));
   });
 
-  it("module: a function of the user's own; one that throws leaves the attempt unscored", async () => {
+  it('module: a function of the user; one that throws leaves the attempt unscored', async () => {
     workspace.write(
       'score.ts',
       `import type { Score } from 'rollout-studio';
@@ -268,7 +268,7 @@ export const score: Score = ({ task, answer, messages }) => {
 });
 
 describe('what a trainer needs', { timeout: 180_000 }, () => {
-  it('token ids and logprobs of each call are what the engine sampled, prompts as differences', async () => {
+  it('token IDs and logprobs of each call are what the engine sampled, prompts as differences', async () => {
     const { events } = await run('captured', {
       agent: { tools: [{ builtin: ['calculator'] }] },
       model: { capture: { token_ids: true, logprobs: true } },
@@ -313,7 +313,7 @@ describe('what a trainer needs', { timeout: 180_000 }, () => {
 });
 
 describe('import', { timeout: 180_000 }, () => {
-  it('makes a batch of tau-bench results, reported and shown like any other', async () => {
+  it('makes a batch of tau-bench results that is reported and shown like any other', async () => {
     const file = path.join(root, 'test', 'fixtures', 'tau-bench', 'two-tasks.json');
     const imported = await workspace.json<{
       batch: string;

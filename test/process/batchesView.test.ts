@@ -33,7 +33,7 @@ describe('the Batches view', { timeout: 120_000 }, () => {
     assert.ok(contents.tasks.every(({ rows, complete }) => rows.size === 2 && complete));
   });
 
-  it('shows what happens while it is seen, and lets go at the end', async () => {
+  it('updates while it is visible, and stops at the end', async () => {
     const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(2));
     const contents = new BatchContents(batch);
     let drawn = deferred<undefined>();
@@ -64,7 +64,7 @@ describe('the Batches view', { timeout: 120_000 }, () => {
       await worker.finish(first, { passed: true });
       await drawnUntil(() => states().includes('passed'));
 
-      // Collapsed or hidden: not followed. What happened meanwhile comes when it is seen again.
+      // Collapsed or hidden: not followed. Changes arrive when it is visible again.
       follower.setVisible(false);
       assert.deepEqual(follower.active, []);
       for (const grant of others) await worker.finish(grant, { passed: true });

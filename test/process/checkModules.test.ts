@@ -1,4 +1,4 @@
-// rollout check loads the modules that files name, as a rollout would.
+// `rollout check` loads the modules that files name, as a rollout would.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -43,7 +43,7 @@ async function problems(files: readonly string[]): Promise<string[]> {
 
 const MUST_LOAD = 'The module must load before a rollout can use it.';
 
-it('tells which modules of a batch cannot be used, and where', { timeout: 60_000 }, async () => {
+it('reports which modules of a batch cannot be used, and where', { timeout: 60_000 }, async () => {
   assert.deepEqual(await problems(['desk.batch.yaml']), [
     'code/none.ts:1:1: the module exports no tools; add `export const name = tool({ … })` with `tool` from ' +
       `rollout-studio — ${MUST_LOAD}`,
@@ -53,6 +53,6 @@ it('tells which modules of a batch cannot be used, and where', { timeout: 60_000
   ]);
 });
 
-it('tells each once where several files name the same module', { timeout: 60_000 }, async () => {
+it('reports each module once when several files name it', { timeout: 60_000 }, async () => {
   assert.equal((await problems(['desk.batch.yaml', 'desk.agent.yaml', 'desk.world.yaml'])).length, 4);
 });

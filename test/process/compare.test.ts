@@ -59,7 +59,7 @@ describe('rollout compare', () => {
   });
   after(() => bench.close());
 
-  it('gives the tree of all attempts at a task and aligns them with the shortest that passed', async () => {
+  it('prints the tree of all attempts at a task and aligns them with the shortest that passed', async () => {
     const compared = await bench.json<Compared>(['compare', `${first}/renew`]);
     assert.deepEqual(
       compared.attempts.map(({ attempt, passed }) => [attempt, passed]),
@@ -90,7 +90,7 @@ describe('rollout compare', () => {
     ]);
   });
 
-  it('compares attempts named one by one, the first being the reference', async () => {
+  it('compares attempts named one by one, with the first as the reference', async () => {
     const compared = await bench.json<Compared>([
       'compare',
       `${first}/renew/3`,
@@ -105,7 +105,7 @@ describe('rollout compare', () => {
     );
   });
 
-  it('reads well, and what a model wrote cannot colour the terminal', async () => {
+  it('prints a readable text in which model output cannot color the terminal', async () => {
     const { stdout, code } = await bench.run(['compare', `${first}/renew`], { env: { COLUMNS: '100' } });
     assert.equal(code, 0);
     assert.match(stdout, /renew · 3 attempts · 2 passed, 1 failed/);
@@ -121,7 +121,7 @@ describe('rollout compare', () => {
       );
   });
 
-  it('tells which tasks went over between two batches, with the paired difference', async () => {
+  it('reports which tasks changed between two batches, with the paired difference', async () => {
     const { tasks, comparison } = await bench.json<ComparedBatches>(['compare', first, second]);
     assert.deepEqual(
       tasks.map(({ task, change }) => [task, change]),
@@ -138,7 +138,7 @@ describe('rollout compare', () => {
     assert.match(stdout, /gained +0\/1 +1\/1 +fail → pass/);
   });
 
-  it('gives the address of the page that shows a task, and saves it with every attempt', async () => {
+  it('prints the URL of the page for a task, and saves it with every attempt', async () => {
     const word = `${first}/renew`;
     const { url, place } = await bench.json<{ url: string; place: object }>(['view', word, '--compare']);
     assert.deepEqual(place, { page: 'compare', batch: first, task: 'renew' });
@@ -157,7 +157,7 @@ describe('rollout compare', () => {
     assert.match(stderr, /not a task of a batch.*BATCH\/TASK/s);
   });
 
-  it('says what is wrong, and what to do', async () => {
+  it('reports errors with a hint', async () => {
     for (const [words, told] of [
       [[], /usage: rollout compare/],
       [[first], /Nothing to compare.*BATCH\/TASK/s],

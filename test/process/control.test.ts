@@ -1,4 +1,4 @@
-// Batches under the hands of somebody at a command line: pause, resume, cancel, retry, following, stop rules, bars.
+// Batches controlled from a command line: pause, resume, cancel, retry, following, stop rules, pass bars.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { BatchRow } from '../../src/protocol/client.ts';
@@ -9,7 +9,7 @@ import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
 const CALCULATOR = { tools: [{ builtin: ['calculator'] }] };
-/** Adds so many times, one step each. */
+/** Adds this many times, one step each. */
 const adding = (steps: number): string => `call calculate {"expression": "40 + 2"} times ${steps}\nanswer {{last}}`;
 
 let demo: WatchedDemo;
@@ -23,7 +23,7 @@ after(async () => {
   await demo.close();
 });
 
-/** A model that takes its time, and waits where its gate is shut. */
+/** A slow model that waits where its gate is closed. */
 const slow = (
   ms: number,
   gate: string,
@@ -34,7 +34,7 @@ const slow = (
   agent: CALCULATOR,
 });
 const batchRow = async (batch: string): Promise<BatchRow> => (await workspace.api()).batch(batch);
-/** Runs a command that must end well; gives what it printed. */
+/** Runs a command that must succeed, and returns its output. */
 async function done(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await workspace.run(...args);
   assert.equal(code, 0, stderr);
@@ -48,7 +48,7 @@ const lines = (text: string): (TraceEvent | RolloutRow)[] =>
 const isEvent = (line: TraceEvent | RolloutRow): line is TraceEvent => 'kind' in line;
 
 describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
-  it('is paused at the next gates and goes on when it is resumed', async () => {
+  it('is paused at the next gates and continues when it is resumed', async () => {
     demo.shut('paused');
     const batch = await workspace.launch('paused', {
       ...slow(80, 'paused'),
@@ -68,7 +68,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     assert.equal((await batchRow(batch)).state, 'paused');
     const [held] = paused.filter((row) => row.state === 'held');
     assert.match(await done('show', held!.rollout), /held/);
-    await done('pause', batch); // a second time is nothing new
+    await done('pause', batch); // a second pause changes nothing
     assert.deepEqual(
       (await workspace.rows(batch)).map((row) => [row.rollout, row.last]).sort(),
       paused.map((row) => [row.rollout, row.last]).sort(),
@@ -94,7 +94,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     );
   });
 
-  it('gives its workers back while it is paused, and goes on with others as if nothing had been @deep', async () => {
+  it('releases its workers while it is paused, and continues with others as if nothing had happened @deep', async () => {
     demo.shut('released');
     const batch = await workspace.launch('released', {
       ...slow(20, 'released'),
@@ -115,7 +115,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     demo.open('released');
     const queued = await workspace.untilRows(batch, (rows) => rows.every((row) => row.state === 'queued'));
     assert.deepEqual([(await batchRow(batch)).state, (await batchRow(batch)).released], ['paused', true]);
-    await done('pause', batch); // a plain one takes nothing back
+    await done('pause', batch); // a plain pause takes no workers back
     assert.equal((await batchRow(batch)).released, true);
     await done('resume', batch);
     const rows = await workspace.ended(batch);
@@ -151,7 +151,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     );
   });
 
-  it('is refused where this machine does not have what its tools say they need', async () => {
+  it('is refused where this machine does not satisfy the requirements of its tools', async () => {
     const file = workspace.batch('needy', {
       ...slow(20, 'needy'),
       agent: { tools: [{ builtin: ['calculator'], needs: ['node', 'no-such-program'] }] },
@@ -168,7 +168,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     );
   });
 
-  it('is cancelled, and what nothing settled is run again by retry', async () => {
+  it('is cancelled, and retry runs its unsettled attempts again', async () => {
     const batch = await workspace.launch('cancelled', {
       ...slow(150, 'cancelled'),
       tasks: [
@@ -211,7 +211,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     assert.match(one.stderr, /works only on batches/);
   });
 
-  it('lets one of its rollouts be paused, resumed and cancelled', async () => {
+  it('lets one of its rollouts be paused, resumed, and cancelled', async () => {
     demo.shut('one');
     const batch = await workspace.launch('one', {
       ...slow(80, 'one'),
@@ -219,7 +219,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
       batch: { attempts: 2 },
     });
     const [first] = await workspace.untilRows(batch, (rows) => rows.every((row) => row.progress.steps > 0));
-    // The answer comes once it is held.
+    // The response comes once it is held.
     const paused = done('pause', first!.rollout);
     await workspace.untilEvents(batch, (events) => events.some((event) => event.kind === 'control'));
     demo.open('one');
@@ -336,7 +336,7 @@ describe('following', { timeout: 180_000, concurrency: 2 }, () => {
     assert.equal((JSON.parse(absent.stdout) as { error: { code: string } }).error.code, 'not_found');
   });
 
-  it('tail ends behind a retry that had nothing to do', async () => {
+  it('tail ends after a retry that had nothing to do', async () => {
     const batch = await workspace.launch('tailed-retry', {
       endpoint: demo.url,
       agent: CALCULATOR,
@@ -352,7 +352,7 @@ describe('stop rules', { timeout: 180_000, concurrency: 3 }, () => {
   const tasks = (count: number, answer: string): { id: string; question: string; answer: string }[] =>
     Array.from({ length: count }, (_, index) => ({ id: `t${index}`, question: `answer ${answer}`, answer: '42' }));
 
-  it('passes_per_task: no more of a task than it needs, and no pass@k is told then', async () => {
+  it('passes_per_task: no more attempts of a task than it needs, and no pass@k', async () => {
     const file = workspace.batch('enough', {
       endpoint: demo.url,
       tasks: [...tasks(2, '42'), { id: 'hard', question: 'answer no', answer: '42' }],
@@ -395,8 +395,8 @@ describe('stop rules', { timeout: 180_000, concurrency: 3 }, () => {
   });
 });
 
-describe('what is stored', { timeout: 180_000 }, () => {
-  it('has bars, a baseline, a list, and goes by gc', async () => {
+describe('a stored batch', { timeout: 180_000 }, () => {
+  it('has pass bars, a baseline, and a list entry, and is removed by gc', async () => {
     const half = workspace.batch('half', {
       endpoint: demo.url,
       tasks: [
@@ -422,7 +422,7 @@ describe('what is stored', { timeout: 180_000 }, () => {
     assert.equal((await workspace.run('report', first.batch, '--fail-under', 'best=1')).code, 2);
     assert.equal((await workspace.run('run', half, '--detach', '--fail-under', 'pass@1=0')).code, 2);
 
-    // Another agent for the same tasks, against the first.
+    // Another agent for the same tasks, compared with the first.
     const whole = workspace.batch('whole', {
       endpoint: demo.url,
       tasks: [

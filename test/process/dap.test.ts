@@ -1,4 +1,4 @@
-// The debug adapter on stdio: a recorded rollout forth and back, and a live one held, edited, forked.
+// The debug adapter on stdio: a recorded rollout in both directions, and a live one held, edited, forked.
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -46,7 +46,7 @@ function begin(): DebugDialogue {
 const loans = (): string => path.join(bench.path('desk'), 'tools', 'loans.ts');
 
 describe('a recorded rollout', () => {
-  it('is stepped through, forth and back, in its tools and its text', async () => {
+  it('is stepped through in both directions, in its tools and its text', async () => {
     const dap = begin();
     const first = await dap.start('launch', { mode: 'replay', rollout: recorded, store: bench.store });
     assert.deepEqual([first.reason, first.top], ['entry', 'system message']);
@@ -85,7 +85,7 @@ describe('a recorded rollout', () => {
     );
   });
 
-  it('shows arguments, result, what changed, messages and usage, and evaluates CEL', async () => {
+  it('shows arguments, result, changes, messages, and usage, and evaluates CEL', async () => {
     const dap = begin();
     await dap.start(
       'launch',
@@ -113,7 +113,7 @@ describe('a recorded rollout', () => {
     );
   });
 
-  it('stops at conditions, hit counts, errors and log points, in both directions', async () => {
+  it('stops at conditions, hit counts, errors, and log points, in both directions', async () => {
     const dap = begin();
     const file = loans();
     const where = await dap.start(
@@ -188,7 +188,7 @@ describe('a recorded rollout', () => {
     assert.deepEqual((await dap.go('continue')).top, 'renew_loan');
   });
 
-  it('is forked with another model, and what differs is told', async () => {
+  it('is forked with another model, and the differences are reported', async () => {
     const dap = begin();
     await dap.start('launch', { mode: 'replay', rollout: recorded, step: 2, store: bench.store });
     const fork = await dap.forkWith({ endpoint: 'demo:?latency_ms=1' });
@@ -201,7 +201,7 @@ describe('a recorded rollout', () => {
     assert.match(dap.output.join(''), /done/);
   });
 
-  it('tells what is wrong with a configuration', async () => {
+  it('reports errors in a configuration', async () => {
     const dap = begin();
     await assert.rejects(
       dap.start('launch', { mode: 'replay', store: bench.store }),
@@ -242,7 +242,7 @@ describe('a live rollout', () => {
     assert.match(dap.output.join(''), /renew-one · attempt 1: done, failed, reward 0/, 'another loan was renewed');
     await assert.rejects(dap.client.customRequest('skip', { result: 1 }), /has ended/);
 
-    // Back to the call, fixed, and once more from there: what comes before it is not made again.
+    // Back to the call, fixed, and once more from there: earlier calls are not repeated.
     while ((await dap.go('stepBack')).top !== 'renew_loan') assert.ok(dap.frames.length > 0);
     assert.equal(
       await dap.edit('Arguments', 'loan_id', 'L-3001'),
@@ -257,7 +257,7 @@ describe('a live rollout', () => {
     assert.match(dap.output.join(''), /renew-one · attempt 1: done, passed, reward 1/);
   });
 
-  it('stops on entry; a call is skipped with a given result; ending the session cancels it', async () => {
+  it('stops on entry, skips a call with a provided result, and is cancelled with the session', async () => {
     const dap = begin();
     const entry = await dap.start(
       'launch',
@@ -280,7 +280,7 @@ describe('a live rollout', () => {
     assert.ok(['cancelled', 'done'].includes(row.progress.status ?? ''), 'it does not stay behind, held');
   });
 
-  it('is stepped into the code of a call, in the user’s file, and comes back behind it', async () => {
+  it('is stepped into the code of a call, in the user’s file, and returns after it', async () => {
     const dap = begin();
     await dap.start(
       'launch',
@@ -304,7 +304,7 @@ describe('a live rollout', () => {
     assert.match(dap.output.join(''), /renew-one · attempt 1: done, passed, reward 1/);
   });
 
-  it('stops where it scored less, and shows the verdict there', async () => {
+  it('stops where it lost part of its score, and shows the verdict there', async () => {
     const dap = begin();
     await dap.start(
       'launch',
@@ -319,7 +319,7 @@ describe('a live rollout', () => {
     assert.equal(end.reason, 'pause', 'then the end');
   });
 
-  it('is the attempt that was asked for, and alone @deep', async () => {
+  it('is the requested attempt, and the only one @deep', async () => {
     const dap = begin();
     const entry = await dap.start('launch', {
       mode: 'live',
@@ -343,7 +343,7 @@ describe('a live rollout', () => {
     );
   });
 
-  it('of a batch: the first that matches is held, the others run on; attached to, it is a thread', async () => {
+  it('of a batch: the first match is held, the others run; attached to, it is a thread', async () => {
     const { batch } = await bench.json<{ batch: string }>(
       ['run', 'batches/desk.batch.yaml', '--attempts', '2', '--hold', '--detach'],
       { cwd: bench.path('desk') },
@@ -356,13 +356,13 @@ describe('a live rollout', () => {
     await dap.close();
   });
 
-  it('of a batch: each that comes to hold is a thread, goes on alone, and leaves with its end @deep', async () => {
+  it('of a batch: each held one is a thread, continues independently, and leaves when it ends @deep', async () => {
     await bench.run(['init', bench.path('slow')]);
     const agent = path.join(bench.path('slow'), 'agents', 'desk.agent.yaml');
     await writeFile(
       agent,
       (await readFile(agent, 'utf8')).replace(/endpoint: .*/, "endpoint: 'demo:?latency_ms=2500&slots=16'"),
-    ); // an adapter takes its time to attach
+    ); // an adapter takes a while to attach
     const { batch } = await bench.json<{ batch: string }>(
       ['run', 'batches/desk.batch.yaml', '--attempts', '1', '--limit', '3', '--hold', '--detach'],
       { cwd: bench.path('slow') },

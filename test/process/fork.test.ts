@@ -1,4 +1,4 @@
-// Forks: what comes before the cut costs neither a model call nor a tool call; what comes behind is done anew.
+// Forks: events before the cut cost neither a model call nor a tool call; those after it are made again.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -54,14 +54,14 @@ after(async () => {
   await demo.close();
 });
 
-/** The tool calls made since the last time this was asked, sorted. */
+/** The tool calls made since the previous call of this, sorted. */
 function made(): string[] {
   const lines = existsSync(marks) ? readFileSync(marks, 'utf8').trim().split('\n') : [];
   rmSync(marks, { force: true });
   return lines.sort();
 }
 
-/** Runs a batch of one task and one attempt; gives its rollout. */
+/** Runs a batch of one task and one attempt, and returns its rollout. */
 async function parent(
   name: string,
   question: string,
@@ -82,7 +82,7 @@ interface Forked {
   readonly report: { batch: string; attempts: number; passed: number };
   readonly rows: RolloutRow[];
   readonly events: TraceEvent[][];
-  /** Model calls made meanwhile. */
+  /** Model calls made during `run`. */
   readonly calls: number;
   readonly made: string[];
 }
@@ -100,11 +100,11 @@ const stepStart = (events: readonly TraceEvent[], step: number): number =>
   ofKind(events, 'model.start').find((event) => event.data.step === step)!.seq;
 const toolMessage = (events: readonly TraceEvent[], nth: number): number =>
   ofKind(events, 'message').filter((event) => event.data.role === 'tool')[nth]!.data.m;
-/** Edits as the file that --edit takes. */
+/** Edits in the form of the file that --edit reads. */
 const editFile = (name: string, edits: unknown): string => workspace.write(name, JSON.stringify(edits));
 
 describe('a fork', { timeout: 300_000 }, () => {
-  it('answers its prefix without one model or tool call, in every attempt, world included', async () => {
+  it('answers its prefix without a model or tool call, in every attempt, world included', async () => {
     const question =
       'call look {"text": "a"}\ncall look {"text": "b"}\ncall add {"n": 1} times 16\ncall look {"text": ' +
       '"c"}\ncall add {"n": 2}\nanswer {{last}}';
@@ -145,7 +145,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     }
     const parentOf = (await (await workspace.api()).batch(forked.report.batch)).parent;
     assert.deepEqual(parentOf, { rollout: row!.rollout, seq: cut });
-    // `show` tells the whole, shared steps included.
+    // `show` prints the whole, including shared steps.
     const shown = await workspace.run('show', forked.rows[0]!.rollout);
     assert.equal(shown.code, 0, shown.stderr);
     for (let step = 1; step <= 21; step++) assert.match(shown.stdout, new RegExp(`\\bstep ${step}\\b`));
@@ -154,12 +154,12 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.deepEqual(whole.lineage, [{ rollout: row!.rollout, to: cut }]);
     assert.equal(whole.events.length, forked.events[0]!.length);
 
-    // Behind the newest snapshot the world comes back by running its restorable calls again, unseen by the record.
+    // After the newest snapshot the world is restored by repeating its restorable calls, which are not recorded.
     const later = await fork(`${row!.rollout}:21`);
     assert.deepEqual([later.calls, later.made], [1, ['add']]);
     assert.equal(endOf(later.events[0]!).totals.tool_calls, 0);
     assert.equal(later.report.passed, 1, 'the world is as it was');
-    // Before it, by running all of them.
+    // Before it, by repeating all of them.
     const earlier = await fork(`${row!.rollout}:5`);
     assert.deepEqual(
       [earlier.calls, earlier.made.filter((mark) => mark === 'add').length, earlier.made.length],
@@ -168,7 +168,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.equal(earlier.report.passed, 1);
   });
 
-  it('goes on from an edited message, and leaves its parent as it was', async () => {
+  it('continues from an edited message, and leaves its parent unchanged', async () => {
     const { rollout, events } = await parent('edited', 'call look {"text": "a"}\nanswer It is {{last}}.', 'seen a');
     const m = toolMessage(events, 0);
     const edit = editFile('edit-result.json', [{ of: { m }, path: '/parts/0/response', value: 'changed' }]);
@@ -237,7 +237,7 @@ describe('a fork', { timeout: 300_000 }, () => {
       events!.map((_, index) => index + 1),
     );
     assert.equal(endOf(events!).answer, 'B');
-    // A cut inside what a fork itself shares belongs to the oldest that has it.
+    // A cut in the events that a fork itself shares belongs to the oldest ancestor that has them.
     const inside = await fork(`${child}@${cuts[0]! - 1}`);
     assert.deepEqual((await (await workspace.api()).rollout(inside.rows[0]!.rollout)).lineage, [
       { rollout: first.rollout, to: cuts[0]! - 1 },
@@ -284,7 +284,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.deepEqual(after1.made, ['linger 2', 'linger 2', `look ${open}`, `look ${open}`]);
     assert.deepEqual([after1.calls, after1.report.passed], [2, 2]);
     for (const all of after1.events) {
-      // Those that were open at the cut are closed as such, then asked again.
+      // Those that were open at the cut are closed as such, then requested again.
       const lost = ofKind(all, 'tool.end').filter((end) => end.data.status === 'cut');
       assert.deepEqual(new Set(lost.map((end) => nameOf(end.span))), new Set(['{"text":"2"}', `{"text":"${open}"}`]));
       const last = ofKind(all, 'model.start').at(-1)!;
@@ -300,15 +300,15 @@ describe('a fork', { timeout: 300_000 }, () => {
         ['seen 1', 'seen 2', 'seen 3'],
       );
     }
-    // Right behind the model's message, before any call was asked: all three are made.
+    // Right after the model's message, before any call was requested: all three are made.
     const none = await fork(`${rollout}@${starts[0]!.seq - 1}`);
     assert.deepEqual([none.calls, none.made], [1, ['linger 2', 'look 1', 'look 3']]);
-    // Behind the last of them: none.
+    // After the last of them: none.
     const all = await fork(`${rollout}@${ends[2]!.seq}`);
     assert.deepEqual([all.calls, all.made], [1, []]);
   });
 
-  it('asks before irreversible calls behind its cut may be made again', async () => {
+  it('requires confirmation to repeat irreversible calls after its cut', async () => {
     const { rollout, events } = await parent(
       'irreversible',
       'call send {"text": "1"}\ncall look {"text": "2"}\ncall send {"text": "3"}\nanswer {{last}}',
@@ -329,12 +329,12 @@ describe('a fork', { timeout: 300_000 }, () => {
 
     const accepted = await fork(`${rollout}:2`, '--accept-irreversible');
     assert.deepEqual([accepted.calls, accepted.made], [3, ['look 2', 'send 3']]);
-    // The first was made before the cut: it is answered, and not asked about.
+    // The first was made before the cut: it is answered from the record and needs no confirmation.
     const behind = await fork(`${rollout}:4`);
     assert.deepEqual([behind.calls, behind.made, behind.report.passed], [1, [], 1]);
   });
 
-  it('needs a point that is there @deep', async () => {
+  it('requires an existing point @deep', async () => {
     const { rollout, batch } = await parent('points', 'call look {"text": "a"}\nanswer {{last}}', 'seen a');
     for (const [reference, pattern] of [
       [rollout, /requires a point/],

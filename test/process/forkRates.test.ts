@@ -1,4 +1,4 @@
-// What a fork tells beside its parent: pass@k from here with intervals, and what it runs otherwise.
+// What a fork reports next to its parent: pass@k from here with intervals, and its overrides.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -26,12 +26,12 @@ interface FailedCall {
   readonly rollout: string;
   readonly events: TraceEvent[];
   readonly call: EventOf<'tool.start'>;
-  /** The message that asked for it, and where in it. */
+  /** The message that requested the call, and the call's position in it. */
   readonly asked: EventOf<'message'>;
   readonly part: number;
 }
 
-/** An attempt that failed because a call could not be read: the loan was never renewed. */
+/** An attempt that failed because a call could not be parsed: the loan was never renewed. */
 async function failedCall(
   rows: readonly RolloutRow[],
   read: (rollout: string) => Promise<TraceEvent[]>,
@@ -64,7 +64,7 @@ describe('a fork of the sample at the step before a failed call', { timeout: 180
   const marks = bench.path('marks');
   const inSample = (args: string[]): { cwd: string } & { args: string[] } => ({ args, cwd: bench.path('desk') });
   const json = <T>(...args: string[]): Promise<T> => bench.json<T>(args, { cwd: inSample(args).cwd });
-  /** The tool calls that were made since this was asked last. */
+  /** The tool calls made since the previous call of this. */
   const made = (): string[] => {
     const lines = existsSync(marks) ? readFileSync(marks, 'utf8').trim().split('\n') : [];
     rmSync(marks, { force: true });
@@ -74,7 +74,7 @@ describe('a fork of the sample at the step before a failed call', { timeout: 180
     await bench.run(['init', bench.path('desk')]);
     const agent = bench.path('desk', 'agents', 'desk.agent.yaml');
     writeFileSync(agent, readFileSync(agent, 'utf8').replace(/endpoint: .*/, `endpoint: '${demo.url}'`));
-    // Its tools tell when they really run.
+    // Its tools log their actual executions.
     const world = bench.path('desk', 'worlds', 'library.ts');
     writeFileSync(
       world,
@@ -95,7 +95,7 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
   });
   after(() => bench.close());
 
-  it('reports its pass rate beside the parent’s, and makes no call of its prefix twice', async () => {
+  it('reports its pass rate next to the parent’s, and makes no call of its prefix twice', async () => {
     const parent = await json<{ batch: string; passed: number; attempts: number }>(
       'run',
       'batches/desk.batch.yaml',
@@ -158,7 +158,7 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
       assert.equal(again, anew, `${start.data.name} was asked for before the cut`);
     }
 
-    // Beside the parent's.
+    // Next to the parent's.
     const { fork: rates } = told;
     assert.deepEqual([rates.seq, rates.fork.scored, rates.fork.passed], [cut, 4, told.passed]);
     assert.deepEqual([rates.parent.scored, rates.parent.passed], [ATTEMPTS, parent.passed]);
@@ -171,7 +171,7 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
     assert.deepEqual(Object.keys(rates.fork.pass_at), ['1', '2', '3', '4']);
     assert.equal(rates.fork.pass_at[1], told.passed / 4);
 
-    // The same wherever one looks.
+    // The same in every view.
     assert.deepEqual((await json<Told>('report', told.batch)).fork, rates);
     assert.deepEqual((await json<{ fork: ForkRates }>('show', told.batch)).fork, rates);
     const shown = (await bench.run(['show', told.batch])).stdout;
@@ -182,7 +182,7 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
   });
 });
 
-describe('a fork that runs something else', { timeout: 180_000 }, () => {
+describe('a fork with overrides', { timeout: 180_000 }, () => {
   const workspace = new Workspace();
   const agentFile = (name: string, agent: JsonObject): string =>
     workspace.write(name, JSON.stringify({ version: 1, name: 'tester', prompt: 'Follow the directions.', ...agent }));
@@ -209,7 +209,7 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
   });
   after(() => workspace.close());
 
-  /** Forks, and gives what was told of it before and what is kept of it. */
+  /** Forks, and returns what was announced before and what is recorded. */
   async function forked(
     ...args: string[]
   ): Promise<{ batch: string; differs: string[]; kept: string[]; models: unknown[]; rates: ForkRates }> {
@@ -231,7 +231,7 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
     };
   }
 
-  it('by default runs what its parent ran, whatever became of the files', async () => {
+  it('runs by default what its parent ran, even if the files changed', async () => {
     workspace.write('other.agent.yaml', 'broken: [');
     const { differs, kept, models } = await forked();
     assert.deepEqual([differs, kept], [[], []]);
@@ -239,7 +239,7 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
     agentFile('other.agent.yaml', { model: { endpoint: demo.url, name: 'demo' }, tools: [{ module: 'look.ts' }] });
   });
 
-  it('another model is told, recorded and asked @deep', async () => {
+  it('reports, records, and calls another model @deep', async () => {
     const second = await watchedDemo();
     try {
       const { differs, kept, models, batch, rates } = await forked('--endpoint', second.url);
@@ -260,7 +260,7 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
     }
   });
 
-  it('another agent goes on where the first left off @deep', async () => {
+  it('continues with another agent where the first left off @deep', async () => {
     agentFile('second.agent.yaml', {
       name: 'second',
       prompt: 'Follow the directions, and be brief.',
@@ -279,7 +279,7 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
     assert.match(missing.stderr, /none\.agent\.yaml/);
   });
 
-  it('code and dataset that changed since are told', async () => {
+  it('reports code and dataset that changed since', async () => {
     workspace.write(
       'look.ts',
       `import { tool } from 'rollout-studio';

@@ -1,4 +1,4 @@
-// “Hold the first where X” on a batch of 64: one is held and stays so, whoever goes away meanwhile.
+// “Hold the first where X” on a batch of 64: one is held and stays held, whichever process dies.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -10,13 +10,13 @@ import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 const TASKS = 8;
 const ATTEMPTS = 8;
 
-describe('a batch of which the first that matches is held', { timeout: 240_000 }, () => {
+describe('a batch that holds the first match', { timeout: 240_000 }, () => {
   const workspace = new Workspace();
   let batch: string;
   let held: RolloutRow;
   /**
-   * The gates it was held at: before or after which call. A call that was lost with its worker is asked for again,
-   * under its own id.
+   * The gates it was held at: before or after which call. A call that was lost with its worker is requested again under
+   * its own ID.
    */
   const gates = (
     events: readonly TraceEvent[],
@@ -41,13 +41,13 @@ describe('a batch of which the first that matches is held', { timeout: 240_000 }
   });
   after(() => workspace.close());
 
-  it('a condition that is none is told before anything starts', async () => {
+  it('reports an invalid condition before anything starts', async () => {
     const { code, stderr } = await workspace.run('run', 'first.batch.yaml', '--hold-where', 'tool.name ==');
     assert.equal(code, 2);
     assert.match(stderr, /tool\.name ==/);
   });
 
-  it('exactly one is held, the others run on to their end, though who launched it is gone', async () => {
+  it('holds exactly one while the others run to their end, even though the launching process is gone', async () => {
     const launcher = workspace.bench.start(
       [
         'run',
@@ -95,7 +95,7 @@ describe('a batch of which the first that matches is held', { timeout: 240_000 }
     assert.equal(ofKind(events, 'tool.end').length, 0, 'the call was not made');
   });
 
-  it('its worker is killed: another one holds it at the same gate', async () => {
+  it('is held by another worker at the same gate when its worker is killed', async () => {
     const pid = Number(/\d+$/.exec(held.worker ?? '')?.[0]);
     assert.ok(pid > 0, held.worker);
     process.kill(pid, 'SIGKILL');
@@ -117,7 +117,7 @@ describe('a batch of which the first that matches is held', { timeout: 240_000 }
     assert.deepEqual([row?.state, row?.try], ['held', held.try], 'the same try');
   });
 
-  it('released, it passes, and the batch ends', async () => {
+  it('passes when it is released, and ends', async () => {
     const { code, stderr } = await workspace.run('resume', held.rollout);
     assert.equal(code, 0, stderr);
     const rows = await workspace.ended(batch);

@@ -1,4 +1,4 @@
-/** How the extension launches: the real command line as a child process, on a store of the test's. */
+/** How the extension launches: the real command line as a child process, on a store of the test. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -43,7 +43,7 @@ before(async () => {
 });
 after(() => bench.close());
 
-/** Both a memory and a vault, in memory. */
+/** In-memory memento and secret storage. */
 class Kept {
   readonly values = new Map<string, unknown>();
   readonly memory: Memory = {
@@ -58,8 +58,8 @@ class Kept {
   readonly stored = new StoredValues(this.vault, this.memory);
 }
 
-describe('a wrong file', () => {
-  test('gives problems with file, line and column', async () => {
+describe('an invalid file', () => {
+  test('reports problems with file, line, and column', async () => {
     const file = path.join(folder, 'batches', 'wrong.batch.yaml');
     writeFileSync(
       file,
@@ -80,7 +80,7 @@ describe('a wrong file', () => {
     assert.deepEqual(missingValues(error), []);
   });
 
-  test('that is absent is told in words', async () => {
+  test('is reported in words when it is missing', async () => {
     const error = await failureOf(cli().json(['run', 'none.batch.yaml', '--detach'], { cwd: folder }));
     assert.ok(error instanceof StudioError);
     assert.match(error.message, /none\.batch\.yaml/);
@@ -100,12 +100,12 @@ describe('values for ${env:…}', () => {
     writeFileSync(file, readFileSync(batchFile, 'utf8').replace('desk.agent.yaml', 'secret.agent.yaml'));
   });
 
-  test('that are missing are named', async () => {
+  test('are named when they are missing', async () => {
     const error = await failureOf(runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } } }));
     assert.deepEqual(missingValues(error).toSorted(), ['DESK_TEST_KEY', 'DESK_TEST_TEAM']);
   });
 
-  test('are asked for once, kept, and never written to the log or the command line', async () => {
+  test('are requested once, kept, and never written to the log or the command line', async () => {
     const { stored } = new Kept();
     const asked: string[] = [];
     const launch = (names: readonly string[]): ReturnType<typeof withValues<string>> =>
@@ -129,7 +129,7 @@ describe('values for ${env:…}', () => {
     assert.deepEqual(await stored.of(first.names), {});
   });
 
-  test('that nobody tells end the launch', async () => {
+  test('end the launch when nobody provides them', async () => {
     const kept = new Kept();
     const error = await failureOf(
       withValues(
@@ -151,7 +151,7 @@ describe('a launch', () => {
     connection = await connect({ store: bench.store });
   });
 
-  test('runs the chosen tasks so many times; Run Failed Again and Launch Again know them', async () => {
+  test('runs the selected tasks n times; Run Failed Again and Launch Again remember them', async () => {
     const file = path.join(folder, 'batches', 'desk.batch.yaml');
     const ids = ['renew-one', 'hand-over'];
     const batch = await runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'some', ids }, attempts: 2 } });
@@ -169,7 +169,7 @@ describe('a launch', () => {
     );
   });
 
-  test('of more tasks than a command line takes goes by a file, and leaves none behind', async () => {
+  test('passes more tasks than a command line holds in a file, and removes it', async () => {
     const file = path.join(folder, 'batches', 'many.batch.yaml');
     const lines = Array.from({ length: 3_000 }, (_, index) =>
       JSON.stringify({ id: `a task with a rather long name, number ${index}`, question: 'Renew?', answer: 'x' }),
@@ -195,8 +195,8 @@ describe('a launch', () => {
   });
 });
 
-describe('a launch that is cancelled', () => {
-  test('while its tasks are sent leaves no batch that waits for the rest of them', async () => {
+describe('a cancelled launch', () => {
+  test('leaves no incomplete batch when it is cancelled while its tasks are sent', async () => {
     const connection = await connect({ store: bench.store });
     const known = new Set((await connection.api.batches()).batches.map((row) => row.batch));
     const file = path.join(folder, 'batches', 'long.batch.yaml');
@@ -264,7 +264,7 @@ describe('the command as a process', () => {
     assert.ok(StudioError.is(await failureOf(running), 'cancelled'));
   });
 
-  test('ends when it does not listen, too', async () => {
+  test('ends even when it ignores the signal', async () => {
     const stop = new AbortController();
     const script = bench.path('deaf.mjs');
     writeFileSync(script, 'process.stderr.write("begun\\n"); setInterval(() => {}, 1000);');
@@ -276,7 +276,7 @@ describe('the command as a process', () => {
     assert.ok(StudioError.is(await failureOf(running), 'cancelled'));
   });
 
-  test('that says nothing, or no JSON, is told with its last words', async () => {
+  test('is reported with its last output when it prints nothing or no JSON', async () => {
     const script = bench.path('broken.mjs');
     writeFileSync(script, 'console.error("first"); console.error("the reason"); process.exitCode = 3;');
     const error = await failureOf(cli({ file: script }).json(['x'], { cwd: folder }));
@@ -284,7 +284,7 @@ describe('the command as a process', () => {
     assert.match(error.message, /exited with code 3 .*the reason/);
   });
 
-  test('gets the store by its environment, where a password is not seen', async () => {
+  test('gets the store in its environment, where a password is not visible', async () => {
     const script = bench.path('echo.mjs');
     writeFileSync(
       script,

@@ -1,7 +1,6 @@
 /**
  * SIGKILL of workers and of the server at seeded moments in the middle of a batch. Whatever dies: every attempt is
- * settled exactly once, nothing that a worker was told to be stored is lost or doubled, and what was resumed is what
- * would have been without the kill.
+ * settled exactly once, no acknowledged event is lost or doubled, and a resumed rollout equals one without the kill.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -19,7 +18,7 @@ import { normalize } from '../support/normalize.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
 
-/** How large the batch is, and how often something is killed in it. */
+/** The size of the batch, and how often something is killed in it. */
 interface Scale {
   readonly tasks: number;
   readonly attempts: number;
@@ -45,7 +44,7 @@ class KillBench {
     this.scale = scale;
     this.bench = new Bench(store === undefined ? {} : { store });
     this.frames = this.bench.path('frames');
-    // This process connects as the command line does, and may start the server: with the same folders and settings.
+    // This process connects like the command line and may start the server: with the same folders and settings.
     process.env['XDG_DATA_HOME'] = this.bench.folder;
     process.env['LOCALAPPDATA'] = this.bench.folder;
     process.env['ROLLOUT_FRAME_LOG'] = this.frames;
@@ -85,8 +84,8 @@ class KillBench {
   }
 
   /**
-   * Starts the server again where it was killed: as users have it. `connect` of these sources would start it from
-   * sources, which takes thrice as long.
+   * Restarts the killed server from the bundles, as users have it. `connect` of these sources would start it from
+   * sources, which takes three times as long.
    */
   async reconnect(signal?: AbortSignal): Promise<void> {
     const pid = this.serverPid();
@@ -101,7 +100,7 @@ class KillBench {
     await this.connection.reconnect(signal);
   }
 
-  /** Follows the batch to its end; `onProgress` hears the number of stored events and all rows. */
+  /** Follows the batch to its end. `onProgress` receives the number of stored events and all rows. */
   async follow(
     batch: string,
     onProgress: (events: number, rows: ReadonlyMap<string, RolloutRow>) => void,
@@ -145,12 +144,12 @@ class KillBench {
     return all;
   }
 
-  /** What workers sent and what they were told to be stored, from the logs they kept. */
+  /** What workers sent and what was acknowledged, from the logs they kept. */
   told(): Map<string, { acked: number; sent: Map<number, string> }> {
     const told = new Map<string, { acked: number; sent: Map<number, string> }>();
     for (const file of readdirSync(this.frames)) {
       for (const line of readFileSync(path.join(this.frames, file), 'utf8').split('\n')) {
-        if (!line.endsWith('}')) continue; // the line a killed process was writing
+        if (!line.endsWith('}')) continue; // the line that a killed process was writing
         const frame = JSON.parse(line) as { type: string; rollout: string; to: number; events: TraceEvent[] };
         if (frame.type !== 'ack' && frame.type !== 'append') continue;
         const entry = told.get(frame.rollout) ?? { acked: 0, sent: new Map<number, string>() };
@@ -191,7 +190,7 @@ describe('SIGKILL in the middle of a batch', { timeout }, () => {
   ]);
 });
 
-describe('SIGKILL in the middle of a large batch, again and again @deep', { timeout }, () => {
+describe('repeated SIGKILL in the middle of a large batch @deep', { timeout }, () => {
   killTests(
     DEEP,
     STORES.flatMap((kind) => VICTIMS.map((victim) => [victim, kind] as const)),
@@ -237,7 +236,7 @@ function killTests(
   async function disturbed(bench: KillBench, victim: Victim, random: Random): Promise<void> {
     const moments = random.moments(count, events * 0.02, events * 0.9);
     const killed = new Set<number>();
-    /** For who reads of a failure. */
+    /** For whoever reads about a failure. */
     const kills: string[] = [];
     const batch = await bench.launch();
     const rows = await bench.follow(batch, (stored, all) => {
@@ -259,7 +258,7 @@ function killTests(
       [],
     );
 
-    // Nothing that a worker was told to be stored is lost, doubled or changed.
+    // No acknowledged event is lost, doubled, or changed.
     const told = bench.told();
     let acknowledged = 0;
     for (const row of rows) {
@@ -285,7 +284,7 @@ function killTests(
     }
     assert.ok(acknowledged > events / 2, 'the workers kept their logs');
 
-    // What was resumed is what would have been.
+    // A resumed rollout equals an undisturbed one.
     const trajectories = await bench.trajectories(rows);
     const tries = new Map(rows.filter((row) => row.settles).map((row) => [`${row.task}/${row.attempt}`, row.try]));
     for (const [key, expected] of reference)
@@ -312,8 +311,8 @@ function workerOf(rows: ReadonlyMap<string, RolloutRow>): number | undefined {
 }
 
 /**
- * Whether chance killed three workers in the same tool call: that is given up, for the tool might be what ends them,
- * and tried anew.
+ * Returns whether chance killed three workers in the same tool call: the server gives such a rollout up, because the
+ * tool might be the cause, and tries it again.
  */
 function isGivenUp(events: readonly TraceEvent[]): boolean {
   const calls = events

@@ -10,13 +10,13 @@ import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 const store = new TestStore();
 after(() => store[Symbol.asyncDispose]());
 
-test('a batch that is just being made when its launch is cancelled does not wait for tasks', {
+test('a batch whose launch is cancelled while it is created does not wait for tasks', {
   timeout: 60_000,
 }, async () => {
   const server = await store.start();
   const wire = fetchTransport(() => ({ url: server.url, token: server.file.token }));
   const stop = new AbortController();
-  // The server has made it and its answer is on the way.
+  // The server has created it and its response is on the way.
   const late: Transport = {
     request: async (request) => {
       const asked = wire.request(request);
@@ -27,7 +27,7 @@ test('a batch that is just being made when its launch is cancelled does not wait
       return asked;
     },
   };
-  // More tasks than go with the batch itself: without the rest of them it would stay open.
+  // More tasks than fit into the creating request: without the rest of them it would stay open.
   const launching = launch(
     new Api(late),
     { submission: plainSubmission(), secrets: {}, blobs: [], tasks: tasks(1_200) },

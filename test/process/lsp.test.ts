@@ -1,5 +1,5 @@
-// `rollout lsp` over stdin and stdout, as an editor has it: one dialogue against its transcript, then what lives
-// outside of the files.
+// `rollout lsp` over stdin and stdout, as an editor has it: one dialogue against its transcript, then inputs from
+// outside the files.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -61,7 +61,7 @@ afterEach(async () => {
 });
 
 describe('a dialogue', () => {
-  it('is word for word what it was', async () => {
+  it('equals its transcript word for word', async () => {
     client = await LspClient.start(folder);
     const said: string[] = [];
     const home = pathToFileURL(folder).href;
@@ -90,7 +90,7 @@ describe('a dialogue', () => {
     await client.open(agent, AGENT);
     await client.open(prompt, FILES[prompt] ?? '');
     await client.open(batch, FILES[batch] ?? '');
-    // What takes reading the tools comes after what the file alone tells.
+    // Problems that require reading the tools arrive after those of the file alone.
     const whole = await client.problems(agent, (problems) => problems.some(({ code }) => code === 'unknown_tool'));
     note(`< problems of ${agent}`, whole);
     note(`< problems of ${prompt}`, await client.problems(prompt, (problems) => problems.length > 0));
@@ -123,8 +123,8 @@ describe('a dialogue', () => {
   });
 });
 
-describe('what lives outside of the files', () => {
-  it('models that an endpoint serves, and tools of a server, are asked for where the files are trusted', async () => {
+describe('inputs from outside the files', () => {
+  it('models of an endpoint and tools of a server are queried for trusted files', async () => {
     const asked: (string | undefined)[] = [];
     const endpoint = http.createServer((request, response) => {
       asked.push(request.headers.authorization);
@@ -166,7 +166,7 @@ describe('what lives outside of the files', () => {
     }
   });
 
-  it('nothing is asked, and no variable told, where they are not', async () => {
+  it('nothing is queried, and no variable is revealed, for untrusted files', async () => {
     let asked = 0;
     const endpoint = http.createServer((_, response) => {
       asked++;
@@ -195,7 +195,7 @@ describe('what lives outside of the files', () => {
     }
   });
 
-  it('what others change on the disk is seen', async () => {
+  it('changes on the disk by others are noticed', async () => {
     client = await LspClient.start(folder);
     const [agent, file] = ['agents/desk.agent.yaml', 'prompts/other.md'];
     await client.open(agent, AGENT.replace('desk.md', 'other.md'));

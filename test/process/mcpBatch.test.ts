@@ -1,5 +1,5 @@
-// Batches whose tools are real MCP servers, over stdio and streamable HTTP: what the model sees of them, what a death
-// costs.
+// Batches whose tools are real MCP servers, over stdio and streamable HTTP: what the model sees of them, and what a
+// death costs.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,14 +32,14 @@ after(async () => {
 });
 
 const pidsFile = (batch: string): string => workspace.bench.path(`${batch}.pids`);
-/** A server on stdio that tells its pid to the file of its batch. */
+/** A server on stdio that writes its pid to the file of its batch. */
 const stdio = (batch: string, name: string, args: readonly string[] = [], more: JsonObject = {}): JsonObject => ({
   mcp: { command: process.execPath, args: [ANNOUNCED, pidsFile(batch), program(name), ...args] },
   name,
   ...more,
 });
 
-/** The servers of a batch that told their pid. */
+/** The servers of a batch that wrote their pid. */
 function announced(batch: string): { pid: number; cwd: string }[] {
   if (!existsSync(pidsFile(batch))) return [];
   return readFileSync(pidsFile(batch), 'utf8')
@@ -58,7 +58,7 @@ async function assertNoneLeft(batch: string, rows: readonly RolloutRow[]): Promi
 }
 
 describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
-  it('serve the rollouts of a batch, each its own', async () => {
+  it('serve the rollouts of a batch, one server for each', async () => {
     const remember = (name: string): string =>
       `call create_entities {"entities": [{"name": "${name}", "entityType": "member", "observations": ` +
       '["reads"]}]}\ncall read_graph {}\nanswer {{last}}';
@@ -147,7 +147,7 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
     await assertSchemasPassed('"path\\": \\"note.txt');
   });
 
-  it('shared: one for all rollouts of a worker, with what it keeps @deep', async () => {
+  it('shared: one for all rollouts of a worker, with its state @deep', async () => {
     const file = workspace.batch('shared', {
       endpoint: demo.url,
       batch: { concurrency: 1 },
@@ -181,7 +181,7 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
     await assertNoneLeft('shared', rows);
   });
 
-  it('one killed in mid-call is a classed error of that attempt; the others pass @deep', async () => {
+  it('one killed during a call causes a classified error of that attempt; the others pass @deep', async () => {
     const batch = await workspace.launch('killed', {
       endpoint: demo.url,
       agent: { tools: [stdio('killed', 'everything', ['stdio'])] },
@@ -276,9 +276,7 @@ describe('an MCP server over streamable HTTP', { timeout: 180_000, concurrency: 
   }
 });
 
-/**
- * What the model was told of the tools, in a call of which the question has `words`, is what the server says of them.
- */
+/** The tools that the model was offered, in a call whose question has `words`, are those of the server. */
 async function assertSchemasPassed(words: string): Promise<void> {
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(

@@ -1,7 +1,7 @@
 /**
- * The protocol's own suite against our client: every client scenario but those of OAuth. Our agent files give a server
- * its headers, tokens included; there is no browser and no consent in a rollout, so the client has no OAuth flow and
- * the `auth/*` scenarios have nothing to test.
+ * The protocol's own suite against our client: every client scenario except those of OAuth. Our agent files give a
+ * server its headers, tokens included; there is no browser and no consent in a rollout, so the client has no OAuth flow
+ * and the `auth/*` scenarios have nothing to test.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

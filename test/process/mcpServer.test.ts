@@ -23,7 +23,7 @@ const READING = [
 ];
 const WRITING = ['launch_batch', 'fork_rollout', 'pause_batch', 'resume_batch', 'stop_batch'];
 const MAX_BYTES = 40_000;
-/** Every client puts the list of tools before its model. */
+/** Every client puts the list of tools into its model's context. */
 const MAX_LIST_BYTES = 20_000;
 /** Characters of the result of the tool `big`. */
 const BIG = 90_000;
@@ -71,7 +71,7 @@ after(async () => {
   await demo.close();
 });
 
-/** A client of a `rollout mcp` of its own; `auto`: of the newest revision of the protocol. */
+/** A client of its own `rollout mcp`; `auto`: of the newest revision of the protocol. */
 async function open(mode: 'legacy' | 'auto', ...more: string[]): Promise<Client> {
   const fresh = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
   await fresh.connect(
@@ -99,7 +99,7 @@ function textOf(result: CallToolResult): string {
   return result.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** What a tool answers; throws what it says went wrong. */
+/** A tool's answer. Throws its error text. */
 async function ask<T>(
   name: string,
   given: Record<string, unknown> = {},
@@ -164,7 +164,7 @@ interface ToolCall {
   readonly parts: Record<string, number>;
 }
 
-it('tells what it offers, and which of it changes something', async () => {
+it('lists its tools, and which of them change something', async () => {
   const { tools } = await client.listTools();
   assert.deepEqual(tools.map((tool) => tool.name).sort(), [...READING, ...WRITING].sort());
   for (const tool of tools) {
@@ -176,14 +176,14 @@ it('tells what it offers, and which of it changes something', async () => {
   assert.match(client.getInstructions() ?? '', /BATCH\/TASK\/ATTEMPT/);
 });
 
-it('answers once: with the text, and with the data where that is asked for', async () => {
+it('answers with the text, and with the data only on request', async () => {
   const plain = await client.callTool({ name: 'list_batches', arguments: {} });
   assert.notEqual(textOf(plain), '');
   assert.equal(plain.structuredContent, undefined);
   assert.deepEqual((await ask('list_batches')).data, { batches: [] });
 });
 
-it('an empty store, a wrong reference and a file elsewhere are told with their hint', async () => {
+it('reports an empty store, a wrong reference, and a file elsewhere with their hint', async () => {
   assert.match((await ask('list_batches')).text, /launch_batch/);
   assert.match(await refused('show_batch', {}), /no batches yet/);
   assert.match(await refused('read_trajectory', { reference: 'nonsense' }), /not a reference/);
@@ -238,7 +238,7 @@ describe('a batch', () => {
     assert.match(shown.text, /crash 0\/2/);
   });
 
-  it('its attempts are filtered and paged', async () => {
+  it('filters and pages its attempts', async () => {
     const references = (found: readonly Attempts[]): string[] =>
       found.flatMap((page) => page.attempts.map((one) => one.reference));
     assert.deepEqual(references(await pages<Attempts>('list_attempts', { outcome: 'failed' })), [
@@ -266,7 +266,7 @@ describe('a batch', () => {
     assert.equal(new Set(references(paged)).size, 6);
   });
 
-  it('a trajectory reads as rollout show prints it, step by step', async () => {
+  it('prints a trajectory step by step, as rollout show does', async () => {
     const { data } = await ask<Trajectory>('read_trajectory', { reference: `${batch}/good/1` });
     assert.equal(data.steps, 3);
     assert.equal(data.next_cursor, undefined);
@@ -279,14 +279,14 @@ describe('a batch', () => {
     assert.match(await refused('read_trajectory', { reference: `${batch}/good/1`, from_step: 9 }), /step from 0 to 3/);
   });
 
-  it('a long one comes in pages that put together are the whole', async () => {
+  it('splits a long trajectory into pages that add up to the whole', async () => {
     const found = await pages<Trajectory>('read_trajectory', { reference: `${batch}/big/1`, detail: 'full' });
     assert.ok(found.length >= 1);
     const text = found.map((page) => page.text).join('');
     assert.match(text, /step 0[^]*step 1[^]*step 2[^]*much/);
   });
 
-  it('a call is read whole, by ranges', async () => {
+  it('reads a call whole, by ranges', async () => {
     const first = (await ask<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result' })).data;
     assert.equal(first.tool, 'big');
     assert.equal(first.total, BIG);
@@ -326,7 +326,7 @@ describe('a batch', () => {
     assert.match(await refused('search_trajectories', { query: 'tool.name == ', in: batch }), /tool\.name/);
   });
 
-  it('a fork with an edit goes another way, and the comparison says where', async () => {
+  it('compares a fork with an edit, and says where it diverges', async () => {
     const from = `${batch}/good/1`;
     const events = await workspace.events(
       (await ask<Attempts>('list_attempts', { task: 'good' })).data.attempts[0]?.rollout ?? '',
@@ -360,7 +360,7 @@ describe('a batch', () => {
     assert.equal((await ask<{ same: boolean }>('compare_attempts', { a: from, b: `${batch}/good/2` })).data.same, true);
     assert.match(await refused('fork_rollout', { from }), /ROLLOUT:STEP/);
 
-    // Its pass rate beside the parent's, and what another model would change.
+    // Its pass rate next to the parent's, and the effect of another model.
     const shown = await ask<{
       batch: { forked_from: string };
       fork: { fork: { scored: number }; parent: { scored: number }; siblings: { scored: number } };
@@ -429,7 +429,7 @@ it('a running batch is waited for with progress, paused, resumed, stopped', { ti
   await ask('pause_batch', { target: slow });
   assert.equal((await ask<Waited>('wait_for_batch', { batch: slow, seconds: 0 })).data.batch.state, 'paused');
   await ask('resume_batch', { target: slow });
-  // How it stands is told at once and after each attempt: what is heard lets the next one go on.
+  // Its progress is reported immediately and after each attempt: each report lets the next attempt continue.
   const told: string[] = [];
   const waiting = client.callTool(
     { name: 'wait_for_batch', arguments: { batch: slow, seconds: 600 }, _meta: { [STRUCTURED]: true } },
@@ -442,7 +442,7 @@ it('a running batch is waited for with progress, paused, resumed, stopped', { ti
     },
   );
   assert.equal(((await waiting).structuredContent as Waited | undefined)?.ended, true);
-  // Of the last change the client need not hear apart from the answer, which comes right behind it.
+  // The client may miss the report of the last change, because the response follows immediately.
   assert.deepEqual(told.slice(0, 2), ['0 of 2 attempts ended', '1 of 2 attempts ended']);
 
   demo.shut('slow');

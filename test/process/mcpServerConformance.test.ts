@@ -1,9 +1,8 @@
 /**
- * The protocol's own suite against our MCP server. What applies to any server runs against `rollout mcp --http` itself;
- * the rest calls tools, resources and prompts by fixed names, which test/support/mcpConformanceServer.ts puts beside
- * ours
+ * The protocol's own suite against our MCP server. Scenarios for any server run against `rollout mcp --http` itself;
+ * the rest calls tools, resources, and prompts by fixed names, which test/support/mcpConformanceServer.ts adds to ours
  * on the same core and transport. There is nothing to test of SSE polling (`server-sse-polling`, resuming a broken
- * stream): the suite passes over it for servers that close no streams while a call runs, as ours.
+ * stream): the suite skips it for servers that, like ours, close no streams while a call runs.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -20,7 +19,7 @@ import { conformanceServer } from '../support/mcpConformanceServer.ts';
 
 const suite = path.join(root, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
 
-/** Against the product as it is. */
+/** Against the product. */
 const OURS = [
   'server-initialize',
   'ping',
@@ -96,7 +95,7 @@ async function run(args: readonly string[]): Promise<{ code: number | null; outp
   return { code, output };
 }
 
-/** Runs the whole suite; the scenarios that passed with at least one check and no failure. */
+/** Runs the whole suite. Returns the scenarios that passed with at least one check and no failure. */
 async function passed(url: string): Promise<{ names: string[]; output: string }> {
   const { output } = await run(['server', '--url', url, '--suite', 'all', '-o', bench.path('results')]);
   return {

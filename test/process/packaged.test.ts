@@ -9,8 +9,8 @@ import { stageVsix } from '../../src/build/vsix/stage.ts';
 import { readServerFile } from '../../src/client/connect.ts';
 import { end } from '../support/cli.ts';
 
-describe('what is in the .vsix', { timeout: 180_000 }, () => {
-  // Far from the checkout: nothing of its node_modules can be found from there.
+describe('the contents of the .vsix', { timeout: 180_000 }, () => {
+  // Far from the checkout: nothing of its node_modules is reachable from there.
   const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'rollout-packaged-')));
   const stage = path.join(folder, 'extension');
   const store = path.join(folder, 'store');
@@ -36,14 +36,14 @@ describe('what is in the .vsix', { timeout: 180_000 }, () => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
   });
 
-  it('makes the sample workspace, bundles its tools without a native bundler, and runs them', () => {
+  it('create the sample workspace, bundle its tools without a native bundler, and run them', () => {
     const made = rollout(['init', workspace]);
     assert.equal(made.status, 0, made.text);
     const ran = rollout(['run', path.join('batches', 'first.batch.yaml')]);
     assert.equal(ran.status, 0, ran.text);
     assert.match(ran.text, /1 attempt: 1 passed/);
   });
-  it('says where a module does not build', () => {
+  it('report where a module does not build', () => {
     writeFileSync(
       path.join(workspace, 'tools', 'books.ts'),
       "import { tool } from 'rollout-studio';\nimport { shelf } from 'not-there';\nexport const books = tool(shelf);\n",

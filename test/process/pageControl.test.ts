@@ -1,5 +1,5 @@
-// The trajectory page against a real server and worker: a breakpoint holds, an edit goes on in place, another one makes
-// a fork.
+// The trajectory page against a real server and worker: a breakpoint holds, an edit continues in place, another one
+// creates a fork.
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { connect } from '../../src/client/connect.ts';
@@ -66,7 +66,7 @@ function until(data: TrajectoryData, what: () => boolean): Promise<void> {
   });
 }
 
-it('a breakpoint of the page holds, what it is held at is edited and goes on, and what was is edited in a fork', {
+it('a breakpoint of the page holds; the held event is edited in place, an earlier one in a fork', {
   timeout: 180_000,
 }, async () => {
   const api = await workspace.api();

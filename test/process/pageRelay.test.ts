@@ -1,4 +1,4 @@
-/** What a page says goes to a real server through the extension's relay, and comes back. */
+/** Requests of a page reach a real server through the extension's relay, and responses come back. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Connection, connect } from '../../src/client/connect.ts';
@@ -11,7 +11,7 @@ import type { TraceEvent } from '../../src/trace/schema.ts';
 import { logEvent, opening } from '../support/fakeWorker.ts';
 import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 
-/** The extension's way to the server: attaches, never starts. */
+/** The extension's connection to the server: attaches, never starts. */
 class Link implements RelayServer {
   readonly state = new Observable<ServerState>({ state: 'ok' });
   readonly #connected = new Emitter<Connection>();
@@ -103,7 +103,7 @@ class Page {
   }
 }
 
-test('requests reach the server with its token, but only its interface by the protocol’s methods', async () => {
+test('requests reach the server with its token, but only its API, with the protocol’s methods', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(plainSubmission(), tasks(2));
@@ -152,7 +152,7 @@ test('requests reach the server with its token, but only its interface by the pr
   }
 });
 
-test('a page follows a rollout over a killed server: every event once, on from its cursor', async () => {
+test('a page follows a rollout across a killed server: every event once, continuing from its cursor', async () => {
   await using store = new TestStore();
   let server = await store.start();
   const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(1));
@@ -221,7 +221,7 @@ test('a page follows a rollout over a killed server: every event once, on from i
   }
 });
 
-test('what a page cancels is never answered, and a closed page leaves nothing behind', async () => {
+test('a request that a page cancels is never answered, and a closed page leaves nothing behind', async () => {
   await using store = new TestStore();
   const server = await store.start();
   await server.submit(plainSubmission(), tasks(1));
@@ -242,7 +242,7 @@ test('what a page cancels is never answered, and a closed page leaves nothing be
   page.relay.dispose();
   const { length } = page.got;
   page.send({ type: 'request', id: 52, method: 'GET', path: '/v1/server' });
-  // The server answers others; nothing of that is told to a page that is gone.
+  // The server responds to others; none of it reaches the closed page.
   await server.api.server();
   assert.equal(page.got.length, length);
 });

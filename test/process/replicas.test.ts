@@ -27,7 +27,7 @@ const SERVICE = 'http://models.invalid:8000/v1';
 const TASKS = 12;
 const PATIENCE_MS = 60_000;
 
-test('replicas that come and go: affinity, permits of each, and nothing lost', async () => {
+test('replicas that come and go keep affinity, have their own permits, and lose nothing', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-replicas-'));
   await using stack = new AsyncDisposableStack();
   stack.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -149,7 +149,7 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
     new RegExp(`rollout_endpoint_permits\\{endpoint="${a.url}",service="${SERVICE}",replica="pod-a"\\} \\d+`),
   );
 
-  // One goes in the middle of its calls: they are made at the others, and only they move.
+  // One leaves in the middle of its calls: they are made at the others, and only they move.
   hangs = true;
   const before = callsOf(b);
   await api.appendTasks(batch, TASKS, tasks(1, [a, b, c]));
@@ -164,11 +164,11 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
   await assertAffinity(1, [a, b, c]);
   assert.deepEqual(await shown(), { 'pod-a': 'ok some', 'pod-c': 'ok some' }, 'nothing is left of the one that went');
 
-  // Another comes, and takes its share at once.
+  // Another joins, and takes its share immediately.
   tell?.(replicas([a, c, d]));
   let all = 2 * TASKS;
   for (let probe = 0; callsOf(d) === 0; probe++) {
-    // The worker hears of it in its own time.
+    // The worker learns of it with a delay.
     const id = `probe ${probe}`;
     if (
       byAffinity(

@@ -1,4 +1,4 @@
-// What somebody can do to one running rollout, by HTTP, and what it leaves in the record.
+// Commands to one running rollout, by HTTP, and their record.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
@@ -40,7 +40,7 @@ interface Held {
 
 const QUESTION = 'call note {"text": "one"}\ncall note {"text": "two"}\nanswer {{last}}';
 
-/** A rollout of its own batch, held before its first tool call. */
+/** A rollout in a separate batch, held before its first tool call. */
 async function held(name: string, options: { holdLimit?: string; answer?: string } = {}): Promise<Held> {
   demo.shut(name);
   const batch = await workspace.launch(name, {
@@ -87,7 +87,7 @@ const results = (events: readonly TraceEvent[]): unknown[] =>
     .map((part) => part?.type === 'tool_call_response' && part.response);
 
 describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
-  it('release goes on; every command is a line of the batch, and its repeat gives its first answer', async () => {
+  it('release continues; every command is a line of the batch, and a repeat returns the first response', async () => {
     const { batch, rollout, hold } = await held('release');
     assert.deepEqual(hold.kind === 'hold' && [hold.data.why, hold.data.side, hold.data.breakpoint], [
       'breakpoint',
@@ -222,7 +222,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
     assert.ok(sent, 'the model was told');
   });
 
-  it('hold takes effect at the next gate, and a breakpoint goes on by itself after hold_limit', async () => {
+  it('hold takes effect at the next gate, and a breakpoint continues by itself after hold_limit', async () => {
     const { batch, rollout } = await held('limit', { holdLimit: '1s' });
     const events = await workspace.untilEvents(rollout, (all) => ofKind(all, 'release').length === 1);
     assert.deepEqual(ofKind(events, 'release')[0]!.data.how, 'expired');

@@ -1,4 +1,4 @@
-/** What clients see: subscriptions, pages, blobs, forks, and who is let in. */
+/** What clients see: subscriptions, pages, blobs, forks, and authorization. */
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { after, before, describe, test } from 'node:test';
@@ -16,7 +16,7 @@ describe('clients', () => {
   });
   after(() => store[Symbol.asyncDispose]());
 
-  test('a rollout is followed from any cursor, over a restart of the server', async () => {
+  test('a rollout is followed from any cursor, across a restart of the server', async () => {
     await using own = new TestStore();
     let current = await own.start();
     const batch = await current.submit(plainSubmission({ attempts: 1 }), tasks(1));
@@ -41,7 +41,7 @@ describe('clients', () => {
     client = await current.client();
     client.subscribe('a', grant!.rollout, 3);
     assert.equal((await client.frames.next('head')).cursor, 3);
-    // The worker's token holds at the new server, and so does its epoch.
+    // The worker's token is valid at the new server, and so is its epoch.
     worker = await current.worker(batch, {
       name: 'w',
       rollouts: [{ rollout: grant!.rollout, epoch: grant!.epoch, last: 3 }],
@@ -58,7 +58,7 @@ describe('clients', () => {
     assert.equal((await client.frames.next('error', (frame) => frame.sub === 'none')).code, 'gone');
   });
 
-  test('a batch gives its events and the newest row of each rollout', async () => {
+  test('a batch returns its events and the newest row of each rollout', async () => {
     const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(2));
     const client = await server.client();
     client.subscribe('b', batch);
@@ -83,14 +83,14 @@ describe('clients', () => {
       client.send({ type: 'seen', sub: 'b', cursor: 0, rev });
     }
     const events = await client.frames.next('events', (frame) => frame.events.at(-1)!.kind === 'batch.end');
-    // From a later cursor only what changed since comes again.
+    // From a later cursor only changes are sent again.
     client.subscribe('later', batch, events.events.at(-1)!.seq, { after_rev: rev - 1 });
     assert.equal((await client.frames.next('rows', (frame) => frame.sub === 'later')).rows.length, 1);
     client.subscribe('past', batch, 0, { after_rev: rev + 1_000 });
     assert.equal((await client.frames.next('error', (frame) => frame.sub === 'past')).code, 'gone');
   });
 
-  test('a client that does not say what it has seen gets no more than its share', async () => {
+  test('a client that does not acknowledge gets no more than its window', async () => {
     const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(1));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
@@ -112,7 +112,7 @@ describe('clients', () => {
       cursor = frame.events.at(-1)!.seq;
     }
     assert.ok(bytes < UNSEEN_BYTES * 1.5, `${bytes}`);
-    // Another subscription of the same connection is not held up by it, and shows that nothing more came.
+    // Another subscription of the same connection is not delayed by it, and proves that nothing more arrived.
     client.subscribe('other', batch);
     await client.frames.next('head', (frame) => frame.sub === 'other');
     assert.equal(client.frames.left('events').filter((frame) => frame.sub === 'slow').length, 0);
@@ -129,7 +129,7 @@ describe('clients', () => {
     );
   });
 
-  test('live text comes only while somebody watches, after what is open already', async () => {
+  test('live text arrives only while somebody watches, after the events that are already open', async () => {
     const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(1));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
@@ -161,7 +161,7 @@ describe('clients', () => {
     await server.api.commandBatch(batch, { command: `end-${batch}`, verb: 'cancel' });
   });
 
-  test('a fork shares what came before its cut, and asks before what cannot be undone', async () => {
+  test('a fork shares the events before its cut, and requires confirmation for irreversible calls', async () => {
     const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(1));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
@@ -275,7 +275,7 @@ describe('clients', () => {
     assert.equal((await server.fetch('/v1/blobs/..%2Fserver.json')).status, 400);
   });
 
-  test('who is let in, and how far', async () => {
+  test('tokens decide who may read and who may control', async () => {
     const batch = await server.submit(plainSubmission(), tasks(1));
     const other = await server.submit(plainSubmission({ name: 'other' }), tasks(1));
     const worker = await server.workerToken(batch);
@@ -325,13 +325,13 @@ describe('clients', () => {
     ] as const)
       assert.equal(await upgradeStatus(`${server.url.replace('http', 'ws')}${pathname}`, headers), expected);
 
-    // A browser's socket brings its token as a subprotocol; a reader may follow, and is told that it is one.
+    // A browser's socket sends its token as a subprotocol; a reader may follow, and is told its scope.
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/client`, [`token.${read}`]);
     await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
     socket.terminate();
     const reader = await server.client(read);
     assert.equal(reader.welcome.read_only, true);
-    // Frames have a limit.
+    // Frames have a size limit.
     reader.frames.send(JSON.stringify({ type: 'subscribe', sub: 'x'.repeat(100_000), stream: batch, after: 0 }));
     assert.equal((await reader.frames.closed).code, 1009);
     for (const id of [batch, other]) await server.api.commandBatch(id, { command: `end-${id}`, verb: 'cancel' });

@@ -1,4 +1,4 @@
-/** The local executor: it starts what is needed, sees ends at once, and leaves nothing behind. */
+/** The local executor: it starts what is needed, sees ends immediately, and leaves nothing behind. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -83,7 +83,7 @@ describe('the local executor', () => {
     return { row: { batch: 'b1', counts: { queued, running } }, paused: false, sealed: true } as unknown as BatchRecord;
   }
 
-  /** Configurations of the workers that are up. */
+  /** Configurations of the running workers. */
   async function configs(count: number): Promise<Record<string, unknown>[]> {
     for (;;) {
       const found = existsSync(work())
@@ -99,7 +99,7 @@ describe('the local executor', () => {
 
   const someEnded = (): Promise<void> => new Promise((resolve) => (onEnded = resolve));
 
-  test('starts as many workers as queue, concurrency and cores allow, and tells them what to do', async () => {
+  test('starts as many workers as queue, concurrency, and cores allow, with their configuration', async () => {
     start('stay');
     for (let i = 0; i < 5; i++) executor.wants(record(500), plainSubmission({ concurrency: 128 }));
     const [first, second] = await configs(2);
@@ -119,7 +119,7 @@ describe('the local executor', () => {
     assert.deepEqual(readdirSync(work()), []);
   });
 
-  test('starts none where nothing is queued, the batch is paused, or others do the work', async () => {
+  test('starts none when nothing is queued, the batch is paused, or others do the work', async () => {
     start('stay');
     others = [`local-${process.pid}`, 'pod-7'];
     executor.wants(record(0, 5), plainSubmission());
@@ -158,7 +158,7 @@ describe('the local executor', () => {
     ]);
   });
 
-  test('sees a kill at once', { skip: process.platform === 'win32' }, async () => {
+  test('sees a kill immediately', { skip: process.platform === 'win32' }, async () => {
     start('stay');
     executor.wants(record(5), plainSubmission());
     const [config] = await configs(1);
@@ -170,13 +170,13 @@ describe('the local executor', () => {
     ]);
   });
 
-  test('workers that fail come again after a growing pause', async () => {
+  test('restarts failing workers after a growing pause', async () => {
     start('fail');
     const times: number[] = [];
     for (let i = 0; i < 4; i++) {
       const seen = someEnded();
       const before = ended.length;
-      // As the supervisor does, it is told how the batch stands again and again.
+      // Like the supervisor, it gets the state of the batch again and again.
       const timer = setInterval(() => executor.wants(record(5), plainSubmission()), 10);
       await seen;
       clearInterval(timer);
@@ -184,13 +184,13 @@ describe('the local executor', () => {
       times.push(performance.now());
     }
     assert.ok(ended.every((end) => end.infra && end.why === 'The worker exited with code 7.'));
-    // The first is followed at once.
+    // The first is restarted immediately.
     const pauses = times.slice(1).map((time, index) => time - times[index]!);
     assert.ok(pauses[1]! >= 450 && pauses[2]! >= 950, String(pauses));
     assert.ok(looks > 0);
   });
 
-  test('one that cannot be started at all is told too', async () => {
+  test('reports a worker that cannot be started at all', async () => {
     start('stay');
     await executor.close();
     const host = {
@@ -221,7 +221,7 @@ describe('the local executor', () => {
     assert.match(ended[0]!.why, /could not be started: .*ENOENT/);
   });
 
-  test('removes what dead workers left, and nothing of living ones', async () => {
+  test('removes what dead workers left, and nothing of live ones', async () => {
     const gone = spawn(process.execPath, ['-e', '']);
     await once(gone, 'exit');
     for (const name of [`local-${gone.pid}`, `local-${process.pid}`, 'notes'])

@@ -1,4 +1,4 @@
-/** What a server does for its executor, with the server in this process. */
+/** The server's services for its executor, with the server in this process. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -18,7 +18,7 @@ import { plainSubmission, tasks } from '../support/rolloutServer.ts';
 
 const NO_NEEDS = { check: () => undefined, secrets: () => Promise.resolve(undefined) };
 
-test('a worker’s end frees its rollouts at once; a try that loses worker after worker is given up', async () => {
+test('a worker’s end frees its rollouts immediately; a try that loses worker after worker is given up', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
   const wanted: number[] = [];
   let host: ExecutorHost | undefined;
@@ -85,8 +85,8 @@ test('a worker’s end frees its rollouts at once; a try that loses worker after
 });
 
 test(
-  'values of environment variables that came to a server before are had from where the workers have them; what ' +
-    'nothing meets is refused',
+  'values of environment variables that another server received are read from the workers’ source; a value with no ' +
+    'source is refused',
   async () => {
     const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
     const kept: { values?: Record<string, string>; asked: string[] } = { asked: [] };
@@ -154,7 +154,7 @@ test(
       assert.deepEqual(kept.asked, []);
       await server.stop();
       server = await start(2);
-      await until('${env:MODEL_URL}/v1'); // where they are not yet there, it goes on without
+      await until('${env:MODEL_URL}/v1'); // without a source it continues without them
       kept.values = { MODEL_URL: 'http://127.0.0.1:9' };
       await server.stop();
       server = await start(3);
@@ -171,7 +171,8 @@ test(
 );
 
 test(
-  'an executor elsewhere tells and gives up in the batch’s name; its workers get their programs by the hash ' + 'alone',
+  'an external executor reports and gives up in the batch’s name; its workers get their programs by the hash ' +
+    'alone',
   async () => {
     const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
     let host: ClusterHost | undefined;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 
-test('a second server on the same store ends and names the first', async () => {
+test('a second server on the same store exits and names the first', async () => {
   await using store = new TestStore();
   const first = await store.start();
   assert.equal((await first.ready).type, 'ready');
@@ -44,7 +44,7 @@ test('it ends when nobody needs it, and not before', async () => {
   await using store = new TestStore();
   const server = await store.start(['--executor', 'none', '--idle-seconds', '0.6']);
   const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(1));
-  // Something is queued: it stays, though no client is there.
+  // Something is queued: it stays, although no client is connected.
   assert.equal(
     await Promise.race([server.exited, new Promise((resolve) => setTimeout(() => resolve('lives'), 1_200))]),
     'lives',
@@ -59,7 +59,7 @@ test('it ends when nobody needs it, and not before', async () => {
   assert.equal(await server.exited, 0);
 });
 
-test('wrong calls and unusable stores are told in one line', async () => {
+test('invalid arguments and unusable stores are reported in one line', async () => {
   await using store = new TestStore();
   const wrong = await store.start(['--port', 'many']);
   assert.deepEqual([(await wrong.ready).type, await wrong.exited], ['failed', 2]);
@@ -94,7 +94,7 @@ test('secrets live in a 0600 file until their batch ends', async () => {
   await worker.finish(grant!, { passed: true });
   await worker.frames.next('granted', (frame) => frame.drained);
   while (readdirSync(folder).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
-  // Its events and its submission never held the value.
+  // Its events and its submission never contained the value.
   const events = JSON.stringify(await server.api.events(batch));
   assert.ok(!events.includes('hush-hush'));
   await assert.rejects(server.api.commandBatch(batch, { command: 'again', verb: 'rescore' }), { code: 'unsupported' });

@@ -1,4 +1,4 @@
-/** The extension's way to a server, against real servers that are started, killed and started again. */
+/** The extension's connection to a server, against real servers that are started, killed, and restarted. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -83,7 +83,7 @@ test('nothing is started before the first use, nor by looking', async () => {
   assert.equal((await one.api.server()).pid, at.pid());
 });
 
-test('who wants to start waits for one that only looks, then starts', async () => {
+test('a request to start waits for a running look-up, then starts', async () => {
   await using at = open();
   const looking = at.link.connection({ start: false });
   const starting = at.link.connection();
@@ -91,7 +91,7 @@ test('who wants to start waits for one that only looks, then starts', async () =
   assert.equal((await (await starting).api.server()).pid, at.pid());
 });
 
-test('a killed server is told once, is not started by itself, and everything goes on after Start Again', async () => {
+test('a killed server is reported once, is not restarted automatically, and everything continues after Start Again', async () => {
   await using at = open();
   const connection = await at.link.connection();
   const first = at.pid();
@@ -101,7 +101,7 @@ test('a killed server is told once, is not started by itself, and everything goe
   await at.reached('stopped');
   assert.deepEqual(at.states, ['lost', 'stopped']);
   assert.equal(at.told.length, 1);
-  // Views and pages ask again and again meanwhile: nothing starts, and nobody is told again.
+  // Views and pages keep asking: nothing starts, and nothing is reported again.
   for (let i = 0; i < 3; i++)
     await assert.rejects(at.link.connection(), (error) => StudioError.is(error, 'unavailable'));
   await assert.rejects(connection.reconnect(), (error) => StudioError.is(error, 'unavailable'));
@@ -113,20 +113,20 @@ test('a killed server is told once, is not started by itself, and everything goe
   assert.equal(at.link.state.value.state, 'ok');
   const second = (await connection.api.server()).pid;
   assert.notEqual(second, first);
-  // The next loss is told again.
+  // The next loss is reported again.
   await kill(second);
   await at.reached('stopped');
   assert.equal(at.told.length, 2);
 });
 
-test('a server that another window starts meanwhile is found without a word', async () => {
+test('a server that another window starts is found silently', async () => {
   await using at = open({ regainMs: 60_000 });
   const connection = await at.link.connection();
   const first = at.pid();
   const lost = at.reached('lost');
   await kill(first);
   await lost;
-  const waiting = at.link.connection(); // begins while it is being looked for
+  const waiting = at.link.connection(); // begins while the link is looking for it
   const other = await connect({ store: at.bench.store });
   await at.reached('ok');
   assert.equal((await (await waiting).api.server()).pid, (await other.api.server()).pid);
@@ -135,7 +135,7 @@ test('a server that another window starts meanwhile is found without a word', as
 });
 
 test(
-  'a target that is lost is looked for as long as it takes: who asks meanwhile is told, and what was open here is ' +
+  'a lost target is looked for until it is back: requests fail with the reason until then, and open connections are ' +
     'closed @deep',
   async () => {
     const bench = new Bench();
@@ -189,7 +189,7 @@ test('in Restricted Mode there is no connection', async () => {
   assert.ok(!existsSync(at.bench.store));
 });
 
-test('a store that cannot be is told as stopped, with the reason; another choice begins anew', async () => {
+test('an unusable store is reported as stopped, with the reason; another choice starts over', async () => {
   const broken = { store: path.join(import.meta.filename, 'store') };
   const good = new Bench();
   await using at = open({ store: () => broken.store });
@@ -206,7 +206,7 @@ test('a store that cannot be is told as stopped, with the reason; another choice
   }
 });
 
-test('a waiting use can be given up, and a closed window wants nothing more', async () => {
+test('a waiting use can be aborted, and a closed window starts nothing more', async () => {
   await using at = open({
     connect: (_target, { signal }) =>
       new Promise((_, reject) =>

@@ -1,4 +1,4 @@
-/** Two servers on one PostgreSQL: what one is told, the other's workers and clients know. */
+/** Two servers on one PostgreSQL: what one receives, the other's workers and clients see. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ending, opening } from '../support/fakeWorker.ts';
@@ -23,7 +23,7 @@ test('two servers serve one store', async () => {
   assert.ok(!JSON.stringify(await here.api.server()).includes(new URL(url).password || 'no password'));
 
   const batch = await here.submit(plainSubmission({ attempts: 3 }), tasks(1));
-  // The token of one server's making holds at the other.
+  // The token that one server created is valid at the other.
   const worker = await there.worker(batch, { name: 'w' });
   const near = await here.worker(batch);
   const [grant] = await worker.lease(1);
@@ -38,7 +38,7 @@ test('two servers serve one store', async () => {
     [1, 2],
   );
 
-  // A command to one server reaches the worker at the other, and so does its answer.
+  // A command to one server reaches the worker at the other, and so does its response.
   const reply = here.api.commandRollout(grant!.rollout, { command: 'hold-it', verb: 'hold' });
   const control = await worker.frames.next('control');
   assert.deepEqual([control.verb, control.rollout], ['hold', grant!.rollout]);
@@ -51,7 +51,7 @@ test('two servers serve one store', async () => {
   );
   await here.api.commandBatch(batch, { command: 'resume-it', verb: 'resume' });
 
-  // One server dies; its worker goes on at the other, where its epoch still stands.
+  // One server dies; its worker continues at the other, where its epoch is still valid.
   await there.kill('SIGKILL');
   const again = await here.worker(batch, {
     name: 'w',

@@ -1,4 +1,4 @@
-/** Queue, sessions, leases, appends and commands, over real sockets. */
+/** Queue, sessions, leases, appends, and commands, over real sockets. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
@@ -42,7 +42,7 @@ describe('workers', () => {
     assert.deepEqual([upTo.events.map((event) => event.seq), upTo.last], [[2, 3, 4], 5]);
   });
 
-  test('the same again is the same batch; another under its id is a conflict', async () => {
+  test('the same submission is the same batch; a different one under its ID is a conflict', async () => {
     const submission = plainSubmission({ name: 'twice' });
     const batch = await server.submit(submission, tasks(2), { open: true });
     await server.submit(submission, tasks(2), { open: true, batch });
@@ -60,7 +60,7 @@ describe('workers', () => {
     await server.api.commandBatch(batch, { command: `end-${batch}`, verb: 'cancel' });
   });
 
-  test('repeats are acknowledged; gaps, wrong events and what others hold are refused', async () => {
+  test("repeats are acknowledged; gaps, invalid events, and events for others' rollouts are refused", async () => {
     const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(1));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
@@ -80,18 +80,18 @@ describe('workers', () => {
     const invalid = await worker.frames.next('refuse');
     assert.deepEqual([invalid.code, invalid.durable], ['invalid', 2]);
     assert.match(invalid.message, /Event 3 .*data\.stream/);
-    // Of another batch, whatever epoch it guesses.
+    // From another batch, whatever epoch it guesses.
     const stranger = await server.worker(await server.submit(plainSubmission(), tasks(1)));
     stranger.append(grant!, [logEvent(3, 'mine now')]);
     assert.equal((await stranger.frames.next('refuse')).code, 'fenced');
     assert.equal((await server.api.rollout(grant!.rollout)).row.last, 2);
-    // Frames that are none end the connection.
+    // Invalid frames end the connection.
     stranger.frames.send('{"type":"append"}');
     assert.equal((await stranger.frames.closed).code, 1008);
     await server.api.commandBatch(batch, { command: `end-${batch}`, verb: 'cancel' });
   });
 
-  test('a worker that comes back keeps what it holds; another that took it fences the first', async () => {
+  test('a reconnecting worker keeps its rollouts; another that took one over fences the first', async () => {
     const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(1));
     const first = await server.worker(batch, { name: 'phoenix' });
     const [kept, lost] = await first.lease(2);
@@ -105,7 +105,7 @@ describe('workers', () => {
       ],
     });
     assert.deepEqual([again.welcome.keep, again.welcome.drop], [[{ rollout: kept!.rollout, durable: 2 }], ['r0']]);
-    // What it did not bring along is given to the next at once, one epoch on.
+    // Rollouts that it did not bring along go to the next worker immediately, one epoch later.
     const second = await server.worker(batch);
     const [taken] = await second.lease(1);
     assert.deepEqual([taken!.rollout, taken!.epoch], [lost!.rollout, lost!.epoch + 1]);
@@ -124,7 +124,7 @@ describe('workers', () => {
     assert.equal(infra.length, 2);
   });
 
-  test('work that comes later is pushed; a number caps what runs at once', async () => {
+  test('later work is pushed; a number caps what runs at once', async () => {
     const batch = await server.submit(plainSubmission({ attempts: 1, concurrency: 2 }), tasks(1), { open: true });
     const worker = await server.worker(batch);
     worker.send({ type: 'lease', want: 5 });
@@ -139,7 +139,7 @@ describe('workers', () => {
     await server.api.commandBatch(batch, { command: `end-${batch}`, verb: 'cancel' });
   });
 
-  test('pause and breakpoints reach workers, cancel ends what is queued and what runs', async () => {
+  test('pause and breakpoints reach workers, cancel ends queued and running rollouts', async () => {
     const batch = await server.submit(plainSubmission({ attempts: 3 }), tasks(1));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
@@ -175,7 +175,7 @@ describe('workers', () => {
     assert.deepEqual([row.counts.cancelled, row.counts.running], [2, 1]);
   });
 
-  test('a command to a rollout waits for its worker, and its repeat for nothing', async () => {
+  test('a command to a rollout waits for its worker, and its repeat returns immediately', async () => {
     const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(1));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
@@ -199,7 +199,7 @@ describe('workers', () => {
     );
     assert.equal((await server.api.rollout(rollout)).row.state, 'held');
 
-    // What the worker refuses is the command's answer.
+    // The worker's refusal is the command's response.
     const skip = server.api.commandRollout(rollout, { command: `s-${rollout}`, verb: 'skip', args: { result: 1 } });
     worker.send({
       type: 'done',
@@ -208,7 +208,7 @@ describe('workers', () => {
     });
     await assert.rejects(skip, { code: 'conflict', message: 'There is no tool call at this gate.' });
 
-    // A rollout that nobody has: its row is cancelled, and it cannot be edited.
+    // A rollout that nobody holds: its row is cancelled, and it cannot be edited.
     const queued = (await server.api.rollouts(batch)).rollouts.find((row) => row.state === 'queued')!;
     await assert.rejects(
       server.api.commandRollout(queued.rollout, {
@@ -281,7 +281,7 @@ describe('workers', () => {
     assert.equal((await server.api.events(batch)).events.filter((event) => event.kind === 'infra').length, 1);
   });
 
-  test('permits follow what workers say of an endpoint', async () => {
+  test("permits follow workers' reports about an endpoint", async () => {
     const endpoint = 'http://127.0.0.1:10/v1';
     const plain = plainSubmission();
     const agent = { ...plain.agent, model: { ...plain.agent.model, endpoints: [endpoint] } };
@@ -292,7 +292,7 @@ describe('workers', () => {
     const beat = await worker.frames.next('beat', (frame) => (frame.permits[endpoint] ?? 0) > 0);
     assert.ok(Math.abs(beat.clock - Date.now()) < 5_000);
     worker.send({ type: 'endpoint', endpoint, what: 'down', text: 'connect ECONNREFUSED' });
-    // Pushed at once, then one probe at a time, then all again.
+    // Pushed immediately, then one probe at a time, then all again.
     await worker.frames.next('beat', (frame) => frame.permits[endpoint] === 0);
     const info = (await server.api.server()).endpoints.find((one) => one.endpoint === endpoint)!;
     assert.deepEqual([info.state, info.text], ['down', 'connect ECONNREFUSED']);
@@ -316,7 +316,7 @@ describe('workers', () => {
     assert.equal((await server.api.batch(batch)).counts.passed, 2);
   });
 
-  test('retry queues what nothing settled, and needs the secrets again once the batch had ended', async () => {
+  test('retry queues unsettled attempts, and needs the secrets again after the batch ended', async () => {
     const batch = await server.submit(
       plainSubmission({ attempts: 2, retry: { infrastructure: 0 }, env: { names: ['KEY'], shown: [] } }),
       tasks(1),
@@ -341,7 +341,7 @@ describe('workers', () => {
     assert.ok(!JSON.stringify(await server.api.events(batch)).includes('second'));
   });
 
-  test('the end of a batch is told to a URL, again if need be', async () => {
+  test('the end of a batch is posted to a URL, with retries', async () => {
     const bodies: string[] = [];
     const heard = Promise.withResolvers<undefined>();
     const listener = http

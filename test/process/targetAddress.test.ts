@@ -1,6 +1,6 @@
 /**
- * A server by its address: TLS of an authority of its own before a real server, its tokens in the environment or a
- * secret storage.
+ * A server by its address: a TLS proxy with a private authority in front of a real server, and tokens in the
+ * environment or a secret storage.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ const of =
   (code: string, pattern: RegExp) =>
   (error: unknown): boolean =>
     StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.hint ?? ''}`);
-/** Without a name server, nobody can say that there is no such machine. */
+/** Without a name server, nobody can say that the machine does not exist. */
 const NOBODY = /host name nobody\.invalid(?: was not found|: no DNS server responded)\. .*VPN/;
 const never = new AbortController().signal;
 
@@ -52,7 +52,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     await bench.close();
   });
 
-  /** What the editor keeps. */
+  /** The editor's stored target. */
   function tokens(): TargetTokens {
     const secrets = new Map<string, string>();
     return new TargetTokens(
@@ -65,7 +65,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     );
   }
 
-  it('is tried before it is kept: whether it answers, whom its certificate is of, what its token may', async () => {
+  it('is checked before it is saved: whether it answers, the subject of its certificate, the scope of its token', async () => {
     assert.equal(await reachAddress({ url: proxy.url }, never), 'untrusted');
     assert.equal(await reachAddress({ url: proxy.url, ca: cert }, never), 'reached');
     assert.equal(
@@ -96,7 +96,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     await assert.rejects(at('wrong'), of('unauthorized', /rejected the token\. .*server\.json/));
   });
 
-  it('is read and followed through TLS, and found again when the way was cut', async () => {
+  it('is read and followed through TLS, and found again after a cut', async () => {
     const kept = tokens();
     await kept.keep(NAME, { url: proxy.url, token: server.file.token });
     const stopped: string[] = [];
@@ -120,7 +120,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
           if (state === 'ok') resolve();
         }),
       );
-      // The socket that tells of a loss may still be on its way.
+      // The socket that reports a loss may still be on its way.
       await until(
         () => {
           proxy.cut();
@@ -155,7 +155,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     assert.deepEqual(await kept.env([NAME]), {});
   });
 
-  it('is a target of the command line, which takes the tokens that the editor has', async () => {
+  it('is a target of the command line, which takes the tokens from the editor', async () => {
     assert.match(
       (await bench.run(['target', 'add', NAME, '--url', proxy.url, '--token-env', 'LAB_TOKEN', '--ca', 'no.pem']))
         .stderr,
@@ -177,7 +177,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     assert.deepEqual(await cli.json(['batches', '--target', NAME], { cwd: bench.folder, env }), { batches: [] });
   });
 
-  it('that does not answer is told with the reason and its hint, by every command @deep', async () => {
+  it('that does not respond is reported with the reason and its hint, by every command @deep', async () => {
     await bench.run(['init', 'desk']);
     const old = selfSigned({ host: '127.0.0.1', from: new Date('2020-01-01'), until: new Date('2020-02-01') });
     writeFileSync(bench.path('old.pem'), old.cert);
@@ -237,7 +237,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     }
   });
 
-  it('that takes the connection and says nothing timed out', async () => {
+  it('that accepts the connection and stays silent times out', async () => {
     await using silent = await listening(() => undefined);
     const limit = AbortSignal.timeout(50);
     const asked = await nodeTransport(() => ({ url: silent.url, token: '' }))
@@ -254,7 +254,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     );
   });
 
-  it('that goes away is told with the reason by what is under way, once', async () => {
+  it('that goes away is reported once with the reason to everything in progress', async () => {
     await using ways = new AsyncDisposableStack();
     const way = ways.use(await tlsProxy(() => server.file.port, { cert, key }));
     const notices: string[] = [];
@@ -274,18 +274,18 @@ describe('a server by its address', { timeout: 120_000 }, () => {
   });
 });
 
-/** Something on a port that is no server of ours. */
+/** Something on a port that is not our server. */
 async function listening(meets: (socket: net.Socket) => void): Promise<AsyncDisposable & { readonly url: string }> {
   const sockets = new Set<net.Socket>();
   const server = net
     .createServer((socket) => {
       sockets.add(socket);
       socket.on('error', () => undefined);
-      socket.once('data', () => meets(socket)); // what was not read would be answered with a reset
+      socket.once('data', () => meets(socket)); // unread data would cause a reset
     })
     .listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as net.AddressInfo; // it listens on TCP
+  const { port } = server.address() as net.AddressInfo; // a TCP server has a numeric port
   return {
     url: `http://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: async () => {

@@ -1,4 +1,4 @@
-/** `rollout target` and `--target` as far as they go without a cluster. */
+/** `rollout target` and `--target` as far as they work without a cluster. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -50,7 +50,7 @@ describe('targets', () => {
     says(await target('remove', 'u'), 2, /Unknown target “u”/);
   });
 
-  it('reports wrong options before doing anything', async () => {
+  it('report wrong options before doing anything', async () => {
     says(await target('forget'), 2, /usage: rollout target add NAME/);
     says(await target('list', '--context', 'test'), 2, /for rollout target add/);
     says(await bench.run(['batches', '--target', 'x']), 2, /Unknown target “x”\. Available targets: local, k\./);
@@ -59,7 +59,7 @@ describe('targets', () => {
     says(await bench.run(['doctor', '--target', 'k']), 2, /rollout target status k/);
   });
 
-  it('of a file and a store of this machine do not go together, unless one says which is meant', async () => {
+  it('of a file conflict with a store of this machine, unless an option decides', async () => {
     writeFileSync(bench.path('a.batch.yaml'), 'version: 1\ntarget: k\n');
     says(
       await bench.run(['run', 'a.batch.yaml', '--store', bench.store]),

@@ -1,7 +1,4 @@
-/**
- * A team on a real server and worker: a handoff, and a pair that works at the same time, also when its worker is
- * killed.
- */
+/** A team on a real server and worker: a handoff, and a pair that works in parallel, also when its worker is killed. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connect } from '../../src/client/connect.ts';
@@ -12,7 +9,7 @@ import type { RolloutRow } from '../../src/trace/summary.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 import { WorkspaceBench } from '../support/workspace.ts';
 
-/** Calls of the calculator that each of the pair makes. */
+/** Calculator calls that each of the pair makes. */
 const CALLS = 6;
 const PATIENCE_MS = 60_000;
 
@@ -59,7 +56,7 @@ describe('a team of three', { timeout: 180_000 }, () => {
     await demo.close();
   });
 
-  it('is checked, works side by side, and goes on where its worker was killed with no call made again', async () => {
+  it('is checked, works in parallel, and continues after its worker was killed without repeating a call', async () => {
     const checked = await bench.rollout(['check']);
     assert.equal(checked.code, 0, checked.stderr);
     const started = await bench.rollout(['run', 'desk.batch.yaml', '--detach', '--json']);
@@ -78,7 +75,7 @@ describe('a team of three', { timeout: 180_000 }, () => {
     );
     const takeover = leases[1]!.seq;
 
-    // What was recorded was asked once.
+    // Recorded calls were made once.
     const starts = new Map(events.map((event) => [event.seq, event]));
     const recorded = ofKind(events, 'model.end').filter((event) => event.data.error === undefined);
     assert.equal(recorded.length, 1 + 2 * (CALLS + 1));
@@ -88,10 +85,10 @@ describe('a team of three', { timeout: 180_000 }, () => {
       event?.kind === 'model.start' ? event.data.sampling['seed'] : undefined;
     const asked = (seed: unknown): number => demo.asked.filter((body) => body['seed'] === seed).length;
     for (const { span } of before) assert.equal(asked(seedOf(starts.get(span ?? 0))), 1);
-    // What the worker did and could not store any more was done again, once.
+    // Calls that the worker made and could no longer store were repeated once.
     for (const { span } of recorded) assert.ok(asked(seedOf(starts.get(span ?? 0))) <= 2);
 
-    // Each has its lane, and the pair's lie beside one another.
+    // Each has its lane, and the pair's are next to each other.
     const model = new TrajectoryModel();
     model.push(events);
     assert.deepEqual(
@@ -122,7 +119,7 @@ describe('a team of three', { timeout: 180_000 }, () => {
     assert.match(shown.stdout, /desk\/pair#1\/south#1/);
   });
 
-  /** Follows the batch to its end, and kills its worker in the middle; how often. */
+  /** Follows the batch to its end, and kills its worker in the middle; `kills` says how often. */
   async function follow(batch: string): Promise<number> {
     const connection = await connect({ store: bench.store });
     const over = new AbortController();

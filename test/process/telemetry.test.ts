@@ -1,4 +1,4 @@
-/** What a server shows of itself: metrics, log lines for programs, traces of finished rollouts; and how it ends. */
+/** A server's telemetry: metrics, logs for programs, traces of finished rollouts; and its shutdown. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -18,7 +18,7 @@ import { ending, FakeWorker, opening } from '../support/fakeWorker.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
-/** Values by name and labels, as they are written. Fails on what is no line of the format. */
+/** Values by name and labels, as written. Fails on lines that violate the format. */
 async function scrape(server: TestServer, token?: string): Promise<Map<string, number>> {
   const response = await server.fetch('/metrics', token === undefined ? {} : { token });
   assert.equal(response.status, 200);
@@ -45,7 +45,7 @@ async function scrape(server: TestServer, token?: string): Promise<Map<string, n
 }
 
 describe('metrics', () => {
-  test('count what happened, for who may read', async () => {
+  test('count what happened, for readers', async () => {
     await using store = new TestStore();
     const server = await store.start();
     const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(2));
@@ -109,7 +109,7 @@ describe('metrics', () => {
     client.close();
   });
 
-  test('are open without a token where that was said', async () => {
+  test('are open without a token where that is configured', async () => {
     await using store = new TestStore();
     const server = await store.start(['--executor', 'none', '--metrics', 'open']);
     assert.equal((await scrape(server, '')).get('rollout_batches{state="running"}'), 0);
@@ -117,7 +117,7 @@ describe('metrics', () => {
   });
 });
 
-test('a log for programs is one object a line, and says what it is about', async () => {
+test('a log for programs has one object a line that names its subject', async () => {
   await using store = new TestStore();
   const server = await store.start(['--executor', 'none', '--log', 'json']);
   const batch = await server.submit(plainSubmission(), tasks(1));
@@ -148,7 +148,7 @@ describe('traces of finished rollouts', () => {
   });
   after(() => postgres.stop());
 
-  test('one of several servers exports them, whichever stored them; another goes on when it dies @deep', async () => {
+  test('one of several servers exports them, whichever stored them; another takes over when it dies @deep', async () => {
     await using collector = await Collector.start();
     await using store = new TestStore();
     const url = await postgres.createDatabase();
@@ -174,14 +174,14 @@ describe('traces of finished rollouts', () => {
     await collector.until(() => came().includes(last), 'trace from the other server');
     await finish(far);
     assert.equal(await there.kill('SIGTERM'), process.platform === 'win32' ? null : 0);
-    // Also what finished just before the end, and nothing but this batch's.
+    // Including rollouts that finished just before the end, and only this batch's.
     if (process.platform !== 'win32') assert.deepEqual([...new Set(came())].sort(), [...rollouts].sort());
-    // What the second server sent again has the same ids.
+    // What the second server exported again has the same IDs.
     assert.equal(new Set(collector.roots().map(({ spanId }) => spanId)).size, new Set(came()).size);
     assert.deepEqual(collector.wrong, []);
   });
 
-  test('a collector that is away slows nothing down; it gets them once it is there', async () => {
+  test('a collector that is down slows nothing down; it gets them once it is back', async () => {
     await using collector = await Collector.start();
     for (let n = 0; n < 2; n++) collector.answers.push({ status: 503, body: 'not yet' });
     await using store = new TestStore();
@@ -200,14 +200,14 @@ describe('traces of finished rollouts', () => {
   });
 });
 
-/** The store's part of a scrape is a second old at most; counters are of now. */
+/** The store's part of a scrape is a second old at most; counters are current. */
 async function scrapeUntil(server: TestServer, name: string, value: number): Promise<void> {
   const end = performance.now() + 30_000;
   for (let found; (found = (await scrape(server)).get(name)) !== value; )
     assert.ok(performance.now() < end, `${name} is ${String(found)}, not ${value}`);
 }
 
-test('a server that ends is not ready at once, leases no more, and gives clients all that was stored', async () => {
+test('a server that shuts down is immediately not ready, grants no more leases, and sends clients everything stored', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-drain-'));
   const executorEnds = deferred<undefined>();
   const server = await startServer({
@@ -255,7 +255,7 @@ test('a server that ends is not ready at once, leases no more, and gives clients
     assert.equal((await fetch(`${url}/healthz`)).status, 200, 'it lives on');
     await assert.rejects(FakeClient.connect(url, server.token), /503/);
     worker.send({ type: 'lease', want: 2 });
-    // What a worker still ends is stored, answered and shown.
+    // What a worker still ends is stored, answered, and shown.
     await worker.appendAcked(grant!, ending(3, { passed: true }));
     executorEnds.resolve(undefined);
     assert.deepEqual((await client.eventsUntil('a', 5)).at(-1)?.kind, 'rollout.end');

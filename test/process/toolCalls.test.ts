@@ -1,4 +1,4 @@
-// Calls of tools after the fact: their figures, a recorded call made again, a test written from one. On a real store,
+// Tool calls after the fact: their statistics, a recorded call made again, a test written from one. On a real store,
 // with real workers.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
@@ -94,7 +94,7 @@ TextEncoder().encode(String(state.count)) };
     await demo.close();
   });
 
-  it('tells figures of each tool, and its calls', async () => {
+  it('have statistics for each tool, and are listed', async () => {
     const { tools, read } = await workspace.json<{
       tools: {
         tool: string;
@@ -128,7 +128,7 @@ TextEncoder().encode(String(state.count)) };
     assert.match(none.stderr, /called the tool nothing/);
   });
 
-  it('makes a call again, with the same seed, and finds the same; other arguments are other results', async () => {
+  it('are made again with the same seed and the same result; other arguments have other results', async () => {
     const again = await workspace.json<Made>('call', `${rollout}@${call(0)}`);
     assert.deepEqual([again.status, again.same, again.changed, again.log.trim()], ['ok', true, [], 'halving 4']);
     assert.deepEqual(again.result, { half: 2, seed: again.recorded.seed });
@@ -155,7 +155,7 @@ TextEncoder().encode(String(state.count)) };
     assert.match(wrong.error.message, /n must be integer/);
   });
 
-  it('makes it with the code as it is now, or as it was', async () => {
+  it('are made again with the current code, or the recorded one', async () => {
     workspace.write('dice.ts', DICE.replace("throw new Error('odd: ' + n)", 'return { half: (n - 1) / 2, seed }'));
     try {
       const now = await workspace.json<Made>('call', `${rollout}@${call(1)}`);
@@ -170,7 +170,7 @@ TextEncoder().encode(String(state.count)) };
     }
   });
 
-  it('makes a call of a world in the world as it was, from its snapshot and the calls since', async () => {
+  it('are made again in the recorded world, from its snapshot and the calls since', async () => {
     const adds = ofKind(events, 'tool.start').filter(({ data }) => data.name === 'add');
     assert.ok(ofKind(events, 'world.snapshot').length > 0, 'there is a snapshot before the last calls');
     for (const start of [adds[0], adds[5], adds[17]]) {
@@ -179,7 +179,7 @@ TextEncoder().encode(String(state.count)) };
     }
   });
 
-  it('makes no irreversible call unless told to, and none of an imported rollout or of no call', async () => {
+  it('are not made when irreversible unless confirmed, and not for an imported rollout', async () => {
     const sent = readFileSync(workspace.path('sent'), 'utf8');
     const refused = await workspace.run('call', `${rollout}@${call(2)}`);
     assert.equal(refused.code, 2);
@@ -192,7 +192,7 @@ TextEncoder().encode(String(state.count)) };
     assert.match(none.stderr, /No tool call starts at event 1/);
   });
 
-  it('describes a call: the tool’s schema and what came before it', async () => {
+  it('are described: the tool’s schema and the preceding events', async () => {
     const told = await workspace.json<{
       parameters: { properties: object };
       effect: string;
@@ -209,7 +209,7 @@ TextEncoder().encode(String(state.count)) };
     );
   });
 
-  it('runs tests written from calls, of a tool and of a world; one whose tool changed fails', async () => {
+  it('become tests, of a tool and of a world; the test of a changed tool fails', async () => {
     const described = await workspace.json<{
       seed: number;
       world: { seed: number; before: { name: string; arguments: Json; effect: string }[] };
@@ -256,7 +256,7 @@ TextEncoder().encode(String(state.count)) };
     }
   });
 
-  it('leaves nothing behind', async () => {
+  it('leave nothing behind', async () => {
     const temporary = workspace.path('temporary');
     mkdirSync(temporary);
     const env = { TMPDIR: temporary, TEMP: temporary, TMP: temporary };

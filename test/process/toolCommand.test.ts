@@ -28,7 +28,7 @@ after(() => rmSync(bench.folder, { recursive: true, force: true }));
 const run = (...args: string[]): ReturnType<Bench['run']> => bench.run(['tool', ...args], { cwd: bench.path('w') });
 
 describe('rollout tool', () => {
-  it('list and try tell people and programs, and by the exit code whether it went well', async () => {
+  it('list and try print for people and programs, and exit with the outcome', async () => {
     const [listed, tried, wrong, bad] = await Promise.all([
       run('list', 'desk.agent.yaml'),
       run('try', 'words.ts', 'count', '--args', '{"text": "a b"}'),
@@ -45,7 +45,7 @@ describe('rollout tool', () => {
     assert.match(bad.stderr, /--args is not JSON/);
   });
 
-  it('try calls a tool in the world of a batch, and says so where that is missing', async () => {
+  it('try calls a tool in the world of a batch, and reports a missing world', async () => {
     cpSync(path.join(root, 'media', 'sample'), bench.path('w', 'desk'), { recursive: true });
     const renew = ['try', 'desk/tools/loans.ts', 'renew_loan', '--args', '{"loan_id": "L-3001"}'];
     const [made, alone, lost] = await Promise.all([
@@ -81,7 +81,7 @@ describe('rollout tool', () => {
     assert.equal(readFileSync(bench.path('w', 'desk.agent.yaml'), 'utf8'), text);
   });
 
-  it('openapi writes a module, and none over another', async () => {
+  it('openapi writes a module, and never overwrites one', async () => {
     writeFileSync(
       bench.path('w', 'api.yaml'),
       'openapi: 3.1.0\ninfo: { title: Clock }\nservers: [{ url: "http://localhost:1" }]\npaths: { /now: { get: { ' +

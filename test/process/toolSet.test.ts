@@ -1,5 +1,5 @@
-// Rollouts that use each built-in tool against a real counterpart, from the bundles: what the model is told of it is in
-// the trajectory.
+// Rollouts that use each built-in tool against a real counterpart, from the bundles: the trajectory has what the model
+// receives.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
@@ -10,7 +10,7 @@ import { type Stand, stand } from '../support/stand.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
-/** CI's other suites have a browser; here it is used where there is one. */
+/** CI's other suites have a browser; here one is used if it exists. */
 const chromium = isHere('chromium');
 
 let demo: WatchedDemo;

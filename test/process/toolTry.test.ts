@@ -86,7 +86,7 @@ async function tried(
 }
 
 describe('a tool that is tried', () => {
-  it('is listed with what it takes and gives', async () => {
+  it('is listed with its parameters and results', async () => {
     const { tools, problems } = await listTools(await readToolFile('tools/words.ts', folder, process.env), {}, never);
     assert.deepEqual(problems, []);
     assert.deepEqual(
@@ -97,13 +97,13 @@ describe('a tool that is tried', () => {
     assert.equal(tools[0].place?.file, 'tools/words.ts');
   });
 
-  it('gives its result, its time and what it printed', async () => {
+  it('returns its result, its time, and its output', async () => {
     const { status, result, ms, log } = await tried('tools/words.ts', 'count', { text: 'one two' });
     assert.deepEqual([status, result, log], ['ok', { words: 2 }, 'counting\n']);
     assert.ok(ms > 0);
   });
 
-  it('fails with a stack in the source, with words about wrong arguments, and in time', async () => {
+  it('fails with a stack in the source, with a message about wrong arguments, and by its time-out', async () => {
     const { error } = await tried('tools/words.ts', 'fail', {});
     assert.deepEqual([error?.class, error?.place], ['tool_error', { file: 'tools/words.ts', line: 10, column: 9 }]);
     assert.match(error?.stack ?? '', /at .*\(?tools\/words\.ts:10:9\)?/);
@@ -111,12 +111,12 @@ describe('a tool that is tried', () => {
     assert.equal((await tried('tools/words.ts', 'slow', {})).error?.class, 'timeout');
   });
 
-  it('is made again where it says so', async () => {
+  it('is retried where its definition says so', async () => {
     const { result, retries } = await tried('tools/words.ts', 'flaky', {});
     assert.deepEqual([result, retries?.map((retry) => retry.class)], [2, ['tool_error']]);
   });
 
-  it('has a working directory of its own that is gone afterwards, and the allowed environment', async () => {
+  it('has a temporary working directory of its own, and the allowed environment', async () => {
     process.env['TRY_SECRET'] = 'hidden';
     const { result } = await tried('tools/words.ts', 'where', {});
     const { cwd, names } = result as { cwd: string; names: string[] };
@@ -154,7 +154,7 @@ describe('a tool that is tried', () => {
     );
   });
 
-  it('must be there', async () => {
+  it('must exist', async () => {
     await assert.rejects(tried('tools/words.ts', 'nothing', {}), /tools\/words\.ts has no tool nothing\./);
     await assert.rejects(readToolFile('package.json', folder, process.env), (error) => StudioError.is(error, 'usage'));
   });
@@ -218,7 +218,7 @@ const }], close: () => { console.log('closed'); } };
       never,
     );
 
-  it('is called with its state, and what it changes is told', async () => {
+  it('is called with its state, and its changes are reported', async () => {
     const { status, result, changes, world } = await within('desk');
     assert.deepEqual(
       [status, result],
@@ -256,7 +256,7 @@ const }], close: () => { console.log('closed'); } };
     );
   });
 
-  it('says so where there is no world', async () => {
+  it('reports a missing world', async () => {
     const alone = await tryTool(await readToolFile('tools/loans.ts', desk, {}), RENEW, {}, () => undefined, never);
     assert.equal(alone.needs_world, true);
     assert.match(

@@ -29,7 +29,7 @@ after(async () => {
 });
 
 describe('execute_command', { skip: posix }, () => {
-  it('gives exit code and output, in the working directory', async () => {
+  it('returns exit code and output, in the working directory', async () => {
     assert.deepEqual(
       (await callTool(tools, 'execute_command', { command: 'pwd; echo problem >&2; exit 3' })).response,
       { exit_code: 3, output: `${bench.cwd}\nproblem\n` },
@@ -44,7 +44,7 @@ describe('execute_command', { skip: posix }, () => {
     });
   });
 
-  it('stops after its time-out, with what was written until then', async () => {
+  it('stops at its time-out, with the output until then', async () => {
     const { response } = await callTool(tools, 'execute_command', { command: 'echo begun; sleep 60', timeout: 0.3 });
     assert.deepEqual(response, { exit_code: null, output: 'begun\n', timed_out: true });
   });
@@ -78,7 +78,7 @@ describe('execute_command', { skip: posix }, () => {
     assert.ok(performance.now() - begun < 2000);
   });
 
-  it('keeps the beginning of a long output, and the whole beside it', async () => {
+  it('keeps the beginning of a long output, and the whole separately', async () => {
     const outcome = await callTool(tools, 'execute_command', {
       command: `"${process.execPath}" -e "process.stdout.write('z'.repeat(3_000_000))"`,
     });
@@ -87,13 +87,13 @@ describe('execute_command', { skip: posix }, () => {
     assert.equal(outcome.full?.length, 3_000_000);
   });
 
-  it('survives what prints without end', async () => {
+  it('survives endless output', async () => {
     const outcome = await callTool(tools, 'execute_command', { command: 'yes', timeout: 1 });
     assert.ok((outcome.cut ?? 0) > 0);
     assert.ok((outcome.full?.length ?? 0) <= 64 * 1024 * 1024);
   });
 
-  it('ends what runs when the rollout does', async () => {
+  it('ends running processes with the rollout', async () => {
     const own = await openTools([{ kind: 'builtin', name: 'terminal' }], bench.environment);
     const call = assert.rejects(
       callTool(own, 'execute_command', { command: 'sleep 60' }),
@@ -118,7 +118,7 @@ describe('run_code', () => {
     assert.deepEqual(required.response, { exit_code: 0, output: `function ${bench.cwd}\n` });
   });
 
-  it('gives errors as the program prints them', async () => {
+  it('returns errors as the program prints them', async () => {
     const { response } = await callTool(tools, 'run_code', { code: 'throw new Error("no")' });
     assert.match(JSON.stringify(response), /"exit_code":1.*Error: no/);
   });
@@ -137,7 +137,7 @@ describe('run_code', () => {
     );
   });
 
-  it('refuses a language it does not have', async () => {
+  it('refuses an unsupported language', async () => {
     await assert.rejects(
       callTool(tools, 'run_code', { language: 'cobol', code: 'x' }),
       isClass('invalid_arguments', /^language: /),
@@ -146,7 +146,7 @@ describe('run_code', () => {
 });
 
 describe('files', () => {
-  it('writes, reads, edits, lists and deletes', async () => {
+  it('writes, reads, edits, lists, and deletes', async () => {
     await callTool(tools, 'write_file', { path: 'a/b.txt', content: 'one\ntwo\nthree\n' });
     await callTool(tools, 'write_file', { path: 'a/b.txt', content: 'four\n', append: true });
     assert.equal((await callTool(tools, 'read_file', { path: 'a/b.txt' })).response, 'one\ntwo\nthree\nfour\n');
@@ -175,7 +175,7 @@ describe('files', () => {
     );
   });
 
-  it('gives images to look at, and refuses other bytes', async () => {
+  it('returns images to look at, and refuses other bytes', async () => {
     await writeFile(path.join(bench.cwd, 'p.png'), Buffer.from([1, 2, 3]));
     await writeFile(path.join(bench.cwd, 'x.bin'), Buffer.from([0, 1]));
     assert.deepEqual((await callTool(tools, 'read_file', { path: 'p.png' })).parts, [
@@ -217,14 +217,14 @@ describe('files', () => {
     if (posix === false) {
       await callTool(tools, 'write_file', { path: 'inner/fine.txt', content: 'x' });
       assert.equal((await callTool(tools, 'read_file', { path: path.join(bench.cwd, 'in/fine.txt') })).response, 'x');
-      // A link goes, what it leads to stays.
+      // The link is deleted, its target stays.
       await callTool(tools, 'delete_file', { path: 'out' });
       assert.ok(existsSync(path.join(outside, 'secret.txt')));
     }
   });
 });
 
-it('calculate gives a number, or says what is wrong', async () => {
+it('calculate returns a number, or an error', async () => {
   assert.equal((await callTool(tools, 'calculate', { expression: '2 * (3 + sqrt(16)) ^ 2' })).response, 98);
   await assert.rejects(callTool(tools, 'calculate', { expression: '1 / 0' }), isClass('tool_error', /infinite/));
 });

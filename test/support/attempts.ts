@@ -7,7 +7,7 @@ import { TrajectoryModel } from '../../src/trace/model.ts';
 import type { Random } from './random.ts';
 import { Stream } from './stream.ts';
 
-/** `a1 b2! says` → a call of a, a call of b whose result is another, a turn without a call. */
+/** `a1 b2! says` → a call of a, a call of b with a different result, a turn without a call. */
 export function streamOf(words: string): Stream {
   const stream = new Stream();
   stream.start();
@@ -55,7 +55,7 @@ export function attempt(words: string, passed: boolean | null = true, number = 1
   };
 }
 
-/** Words of up to `most` actions that share a beginning now and then. */
+/** Words of up to `most` actions that sometimes share a beginning. */
 export function randomWords(random: Random, most: number): string {
   const of = (letters: string): string => letters[Math.floor(random.next() * letters.length)] ?? '';
   return Array.from({ length: Math.floor(random.next() * (most + 1)) }, () =>

@@ -1,7 +1,4 @@
-/**
- * Certificates of a test's own: an authority that nobody knows, and what it signs. Made here, so that no tool has to be
- * installed.
- */
+/** Test certificates: a private authority and what it signs. Created in code, so that no tool has to be installed. */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 export interface Certificate {
@@ -11,7 +8,7 @@ export interface Certificate {
 }
 
 export interface Wanted {
-  /** What it is for: an IPv4 address or a name. */
+  /** The subject: an IPv4 address or a name. */
   readonly host: string;
   readonly from?: Date;
   readonly until?: Date;
@@ -19,7 +16,7 @@ export interface Wanted {
 
 const DAY_MS = 86_400_000;
 
-/** Signed by itself, and so its own authority. */
+/** Creates a self-signed certificate, which is its own authority. */
 export function selfSigned({
   host,
   from = new Date(Date.now() - DAY_MS),
@@ -60,7 +57,7 @@ function signed(body: Buffer, key: KeyObject): Buffer {
   return sign('sha256', body, key);
 }
 
-/** One value of DER, of others or of bytes. */
+/** Encodes one DER value from other values or from bytes. */
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;

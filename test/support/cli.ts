@@ -1,4 +1,4 @@
-/** The command line as a user runs it: the bundles of `dist/`, in a process of its own, on a store of the test's. */
+/** The command line as a user runs it: the bundles of `dist/` in a separate process, on a store of the test. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,19 +14,19 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** A temporary folder with a store; `close` ends the server that runs on it and removes all of it. */
+/** A temporary folder with a store. `close` ends the server that runs on it and removes everything. */
 export class Bench {
   readonly folder: string;
   readonly store: string;
   readonly #env: Record<string, string>;
   readonly #where: readonly string[];
 
-  /** `where`: said to every command instead of the store. */
+  /** `where`: options added to every command instead of the store. */
   constructor(options: { store?: string; where?: readonly string[]; env?: Record<string, string> } = {}) {
     this.folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-test-'));
     this.store = options.store ?? path.join(this.folder, 'store');
     this.#where = options.where ?? ['--store', this.store];
-    // Servers of PostgreSQL stores keep their file in the user's data folder: ours, here.
+    // Servers of PostgreSQL stores keep their file in the user's data folder, which is this folder here.
     this.#env = { XDG_DATA_HOME: this.folder, LOCALAPPDATA: this.folder, HOME: this.folder, ...options.env };
   }
 
@@ -34,7 +34,7 @@ export class Bench {
     return path.join(this.folder, ...parts);
   }
 
-  /** Starts `rollout …` and gives the process. */
+  /** Starts `rollout …` and returns the process. */
   start(args: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}): ChildProcess {
     return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, ...this.#where], {
       cwd: options.cwd ?? this.folder,
@@ -56,7 +56,7 @@ export class Bench {
     return { code, stdout: await stdout, stderr: await stderr };
   }
 
-  /** Runs `rollout … --json` to its end and gives the document; throws with both outputs when it failed. */
+  /** Runs `rollout … --json` to its end and returns the document. Throws with both outputs when it fails. */
   async json<T>(
     args: readonly string[],
     options: { cwd?: string; env?: Record<string, string>; timeoutMs?: number } = {},
@@ -69,7 +69,7 @@ export class Bench {
     return JSON.parse(ran.stdout) as T;
   }
 
-  /** The file `server.json` of the store, when it is there. */
+  /** The file `server.json` of the store, if it exists. */
   serverFile(folder = this.store): { pid: number; port: number; token: string } | undefined {
     const file = path.join(folder, 'server.json');
     return existsSync(file)
@@ -84,7 +84,7 @@ export class Bench {
   }
 }
 
-/** Whether a process is there. */
+/** Returns whether a process exists. */
 export function alive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -95,7 +95,7 @@ export function alive(pid: number): boolean {
   }
 }
 
-/** Ends a process that is not our child: asks, waits up to 5 s, then kills. */
+/** Ends a process that is not our child: sends SIGTERM, waits up to 5 s, then kills it. */
 export async function end(pid: number): Promise<void> {
   if (!alive(pid)) return;
   process.kill(pid, 'SIGTERM');
@@ -104,7 +104,7 @@ export async function end(pid: number): Promise<void> {
   await gone(pid, 5_000);
 }
 
-/** Resolves to whether a process that is not our child ended within `ms`: there is no event for that, so it looks. */
+/** Resolves to whether a process that is not our child ended within `ms`. Polls, because there is no event for that. */
 export async function gone(pid: number, ms: number): Promise<boolean> {
   for (const until = performance.now() + ms; performance.now() < until; ) {
     if (!alive(pid)) return true;

@@ -1,4 +1,4 @@
-/** Stands in for a collector of traces: takes OTLP/HTTP in JSON, checks its form, keeps the spans. */
+/** A stand-in for a trace collector: accepts OTLP/HTTP in JSON, checks its form, keeps the spans. */
 
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
@@ -46,7 +46,7 @@ const request = z.strictObject({
   ),
 });
 
-/** One attribute, as what it is. */
+/** Returns the value of one attribute. */
 export function attribute(
   of: { readonly attributes: ReceivedSpan['attributes'] },
   key: string,
@@ -65,7 +65,7 @@ export function attribute(
 export class Collector implements AsyncDisposable {
   readonly spans: ReceivedSpan[] = [];
   readonly requests: { readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
-  /** What is answered next, instead of taking it. */
+  /** The next responses, instead of accepting the request. */
   readonly answers: { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }[] =
     [];
   readonly wrong: string[] = [];
@@ -99,12 +99,12 @@ export class Collector implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Root spans, one for each trace that came. */
+  /** Root spans, one for each received trace. */
   roots(): ReceivedSpan[] {
     return this.spans.filter(({ parentSpanId }) => parentSpanId === undefined);
   }
 
-  /** After requests until `done`; fails after 30 s. */
+  /** Resolves after requests until `done` is true. Fails after 30 s. */
   async until(done: () => boolean, what: string): Promise<void> {
     const end = performance.now() + 30_000;
     while (!done()) {

@@ -1,5 +1,5 @@
 /**
- * “n steps forth and n back end at the same place”: a random walk of the debugger's cursor and the way back, stop by
+ * “n steps forward and n back end at the same place”: a random walk of the debugger's cursor and the way back, stop by
  * stop.
  */
 import assert from 'node:assert/strict';
@@ -11,13 +11,13 @@ import { Random } from './random.ts';
 import { task } from './trajectories.ts';
 
 const STEPS: readonly Step[] = ['next', 'next', 'into', 'into', 'into', 'out'];
-/** What a run through the record stops at now and then. */
+/** Breakpoints at which a run through the record sometimes stops. */
 const BREAKPOINTS: readonly Breakpoint[] = [
   { id: 'tools', side: 'before', kind: 'tool' },
   { id: 'errors', side: 'after', when: 'has(tool.error)' },
 ];
 
-/** Walks `moves` moves from a random stop and all the way back; gives how often it moved. `name`: for what fails. */
+/** Walks `moves` moves from a random stop and all the way back. Returns how often it moved. `name` labels failures. */
 export async function walkAndReturn(
   model: TrajectoryModel,
   seed: number,
@@ -27,10 +27,10 @@ export async function walkAndReturn(
   const random = new Random(seed);
   const stops = Stops.of(model);
   const { first } = stops;
-  if (first === undefined) return 0; // nothing was said in it
+  if (first === undefined) return 0; // a step without text
   const any = (): Place => stops.placeOf(1 + Math.floor(random.next() * model.last)) ?? first;
   const cursor = new RolloutCursor(model, task('t'), any());
-  /** Places that were left, oldest first. */
+  /** Places left behind, oldest first. */
   const left: Place[] = [];
   const where = `${name}, seed ${seed}`;
   for (let move = 0; move < moves; move++) {

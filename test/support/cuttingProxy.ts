@@ -1,19 +1,19 @@
 import { once } from 'node:events';
 import net from 'node:net';
 
-/** A way to a server that a test can cut at a chosen moment. */
+/** A proxy to a server that a test can cut at a chosen moment. */
 export interface CuttingProxy {
   readonly port: number;
   /**
-   * Cuts the next connection over which the client sends `text`: before the server gets it, or after the server did
-   * and before its answer comes back. Resolves when that happened.
+   * Cuts the next connection over which the client sends `text`: before the server receives it, or after the server
+   * received it and before its response arrives. Resolves when that happened.
    */
   cutAt(text: string, when: 'before' | 'after'): Promise<void>;
-  /** Cuts every connection there is. */
+  /** Cuts every open connection. */
   cutAll(): void;
-  /** While it is away, nothing gets through: what there is is cut, and what comes anew too. */
+  /** While away, nothing gets through: open connections are cut, and new ones too. */
   setAway(on: boolean): void;
-  /** New connections go to this port from now on. */
+  /** Sends new connections to this port from now on. */
   leadTo(port: number): void;
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function cuttingProxy(port: number): Promise<CuttingProxy> {
       cut = undefined;
       deaf = true;
       if (at.when === 'before') upstream.destroy();
-      else upstream.end(bytes); // the server reads it, acts, and finds us gone
+      else upstream.end(bytes); // the server reads it, acts, and finds the connection closed
       client.destroy();
       at.done();
     });

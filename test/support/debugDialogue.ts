@@ -1,4 +1,4 @@
-/** A dialogue with `rollout dap` as an editor has it, by the Debug Adapter Protocol's own test client. */
+/** A dialogue with `rollout dap` as an editor has it, using the Debug Adapter Protocol's own test client. */
 
 import path from 'node:path';
 import type { Writable } from 'node:stream';
@@ -16,13 +16,13 @@ export interface Setup {
   readonly exceptions?: DebugProtocol.ExceptionFilterOptions[];
 }
 
-/** What an editor is asked to start. */
+/** A session that the adapter asks the editor to start. */
 export interface Child {
   readonly request: string;
   readonly configuration: Readonly<Record<string, unknown>>;
 }
 
-/** The top of the call stack when it stopped. */
+/** The top of the call stack at a stop. */
 export interface Where {
   readonly reason: string;
   readonly top: string;
@@ -32,7 +32,7 @@ export interface Where {
 export class DebugDialogue {
   readonly client: DebugClient;
   readonly output: string[] = [];
-  /** Told breakpoints, in the order they were set. */
+  /** Reported breakpoints, in the order they were set. */
   readonly breakpoints: DebugProtocol.Breakpoint[] = [];
   /** Sessions that the adapter asked for. */
   readonly onChild = new Emitter<Child>();
@@ -50,7 +50,7 @@ export class DebugDialogue {
     this.client.on('output', (event: DebugProtocol.OutputEvent) => this.output.push(event.body.output));
   }
 
-  /** Starts the adapter and the session, sets breakpoints, and waits until it stops. */
+  /** Starts the adapter and the session, sets breakpoints, and waits for the first stop. */
   async start(request: 'launch' | 'attach', args: Record<string, Json>, setup: Setup = {}): Promise<Where> {
     await this.client.start();
     await this.client.initializeRequest({
@@ -61,7 +61,7 @@ export class DebugDialogue {
     });
     const ready = this.client.waitForEvent('initialized', PATIENCE_MS);
     const started = this.client.customRequest(request, args);
-    await Promise.race([ready, started.then(() => ready)]); // what is wrong with the arguments comes as the answer
+    await Promise.race([ready, started.then(() => ready)]); // errors in the arguments come as the response
     await this.set(setup);
     return this.#after(async () => {
       await this.client.configurationDoneRequest();
@@ -83,7 +83,7 @@ export class DebugDialogue {
       await this.client.setExceptionBreakpointsRequest({ filters: [], filterOptions: exceptions });
   }
 
-  /** A request that makes it go on, to where it stops next. */
+  /** Sends a request that resumes the program, and returns the next stop. */
   go(
     request: 'next' | 'stepIn' | 'stepOut' | 'stepBack' | 'continue' | 'reverseContinue' | 'goto',
     more: Record<string, Json> = {},
@@ -91,7 +91,10 @@ export class DebugDialogue {
     return this.#after(() => this.client.customRequest(request, { threadId: this.thread, ...more }));
   }
 
-  /** Steps into the code of a live call; gives what the editor was asked to start. `stopped`: when the call is over. */
+  /**
+   * Steps into the code of a live call and returns the session that the editor was asked to start. `stopped` resolves
+   * when the call is over.
+   */
   async stepIntoCode(): Promise<{ readonly child: Child; readonly stopped: Promise<Where> }> {
     const child = new Promise<Child>((resolve) => {
       const listening = this.onChild.event((asked) => {
@@ -103,12 +106,12 @@ export class DebugDialogue {
     return { child: await child, stopped };
   }
 
-  /** Forks at a frame of the call stack and goes on in the fork. */
+  /** Forks at a frame of the call stack and continues in the fork. */
   restart(frame = 0): Promise<Where> {
     return this.#after(() => this.client.customRequest('restartFrame', { frameId: this.frames[frame]?.id ?? 0 }));
   }
 
-  /** The same with what the fork runs otherwise. */
+  /** Forks at a frame with overrides for what the fork runs. */
   forkWith(runs: Record<string, Json>, frame = 0): Promise<Where> {
     return this.#after(() => this.client.customRequest('fork', { frameId: this.frames[frame]?.id ?? 0, ...runs }));
   }
@@ -125,7 +128,7 @@ export class DebugDialogue {
     return this.#frames;
   }
 
-  /** Scopes of a frame with what is in them: `name=value`. */
+  /** The scopes of a frame with their variables: `name=value`. */
   async scopes(frame = 0): Promise<Record<string, string[]>> {
     const { scopes } = (await this.client.scopesRequest({ frameId: this.frames[frame]?.id ?? 0 })).body;
     const entries = await Promise.all(
@@ -168,14 +171,14 @@ export class DebugDialogue {
     ).body.result;
   }
 
-  /** Harmless when it is closed already. */
+  /** May be called repeatedly. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await this.client.stop(); // which says goodbye first
+    await this.client.stop(); // it disconnects first
   }
 
-  /** The client knows no requests of an adapter: each is told and answered. */
+  /** The client knows no reverse requests: each is reported as an event and answered. */
   #answerReverse(): void {
     const inner = this.client as unknown as { dispatch(body: string): void; readonly outputStream: Writable };
     const dispatch = inner.dispatch.bind(inner);
@@ -200,7 +203,7 @@ export class DebugDialogue {
   async #after(act: () => Promise<unknown>): Promise<Where> {
     const stopped = this.client.waitForEvent('stopped', PATIENCE_MS);
     await act();
-    this.#stopped = (await stopped).body as DebugProtocol.StoppedEvent['body']; // the client's events are plain
+    this.#stopped = (await stopped).body as DebugProtocol.StoppedEvent['body']; // the client's events are untyped
     this.#frames = (await this.client.stackTraceRequest({ threadId: this.thread })).body.stackFrames;
     const [top] = this.#frames;
     return {

@@ -5,11 +5,11 @@ export interface DemoServer extends DemoModel {
   readonly port: number;
   /** Base URL of the API, e.g. `http://127.0.0.1:40123/v1`. */
   readonly url: string;
-  /** Breaks what is open and stops listening. */
+  /** Closes open connections and stops listening. */
   close(): Promise<void>;
 }
 
-/** A demo model on a port of its own, on loopback. `port` 0 takes a free one. */
+/** Starts a demo model on its own loopback port. `port` 0 picks a free one. */
 export async function startDemoServer(
   options: DemoModelOptions & { readonly port?: number } = {},
 ): Promise<DemoServer> {

@@ -1,4 +1,4 @@
-/** The smallest agent loop there is: a request, the tools it calls, again, until a reply without calls. */
+/** The smallest agent loop: a request, its tool calls, and again until a reply without calls. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -24,7 +24,7 @@ export function toolsOf(library: OpenSample): JsonObject[] {
   }));
 }
 
-/** One attempt. `seed` of a call = `seed` + its number, so attempts and calls differ. */
+/** Runs one attempt. The seed of a call is `seed` plus its number, so attempts and calls differ. */
 export async function attempt(
   library: OpenSample,
   ask: Ask,

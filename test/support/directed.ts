@@ -1,4 +1,4 @@
-/** Batches on the embedded demo model whose tasks say themselves which tools to call. */
+/** Batches on the embedded demo model whose tasks name the tools to call. */
 import assert from 'node:assert/strict';
 import type { Submission } from '../../src/config/submission.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
@@ -6,7 +6,7 @@ import type { TaskRecord } from '../../src/trace/task.ts';
 import type { TestServer } from './rolloutServer.ts';
 import { plainSubmission } from './rolloutServer.ts';
 
-/** A batch on the demo model with the calculator and the terminal; tasks say themselves what to call. */
+/** A batch on the demo model with the calculator and the terminal. Tasks name the tools to call. */
 export function submission(changes: Partial<Submission> = {}, endpoint = 'demo:'): Submission {
   const plain = plainSubmission();
   return {
@@ -39,7 +39,7 @@ export async function eventsOf(server: TestServer, rollout: string): Promise<Tra
   return events;
 }
 
-/** Seqs without gaps, and exactly one end, last. */
+/** Asserts seqs without gaps, and exactly one end, as the last event. */
 export function assertWhole(events: readonly TraceEvent[]): void {
   assert.deepEqual(
     events.map((event) => event.seq),

@@ -1,4 +1,4 @@
-/** A scripted OpenAI-compatible endpoint on a free port: tests say what it answers and see what it was asked. */
+/** A scripted OpenAI-compatible endpoint on a free port: tests define its responses and see its requests. */
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -16,7 +16,7 @@ export interface SeenRequest {
 export type Script = (request: SeenRequest, response: ServerResponse, nth: number) => void | Promise<void>;
 
 export interface FakeEndpoint extends AsyncDisposable {
-  /** Up to and with `/v1`. */
+  /** Base URL, including `/v1`. */
   readonly url: string;
   readonly port: number;
   readonly seen: SeenRequest[];
@@ -52,13 +52,14 @@ export async function fakeEndpoint(script: Script, port = 0): Promise<FakeEndpoi
   };
 }
 
-/** Calls of a model that it has seen: the server asks for its metrics too. */
+/** Model calls that it received. The server requests its metrics too. */
 export function callsOf({ seen }: FakeEndpoint): number {
   return seen.filter(({ path }) => path.endsWith('/chat/completions')).length;
 }
 
 /**
- * `count` names, of tasks say, for each of the endpoints: which one a name belongs to follows from the ports of all.
+ * Returns `count` names, such as task IDs, for each endpoint. Which endpoint a name belongs to follows from the ports
+ * of all.
  */
 export function namesAt(endpoints: readonly FakeEndpoint[], prefix: string, count: number): string[] {
   const urls = endpoints.map(({ url }) => url);
@@ -117,7 +118,7 @@ export function answerStream(response: ServerResponse, chunks: readonly JsonObje
   response.end(sse(chunks));
 }
 
-/** A streamed answer of one text. */
+/** A streamed answer with one text. */
 export function answerText(response: ServerResponse, text: string): void {
   answerStream(response, [
     chunk({ delta: { role: 'assistant', content: '' } }),

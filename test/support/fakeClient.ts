@@ -1,4 +1,4 @@
-/** A subscribing client by script. */
+/** A scripted subscribing client. */
 import { once } from 'node:events';
 import WebSocket from 'ws';
 import { type ClientFrame, type ServerToClient, serverToClient } from '../../src/protocol/client.ts';
@@ -33,7 +33,7 @@ export class FakeClient {
     this.send({ type: 'subscribe', sub, stream, after, ...options });
   }
 
-  /** Reads a rollout's events until a head at `cursor`, acknowledging them. */
+  /** Reads and acknowledges a rollout's events until a head at `cursor`. */
   async eventsUntil(sub: string, cursor: number): Promise<TraceEvent[]> {
     const events: TraceEvent[] = [];
     while ((events.at(-1)?.seq ?? 0) < cursor) {

@@ -1,4 +1,4 @@
-/** A worker by script: the protocol's other end, without rollouts behind it. */
+/** A scripted worker: the other end of the protocol, without real rollouts. */
 import { once } from 'node:events';
 import WebSocket from 'ws';
 import {
@@ -62,7 +62,7 @@ export class FakeWorker {
     });
   }
 
-  /** Appends and waits for the ack of all of it. */
+  /** Appends and waits until everything is acknowledged. */
   async appendAcked(grant: { rollout: string; epoch: number }, events: readonly TraceEvent[]): Promise<void> {
     this.append(grant, events);
     const last = events.at(-1)!.seq;

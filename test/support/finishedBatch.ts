@@ -13,7 +13,7 @@ export interface Shape {
   readonly steps: number;
 }
 
-/** A batch of them; gives its id and its rollouts by task and attempt. */
+/** Imports a batch of them. Returns its ID and its rollouts by task and attempt. */
 export async function importBatch(
   server: TestServer,
   shape: Shape,
@@ -49,7 +49,7 @@ export async function importBatch(
   return { batch, rollouts };
 }
 
-/** A rollout from its start to its end; `draw` decides what became of it. */
+/** A rollout from start to end; `draw` decides its outcome. */
 function finished(batch: string, task: string, attempt: number, steps: number, draw: number): TraceEvent[] {
   const s = new Stream();
   s.start({ batch, task, attempt });

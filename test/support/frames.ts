@@ -1,4 +1,4 @@
-/** Frames of one WebSocket as they come, each handed out once, to whoever waits for one like it. */
+/** Frames of one WebSocket. Each is handed out once, to whoever waits for a frame like it. */
 import type WebSocket from 'ws';
 
 export class Frames<F extends { type: string }> {
@@ -21,7 +21,10 @@ export class Frames<F extends { type: string }> {
     });
   }
 
-  /** The next frame of a kind, also one that came already. Fails after 10 s or when the connection closes. */
+  /**
+   * Returns the next frame of a kind, including one that already arrived. Fails after 10 s or when the connection
+   * closes.
+   */
   next<T extends F['type']>(
     type: T,
     matches: (frame: Extract<F, { type: T }>) => boolean = () => true,
@@ -56,7 +59,7 @@ export class Frames<F extends { type: string }> {
     });
   }
 
-  /** Frames of a kind that came and were not asked for. */
+  /** Frames of a kind that arrived and were not consumed. */
   left<T extends F['type']>(type: T): Extract<F, { type: T }>[] {
     return this.#queue.filter((frame): frame is Extract<F, { type: T }> => frame.type === type);
   }

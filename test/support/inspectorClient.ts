@@ -1,4 +1,4 @@
-/** A JavaScript debugger of few words, by the inspector's own protocol. */
+/** A minimal JavaScript debugger over the inspector protocol. */
 import { readFile } from 'node:fs/promises';
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ interface Message {
   readonly params?: Record<string, unknown>;
 }
 
-/** Where a thread stands, as the bundle has it: 0-based. */
+/** The position at which a thread is paused, in the bundle: 0-based. */
 export interface PausedAt {
   readonly function: string;
   readonly script: string;
@@ -39,7 +39,7 @@ export class InspectorClient {
     this.closed = new Promise((resolve) => {
       socket.on('close', () => resolve());
     });
-    // the inspector's own words
+    // the inspector's own terms
     socket.on('message', (data: Buffer) => this.#receive(JSON.parse(data.toString()) as Message));
   }
 
@@ -95,7 +95,7 @@ export class InspectorClient {
   }
 }
 
-/** Where that is in the user's own files. */
+/** Returns that position in the user's source files. */
 export async function sourceOf({ script, map, line, column }: PausedAt): Promise<string> {
   const url = new URL(map, script);
   const entry = new SourceMap(JSON.parse(await readFile(url, 'utf8')) as SourceMapPayload).findEntry(line, column);

@@ -1,4 +1,4 @@
-/** An API server of a test's own: what it answers is the test's; its kubeconfig leads to it. */
+/** A fake Kubernetes API server. The test defines its responses; its kubeconfig leads to it. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,22 +10,22 @@ export interface KubeRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: http.IncomingHttpHeaders;
-  /** Read as JSON; undefined where there was none. */
+  /** Parsed as JSON; undefined without a body. */
   readonly body: unknown;
 }
 
-/** A whole answer, or something that writes one as it likes (a watch). */
+/** A whole response, or a function that writes one freely (a watch). */
 export type KubeReply =
   | { readonly status?: number; readonly body: unknown; readonly headers?: Record<string, string> }
   | ((response: http.ServerResponse) => void);
 
 export interface KubeApi {
   readonly url: string;
-  /** The file, with the contexts `test` (current, namespace `ns`) and `other`. */
+  /** The kubeconfig file, with the contexts `test` (current, namespace `ns`) and `other`. */
   readonly kubeconfig: string;
   readonly requests: KubeRequest[];
   readonly server: http.Server;
-  /** The last one given answers from now on. */
+  /** The last handler passed answers from now on. */
   answer: (request: KubeRequest) => KubeReply;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -91,7 +91,7 @@ export function kubeconfigText(server: string, token: string): string {
   });
 }
 
-/** A failure as an API server tells it. */
+/** A failure as an API server reports it. */
 export function statusReply(
   code: number,
   reason: string,

@@ -1,9 +1,9 @@
-/** Port-forwards of an API server of a test's own: its pods are ports of this machine. */
+/** Port-forwards of a fake API server: its pods are ports of this machine. */
 import net from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { KubeApi } from './kubeApi.ts';
 
-/** Makes the API server forward to ports of this machine; pods that are not among `pods` are not there. */
+/** Makes the API server forward to ports of this machine. Pods that are not among `pods` do not exist. */
 export function forwards(api: KubeApi, pods: Set<string>, seen: string[] = []): Set<WebSocket> {
   const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v4.channel.k8s.io' });
   const open = new Set<WebSocket>();

@@ -1,4 +1,4 @@
-/** An editor's end of `rollout lsp`: a real client of the protocol over the process's stdin and stdout. */
+/** An editor's end of `rollout lsp`: a real protocol client over the process's stdin and stdout. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -84,7 +84,7 @@ export class LspClient {
     });
   }
 
-  /** Puts `text` where `old` is, as typing does. */
+  /** Replaces `old` with `text`, as typing does. */
   async edit(file: string, old: string, text: string): Promise<void> {
     const document = this.#texts.get(file);
     const offset = document?.text.indexOf(old) ?? -1;
@@ -102,7 +102,7 @@ export class LspClient {
     return this.#texts.get(file)?.text ?? '';
   }
 
-  /** The place of a text's first appearance; `¦` in it is the cursor, else its beginning is. */
+  /** The position of a text's first appearance: at `¦` if it contains one, else at its beginning. */
   at(file: string, marked: string): { textDocument: { uri: string }; position: Position } {
     const [before = ''] = marked.split('¦');
     const plain = marked.replace('¦', '');
@@ -114,7 +114,7 @@ export class LspClient {
     };
   }
 
-  /** The problems of a file as it is now in the editor; of one that is not open, as last told. */
+  /** The problems of a file in its current version in the editor; for a file that is not open, as last reported. */
   async problems(
     file: string,
     enough: (problems: readonly Diagnostic[]) => boolean = () => true,
@@ -133,12 +133,12 @@ export class LspClient {
     );
   }
 
-  /** Ends when the files of a large workspace, of whose check there is progress to see, have all been checked. */
+  /** Resolves when the files of a large workspace, whose check reports progress, have all been checked. */
   async checkedAll(): Promise<void> {
     await until(() => this.#progress === 'end', 60_000, 'the end of the check of all files');
   }
 
-  /** Ends with the next problems of a file that are like this, at the moment they come. */
+  /** Resolves with the next problems of a file that match, as soon as they arrive. */
   next(file: string, like: (problems: readonly Diagnostic[]) => boolean): Promise<void> {
     const uri = this.uri(file);
     return new Promise((resolve) => {

@@ -6,7 +6,7 @@
 import { openTools } from '../../src/tools/hosts.ts';
 import { callTool, toolBench } from './tools.ts';
 
-/** What a scenario has its client do, beside connecting and listing. */
+/** What a scenario has its client do besides connecting and listing. */
 const CALLS: Readonly<Record<string, { readonly tool: string; readonly args: Record<string, number> }>> = {
   tools_call: { tool: 'add_numbers', args: { a: 5, b: 3 } },
   'elicitation-sep1034-client-defaults': { tool: 'test_client_elicitation_defaults', args: {} },

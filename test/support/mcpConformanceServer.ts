@@ -1,7 +1,7 @@
 /**
- * Our MCP server as the protocol's conformance suite wants it: the same core, transport and wiring, and beside our own
- * tools the ones that the suite calls by name. What the product does not do (logging, sampling, elicitation,
- * subscriptions) is the fixtures' alone.
+ * Our MCP server as the protocol's conformance suite wants it: the same core, transport, and wiring, plus the tools
+ * that the suite calls by name. Only the fixtures do what the product does not (logging, sampling, elicitation,
+ * subscriptions).
  */
 import {
   type CallToolResult,
@@ -23,7 +23,7 @@ const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=';
 
 const text = (said: string): CallToolResult => ({ content: [{ type: 'text', text: said }] });
 
-/** A server of ours that has the suite's fixtures too. */
+/** Creates our server with the suite's fixtures. */
 export function conformanceServer(session: Session): McpServer {
   const server = mcpServer(session);
   server.server.registerCapabilities({ logging: {}, resources: { subscribe: true } });

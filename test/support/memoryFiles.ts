@@ -1,14 +1,14 @@
-/** Files in memory under `/w`, for tests of what reads users' files. */
+/** In-memory files under `/w`, for tests of code that reads users' files. */
 import { StudioError } from '../../src/common/errors.ts';
 import type { Files } from '../../src/config/files.ts';
 import { isAbsolute, joinPath } from '../../src/config/paths.ts';
 
 export interface MemoryFiles extends Files {
-  /** How many bytes `bytes` has given so far. */
+  /** How many bytes `bytes` has returned so far. */
   readonly given: () => number;
 }
 
-/** Keys are paths relative to `/w`. Content is given in pieces of `piece` bytes. */
+/** Keys are paths relative to `/w`. Content comes in pieces of `piece` bytes. */
 export function memoryFiles(content: Readonly<Record<string, string | Uint8Array>>, piece = 7): MemoryFiles {
   const map = new Map(
     Object.entries(content).map(([path, data]) => [

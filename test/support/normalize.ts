@@ -1,11 +1,11 @@
 /**
- * A rollout's events without what may differ between an undisturbed run and one that was resumed: leases, times, which
- * worker, spans that a takeover closed and the numbers (seq, message ordinals) that follow from them. Calls that ran
- * side by side are put in the order in which they began.
+ * Returns a rollout's events without what may differ between an undisturbed run and a resumed one: leases, times,
+ * workers, spans that a takeover closed, and the numbers (seq, message ordinals) that follow from them. Parallel calls
+ * are sorted by the order in which they began.
  */
 import type { TraceEvent } from '../../src/trace/schema.ts';
 
-/** Fields that tell time, or who did it. */
+/** Fields with times or worker identities. */
 const VOLATILE = new Set([
   'ms',
   'first_ms',
@@ -33,7 +33,7 @@ export function normalize(events: readonly TraceEvent[]): unknown[] {
     else list.push(event);
   }
   const say = (m: number | undefined): unknown => (m === undefined ? undefined : messages.get(m));
-  // What was done again after a takeover stands where it was begun first.
+  // What a takeover repeated is placed where it first began.
   const begun = new Map<string, number>();
   for (const event of events) {
     const key = keyOf(event);
@@ -47,7 +47,7 @@ export function normalize(events: readonly TraceEvent[]): unknown[] {
     .sort((a, b) => (begun.get(keyOf(a)) ?? a.seq) - (begun.get(keyOf(b)) ?? b.seq))
     .map((event) => {
       const data: Record<string, unknown> = { ...stable(event.data) };
-      // A resumed rollout shares its context by what was said, not by which ordinal it got.
+      // A resumed rollout shares its context by content, not by ordinal.
       if (event.kind === 'model.start')
         data['context'] = event.data.context.flatMap(([from, to]) =>
           Array.from({ length: to - from + 1 }, (_, index) => say(from + index)),
@@ -61,7 +61,7 @@ export function normalize(events: readonly TraceEvent[]): unknown[] {
     });
 }
 
-/** What an event begins, whenever it is begun. */
+/** Identifies what an event begins, regardless of when. */
 function keyOf(event: TraceEvent): string {
   switch (event.kind) {
     case 'model.start':
@@ -75,7 +75,7 @@ function keyOf(event: TraceEvent): string {
   }
 }
 
-/** seqs of spans that a new holder closed, with what belongs to them. */
+/** seqs of spans that a new holder closed, with the events that belong to them. */
 function closedAtTakeover(events: readonly TraceEvent[]): Set<number> {
   const dropped = new Set<number>();
   for (const event of events) {

@@ -1,4 +1,4 @@
-/** Small documents of every kind, as programs that people use write them. */
+/** Small documents of every kind, as common programs write them. */
 import { strToU8, zipSync } from 'fflate';
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
@@ -22,8 +22,8 @@ function rels(...targets: readonly (readonly [id: string, type: string, target: 
 }
 
 /**
- * A workbook whose formulas nobody has computed yet, as libraries write them: shared strings with rich text, a date, a
- * shared formula, a sheet named with a blank, and a part that we know nothing of. `others`: parts in place of these.
+ * A workbook whose formulas have no cached values, as libraries write them: shared strings with rich text, a date, a
+ * shared formula, a sheet name with a space, and an unknown part. `others` replaces parts.
  */
 export function workbookFile(others: Readonly<Record<string, string>> = {}): Uint8Array {
   const main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"';
@@ -67,7 +67,7 @@ t="e"><v>#N/A</v></c></row></sheetData><extra keep="yes"/></worksheet>`,
   });
 }
 
-/** `others`: parts in place of its own. */
+/** `others` replaces parts. */
 export function docxFile(others: Readonly<Record<string, string>> = {}): Uint8Array {
   const body =
     '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Report</w:t></w:r></w:p>' +
@@ -145,7 +145,7 @@ export function pdfFile(...pages: readonly string[]): Uint8Array {
   return strToU8(file, true);
 }
 
-/** A second of silence. */
+/** One second of silence. */
 export function wavFile(): Uint8Array {
   const samples = 8000;
   const file = Buffer.alloc(44 + samples);

@@ -1,4 +1,4 @@
-/** A small batch as a saved page holds it. */
+/** A small batch in the form that a saved page holds. */
 
 import type { BatchRow } from '../../src/protocol/client.ts';
 import type { OfflineData } from '../../src/protocol/offline.ts';
@@ -44,7 +44,7 @@ function row(task: number, attempt: number, nth: number): RolloutRow {
   };
 }
 
-/** Tasks t0 … t2 with two attempts, the first of them with two tries: rollouts r<task><attempt><try>. */
+/** Tasks t0 … t2 with two attempts, the first with two tries: rollouts r<task><attempt><try>. */
 export function offlineExample(): OfflineData {
   return {
     version: 1,

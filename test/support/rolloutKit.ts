@@ -1,4 +1,4 @@
-/** Small ports for tests of a rollout: a scripted model, tools and a world that count, a recorder in memory. */
+/** Small ports for tests of a rollout: a scripted model, tools and a world that count, an in-memory recorder. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../src/common/json.ts';
@@ -56,7 +56,7 @@ export function reply(said: Said, turn = 0): ModelReply {
 
 type Answer = Said | Error | ((request: ModelRequest, context: ModelCallContext) => Said | Promise<Said>);
 
-/** Answers by how many messages of its own it is shown, so it depends on nothing but the request. */
+/** Answers by the number of its own messages in the context, so it depends only on the request. */
 export class ScriptedModel implements ModelClient {
   readonly requests: ModelRequest[] = [];
   readonly #script: readonly Answer[];
@@ -90,7 +90,7 @@ function isOutcome(value: unknown): value is ToolOutcome {
   return typeof value === 'object' && value !== null && 'response' in value;
 }
 
-/** Tools that count what is really done. */
+/** Tools that count actual executions. */
 export class ScriptedTools implements ToolHost {
   readonly specs: ToolSpec[];
   readonly calls: { name: string; arguments: JsonObject; seed: number; id: string }[] = [];
@@ -129,7 +129,7 @@ export class ScriptedTools implements ToolHost {
 
 // ---- a world --------------------------------------------------------------------------------------------------
 
-/** A world with one number: `add {n}` changes it, `peek` reads it, `burn` does what cannot be undone. */
+/** A world with one number: `add {n}` changes it, `peek` reads it, `burn` does something irreversible. */
 export class NumberWorld implements World {
   readonly name = 'numbers';
   readonly kind = 'module';
@@ -186,14 +186,14 @@ export class NumberWorld implements World {
 
 // ---- recording ------------------------------------------------------------------------------------------------
 
-/** Keeps what it is given as a store would: as text. Checks every event. */
+/** Keeps events as text, as a store does. Checks every event. */
 export class MemoryRecorder implements Recorder {
   readonly events: TraceEvent[] = [];
   /** Last seq of each append. */
   readonly boundaries: number[] = [];
   readonly blobs: Map<string, Uint8Array>;
   readonly deltas: string[] = [];
-  /** Resolvers by what they wait for. */
+  /** Resolvers by the event they wait for. */
   readonly #waiting: { matches: (event: TraceEvent) => boolean; found: (event: TraceEvent) => void }[] = [];
   readonly #first: number;
   readonly reads: string[] = [];
@@ -240,7 +240,7 @@ export class MemoryRecorder implements Recorder {
     return bytes === undefined ? Promise.reject(new Error(`no blob ${sha}`)) : Promise.resolve(bytes);
   }
 
-  /** The first event that matches, recorded or still to come. */
+  /** The first event that matches, recorded already or later. */
   when(matches: (event: TraceEvent) => boolean): Promise<TraceEvent> {
     const found = this.events.find(matches);
     if (found !== undefined) return Promise.resolve(found);
@@ -334,7 +334,7 @@ export interface KitOptions {
   world?: World;
   scorer?: Scorer;
   ports?: Partial<RolloutPorts>;
-  /** What came before: the record and the blobs of another kit. */
+  /** The prefix: the record and the blobs of another kit. */
   after?: { events: readonly TraceEvent[]; blobs: Map<string, Uint8Array> };
 }
 
@@ -343,7 +343,7 @@ export interface Kit {
   readonly recorder: MemoryRecorder;
   readonly job: RolloutJob;
   readonly slot: { given: number; taken: number };
-  /** The whole stream: what came before and what was written. */
+  /** The whole stream: the prefix and the new events. */
   stream(): TraceEvent[];
   run(): Promise<TraceEvent[]>;
   command(verb: string, args?: Json, command?: string): ReturnType<Rollout['command']>;
@@ -417,7 +417,7 @@ export function end(events: readonly TraceEvent[]): Extract<TraceEvent, { kind: 
   return last.data;
 }
 
-/** A JSON value as text: strings as they are. */
+/** A JSON value as text; strings are unchanged. */
 export function plain(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
@@ -433,8 +433,8 @@ const ENDS: Record<string, string> = {
 };
 
 /**
- * A stream as what happened in it, whoever held it and when: leases, times, spans that were closed because a worker was
- * lost, and the opening of the world left out; every end with what its start asked.
+ * What happened in a stream, regardless of who held it and when: without leases, times, spans that were closed because
+ * a worker was lost, and the opening of the world. Every end carries the request of its start.
  */
 export function essence(events: readonly TraceEvent[]): unknown[] {
   const starts = new Map<number, TraceEvent>();

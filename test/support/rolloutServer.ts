@@ -1,4 +1,4 @@
-/** A real rollout server in a process of its own, from source, on a store of the test's. */
+/** A real rollout server in a separate process, run from source, on a store of the test. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -25,15 +25,12 @@ export class TestStore {
   readonly folder: string = mkdtempSync(path.join(os.tmpdir(), 'rollout-server-'));
   readonly #servers: TestServer[] = [];
 
-  /** Starts a server and waits for its first line; without workers of its own unless told. */
+  /** Starts a server and waits for its first line. It starts no workers unless `args` say so. */
   async start(args: readonly string[] = ['--executor', 'none']): Promise<TestServer> {
     return this.#started(new TestServer(this.folder, this.folder, args));
   }
 
-  /**
-   * Starts a server of a PostgreSQL store, as on a machine of its own: what it keeps in the user's data folder is its
-   * own.
-   */
+  /** Starts a server of a PostgreSQL store as if on its own machine: it has its own user data folder. */
   async startOn(
     url: string,
     args: readonly string[] = [],
@@ -71,7 +68,7 @@ export class TestServer {
   readonly #folder: string;
   readonly #sockets: { close(): void }[] = [];
 
-  /** `folder`: `server.json` is in it, or below it. */
+  /** `folder` contains `server.json`, directly or in a subfolder. */
   constructor(store: string, folder: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     this.#folder = folder;
     this.process = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, '--store', store, ...args], {
@@ -104,7 +101,7 @@ export class TestServer {
     return new Api(fetchTransport(() => ({ url, token })));
   }
 
-  /** A request with the full token unless told. */
+  /** Sends a request, with the full token by default. */
   fetch(pathname: string, init: RequestInit & { token?: string } = {}): Promise<Response> {
     const { token = this.file.token, ...rest } = init;
     return fetch(`${this.url}${pathname}`, {
@@ -162,7 +159,7 @@ export class TestServer {
   }
 }
 
-/** A submission without tools, on an endpoint nobody calls. */
+/** A submission without tools, on an endpoint that nobody calls. */
 export function plainSubmission(changes: Partial<Submission> = {}): Submission {
   return {
     version: 1,

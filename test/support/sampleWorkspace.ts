@@ -1,6 +1,6 @@
 /**
- * The sample workspace as source, without bundling: `rollout-studio` is the SDK of this checkout.
- * Its path is put together at run time, so the project's own type check does not wander into users' files.
+ * The sample workspace as source, without bundling: `rollout-studio` is the SDK of this checkout. Its path is assembled
+ * at run time, so that the project's type check does not include users' files.
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -35,9 +35,7 @@ export function sampleTasks(): WorldTask[] {
   return lines.map((line) => ({ meta: {}, ...(JSON.parse(line) as Omit<WorldTask, 'meta'>) }));
 }
 
-/**
- * One opened library, and its tools as a rollout would call them: arguments checked, results as JSON, errors as values.
- */
+/** One opened library and its tools as a rollout calls them: arguments checked, results as JSON, errors as values. */
 export class OpenSample {
   readonly task: WorldTask;
   readonly session: WorldSession;

@@ -1,7 +1,4 @@
-/**
- * The variable `NODE_OPTIONS` of a Node.js whose clock is off by `ms`, and only that: monotonic time and timers are as
- * they are.
- */
+/** Returns a `NODE_OPTIONS` that shifts the wall clock of Node.js by `ms`. Monotonic time and timers are unchanged. */
 export function shiftedClock(ms: number): string {
   const program = `
 const Real = Date;

@@ -8,18 +8,18 @@ import path from 'node:path';
 import type { Bench } from './cli.ts';
 
 export interface SmallDisk {
-  /** Where the store goes. */
+  /** The store's folder. */
   readonly store: string;
-  /** Starts the server that feels the limit, where the disk itself does not. */
+  /** Starts the server under the limit, where the disk itself has none. */
   start(): Promise<void>;
-  /** Now there is enough. */
+  /** Makes enough room. */
   makeRoom(): void;
   close(): void;
 }
 
 const MB = 1024 * 1024;
 
-/** undefined: not on this machine, and why is in `why`. */
+/** undefined: not possible on this machine; `why` has the reason. */
 export function smallDisk(bench: Bench, megabytes: number): SmallDisk | { readonly why: string } {
   if (process.platform !== 'linux') return { why: 'only Linux can mount a small disk here' };
   const folder = bench.path('small');
@@ -38,7 +38,7 @@ export function smallDisk(bench: Bench, megabytes: number): SmallDisk | { readon
   return {
     store,
     async start() {
-      // The soft limit is the one that counts; up to the hard one it can be raised again.
+      // The soft limit applies; it can be raised again up to the hard one.
       const server = spawn(
         'prlimit',
         [

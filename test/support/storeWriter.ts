@@ -1,6 +1,6 @@
 /**
- * A process that writes into a store until it is killed, and tells on standard output what was acknowledged:
- * `rollout last` a line. Arguments: folder of the store, batch. Event n of every rollout is `logLine(n, 300)`.
+ * A process that writes into a store until it is killed, and prints each acknowledgment on standard output: `rollout
+ * last` a line. Arguments: folder of the store, batch. Event n of every rollout is `logLine(n, 300)`.
  */
 import { writeSync } from 'node:fs';
 import { openStore } from '../../src/store/open.ts';
@@ -27,7 +27,7 @@ async function writeAll(store: Store, session: string): Promise<void> {
           : logLines(from, count, 300);
       const result = await store.append({ rollout: lease.rollout, epoch: lease.epoch, from, events });
       if (!result.ok) throw new Error(`${result.code}: ${result.message}`);
-      writeSync(1, `${lease.rollout} ${result.durable}\n`); // at once: this process may be gone any moment
+      writeSync(1, `${lease.rollout} ${result.durable}\n`); // synchronously: this process may be killed at any moment
       from += count;
     }
   }

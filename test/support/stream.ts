@@ -1,4 +1,4 @@
-/** Writes event streams for tests: seqs, spans and ordinals are counted, everything else has a short default. */
+/** Writes event streams for tests: counts seqs, spans, and ordinals; everything else has a short default. */
 
 import type { Json } from '../../src/common/json.ts';
 import {
@@ -39,10 +39,10 @@ export class Stream {
     return this.#m;
   }
 
-  /** Gives its seq. */
+  /** Returns its seq. */
   add<K extends EventKind>(kind: K, data: EventData[K], envelope: Envelope = {}): number {
     const seq = this.last + 1;
-    // kind and data fit by the signature
+    // the signature ties data to kind
     this.events.push({ seq, v: TRACE_VERSION, at: START + seq * 10, kind, ...envelope, data } as TraceEvent);
     return seq;
   }
@@ -59,7 +59,7 @@ export class Stream {
     });
   }
 
-  /** Gives its ordinal. */
+  /** Returns its ordinal. */
   message(
     role: Role,
     content: string | Part[],
@@ -76,7 +76,7 @@ export class Stream {
     return this.#m;
   }
 
-  /** A model call that says `text` and asks for `calls`; gives the seq of its start. */
+  /** A model call that says `text` and requests `calls`. Returns the seq of its start. */
   model(
     text: string,
     calls: readonly { id: string; name: string; arguments: Json }[] = [],

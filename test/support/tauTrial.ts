@@ -1,4 +1,4 @@
-/** Entries of a result file of tau-bench, to be imported. */
+/** Entries of a tau-bench result file, for imports. */
 
 export interface TrialCall {
   readonly name: string;
@@ -6,7 +6,7 @@ export interface TrialCall {
   readonly result: string;
 }
 
-/** Some calls, then an answer. `number`: from 0. */
+/** Some calls, then an answer. `number` is 0-based. */
 export function trial(task: string, number: number, reward: number, calls: readonly TrialCall[]): object {
   return {
     task_id: task,

@@ -1,4 +1,4 @@
-/** Teams of scripted members: who says what by the name of the model, and what each of them did as lines to compare. */
+/** Teams of scripted members: scripts by the name of the model, and the actions of each member as lines to compare. */
 
 import type { Json } from '../../src/common/json.ts';
 import type { Submission, SubmittedAgent, SubmittedMember } from '../../src/config/submission.ts';
@@ -17,7 +17,7 @@ import {
 
 export type Script = ConstructorParameters<typeof ScriptedModel>[0];
 
-/** An agent whose model is called as it is. */
+/** An agent whose model is named after it. */
 export function member(
   name: string,
   more: Partial<SubmittedAgent> & Omit<Partial<SubmittedMember>, 'agent' | 'name'> & { readonly as?: string } = {},
@@ -52,11 +52,11 @@ export function team(
 export interface TeamKit extends Kit {
   readonly models: ReadonlyMap<string, ScriptedModel>;
   readonly tools: ScriptedTools;
-  /** Model calls really made. */
+  /** Model calls actually made. */
   asked(): number;
 }
 
-/** `scripts`: by the name of the agent; the root's is `desk`. */
+/** `scripts` by the name of the agent; the root is `desk`. */
 export function teamKit(
   agent: Partial<SubmittedAgent>,
   scripts: Readonly<Record<string, Script>>,
@@ -80,7 +80,7 @@ export function teamKit(
   };
 }
 
-/** Asks a member, as a leader does. */
+/** Calls a member, as a leader does. */
 export function ask(name: string, task: string): NonNullable<Said['calls']>[number] {
   return { name, arguments: { task } };
 }
@@ -90,8 +90,8 @@ export function handOff(name: string, message: string): Said {
 }
 
 /**
- * What each instance did, in its own order: what it was told, asked, and given. Spans that a lost worker left count as
- * not done.
+ * The actions of each instance, in order: messages, requests, and results. Spans that a lost worker left count as not
+ * done.
  */
 export function stories(events: readonly TraceEvent[]): Record<string, string[]> {
   const starts = new Map(events.map((event) => [event.seq, event]));

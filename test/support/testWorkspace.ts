@@ -1,6 +1,4 @@
-/**
- * A workspace of a test's own, run by the command line: files written as data (JSON is YAML), a store, a demo model.
- */
+/** A temporary workspace, run by the command line: files written as data (JSON is YAML), a store, a demo model. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Connection, connect } from '../../src/client/connect.ts';
@@ -16,13 +14,13 @@ export type TaskLine = JsonObject & { readonly id: string; readonly question: st
 
 export interface BatchFiles {
   readonly tasks: readonly TaskLine[];
-  /** The demo model that plays the agent: up to and with `/v1`, or `demo:`. */
+  /** The demo model that plays the agent: a URL including `/v1`, or `demo:`. */
   readonly endpoint: string;
-  /** How that model behaves: its settings, as the header `x-demo`. */
+  /** Settings of that model, sent as the header `x-demo`. */
   readonly demo?: string;
   /** A gate of a watched demo model. */
   readonly gate?: string;
-  /** Members of the agent file beside `version`, `name` and `model`. */
+  /** Members of the agent file besides `version`, `name`, and `model`. */
   readonly agent?: JsonObject;
   /** Members of `model`. */
   readonly model?: JsonObject;
@@ -32,7 +30,7 @@ export interface BatchFiles {
   readonly batch?: JsonObject;
 }
 
-/** How long anything that is waited for may take. */
+/** Time limit for anything that a test waits for. */
 const PATIENCE_MS = 120_000;
 
 export class Workspace {
@@ -40,13 +38,13 @@ export class Workspace {
   readonly #folder: string;
   readonly #connect: () => Promise<Connection>;
 
-  /** `connect`: where the bench's commands go, when that is not its store. */
+  /** `connect`: the target of the bench's commands, instead of its store. */
   constructor(bench = new Bench(), open?: () => Promise<Connection>) {
     this.bench = bench;
     this.#connect = open ?? (() => connect({ store: bench.store, start: false }));
     this.#folder = this.bench.path('workspace');
     mkdirSync(this.#folder);
-    // The root of a workspace is told by a file like this.
+    // A file like this marks the root of a workspace.
     this.write('package.json', '{}');
   }
 
@@ -54,7 +52,7 @@ export class Workspace {
     return path.join(this.#folder, ...parts);
   }
 
-  /** Writes a file and gives its path. */
+  /** Writes a file and returns its path. */
   write(file: string, text: string): string {
     const target = this.path(file);
     mkdirSync(path.dirname(target), { recursive: true });
@@ -62,7 +60,7 @@ export class Workspace {
     return target;
   }
 
-  /** Writes `NAME.batch.yaml` with its agent, tasks and world; gives the batch file's name. */
+  /** Writes `NAME.batch.yaml` with its agent, tasks, and world. Returns the batch file's name. */
   batch(name: string, { tasks, endpoint, demo, gate, agent = {}, model = {}, world, batch = {} }: BatchFiles): string {
     this.write(`${name}.jsonl`, tasks.map((task) => JSON.stringify(task)).join('\n'));
     this.#yaml(`${name}.agent.yaml`, {
@@ -93,12 +91,12 @@ export class Workspace {
     return `${name}.batch.yaml`;
   }
 
-  /** `rollout …` to its end. */
+  /** Runs `rollout …` to its end. */
   run(...args: string[]): Promise<Ran> {
     return this.bench.run(args, { cwd: this.#folder });
   }
 
-  /** `rollout … --json` to its end; throws unless it ended with 0. */
+  /** Runs `rollout … --json` to its end. Throws unless it exits with 0. */
   json<T>(...args: string[]): Promise<T> {
     return this.bench.json<T>(args, { cwd: this.#folder });
   }
@@ -124,7 +122,7 @@ export class Workspace {
     return pages;
   }
 
-  /** Waits until the rows of a batch are as wished; gives them. */
+  /** Waits until the rows of a batch match, and returns them. */
   async untilRows(batch: string, reached: (rows: readonly RolloutRow[]) => boolean): Promise<RolloutRow[]> {
     const rows = new Map<string, RolloutRow>();
     await this.#follow(batch, (done) => ({
@@ -136,7 +134,7 @@ export class Workspace {
     return [...rows.values()];
   }
 
-  /** Waits until the events of a stream are as wished; gives them. */
+  /** Waits until the events of a stream match, and returns them. */
   async untilEvents(stream: string, reached: (events: readonly TraceEvent[]) => boolean): Promise<TraceEvent[]> {
     const events: TraceEvent[] = [];
     await this.#follow(stream, (done) => ({
@@ -148,7 +146,7 @@ export class Workspace {
     return events;
   }
 
-  /** Waits for the end of a batch; gives its rows. */
+  /** Waits for the end of a batch and returns its rows. */
   async ended(batch: string): Promise<RolloutRow[]> {
     await this.untilEvents(batch, (events) => events.some((event) => event.kind === 'batch.end'));
     return this.rows(batch);
@@ -180,7 +178,7 @@ export function ofKind<K extends EventKind>(events: readonly TraceEvent[], kind:
   return events.filter((event): event is EventOf<K> => event.kind === kind);
 }
 
-/** What a rollout answered, and how it ended. */
+/** A rollout's answer and outcome. */
 export function endOf(events: readonly TraceEvent[]): EventOf<'rollout.end'>['data'] {
   const end = ofKind(events, 'rollout.end').at(-1);
   if (end === undefined) throw new Error('the rollout has not ended');

@@ -1,4 +1,4 @@
-/** TLS before a server of loopback, as a gateway puts it there. */
+/** A TLS proxy in front of a server on loopback, as a gateway provides it. */
 import { once } from 'node:events';
 import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
@@ -6,11 +6,11 @@ import type { Certificate } from './certificate.ts';
 
 export interface TlsProxy extends AsyncDisposable {
   readonly url: string;
-  /** Cuts every connection there is. */
+  /** Cuts every open connection. */
   cut(): void;
 }
 
-/** `port`: where the server is at the time. */
+/** `port` returns the server's current port. */
 export async function tlsProxy(port: () => number, { cert, key }: Certificate): Promise<TlsProxy> {
   const sockets = new Set<Socket>();
   const server = tls.createServer({ cert, key }, (client) => {
@@ -28,7 +28,7 @@ export async function tlsProxy(port: () => number, { cert, key }: Certificate): 
       socket.pipe(other);
     }
   });
-  server.on('tlsClientError', () => undefined); // who does not trust it goes away
+  server.on('tlsClientError', () => undefined); // clients that do not trust it disconnect
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

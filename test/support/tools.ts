@@ -14,11 +14,11 @@ import { newOwner } from '../../src/tools/processes/strays.ts';
 
 export const FIXTURES = path.resolve(import.meta.dirname, '../fixtures/tools');
 
-/** What the tools of a test live in; ends all of it at `close`. */
+/** The environment of tools in a test; `close` ends all of it. */
 export interface ToolBench {
   readonly environment: ToolEnvironment;
   readonly cwd: string;
-  /** Process groups that are registered now. */
+  /** Process groups that are currently registered. */
   readonly groups: ReadonlySet<number>;
   readonly late: string[];
   /** Bundles a fixture and keeps its blobs. */
@@ -66,7 +66,7 @@ export async function toolBench(options: Partial<ToolPoolsOptions> = {}): Promis
   };
 }
 
-/** A call's context that keeps what it is told. */
+/** A call's context that keeps what is reported to it. */
 export interface CallRecord extends ToolCallContext {
   readonly logs: string[];
   progress: number;
@@ -88,7 +88,7 @@ export function callContext(signal: AbortSignal = new AbortController().signal):
   return record;
 }
 
-/** The answer of a tool that gives text. */
+/** The answer of a tool that returns text. */
 export async function callText(
   host: ToolHost,
   name: string,

@@ -1,4 +1,4 @@
-/** Batches, tasks and event streams for tests, as short as they can be and yet well-formed. */
+/** Batches, tasks, and event streams for tests: minimal, yet well-formed. */
 import { createHash } from 'node:crypto';
 import { newId } from '../../src/common/ids.ts';
 import type { Lease, NewBatch, NewSession, Store } from '../../src/store/store.ts';
@@ -45,11 +45,11 @@ export function event<K extends EventKind>(
   data: EventData[K],
   over: { at?: number; span?: number; parent?: number; agent?: string } = {},
 ): TraceEvent {
-  // kind and data fit by the signature
+  // the signature ties data to kind
   return { seq, v: TRACE_VERSION, at: 1_795_000_000_000 + seq, kind, ...over, data } as TraceEvent;
 }
 
-/** A log line, of about `bytes` bytes as JSON. */
+/** A log line of about `bytes` bytes as JSON. */
 export function logLine(seq: number, bytes = 100): TraceEvent {
   return event(seq, 'log', { stream: 'out', text: 'x'.repeat(Math.max(0, bytes - 86)) });
 }
@@ -140,21 +140,21 @@ export async function openBatch(
   return { batch: spec.id, session: session.session };
 }
 
-/** Appends a whole rollout for a lease; throws when the store refuses it. */
+/** Appends a whole rollout for a lease. Throws when the store refuses it. */
 export async function finish(store: Store, batch: string, lease: Lease, ending: Ending = {}): Promise<void> {
   const events = wholeRollout(lease.last + 1, lease, batch, ending);
   const result = await store.append({ rollout: lease.rollout, epoch: lease.epoch, from: lease.last + 1, events });
   if (!result.ok) throw new Error(`${result.code}: ${result.message}`);
 }
 
-/** All events of a stream, its lineage not included. */
+/** All events of a stream, without its lineage. */
 export async function eventsOf(store: Store, stream: string): Promise<TraceEvent[]> {
   const events: TraceEvent[] = [];
   for (let after = 0; ; ) {
     const page = await store.read(stream, after, 256 * 1024);
     const last = page.at(-1);
     if (last === undefined) return events;
-    events.push(...page.map(({ body }) => JSON.parse(body) as TraceEvent)); // what the store was given
+    events.push(...page.map(({ body }) => JSON.parse(body) as TraceEvent)); // the events as they were appended
     after = last.seq;
   }
 }

@@ -1,4 +1,4 @@
-/** A demo model on a port of its own that keeps what it was asked, and waits where a test wants it to. */
+/** A demo model on its own port that keeps its requests, and waits where a test wants it to. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Deferred, deferred } from '../../src/common/abort.ts';
@@ -6,15 +6,15 @@ import type { JsonObject } from '../../src/common/json.ts';
 import { createDemoModel, type DemoCounters } from '../../src/demo/demoModel.ts';
 
 export interface WatchedDemo {
-  /** Up to and with `/v1`. */
+  /** Base URL, including `/v1`. */
   readonly url: string;
-  /** Bodies of the chat completions that were asked for, in their order. */
+  /** Bodies of the requested chat completions, in order. */
   readonly asked: JsonObject[];
   /** Calls with the header `x-gate: NAME` wait from now on. */
   shut(gate: string): void;
-  /** One of them goes on: the one that has waited longest, else the next that comes. */
+  /** Lets one of them pass: the one that has waited longest, else the next that arrives. */
   pass(gate: string): void;
-  /** They go on. */
+  /** Lets all of them pass. */
   open(gate: string): void;
   counters(): DemoCounters;
   close(): Promise<void>;
@@ -54,7 +54,7 @@ export async function watchedDemo(): Promise<WatchedDemo> {
   };
 }
 
-/** What calls wait at. */
+/** The gates at which calls wait. */
 class Gate {
   #free = 0;
   readonly #waiting: Deferred<undefined>[] = [];

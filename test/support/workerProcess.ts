@@ -1,4 +1,4 @@
-/** A real worker in a process of its own, started by hand. */
+/** A real worker in a separate process, started by the test. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -26,7 +26,9 @@ export class TestWorker implements AsyncDisposable {
     this.process.stdin!.end(JSON.stringify(config));
   }
 
-  /** A worker for a batch of a server started without an executor; `store`: where the server's `server.json` is. */
+  /**
+   * A worker for a batch of a server that was started without an executor; `store` contains the server's `server.json`.
+   */
   static async start(
     store: { readonly folder: string },
     server: TestServer,

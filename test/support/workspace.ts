@@ -1,4 +1,4 @@
-/** A small workspace for tests of the command line: agents on the demo model whose tasks say which tools to call. */
+/** A small workspace for tests of the command line: agents on the demo model whose tasks name the tools to call. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { connect } from '../../src/client/connect.ts';
@@ -7,12 +7,12 @@ import type { RolloutRow } from '../../src/trace/summary.ts';
 import { Bench, type Ran } from './cli.ts';
 
 export interface BatchText {
-  /** The agent's `model`, as YAML; absent: the demo model. */
+  /** The agent's `model`, as YAML. Default: the demo model. */
   readonly model?: string;
   /** Further lines of the agent file. */
   readonly agent?: string;
   readonly tools?: string;
-  /** By task id: what the user says. */
+  /** The user's message by task ID. */
   readonly tasks?: Readonly<Record<string, string>>;
   /** Further lines of the batch file. */
   readonly batch?: string;
@@ -43,7 +43,7 @@ export class WorkspaceBench extends Bench {
     return full;
   }
 
-  /** Writes `NAME.agent.yaml`, `NAME.jsonl` and `NAME.batch.yaml`; gives the batch's file. */
+  /** Writes `NAME.agent.yaml`, `NAME.jsonl`, and `NAME.batch.yaml`. Returns the batch file's name. */
   batch(
     name: string,
     {
@@ -72,12 +72,12 @@ export class WorkspaceBench extends Bench {
     return `${name}.batch.yaml`;
   }
 
-  /** `rollout …` in the workspace. */
+  /** Runs `rollout …` in the workspace. */
   rollout(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
     return this.run(args, { cwd: this.work, env });
   }
 
-  /** Runs a batch to its end; its report, exit code and what was said beside it. */
+  /** Runs a batch to its end. Returns its report, exit code, and standard error. */
   async runBatch(
     file: string,
     env: Record<string, string> = {},
@@ -86,13 +86,13 @@ export class WorkspaceBench extends Bench {
     return { code, stderr, report: oneDocument<Report>(stdout, stderr) };
   }
 
-  /** All rows of a batch, the newest try of each attempt. */
+  /** All rows of a batch: the newest try of each attempt. */
   async rows(batch: string): Promise<RolloutRow[]> {
     const { stdout, stderr } = await this.rollout(['show', batch, '--json']);
     return oneDocument<{ rollouts: RolloutRow[] }>(stdout, stderr).rollouts;
   }
 
-  /** The events of a rollout as they are stored: long values stand apart. */
+  /** The events of a rollout as stored: long values are in blobs. */
   async events(rollout: string): Promise<TraceEvent[]> {
     const { api } = await connect({ store: this.store });
     return (await Array.fromAsync(api.allEvents(rollout))).flat();
@@ -102,7 +102,7 @@ export class WorkspaceBench extends Bench {
 /** A task that uses the calculator and passes. */
 export const ADD = 'call calculate {"expression": "40 + 2"}\nanswer 42';
 
-/** The one JSON document that stdout must be. */
+/** Parses stdout, which must be one JSON document. */
 export function oneDocument<T>(stdout: string, stderr: string): T {
   try {
     return JSON.parse(stdout) as T;

@@ -99,7 +99,7 @@ function ref(snapshot: string, text: string): string {
   return found;
 }
 
-/** Ids of the processes in whose command line a text is; where there is no /proc, none. */
+/** IDs of the processes whose command line contains a text; none without /proc. */
 function processesWith(text: string): number[] {
   if (process.platform !== 'linux') return [];
   return readdirSync('/proc')
@@ -109,12 +109,12 @@ function processesWith(text: string): number[] {
       try {
         return pid !== process.pid && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text);
       } catch {
-        return false; // it has ended meanwhile
+        return false; // it has ended by now
       }
     });
 }
 
-/** Ends the processes of pages: the browser's own main process tells them which profile is theirs. */
+/** Ends the processes of pages: the browser's main process shows which profile is theirs. */
 function killRenderers(): void {
   const all = new Set(processesWith(`${bench.cwd}.browser`));
   const renderers = processesWith('--type=renderer').filter((pid) => all.has(pid));
@@ -167,7 +167,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
       const [view = 0, whole = 0, button = 0] = sizes;
       assert.ok(whole > 3000 && view < 1000 && button < 100, String(sizes));
       assert.match(await call('click', { ref: ref(page, 'link "New tab"') }), /The page has opened another tab/);
-      // It is there at once, its page when it is loaded.
+      // It exists immediately, its page when it is loaded.
       let list = await call('tabs', { action: 'list' });
       assert.match(list, /^0: \(in front\) Form [^\n]+\n1: /);
       while (!list.includes('\n1: new ')) list = await call('tabs', { action: 'list' });
@@ -186,7 +186,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     });
   });
 
-  it('gives files to pages, puts the mouse over things, and runs functions', async () => {
+  it('uploads files, moves the mouse over elements, and runs functions', async () => {
     await writeFile(path.join(bench.cwd, 'a.txt'), 'abc');
     await writeFile(path.join(bench.cwd, 'b.txt'), 'de');
     await inBrowser(async (call) => {
@@ -224,7 +224,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     });
   });
 
-  it('writes what keys write, clicks whatever reacts to clicks, and says what covers a thing', async () => {
+  it('types what keys type, clicks elements with handlers, and reports what covers an element', async () => {
     await inBrowser(async (call) => {
       const page = await call('navigate', { url: `${site.url}/stuck` });
       await call('type', { ref: ref(page, 'textbox "Text"'), text: 'a', slowly: true });
@@ -239,7 +239,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     });
   });
 
-  it('leaves pages that hang or never come', async () => {
+  it('gives up pages that hang or never load', async () => {
     await inBrowser(async (call) => {
       for (const name of ['button "Spin"', 'link "Hang"']) {
         const page = await call('navigate', { url: `${site.url}/stuck` });
@@ -255,7 +255,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     });
   });
 
-  it('goes out through a proxy where one is set', async () => {
+  it('uses a proxy where one is set', async () => {
     const through: string[] = [];
     const proxy = createServer(({ url = '', headers }, response) => {
       through.push(`${url} ${headers['proxy-authorization'] ?? ''}`);
@@ -290,7 +290,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     });
   });
 
-  it('says what cannot be done, and goes on', async () => {
+  it('reports what is impossible, and continues', async () => {
     await inBrowser(async (call) => {
       const page = await call('navigate', { url: site.url });
       await assert.rejects(
@@ -318,7 +318,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
         isClass('timeout', /time limit/),
       );
       assert.match(await call('navigate', { url: site.url }), /^Page: Form /);
-      // A call that waits for another one ends in its own time.
+      // A call that waits for another one has its own time-out.
       const stop = new AbortController();
       const long = assert.rejects(call('wait_for', { time: 60 }, stop.signal), isClass('cancelled', /cancelled/));
       await assert.rejects(call('snapshot', {}, AbortSignal.timeout(200)), isClass('timeout', /time limit/));
@@ -327,11 +327,11 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     });
   });
 
-  /** What is asked of the site by a call, so that it is known to be under way. */
+  /** The site's request that shows that a call is running. */
   const reached = async (url: string): Promise<void> => {
     while (!asked.includes(url)) await new Promise((resolve) => setTimeout(resolve, 5));
   };
-  /** Calls in whose middle a browser may die; each tells when it is there. */
+  /** Calls during which a browser may die; each reports when it has begun. */
   const MIDDLES: readonly {
     readonly name: string;
     readonly begin: (
@@ -353,7 +353,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
         there: reached('/hang'),
       }),
     },
-    // Its turn has come when the one before it has ended.
+    // Its turn comes when the previous one has ended.
     {
       name: 'a wait',
       begin: (call, signal) => {
@@ -386,7 +386,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     },
   ];
   for (const { name, kill, error, skip } of VICTIMS) {
-    it(`${name} killed in mid-call: the call is told at once, and it can be gone on`, {
+    it(`${name} killed during a call: the call fails immediately, and the next one works`, {
       skip: (process.platform === 'win32' ? 'needs process groups' : skip) ?? false,
     }, async () => {
       await inBrowser(async (call) => {
@@ -405,13 +405,13 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
         assert.match(await call('navigate', { url: site.url }), /^Page: Form /);
       });
       assert.equal(bench.groups.size, 0);
-      // Those that lead no group are ended without being waited for.
+      // Processes that lead no group are ended without waiting for them.
       while (processesWith(`${bench.cwd}.browser`).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
       assert.equal(existsSync(`${bench.cwd}.browser`), false);
     });
   }
 
-  it('goes neither to this machine nor to its network, unless it is allowed', async () => {
+  it('reaches neither this machine nor its network, unless that is allowed', async () => {
     asked = [];
     await inBrowser(async (call) => {
       await assert.rejects(

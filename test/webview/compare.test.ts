@@ -1,4 +1,4 @@
-// The compare page under the hands of a user: keys, clicks, and the way to it and from it.
+// The compare page in use: keys, clicks, and navigation to it and from it.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
@@ -6,7 +6,7 @@ import { storyPages } from './support/storyPage.ts';
 
 const open = storyPages('compare');
 
-/** The attempt whose column is chosen, once it is this one. */
+/** Waits until this attempt's column is selected. */
 async function chosenColumn(page: Page, attempt: number): Promise<void> {
   await page
     .locator('.compare-head.is-chosen')
@@ -18,7 +18,7 @@ function rows(page: Page): Locator {
   return page.getByRole('listbox', { name: 'Steps side by side' });
 }
 
-/** The chosen row, once it holds `text`. */
+/** The selected row, once it holds `text`. */
 async function chosenRow(page: Page, text: string): Promise<void> {
   await rows(page).locator('[aria-selected="true"]').filter({ hasText: text }).waitFor();
 }
@@ -29,7 +29,7 @@ async function selectedStep(page: Page, text: string): Promise<void> {
 }
 
 describe('the compare page', { timeout: 300_000 }, () => {
-  it('begins where the attempts part, and goes by keys through rows, attempts and differences', () =>
+  it('begins where the attempts diverge, and moves by keys through rows, attempts, and differences', () =>
     open('six', async (page) => {
       await chosenRow(page, 'loans_of');
       await chosenColumn(page, 1);
@@ -49,7 +49,7 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await chosenColumn(page, 1);
     }));
 
-  it('brings the last attempt into sight, and shows only those of a branch', () =>
+  it('reveals the last attempt, and shows only those of a branch', () =>
     open('many', async (page) => {
       for (let column = 1; column < 32; column++) await page.keyboard.press('l');
       await chosenColumn(page, 32);
@@ -63,7 +63,7 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await page.locator('.compare-head').nth(31).waitFor();
     }));
 
-  it('takes the cell that is clicked, and lists its keys', () =>
+  it('selects the clicked cell, and lists its keys', () =>
     open('six', async (page) => {
       await rows(page).getByRole('option').filter({ hasText: 'renew_loan' }).locator('.compare-cell').nth(2).click();
       await chosenRow(page, 'renew_loan');
@@ -79,17 +79,17 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await keys.waitFor({ state: 'detached' });
     }));
 
-  it('says that attempts have not ended, and reads them again', () =>
+  it('says that attempts are still running, and reloads them', () =>
     open('running', async (page) => {
       const notice = page.getByRole('status').filter({ hasText: '2 attempts have not ended' });
       await notice.waitFor();
       await page.keyboard.press('l');
       await chosenColumn(page, 2);
       await notice.getByRole('button', { name: 'Reload' }).click();
-      await chosenColumn(page, 1); // anew
+      await chosenColumn(page, 1); // reload
     }));
 
-  it('is reached from the grid and from a trajectory, and leads to the step of an attempt', () =>
+  it('opens from the grid and from a trajectory, and leads to the step of an attempt', () =>
     open('from-batch', async (page) => {
       await page.getByRole('grid', { name: 'Attempts' }).focus();
       await page.getByRole('complementary', { name: 'Attempt' }).getByText('Compare attempts').waitFor();
@@ -111,7 +111,7 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await page.getByRole('grid', { name: 'Attempts' }).waitFor();
     }));
 
-  it('tells which tasks went over between two batches, and leads to their attempts in both', () =>
+  it('shows which tasks changed between two batches, and leads to their attempts in both', () =>
     open('from-batches', async (page) => {
       const tasks = page.getByRole('listbox', { name: 'Tasks' });
       const selected = tasks.locator('[aria-selected="true"]');

@@ -23,7 +23,7 @@ async function notice(page: Page, text: string): Promise<void> {
 }
 
 describe('breakpoints on the trajectory page', { timeout: 300_000 }, () => {
-  it('are set with B, narrowed with Shift+B, and taken away', () =>
+  it('are set with B, narrowed with Shift+B, and removed', () =>
     open('held', async (page) => {
       await row(page, 'find_member').click();
       await page.keyboard.press('b');
@@ -41,7 +41,7 @@ describe('breakpoints on the trajectory page', { timeout: 300_000 }, () => {
       await mark(page, 'find_member', /breakpoint/).waitFor({ state: 'detached' });
     }));
 
-  it('are set by a click on the edge, one for all calls of a tool', () =>
+  it('are set by a click in the margin, one for all calls of a tool', () =>
     open('breakpoints', async (page) => {
       await mark(page, 'find_member', /^log point$/).waitFor();
       assert.equal(
@@ -59,7 +59,7 @@ describe('breakpoints on the trajectory page', { timeout: 300_000 }, () => {
       await mark(page, 'find_member', /log point/).waitFor({ state: 'detached' });
     }));
 
-  it('with a condition that is none are refused where it is typed', () =>
+  it('with an invalid condition are refused where it is typed', () =>
     open('breakpoint-new', async (page) => {
       const box = page.getByRole('region', { name: 'Breakpoints' });
       await box.waitFor();
@@ -70,7 +70,7 @@ describe('breakpoints on the trajectory page', { timeout: 300_000 }, () => {
       await box.waitFor({ state: 'detached' });
     }));
 
-  it('cannot be set on a page that can only be read', () =>
+  it('cannot be set on a read-only page', () =>
     open('read-only', async (page) => {
       await steps(page).focus();
       await page.keyboard.press('b');
@@ -80,7 +80,7 @@ describe('breakpoints on the trajectory page', { timeout: 300_000 }, () => {
 });
 
 describe('edits on the trajectory page', { timeout: 300_000 }, () => {
-  it('what it is held at is edited in place: one main button, and what was asked for beside', () =>
+  it('change a held event in place: one main button, with the request next to it', () =>
     open('held', async (page) => {
       await page.getByRole('button', { name: 'Edit arguments' }).first().click();
       const form = page.getByRole('region', { name: 'Edit: Arguments' });
@@ -96,7 +96,7 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
       await form.waitFor({ state: 'detached' });
     }));
 
-  it('stays as it is while one looks elsewhere, and is discarded with Escape', () =>
+  it('survive looking elsewhere, and are discarded with Escape', () =>
     open('held', async (page) => {
       await page.getByRole('button', { name: 'Edit arguments' }).first().click();
       const form = page.getByRole('region', { name: 'Edit: Arguments' });
@@ -113,7 +113,7 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
       await page.getByRole('region', { name: 'Arguments' }).waitFor();
     }));
 
-  it('what has happened is edited as a fork of so many attempts', () =>
+  it('of past events become a fork with several attempts', () =>
     open('edit-as-fork', async (page) => {
       const form = page.getByRole('region', { name: 'Edit: Arguments' });
       await form.getByText('your edit starts a fork').waitFor();
@@ -122,7 +122,7 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
       await form.waitFor({ state: 'detached' });
     }));
 
-  it('a message needs words', () =>
+  it('require a text for a message', () =>
     open('say-form', async (page) => {
       const form = page.getByRole('region', { name: 'Edit: Message to the agent' });
       await form.getByRole('button', { name: 'Add and resume' }).click();
@@ -134,7 +134,7 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
 });
 
 describe('copies and forks on the trajectory page', { timeout: 300_000 }, () => {
-  it('offers by Y what can be copied, and goes to an item by its letter', () =>
+  it('offer by Y what can be copied, and go to an item by its letter', () =>
     open('why', async (page) => {
       await row(page, 'find_member').click();
       await page.keyboard.press('y');
@@ -157,7 +157,7 @@ describe('copies and forks on the trajectory page', { timeout: 300_000 }, () => 
       await menu.waitFor({ state: 'detached' });
     }));
 
-  it('shows the forks where they were cut, with what became of them', () =>
+  it('show the forks at their cut, with their outcome', () =>
     open('forks', async (page) => {
       const forks = page.getByRole('group', { name: 'Forks' }).getByRole('button');
       await forks.first().waitFor();

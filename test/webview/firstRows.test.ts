@@ -1,5 +1,5 @@
-// The first rows of a batch stand in the document's skeleton while the page's program is still on its way, and just
-// where the page then has them.
+// The first rows of a batch are drawn in the document's skeleton while the page's program is still loading, exactly
+// where the page then draws them.
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -15,7 +15,7 @@ const PROGRAM = /\/view\/show-\w+\.js$/;
 const EARLY = '#page > .skeleton canvas';
 const GRID = 'main .batch-grid canvas';
 
-/** Where a canvas is and what is on it. */
+/** A canvas's position and pixels. */
 interface Shown {
   readonly box: unknown;
   readonly pixels: string;
@@ -39,7 +39,7 @@ describe('the first rows of a batch', { timeout: 120_000 }, () => {
     await store[Symbol.asyncDispose]();
   });
 
-  /** A page that has all answers, and whose program comes when `come` is called. */
+  /** A page that has all responses, and whose program loads when `come` is called. */
   async function held(
     place: Partial<Extract<PagePlace, { page: 'batch' }>> = {},
     choices: Readonly<Record<string, unknown>> = {},
@@ -77,12 +77,12 @@ describe('the first rows of a batch', { timeout: 120_000 }, () => {
     }));
   }
 
-  /** Two frames on: what was to be drawn has been. */
+  /** After two frames, pending drawing is done. */
   function drawn(page: Page): Promise<unknown> {
     return page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   }
 
-  it('are those of the page, to the pixel, and go when it has its own', async () => {
+  it('match the page to the pixel, and are removed when it has its own', async () => {
     await using opened = await held();
     const { page } = opened;
     await page.locator('#page > .skeleton.has-rows').waitFor();
@@ -95,7 +95,7 @@ describe('the first rows of a batch', { timeout: 120_000 }, () => {
     assert.deepEqual(await shown(page, GRID), early);
   });
 
-  it('wait for the page where they may be others: a filter, another order', async () => {
+  it('wait for the page when it may show others: a filter, another order', async () => {
     for (const [place, choices] of [
       [{ filter: 'outcome:failed' }, {}],
       [{}, { 'batch.nightly': { sort: 'rate', group: 'none' } }],

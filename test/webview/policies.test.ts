@@ -1,4 +1,4 @@
-// What the policies of a page let it do in a real browser: from a server, and as a file from the disk.
+// What a page's policies allow in a real browser: from a server, and as a file from the disk.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -17,7 +17,7 @@ import { pagesFolder } from '../support/pagesFolder.ts';
 import { type TestServer, TestStore } from '../support/rolloutServer.ts';
 import { launchBrowser } from './support/browser.ts';
 
-/** Whether an action comes to its end, as a page would see it. */
+/** Returns whether an action succeeds, from the page's view. */
 const PROBE = `
 const outcome = (run) => new Promise((resolve) => run(resolve)).catch((error) => 'refused');
 const evaluated = () => { try { return new Function('return 1')(); } catch (error) { return 'refused'; } };
@@ -99,7 +99,7 @@ describe('the policy of a page', () => {
     return JSON.parse((await page.locator('output').textContent({ timeout: 60_000 })) ?? '');
   }
 
-  it('of a saved file lets it run what it holds, and load nothing', async () => {
+  it('of a saved file lets it run its own content, and load nothing', async () => {
     writeFileSync(path.join(pages, 'page.js'), IN_FILE);
     const data: OfflineData = { ...offlineExample(), streams: { r1: [logEvent(1, HOSTILE)] } };
     const file = path.join(folder, 'a page & more.html');

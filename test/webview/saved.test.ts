@@ -1,4 +1,4 @@
-// A saved comparison: one file, opened from the disk as somebody would who got it by mail, used without any server.
+// A saved comparison: one file, opened from the disk like a mail attachment, used without any server.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -8,7 +8,7 @@ import { Bench } from '../support/cli.ts';
 import { trial } from '../support/tauTrial.ts';
 import { launchBrowser } from './support/browser.ts';
 
-/** Attempts that renew for so many days; the first so many fail. */
+/** Attempts that renew for this many days; the first `failed` of them fail. */
 const attempts = (days: readonly number[], failed: number) =>
   days.map((each, number) =>
     trial('renew', number, number >= failed ? 1 : 0, [
@@ -19,7 +19,7 @@ const attempts = (days: readonly number[], failed: number) =>
 const ATTEMPTS = attempts([7, 14, 21], 1);
 const LATER = attempts([14, 21], 0);
 
-describe('a comparison that was saved', { timeout: 180_000 }, () => {
+describe('a saved comparison', { timeout: 180_000 }, () => {
   let browser: Browser;
   let page: Page;
   let batches: Page;
@@ -55,7 +55,7 @@ describe('a comparison that was saved', { timeout: 180_000 }, () => {
         batches = await opened(both);
         await batches.getByRole('listbox').first().waitFor();
       } finally {
-        await bench.close(); // what is shown from here on is in the file
+        await bench.close(); // everything from here on is in the file
       }
     },
     { timeout: 180_000 },
@@ -81,7 +81,7 @@ describe('a comparison that was saved', { timeout: 180_000 }, () => {
     await steps(page).getByRole('option').filter({ hasText: 'renew_loan' }).waitFor();
   });
 
-  it('goes by keys to the end, to the attempt beside the reference, and into its trajectory and back', async () => {
+  it('moves by keys to the end, to the attempt next to the reference, and into its trajectory and back', async () => {
     await page.keyboard.press('End');
     await steps(page).getByRole('option').last().and(steps(page).locator('[aria-selected="true"]')).waitFor();
     await page.keyboard.press('l');
@@ -93,7 +93,7 @@ describe('a comparison that was saved', { timeout: 180_000 }, () => {
     await steps(page).waitFor();
   });
 
-  it('of two batches shows which tasks went over, and of each the attempts in both', async () => {
+  it('of two batches shows which tasks changed, and of each the attempts in both', async () => {
     await batches.getByText('1 of 1 task in both').waitFor();
     await batches.getByRole('listbox').getByRole('option').filter({ hasText: 'renew' }).waitFor();
     await batches.keyboard.press('x');
@@ -104,7 +104,7 @@ describe('a comparison that was saved', { timeout: 180_000 }, () => {
     assert.equal(await batches.locator('.compare-head').count(), ATTEMPTS.length + LATER.length);
   });
 
-  it('asks nobody for anything, and has nothing to say to the console', () => {
+  it('sends no requests, and leaves the console empty', () => {
     assert.deepEqual(
       [...new Set(asked)].filter((protocol) => !['file:', 'data:', 'blob:'].includes(protocol)),
       [],

@@ -1,4 +1,5 @@
-// Every story in the four themes, in a real browser: it draws, it is accessible, nothing runs over, nothing is refused.
+// Every story in the four themes, in a real browser: it renders, it is accessible, nothing overflows, nothing is
+// blocked.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +12,7 @@ import { serveStories } from './support/stories.ts';
 
 const out = path.join(root, 'test/.out/webview');
 const axeSource = readFileSync(path.join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
-/** A window of this width, and themes that are chosen in it one after the other. */
+/** A window of this width, in which themes are selected one after the other. */
 interface Look {
   readonly name: string;
   readonly width: number;
@@ -22,11 +23,11 @@ const LOOKS: readonly Look[] = [
   { name: 'in four themes', width: 1200, themes: ['dark', 'light', 'hc', 'hc-light'] },
   { name: 'narrow', width: 400, themes: ['dark'] },
 ];
-/** Every second story, beginning with this one: two pages are looked at at once. */
+/** Every second story, beginning with this one: two pages are checked in parallel. */
 const HALVES = [0, 1];
 /** What another theme can change. */
 const COLOURS = ['color-contrast'];
-/** Of a page; a component alone has none. */
+/** Of a page; a single component has none. */
 const PAGE_RULES = ['page-has-heading-one', 'landmark-one-main'];
 const violations = z.array(
   z.object({
@@ -35,7 +36,7 @@ const violations = z.array(
     nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })),
   }),
 );
-/** `STORIES=batch` draws those of one part only, `STORIES=batch/ha` those whose names begin so. */
+/** `STORIES=batch` draws only those of one part, `STORIES=batch/ha` those whose names begin with this. */
 const part = process.env['STORIES'];
 
 let served: Served;
@@ -65,7 +66,7 @@ after(async () => {
 
 describe('stories', { timeout: 900_000, concurrency: HALVES.length }, () => {
   for (const [look, half] of LOOKS.flatMap((each) => HALVES.map((first) => [each, first] as const))) {
-    it(`draw, are accessible and fit: ${look.name}, half ${half + 1}`, { timeout: 420_000 }, async () => {
+    it(`render, are accessible, and fit: ${look.name}, half ${half + 1}`, { timeout: 420_000 }, async () => {
       const context = await browser.newContext({
         viewport: { width: look.width, height: 800 },
         reducedMotion: 'reduce',
@@ -123,7 +124,7 @@ async function misfits(page: Page): Promise<string[]> {
   ];
 }
 
-/** `rules`: those of axe that are asked; all, by default. */
+/** `rules`: the axe rules to check; default: all. */
 async function inaccessible(page: Page, story: string, rules?: readonly string[]): Promise<string[]> {
   const off = story.startsWith('components/') ? PAGE_RULES : [];
   const found = violations.parse(
@@ -140,7 +141,7 @@ async function inaccessible(page: Page, story: string, rules?: readonly string[]
   );
 }
 
-/** `rules`: only these; all where there are none. */
+/** `rules`: only these; undefined: all. */
 const AXE = `(async (off, rules) => {
   const result = await window.axe.run(document, { resultTypes: ['violations'], ...(rules === undefined ? {} : { \
 runOnly: rules }), rules: rules !== undefined ? {} : Object.fromEntries(['region', ...off].map((rule) => [rule, { \

@@ -1,5 +1,4 @@
-// The trajectory page under the hands of a user: folds, marks on the time axis, the first split, the world's rows,
-// tokens.
+// The trajectory page in use: folds, marks on the time axis, the divergence, the world's rows, tokens.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
@@ -15,7 +14,7 @@ function row(page: Page, text: string): Locator {
   return steps(page).getByRole('treeitem').filter({ hasText: text });
 }
 
-/** Text of the selected row once it holds `text`. */
+/** The text of the selected row, once it holds `text`. */
 async function selected(page: Page, text: string): Promise<void> {
   await steps(page).locator('[aria-selected="true"]').filter({ hasText: text }).waitFor();
 }
@@ -40,7 +39,7 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       await fold.waitFor();
     }));
 
-  it('shows a far step before the rest is read, and keeps it where it is when it came', () =>
+  it('shows a distant step before the rest is read, and keeps it in place when the rest arrives', () =>
     open('far-step', async (page) => {
       await selected(page, 'i: 2699');
       const chosen = steps(page).locator('[aria-selected="true"]');
@@ -66,7 +65,7 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       await selected(page, 'Count.');
     }));
 
-  it('goes to the first and to the last step while the rest is still read', () =>
+  it('goes to the first and to the last step while the rest is still being read', () =>
     open('far-step', async (page) => {
       await selected(page, 'i: 2699');
       await page.keyboard.press('Home');
@@ -80,7 +79,7 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
         .waitFor();
     }));
 
-  it('goes past a closed fold with J and into it with L', () =>
+  it('moves past a closed fold with J and into it with L', () =>
     open('fold', async (page) => {
       await steps(page).focus();
       await page.keyboard.press('j');
@@ -92,15 +91,15 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       await selected(page, 'repeat');
     }));
 
-  it('opens the fold that a place asked for is in', () =>
+  it('opens the fold that contains a requested place', () =>
     open('fold-open', async (page) => {
       assert.equal(await row(page, '×4').count(), 0);
       await selected(page, 'repeat');
     }));
 
-  it('follows what is under way to its end, also where that comes at once', () =>
+  it('follows a live rollout to its end, also when it ends immediately', () =>
     open('running', async (page) => {
-      await selected(page, 'one after the'); // what the model is writing
+      await selected(page, 'one after the'); // the text that the model is writing
       await page.evaluate(() => window.dispatchEvent(new Event('story-rest')));
       await steps(page)
         .getByRole('treeitem')
@@ -110,12 +109,12 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
         .waitFor();
     }));
 
-  it('goes to a note from its mark on the axis, and says what it is', () =>
+  it('goes to a note from its mark on the axis, and shows its text', () =>
     open('why', async (page) => {
       const canvas = page.locator('.axis-canvas');
       const box = await canvas.boundingBox();
       assert.ok(box !== null);
-      // The clock's row: from the left to the right until a mark tells its text.
+      // The clock's row: from left to right until a mark shows its text.
       let found = -1;
       for (let x = 108; x < box.width && found < 0; x += 4) {
         await page.mouse.move(box.x + x, box.y + 30);
@@ -127,7 +126,7 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       await page.getByRole('group', { name: 'Notes' }).getByText('Why does it not look at the limit first?').waitFor();
     }));
 
-  it('marks where it first split from an attempt that passed, and goes there', () =>
+  it('marks where it diverged from an attempt that passed, and goes there', () =>
     open('why', async (page) => {
       const split = row(page, 'split');
       await split.waitFor();
@@ -138,7 +137,7 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       assert.equal(await verdict.getByRole('button', { name: 'attempt 1' }).count(), 1);
     }));
 
-  it('zooms to the step that is selected, also right after it was', () =>
+  it('zooms to the selected step, also right after the selection', () =>
     open('why', async (page) => {
       await steps(page).focus();
       await page.keyboard.press('Home');
@@ -160,7 +159,7 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       assert.ok((await rows.getByRole('treeitem').count()) < 60, 'only what is in sight is drawn');
     }));
 
-  it('marks what a search finds in the list of steps, and forgets it with the search', () =>
+  it('marks search results in the list of steps, and clears them with the search', () =>
     open('why', async (page) => {
       const marks = steps(page).locator('mark');
       await page.keyboard.press('/');
@@ -175,7 +174,7 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       assert.equal(await steps(page).locator('.is-found').count(), 0);
     }));
 
-  it('walks through the tokens with the arrows', () =>
+  it('moves through the tokens with the arrow keys', () =>
     open('sampled-tokens', async (page) => {
       await page.getByRole('listbox', { name: 'Tokens' }).focus();
       await page.keyboard.press('ArrowRight');

@@ -1,5 +1,5 @@
-// The panel of “Try Tool…” in a real browser, with a test in the place of the extension: where the lines that a tool
-// prints are seen.
+// The panel of “Try Tool…” in a real browser, with the test in place of the extension: where a tool's output lines are
+// visible.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -27,7 +27,7 @@ const TOOL: TryToPage = {
   },
 };
 
-describe('what a tried tool prints', { timeout: 120_000 }, () => {
+describe('output of a tried tool', { timeout: 120_000 }, () => {
   let served: Served;
   let browser: Browser;
 
@@ -103,7 +103,7 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
     await frame(page);
   }
 
-  /** The events of what was scrolled have come. */
+  /** The pending scroll events have arrived. */
   function frame(page: Page): Promise<void> {
     return page.evaluate(
       () =>
@@ -113,13 +113,13 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
     );
   }
 
-  /** How far the last line is from the end of what is seen of the lines, and how far that reaches out of the window. */
+  /** The distance of the last line from the visible end of the lines, and how far that is outside the window. */
   const hidden = (page: Page): Promise<{ readonly lines: number; readonly page: number }> =>
     printed(page).evaluate((box) => ({
       lines: Math.round(box.scrollHeight - box.scrollTop - box.clientHeight),
       page: Math.max(0, Math.round(box.getBoundingClientRect().bottom - window.innerHeight)),
     }));
-  /** Waits until the last line is so far from the end of what is seen, in pixels. */
+  /** Waits until the last line is this far from the visible end, in pixels. */
   const scrolled = async (page: Page, from: number, below: number): Promise<void> => {
     await page.waitForFunction(
       ([least, most]) => {
@@ -137,7 +137,7 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
     ['beside the form', 1100],
     ['under a form that fills the window', 400],
   ] as const) {
-    it(`its newest lines are in sight: ${name}`, async () => {
+    it(`shows its newest lines: ${name}`, async () => {
       const page = await running(width);
       await print(page, 1, 3);
       assert.deepEqual(await hidden(page), IN_SIGHT);
@@ -148,7 +148,7 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
     });
   }
 
-  it('whoever scrolls up stays where they are, until they are at the end again', async () => {
+  it('keeps the scroll position until the reader is at the end again', async () => {
     const page = await running(1100);
     await print(page, 1, 80);
     await printed(page).hover();
@@ -164,7 +164,7 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
     await page.close();
   });
 
-  it('whoever goes back to the form is left there', async () => {
+  it('leaves readers in the form who went back to it', async () => {
     const page = await running(400);
     await print(page, 1, 3);
     await page.locator('.try-page').evaluate((main) => {
@@ -176,7 +176,7 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
     await page.close();
   });
 
-  it('a cancelled call keeps them, with the last ones in sight; so does one that could not be made', async () => {
+  it('stays after a cancelled call, with its last lines visible, and after a call that could not be made', async () => {
     const page = await running(1100);
     await print(page, 1, 80);
     await tell(

@@ -1,6 +1,5 @@
 /**
- * Batches for the tests of clusters: on the demo model that the server in the cluster brings, with tasks that say what
- * to call.
+ * Batches for cluster tests: on the demo model of the server in the cluster, with tasks that name the tools to call.
  */
 import type { JsonObject } from '../../../src/common/json.ts';
 import type { BatchFiles, TaskLine } from '../../support/testWorkspace.ts';
@@ -33,7 +32,7 @@ export function steady(
   };
 }
 
-/** Two pods of the site's image, small. */
+/** Two small pods with the site's image. */
 export function podsOf(site: Site, more: JsonObject = {}): JsonObject {
   return {
     image: site.image,

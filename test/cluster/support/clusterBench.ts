@@ -1,6 +1,4 @@
-/**
- * A server installed by the command line into a namespace of the test's own, a workspace to run on it, and their end.
- */
+/** A server that the command line installed into a temporary namespace, a workspace to run on it, and their cleanup. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
@@ -16,14 +14,14 @@ import { type Site, site } from './site.ts';
 
 /** Name of the target. */
 export const TARGET = 'suite';
-/** Variable with the token of a server at an address. */
+/** The variable with the token of a server at an address. */
 const TOKEN = 'ROLLOUT_TEST_TOKEN';
 const PATIENCE_MS = 90_000;
 const POLL_MS = 200;
 
 export class ClusterBench {
   readonly site: Site;
-  /** With the test's namespace as its own. */
+  /** Site with the test's namespace as the default one. */
   readonly cluster: Cluster;
   readonly namespace: string;
   readonly workspace: Workspace;
@@ -40,7 +38,7 @@ export class ClusterBench {
     this.workspace = new Workspace(this.#bench, () => this.connection());
   }
 
-  /** Knows the cluster, and has it as a target; nothing is in it yet. */
+  /** Configures the cluster as a target; nothing is installed yet. */
   static async open(name: string): Promise<ClusterBench> {
     const plain = new Bench({ where: [], env: homeIn(undefined) });
     const data = plain.path('data');
@@ -63,7 +61,7 @@ export class ClusterBench {
     return bench;
   }
 
-  /** The same, with a server in it. */
+  /** The same, with a server installed. */
   static async installed(name: string): Promise<ClusterBench> {
     const bench = await ClusterBench.open(name);
     try {
@@ -96,17 +94,17 @@ export class ClusterBench {
     this.#connection = connectTarget(TARGET, { url, token_env: TOKEN }, { env: process.env });
   }
 
-  /** `rollout … --target` to its end. */
+  /** Runs `rollout … --target` to its end. */
   rollout(...args: string[]): Promise<Ran> {
     return this.#bench.run(args);
   }
 
-  /** The same in a folder, with more in the environment. */
+  /** The same in a folder, with additional environment variables. */
   rolloutIn(cwd: string, env: Record<string, string>, ...args: string[]): Promise<Ran> {
     return this.#bench.run(args, { cwd, env });
   }
 
-  /** `rollout …` with nothing said of where. */
+  /** Runs `rollout …` without a target. */
   plainly(...args: string[]): Promise<Ran> {
     return this.#plain.run(args);
   }
@@ -126,7 +124,7 @@ export class ClusterBench {
     return this.#connection;
   }
 
-  /** Pods of a batch that live. */
+  /** Live pods of a batch. */
   async workers(batch: string): Promise<Pod[]> {
     const pods = await this.cluster.list('Pod', { labels: selector(batchLabels(batch)) });
     return pods.filter(
@@ -134,13 +132,14 @@ export class ClusterBench {
     );
   }
 
-  /** What the batch's stream says of its infrastructure. */
+  /** Infrastructure events of the batch's stream. */
   async infra(batch: string): Promise<string[]> {
     return (await this.workspace.events(batch)).flatMap((event) => (event.kind === 'infra' ? [event.data.text] : []));
   }
 
   /**
-   * Every attempt has come to exactly one end: one try of each settles it, and every record is whole. Gives the rows.
+   * Asserts that every attempt ended exactly once: one try of each settles it, and every record is whole. Returns the
+   * rows.
    */
   async assertSettledOnce(batch: string, attempts: number): Promise<RolloutRow[]> {
     const rows = await this.workspace.ended(batch);
@@ -152,17 +151,17 @@ export class ClusterBench {
     return rows;
   }
 
-  /** Ends all of it, whatever has become of it. */
+  /** Removes all of it, whatever its state. */
   async close(): Promise<void> {
     (await this.#connection?.catch(() => undefined))?.close();
-    // Jobs first: one that is to replace a failed pod keeps it, and a namespace that ends waits for its pods and makes
-    // no new ones.
+    // Jobs first: one that is to replace a failed pod keeps it, and a namespace that ends waits for its pods and
+    // creates no new ones.
     for (const kind of ['Deployment', 'Job'] as const) {
       for (const { metadata } of await this.cluster.list(kind))
         await this.cluster.remove(kind, metadata.name, { propagation: 'Background' });
     }
     await this.cluster.remove('Namespace', this.namespace);
-    // The cluster does the rest; data of this machine stay until nothing writes them anymore.
+    // The cluster does the rest; data on this machine stays until nothing writes it anymore.
     await until('the pods are gone', async () => (await this.cluster.list('Pod')).length === 0, 2 * PATIENCE_MS);
     this.site.cluster.close();
     await this.#bench.close();
@@ -171,8 +170,8 @@ export class ClusterBench {
 }
 
 /**
- * Programs of a kubeconfig that bring credentials look for theirs in the user's own folder; targets are kept elsewhere,
- * where that is possible.
+ * Credential programs of a kubeconfig look for their files in the user's own folder; targets are kept elsewhere where
+ * possible.
  */
 function homeIn(folder: string | undefined): Record<string, string> {
   const home = process.platform === 'linux' ? process.env['HOME'] : undefined;
@@ -182,7 +181,7 @@ function homeIn(folder: string | undefined): Record<string, string> {
   };
 }
 
-/** Asks until it is so: there is no event to wait for. */
+/** Polls until the condition holds: there is no event to wait for. */
 export async function until(what: string, so: () => Promise<boolean>, ms = PATIENCE_MS): Promise<void> {
   for (const end = performance.now() + ms; performance.now() < end; ) {
     if (await so()) return;

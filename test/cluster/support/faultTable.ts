@@ -1,4 +1,4 @@
-/** What a suite of faults showed: one line for each, printed at its end. */
+/** The results of a fault suite: one line for each fault, printed at the end. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { EventData } from '../../../src/trace/schema.ts';
@@ -8,13 +8,13 @@ import type { ClusterBench } from './clusterBench.ts';
 /** A batch that had a fault. */
 export interface Suffered {
   readonly batch: string;
-  /** Attempts that come to an end by themselves. */
+  /** Attempts that end normally. */
   readonly attempts: number;
-  /** Tries that are lost with what was broken; none unless told. */
+  /** Tries that are lost with the broken part; none by default. */
   readonly lost?: number;
-  /** The one line that the user is told of it. */
+  /** The one line that reports it to the user. */
   readonly told: { readonly what: string; readonly like: RegExp };
-  /** Further lines, e.g. of its end. */
+  /** Further lines, e.g. about its end. */
   readonly also?: readonly { readonly what: string; readonly like: RegExp }[];
 }
 
@@ -35,7 +35,7 @@ export class FaultTable {
     this.#bench = bench;
   }
 
-  /** Breaks something under a batch; then every attempt has ended exactly once, and the user was told in one line. */
+  /** Breaks something under a batch, then asserts that every attempt ended exactly once and the user got one line. */
   async of(test: TestContext, suffer: () => Promise<Suffered>): Promise<void> {
     const began = performance.now();
     const { batch, attempts, told, also = [], lost = 0 } = await suffer();
@@ -53,7 +53,7 @@ export class FaultTable {
     });
   }
 
-  /** Leaves a fault out, and says why. */
+  /** Skips a fault with a reason. */
   skip(test: TestContext, why: string): void {
     this.#lines.push({ fault: test.name, finished: '-', seconds: '-', told: `not tried: ${why}` });
     test.skip(why);

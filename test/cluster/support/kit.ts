@@ -1,7 +1,4 @@
-/**
- * What only the kit's cluster lets a test do: break and fix its processes, and lose whole nodes. Linux only, as the
- * kit is.
- */
+/** What only the kit's cluster allows: break and fix its processes, and lose whole nodes. Linux only, like the kit. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -28,11 +25,11 @@ export class Kit {
     run(path.join(this.#folder, 'process'), [name, action]);
   }
 
-  /** All that runs on the node ends at once, and nothing is heard of it until `start` of its kubelet. */
+  /** Ends everything on the node immediately. It stays silent until its kubelet is started. */
   loseNode(node: string): void {
     this.process(kubeletOf(node), 'kill');
     const group = readFileSync(path.join(this.#state, 'run', 'cgroup'), 'utf8').trim();
-    // With version 1 each controller has its own tree of the same groups.
+    // In version 1 each controller has its own tree of the same groups.
     const files = globSync([
       `/sys/fs/cgroup/${group}/node-${numberOf(node)}/**/cgroup.procs`,
       `/sys/fs/cgroup/pids/${group}/node-${numberOf(node)}/**/cgroup.procs`,
@@ -57,7 +54,7 @@ export class Kit {
     this.process(kubeletOf(node), 'start');
   }
 
-  /** An image gets another name, or loses it. */
+  /** Adds a name to an image, or removes it. */
   image(
     node: string,
     ...command: readonly [action: 'tag', from: string, to: string] | readonly [action: 'rm', name: string]
@@ -73,12 +70,12 @@ export class Kit {
   }
 }
 
-/** New pods go there, or do not. */
+/** Allows or forbids new pods on the node. */
 export async function cordon(cluster: Cluster, node: string, on: boolean): Promise<void> {
   await cluster.patch('Node', node, { spec: { unschedulable: on ? true : null } });
 }
 
-/** The node is given up, or is not. */
+/** Gives up the node, or takes that back. */
 export async function giveUp(cluster: Cluster, node: string, on: boolean): Promise<void> {
   const { spec } = tainted.parse(await cluster.get('Node', node));
   const others = (spec?.taints ?? []).filter(({ key }) => key !== 'node.kubernetes.io/out-of-service');
@@ -91,7 +88,7 @@ export async function giveUp(cluster: Cluster, node: string, on: boolean): Promi
   });
 }
 
-/** Nodes are named by their addresses, of which the last number is theirs. */
+/** Nodes are named after their addresses: the last number is the node's. */
 function numberOf(node: string): string {
   return node.slice(node.lastIndexOf('.') + 1);
 }

@@ -1,6 +1,6 @@
 /**
- * A model server as a process, which dies and comes back on its port. As vLLM does, it answers 503 while it loads.
- * Run by itself it is that process: `modelServer.ts PORT LOADING_MS`.
+ * A model server as a process, which dies and comes back on its port. Like vLLM, it answers 503 while it loads. Run
+ * directly it is that process: `modelServer.ts PORT LOADING_MS`.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -22,12 +22,12 @@ export class ModelServer {
     return server;
   }
 
-  /** Up to and with `/v1`. */
+  /** Base URL, including `/v1`. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}/v1`;
   }
 
-  /** Listens, on the port it had before, and answers once it has loaded. */
+  /** Listens on the port it had before, and answers once it has loaded. */
   async start(loadingMs: number): Promise<void> {
     const child = spawn(
       process.execPath,

@@ -1,4 +1,4 @@
-/** What a cluster holds, object by object, over every kind its API serves: to compare before and after. */
+/** A cluster's objects over every kind its API serves, to compare before and after. */
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { Cluster } from '../../../src/kubernetes/access/cluster.ts';
@@ -18,11 +18,11 @@ const list = z.object({
 });
 const named = z.object({ metadata: z.object({ name: z.string() }) });
 const reference = z.object({ namespace: z.string().optional() }).optional();
-/** Addresses of Services and volumes say whose they are. */
+/** Addresses of Services and volumes name their owners. */
 const referring = z.object({ spec: z.object({ parentRef: reference, claimRef: reference }).optional() });
-/** They come and go by themselves. */
+/** Short-lived by nature. */
 const RESTLESS = new Set(['events', 'leases', 'componentstatuses', 'volumeattachments']);
-/** Rewritten all the time by the cluster itself: that an object is there, and the same one, is what counts. */
+/** Rewritten all the time by the cluster itself: only the presence and identity of the object count. */
 const BEATING = new Set([
   'nodes',
   'csinodes',
@@ -34,7 +34,7 @@ const BEATING = new Set([
   'ipaddresses',
 ]);
 
-/** A line for each object of a namespace and each that is in none; objects of other namespaces are left out. */
+/** A line for each object of a namespace and each cluster-scoped one; objects of other namespaces are left out. */
 export async function snapshot(cluster: Cluster, namespace: string): Promise<string[]> {
   const read = async (path: string): Promise<unknown> => {
     const { status, body } = await cluster.connection.stream(path, {});
@@ -65,7 +65,7 @@ export async function snapshot(cluster: Cluster, namespace: string): Promise<str
   return lines.sort();
 }
 
-/** What is in no namespace and yet belongs to another one: others may be at work in the same cluster. */
+/** Cluster-scoped objects that belong to another namespace: others may use the same cluster. */
 function isOfOthers(resource: string, item: unknown, namespace: string): boolean {
   if (resource === 'namespaces') return named.parse(item).metadata.name !== namespace;
   const { parentRef, claimRef } = referring.parse(item).spec ?? {};
@@ -73,7 +73,7 @@ function isOfOthers(resource: string, item: unknown, namespace: string): boolean
   return of !== undefined && of !== namespace;
 }
 
-/** All of an object but what tells of writes to it. */
+/** An object without the fields that record writes to it. */
 function contents(item: { readonly metadata: object }): string {
   const metadata = Object.fromEntries(
     Object.entries(item.metadata).filter(([name]) => name !== 'resourceVersion' && name !== 'managedFields'),

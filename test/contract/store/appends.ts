@@ -8,7 +8,7 @@ import type { Subject } from './suite.ts';
 
 export function appendTests(subject: Subject): void {
   describe('appends', () => {
-    it('keeps events as they are, whatever is in them', async () => {
+    it('keeps events unchanged, whatever they contain', async () => {
       const store = subject.store();
       const { session } = await openBatch(store, 1);
       const [lease] = await store.lease(session, 1);
@@ -62,7 +62,7 @@ export function appendTests(subject: Subject): void {
       );
     });
 
-    it('fences every epoch but the newest, and everybody once it ended', async () => {
+    it('fences every epoch but the newest, and everybody after the end', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 1, { attempts: 1 });
       const [lease] = await store.lease(session, 1);
@@ -88,7 +88,7 @@ export function appendTests(subject: Subject): void {
       assert.deepEqual([after.ok, !after.ok && after.code], [false, 'fenced']);
     });
 
-    it('takes nothing behind an end', async () => {
+    it('takes nothing after an end', async () => {
       const store = subject.store();
       const { session } = await openBatch(store, 1);
       const [lease] = await store.lease(session, 1);
@@ -102,7 +102,7 @@ export function appendTests(subject: Subject): void {
       assert.equal((await store.rollout(lease!.rollout))?.row.last, 0);
     });
 
-    it('answers each of many appends that arrive together by itself', async () => {
+    it('answers each of many simultaneous appends separately', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 8);
       const leases = await store.lease(session, 8);
@@ -169,7 +169,7 @@ export function appendTests(subject: Subject): void {
       assert.equal(await store.rollout('r-none'), undefined);
     });
 
-    it('reads a long stream from anywhere, also after it was compressed', async () => {
+    it('reads a long stream from any seq, also after it was compressed', async () => {
       const store = subject.store();
       const { session } = await openBatch(store, 1);
       const [lease] = await store.lease(session, 1);
@@ -206,7 +206,7 @@ export function appendTests(subject: Subject): void {
       await assert.rejects(store.read('r-none', 0, 1), (error) => StudioError.is(error, 'not_found'));
     });
 
-    it('gives rows by revision, none lost while others append', async () => {
+    it('returns rows by revision, none lost while others append', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 6, { attempts: 4 });
       const leases = await store.lease(session, 24);
@@ -246,7 +246,7 @@ export function appendTests(subject: Subject): void {
       );
     });
 
-    it('calls watchers after a commit, and no more once they ended', async () => {
+    it('calls watchers after a commit, and not after they are closed', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 1);
       const seen = new Set<string>();

@@ -19,7 +19,7 @@ const notFound = (error: unknown): boolean => StudioError.is(error, 'not_found')
 
 export function batchTests(subject: Subject): void {
   describe('batches', () => {
-    it('makes a batch once, and tells its stream so', async () => {
+    it('creates a batch once, and records that in its stream', async () => {
       const store = subject.store();
       const spec = newBatch({ attempts: 3 });
       await store.createBatch(spec);
@@ -112,7 +112,7 @@ export function batchTests(subject: Subject): void {
       assert.equal(second.batches[0]?.batch, made[0]!.id);
     });
 
-    it('lists what has not ended by priority, then age', async () => {
+    it('lists open batches by priority, then age', async () => {
       const store = await subject.fresh();
       const specs = [newBatch({ priority: 0 }), newBatch({ priority: 5 }), newBatch({ priority: 0 })];
       for (const spec of specs) await store.createBatch(spec);
@@ -123,7 +123,7 @@ export function batchTests(subject: Subject): void {
       );
     });
 
-    it('ends a sealed batch with nothing to do, and tells why', async () => {
+    it('ends a sealed batch with nothing to do, and records why', async () => {
       const store = subject.store();
       const spec = newBatch();
       await store.createBatch(spec);
@@ -140,7 +140,7 @@ export function batchTests(subject: Subject): void {
       await assert.rejects(store.seal('b-none'), notFound);
     });
 
-    it('pauses: nothing is leased until it goes on', async () => {
+    it('pauses: nothing is leased until it is resumed', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 1);
       await store.setPaused(batch, true);
@@ -152,7 +152,7 @@ export function batchTests(subject: Subject): void {
       };
       assert.deepEqual(await stands(), [true, false, undefined]);
       await store.setPaused(batch, true, true);
-      await store.setPaused(batch, true); // says nothing of that
+      await store.setPaused(batch, true); // a repeat is not an event
       assert.deepEqual(
         [await stands(), (await store.batch(batch))?.row.state, await store.lease(session, 5)],
         [[true, true, true], 'paused', []],
@@ -162,7 +162,7 @@ export function batchTests(subject: Subject): void {
       assert.equal((await store.lease(session, 5)).length, 2);
     });
 
-    it('stops: what runs may finish, nothing is tried again, and the reason is kept', async () => {
+    it('stops: running rollouts may finish, nothing is retried, and the reason is kept', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 2, { attempts: 1 });
       const [lease] = await store.lease(session, 1);
@@ -201,7 +201,7 @@ export function batchTests(subject: Subject): void {
       assert.equal(await store.claim(batch, 'y', two!.rollout), true);
     });
 
-    it('tells events into the batch stream, in order, whoever tells them', async () => {
+    it('appends events to the batch stream in order, whoever reports them', async () => {
       const store = subject.store();
       const spec = newBatch();
       await store.createBatch(spec);
@@ -261,7 +261,7 @@ export function batchTests(subject: Subject): void {
       await assert.rejects(store.retry(spec.id), conflict);
     });
 
-    it('knows what stop rules ask', async () => {
+    it('returns the counts that stop rules need', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 2, { attempts: 3, order: 'depth' });
       for (const lease of await store.lease(session, 2)) await finish(store, batch, lease, { steps: 2 });
@@ -282,7 +282,7 @@ export function batchTests(subject: Subject): void {
       await assert.rejects(store.batchProgress('b-none'), notFound);
     });
 
-    it('counts what is queued, running and held', async () => {
+    it('counts queued, running, and held rollouts', async () => {
       const store = await subject.fresh();
       const { session } = await openBatch(store, 2, { attempts: 2 });
       await store.lease(session, 1);

@@ -62,7 +62,7 @@ export function blobTests(subject: Subject): void {
       });
     }
 
-    it('refuses what is not the content of its name, and leaves nothing behind', async () => {
+    it('refuses content that does not match its name, and leaves nothing behind', async () => {
       const store = subject.store();
       for (const size of [10, 40_000, 1_200_000]) {
         const sha = shaOf(randomBytes(8));
@@ -87,7 +87,7 @@ export function blobTests(subject: Subject): void {
       }
     });
 
-    it('may be sent by several at once', async () => {
+    it('may be sent by several clients at once', async () => {
       const store = subject.store();
       const bytes = randomBytes(1_300_000);
       const sha = shaOf(bytes);
@@ -99,7 +99,7 @@ export function blobTests(subject: Subject): void {
       assert.ok((await contentOf(store, sha))?.equals(bytes));
     });
 
-    it('tells which are there, and removes them', async () => {
+    it('reports which exist, and removes them', async () => {
       const store = subject.store();
       const shas = [await put(store), await put(store, 50_000), shaOf('never put')];
       assert.deepEqual([...(await store.blobs.has(shas))].toSorted(), shas.slice(0, 2).toSorted());
@@ -109,7 +109,7 @@ export function blobTests(subject: Subject): void {
   });
 
   describe('gc', () => {
-    it('removes old batches with all that only they need', async () => {
+    it('removes old batches with everything that only they need', async () => {
       const store = await subject.fresh();
       const named = {
         submission: await put(store),
@@ -176,7 +176,7 @@ export function blobTests(subject: Subject): void {
       assert.ok(await store.batch(keeps.batch));
     });
 
-    it('keeps what a living fork reads, and new blobs nobody names yet', async () => {
+    it('keeps what a living fork reads, and new blobs that nothing references yet', async () => {
       const store = await subject.fresh();
       const parent = await openBatch(store, 1, { attempts: 1 });
       const [lease] = await store.lease(parent.session, 1);

@@ -28,7 +28,7 @@ export function commandTests(subject: Subject): void {
       await assert.rejects(store.putCommand(command('b-none')), (error) => StudioError.is(error, 'not_found'));
     });
 
-    it('reach the worker that has the rollout, once', async () => {
+    it('reach the worker that holds the rollout, once', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 2);
       const second = newSession(batch);

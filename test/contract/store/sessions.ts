@@ -7,7 +7,7 @@ import type { Subject } from './suite.ts';
 
 const LEASE_MS = 600;
 
-/** Waits until sessions are over, by the database's own clock. */
+/** Waits until sessions have expired, by the database's own clock. */
 async function leaseOver(store: Store): Promise<void> {
   const until = (await store.now()) + LEASE_MS;
   while ((await store.now()) <= until) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -15,7 +15,7 @@ async function leaseOver(store: Store): Promise<void> {
 
 export function sessionTests(subject: Subject): void {
   describe('sessions and leases', () => {
-    it('gives every task its first attempt first, or attempts of a task together', async () => {
+    it('lease the first attempt of every task first, or attempts of a task together', async () => {
       const store = subject.store();
       for (const [order, expected] of [
         ['breadth', ['t0/1', 't1/1', 't2/1', 't0/2']],
@@ -31,7 +31,7 @@ export function sessionTests(subject: Subject): void {
       }
     });
 
-    it('never leases a rollout twice, however many ask at once', async () => {
+    it('never lease a rollout twice, however many ask at once', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 40, { attempts: 5 });
       const second = newSession(batch, { worker: 'worker-2' });
@@ -59,7 +59,7 @@ export function sessionTests(subject: Subject): void {
       );
     });
 
-    it('serves many sessions that ask at once in the order they asked, each from its own batch', async () => {
+    it('serve many sessions that ask at once in the order they asked, each from its own batch', async () => {
       const store = subject.store();
       const [one, two] = [await openBatch(store, 3, { attempts: 2 }), await openBatch(store, 2, { attempts: 1 })];
       const second = newSession(one.batch, { worker: 'worker-2' });
@@ -103,7 +103,7 @@ export function sessionTests(subject: Subject): void {
       );
     });
 
-    it('puts the rollouts of an ended session back at once, epochs kept', async () => {
+    it('requeue the rollouts of an ended session immediately, with their epochs', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 2, { attempts: 1 });
       const [one, two] = await store.lease(session, 2);
@@ -144,7 +144,7 @@ export function sessionTests(subject: Subject): void {
       assert.deepEqual([late.ok, !late.ok && late.code, late.durable], [false, 'fenced', 2]);
     });
 
-    it('still takes what a lost worker sends before anybody else has the rollout', async () => {
+    it('accept what a lost worker sends before another holds the rollout', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 1, { attempts: 1 });
       const [lease] = await store.lease(session, 1);
@@ -156,7 +156,7 @@ export function sessionTests(subject: Subject): void {
       );
     });
 
-    it('ends sessions that gave no sign of life, and spares the others', async () => {
+    it('end sessions without a sign of life, and no others', async () => {
       const store = await subject.fresh({ leaseMs: LEASE_MS });
       const { batch, session } = await openBatch(store, 2, { attempts: 1 });
       const alive = newSession(batch, { worker: 'alive' });
@@ -181,7 +181,7 @@ export function sessionTests(subject: Subject): void {
       assert.deepEqual(await store.expireSessions(), [], 'a server that starts gives everybody time');
     });
 
-    it('lets a worker that comes back keep what is still its own', async () => {
+    it('let a reconnecting worker keep what is still its own', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 5, { attempts: 1 });
       const leases = await store.lease(session, 5);
@@ -197,7 +197,7 @@ export function sessionTests(subject: Subject): void {
       await store.endSession(session, 'its connection broke');
       const thief = newSession(batch, { worker: 'worker-2' });
       await store.openSession(thief);
-      // Queue order: the first three tasks; the thief takes one of them and gives back the others.
+      // Queue order: the first three tasks. The thief takes one of them and returns the others.
       const stolen = await store.lease(thief.session, 3);
       assert.deepEqual(
         stolen.map(({ rollout }) => rollout),
@@ -232,7 +232,7 @@ export function sessionTests(subject: Subject): void {
       await assert.rejects(store.adopt('s-none', []), (error) => StudioError.is(error, 'not_found'));
     });
 
-    it('elects one server for a role', async () => {
+    it('elect one server for a role', async () => {
       const store = subject.store();
       assert.equal(await store.elect('jobs'), true);
       assert.equal(await store.elect('jobs'), true);
@@ -243,7 +243,7 @@ export function sessionTests(subject: Subject): void {
       }
     });
 
-    it('has one secret key', async () => {
+    it('have one secret key', async () => {
       const keys = await Promise.all([subject.store().secretKey(), subject.other().secretKey()]);
       assert.match(keys[0], /^[0-9a-f]{64}$/);
       assert.equal(keys[0], keys[1]);

@@ -32,7 +32,7 @@ async function standing(store: Store, batch: string): Promise<string> {
 
 export function settlingTests(subject: Subject): void {
   describe('attempts', () => {
-    it('are settled by what ended done or truncated', async () => {
+    it('are settled by rollouts that end done or truncated', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 5, { attempts: 1 });
       const endings: Ending[] = [
@@ -49,7 +49,7 @@ export function settlingTests(subject: Subject): void {
       assert.equal(await store.retry(batch), 0);
     });
 
-    it('get further tries after infrastructure, as many as the batch allows', async () => {
+    it('get further tries after infrastructure failures, as many as the batch allows', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 1, { attempts: 1, retries: 2 });
       for (let n = 1; n <= 3; n++) {
@@ -92,7 +92,7 @@ export function settlingTests(subject: Subject): void {
       }
     });
 
-    it('stay cancelled until somebody asks for them again', async () => {
+    it('stay cancelled until somebody retries them', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 2, { attempts: 1 });
       const [lease] = await store.lease(session, 1);

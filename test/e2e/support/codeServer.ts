@@ -1,4 +1,4 @@
-/** A VS Code server of a test's own: its data, its extensions, its sockets, and the rollout store of its user. */
+/** A VS Code server of the test: its data, its extensions, its sockets, and the rollout store of its user. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,20 +12,20 @@ import { installCodeServer } from './server/install.ts';
 import { QUIET_SETTINGS } from './server/settings.ts';
 
 const START_MS = 60_000;
-/** They would change how a server starts: its options, its role, who it reports to. */
+/** These would change how a server starts: its options, its role, its parent process. */
 const NOT_INHERITED = ['NODE_OPTIONS', 'CODE_SERVER_PARENT_PID', 'NODE_TEST_CONTEXT'];
 
 export interface CodeServerOptions {
   /** Extension files to install first. */
   readonly extensions: readonly string[];
-  /** Whether every folder is trusted without a question. */
+  /** Whether every folder is trusted without a prompt. */
   readonly trusted: boolean;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export class CodeServer {
-  /** Holds everything of this server; goes with it. */
+  /** Holds everything of this server and is removed with it. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly #main: string;
@@ -72,25 +72,25 @@ export class CodeServer {
     }
   }
 
-  /** The store the extension uses when nothing else is set. */
+  /** The store that the extension uses by default. */
   get store(): string {
-    // What dataFolder reads of the environment, where the server runs.
+    // The variables that dataFolder reads, where the server runs.
     return process.platform === 'darwin'
       ? path.join(this.folder, 'home', 'Library', 'Application Support', 'rollout-studio', 'store')
       : defaultStore(this.env);
   }
 
-  /** What the rollout server of the store left for its clients; undefined when none was ever started. */
+  /** The `server.json` that the store's rollout server wrote for its clients; undefined when none was ever started. */
   get rolloutServer(): ServerFile | undefined {
     return readServerFile(this.store);
   }
 
-  /** What the VS Code server printed. */
+  /** The VS Code server's output. */
   get log(): string {
     return this.#log;
   }
 
-  /** Where a page with this folder is. */
+  /** The URL of a page with this folder. */
   url(folder: string, file?: string): string {
     const authority = `127.0.0.1:${this.#port}`;
     const url = new URL(`http://${authority}/`);
@@ -104,7 +104,7 @@ export class CodeServer {
     return url.href;
   }
 
-  /** Where the installed extension lies. */
+  /** The folder of the installed extension. */
   extensionFolder(name: string): string {
     const extensions = path.join(this.folder, 'extensions');
     const found = readdirSync(extensions).find((entry) => entry.startsWith(`${name}-`));
@@ -113,7 +113,7 @@ export class CodeServer {
     return path.join(extensions, found);
   }
 
-  /** What the extension hosts and the extension itself wrote into their logs. */
+  /** The logs of the extension hosts and of the extension itself. */
   hostLogs(): string {
     const logs = globSync('user/logs/**/*.log', { cwd: this.folder }).filter((file) =>
       /remoteexthost\.log$|rollout-studio/.test(file),
@@ -123,7 +123,7 @@ export class CodeServer {
       .join('\n');
   }
 
-  /** Ends the server and all it started, the rollout server among it, and removes its folder. */
+  /** Ends the server and everything it started, including the rollout server, and removes its folder. */
   async close(): Promise<void> {
     const child = this.#child;
     if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
@@ -163,7 +163,7 @@ export class CodeServer {
       ...(trusted ? ['--disable-workspace-trust'] : []),
       ...this.#directories,
     ];
-    // In a process group of its own: its hosts end with it.
+    // In its own process group: its hosts end with it.
     const child = spawn(process.execPath, args, { env: this.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     this.#child = child;
     this.#port = await new Promise<number>((resolve, reject) => {

@@ -33,8 +33,8 @@ export class Debugging {
   }
 
   /**
-   * Types a value over a variable's. The view is drawn anew when the editor asks for values again: then the field is
-   * gone, and opened once more.
+   * Types a value over a variable's. The view is redrawn when the editor requests values again, which removes the
+   * field: then it is opened again.
    */
   async setVariable(name: RegExp, value: string, shown: RegExp): Promise<void> {
     const field = this.#page.locator('.debug-variables input').filter({ visible: true });
@@ -55,7 +55,7 @@ export class Debugging {
     );
   }
 
-  /** Sets a breakpoint with a condition on a line of a file. */
+  /** Sets a conditional breakpoint on a line of a file. */
   async breakAt(file: string, line: number, condition: string): Promise<void> {
     const { page, workbench } = this.#code();
     await workbench.openFile(file);
@@ -72,14 +72,14 @@ export class Debugging {
       .waitFor();
   }
 
-  /** F5 on a batch file, to the first stop. */
+  /** Presses F5 on a batch file and waits for the first stop. */
   async launch(file: string): Promise<void> {
     const { page, workbench } = this.#code();
     await workbench.openFile(file);
     await page.locator('.monaco-editor.focused').waitFor();
     await page.keyboard.press('F5');
     await page.locator('.debug-toolbar').waitFor({ timeout: 90_000 });
-    await page.keyboard.press('Control+Shift+D'); // its badge lies over the icon
+    await page.keyboard.press('Control+Shift+D'); // its badge covers the icon
     await this.frame('step 1').waitFor({ timeout: 90_000 });
   }
 }

@@ -1,13 +1,13 @@
-/** VS Code's own dialogs for files, in which a path can be typed. */
+/** VS Code's own file dialogs, which accept a typed path. */
 import { until } from './poll.ts';
 import type { Workbench } from './workbench.ts';
 
-/** A dialog that did not close after so long did not hear it. */
+/** A dialog that has not closed by then missed the key. */
 const AGAIN_MS = 2_000;
 
 /**
- * Types a path and accepts it. `offered`: what the dialog proposes by itself once it is ready; what is typed before
- * that is lost.
+ * Types a path and accepts it. `offered`: the dialog's own proposal once it is ready; anything typed before that is
+ * lost.
  */
 export async function answerFile({ input }: Workbench, offered: RegExp, file: string): Promise<void> {
   await input.waitFor({ timeout: 60_000 });
@@ -21,10 +21,10 @@ export async function answerFile({ input }: Workbench, offered: RegExp, file: st
     60_000,
     'the typed path',
   );
-  // At once: whoever waits for a field to have a value waits for a dialog that is gone.
+  // Immediately: waiting for a field's value would wait for a dialog that is gone.
   const isOpen = async (): Promise<boolean> =>
     (await input.evaluateAll((inputs) => inputs.map((each) => (each as HTMLInputElement).value))).includes(file);
-  // It takes nothing while it still reads the folder of what was typed.
+  // It ignores keys while it still reads the folder of the typed path.
   await until(
     async () => {
       await input.press('Enter', { timeout: AGAIN_MS }).catch(() => undefined);

@@ -1,9 +1,9 @@
-/** A small extension with a file system in memory: what a virtual workspace lies in. */
+/** A small extension with an in-memory file system: the home of a virtual workspace. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createVSIX } from '@vscode/vsce';
 
-/** Of its addresses. */
+/** The scheme of its URIs. */
 export const MEMORY_SCHEME = 'rolloutmemory';
 
 const MANIFEST = {
@@ -18,7 +18,7 @@ const MANIFEST = {
   capabilities: { virtualWorkspaces: true, untrustedWorkspaces: { supported: true } },
 };
 
-/** Runs in the extension host: files by their paths, folders as the paths say. */
+/** Runs in the extension host: files by path, with folders derived from the paths. */
 const PROGRAM = `
 const vscode = require('vscode');
 const texts = require('./files.json');
@@ -57,7 +57,7 @@ vscode.FileType.Directory]))];
 };
 `;
 
-/** Packs it into \`below\`, with the files of \`folder\` at /work. Gives the .vsix and the workspace's address. */
+/** Packs it into \`below\`, with the files of \`folder\` at /work. Returns the .vsix and the workspace's URI. */
 export async function memoryFiles(
   below: string,
   folder: string,

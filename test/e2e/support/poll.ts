@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Asks until the answer is neither undefined nor false, and gives it. For what has no event to wait for. */
+/** Polls until the answer is neither undefined nor false, and returns it. For conditions without an event. */
 export async function until<T>(
   ask: () => T | Promise<T>,
   timeoutMs = 30_000,

@@ -1,4 +1,4 @@
-/** The two pages of the product as a person meets them: by roles and names, in the webview that is in front. */
+/** The two pages of the product as a person uses them: by roles and names, in the front webview. */
 import type { FrameLocator, Locator } from 'playwright-core';
 import { until } from './poll.ts';
 import type { Workbench } from './workbench.ts';
@@ -6,11 +6,11 @@ import type { Workbench } from './workbench.ts';
 export interface Cell {
   readonly task: string;
   readonly attempt: number;
-  /** As the cell says it: running, passed, failed, … */
+  /** As the cell shows it: running, passed, failed, … */
   readonly state: string;
 }
 
-/** What the name of a cell of the grid says. */
+/** Parses the accessible name of a grid cell. */
 export function readCell(name: string): Cell | undefined {
   const [, task, attempt, state] = /^(\S+) attempt (\d+): ([\w ]+)/.exec(name) ?? [];
   return task === undefined || attempt === undefined || state === undefined
@@ -67,13 +67,13 @@ export class BatchPage extends WebviewPage {
     await this.grid.waitFor({ timeout: 60_000 });
   }
 
-  /** Opens a cell of an attempt that has begun, by keyboard; its row and column are counted from the first. */
+  /** Opens a cell of an attempt that has begun, by keyboard. Row and column are 1-based. */
   async openCell(row: number, attempt: number): Promise<void> {
     await this.grid.focus();
     await this.press('Control+Home');
     for (let moves = 0; moves < row; moves += 1) await this.press('ArrowDown');
     for (let moves = 1; moves < attempt; moves += 1) await this.press('ArrowRight');
-    // The grid is there before the attempts are: of one that is still to come there is nothing to open.
+    // The grid appears before its attempts, and a pending attempt cannot be opened.
     await this.frame
       .getByRole('gridcell', { selected: true, name: new RegExp(` attempt ${attempt}: (?!queued)`) })
       .first()
@@ -99,7 +99,7 @@ export class TrajectoryPage extends WebviewPage {
     return this.frame.getByRole('tab', { name });
   }
 
-  /** The link to the line of the tool that was called. */
+  /** The link to the source line of the called tool. */
   get source(): Locator {
     const name = /^Open \S+\.ts:\d+$/;
     return this.frame.getByRole('link', { name }).or(this.frame.getByRole('button', { name })).first();
@@ -110,7 +110,7 @@ export class TrajectoryPage extends WebviewPage {
     await this.selected.waitFor({ timeout: 60_000 });
   }
 
-  /** The selected row, from 1, and how many there are. */
+  /** The 1-based index of the selected row, and the number of rows. */
   async position(): Promise<{ readonly at: number; readonly of: number }> {
     const [at, of] = await this.selected
       .first()
@@ -118,13 +118,13 @@ export class TrajectoryPage extends WebviewPage {
     return { at: Number(at), of: Number(of) };
   }
 
-  /** Presses a key and waits until the row is the one that is wanted. */
+  /** Presses a key and waits until the expected row is selected. */
   async move(key: string, isThere: (at: number, of: number) => boolean): Promise<number> {
     await this.press(key);
     return this.arrives(isThere, `the row that ${key} leads to`);
   }
 
-  /** Waits until the selected row is the one that is wanted. */
+  /** Waits until the expected row is selected. */
   arrives(isThere: (at: number, of: number) => boolean, what: string): Promise<number> {
     return until(
       async () => {

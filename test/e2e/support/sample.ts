@@ -1,4 +1,4 @@
-/** The sample workspace on disk, and what is stored of its batches, for tests that begin where it is there already. */
+/** The sample workspace on disk and its stored batches, for tests that start from it. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -11,14 +11,13 @@ import { root } from '../../support/cli.ts';
 export const SAMPLE_TASKS = 12;
 export const SAMPLE_ATTEMPTS = 8;
 
-/** An empty folder. Short: it stands in titles. */
+/** An empty folder with a short name, because it appears in titles. */
 export function emptyFolder(): string {
   return mkdtempSync(path.join(os.tmpdir(), 'rollout-e2e-'));
 }
 
 /**
- * A folder with the sample, as `rollout init` makes it. `pace`: settings of its demo model; without, what the sample
- * has.
+ * A folder with the sample, as `rollout init` creates it. `pace`: settings of its demo model; default: the sample's.
  */
 export function sampleFolder(pace?: string): string {
   const folder = emptyFolder();
@@ -33,7 +32,7 @@ export function sampleFolder(pace?: string): string {
   return folder;
 }
 
-/** What the server of a store answers; only attaches. */
+/** The API of a store's server; attaches without starting one. */
 export async function apiOf(store: string): Promise<Api> {
   return (await connect({ store, start: false })).api;
 }

@@ -1,6 +1,6 @@
 import { it } from 'node:test';
 
-/** The steps of one story: each begins where the one before ended, so that none is tried once one has failed. */
+/** The steps of one story. Each begins where the previous one ended, so none runs after a failure. */
 export class Steps {
   readonly #story: string;
   #broken = false;
@@ -9,7 +9,7 @@ export class Steps {
     this.#story = story;
   }
 
-  /** The story's name when a step failed, for the picture that is left of it. */
+  /** The story's name when a step failed, for the picture that is kept. */
   get failed(): string | undefined {
     return this.#broken ? this.#story : undefined;
   }

@@ -1,4 +1,4 @@
-/** A story in a VS Code of its own: what stands before its first step and after its last. */
+/** A story in its own VS Code: setup before its first step and cleanup after its last. */
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { after, before } from 'node:test';
@@ -6,14 +6,14 @@ import { BatchPage, TrajectoryPage } from './rolloutPages.ts';
 import { Steps } from './steps.ts';
 import { VsCode, type VsCodeOptions } from './vscode.ts';
 
-/** Where pictures are left for people to look at, when they are wanted (`npm run pictures` does). */
+/** The folder for pictures, when they are requested (`npm run pictures` does). */
 const PICTURES = process.env['ROLLOUT_PICTURES'];
 
 export class Story extends Steps {
   readonly folder: string;
   #code: VsCode | undefined;
 
-  /** Within a `describe`. `folder`: the workspace; it goes with the story. */
+  /** Call it within a `describe`. `folder`: the workspace, removed with the story. */
   constructor(name: string, folder: string, options: Omit<VsCodeOptions, 'workspaceFolder'> = {}) {
     super(name);
     this.folder = folder;

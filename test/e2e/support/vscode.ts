@@ -1,4 +1,4 @@
-/** VS Code with the .vsix installed, in a real browser: what an end-to-end test starts with. */
+/** VS Code with the .vsix installed, in a real browser: the start of an end-to-end test. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -9,8 +9,8 @@ import { until } from './poll.ts';
 import { Workbench } from './workbench.ts';
 
 /**
- * What the page always asks for in vain: four files that only code-server's own front serves; and what it says of
- * accounts, of the key its front would give for stored secrets, of its own extensions, and of a machine that is slow.
+ * Known console errors: four files that only code-server's own front end serves, and messages about accounts, about the
+ * key that its front end would provide for stored secrets, about its own extensions, and about slow machines.
  */
 const KNOWN = new RegExp(
   [
@@ -25,13 +25,15 @@ const KNOWN = new RegExp(
 const OUT = path.join(root, 'test', '.out', 'e2e');
 
 export interface VsCodeOptions {
-  /** The workspace; a copy of one, as a test may change it. Made when it is not there. */
+  /** The workspace, which the test may change. Created when it does not exist. */
   readonly workspaceFolder: string;
-  /** The extension; the one `npm run package` made unless told. */
+  /** The extension. Default: the one that `npm run package` built. */
   readonly vsix?: string;
-  /** The workspace is this folder of a virtual file system instead, which the extension in the file `provider` has. */
+  /**
+   * The workspace is this folder of a virtual file system instead, provided by the extension in the file `provider`.
+   */
   readonly virtual?: { readonly provider: string; readonly uri: string };
-  /** Without it, VS Code trusts the folder. With `false` it is in Restricted Mode, as a folder from elsewhere. */
+  /** By default VS Code trusts the folder. With `false` it starts in Restricted Mode, as for a downloaded folder. */
   readonly trusted?: boolean;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string>>;
@@ -46,7 +48,7 @@ export class VsCode {
   readonly #context: BrowserContext;
   readonly #errors: string[] = [];
   readonly #folder: string;
-  /** Whether the page is going: what it was about to read is broken off, and it says so. */
+  /** Whether the page is closing: its pending reads are aborted and reported as errors. */
   #leaving = false;
 
   private constructor(server: CodeServer, browser: Browser, context: BrowserContext, page: Page, folder: string) {
@@ -66,7 +68,7 @@ export class VsCode {
     page.on('pageerror', (error) => this.#errors.push(String(error)));
   }
 
-  /** Gives VS Code once its workbench is there and extensions are known. */
+  /** Resolves to VS Code once its workbench is ready and extensions are known. */
   static async start(options: VsCodeOptions): Promise<VsCode> {
     const vsix = options.vsix ?? process.env['ROLLOUT_VSIX'] ?? path.join(root, 'dist', 'rollout-studio.vsix');
     mkdirSync(options.workspaceFolder, { recursive: true });
@@ -98,8 +100,8 @@ export class VsCode {
   }
 
   /**
-   * Loads the window again, as "Developer: Reload Window" does. `shown`: what the state of the panel that is to come
-   * back has of its own.
+   * Reloads the window like "Developer: Reload Window". `shown`: a text in the state of the panel that is to be
+   * restored.
    */
   async reload(shown: string): Promise<void> {
     await until(
@@ -112,13 +114,13 @@ export class VsCode {
     await this.workbench.ready();
   }
 
-  /** What went wrong in the page's console, without what always does. */
+  /** The page's console errors, without the known ones. */
   consoleErrors(): readonly string[] {
     return this.#errors.filter((error) => !KNOWN.test(error));
   }
 
   /**
-   * Ends everything. With the name of a test that failed, leaves its picture, its trace and the hosts' logs in
+   * Ends everything. With the name of a failed test, leaves its picture, its trace, and the hosts' logs in
    * test/.out/e2e.
    */
   async close(failed?: string): Promise<void> {
@@ -141,8 +143,8 @@ export class VsCode {
 }
 
 /**
- * Runs in the page: whether the workbench has written down an editor with this in its state, which is text within
- * texts.
+ * Runs in the page: returns whether the workbench has saved an editor with this in its state, which is text within
+ * text.
  */
 async function isKept(shown: string): Promise<boolean> {
   const read = <T>(request: IDBRequest<T>): Promise<T> =>

@@ -12,7 +12,7 @@ export class Workbench {
     this.page = page;
   }
 
-  /** Editors and views are back, extensions are known. */
+  /** Waits until editors and views are restored and extensions are known. */
   async ready(): Promise<void> {
     await this.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: 60_000 });
     await this.page.waitForFunction(
@@ -29,8 +29,8 @@ export class Workbench {
 
   /** Runs a command by its full title ("Rollout: Show Log") through the palette. */
   async command(title: string): Promise<void> {
-    // The list is filtered a moment after the typing, and a late change of focus closes it: look for the row, else
-    // anew.
+    // The list is filtered a moment after typing, and a late change of focus closes it: look for the row, else try
+    // again.
     for (let attempt = 1; ; attempt += 1) {
       await this.#quickOpen(`>${title}`, 'F1');
       try {
@@ -61,12 +61,12 @@ export class Workbench {
     return label;
   }
 
-  /** The input that is open: a quick pick or an input box. */
+  /** The open input: a quick pick or an input box. */
   get input(): Locator {
     return this.page.locator(`${QUICK_INPUT} .quick-input-box input`);
   }
 
-  /** What the open input is called. */
+  /** The label of the open input. */
   get inputTitle(): Locator {
     return this.page.locator(`${QUICK_INPUT} .quick-input-title`);
   }
@@ -77,7 +77,7 @@ export class Workbench {
     await this.input.press('Enter');
   }
 
-  /** Takes a row of the open quick pick: by its exact label, or the first one that matches. */
+  /** Picks a row of the open quick pick: by its exact label, or the first one that matches. */
   async pick(label: string | RegExp): Promise<void> {
     await (typeof label === 'string'
       ? this.#row(label)
@@ -110,7 +110,7 @@ export class Workbench {
     }
   }
 
-  /** An entry of the menu that is open, by its exact title. */
+  /** An entry of the open menu, by its exact title. */
   menuItem(title: string): Locator {
     return this.page
       .locator('.monaco-menu .action-item')
@@ -118,7 +118,7 @@ export class Workbench {
       .first();
   }
 
-  /** Chooses an entry of the menu that is open: in its first moments a menu takes no click. */
+  /** Chooses an entry of the open menu. A menu ignores clicks right after it opens. */
   async chooseFromMenu(title: string): Promise<void> {
     const item = this.menuItem(title);
     await item.waitFor();
@@ -132,7 +132,7 @@ export class Workbench {
     }
   }
 
-  // ---- what is said
+  // ---- messages
 
   toast(text: string | RegExp): Locator {
     return this.page.locator('.notifications-toasts .notification-list-item').filter({ hasText: text }).first();
@@ -156,7 +156,7 @@ export class Workbench {
     return this.page.locator('.monaco-dialog-box').filter({ hasText: text });
   }
 
-  /** Trusts the folder of a VS Code that was started with `trusted: false`: it begins in Restricted Mode. */
+  /** Trusts the folder of a VS Code that was started with `trusted: false`, in Restricted Mode. */
   async trust(): Promise<void> {
     await this.statusBar('Restricted Mode').click();
     await this.page.locator('.workspace-trust-editor').getByRole('button', { name: 'Trust', exact: true }).click();
@@ -179,7 +179,7 @@ export class Workbench {
           .locator(`${QUICK_INPUT} .monaco-list-row[aria-label^="${base}"]`)
           .first()
           .click({ timeout: 5_000 });
-        await this.tab(base).waitFor({ timeout: 10_000 }); // rows may change places under the click
+        await this.tab(base).waitFor({ timeout: 10_000 }); // rows may move under the click
         break;
       } catch (error) {
         if (attempt === ATTEMPTS) throw error;
@@ -189,7 +189,7 @@ export class Workbench {
     await this.page.locator('.editor-group-container.active .monaco-editor .view-lines').first().waitFor();
   }
 
-  /** The tab that is open in front, by a part of its title. */
+  /** The active tab, by a part of its title. */
   tab(title: string | RegExp): Locator {
     return this.page.locator('.editor-group-container.active .tab.active').filter({ hasText: title });
   }
@@ -198,12 +198,12 @@ export class Workbench {
     return this.page.locator('.codelens-decoration a').filter({ hasText: text }).first();
   }
 
-  /** What is underlined in the editor in front. */
+  /** The squiggles in the active editor. */
   squiggle(severity: 'error' | 'warning'): Locator {
     return this.page.locator(`.editor-group-container.active .squiggly-${severity}`).first();
   }
 
-  /** Puts the cursor into a text of the editor in front: where Find meets it first. */
+  /** Puts the cursor at the first match of a text in the active editor, with Find. */
   async goTo(text: string): Promise<void> {
     await this.page.keyboard.press('Control+Home');
     await this.page.keyboard.press('Control+F');
@@ -217,18 +217,18 @@ export class Workbench {
     await this.page.locator('.editor-group-container.active .find-widget.visible').waitFor({ state: 'hidden' });
   }
 
-  /** The line the cursor is in now; `atLine` waits for one. */
+  /** The cursor's current line; `atLine` waits for one. */
   async cursorLine(): Promise<number> {
     const text = await this.statusBar(/Ln \d+, Col \d+/).innerText();
     return Number(/Ln (\d+)/.exec(text)?.[1]);
   }
 
-  /** There once the cursor is in this line. */
+  /** Resolves once the cursor is in this line. */
   atLine(line: number): Locator {
     return this.statusBar(new RegExp(`Ln ${line}, Col`));
   }
 
-  /** The document of the webview in front: page > its service worker's frame > the active frame. */
+  /** The document of the front webview: page > its service worker's frame > the active frame. */
   webview(): FrameLocator {
     return this.page.frameLocator('iframe.webview.ready:visible').frameLocator('iframe#active-frame');
   }
@@ -242,11 +242,11 @@ export class Workbench {
       .locator('.activitybar .action-item')
       .filter({ has: this.page.locator(label) })
       .first();
-    // A click on what is open closes it.
+    // A click on the open container closes it.
     if (!(await item.evaluate((element) => element.classList.contains('checked')))) await item.locator(label).click();
   }
 
-  /** A row of a tree: by its exact accessible name, or what matches. */
+  /** A row of a tree: by its exact accessible name, or by a pattern. */
   treeItem(name: string | RegExp): Locator {
     return this.page.getByRole('treeitem', typeof name === 'string' ? { name, exact: true } : { name }).first();
   }
@@ -257,8 +257,7 @@ export class Workbench {
   }
 
   /**
-   * Parks the mouse, so that no tooltip is in the picture. `part`: no more than so much of the window, from its upper
-   * left corner.
+   * Parks the mouse, so that no tooltip is in the picture. `part`: the size of the cutout, from the upper left corner.
    */
   async picture(file: string, part?: { readonly width: number; readonly height: number }): Promise<void> {
     const { width, height } = this.page.viewportSize() ?? { width: 0, height: 0 };

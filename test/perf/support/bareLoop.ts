@@ -1,5 +1,5 @@
 /**
- * The baseline: the same work in a bare Node loop over the `openai` package, no recording, no server, no scoring.
+ * The baseline: the same work in a bare Node loop over the `openai` package, without recording, server, and scoring.
  * argv: base URL, tasks, attempts, lanes, stream (0 or 1). Prints one JSON line {steps, passed, cpu_s, wall_s, rss}.
  */
 import OpenAI from 'openai';

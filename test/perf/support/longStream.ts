@@ -1,7 +1,7 @@
 /** One long trajectory. */
 import { Stream } from '../../support/stream.ts';
 
-/** Seven events a step: a call of the model, its message, a tool's, a change of the world. */
+/** Seven events a step: a model call, its message, a tool call, a change of the world. */
 export function longStream(steps: number): Stream {
   const s = new Stream();
   s.start();

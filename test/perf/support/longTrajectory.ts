@@ -11,7 +11,7 @@ export const LONG_STEPS = 48_142;
 const BYTES = 127_000_000;
 const AT_ONCE = 2_000;
 
-/** The stream, its calls made so long that all of it has 127 MB. */
+/** The stream, with calls long enough that its total is 127 MB. */
 export function longTrajectory(): { readonly events: TraceEvent[]; readonly bytes: number } {
   const { events } = longStream(LONG_STEPS);
   const length = (list: readonly TraceEvent[]): number =>
@@ -43,7 +43,7 @@ export async function importOne(server: TestServer, events: readonly TraceEvent[
   return rollout;
 }
 
-/** The same in a store that no server holds any more, packed as it is some time after its end. */
+/** The same in a store that no server holds anymore, packed as it is some time after its end. */
 export async function importedAndPacked(store: TestStore, events: readonly TraceEvent[]): Promise<string> {
   const server = await store.start();
   const rollout = await importOne(server, events);

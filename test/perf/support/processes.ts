@@ -1,4 +1,4 @@
-/** Starting and measuring processes for benchmarks. */
+/** Starts and measures processes for benchmarks. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,12 +12,12 @@ const QUIET = '--disable-warning=ExperimentalWarning';
 export interface Mock {
   readonly url: string;
   stats(): Promise<{ calls: number; first: number; last: number }>;
-  /** How often a call was made, by seed, of those made more than once. */
+  /** How often each repeated call was made, by seed. */
   again(): Promise<Record<string, number>>;
   stop(): Promise<void>;
 }
 
-/** Starts the mock model server as a process of its own. */
+/** Starts the mock model server as a separate process. */
 export async function startMock(medianMs: number, sigma: number, chunks: number, turns: number = TURNS): Promise<Mock> {
   const child = spawn(
     process.execPath,
@@ -34,7 +34,7 @@ export async function startMock(medianMs: number, sigma: number, chunks: number,
   };
 }
 
-/** Ends a child and waits until it is gone. */
+/** Ends a child and waits for its exit. */
 export function stopped(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
@@ -92,7 +92,7 @@ export function cpuSeconds(pid: number): number {
     .reduce((sum, part, index) => sum + Number(part) * ([1, 60, 3600, 86400][index] ?? 0), 0);
 }
 
-/** Largest resident set so far, in bytes (Linux; elsewhere the present one). */
+/** Largest resident set so far, in bytes (Linux; elsewhere the current one). */
 export function peakRss(pid: number): number {
   if (process.platform === 'linux')
     return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;

@@ -1,4 +1,4 @@
-/** Running the product for a benchmark: a workspace, a store, the command line, and the processes it used. */
+/** Runs the product for a benchmark: a workspace, a store, the command line, and the processes it used. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -18,13 +18,13 @@ export interface BatchShape {
   readonly attempts: number;
   readonly lanes: number;
   readonly url: string;
-  /** Section `pods` of the batch file, where it runs in a cluster. */
+  /** Section `pods` of the batch file, for runs in a cluster. */
   readonly pods?: JsonObject;
 }
 
 export interface ProductRun {
   readonly report: { batch: string; passed: number; attempts: number };
-  /** User and system time of server, workers and their helpers. */
+  /** User and system time of server, workers, and their helpers. */
   readonly cpuSeconds: number;
   /** Largest resident sets, in bytes: of the server, and of all workers together. */
   readonly serverRss: number;
@@ -44,7 +44,7 @@ export class ProductBench {
   readonly workspace = path.join(this.folder, 'workspace');
 
   /**
-   * Runs a batch to its end. The server is up before the clock starts, as it is for a second batch, unless `cold`.
+   * Runs a batch to its end. The server is running before the clock starts, as for a second batch, unless `cold`.
    * `more`: further options of the command.
    */
   async run(shape: BatchShape, options: { cold?: boolean; more?: readonly string[] } = {}): Promise<ProductRun> {
@@ -78,7 +78,7 @@ export class ProductBench {
     };
   }
 
-  /** Runs `rollout …` to its end and gives its output. */
+  /** Runs `rollout …` to its end and returns its output. */
   async rollout(args: readonly string[], onExit: () => void = () => undefined): Promise<string> {
     const child = spawn(
       process.execPath,
@@ -94,7 +94,7 @@ export class ProductBench {
     return output.stdout;
   }
 
-  /** Processes of the workers there are now, from their folders. */
+  /** Processes of the current workers, from their folders. */
   workers(): number[] {
     try {
       return readdirSync(path.join(this.store, 'work'))
@@ -109,7 +109,7 @@ export class ProductBench {
     return (JSON.parse(readFileSync(path.join(this.store, 'server.json'), 'utf8')) as { pid: number }).pid;
   }
 
-  /** Size of the store's files, the write-ahead log included. */
+  /** Size of the store's files, including the write-ahead log. */
   bytesOnDisk(): number {
     return readdirSync(this.store, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !entry.parentPath.endsWith('log'))
@@ -117,8 +117,7 @@ export class ProductBench {
   }
 
   /**
-   * Waits until the server has compressed what has ended and given the space back: it truncates its write-ahead log
-   * last.
+   * Waits until the server has compressed what has ended and released the space: it truncates its write-ahead log last.
    */
   async packed(): Promise<void> {
     for (let tries = 0; statSync(path.join(this.store, 'store.db-wal')).size > 0; tries++) {

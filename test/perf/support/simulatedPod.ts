@@ -1,7 +1,7 @@
 /**
  * A worker pod without rollouts: it speaks the worker's protocol over a real WebSocket, leases as many attempts as it
- * has slots, writes the events of each at the pace of a model server, says which calls its endpoint answered, and asks
- * for the next one when one is durable.
+ * has slots, writes the events of each at the pace of a model server, reports which calls its endpoint answered, and
+ * asks for the next attempt when one is durable.
  */
 import { once } from 'node:events';
 import WebSocket from 'ws';
@@ -13,26 +13,26 @@ import { Stream } from '../../support/stream.ts';
 export interface PodShape {
   readonly slots: number;
   readonly steps: number;
-  /** Mean time of a step; each takes from a half to one and a half of it. */
+  /** Mean time of a step; each takes half to one and a half of it. */
   readonly stepMs: number;
 }
 
-/** What all pods measured, in milliseconds. */
+/** Measurements of all pods, in milliseconds. */
 export class PodTimes {
-  /** From asking for an attempt to its grant, of those asked for in the beginning and of those later. */
+  /** From the request for an attempt to its grant, separately for initial and later requests. */
   readonly first: number[] = [];
   readonly next: number[] = [];
-  /** From an append to its acknowledgement. */
+  /** From an append to its acknowledgment. */
   readonly acks: number[] = [];
   settled = 0;
   events = 0;
 }
 
-/** One attempt of it: what is written in each turn. */
+/** One attempt: the events of each turn. */
 interface Running {
   readonly grant: Grant;
   readonly turns: TraceEvent[][];
-  /** When each append that is not acknowledged yet was sent, by its last seq. */
+  /** When each unacknowledged append was sent, by its last seq. */
   readonly sent: Map<number, number>;
 }
 
@@ -50,11 +50,11 @@ export class SimulatedPod {
   readonly #times: PodTimes;
   readonly #random: Random;
   readonly #running = new Map<string, Running>();
-  /** When each attempt that is still to come was asked for. */
+  /** When each pending attempt was requested. */
   readonly #asked: number[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #failed: (error: Error) => void;
-  /** As the first permits name it. */
+  /** As named by the first permits. */
   #endpoint: string | undefined;
   #granted = 0;
 
@@ -74,7 +74,7 @@ export class SimulatedPod {
     socket.on('error', failed);
   }
 
-  /** `failed` hears of a refused append and of a lost connection. */
+  /** `failed` is called with a refused append or a lost connection. */
   static async start(
     url: string,
     token: string,
@@ -186,7 +186,7 @@ export class SimulatedPod {
   }
 }
 
-/** A rollout's events, a list for each moment at which a worker writes. */
+/** A rollout's events, one list for each moment at which a worker writes. */
 function turnsOf(grant: Grant, steps: number): TraceEvent[][] {
   const stream = new Stream();
   const turns: TraceEvent[][] = [];

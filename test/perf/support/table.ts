@@ -11,7 +11,7 @@ export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Rounds from the environment (`ROUNDS=5 npm run bench …`), else the default. */
+/** The number of rounds from the environment (`ROUNDS=5 npm run bench …`), else the default. */
 export function rounds(otherwise: number): number {
   const asked = Number(process.env['ROUNDS']);
   return Number.isInteger(asked) && asked > 0 ? asked : otherwise;

@@ -1,7 +1,7 @@
 /**
- * The work all benchmarks of a batch share: every attempt makes `TURNS` model calls, all but the last answer with one
- * tool call (1 kB result), the last with a text. Latency is a function of the call's seed alone, so a bare loop and
- * the product meet the same chains, and the best possible schedule can be simulated.
+ * The shared work of all batch benchmarks: every attempt makes `TURNS` model calls; all but the last answer with one
+ * tool call (1 kB result), the last with a text. Latency is a function of the call's seed alone, so a bare loop and the
+ * product meet the same chains, and the best possible schedule can be simulated.
  */
 import { seedOf } from '../../../src/common/hash.ts';
 
@@ -11,7 +11,7 @@ export const AGENT = 'bench';
 export const TOOL = 'lookup';
 
 export interface Latency {
-  /** Milliseconds; 0 = answer at once. */
+  /** Milliseconds; 0 = answers immediately. */
   readonly medianMs: number;
   /** Of the lognormal. */
   readonly sigma: number;
@@ -30,7 +30,7 @@ export function latencyMs(seed: number, latency: Latency): number {
   return latency.medianMs * Math.exp(latency.sigma * Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * v));
 }
 
-/** A finaliser in the manner of MurmurHash3: unsigned 32 bits in, unsigned 32 bits out. */
+/** A finalizer in the manner of MurmurHash3: unsigned 32 bits in, unsigned 32 bits out. */
 function mix(value: number): number {
   let h = value >>> 0;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
@@ -53,8 +53,8 @@ export function chainMs(task: string, attempt: number, latency: Latency): number
 }
 
 /**
- * Makespan in ms of a greedy executor without any overhead: each lane takes the next attempt the moment it is free.
- * `lanes`: how many, or when each of them comes.
+ * Makespan in ms of a greedy executor without overhead: each lane takes the next attempt the moment it is free.
+ * `lanes`: how many, or when each of them starts.
  */
 export function idealMs(tasks: number, attempts: number, lanes: number | readonly number[], latency: Latency): number {
   const free = typeof lanes === 'number' ? new Array<number>(lanes).fill(0) : [...lanes];

@@ -1,4 +1,4 @@
-/** A stored trajectory as the calls of its model: what was asked, what was answered, and the tokens of both. */
+/** A stored trajectory as its model calls: request, response, and the tokens of both. */
 
 import type { Json, JsonObject } from '../../../src/common/json.ts';
 import type { Api } from '../../../src/protocol/api.ts';
@@ -18,7 +18,7 @@ export interface Tokens {
   readonly completion: readonly number[];
   readonly logprobs: Float32Array;
   readonly record: TokenRecord;
-  /** Prompt and completion of the call its prompt is a difference to. */
+  /** Prompt and completion of the call that its prompt is a difference to. */
   readonly base: readonly number[] | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface Call {
   readonly rollout: string;
   readonly start: EventOf<'model.start'>;
   readonly end: EventOf<'model.end'>;
-  /** As the chat template gets them. */
+  /** In the form the chat template gets them. */
   readonly messages: readonly ChatMessage[];
   readonly tools: readonly ChatTool[];
   readonly parts: readonly Part[];
@@ -40,7 +40,7 @@ export interface Trajectory {
   readonly end: EventData['rollout.end'];
 }
 
-/** One use of a tool: how the model wrote it, and what it heard. */
+/** One tool call: how the model wrote it, and its result. */
 export interface ToolUse {
   readonly start: EventOf<'tool.start'>;
   readonly end: EventOf<'tool.end'>;
@@ -48,7 +48,7 @@ export interface ToolUse {
   readonly heard: EventData['message'];
 }
 
-/** All uses of tools of a rollout that has ended, in order. */
+/** All tool calls of a rollout that has ended, in order. */
 export function toolUses(events: readonly TraceEvent[]): ToolUse[] {
   const messages = events.filter((event) => event.kind === 'message').map(({ data }) => data);
   return events
@@ -76,7 +76,7 @@ export class Trajectories {
     this.#api = api;
   }
 
-  /** Of a rollout that has ended. */
+  /** For a rollout that has ended. */
   async read(rollout: string): Promise<Trajectory> {
     const events: TraceEvent[] = [];
     for await (const page of this.#api.allEvents(rollout)) events.push(...page);

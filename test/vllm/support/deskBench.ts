@@ -1,4 +1,4 @@
-/** The tiny desk's workspace and a store of its own: batches on a real endpoint, run as a user runs them. */
+/** The tiny desk's workspace and a temporary store: batches on a real endpoint, run as a user runs them. */
 import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Connection, connect } from '../../../src/client/connect.ts';
@@ -18,7 +18,7 @@ export interface BatchOptions {
   readonly tasks?: readonly string[];
 }
 
-/** What `rollout run --json` says of a batch, as far as it matters here. */
+/** The part of the report of `rollout run --json` that the tests use. */
 export interface Report {
   readonly batch: string;
   readonly attempts: number;
@@ -31,7 +31,7 @@ export class DeskBench {
   readonly #bench: Bench;
   #connection: Connection | undefined;
 
-  /** `endpoint`: with `/v1`. */
+  /** Base URL, including `/v1`. */
   constructor(endpoint: string, tasks: readonly DeskTask[]) {
     this.#bench = new Bench({ env: { VLLM_URL: endpoint } });
     cpSync(path.join(root, 'test/fixtures/tiny-desk'), this.#bench.path('workspace'), { recursive: true });
@@ -43,7 +43,7 @@ export class DeskBench {
     return this.#json(options, []);
   }
 
-  /** Starts a batch and gives its id. */
+  /** Starts a batch and returns its ID. */
   async launch(options: BatchOptions): Promise<string> {
     return (await this.#json<{ batch: string }>(options, ['--detach'])).batch;
   }
@@ -72,7 +72,7 @@ export class DeskBench {
     return Array.fromAsync(api.allRollouts(batch));
   }
 
-  /** What people were told of the endpoint while a batch ran, in order. */
+  /** Messages about the endpoint while a batch ran, in order. */
   async toldOfEndpoint(batch: string): Promise<string[]> {
     const { api } = await this.connection();
     const told: string[] = [];
@@ -82,7 +82,7 @@ export class DeskBench {
     return told;
   }
 
-  /** All trajectories of a batch that has ended, retried ones included. */
+  /** All trajectories of a batch that has ended, including retried ones. */
   async trajectories(batch: string): Promise<Trajectory[]> {
     const { api } = await this.connection();
     const reader = new Trajectories(api);
@@ -91,7 +91,7 @@ export class DeskBench {
     return read;
   }
 
-  /** Follows a batch to its end; `signal` gives up. */
+  /** Follows a batch to its end; `signal` aborts. */
   async follow(batch: string, rows: NonNullable<FollowHandlers['rows']>, signal: AbortSignal): Promise<void> {
     const done = new AbortController();
     const seen = { end: false };
@@ -112,7 +112,7 @@ export class DeskBench {
     if (!seen.end) throw new Error('the batch did not come to its end');
   }
 
-  /** Texts that come while a rollout is at work, by the seq of their model call; until its end or `signal`. */
+  /** Texts that arrive while a rollout runs, by the seq of their model call; until its end or `signal`. */
   async listen(rollout: string, signal: AbortSignal): Promise<Map<number, string>> {
     const texts = new Map<number, string>();
     const done = new AbortController();
@@ -133,13 +133,13 @@ export class DeskBench {
     return texts;
   }
 
-  /** How the server sees the endpoint; undefined while no batch uses it. */
+  /** The server's state of the endpoint; undefined while no batch uses it. */
   async endpoint(): Promise<EndpointInfo | undefined> {
     const { api } = await this.connection();
     return (await api.server()).endpoints[0];
   }
 
-  /** Asks for the endpoint until it is as wanted. */
+  /** Polls the endpoint until it matches. */
   async endpointUntil(wanted: (endpoint: EndpointInfo) => boolean, ms: number): Promise<EndpointInfo> {
     let last: EndpointInfo | undefined;
     for (const until = performance.now() + ms; performance.now() < until; ) {
@@ -150,7 +150,7 @@ export class DeskBench {
     throw new Error(`the endpoint did not become what was waited for: ${JSON.stringify(last)}`);
   }
 
-  /** What the server says of the endpoint, each change of it, until `signal`. */
+  /** Every state of the endpoint that the server reports, until `signal`. */
   async watchEndpoint(signal: AbortSignal): Promise<EndpointInfo[]> {
     const seen: EndpointInfo[] = [];
     while (!signal.aborted) {
@@ -166,7 +166,7 @@ export class DeskBench {
   }
 }
 
-/** Between two questions about something that has no event. */
+/** The poll interval for conditions without an event. */
 function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 50));
 }

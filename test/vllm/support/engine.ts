@@ -1,4 +1,4 @@
-/** A real vLLM of the suite's own, from the kit: started, stopped and started again at the same address. */
+/** A real vLLM for the suite, from the kit: started, stopped, and restarted at the same address. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { kitFolder } from '../../../src/build/system/kits.ts';
 import { freePort } from '../../support/freePort.ts';
 
-/** Small enough that a batch meets its end: 2,560 tokens of cache, 8 requests that may wait. */
+/** Small enough that a batch reaches its limits: 2,560 tokens of cache, 8 requests that may wait. */
 export const OPTIONS = ['--max-num-queued-reqs', '8', '--num-gpu-blocks-override', '80', '--block-size', '32'];
 
 const answer = z.union([z.object({ done: z.string() }), z.object({ failed: z.string() })]);
@@ -33,7 +33,7 @@ export class Engine {
     const kit = kitFolder('vllm');
     if (kit === undefined) throw new Error('the kit with vLLM is not here');
     const port = await freePort();
-    // One name for this checkout: what a run that was killed left behind is stopped by the next one.
+    // One name for this checkout: the next run stops what a killed run left behind.
     const name = `suite-${createHash('sha256')
       .update(import.meta.dirname)
       .digest('hex')
@@ -55,7 +55,7 @@ export class Engine {
     return engine;
   }
 
-  /** The endpoint, with `/v1`. */
+  /** Base URL, including `/v1`. */
   get url(): string {
     return `${this.#root}/v1`;
   }
@@ -68,13 +68,13 @@ export class Engine {
     return this.#tell('down');
   }
 
-  /** For good. */
+  /** Permanently. */
   async stop(): Promise<void> {
     this.#guard.stdin!.end();
     await this.#exited;
   }
 
-  /** The prompt's ids, by the engine's own template and tokenizer. */
+  /** The prompt's IDs, by the engine's own template and tokenizer. */
   async tokenize(messages: readonly unknown[], tools: readonly unknown[]): Promise<number[]> {
     return tokenized.parse(
       await this.#post('/tokenize', { model: 'desk', messages, ...(tools.length === 0 ? {} : { tools }) }),

@@ -1,7 +1,7 @@
 /**
- * Starts and stops a real vLLM for a test and stops it when the test is gone, however it went: it reads commands
- * (`up`, `down`) from its standard input, answers each with a line, and ends with it.
- * Arguments: the folder with the scripts, then options of vLLM.
+ * Starts and stops a real vLLM for a test and stops it when the test ends, however it ends: it reads commands (`up`,
+ * `down`) from its standard input, answers each with a line, and ends with it. Arguments: the folder with the scripts,
+ * then options of vLLM.
  */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
@@ -24,16 +24,16 @@ async function obey(command: string): Promise<Record<string, string>> {
   }
 }
 
-// The terminal's Ctrl-C reaches this process too: the end of standard input is what ends it.
+// The terminal's Ctrl-C reaches this process too; only the end of standard input ends it.
 process.on('SIGINT', () => undefined);
-process.stdout.on('error', () => undefined); // whoever listened is gone; standard input tells so as well
+process.stdout.on('error', () => undefined); // the reader is gone; the end of standard input reports that too
 const commands = readline.createInterface({ input: process.stdin });
 let last: Promise<unknown> = Promise.resolve();
 commands.on('line', (command) => {
   last = last.then(async () => process.stdout.write(`${JSON.stringify(await obey(command))}\n`));
 });
 commands.on('close', () => {
-  // One that is just starting ends `up` by being stopped; what that leaves is stopped once more.
+  // An engine that is starting ends `up` when it is stopped; what that leaves is stopped once more.
   void script('down')
     .catch(() => undefined)
     .then(() => last)

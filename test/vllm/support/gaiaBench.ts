@@ -1,4 +1,4 @@
-/** The workspace for GAIA as `rollout init` makes it, with a store of its own: its batch, run as a user runs it. */
+/** The workspace for GAIA as `rollout init` creates it, with a temporary store: its batch, run as a user runs it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ const agentFile = z.looseObject({
   tools: z.array(z.unknown()),
 });
 
-/** What a user changes in the agent's file. */
+/** Changes of a user to the agent's file. */
 export interface Changes {
   readonly maxTokens?: number;
   /** Built-in ones. */
@@ -21,7 +21,7 @@ export interface Changes {
 export class GaiaBench {
   readonly #bench: Bench;
 
-  /** `endpoint`: with `/v1`. */
+  /** Base URL, including `/v1`. */
   constructor(endpoint: string) {
     this.#bench = new Bench({ env: { LLM_BASE_URL: endpoint, LLM_MODEL_NAME: 'desk', LLM_API_KEY: 'none' } });
   }
@@ -38,12 +38,12 @@ export class GaiaBench {
     writeFileSync(file, stringify(agent));
   }
 
-  /** One rollout at a time: an engine on a CPU takes no prompt in parts where calls have a seed. */
+  /** One rollout at a time: an engine on a CPU does not split prompts when calls have a seed. */
   run(): Promise<Ran> {
     return this.#bench.run(['run', 'gaia/batches/gaia.batch.yaml', '--concurrency', '1']);
   }
 
-  /** Of the newest batch, by the attempt. */
+  /** Rollouts of the newest batch, by attempt. */
   async rows(): Promise<RolloutRow[]> {
     const { api } = await connect({ store: this.#bench.store, start: false });
     const {

@@ -1,4 +1,4 @@
-/** Questions to the library desk, in the words the tiny model was taught. */
+/** Questions to the library desk, in the words that the tiny model was trained on. */
 
 import type { JsonObject } from '../../../src/common/json.ts';
 import { Random } from '../../support/random.ts';
@@ -30,7 +30,7 @@ export interface DeskTask {
   readonly world: { readonly state: JsonObject };
 }
 
-/** The same for the same `seed`. */
+/** Deterministic for a `seed`. */
 export function deskTasks(count: number, seed: number): DeskTask[] {
   const random = new Random(seed);
   const whole = (from: number, to: number): number => from + Math.floor(random.next() * (to - from + 1));

@@ -1,4 +1,4 @@
-/** A real browser for tests, and a server that gives it the files of a folder. */
+/** A real browser for tests, and a server for the files of a folder. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -38,15 +38,12 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 export interface Served {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/**
- * Serves folders on 127.0.0.1: a request is answered by the first folder that has the file. `headers` go with every
- * answer.
- */
+/** Serves folders on 127.0.0.1: the first folder that has the file answers. `headers` are part of every response. */
 export async function serveFolders(
   folders: readonly string[],
   headers: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-/** The page of stories, made and served. */
+/** Builds and serves the page of stories. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
@@ -6,7 +6,7 @@ import { pageBuild } from '../../../src/build/bundles.ts';
 import { contentSecurityPolicy, pageHtml } from '../../../src/common/pageHtml.ts';
 import { type Served, serveFolders } from './browser.ts';
 
-/** `out`: a folder of its own for each file of tests, for they run at the same time. */
+/** `out`: a separate folder for each test file, because they run in parallel. */
 export async function serveStories(out: string): Promise<Served> {
   mkdirSync(out, { recursive: true });
   await build({

@@ -1,4 +1,4 @@
-/** Stories that a test uses as a user would: served and opened once for a file of tests. */
+/** Stories that a test uses as a user would: served and opened once per test file. */
 import path from 'node:path';
 import { after, before } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -6,12 +6,12 @@ import { root } from '../../../src/build/bundles.ts';
 import { launchBrowser, type Served } from './browser.ts';
 import { serveStories } from './stories.ts';
 
-/** Shows a story, acts on it and closes its page. */
+/** Shows a story, acts on it, and closes its page. */
 export type OnStory = (story: string, act: (page: Page) => Promise<void>) => Promise<void>;
 
 /**
- * To be called once in a file. `part`: the part of the stories, e.g. `compare`; `folder`: of a second file of tests
- * about the same part.
+ * Call it once in a file. `part`: the part of the stories, e.g. `compare`; `folder`: for a second test file about the
+ * same part.
  */
 export function storyPages(part: string, folder = part): OnStory {
   let served: Served;

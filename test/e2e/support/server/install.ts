@@ -1,6 +1,6 @@
 /**
- * A real VS Code server out of npm packages: `lib/vscode` of the package `code-server`, with those of its dependencies
- * that a server on this platform loads, and stand-ins for four native modules. No compiler, no install script.
+ * A real VS Code server from npm packages: `lib/vscode` of the package `code-server`, the dependencies that a server on
+ * this platform loads, and stand-ins for four native modules. No compiler, no install scripts.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { writeStandIns } from './standIns.ts';
 
 const VERSION = '4.139.1';
 const INTEGRITY = 'sha512-fUYvJVdz4ZoVJfakGiGWXFMpF8K1ObsrpGvX17ZxNpKOzdNHs7lANT670JTr4ZhA8DnWqyvvmFG/d3HV9Yy6ew==';
-/** To be raised whenever this file or its neighbours make something else. */
+/** Increase it whenever this file or its neighbors produce something different. */
 const STAMP = `${VERSION} 3`;
 const QUIET = ['--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error'];
 
@@ -28,7 +28,7 @@ const locked = z.looseObject({
 const lockFile = z.object({ packages: z.record(z.string(), locked) });
 type Packages = z.infer<typeof lockFile>['packages'];
 
-/** Gives the folder of the server (`out/server-main.js` is in it), made where it is not there yet. */
+/** Returns the folder of the server (with `out/server-main.js`), and creates it where it is missing. */
 export async function installCodeServer(): Promise<string> {
   const folder = path.join(root, 'test', '.out', 'vscode-server');
   const server = path.join(folder, 'server');
@@ -96,7 +96,7 @@ async function unpack(tarball: string, server: string): Promise<void> {
   );
 }
 
-/** Of code-server's own lock file, what can be reached from the packages a server loads: versions and hashes stay. */
+/** The part of code-server's lock file that is reachable from the packages a server loads, with versions and hashes. */
 async function installPackages(work: string, server: string): Promise<void> {
   const { packages } = lockFile.parse(JSON.parse(await readFile(path.join(server, 'npm-shrinkwrap.json'), 'utf8')));
   const roots = NEEDED_PACKAGES.filter((name) => packages[`node_modules/${name}`] !== undefined);
@@ -134,7 +134,7 @@ function keep(key: string, packages: Packages, kept: Packages): void {
   }
 }
 
-/** Where Node finds package `name` from the package at `key`. */
+/** Where Node resolves package `name` from the package at `key`. */
 function resolve(key: string, name: string, packages: Packages): string | undefined {
   for (let base = key; ; base = base.slice(0, Math.max(0, base.lastIndexOf('/node_modules/')))) {
     const place = `${base === '' ? '' : `${base}/`}node_modules/${name}`;

@@ -1,6 +1,6 @@
-/** Which parts of code-server the tests need. */
+/** The parts of code-server that the tests need. */
 
-/** Extensions that are built in and not wanted: chat, accounts, other languages' task runners. */
+/** Built-in extensions to leave out: chat, accounts, other languages' task runners. */
 export const UNUSED_EXTENSIONS: readonly string[] = [
   'copilot',
   'mermaid-markdown-features',
@@ -18,7 +18,7 @@ export const UNUSED_EXTENSIONS: readonly string[] = [
   'ms-vscode.vscode-js-profile-table',
 ];
 
-/** What the server, its hosts and the page load. The rest is for chat, Windows, SSH and telemetry. */
+/** Packages that the server, its hosts, and the page load. The rest is for chat, Windows, SSH, and telemetry. */
 export const NEEDED_PACKAGES: readonly string[] = [
   '@microsoft/1ds-core-js',
   '@microsoft/1ds-post-js',
@@ -49,7 +49,7 @@ export const NEEDED_PACKAGES: readonly string[] = [
   'yazl',
 ];
 
-/** Files of those packages no server reads, by their path below `node_modules`. */
+/** Files of those packages that no server reads, by their path below `node_modules`. */
 export const UNUSED_FILES: readonly RegExp[] = [
   /\.(map|d\.[cm]?ts|md)$/,
   /^node-pty\/(third_party|src|deps)$/,

@@ -1,4 +1,4 @@
-/** A workbench that neither asks the network nor moves by itself: no chat, no tips, no look-ups, steady pictures. */
+/** A quiet workbench without network requests or animation: no chat, no tips, no look-ups, stable pictures. */
 export const QUIET_SETTINGS: Readonly<Record<string, unknown>> = {
   'chat.disableAIFeatures': true,
   'chat.commandCenter.enabled': false,
@@ -21,7 +21,7 @@ export const QUIET_SETTINGS: Readonly<Record<string, unknown>> = {
   'editor.minimap.enabled': false,
   'editor.cursorBlinking': 'solid',
   'editor.smoothScrolling': false,
-  // A late change of focus must not close the palette under a test, and Quick Open goes to an editor that is open.
+  // A late change of focus must not close the palette during a test, and Quick Open reveals an editor that is open.
   'workbench.quickOpen.closeOnFocusLost': false,
   'workbench.editor.revealIfOpen': true,
   'debug.internalConsoleOptions': 'neverOpen',

@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-// Named `exports`: what imports them as ES modules finds no others.
+// Named `exports`: ES modules that import it find no others.
 
 /** The log files behind the channels of the Output panel are written through it. */
 const SPDLOG = `'use strict';
@@ -49,7 +49,7 @@ const COPY =
   "const fs = require('node:fs');\nexports.cp = fs.promises.cp;\nexports.copyFile = " +
   'fs.promises.copyFile;\nexports.isCloneSupported = () => false;\nexports.constants = fs.constants;\n';
 
-/** Writes JavaScript in the place of the native modules a server cannot do without, and the system's ripgrep. */
+/** Writes JavaScript in place of the native modules that a server requires, and links the system's ripgrep. */
 export async function writeStandIns(modules: string, ripgrep: string): Promise<void> {
   const search = `exports.rgPath = ${JSON.stringify(ripgrep)};\n`;
   const all = {
