@@ -8,7 +8,7 @@ import { Bench } from '../support/cli.ts';
 import { trial } from '../support/tauTrial.ts';
 import { launchBrowser } from './support/browser.ts';
 
-/** Attempts that renew for this many days; the first `failed` of them fail. */
+/** Attempts that renew for this many days; the first `failed` ones fail. */
 const attempts = (days: readonly number[], failed: number) =>
   days.map((each, number) =>
     trial('renew', number, number >= failed ? 1 : 0, [
