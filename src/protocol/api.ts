@@ -34,7 +34,7 @@ export interface RolloutInfo {
   readonly submission: string;
 }
 
-const nothing = z.unknown();
+const anyResponse = z.unknown();
 
 /** HTTP 206: only the requested range. */
 const PARTIAL = 206;
@@ -55,7 +55,7 @@ export class Api {
   }
 
   async appendTasks(batch: string, from: number, tasks: readonly TaskRecord[], signal?: AbortSignal): Promise<void> {
-    await this.#json('POST', `/v1/batches/${batch}/tasks`, nothing, { from, tasks }, signal);
+    await this.#json('POST', `/v1/batches/${batch}/tasks`, anyResponse, { from, tasks }, signal);
   }
 
   async importRollouts(
@@ -69,7 +69,7 @@ export class Api {
     }[],
     signal?: AbortSignal,
   ): Promise<void> {
-    await this.#json('POST', `/v1/batches/${batch}/import`, nothing, { rollouts }, signal);
+    await this.#json('POST', `/v1/batches/${batch}/import`, anyResponse, { rollouts }, signal);
   }
 
   batches(page: { before?: string; limit?: number } = {}, signal?: AbortSignal): Promise<BatchPage> {
@@ -156,10 +156,10 @@ export class Api {
   }
 
   gc(
-    what: { older_than_ms?: number; batches?: readonly string[]; dry_run: boolean },
+    options: { older_than_ms?: number; batches?: readonly string[]; dry_run: boolean },
     signal?: AbortSignal,
   ): Promise<GcResult> {
-    return this.#json('POST', '/v1/gc', gcResult, what, signal);
+    return this.#json('POST', '/v1/gc', gcResult, options, signal);
   }
 
   async putBlob(sha: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
@@ -183,14 +183,14 @@ export class Api {
   }
 
   /**
-   * Yields a large blob of `size` bytes in chunks of at most `atOnce` bytes, so that a page never has to handle all of
-   * it at once.
+   * Yields a large blob of `size` bytes in chunks of at most `chunkSize` bytes, so that a page never has to handle all
+   * of it at once.
    */
-  async *blobPieces(sha: string, size: number, atOnce: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
-    for (let start = 0; start < size; start += atOnce) {
+  async *blobChunks(sha: string, size: number, chunkSize: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+    for (let start = 0; start < size; start += chunkSize) {
       const reply = await this.#request('GET', `/v1/blobs/${sha}`, undefined, signal, {
         start,
-        end: Math.min(start + atOnce, size) - 1,
+        end: Math.min(start + chunkSize, size) - 1,
       });
       yield await reply.bytes();
       if (reply.status !== PARTIAL) return; // the response was the whole blob

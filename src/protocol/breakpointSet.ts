@@ -1,7 +1,4 @@
-/**
- * Compiled breakpoints with their hit counts: they hold a live rollout at its gates, and stop a recorded one.
- */
-
+/** Compiled breakpoints with their hit counts: they hold a live rollout at its gates, and stop a recorded one. */
 import type { QueryEnvironment } from '../trace/query/vocabulary.ts';
 import { compileCondition, compileExpression, type Query } from '../trace/query.ts';
 import type { Breakpoint } from './commands.ts';
@@ -34,6 +31,7 @@ export class BreakpointSet {
   #compiled: readonly Compiled[] = [];
   readonly #hits = new Map<string, number>();
 
+  /** Whether there are any breakpoints. */
   get any(): boolean {
     return this.#compiled.length > 0;
   }
@@ -63,7 +61,7 @@ export class BreakpointSet {
       const { breakpoint, pieces } = compiled;
       if (!this.#hit(compiled, gate, once)) return [];
       return [
-        { breakpoint, text: pieces === undefined ? undefined : pieces.map((piece) => written(piece, once())).join('') },
+        { breakpoint, text: pieces === undefined ? undefined : pieces.map((piece) => textOf(piece, once())).join('') },
       ];
     });
   }
@@ -78,7 +76,7 @@ export class BreakpointSet {
     if (breakpoint.side !== gate.side) return false;
     if (breakpoint.kind !== undefined && breakpoint.kind !== gate.kind) return false;
     if (breakpoint.tool !== undefined && (gate.kind !== 'tool' || breakpoint.tool !== gate.name)) return false;
-    if (when !== undefined && (isOfOther(when, gate) || !when.matches(environment()).matched)) return false;
+    if (when !== undefined && (isUnrelated(when, gate) || !when.matches(environment()).matched)) return false;
     const hits = (this.#hits.get(breakpoint.id) ?? 0) + 1;
     this.#hits.set(breakpoint.id, hits);
     return hits >= (breakpoint.hits ?? 1);
@@ -89,7 +87,7 @@ export class BreakpointSet {
  * Returns whether the condition is about a tool call and this gate is not. This is the case at half of all gates, and
  * needs no environment.
  */
-function isOfOther(when: Query, gate: GateSide): boolean {
+function isUnrelated(when: Query, gate: GateSide): boolean {
   return gate.kind !== 'tool' && when.needs.includes('tool');
 }
 
@@ -102,16 +100,16 @@ const MAX_TEXTS = 200;
 function compile(breakpoint: Breakpoint): Compiled {
   const { when, log } = breakpoint;
   const text = JSON.stringify([when, log]);
-  let known = compiledTexts.get(text);
-  if (known === undefined) {
-    known = {
+  let compiled = compiledTexts.get(text);
+  if (compiled === undefined) {
+    compiled = {
       when: when === undefined ? undefined : compileCondition(when),
       pieces: log === undefined ? undefined : piecesOf(log),
     };
     if (compiledTexts.size >= MAX_TEXTS) compiledTexts.clear();
-    compiledTexts.set(text, known);
+    compiledTexts.set(text, compiled);
   }
-  return { breakpoint, ...known };
+  return { breakpoint, ...compiled };
 }
 
 /** Parses a logpoint's text: `{expression}` is evaluated, `{{` and `}}` are braces. */
@@ -125,14 +123,14 @@ function piecesOf(text: string): Piece[] {
     });
 }
 
-function written(piece: Piece, environment: QueryEnvironment): string {
+function textOf(piece: Piece, environment: QueryEnvironment): string {
   if (typeof piece === 'string') return piece;
   const result = piece.evaluate(environment);
   if (!result.ok) return `{${piece.text}: ${result.why}}`;
   return typeof result.value === 'string' ? result.value : JSON.stringify(result.value);
 }
 
-function lazy<T>(make: () => T): () => T {
+function lazy<T>(create: () => T): () => T {
   let cached: { readonly value: T } | undefined;
-  return () => (cached ??= { value: make() }).value;
+  return () => (cached ??= { value: create() }).value;
 }

@@ -1,6 +1,6 @@
 /**
  * Client ↔ server: WebSocket frames at `/v1/client`, and the bodies of the HTTP routes.
- * A client token comes as `Authorization: Bearer …` or, for a browser's WebSocket, as subprotocol `token.<token>`.
+ * A client token is sent as `Authorization: Bearer …` or, by a browser's WebSocket, as subprotocol `token.<token>`.
  */
 import { z } from 'zod';
 import { forkEdit } from '../config/submission.ts';
@@ -13,14 +13,12 @@ import { lineage } from './worker.ts';
 
 const int = z.number().int();
 
-/** Bytes of events a subscriber may leave unseen before the server waits. */
+/** Bytes of events that a subscriber may leave unacknowledged before the server waits. */
 export const UNSEEN_BYTES = 1024 * 1024;
 
 // ---- WebSocket ------------------------------------------------------------------------------------------------
 
-/**
- * Thousands of rows come from the same server, so only the first is validated to detect another version.
- */
+/** Validates only the first of possibly thousands of rows, which is enough to detect another version of the server. */
 const rolloutRows = z.custom<RolloutRow[]>(
   (rows) => Array.isArray(rows) && (rows.length === 0 || rolloutRow.safeParse(rows[0]).success),
   'the rows have the format of another version',
@@ -29,7 +27,7 @@ const rolloutRows = z.custom<RolloutRow[]>(
 export const clientFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('hello'), protocol: int }),
   /**
-   * `stream`: a rollout's or a batch's id. `after`: the last seq seen (rollout), or the last `rev` and seq seen
+   * `stream`: ID of a rollout or a batch. `after`: the last seq seen (rollout), or the last `rev` and seq seen
    * (batch).
    */
   z.object({
@@ -77,7 +75,7 @@ export const createBatch = z.object({
   /** Whether more tasks may be appended until `seal`. */
   open: z.boolean(),
   tasks: z.array(taskRecord).max(1000),
-  /** The batch was launched by the debugger: touched rollouts settle their attempts. */
+  /** Whether the debugger launched the batch: then touched rollouts settle their attempts. */
   debug: z.boolean().optional(),
   /** Set before anything runs. */
   breakpoints: z.array(breakpoint).optional(),
@@ -179,7 +177,7 @@ export const fork = z.object({
   accept_irreversible: z.boolean().optional(),
   /** Set before anything runs. */
   breakpoints: z.array(breakpoint).optional(),
-  /** The fork was created by the debugger: touched rollouts settle their attempts. */
+  /** Whether the debugger created the fork: then touched rollouts settle their attempts. */
   debug: z.boolean().optional(),
   by: z.string().optional(),
 });

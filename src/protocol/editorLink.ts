@@ -1,4 +1,5 @@
-/** Converts places to references, and to links that an editor with the extension opens:
+/**
+ * Converts places to references, and to links that an editor with the extension opens:
  * `vscode://rollout-studio.rollout-studio/open?ref=…`.
  */
 import type { PagePlace } from './page.ts';

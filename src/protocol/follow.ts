@@ -1,7 +1,7 @@
 /**
  * Live subscriptions by cursor, over any socket. After a lost connection the subscription continues at the last cursor,
- * so a consumer sees every event exactly once and in order, and the newest row of every rollout at least once. Only an
- * outage is waited out: any other error ends the subscription.
+ * so a consumer sees every event exactly once and in order, and the newest row of every rollout at least once. Retries
+ * only after an outage: any other error ends the subscription.
  */
 import { sleep } from '../common/abort.ts';
 import { errorCodeOf, errorText, StudioError } from '../common/errors.ts';
@@ -43,7 +43,7 @@ export interface FollowHandlers {
   delta?(span: number, offset: number, text: string): void;
   /** A message of the server for people: its store rejects writes, or accepts them again. */
   notice?(text: string): void;
-  /** The connection was lost (true) or is back (false). */
+  /** Called when the connection was lost (true) or restored (false). */
   lost?(lost: boolean): void;
 }
 
@@ -87,7 +87,7 @@ export async function follow(
   }
 }
 
-/** Whether another try may succeed. Anything else, also an error nobody foresaw, would only repeat itself. */
+/** Returns whether another attempt may succeed. Any other error, including an unexpected one, would only recur. */
 function isOutage(error: unknown): boolean {
   return StudioError.is(error, 'unavailable') || StudioError.is(error, 'cancelled');
 }
@@ -128,7 +128,7 @@ function followOnce(
     };
     // Frames are handled in sequence, even if a handler is slow.
     let queue: Promise<void> | undefined;
-    const take = async (text: string): Promise<void> => {
+    const receive = async (text: string): Promise<void> => {
       const frame = frameOf(text);
       if (frame.type === 'welcome') connected();
       else if (frame.type === 'error') throw new StudioError(errorCodeOf(frame.code), frame.message);
@@ -140,7 +140,7 @@ function followOnce(
           for (const text of openingFrames({ ...options, after: cursor.seq, afterRev: cursor.rev })) socket.send(text);
       },
       message: (text) => {
-        queue = (queue ?? Promise.resolve()).then(() => take(text)).catch(finish);
+        queue = (queue ?? Promise.resolve()).then(() => receive(text)).catch(finish);
       },
       // Handle what arrived before it closed.
       close: () => {

@@ -9,11 +9,11 @@ import { readEvent } from '../trace/upgrades.ts';
 import type { Api } from './api.ts';
 import type { BatchRow } from './client.ts';
 
-/** With more attempts than this, not all of them are read only to compute a rate. */
+/** With more attempts than this, reading all of them only to compute a rate takes too long. */
 const MAX_READ = 64;
 
 export interface ForkParent {
-  /** The attempts of the task, each by the rollout that counts. */
+  /** The attempts of the task: for each, the rollout that counts. */
   readonly rows: readonly RolloutRow[];
   /** Attempts that are equal up to the cut, including the parent; undefined if there are too many to read. */
   readonly siblings: readonly RolloutRow[] | undefined;
@@ -73,7 +73,7 @@ async function siblingsOf(
     if (
       row.rollout === parent ||
       prefix.length === 0 ||
-      startsWith(await actions(api, row.rollout, signal, { most: prefix.length }), prefix)
+      startsWith(await actions(api, row.rollout, signal, { max: prefix.length }), prefix)
     )
       siblings.push(row);
   }
@@ -84,20 +84,20 @@ function startsWith(all: readonly Action[], prefix: readonly Action[]): boolean 
   return prefix.every(({ key }, index) => all[index]?.key === key);
 }
 
-/** Returns the actions of a rollout up to event `until`, or at least the first `most`. Reads no more than needed. */
+/** Returns the actions of a rollout up to event `until`, or at least the first `max`. Reads no more than needed. */
 async function actions(
   api: Api,
   rollout: string,
   signal: AbortSignal | undefined,
-  { until = Infinity, most = Infinity }: { until?: number; most?: number },
+  { until = Infinity, max = Infinity }: { until?: number; max?: number },
 ): Promise<Action[]> {
   const model = new TrajectoryModel();
-  let found: Action[] = [];
+  let all: Action[] = [];
   for await (const page of api.allEvents(rollout, signal)) {
     model.push(page.filter((event) => event.seq <= until).map((event) => readEvent(event, { checked: true })));
-    found = actionsOf(model);
+    all = actionsOf(model);
     // The newest action may still change, because its calls follow it.
-    if (found.length > most || (page.at(-1)?.seq ?? 0) >= until) break;
+    if (all.length > max || (page.at(-1)?.seq ?? 0) >= until) break;
   }
-  return found;
+  return all;
 }

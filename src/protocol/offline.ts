@@ -14,7 +14,7 @@ import { taskRecord } from './task.ts';
 import type { Transport, WireReply } from './transport.ts';
 import { lineage, PROTOCOL } from './worker.ts';
 
-/** id of the element that holds the data; its attribute `data-encoding` is `gzip` (in base64) or missing (JSON). */
+/** ID of the element with the data. Its attribute `data-encoding` is `gzip` (in base64) or missing (JSON). */
 export const OFFLINE_ID = 'offline';
 
 export const offlineData = z.object({
@@ -56,13 +56,13 @@ async function unzipped(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
 export function offlineTransport(data: OfflineData | Promise<OfflineData>): Transport {
   return {
     request: async ({ method, path }) => {
-      const held = await data;
+      const loaded = await data;
       try {
         if (method !== 'GET' && method !== 'HEAD')
           throw new StudioError('forbidden', 'This is a saved page, which is read-only.', {
             hint: 'Open the rollout in Rollout Studio to change something.',
           });
-        return answer(held, new URL(path, 'http://file'));
+        return answer(loaded, new URL(path, 'http://file'));
       } catch (error) {
         if (!StudioError.is(error)) throw error;
         return failed(error);
@@ -76,7 +76,7 @@ export function offlineSocket(data: OfflineData | Promise<OfflineData>): OpenSoc
   return (events) => {
     const socket = new OfflineSocket(events);
     Promise.resolve(data).then(
-      (held) => socket.open(held),
+      (loaded) => socket.open(loaded),
       () => socket.close(),
     );
     return socket;
@@ -241,7 +241,7 @@ class OfflineSocket implements FrameSocket {
     const data = this.#data;
     if (data === undefined) return;
     const frame = clientFrame.parse(JSON.parse(text));
-    queueMicrotask(() => this.#take(data, frame));
+    queueMicrotask(() => this.#handle(data, frame));
   }
 
   close(): void {
@@ -250,9 +250,9 @@ class OfflineSocket implements FrameSocket {
     queueMicrotask(() => this.#events.close());
   }
 
-  #take(data: OfflineData, frame: ClientFrame): void {
+  #handle(data: OfflineData, frame: ClientFrame): void {
     if (frame.type === 'hello') {
-      this.#say({
+      this.#emit({
         type: 'welcome',
         protocol: PROTOCOL,
         product: data.server.product,
@@ -261,15 +261,15 @@ class OfflineSocket implements FrameSocket {
       });
     } else if (frame.type === 'subscribe') {
       try {
-        this.#play(data, frame);
+        this.#sendStream(data, frame);
       } catch (error) {
         if (!StudioError.is(error)) throw error;
-        this.#say({ type: 'error', sub: frame.sub, code: error.code, message: error.message });
+        this.#emit({ type: 'error', sub: frame.sub, code: error.code, message: error.message });
       }
     }
   }
 
-  #play(
+  #sendStream(
     data: OfflineData,
     { sub, stream, after, after_rev: afterRev = 0, deltas }: ClientFrame & { type: 'subscribe' },
   ): void {
@@ -280,19 +280,19 @@ class OfflineSocket implements FrameSocket {
       events.filter(({ seq }) => seq > after),
       EVENTS_PER_FRAME,
     ))
-      this.#say({ type: 'events', sub, events: some });
+      this.#emit({ type: 'events', sub, events: some });
     if (batch === undefined) {
-      this.#say({ type: 'head', sub, cursor });
-      if (deltas === true) this.#say({ type: 'open', sub, spans: [] });
+      this.#emit({ type: 'head', sub, cursor });
+      if (deltas === true) this.#emit({ type: 'open', sub, spans: [] });
       return;
     }
     const rows = (data.rollouts[stream] ?? []).filter(({ rev }) => rev > afterRev).sort((a, b) => a.rev - b.rev);
     for (const some of inParts(rows, ROWS_PER_FRAME))
-      this.#say({ type: 'rows', sub, rev: some.at(-1)?.rev ?? afterRev, rows: some });
-    this.#say({ type: 'head', sub, cursor, rev: batch.rev });
+      this.#emit({ type: 'rows', sub, rev: some.at(-1)?.rev ?? afterRev, rows: some });
+    this.#emit({ type: 'head', sub, cursor, rev: batch.rev });
   }
 
-  #say(frame: ServerToClient): void {
+  #emit(frame: ServerToClient): void {
     if (!this.#closed) this.#events.message(JSON.stringify(frame));
   }
 }

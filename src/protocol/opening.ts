@@ -4,7 +4,7 @@
 import { PROTOCOL } from './version.ts';
 
 export interface Opening {
-  /** Id of a rollout or a batch. */
+  /** ID of a rollout or a batch. */
   readonly stream: string;
   readonly after?: number;
   readonly afterRev?: number;

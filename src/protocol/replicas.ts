@@ -1,6 +1,4 @@
-/**
- * The replicas of a model behind one endpoint, discovered in a cluster, and used by the server to share its permits.
- */
+/** The replicas of a model behind one endpoint. A cluster discovers them; the server shares its permits among them. */
 
 /** One server that accepts calls. */
 export interface Replica {
@@ -18,5 +16,5 @@ export interface ReplicaSource {
    * returned function is called. Reports undefined if the endpoint is one server. Returns undefined if it cannot have
    * replicas.
    */
-  follow(endpoint: string, tell: (replicas: readonly Replica[] | undefined) => void): (() => void) | undefined;
+  follow(endpoint: string, report: (replicas: readonly Replica[] | undefined) => void): (() => void) | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * `server.json`: how clients find the server of a store. Mode 0600; written once the server listens, removed at its
- * end.
+ * `server.json`: how clients find the server of a store. Has mode 0600. The server writes it once it listens, and
+ * removes it when it stops.
  */
 import { z } from 'zod';
 import { readOldHint } from './oldHint.ts';

@@ -50,8 +50,8 @@ export const chosenWorld = z.object({ batch: z.string(), task: z.string() }).nul
 export type ChosenWorld = z.infer<typeof chosenWorld>;
 
 /** The state of a panel: the editor restores it in the next window. */
-export const tryShown = z.object({ file: z.string(), tool: z.string() });
-export type TryShown = z.infer<typeof tryShown>;
+export const tryPanelState = z.object({ file: z.string(), tool: z.string() });
+export type TryPanelState = z.infer<typeof tryPanelState>;
 
 export const pageToTry = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready') }),
@@ -79,10 +79,10 @@ export const tryToPage = z.discriminatedUnion('type', [
     arguments: jsonObject.optional(),
     problem: z.string().optional(),
   }),
-  /** A line it printed. */
-  z.object({ type: z.literal('told'), text: z.string() }),
-  z.object({ type: z.literal('made'), call: triedCall }),
+  /** A line that the call printed. */
+  z.object({ type: z.literal('output'), text: z.string() }),
+  z.object({ type: z.literal('result'), call: triedCall }),
   /** The call failed to start, or was cancelled. */
-  z.object({ type: z.literal('unmade'), why: z.enum(['failed', 'cancelled']), text: z.string() }),
+  z.object({ type: z.literal('noResult'), why: z.enum(['failed', 'cancelled']), text: z.string() }),
 ]);
 export type TryToPage = z.infer<typeof tryToPage>;

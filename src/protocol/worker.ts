@@ -1,6 +1,6 @@
 /**
  * Worker ↔ server, one JSON frame per WebSocket message at `/v1/worker` (bearer: a worker token).
- * Every frame is parsed with these schemas at the end that receives it; unknown fields are ignored.
+ * The receiver validates every frame with these schemas, and ignores unknown fields.
  */
 import { z } from 'zod';
 import type { Json } from '../common/json.ts';

@@ -8,8 +8,8 @@ import { after, before, describe, it } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import { seedOf } from '../../src/common/hash.ts';
 import type { Json } from '../../src/common/json.ts';
+import type { TriedCall } from '../../src/rerun/tryEnvironment.ts';
 import { readBatchWorld, tryInWorld } from '../../src/rerun/tryInWorld.ts';
-import type { TriedCall } from '../../src/rerun/tryRoom.ts';
 import { listTools, readToolFile, tryTool } from '../../src/rerun/tryTool.ts';
 
 const EVERYTHING = path.resolve(

@@ -96,7 +96,7 @@ describe('output of a tried tool', { timeout: 120_000 }, () => {
       page,
       ...Array.from(
         { length: last - first + 1 },
-        (_, index): TryToPage => ({ type: 'told', text: `line ${first + index}` }),
+        (_, index): TryToPage => ({ type: 'output', text: `line ${first + index}` }),
       ),
     );
     await printed(page).getByText(`line ${last}`).waitFor();
@@ -181,8 +181,8 @@ describe('output of a tried tool', { timeout: 120_000 }, () => {
     await print(page, 1, 80);
     await tell(
       page,
-      { type: 'told', text: 'rollout: interrupted' },
-      { type: 'unmade', why: 'cancelled', text: 'Cancelled.' },
+      { type: 'output', text: 'rollout: interrupted' },
+      { type: 'noResult', why: 'cancelled', text: 'Cancelled.' },
     );
     await page.getByRole('region', { name: 'Printed', exact: true }).waitFor();
     assert.equal((await printed(page).innerText()).trim().split('\n').at(-1), 'line 80');
@@ -191,8 +191,8 @@ describe('output of a tried tool', { timeout: 120_000 }, () => {
     await print(page, 1, 2);
     await tell(
       page,
-      { type: 'told', text: 'rollout: There is no library.' },
-      { type: 'unmade', why: 'failed', text: 'There is no library.' },
+      { type: 'output', text: 'rollout: There is no library.' },
+      { type: 'noResult', why: 'failed', text: 'There is no library.' },
     );
     await page.getByRole('region', { name: 'Printed', exact: true }).waitFor();
     assert.deepEqual(

@@ -7,10 +7,10 @@ const KEPT_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 2 * 1024 * 1024;
 
 export class Blobs {
-  readonly #api: Pick<Api, 'getBlob' | 'blobPieces'>;
+  readonly #api: Pick<Api, 'getBlob' | 'blobChunks'>;
   readonly #kept = new Map<string, { readonly bytes: Promise<Uint8Array>; size: number }>();
 
-  constructor(api: Pick<Api, 'getBlob' | 'blobPieces'>) {
+  constructor(api: Pick<Api, 'getBlob' | 'blobChunks'>) {
     this.#api = api;
   }
 
@@ -30,7 +30,7 @@ export class Blobs {
 
   /** Bytes for one who keeps them: they are not kept here. In pieces that cost a frame nothing. */
   pieces({ $blob: sha, bytes: size }: Pick<BlobRef, '$blob' | 'bytes'>): AsyncGenerator<Uint8Array> {
-    return this.#api.blobPieces(sha, size, PIECE_BYTES);
+    return this.#api.blobChunks(sha, size, PIECE_BYTES);
   }
 
   async text(ref: Pick<BlobRef, '$blob' | 'bytes'>): Promise<string> {

@@ -16,7 +16,7 @@ import type { RunningTry, Try, TrySession } from './trySession.ts';
 const NOTHING = new Blobs({
   getBlob: (sha) =>
     Promise.reject(new StudioError('not_found', `There is no blob ${sha}: calls of Try Tool are not recorded.`)),
-  blobPieces: () => {
+  blobChunks: () => {
     throw new StudioError('not_found', 'Calls of Try Tool are not recorded.');
   },
 });

@@ -163,14 +163,14 @@ export class TrySession {
         if (message.worlds !== undefined) this.#offer(message.worlds, message.world);
         if (message.arguments !== undefined) this.#fill(message.arguments);
         break;
-      case 'told':
+      case 'output':
         if (this.running !== undefined)
           this.running = { ...this.running, told: [...this.running.told, message.text].slice(-MAX_TOLD) };
         break;
-      case 'made':
+      case 'result':
         this.#ended({ call: message.call });
         break;
-      case 'unmade':
+      case 'noResult':
         this.#ended({ why: message.why, text: message.text, told: printedIn(this.running?.told ?? [], message.text) });
     }
     this.#tell();

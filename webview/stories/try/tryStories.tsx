@@ -120,9 +120,9 @@ const tool = (of: ListedTool, given?: JsonObject, problem?: string): TryToPage =
   ...(problem === undefined ? {} : { problem }),
 });
 /** Lines that a tool printed while it ran. */
-const told = (...texts: readonly string[]): TryToPage[] => texts.map((text) => ({ type: 'told', text }));
+const told = (...texts: readonly string[]): TryToPage[] => texts.map((text) => ({ type: 'output', text }));
 const MANY = Array.from({ length: 60 }, (_, index) => `shelf ${index + 1} of 80: ${(index * 7) % 23} books`);
-const made = (call: TriedCall): TryToPage => ({ type: 'made', call });
+const made = (call: TriedCall): TryToPage => ({ type: 'result', call });
 
 const RENEW: ListedTool = {
   name: 'renew_loan',
@@ -200,7 +200,7 @@ story(
 story('try', 'printing', () => panel(tool(SHORT, { query: 'tides' }), 'run', ...told(...MANY)), { busy: true });
 story('try', 'cancelled', () =>
   panel(tool(SHORT, { query: 'tides' }), 'run', ...told(...MANY, 'rollout: interrupted'), {
-    type: 'unmade',
+    type: 'noResult',
     why: 'cancelled',
     text: 'Cancelled.',
   }),
@@ -210,7 +210,7 @@ story('try', 'failed', () =>
     tool(SHORT, { query: 'tides' }),
     'run',
     ...told('\u001b[32mreading the shelves\u001b[0m', 'rollout: The library does not answer.'),
-    { type: 'unmade', why: 'failed', text: 'The library does not answer.' },
+    { type: 'noResult', why: 'failed', text: 'The library does not answer.' },
   ),
 );
 story('try', 'result', () =>
@@ -226,12 +226,12 @@ story('try', 'tries', () =>
     'run',
     made(ok((BOOKS as { books: Json }).books)),
     'run',
-    { type: 'unmade', why: 'cancelled', text: 'Cancelled.' },
+    { type: 'noResult', why: 'cancelled', text: 'Cancelled.' },
     'run',
     made(failure),
     'run',
     {
-      type: 'unmade',
+      type: 'noResult',
       why: 'failed',
       text: 'The tools use ${env:LIBRARY_KEY}, and the environment has no value for it.',
     },

@@ -13,7 +13,7 @@ import {
   type PageToTry,
   pageToTry,
   type TriedCall,
-  type TryShown,
+  type TryPanelState,
   type TryToPage,
   type TryWorld,
   triedCall,
@@ -154,14 +154,14 @@ export class TryPanel {
     try {
       if (isJsonObject(given)) this.#options.keep({ arguments: given, ...(world === undefined ? {} : { world }) });
       if (!(await this.#isAccepted())) {
-        this.#post({ type: 'unmade', why: 'cancelled', text: 'The call was cancelled.' });
+        this.#post({ type: 'noResult', why: 'cancelled', text: 'The call was cancelled.' });
         return;
       }
       await vscode.workspace.saveAll(false); // its code is read from disk
-      this.#post({ type: 'made', call: await this.#call(given, world ?? null, calling.signal) });
+      this.#post({ type: 'result', call: await this.#call(given, world ?? null, calling.signal) });
     } catch (error) {
       this.#post({
-        type: 'unmade',
+        type: 'noResult',
         why: calling.signal.aborted || StudioError.is(error, 'cancelled') ? 'cancelled' : 'failed',
         text: errorText(error),
       });
@@ -182,7 +182,7 @@ export class TryPanel {
           this.file,
           ['try', this.file, this.#tool.name, '--arguments', file, ...place],
           signal,
-          (text) => this.#post({ type: 'told', text }),
+          (text) => this.#post({ type: 'output', text }),
         ),
       );
     } finally {
@@ -276,7 +276,7 @@ export class TryPanel {
 
 function documentOf(
   { webview, title }: vscode.WebviewPanel,
-  shown: TryShown,
+  state: TryPanelState,
   context: vscode.ExtensionContext,
 ): string {
   const url = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(pageFolder(context), file)).toString();
@@ -286,7 +286,7 @@ function documentOf(
     sources: { script: [own], style: [own], font: [own], img: [own, 'data:'], connect: [], worker: ['blob:'] },
     script: { url: url('try.js') },
     style: { url: url('try.css') },
-    bodyAttributes: { 'data-host': 'vscode', 'data-page': 'try', 'data-shown': JSON.stringify(shown) },
+    bodyAttributes: { 'data-host': 'vscode', 'data-page': 'try', 'data-shown': JSON.stringify(state) },
   });
 }
 

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Subscription } from '../../../common/emitter.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { JsonObject } from '../../../common/json.ts';
-import { chosenWorld, type ListedTool, type TryWorld, tryShown } from '../../../protocol/tryPage.ts';
+import { chosenWorld, type ListedTool, type TryWorld, tryPanelState } from '../../../protocol/tryPage.ts';
 import { TRY_VIEW_TYPE } from '../../contributions/names.ts';
 import type { StudioFiles } from '../../files/studioFiles.ts';
 import { folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
@@ -93,13 +93,13 @@ export class TryPanels implements vscode.Disposable {
   }
 
   /** Restores a panel. Requires trust, because listing a tool runs its module. */
-  async restore(view: vscode.WebviewPanel, state: unknown): Promise<void> {
-    const shown = tryShown.safeParse(state);
-    if (!shown.success || !vscode.workspace.isTrusted) {
+  async restore(view: vscode.WebviewPanel, saved: unknown): Promise<void> {
+    const state = tryPanelState.safeParse(saved);
+    if (!state.success || !vscode.workspace.isTrusted) {
       view.dispose();
       return;
     }
-    const { file, tool: name } = shown.data;
+    const { file, tool: name } = state.data;
     const ended = new AbortController();
     const closed = view.onDidDispose(() => ended.abort());
     try {

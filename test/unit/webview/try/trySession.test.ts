@@ -57,9 +57,9 @@ test('the last twenty tries are kept; one is looked at, its arguments are put ba
   for (let n = 1; n <= 22; n++) {
     one.write({ text: 'a', n });
     one.run();
-    told({ type: 'told', text: `line ${n}` });
+    told({ type: 'output', text: `line ${n}` });
     assert.deepEqual(one.running?.told, [`line ${n}`]);
-    told(n === 22 ? { type: 'unmade', why: 'cancelled', text: 'Cancelled.' } : { type: 'made', call: CALL });
+    told(n === 22 ? { type: 'noResult', why: 'cancelled', text: 'Cancelled.' } : { type: 'result', call: CALL });
   }
   assert.deepEqual([one.tries.length, one.tries.at(-1)?.number, one.shown?.number], [20, 3, 22]);
   one.pick(5);
@@ -73,14 +73,14 @@ test('output stays with a call that was cancelled or could not be made', () => {
   one.write({ text: 'a', n: 1 });
   const ended = (lines: readonly string[], end: TryToPage): readonly string[] | undefined => {
     one.run();
-    for (const text of lines) told({ type: 'told', text });
+    for (const text of lines) told({ type: 'output', text });
     told(end);
     const [last] = one.tries;
     return last !== undefined && 'told' in last.outcome ? last.outcome.told : undefined;
   };
   assert.deepEqual(
     ended(['counting', '1 of 3', 'rollout: interrupted'], {
-      type: 'unmade',
+      type: 'noResult',
       why: 'cancelled',
       text: 'Cancelled.',
     }),
@@ -88,18 +88,18 @@ test('output stays with a call that was cancelled or could not be made', () => {
   );
   assert.deepEqual(
     ended(['loading', '', 'words.ts:1:1: the MCP server "it" exited; its last lines were:', 'no key'], {
-      type: 'unmade',
+      type: 'noResult',
       why: 'failed',
       text: 'words.ts:1:1: the MCP server "it" exited; its last lines were:\nno key',
     }),
     ['loading'],
   );
   assert.deepEqual(
-    ended(['rollout: There is no folder x.'], { type: 'unmade', why: 'failed', text: 'There is no folder x.' }),
+    ended(['rollout: There is no folder x.'], { type: 'noResult', why: 'failed', text: 'There is no folder x.' }),
     [],
   );
   assert.equal(
-    ended(['counting'], { type: 'made', call: { ...CALL, log: 'counting\n' } }),
+    ended(['counting'], { type: 'result', call: { ...CALL, log: 'counting\n' } }),
     undefined,
     'a call that was made has it in its log',
   );
@@ -146,7 +146,7 @@ test('it is called in the first world, or the one that was chosen, as long as th
   assert.deepEqual(offer([large]), { batch: large.batch, task: 'far down' });
   one.write({ text: 'a', n: 1 });
   one.run();
-  told({ type: 'made', call: CALL });
+  told({ type: 'result', call: CALL });
   one.chooseWorld(undefined);
   assert.equal(offer([large]), null, 'none is a choice');
   told({ type: 'tool', tool: TOOL, file: 'words.ts' });
