@@ -1,4 +1,4 @@
-/** Something to listen to. Works in every process; `vscode.Event` is not available outside the extension host. */
+/** Events for every process: `vscode.Event` is not available outside the extension host. */
 export interface Subscription {
   dispose(): void;
 }
@@ -9,9 +9,9 @@ export class Emitter<T> {
   readonly #listeners = new Set<(value: T) => void>();
 
   readonly event: Listen<T> = (listener) => {
-    const own = (value: T): void => listener(value); // the same function may listen twice
-    this.#listeners.add(own);
-    return { dispose: () => void this.#listeners.delete(own) };
+    const unique = (value: T): void => listener(value); // the same function may be added twice
+    this.#listeners.add(unique);
+    return { dispose: () => void this.#listeners.delete(unique) };
   };
 
   get listened(): boolean {

@@ -22,8 +22,9 @@ export const HEAP_GROWTH = '--heap-growing-percent=40';
 
 export type Entry = keyof typeof SOURCES;
 
-/** Returns the file of an entry in this installation. Sources start sources, unless `ROLLOUT_USE_BUNDLES` is set:
- * the tests set it, because bundles start in a third of the time.
+/**
+ * Returns the file of an entry in this installation. Sources start sources, unless `ROLLOUT_USE_BUNDLES` is set: the
+ * tests set it, because bundles start in a third of the time.
  */
 export function entryUrl(entry: Entry): URL {
   const here = import.meta.url;

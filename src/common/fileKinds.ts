@@ -4,10 +4,10 @@ export type FileKind = (typeof FILE_KINDS)[number];
 
 const KIND_OF_NAME = new RegExp(filePattern(...FILE_KINDS), 'i');
 
-/** Returns the kind that a file's name says, or undefined for any other file. */
+/** Returns the kind of a file by its name; undefined for any other file. */
 export function fileKind(path: string): FileKind | undefined {
-  const said = KIND_OF_NAME.exec(path)?.[1]?.toLowerCase();
-  return FILE_KINDS.find((kind) => kind === said);
+  const name = KIND_OF_NAME.exec(path)?.[1]?.toLowerCase();
+  return FILE_KINDS.find((kind) => kind === name);
 }
 
 /** Returns the source of an expression that matches names of these kinds; its first group is the kind. */

@@ -1,6 +1,6 @@
 /**
- * IDs are strings that sort by creation time: 48 bits of milliseconds and 32 random bits, in Crockford's base 32. A
- * prefix says what an ID identifies, so that a reference is clear without context.
+ * IDs are strings that sort by creation time: 48 bits of milliseconds and 32 random bits, in Crockford's base 32. The
+ * prefix is the kind of object that an ID identifies.
  */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 

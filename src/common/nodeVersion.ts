@@ -1,4 +1,4 @@
-/** The Node versions that programs run on. The store needs `node:sqlite` without a flag, which 22.13 brought. */
+/** The Node versions that programs run on. The store needs `node:sqlite` without a flag, available since 22.13. */
 const MIN_NODE = [22, 13] as const;
 
 /** Returns one sentence for a Node that is too old, or undefined. `version`: as in `process.versions.node`. */

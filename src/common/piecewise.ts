@@ -7,11 +7,11 @@ export type Piecewise<T> = Generator<undefined, T>;
 const AT_ONCE = 2048;
 
 /** Iterates with pauses: `for (const x of …)` becomes `yield* each(…, (x) => …)`. */
-export function* each<T>(things: Iterable<T>, look: (thing: T) => void, atOnce = AT_ONCE): Piecewise<void> {
-  let looked = 0;
-  for (const thing of things) {
-    look(thing);
-    if (++looked % atOnce === 0) yield;
+export function* each<T>(items: Iterable<T>, visit: (item: T) => void, atOnce = AT_ONCE): Piecewise<void> {
+  let visited = 0;
+  for (const item of items) {
+    visit(item);
+    if (++visited % atOnce === 0) yield;
   }
 }
 

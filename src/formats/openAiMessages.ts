@@ -1,4 +1,4 @@
-/** Messages as the OpenAI chat API writes them, and as most recordings keep them. */
+/** Messages in the format of the OpenAI chat API, which most recordings use. */
 import { z } from 'zod';
 import { canonicalJson, type Json } from '../common/json.ts';
 import type { Part } from '../trace/schema.ts';
@@ -32,36 +32,36 @@ export const openAiMessage = z.discriminatedUnion('role', [
 ]);
 export type OpenAiMessage = z.infer<typeof openAiMessage>;
 
-/** A requested call. `raw`: its argument text if that is not a JSON object. */
-export interface AskedCall {
+/** A call that a model requested. `raw`: the text of its arguments if that is not a JSON object. */
+export interface RequestedCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: Json;
   readonly raw?: string;
 }
 
-/** The calls of an assistant message; `nextId` names those that have no id. */
-export function callsOf(message: Extract<OpenAiMessage, { role: 'assistant' }>, nextId: () => string): AskedCall[] {
+/** Returns the calls of an assistant message. `nextId` supplies an ID for each call without one. */
+export function callsOf(message: Extract<OpenAiMessage, { role: 'assistant' }>, nextId: () => string): RequestedCall[] {
   return (message.tool_calls ?? []).map((call) => {
     const id = call.id ?? nextId();
-    const { name, arguments: asked } = call.function;
-    if (asked === undefined || asked === null) return { id, name, arguments: {} };
-    if (typeof asked !== 'string') return { id, name, arguments: asked as Json }; // out of JSON.parse
-    const value = objectIn(asked);
-    return value === undefined ? { id, name, arguments: asked, raw: asked } : { id, name, arguments: value };
+    const { name, arguments: args } = call.function;
+    if (args === undefined || args === null) return { id, name, arguments: {} };
+    if (typeof args !== 'string') return { id, name, arguments: args as Json }; // from JSON.parse
+    const value = parseObject(args);
+    return value === undefined ? { id, name, arguments: args, raw: args } : { id, name, arguments: value };
   });
 }
 
-function objectIn(text: string): Json | undefined {
+function parseObject(text: string): Json | undefined {
   try {
     const value = JSON.parse(text) as Json;
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
-    return undefined; // the model wrote something else; it is kept as text
+    return undefined; // not JSON: kept as text
   }
 }
 
-/** What a message says, without its calls. Content of an unknown type is kept as its JSON. */
+/** Returns the content of a message, without its calls. Content of an unknown type becomes JSON text. */
 export function partsOf(value: OpenAiMessage['content']): Part[] {
   if (value === undefined || value === null || value === '') return [];
   if (typeof value === 'string') return [{ type: 'text', content: value }];
@@ -79,7 +79,7 @@ function imagePart(url: string): Part {
   return { type: 'blob', mime_type: inline[1], modality: 'image', content: inline[2] };
 }
 
-/** The text of a tool message: what the model read. */
+/** Returns the text of a tool message, as the model read it. */
 export function textIn(value: OpenAiMessage['content']): string {
   return partsOf(value)
     .map((part) => (part.type === 'text' && typeof part.content === 'string' ? part.content : ''))

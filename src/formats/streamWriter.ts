@@ -11,7 +11,7 @@ import {
   type TraceError,
   type TraceEvent,
 } from '../trace/schema.ts';
-import { type AskedCall, callsOf, type OpenAiMessage, partsOf, textIn } from './openAiMessages.ts';
+import { callsOf, type OpenAiMessage, partsOf, type RequestedCall, textIn } from './openAiMessages.ts';
 
 interface End {
   readonly status: RolloutEndStatus;
@@ -24,19 +24,19 @@ export class StreamWriter {
   readonly #at: number;
   readonly #events: TraceEvent[] = [];
   readonly #fingerprint = new Fingerprint();
-  /** Calls without an answer yet, with the seq of their start. */
-  readonly #openCalls: (AskedCall & { readonly seq: number })[] = [];
+  /** Calls without a result so far, with the seq of their start. */
+  readonly #openCalls: (RequestedCall & { readonly seq: number })[] = [];
   #messages = 0;
   #steps = 0;
   #toolCalls = 0;
   #unnamed = 0;
 
-  constructor(of: { readonly batch: string; readonly task: string; readonly attempt: number }, at: number) {
+  constructor(rollout: { readonly batch: string; readonly task: string; readonly attempt: number }, at: number) {
     this.#at = at;
-    this.#add('rollout.start', { ...of, try: 1, times: 'none' });
+    this.#add('rollout.start', { ...rollout, try: 1, times: 'none' });
   }
 
-  /** The next message of an OpenAI conversation. `isError`: whether a tool's text reports a failure. */
+  /** Adds the next message of an OpenAI conversation. `isError`: returns whether a tool's text reports a failure. */
   openAi(message: OpenAiMessage, rules: { isError(text: string): boolean }): void {
     switch (message.role) {
       case 'system':
@@ -58,7 +58,7 @@ export class StreamWriter {
     this.#add('score', data);
   }
 
-  /** The finished stream. */
+  /** Ends the stream and returns all its events. */
   end({ status, passed, reward, error }: End): TraceEvent[] {
     this.#add('rollout.end', {
       status,
@@ -85,10 +85,10 @@ export class StreamWriter {
       typeof message.reasoning_content === 'string' && message.reasoning_content !== ''
         ? [{ type: 'reasoning', content: message.reasoning_content }]
         : [];
-    const asked = calls.map(
+    const requests = calls.map(
       (call): Part => ({ type: 'tool_call', id: call.id, name: call.name, arguments: call.arguments }),
     );
-    const m = this.#message('assistant', [...reasoning, ...partsOf(message.content), ...asked], span);
+    const m = this.#message('assistant', [...reasoning, ...partsOf(message.content), ...requests], span);
     this.#add(
       'model.end',
       { status: 'ok', m, trainable: false, why_not: 'imported without token ids', source: 'imported' },
@@ -96,7 +96,7 @@ export class StreamWriter {
     );
     for (const call of calls) {
       this.#toolCalls += 1;
-      // Nothing says that a call may be repeated, so it may not.
+      // The recording does not say whether a call can be repeated, so assume that it cannot.
       const seq = this.#add('tool.start', {
         call: call.id,
         name: call.name,
@@ -122,7 +122,7 @@ export class StreamWriter {
       [{ type: 'tool_call_response', id: call?.id ?? message.tool_call_id ?? '', response: text }, ...others],
       call?.seq,
     );
-    if (call === undefined) return; // the answer to a call nobody recorded: kept as a message
+    if (call === undefined) return; // the result of an unrecorded call: kept as a message only
     const failed = rules.isError(text);
     this.#add(
       'tool.end',
@@ -145,7 +145,7 @@ export class StreamWriter {
 
   #add<K extends EventKind>(kind: K, data: EventData[K], span?: number): number {
     const seq = this.#events.length + 1;
-    // Kind and data belong together by the signature; the compiler cannot follow that into the union.
+    // The signature ensures that kind and data match, which the compiler cannot infer for the union.
     const event = {
       seq,
       v: TRACE_VERSION,

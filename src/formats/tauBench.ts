@@ -1,12 +1,13 @@
 /**
- * Result files of tau-bench: a JSON array of `{task_id, trial, reward, info, traj}`, one entry per trial, `traj` being
- * the OpenAI messages of the agent's side, the simulated user in the role `user`.
+ * Reads result files of tau-bench: a JSON array of `{task_id, trial, reward, info, traj}`, one entry per trial. `traj`
+ * contains the OpenAI messages as the agent saw them, with the simulated user in the role `user`.
  *
- * Told by the source and kept: every message and call, the reward and its parts, the task with its expected actions.
- * Not recorded, hence absent: times, the model, token usage, seeds. By rule: an attempt passes with a reward of 1 (the
- * benchmark's own test); a tool's text that begins with "Error" is an error (how its environments answer); an entry
- * whose `info` has an `error` and no messages ended by a fault of the harness, not of the agent, so it is
- * `infrastructure` and not a reward of 0.
+ * Imported: every message and call, the reward and its parts, and the task with its expected actions. Not recorded,
+ * hence absent: times, the model, token usage, and seeds.
+ *
+ * Rules: an attempt passes with a reward of 1 (the benchmark's own rule). A tool's text that begins with "Error" is an
+ * error (the convention of its environments). An entry with an `error` in `info` and no messages is a failure of the
+ * harness, not of the agent, so it becomes `infrastructure` instead of a reward of 0.
  */
 import { z } from 'zod';
 import { StudioError } from '../common/errors.ts';
@@ -16,7 +17,7 @@ import type { Format, ImportedRecords, ImportedRollout, ImportOptions, SkippedRe
 import { type OpenAiMessage, openAiMessage } from './openAiMessages.ts';
 import { StreamWriter } from './streamWriter.ts';
 
-const json = z.unknown() as unknown as z.ZodType<Json>; // out of JSON.parse, so it is JSON
+const json = z.unknown() as unknown as z.ZodType<Json>; // from JSON.parse
 const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>;
 
 const entrySchema = z.object({
@@ -42,7 +43,7 @@ interface Trial {
   readonly messages: readonly OpenAiMessage[];
 }
 
-/** Within this of 1 a reward is a pass, as the benchmark counts. */
+/** Rewards this close to 1 pass, as in the benchmark. */
 const PASS_TOLERANCE = 1e-6;
 
 export const tauBench: Format = {
@@ -67,8 +68,8 @@ export const tauBench: Format = {
 };
 
 /**
- * The same from parsed JSON. Throws StudioError `usage` when it is no array; an entry that cannot be read is skipped,
- * with why.
+ * Reads results from parsed JSON. Throws StudioError `usage` if it is not an array. Skips entries that cannot be read,
+ * with reasons.
  */
 export function readTauBench(parsed: unknown, fileName: string, options: ImportOptions): ImportedRecords {
   if (!Array.isArray(parsed)) {
@@ -104,13 +105,13 @@ function readTrial(raw: unknown, place: string, skipped: SkippedRecord[]): Trial
   }
   const messages: OpenAiMessage[] = [];
   for (const [index, message] of entry.data.traj.entries()) {
-    const read = openAiMessage.safeParse(message);
+    const result = openAiMessage.safeParse(message);
     // A trajectory with a gap would be misleading, so the whole entry is skipped.
-    if (!read.success) {
-      skipped.push({ place: `${place}.traj[${index}]`, why: issueText(read.error) });
+    if (!result.success) {
+      skipped.push({ place: `${place}.traj[${index}]`, why: issueText(result.error) });
       return undefined;
     }
-    messages.push(read.data);
+    messages.push(result.data);
   }
   return { entry: entry.data, place, messages };
 }
@@ -122,20 +123,20 @@ function issueText(error: z.ZodError): string {
 }
 
 /**
- * Trial 0 is attempt 1. Where trial numbers are missing or repeated, attempts are counted in the order of the trials,
- * then of the file.
+ * Numbers the attempts: trial 0 is attempt 1. If trial numbers are missing or repeated, counts attempts in the order of
+ * the trials, then of the file.
  */
 function numbered(trials: readonly Trial[]): { trial: Trial; attempt: number }[] {
   const sorted = trials.toSorted((a, b) => (a.entry.trial ?? 0) - (b.entry.trial ?? 0));
-  const told = sorted.flatMap(({ entry }) => entry.trial ?? []);
-  const distinct = told.length === sorted.length && new Set(told).size === told.length;
+  const numbers = sorted.flatMap(({ entry }) => entry.trial ?? []);
+  const distinct = numbers.length === sorted.length && new Set(numbers).size === numbers.length;
   return sorted.map((trial, index) => ({ trial, attempt: (distinct ? (trial.entry.trial ?? index) : index) + 1 }));
 }
 
 function taskOf(id: string, trials: readonly Trial[]): TaskRecord {
-  const told = trials.find((trial) => trial.entry.info?.task !== undefined)?.entry.info?.task;
+  const recorded = trials.find((trial) => trial.entry.info?.task !== undefined)?.entry.info?.task;
   const first = trials.flatMap((trial) => trial.messages).find((message) => message.role === 'user')?.content;
-  const { instruction, actions, outputs, ...meta } = told ?? {};
+  const { instruction, actions, outputs, ...meta } = recorded ?? {};
   const answer = { ...(actions === undefined ? {} : { actions }), ...(outputs === undefined ? {} : { outputs }) };
   return {
     id,
@@ -163,13 +164,13 @@ function eventsOf(
       error: { class: 'infrastructure', message: failure },
     });
   const passed = reward === null ? null : Math.abs(reward - 1) <= PASS_TOLERANCE;
-  const parts = figures(entry.info?.reward_info?.info ?? {});
+  const parts = rewardParts(entry.info?.reward_info?.info ?? {});
   stream.score({ scorer: 'tau-bench', value: reward, passed, ...(Object.keys(parts).length === 0 ? {} : { parts }) });
   return stream.end({ status: 'done', passed, reward });
 }
 
-/** The parts of the reward that are figures: `r_actions`, `r_outputs`; true and false count as 1 and 0. */
-function figures(info: Readonly<Record<string, unknown>>): Record<string, number> {
+/** Returns the numeric parts of the reward: `r_actions`, `r_outputs`. true and false count as 1 and 0. */
+function rewardParts(info: Readonly<Record<string, unknown>>): Record<string, number> {
   return Object.fromEntries(
     Object.entries(info).flatMap(([name, value]): [string, number][] => {
       if (typeof value === 'boolean') return [[name, Number(value)]];

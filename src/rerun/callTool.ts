@@ -1,6 +1,4 @@
-/**
- * Calls a tool outside of any rollout, with the checks, time limit, and retries of a rollout.
- */
+/** Calls a tool outside of any rollout, with the checks, time limit, and retries of a rollout. */
 import { sleep } from '../common/abort.ts';
 import { StudioError } from '../common/errors.ts';
 import { isJsonObject, type Json } from '../common/json.ts';
@@ -27,8 +25,8 @@ export interface CallOutcome {
 }
 
 /**
- * Calls the tool. Errors of the tool are outcomes; throws if it cannot be opened, and the reason of the signal.
- * `seconds`: default time limit.
+ * Calls the tool. Errors of the tool are outcomes. Throws if the tool cannot be opened, and the signal's reason when it
+ * aborts. `seconds`: default time limit.
  */
 export async function callOnce(
   host: ToolHost,
@@ -39,7 +37,7 @@ export async function callOnce(
   signal: AbortSignal,
 ): Promise<CallOutcome> {
   const retries: ToolRetries = [];
-  const tried = (): Pick<CallOutcome, 'retries'> => (retries.length === 0 ? {} : { retries });
+  const retried = (): Pick<CallOutcome, 'retries'> => (retries.length === 0 ? {} : { retries });
   try {
     const args = call.arguments;
     if (!isJsonObject(args))
@@ -83,7 +81,7 @@ export async function callOnce(
       result,
       ...(outcome.changes === undefined ? {} : { changes: outcome.changes }),
       ...(outcome.parts === undefined ? {} : { parts: outcome.parts }),
-      ...tried(),
+      ...retried(),
     };
   } catch (thrown) {
     if (signal.aborted || StudioError.is(thrown)) throw thrown;
@@ -92,16 +90,17 @@ export async function callOnce(
       status: 'error',
       error: error.toTrace(),
       ...(error.changes === undefined ? {} : { changes: error.changes }),
-      ...tried(),
+      ...retried(),
     };
   }
 }
 
+/** Runs a call with a time limit, which starts again whenever the call reports progress. */
 async function limited(
   spec: ToolSpec,
   seconds: number,
   signal: AbortSignal,
-  make: (stop: AbortSignal, onProgress: () => void) => Promise<ToolOutcome>,
+  run: (stop: AbortSignal, onProgress: () => void) => Promise<ToolOutcome>,
 ): Promise<ToolOutcome> {
   const limit = new AbortController();
   const arm = (): NodeJS.Timeout =>
@@ -111,7 +110,7 @@ async function limited(
     );
   let timer = arm();
   try {
-    return await make(AbortSignal.any([signal, limit.signal]), () => {
+    return await run(AbortSignal.any([signal, limit.signal]), () => {
       clearTimeout(timer);
       timer = arm();
     });

@@ -1,13 +1,13 @@
-/** Loads modules in threads as a worker's, to find out whether it could: for checks. Nothing in them is called. */
+/** Checks whether a worker could load modules, by loading them in threads like a worker's. Calls nothing in them. */
 import type { BuiltModule, LoadModules, ModuleUse } from '../client/commands/checkDisk.ts';
 import { StudioError } from '../common/errors.ts';
 import type { SubmittedModule } from '../config/submission.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import { openExport } from '../tools/modules/exports.ts';
 import { openModule } from '../tools/modules/moduleHost.ts';
-import { withinTryRoom } from './tryRoom.ts';
+import { withTryEnvironment } from './tryEnvironment.ts';
 
-/** Ends every thread when `signal` aborts, and throws StudioError `cancelled` then. */
+/** Returns the loader. When `signal` aborts, it ends every thread and throws StudioError `cancelled`. */
 export function modulesLoader(signal: AbortSignal): LoadModules {
   return async (modules) => {
     if (modules.length === 0) return [];
@@ -15,10 +15,10 @@ export function modulesLoader(signal: AbortSignal): LoadModules {
       modules.flatMap(({ bundle }) => [[bundle.bundleSha, bundle.code] as const, [bundle.mapSha, bundle.map] as const]),
     );
     const task = { id: 'check', question: '', meta: {} };
-    return withinTryRoom({ blobs, task, signal }, async (environment) => {
-      const found: StudioError[] = [];
-      for (const module of modules) found.push(...(await loadErrors(module, environment)));
-      return found;
+    return withTryEnvironment({ blobs, task, signal }, async (environment) => {
+      const errors: StudioError[] = [];
+      for (const module of modules) errors.push(...(await loadErrors(module, environment)));
+      return errors;
     });
   };
 }

@@ -1,5 +1,4 @@
-/** A recorded tool call with everything needed to repeat it: its task, its world, and earlier calls. */
-
+/** Reads a recorded tool call with everything needed to repeat it: its task, its world, and earlier calls. */
 import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
 import { isJsonObject, type Json, type JsonObject } from '../common/json.ts';
@@ -15,7 +14,7 @@ import { isBlobRef, unescapeKeys } from '../trace/values/keys.ts';
 import { type Values, withValues } from './toolValues.ts';
 
 /** Errors of calls that never reached the tool. */
-const NOT_MADE: ReadonlySet<string> = new Set([
+const UNREACHED: ReadonlySet<string> = new Set([
   'invalid_arguments',
   'unknown_tool',
   'malformed_output',
@@ -58,7 +57,7 @@ export interface RecordedCall {
     readonly snapshot?: { readonly sha: string; readonly seq: number };
     /** Calls since that snapshot that reached a tool, in order of their end. */
     readonly since: readonly EarlierCall[];
-    /** All of them, from the beginning. */
+    /** The same since the beginning. */
     readonly before: readonly EarlierCall[];
   };
 }
@@ -88,7 +87,7 @@ export async function readCall(
       hint: 'Use ROLLOUT@SEQ of the start of a call. To list them: rollout tools BATCH --calls TOOL.',
     });
   const sent = submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(info.submission, signal))));
-  // Models and scorers are not asked here, and of a team only the member that made the call.
+  // Only the tools of the agent that made the call are needed: no models, scorers, or other members of a team.
   const caller = agentAt(sent, span.agent) ?? sent.agent;
   const submission: Submission = { ...sent, agent: { ...caller, tools: withValues(caller.tools, env) } };
   const rolloutSeed = model.start?.data.seed ?? seedOf(submission.seed, info.task.id, info.row.attempt);
@@ -120,7 +119,7 @@ async function worldBefore(
   rolloutSeed: number,
   argumentsOf: (span: ToolSpan) => Promise<Json>,
 ): Promise<Pick<RecordedCall, 'world'>> {
-  // Calls of a world are made one after the other: those of the same turn that ended before it were made before it.
+  // Calls in a world run one at a time: calls of the same turn that ended before this one also ran before it.
   const until = span.end?.seq ?? model.last + 1;
   const earlier = model.events.slice(0, until - 1);
   const opened = earlier.find((event) => event.kind === 'world.open' && !('unknown' in event));
@@ -130,18 +129,18 @@ async function worldBefore(
     if ('unknown' in event) continue;
     if (event.kind === 'world.snapshot') snapshot = { sha: event.data.snapshot, seq: event.seq };
   }
-  const made = model.tools
+  const ended = model.tools
     .filter(
       (one) =>
         one !== span &&
         one.end !== undefined &&
         one.end.seq < until &&
         one.end.data.source !== 'edited' &&
-        !NOT_MADE.has(one.end.data.error?.class ?? ''),
+        !UNREACHED.has(one.end.data.error?.class ?? ''),
     )
     .sort((a, b) => (a.end?.seq ?? 0) - (b.end?.seq ?? 0));
   const before: (EarlierCall & { readonly end: number })[] = [];
-  for (const one of made) {
+  for (const one of ended) {
     const args = await argumentsOf(one);
     before.push({
       seq: one.seq,
@@ -155,7 +154,7 @@ async function worldBefore(
   const covered = snapshot?.seq ?? 0;
   return {
     world: {
-      // Told where the world was opened; absent only in streams that tell none.
+      // Recorded when the world was opened; absent only in streams without seeds.
       seed: opened.data.seed ?? 0,
       ...(snapshot === undefined ? {} : { snapshot }),
       since: before.filter(({ end }) => end > covered),
@@ -165,12 +164,13 @@ async function worldBefore(
 }
 
 /**
- * As the rollout seeded it: by its agent's how-many-th model call asked for it, and its place among that one's calls.
+ * Returns the seed that the rollout used for a call. It depends on the number of the agent's model call that requested
+ * it, and on its position among that model call's tool calls.
  */
 function callSeed(model: TrajectoryModel, span: ToolSpan, rolloutSeed: number): number {
   const step = model.step(span.step);
-  const asked = step?.model?.end?.data.m;
-  const calls = (asked === undefined ? [] : (model.message(asked)?.event.data.parts ?? [])).filter(
+  const m = step?.model?.end?.data.m;
+  const calls = (m === undefined ? [] : (model.message(m)?.event.data.parts ?? [])).filter(
     (part) => part.type === 'tool_call',
   );
   const index = Math.max(

@@ -21,7 +21,7 @@ import type { EarlierCall, RecordedCall } from './recordedCall.ts';
 import { withTemporaryEnvironment } from './temporaryEnvironment.ts';
 
 interface RerunOptions {
-  /** Absent: as recorded. */
+  /** Replaces the recorded arguments. */
   readonly arguments?: Json;
   /** `now`: uses the current files, if they still exist; `recorded`: uses the submitted modules. */
   readonly code: 'now' | 'recorded';
@@ -47,7 +47,7 @@ interface Rerun {
   readonly notes: readonly string[];
 }
 
-/** The tool's schema and what it is, without making the call. */
+/** A tool's schema and properties, for editing the call. */
 interface CallForm {
   readonly parameters: ToolSpec['parameters'];
   readonly description: string;
@@ -66,7 +66,7 @@ interface OpenedTool {
   readonly changed: readonly string[];
 }
 
-/** The form of a call. Throws as `rerun` does, where the tool cannot be had. */
+/** Returns the form of a call. Throws like `rerun` if the tool is not available. */
 export function callForm(
   api: Api,
   call: RecordedCall,
@@ -89,8 +89,8 @@ export function callForm(
 }
 
 /**
- * Throws StudioError `conflict` with `details.irreversible` unless that is accepted, `config` when a module does not
- * build or the tool is gone. What the tool itself throws is the result.
+ * Repeats the call. Errors of the tool are results. Throws StudioError `conflict` with `details.irreversible` for an
+ * irreversible tool unless accepted, `config` if a module cannot be built, and `not_found` if the tool is gone.
  */
 export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signal: AbortSignal): Promise<Rerun> {
   return withTemporaryEnvironment(
@@ -108,10 +108,10 @@ export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signa
           details: { irreversible: [spec.name] },
         });
       }
-      const notes = session === undefined ? [] : await bringBack(session, call, signal);
+      const notes = session === undefined ? [] : await replayCalls(session, call, signal);
       const args = options.arguments ?? call.arguments;
-      const own = options.arguments === undefined || isSameJson(options.arguments, call.arguments);
-      const began = performance.now();
+      const isRecorded = options.arguments === undefined || isSameJson(options.arguments, call.arguments);
+      const startedAt = performance.now();
       const { status, result, error, changes } = await callOnce(
         host,
         spec,
@@ -126,7 +126,7 @@ export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signa
         ...(error === undefined ? {} : { error }),
         ...(changes === undefined ? {} : { changes }),
       };
-      const ms = performance.now() - began;
+      const ms = performance.now() - startedAt;
       await host.close();
       return {
         ...outcome,
@@ -135,21 +135,21 @@ export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signa
         arguments: args,
         changed,
         notes,
-        same: own ? sameOutcome(call, outcome) : null,
+        same: isRecorded ? sameOutcome(call, outcome) : null,
       };
     },
   );
 }
 
-/** Makes the calls again that came since the snapshot. Gives what did not go as recorded. */
-async function bringBack(session: WorldSession, call: RecordedCall, signal: AbortSignal): Promise<string[]> {
+/** Repeats the calls since the snapshot. Returns notes on calls that could not be repeated. */
+async function replayCalls(session: WorldSession, call: RecordedCall, signal: AbortSignal): Promise<string[]> {
   const notes: string[] = [];
   const names = new Set(session.specs.map(({ name }) => name));
-  const lost: EarlierCall[] = [];
+  const skipped: EarlierCall[] = [];
   for (const earlier of call.world?.since ?? []) {
     if (!names.has(earlier.name) || earlier.effect === 'pure') continue;
     if (earlier.effect === 'irreversible') {
-      lost.push(earlier);
+      skipped.push(earlier);
       continue;
     }
     const spec = session.specs.find(({ name }) => name === earlier.name);
@@ -163,10 +163,10 @@ async function bringBack(session: WorldSession, call: RecordedCall, signal: Abor
       signal,
     );
   }
-  if (lost.length > 0)
+  if (skipped.length > 0)
     notes.push(
       'Earlier irreversible calls were not repeated: ' +
-        `${lost.map(({ name, seq }) => `${name} @${seq}`).join(', ')}. The world may differ.`,
+        `${skipped.map(({ name, seq }) => `${name} @${seq}`).join(', ')}. The world may differ.`,
     );
   return notes;
 }
@@ -184,10 +184,10 @@ async function open(
     code === 'recorded'
       ? Promise.resolve(module)
       : bundledNow(module, modulesOf(submission), folder, environment.own, changed);
-  // What a worker would open first: own tools by kind, so that no server is started for a tool that is elsewhere.
+  // MCP entries come last, so that no server is started for a tool that another entry has.
   for (const entry of [...submission.agent.tools].sort((a, b) => Number(a.kind === 'mcp') - Number(b.kind === 'mcp'))) {
     if (entry.kind === 'mcp' && entry.tools !== undefined && !entry.tools.includes(call.name)) continue;
-    if (entry.kind === 'mcp' && submission.world !== undefined) continue; // looked at after the world
+    if (entry.kind === 'mcp' && submission.world !== undefined) continue; // after the world, see below
     const found = await openEntry(entry, call.name, current, environment);
     if (found !== undefined) return { ...found, session: undefined, changed };
   }
@@ -227,7 +227,7 @@ async function openEntry(
   return undefined;
 }
 
-/** The module as its file is now; as it was submitted when the file is nowhere. */
+/** Bundles the current file of a module. Returns the submitted module if the file no longer exists. */
 async function bundledNow(
   module: SubmittedModule,
   modules: readonly SubmittedModule[],

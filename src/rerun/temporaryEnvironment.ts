@@ -1,6 +1,4 @@
-/**
- * Where tools run that no rollout calls: threads, processes and a folder of its own, gone afterwards, whatever happens.
- */
+/** A temporary environment for tool calls outside of rollouts, with separate threads, processes, and a folder. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -15,7 +13,10 @@ type MakeEnvironment = (
   onLog?: (text: string) => void,
 ) => ToolEnvironment & { readonly own: Map<string, Uint8Array> };
 
-/** `readBlob` is asked for what is not in `own`. `work`: the folder. */
+/**
+ * Runs a function with an environment that is always removed afterwards. `readBlob` reads the blobs that are not in
+ * `own`. `work`: the path of the folder.
+ */
 export async function withTemporaryEnvironment<T>(
   readBlob: (sha: string, signal?: AbortSignal) => Promise<Uint8Array>,
   run: (environment: MakeEnvironment, work: string) => Promise<T>,

@@ -1,7 +1,4 @@
-/**
- * Where a tool is tried: threads, processes and a working directory as a worker's, gone afterwards, and the one call
- * that is made there.
- */
+/** Calls a tool once in a temporary environment like that of a worker. */
 import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
 import type { ToolHost, ToolSpec } from '../rollout/ports.ts';
@@ -20,25 +17,26 @@ export interface TriedCall {
   readonly error?: TraceError;
   readonly ms: number;
   readonly retries?: CallOutcome['retries'];
-  /** What it changed in its world. */
+  /** Changes to the world. */
   readonly changes?: readonly Change[];
-  /** What came beside the result. */
+  /** Files returned in addition to the result, in base64. */
   readonly files?: readonly { readonly mime_type: string; readonly content: string }[];
-  /** What it printed. */
+  /** Output of the call. */
   readonly log: string;
-  /** The world it was called in, as it was opened. */
+  /** The world in which it was called. */
   readonly world?: { readonly name: string; readonly task: string; readonly seed: number };
   /** Whether it failed because it uses the `state` of a world, but was called without one. */
   readonly needs_world?: true;
 }
 
-export interface GivenCall {
+/** A tool call to try. */
+export interface ToolCall {
   readonly tool: string;
   readonly arguments: Json;
 }
 
-interface TryRoomOptions {
-  /** By sha: bundles, and the attachments of the task. */
+interface TryEnvironmentOptions {
+  /** Bundles, and attachments of the task, by sha. */
   readonly blobs: ReadonlyMap<string, Uint8Array>;
   readonly task: TaskRecord;
   readonly print?: (text: string) => void;
@@ -49,11 +47,11 @@ interface TryRoomOptions {
 const MAX_LOG = 20_000;
 
 /**
- * Throws StudioError `cancelled` as soon as the signal says so: a server that is slow to come up keeps nobody who
- * cancelled, the room ends it.
+ * Runs a function with a temporary environment. Throws StudioError `cancelled` as soon as the signal aborts, without
+ * waiting for servers that are still starting: they end with the environment.
  */
-export function withinTryRoom<T>(
-  { blobs, task, print, signal }: TryRoomOptions,
+export function withTryEnvironment<T>(
+  { blobs, task, print, signal }: TryEnvironmentOptions,
   run: (environment: ToolEnvironment) => Promise<T>,
 ): Promise<T> {
   const readBlob = (sha: string): Promise<Uint8Array> => {
@@ -88,7 +86,7 @@ export class TryLog {
   };
 }
 
-/** Makes the call and closes the host. `seconds`: where the tool sets no time limit itself. */
+/** Makes the call and closes the host. `seconds`: default time limit. */
 export async function callAndClose(
   host: ToolHost,
   spec: ToolSpec,
@@ -97,9 +95,9 @@ export async function callAndClose(
   log: TryLog,
   signal: AbortSignal,
 ): Promise<TriedCall> {
-  const began = performance.now();
+  const startedAt = performance.now();
   const { parts, ...outcome } = await callOnce(host, spec, { id: 'try', ...call }, seconds, log.print, signal);
-  const ms = performance.now() - began;
+  const ms = performance.now() - startedAt;
   await host.close(); // includes output on close
   const files = (parts ?? []).flatMap((part) =>
     part.type === 'blob' && typeof part.content === 'string'

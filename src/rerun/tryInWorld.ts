@@ -1,7 +1,4 @@
-/**
- * A tool of a world, tried as the first attempt at a task would have it: the same world, the same seeds. Nothing of it
- * is recorded.
- */
+/** Tries a tool in a world, with the world and the seeds of the first attempt of a task. Nothing is recorded. */
 import { readFile, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
@@ -22,20 +19,21 @@ import type { ToolEnvironment } from '../tools/environment.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { openWorld } from '../worlds/open.ts';
-import { callAndClose, type GivenCall, type TriedCall, TryLog, withinTryRoom } from './tryRoom.ts';
+import { callAndClose, type ToolCall, type TriedCall, TryLog, withTryEnvironment } from './tryEnvironment.ts';
 
 /** The world that a batch opens for one of its tasks. */
 interface BatchWorld {
-  /** Path of its file below the root. */
+  /** Path of the batch file, relative to the root. */
   readonly batch: string;
-  /** Its workspace. */
+  /** Folder of the workspace. */
   readonly root: string;
   readonly world: SubmittedWorld;
   readonly task: TaskRecord;
-  /** Of the world, and of the first call that the first attempt at the task makes. */
+  /** Seed of the world. */
   readonly seed: number;
+  /** Seed of the first call of the task's first attempt. */
   readonly callSeed: number;
-  /** Where a tool sets no time limit itself. */
+  /** Default time limit. */
   readonly seconds: number;
   readonly blobs: ReadonlyMap<string, Uint8Array>;
 }
@@ -43,8 +41,8 @@ interface BatchWorld {
 const bundleMap = z.object({ sources: z.array(z.string()) });
 
 /**
- * Reads a batch file; without `id` its first task. Throws StudioError `config` with what is wrong in it, for one
- * without a world, and for an unknown task.
+ * Reads the world of a batch file for the task `id`, or for the first task. Throws StudioError `config` for problems in
+ * the file, if it has no world, and for an unknown task.
  */
 export async function readBatchWorld(
   batch: string,
@@ -54,7 +52,7 @@ export async function readBatchWorld(
 ): Promise<BatchWorld> {
   const root = workspaceRoot(path.resolve(cwd, batch), cwd);
   const files = diskFiles(cwd);
-  // All of its tasks: a scorer may need something that not each of them has.
+  // Loads all tasks: a scorer may need a field that only some of them lack.
   const { value, problems } = await loadBatch(files, batch, { root });
   if (value === undefined) throw problemsError(problems, files.absolute(cwd));
   const {
@@ -94,14 +92,13 @@ export async function readBatchWorld(
 }
 
 /**
- * Calls a tool of the world; `file` is where it is looked for, absolute: a module the world is made of, or any file
- * that leads to the
- * world. Throws StudioError `config` when the world cannot be opened, `not_found` when it has no such tool.
+ * Calls a tool of the world. `file`: absolute path of a module of the world, or of any other file that refers to the
+ * world. Throws StudioError `config` if the world cannot be opened, and `not_found` if it has no such tool.
  */
 export async function tryInWorld(
   from: BatchWorld,
   file: string,
-  call: GivenCall,
+  call: ToolCall,
   onOutput: (text: string) => void,
   signal: AbortSignal,
 ): Promise<TriedCall> {
@@ -115,9 +112,9 @@ export async function tryInWorld(
     seconds,
     blobs,
   } = from;
-  return withinTryRoom({ blobs, task, signal, print: log.print }, async (environment) => {
+  return withTryEnvironment({ blobs, task, signal, print: log.print }, async (environment) => {
     const session = await open(from, environment, signal);
-    const made = await callAndClose(
+    const result = await callAndClose(
       session,
       specOf(session, call.tool, from),
       { arguments: call.arguments, seed: callSeed },
@@ -125,7 +122,7 @@ export async function tryInWorld(
       log,
       signal,
     );
-    return { ...made, world: { name, task: task.id, seed } };
+    return { ...result, world: { name, task: task.id, seed } };
   });
 }
 

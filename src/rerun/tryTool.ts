@@ -20,7 +20,7 @@ import { openTools } from '../tools/hosts.ts';
 import type { McpEntry } from '../tools/mcp/connection.ts';
 import { NO_STATE } from '../tools/modules/thread/noState.ts';
 import { type Values, withValues } from './toolValues.ts';
-import { callAndClose, type GivenCall, type TriedCall, TryLog, withinTryRoom } from './tryRoom.ts';
+import { callAndClose, type ToolCall, type TriedCall, TryLog, withTryEnvironment } from './tryEnvironment.ts';
 
 /** The tools of one file. */
 interface ToolFile {
@@ -41,8 +41,8 @@ const TOOL_SECONDS = 120;
 const SEED = 1;
 
 /**
- * Reads a tool module or an agent file. Throws StudioError `config` with what is wrong in it, `usage` for any other
- * file.
+ * Reads a tool module or an agent file. Throws StudioError `config` for problems in the file, and `usage` for any other
+ * kind of file.
  */
 export async function readToolFile(file: string, cwd: string, env: NodeJS.ProcessEnv): Promise<ToolFile> {
   const full = path.resolve(cwd, file);
@@ -72,7 +72,7 @@ export async function readToolFile(file: string, cwd: string, env: NodeJS.Proces
   return { file, seconds: value.file.limits.tool_seconds, entries: tools, blobs: kept };
 }
 
-/** An MCP server alone, as an agent file in `folder` would name it. */
+/** Returns the tools of a single MCP server, configured like an entry of an agent file in `folder`. */
 export function serverTools(file: string, { mcp, name, tools }: NewEntry, folder: string): ToolFile {
   const server: McpEntry['server'] =
     'url' in mcp
@@ -99,26 +99,24 @@ export function serverTools(file: string, { mcp, name, tools }: NewEntry, folder
   };
 }
 
-/**
- * Every tool, with its schema. Connects to MCP servers. Throws `config` with `details.missing` as `withValues` does.
- */
+/** Lists every tool, with its schema. Connects to MCP servers. Throws like `withValues`. */
 export function listTools(from: ToolFile, env: Values, signal: AbortSignal): Promise<ListedTools> {
   const entries = withValues(from.entries, env);
   return within(from, signal, async (open) => {
     const opened = await Promise.allSettled(entries.map((entry) => open([entry])));
     const tools = opened.flatMap((result) => (result.status === 'fulfilled' ? result.value.specs : []));
     const problems = opened.flatMap((result) => (result.status === 'rejected' ? [errorText(result.reason)] : []));
-    return { tools: tools, problems };
+    return { tools, problems };
   });
 }
 
 /**
- * Calls one tool, in no world. Throws StudioError `not_found` when the file has none of that name, and what keeps its
- * entry from being opened.
+ * Calls one tool without a world. Throws StudioError `not_found` if the file has no such tool, or the error of an entry
+ * that could not be opened.
  */
 export function tryTool(
   from: ToolFile,
-  call: GivenCall,
+  call: ToolCall,
   env: Values,
   onOutput: (text: string) => void,
   signal: AbortSignal,
@@ -130,8 +128,15 @@ export function tryTool(
     signal,
     async (open) => {
       const { host, spec } = await find(entries, call.tool, open, from.file);
-      const made = await callAndClose(host, spec, { arguments: call.arguments, seed: SEED }, from.seconds, log, signal);
-      return made.error?.message.startsWith(NO_STATE) === true ? { ...made, needs_world: true } : made;
+      const result = await callAndClose(
+        host,
+        spec,
+        { arguments: call.arguments, seed: SEED },
+        from.seconds,
+        log,
+        signal,
+      );
+      return result.error?.message.startsWith(NO_STATE) === true ? { ...result, needs_world: true } : result;
     },
     log.print,
   );
@@ -146,12 +151,12 @@ function within<T>(
   print?: (text: string) => void,
 ): Promise<T> {
   const task = { id: 'try', question: '', meta: {} };
-  return withinTryRoom({ blobs, task, signal, ...(print === undefined ? {} : { print }) }, (environment) =>
+  return withTryEnvironment({ blobs, task, signal, ...(print === undefined ? {} : { print }) }, (environment) =>
     run((entries) => openTools(entries, environment)),
   );
 }
 
-/** Sorts entries without a server first, so that no server is started unnecessarily. */
+/** Finds a tool. Opens MCP entries last, so that no server is started unnecessarily. */
 async function find(
   entries: readonly SubmittedTools[],
   name: string,
@@ -172,7 +177,7 @@ async function find(
       failed.push(error);
     }
   }
-  // It may be the tool of what could not be opened.
+  // The tool may belong to an entry that could not be opened.
   if (failed.length > 0) throw failed[0];
   throw new StudioError(
     'not_found',

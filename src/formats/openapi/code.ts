@@ -1,7 +1,7 @@
-/** Bits of TypeScript as text. */
+/** Generates fragments of TypeScript. */
 import { isJsonObject, type Json } from '../../common/json.ts';
 
-/** A text in single quotes. */
+/** Returns a string literal in single quotes. */
 export function quoted(text: string): string {
   const inner = JSON.stringify(text)
     .slice(1, -1)
@@ -12,7 +12,7 @@ export function quoted(text: string): string {
   return `'${inner}'`;
 }
 
-/** A JSON value as an expression. */
+/** Returns the expression for a JSON value. */
 export function literal(value: Json): string {
   if (typeof value === 'string') return quoted(value);
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
@@ -27,18 +27,18 @@ export function literal(value: Json): string {
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 
-/** A name as a key of an object. `__proto__` would be another thing. */
+/** Returns a property key for an object literal. A plain `__proto__` would set the prototype. */
 export function key(name: string): string {
   if (name === '__proto__') return "['__proto__']";
   return IDENTIFIER.test(name) ? name : quoted(name);
 }
 
-/** A member of a variable. */
-export function member(of: string, name: string): string {
-  return IDENTIFIER.test(name) ? `${of}.${name}` : `${of}[${quoted(name)}]`;
+/** Returns the expression for a property of a variable. */
+export function member(variable: string, name: string): string {
+  return IDENTIFIER.test(name) ? `${variable}.${name}` : `${variable}[${quoted(name)}]`;
 }
 
-/** A text that may stand in a comment. */
+/** Returns text that is safe in a comment, on one line. */
 export function comment(text: string): string {
   return text.replaceAll('*/', '* /').replaceAll(/\s+/g, ' ').trim();
 }
@@ -106,9 +106,10 @@ const RESERVED = new Set([
   'encodeURIComponent',
   'RegExp',
 ]);
-const LONGEST = 64;
+/** Limit of model APIs. */
+const MAX_LENGTH = 64;
 
-/** Hands out each name once. */
+/** Assigns unique names. */
 export class Names {
   readonly #taken: Set<string>;
 
@@ -116,13 +117,14 @@ export class Names {
     this.#taken = new Set(taken);
   }
 
-  /** An identifier near to what is wished for, at most 64 characters long as models' APIs want it. */
-  take(wished: string): string {
-    const plain = wished.replaceAll(/[^A-Za-z0-9]+/g, '_').replaceAll(/^_+|_+$/g, '') || 'call';
-    const base = (/^\d/.test(plain) ? `_${plain}` : plain).slice(0, LONGEST);
-    let name = base;
-    for (let n = 2; this.#taken.has(name) || RESERVED.has(name); n++) name = `${base.slice(0, LONGEST - 4)}_${n}`;
-    this.#taken.add(name);
-    return name;
+  /** Reserves and returns an identifier similar to `name`, at most 64 characters long. */
+  take(name: string): string {
+    const plain = name.replaceAll(/[^A-Za-z0-9]+/g, '_').replaceAll(/^_+|_+$/g, '') || 'call';
+    const base = (/^\d/.test(plain) ? `_${plain}` : plain).slice(0, MAX_LENGTH);
+    let unique = base;
+    for (let n = 2; this.#taken.has(unique) || RESERVED.has(unique); n++)
+      unique = `${base.slice(0, MAX_LENGTH - 4)}_${n}`;
+    this.#taken.add(unique);
+    return unique;
   }
 }

@@ -1,17 +1,17 @@
-/** An OpenAPI description as it is read: JSON or YAML, with its references followed. */
+/** Reads an OpenAPI description in JSON or YAML, and resolves its references. */
 import { parse } from 'yaml';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 
-/** More references one behind the other than this are a circle. */
+/** A longer chain of references counts as circular. */
 const MAX_CHAIN = 50;
 
 export class OpenApiDocument {
   readonly root: JsonObject;
-  /** 3.0 has `nullable` and flags where 3.1 has JSON Schema. */
+  /** Version 3.0 has `nullable` and boolean `exclusive…` flags; 3.1 uses JSON Schema. */
   readonly version: '3.0' | '3.1';
 
-  /** Throws StudioError `config` for what is no OpenAPI 3. */
+  /** Throws StudioError `config` or `unsupported` if the text is not OpenAPI 3. */
   constructor(name: string, text: string) {
     let value: unknown;
     try {
@@ -22,7 +22,7 @@ export class OpenApiDocument {
         cause: error,
       });
     }
-    const root = value as Json; // YAML's core schema has the types of JSON
+    const root = value as Json; // YAML's core schema has only JSON types
     if (!isJsonObject(root))
       throw new StudioError('config', `${name} is not an OpenAPI description.`, {
         hint: 'Use the file or URL of openapi.json or openapi.yaml.',
@@ -45,8 +45,8 @@ export class OpenApiDocument {
   }
 
   /**
-   * What a value is, once its references are followed. Throws StudioError `config` for one that leads nowhere or in a
-   * circle.
+   * Returns the object that a value refers to, or the value itself if it is an object. Throws StudioError `config` for
+   * a broken or circular reference.
    */
   resolve(value: Json | undefined): JsonObject | undefined {
     let current = value;
@@ -60,7 +60,7 @@ export class OpenApiDocument {
     return isJsonObject(current) ? current : undefined;
   }
 
-  /** What a reference names. */
+  /** Returns the value at a reference. Throws StudioError `config` if there is none. */
   at(ref: string): Json {
     if (!ref.startsWith('#'))
       throw new StudioError('unsupported', `References to other files are not supported: ${ref}.`, {
@@ -77,22 +77,22 @@ export class OpenApiDocument {
   }
 }
 
-/** A text or a number as a text; nothing for all else. */
+/** Returns the text of a string or a number, and an empty string for any other value. */
 export function scalar(value: Json | undefined): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-/** The texts of a list; none where it is no list. */
+/** Returns the strings in a list; an empty list for any other value. */
 export function texts(value: Json | undefined): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** The objects of a list. */
+/** Returns the objects in a list; an empty list for any other value. */
 export function objects(value: Json | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** The members of a group that are groups themselves, or references to one. */
+/** Returns the members of an object that are objects themselves. */
 export function members(value: Json | undefined): [string, JsonObject][] {
   return isJsonObject(value)
     ? Object.entries(value).flatMap(([key, member]): [string, JsonObject][] =>

@@ -1,7 +1,7 @@
 /**
- * An OpenAPI description (3.0 or 3.1) as one TypeScript module of tools: a tool for each operation, with a zod schema
- * of its parameters and body. The module needs nothing but `rollout-studio`, `zod` and `fetch`, and is the user's to
- * change.
+ * Generates a TypeScript module of tools from an OpenAPI description (3.0 or 3.1): one tool per operation, with a zod
+ * schema of its parameters and body. The module depends only on `rollout-studio`, `zod`, and `fetch`. Users may edit
+ * it.
  */
 import { StudioError } from '../../common/errors.ts';
 import { isJsonObject } from '../../common/json.ts';
@@ -12,34 +12,37 @@ import { Schemas } from './schemas.ts';
 import { type Scheme, schemesOf, schemesText, upper } from './security.ts';
 
 interface OpenApiTools {
-  /** The module. */
+  /** The source text of the module. */
   readonly code: string;
   readonly tools: readonly {
     readonly name: string;
     readonly operation: string;
     readonly effect: 'pure' | 'irreversible';
   }[];
-  /** What the agent's entry should give under `secrets`. */
+  /** Names of the secrets that the agent file must set under `secrets`. */
   readonly secrets: readonly string[];
   readonly skipped: Operations['skipped'];
-  /** The address of the service; undefined if the description has none. */
+  /** URL of the service; undefined if the description has none. */
   readonly baseUrl: string | undefined;
 }
 
-/** `name`: of the file or URL. Throws StudioError `config` or `unsupported` for what cannot be read. */
+/**
+ * Generates the module. `name`: file name or URL of the description. Throws StudioError `config` or `unsupported` if it
+ * cannot be read or has no supported operation.
+ */
 export function openApiTools(name: string, text: string): OpenApiTools {
   const document = new OpenApiDocument(name, text);
   const info = document.resolve(document.root['info']) ?? {};
   const title = typeof info['title'] === 'string' && info['title'].trim() !== '' ? info['title'].trim() : 'Service';
   const prefix = upper(title).slice(0, 32).replace(/_$/, '');
-  const { found, skipped } = operationsOf(document);
-  if (found.length === 0)
+  const { operations, skipped } = operationsOf(document);
+  if (operations.length === 0)
     throw new StudioError('config', `${name} has no supported operations.`, {
       hint: skipped[0] === undefined ? 'It has no `paths`.' : `${skipped[0].operation}: ${skipped[0].why}.`,
     });
   const schemes = schemesOf(document, prefix);
-  const names = new Names(['tool', 'z', 'call', 'ask', 'Asked', 'BASE_URL', 'SECURITY', 'ToolContext', 'Values']);
-  const named = found.map((operation) => ({ operation, name: names.take(operation.id) }));
+  const names = new Names(['tool', 'z', 'call', 'RequestParts', 'BASE_URL', 'SECURITY', 'ToolContext', 'Values']);
+  const named = operations.map((operation) => ({ operation, name: names.take(operation.id) }));
   const schemas = new Schemas(document, names);
   const used = new Map<string, Scheme>();
   const tools = named.map(({ operation, name: tool }) =>
@@ -51,7 +54,7 @@ export function openApiTools(name: string, text: string): OpenApiTools {
   const code = [
     heading,
     `import { tool, type ToolContext } from 'rollout-studio';\nimport { z } from 'zod';\n`,
-    `/** Where the service is; the secret ${prefix}_URL goes before it. */\nconst BASE_URL = ` +
+    `/** URL of the service. The secret ${prefix}_URL overrides it. */\nconst BASE_URL = ` +
       `${quoted(baseUrl ?? 'http://localhost')};\n`,
     ...(used.size === 0 ? [] : [schemesText([...used.values()])]),
     ...(schemas.definitions.length === 0 ? [] : [`${schemas.definitions.join('\n\n')}\n`]),
@@ -84,7 +87,7 @@ function headingOf({
   readonly secrets: readonly string[];
   readonly prefix: string;
 }): string {
-  const given = (secrets.length === 0 ? [`${prefix}_URL`] : secrets)
+  const entries = (secrets.length === 0 ? [`${prefix}_URL`] : secrets)
     .map((secret) => `${secret}: "\${env:${secret}}"`)
     .join(', ');
   const file =
@@ -93,12 +96,13 @@ function headingOf({
       .at(-1)
       ?.replace(/[?#].*$/s, '') ?? '';
   return `/**
- * Tools of “${comment(title)}”${typeof version === 'string' ? ` ${comment(version)}` : ''}, made from ${comment(file)}
- * by \`rollout tool openapi\`. They are yours to change.
+ * Tools of “${comment(title)}”${typeof version === 'string' ? ` ${comment(version)}` : ''}, generated from \
+${comment(file)}
+ * by \`rollout tool openapi\`. You can edit this file.
  *
- * An agent gets them, and what they may know, by
+ * To use the tools, add this to an agent file:
  *   - module: THIS FILE
- *     secrets: { ${given} }
+ *     secrets: { ${entries} }
  */`;
 }
 
@@ -122,7 +126,7 @@ function toolText(name: string, operation: Operation, schemas: Schemas, security
     if (own.length === 0) return [];
     return [`${at}: { ${own.map((parameter) => `${key(parameter.name)}: ${valueText(parameter)}`).join(', ')} }`];
   });
-  const asked = [
+  const request = [
     ...parts,
     ...(body === undefined ? [] : [`${body.form ? 'form' : 'body'}: args.body`]),
     ...(security.length === 0 ? [] : [`security: [${security.map(quoted).join(', ')}]`]),
@@ -132,7 +136,8 @@ function toolText(name: string, operation: Operation, schemas: Schemas, security
   input: z.object({${input.length === 0 ? '' : `\n${input.join('\n')}\n  `}}),
 ${effect.join('\n')}
   run: (${input.length === 0 ? '_args' : 'args'}, context) => \
-call(context, ${quoted(method.toUpperCase())}, ${quoted(path)}, {${asked.length === 0 ? '' : ` ${asked.join(', ')} `}}),
+call(context, ${quoted(method.toUpperCase())}, ${quoted(path)}, \
+{${request.length === 0 ? '' : ` ${request.join(', ')} `}}),
 });
 `;
 }
@@ -144,19 +149,19 @@ function valueText({ argument, joined, required }: Parameter): string {
   return `${required ? '' : `${value} === undefined ? undefined : `}[${value}].flat().join()`;
 }
 
-/** The schemes of the first way in that secrets can serve; none where the service asks for none. */
+/** Returns the first alternative whose schemes all work with secrets; an empty list if none is required or works. */
 function securityOf(
   { security }: Operation,
   schemes: ReadonlyMap<string, Scheme>,
   used: Map<string, Scheme>,
 ): string[] {
-  if (security.some((way) => way.length === 0)) return [];
-  const way = security.find((names) => names.every((name) => schemes.has(name))) ?? [];
-  for (const name of way) {
+  if (security.some((names) => names.length === 0)) return [];
+  const chosen = security.find((names) => names.every((name) => schemes.has(name))) ?? [];
+  for (const name of chosen) {
     const scheme = schemes.get(name);
     if (scheme !== undefined) used.set(name, scheme);
   }
-  return [...way];
+  return [...chosen];
 }
 
 function baseUrlOf(document: Description, name: string): string | undefined {
@@ -172,11 +177,11 @@ function baseUrlOf(document: Description, name: string): string | undefined {
   return /^https?:/.test(name) ? new URL(filled, name).href.replace(/\/+$/, '') : undefined;
 }
 
-/** What all tools of the module share. */
+/** Returns the code that all tools of the module share. */
 function callText(prefix: string, secured: boolean): string {
   return `type Values = Readonly<Record<string, unknown>>;
 
-interface Asked {
+interface RequestParts {
   readonly path?: Values;
   readonly query?: Values;
   readonly header?: Values;
@@ -185,45 +190,46 @@ interface Asked {
   readonly form?: unknown;${secured ? '\n  readonly security?: readonly string[];' : ''}
 }
 
-async function call({ signal, secrets }: ToolContext, method: string, path: string, asked: Asked): Promise<unknown> {
+async function call({ signal, secrets }: ToolContext, method: string, path: string, parts: RequestParts): \
+Promise<unknown> {
   const base = (secrets['${prefix}_URL'] ?? BASE_URL).replace(/\\/+$/, '');
   const url = new URL(base + path.replaceAll(/\\{([^}]+)\\}/g, (_, name: string) => \
-encodeURIComponent(String(asked.path?.[name]))));
-  for (const [name, value] of Object.entries(asked.query ?? {})) {
+encodeURIComponent(String(parts.path?.[name]))));
+  for (const [name, value] of Object.entries(parts.query ?? {})) {
     for (const one of [value].flat()) if (one !== undefined && one !== null) url.searchParams.append(name, typeof one \
 === 'object' ? JSON.stringify(one) : String(one));
   }
   const headers = new Headers({ accept: 'application/json' });
-  for (const [name, value] of Object.entries(asked.header ?? {})) if (value !== undefined) headers.set(name, \
+  for (const [name, value] of Object.entries(parts.header ?? {})) if (value !== undefined) headers.set(name, \
 String(value));
-  const cookies = Object.entries(asked.cookie ?? {}).flatMap(([name, value]) => (value === undefined ? [] : \
+  const cookies = Object.entries(parts.cookie ?? {}).flatMap(([name, value]) => (value === undefined ? [] : \
 [\`\${name}=\${encodeURIComponent(String(value))}\`]));
   if (cookies.length > 0) headers.set('cookie', cookies.join('; '));
 ${
   secured
-    ? `  for (const name of asked.security ?? []) {
-    const way = SECURITY[name];
-    if (way === undefined) continue;
-    const secret = secrets[way.secret];
-    if (secret === undefined) throw new Error(\`\${method} \${path} needs the secret \${way.secret}: give it under \
+    ? `  for (const name of parts.security ?? []) {
+    const scheme = SECURITY[name];
+    if (scheme === undefined) continue;
+    const secret = secrets[scheme.secret];
+    if (secret === undefined) throw new Error(\`\${method} \${path} needs the secret \${scheme.secret}. Set it under \
 \\\`secrets\\\` of this module in the agent file.\`);
-    way.put({ url, headers }, secret);
+    scheme.apply({ url, headers }, secret);
   }
 `
     : ''
 }  let body: string | undefined;
-  if (asked.form !== undefined) {
-    body = new URLSearchParams(Object.entries(asked.form as Values).flatMap(([name, value]) => \
+  if (parts.form !== undefined) {
+    body = new URLSearchParams(Object.entries(parts.form as Values).flatMap(([name, value]) => \
 [value].flat().map((one): [string, string] => [name, String(one)]))).toString();
     headers.set('content-type', 'application/x-www-form-urlencoded');
-  } else if (asked.body !== undefined) {
-    body = JSON.stringify(asked.body);
+  } else if (parts.body !== undefined) {
+    body = JSON.stringify(parts.body);
     headers.set('content-type', 'application/json');
   }
   const response = await fetch(url, { method, headers, signal, ...(body === undefined ? {} : { body }) });
   const text = await response.text();
-  if (!response.ok) throw new Error(\`\${method} \${path} answered \${response.status}\${text === '' ? '' : \`: \
-\${text.slice(0, 2000)}\`}\`);
+  if (!response.ok) throw new Error(\`\${method} \${path} failed with status \${response.status}\${text === '' ? '' : \
+\`: \${text.slice(0, 2000)}\`}\`);
   if (text === '') return null;
   return /\\bjson\\b/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) as unknown : text;
 }

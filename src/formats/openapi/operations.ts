@@ -1,4 +1,4 @@
-/** The operations of an OpenAPI description, as tools will have them. */
+/** Reads the operations of an OpenAPI description in the form that tools need. */
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import { members, type OpenApiDocument, objects, scalar } from './document.ts';
 
@@ -6,38 +6,39 @@ const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as 
 type Method = (typeof METHODS)[number];
 
 export interface Parameter {
-  /** What the tool calls it. */
+  /** Name of the tool's argument. */
   readonly argument: string;
   readonly name: string;
   readonly at: 'path' | 'query' | 'header' | 'cookie';
   readonly required: boolean;
   readonly schema: Json | undefined;
-  /** A list goes as `a,b`, not as one parameter each. */
+  /** Whether a list is sent as `a,b` instead of one parameter per item. */
   readonly joined: boolean;
 }
 
 export interface Operation {
   readonly method: Method;
   readonly path: string;
-  /** What it wishes to be called. */
+  /** Preferred name. */
   readonly id: string;
   readonly description: string;
   readonly parameters: readonly Parameter[];
   readonly body: { readonly required: boolean; readonly schema: Json | undefined; readonly form: boolean } | undefined;
-  /** Names of the security schemes, one of these lists suffices; [] of the list: none is needed. */
+  /** Alternatives, each a list of security schemes that are all required. An empty alternative: none is required. */
   readonly security: readonly (readonly string[])[];
 }
 
 export interface Operations {
-  readonly found: readonly Operation[];
-  /** Those no tool can make, and why. */
+  readonly operations: readonly Operation[];
+  /** Operations that no tool can call, with reasons. */
   readonly skipped: readonly { readonly operation: string; readonly why: string }[];
 }
 
-const LONGEST = 1024;
+/** Characters of a tool's description. */
+const MAX_DESCRIPTION = 1024;
 
 export function operationsOf(document: OpenApiDocument): Operations {
-  const found: Operation[] = [];
+  const operations: Operation[] = [];
   const skipped: { operation: string; why: string }[] = [];
   for (const [path, named] of members(document.root['paths'])) {
     const item = document.resolve(named) ?? {};
@@ -46,10 +47,10 @@ export function operationsOf(document: OpenApiDocument): Operations {
       if (operation === undefined) continue;
       const body = bodyOf(document, operation);
       if (typeof body === 'string') skipped.push({ operation: `${method.toUpperCase()} ${path}`, why: body });
-      else found.push({ ...common(document, path, method, item, operation, body !== undefined), body });
+      else operations.push({ ...common(document, path, method, item, operation, body !== undefined), body });
     }
   }
-  return { found, skipped };
+  return { operations, skipped };
 }
 
 function common(
@@ -61,16 +62,16 @@ function common(
   hasBody: boolean,
 ): Omit<Operation, 'body'> {
   const { operationId, summary, description } = operation;
-  const said = [summary, description]
+  const sentences = [summary, description]
     .filter((text): text is string => typeof text === 'string' && text.trim() !== '')
     .map((text) => text.trim());
-  const text = [...new Set(said)].join('\n\n') || `${method.toUpperCase()} ${path}`;
+  const text = [...new Set(sentences)].join('\n\n') || `${method.toUpperCase()} ${path}`;
   const security = operation['security'] ?? document.root['security'];
   return {
     method,
     path,
     id: typeof operationId === 'string' && operationId.trim() !== '' ? operationId : `${method}_${path}`,
-    description: `${operation['deprecated'] === true ? 'Deprecated. ' : ''}${text}`.slice(0, LONGEST),
+    description: `${operation['deprecated'] === true ? 'Deprecated. ' : ''}${text}`.slice(0, MAX_DESCRIPTION),
     parameters: parametersOf(document, item, operation, path, hasBody),
     security: Array.isArray(security) ? objects(security).map((one) => Object.keys(one)) : [],
   };
@@ -86,21 +87,21 @@ function parametersOf(
   const byPlace = new Map<string, JsonObject>();
   for (const listed of [...objects(item['parameters']), ...objects(operation['parameters'])]) {
     const parameter = document.resolve(listed);
-    // Those of an operation go before those of its path.
+    // Parameters of an operation override those of its path.
     if (parameter !== undefined) byPlace.set(`${scalar(parameter['in'])} ${scalar(parameter['name'])}`, parameter);
   }
   const taken = new Set(hasBody ? ['body'] : []);
-  const found: Parameter[] = [];
+  const parameters: Parameter[] = [];
   for (const parameter of byPlace.values()) {
     const { name, in: at, explode, style } = parameter;
     if (typeof name !== 'string' || (at !== 'path' && at !== 'query' && at !== 'header' && at !== 'cookie')) continue;
-    // Those go by other ways.
+    // These headers are set by the module itself.
     if (at === 'header' && /^(accept|content-type|authorization)$/i.test(name)) continue;
     const argument = taken.has(name) ? `${name}_${at}` : name;
     taken.add(argument);
     const [media] = members(parameter['content']);
     const schema = parameter['schema'] ?? media?.[1]['schema'];
-    found.push({
+    parameters.push({
       argument,
       name,
       at,
@@ -109,10 +110,10 @@ function parametersOf(
       joined: at !== 'query' || explode === false || style === 'spaceDelimited' || style === 'pipeDelimited',
     });
   }
-  // One that the path has and nobody describes.
+  // Placeholders of the path without a description.
   for (const [, name = ''] of path.matchAll(/\{([^}]+)\}/g)) {
-    if (!found.some((one) => one.at === 'path' && one.name === name))
-      found.push({
+    if (!parameters.some((one) => one.at === 'path' && one.name === name))
+      parameters.push({
         argument: taken.has(name) ? `${name}_path` : name,
         name,
         at: 'path',
@@ -121,7 +122,7 @@ function parametersOf(
         joined: true,
       });
   }
-  return found;
+  return parameters;
 }
 
 function withText(schema: Json | undefined, description: Json | undefined): Json | undefined {
@@ -129,7 +130,7 @@ function withText(schema: Json | undefined, description: Json | undefined): Json
   return isJsonObject(schema) ? { ...schema, description } : { description };
 }
 
-/** A text: why it cannot be sent. */
+/** Returns the body of an operation, or a text that says why tools cannot send it. */
 function bodyOf(document: OpenApiDocument, operation: JsonObject): Operation['body'] | string {
   const body = document.resolve(operation['requestBody']);
   if (body === undefined) return undefined;
@@ -140,7 +141,8 @@ function bodyOf(document: OpenApiDocument, operation: JsonObject): Operation['bo
   if (chosen === undefined)
     return content.length === 0
       ? undefined
-      : `it takes ${content.map(([media]) => media).join(', ')}; a tool sends JSON or a plain form`;
+      : `its body is ${content.map(([media]) => media).join(' or ')}, but tools can send only JSON and ` +
+          'URL-encoded forms';
   return {
     required: body['required'] === true,
     schema: withText(chosen['schema'], body['description']),

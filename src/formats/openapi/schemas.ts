@@ -1,5 +1,5 @@
 /**
- * Schemas of an OpenAPI description as zod. What a reference names becomes a constant; one that contains itself is
+ * Converts schemas of an OpenAPI description to zod. A schema that is referenced becomes a constant; a recursive one is
  * lazy.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
@@ -13,16 +13,16 @@ const FORMATS: Readonly<Record<string, string>> = {
   date: 'z.iso.date()',
   'date-time': 'z.iso.datetime({ offset: true })',
 };
-/** zod is deep, people are not: deeper ones are taken as they are. */
-const DEEPEST = 40;
+/** Deeper schemas become `z.unknown()`. */
+const MAX_DEPTH = 40;
 
 export class Schemas {
   readonly #document: OpenApiDocument;
   readonly #names: Names;
-  /** Of what is referred to, by reference. */
-  readonly #named = new Map<string, string>();
+  /** Names of the constants, by reference. */
+  readonly #constants = new Map<string, string>();
   readonly #recursive = new Map<string, boolean>();
-  /** In an order in which each stands before those that need it. */
+  /** Ordered so that each comes before those that use it. */
   readonly #definitions: string[] = [];
 
   constructor(document: OpenApiDocument, names: Names) {
@@ -30,15 +30,15 @@ export class Schemas {
     this.#names = names;
   }
 
-  /** The constants that the expressions so far need. */
+  /** The definitions of the constants that the expressions so far use. */
   get definitions(): readonly string[] {
     return this.#definitions;
   }
 
-  /** The expression of a schema. */
+  /** Returns the expression for a schema. */
   text(schema: Json | undefined, depth = 0): string {
     if (schema === false) return 'z.never()';
-    if (!isJsonObject(schema) || depth > DEEPEST) return 'z.unknown()';
+    if (!isJsonObject(schema) || depth > MAX_DEPTH) return 'z.unknown()';
     const ref = schema['$ref'];
     // OpenAPI 3.1 allows a description next to a reference.
     if (typeof ref === 'string') return `${this.#reference(ref)}${described(schema)}`;
@@ -49,14 +49,14 @@ export class Schemas {
     return `${base}${nullable && !base.startsWith('z.null(') ? '.nullable()' : ''}${fallback}${described(schema)}`;
   }
 
-  /** A member of an object: as `text`, and optional where it need not be there. */
+  /** Returns the expression for a property of an object: like `text`, and optional unless `required`. */
   member(schema: Json | undefined, required: boolean, depth = 0): string {
     const text = this.text(schema, depth);
     if (required || (isJsonObject(schema) && schema['default'] !== undefined && text.includes('.default(')))
       return text;
-    // Behind what describes it would be no description of it.
-    const said = isJsonObject(schema) ? described(schema) : '';
-    return `${said === '' ? text : text.slice(0, -said.length)}.optional()${said}`;
+    // `.describe()` must come last: `.optional()` would drop the description.
+    const description = isJsonObject(schema) ? described(schema) : '';
+    return `${description === '' ? text : text.slice(0, -description.length)}.optional()${description}`;
   }
 
   #base(schema: JsonObject, depth: number): string {
@@ -75,10 +75,10 @@ export class Schemas {
       if (any.length > 0) return any.length === 1 ? (any[0] ?? '') : `z.union([${any.join(', ')}])`;
     }
     const types = [schema['type']].flat().filter((type) => typeof type === 'string');
-    const real = types.filter((type) => type !== 'null');
-    if (types.length > 0 && real.length === 0) return 'z.null()';
-    if (real.length > 1) return `z.union([${real.map((type) => this.#typed(type, schema, deeper)).join(', ')}])`;
-    return this.#typed(real[0] ?? guess(schema), schema, deeper);
+    const nonNull = types.filter((type) => type !== 'null');
+    if (types.length > 0 && nonNull.length === 0) return 'z.null()';
+    if (nonNull.length > 1) return `z.union([${nonNull.map((type) => this.#typed(type, schema, deeper)).join(', ')}])`;
+    return this.#typed(nonNull[0] ?? guess(schema), schema, deeper);
   }
 
   #typed(type: string, schema: JsonObject, depth: number): string {
@@ -103,7 +103,7 @@ export class Schemas {
     const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
     const required = new Set(texts(schema['required']));
     const more = schema['additionalProperties'];
-    // The service itself sets what can only be read.
+    // Read-only properties are set by the service.
     const own = Object.entries(properties).filter(
       ([, property]) => !(isJsonObject(property) && property['readOnly'] === true),
     );
@@ -120,10 +120,10 @@ export class Schemas {
   }
 
   #reference(ref: string): string {
-    const known = this.#named.get(ref);
-    if (known !== undefined) return known;
+    const existing = this.#constants.get(ref);
+    if (existing !== undefined) return existing;
     const name = this.#names.take(`${ref.split('/').at(-1) ?? 'schema'}Schema`);
-    this.#named.set(ref, name);
+    this.#constants.set(ref, name);
     const text = this.text(this.#document.at(ref));
     this.#definitions.push(
       this.#isRecursive(ref) ? `const ${name}: z.ZodType = z.lazy(() => ${text});` : `const ${name} = ${text};`,
@@ -131,23 +131,23 @@ export class Schemas {
     return name;
   }
 
-  /** Whether what a reference names contains it again. */
+  /** Returns whether a referenced schema contains itself. */
   #isRecursive(ref: string): boolean {
-    const known = this.#recursive.get(ref);
-    if (known !== undefined) return known;
+    const cached = this.#recursive.get(ref);
+    if (cached !== undefined) return cached;
     const seen = new Set<string>();
     const queue = [this.#document.at(ref)];
-    let found = false;
-    for (let next = queue.pop(); next !== undefined && !found; next = queue.pop()) {
+    let isRecursive = false;
+    for (let next = queue.pop(); next !== undefined && !isRecursive; next = queue.pop()) {
       for (const other of referencesIn(next)) {
-        found ||= other === ref;
+        isRecursive ||= other === ref;
         if (seen.has(other)) continue;
         seen.add(other);
         queue.push(this.#document.at(other));
       }
     }
-    this.#recursive.set(ref, found);
-    return found;
+    this.#recursive.set(ref, isRecursive);
+    return isRecursive;
   }
 }
 
@@ -185,7 +185,7 @@ function isPattern(pattern: string): boolean {
   try {
     return new RegExp(pattern, 'u').source !== '';
   } catch {
-    return false; // other languages know other patterns
+    return false; // a pattern of another regular expression dialect
   }
 }
 

@@ -10,34 +10,40 @@ export interface Scheme {
   readonly statement: string;
 }
 
-/** Those that a secret can serve, by name. `prefix`: begins the names of secrets. */
+/** Returns the schemes that work with a secret, by name. `prefix`: prefix of the secrets' names. */
 export function schemesOf(document: OpenApiDocument, prefix: string): ReadonlyMap<string, Scheme> {
   const components = document.resolve(document.root['components']) ?? {};
-  const found = new Map<string, Scheme>();
+  const schemes = new Map<string, Scheme>();
   const taken = new Set<string>();
   for (const [name, listed] of members(components['securitySchemes'])) {
     const scheme = document.resolve(listed);
-    const made =
+    const authentication =
       scheme === undefined
         ? undefined
-        : how(
+        : authenticationOf(
             scalar(scheme['type']),
             scalar(scheme['scheme']).toLowerCase(),
             scalar(scheme['in']),
             scalar(scheme['name']),
           );
-    if (made === undefined) continue;
-    const [kind, statement] = made;
+    if (authentication === undefined) continue;
+    const [kind, statement] = authentication;
     // Several schemes of one kind are distinguished by their names.
     const short = `${prefix}_${kind}`;
     const secret = taken.has(short) ? `${prefix}_${upper(name)}` : short;
     taken.add(secret);
-    found.set(name, { name, secret, statement });
+    schemes.set(name, { name, secret, statement });
   }
-  return found;
+  return schemes;
 }
 
-function how(type: string, scheme: string, at: string, parameter: string): readonly [string, string] | undefined {
+/** Returns a suffix for the secret's name, and the statement that adds the secret to a request. */
+function authenticationOf(
+  type: string,
+  scheme: string,
+  at: string,
+  parameter: string,
+): readonly [string, string] | undefined {
   if (type === 'apiKey') {
     switch (at) {
       case 'header':
@@ -63,22 +69,22 @@ function how(type: string, scheme: string, at: string, parameter: string): reado
     : undefined;
 }
 
-/** The table of the generated module. */
+/** Returns the table of schemes for the generated module. */
 export function schemesText(schemes: readonly Scheme[]): string {
-  return `/** How a request says who asks. */
-const SECURITY: Readonly<Record<string, { readonly secret: string; put(request: { readonly url: URL; readonly \
+  return `/** How each security scheme adds its secret to a request. */
+const SECURITY: Readonly<Record<string, { readonly secret: string; apply(request: { readonly url: URL; readonly \
 headers: Headers }, secret: string): void }>> = {
 ${schemes
   .map(
     ({ name, secret, statement }) =>
-      `  ${key(name)}: { secret: ${quoted(secret)}, put: (request, secret) ` + `=> { ${statement} } },`,
+      `  ${key(name)}: { secret: ${quoted(secret)}, apply: (request, secret) => { ${statement} } },`,
   )
   .join('\n')}
 };
 `;
 }
 
-/** `Pet Store` as PET_STORE. */
+/** Converts a name such as `Pet Store` to `PET_STORE`. */
 export function upper(name: string): string {
   const plain = name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')

@@ -129,7 +129,7 @@ describe('an OpenAPI description', () => {
     );
     assert.deepEqual(made.secrets, ['PET_S_STORE_API_KEY', 'PET_S_STORE_TOKEN']);
     assert.deepEqual(made.skipped, [
-      { operation: 'POST /photo', why: 'it takes image/png; a tool sends JSON or a plain form' },
+      { operation: 'POST /photo', why: 'its body is image/png, but tools can send only JSON and URL-encoded forms' },
     ]);
     assert.equal(made.baseUrl, 'https://pets.example.com/v1');
   });
@@ -228,7 +228,7 @@ describe('an OpenAPI description', () => {
       );
       await assert.rejects(
         callTool(again, 'delete_2', { 'pet id': 7 }),
-        /DELETE \/pets\/\{pet id\} answered 409: has children/,
+        /DELETE \/pets\/\{pet id\} failed with status 409: has children/,
       );
       assert.equal(seen.at(-1)?.headers['authorization'], 'Bearer t-1');
       await Promise.all([tools.close(), again.close()]);
