@@ -1,6 +1,6 @@
 /**
- * Replicas of a model that the server finds by the EndpointSlices of their Service, with the rights of its own account.
- * Nobody resolves the Service's name here: what is answered was found.
+ * Replicas of a model that the server finds by the EndpointSlices of their Service, with the permissions of its own
+ * account. Nothing resolves the Service's name here: an answer proves that the replica was found.
  */
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
@@ -28,7 +28,7 @@ describe('replicas of a model behind a headless Service', { timeout: 3 * 60_000 
     for (const model of models) await model[Symbol.asyncDispose]();
   });
 
-  it('are called each, and as they come and go', async (test) => {
+  it('are called individually, and followed as they come and go', async (test) => {
     if (bench.site.port === undefined) {
       test.skip('pods do not reach this machine');
       return;
@@ -41,10 +41,10 @@ describe('replicas of a model behind a headless Service', { timeout: 3 * 60_000 
     };
     const yes = (response: ServerResponse): void => answerText(response, 'yes');
     const stays = await open(yes);
-    // Takes calls and does not answer: they are under way when it goes.
+    // Accepts calls and does not answer: they are pending when it goes.
     const goes = await open(() => undefined);
     const comes = await open(yes);
-    /** Each has a slice of its own, for its port. Loopback addresses are allowed in slices only as names. */
+    /** Each has its own slice, for its port. Loopback addresses are allowed in slices only as names. */
     const slice = (name: string, { port }: FakeEndpoint, serving: boolean): Promise<unknown> =>
       cluster.apply({
         apiVersion: 'discovery.k8s.io/v1',

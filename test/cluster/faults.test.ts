@@ -1,7 +1,6 @@
 /**
- * What becomes of a batch when parts of its cluster fail under it: every attempt ends exactly once, and the batch says
- * in one line what happened. Ends with a table of all of it. `ROLLOUT_TEST_AWAY_SECONDS`: how long the API server is
- * away.
+ * What happens to a batch when parts of its cluster fail: every attempt ends exactly once, and the batch reports it in
+ * one line. Ends with a table of all faults. `ROLLOUT_TEST_AWAY_SECONDS`: how long the API server is away.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -23,8 +22,8 @@ import { ModelServer } from './support/modelServer.ts';
 const NOWHERE = 'localhost/rollout-studio-not-there:1';
 const AWAY_SECONDS = Number(process.env['ROLLOUT_TEST_AWAY_SECONDS'] ?? 14);
 /**
- * Nodes that were not heard of for so long count as silent (`node-monitor-grace-period` of Kubernetes, which was 40 s
- * until 1.32).
+ * How long an unresponsive node is not yet silent (`node-monitor-grace-period` of Kubernetes, which was 40 s until
+ * 1.32).
  */
 const GRACE_SECONDS = 50;
 const CUT_MS = 2_000;
@@ -68,7 +67,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
   });
 
   const ended = (rows: readonly RolloutRow[]): number => rows.filter(({ state }) => state === 'ended').length;
-  /** Starts a batch and waits until it is well under way. */
+  /** Starts a batch and waits until many of its attempts run. */
   const underWay = async (
     name: string,
     tasks: number,
@@ -104,7 +103,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
       body: eviction,
     });
   };
-  /** A subscription that lives through what happens: it sees every event of the batch once. */
+  /** A subscription that survives the fault: it sees every event of the batch once. */
   const follow = async (batch: string): Promise<void> => {
     const seen = await bench.workspace.untilEvents(batch, (events) => events.some(({ kind }) => kind === 'batch.end'));
     const stored = await bench.workspace.events(batch);
@@ -114,8 +113,8 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
     );
   };
 
-  // Each has a batch of its own, and mostly waits.
-  describe('under some of its pods', { concurrency: 4 }, () => {
+  // Each has its own batch, and mostly waits.
+  describe('of its pods', { concurrency: 4 }, () => {
     it('a worker’s pod is deleted', (test) =>
       faults.of(test, async () => {
         const batch = await underWay('deleted', 16);
@@ -131,12 +130,12 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         const batch = await underWay('drained', 16);
         const server = (await serverPod()).spec?.nodeName;
         const pods = await bench.workers(batch);
-        // Best one without the server, which other batches need now.
+        // Preferably one without the server, which other batches need now.
         const [victim] = pods.sort((a, b) => Number(a.spec?.nodeName === server) - Number(b.spec?.nodeName === server));
         const node = victim?.spec?.nodeName;
         assert.ok(victim !== undefined && node !== undefined);
         const there = pods.filter(({ spec }) => spec?.nodeName === node);
-        // Nodes of somebody's cluster stay open: there the pods go only.
+        // Nodes of a shared cluster stay schedulable: there only the pods are removed.
         const alone = bench.site.kit === undefined || bench.site.nodes.length < 2;
         if (!alone) await cordon(bench.cluster, node, true);
         try {
@@ -219,7 +218,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
       }));
   });
 
-  describe('under what its pods need', { concurrency: 2 }, () => {
+  describe('of what its pods need', { concurrency: 2 }, () => {
     /** A batch whose pods are all on a node without the server. */
     let lonely: { readonly batch: string; readonly node: string; readonly kit: Kit } | undefined;
     before(async () => {
@@ -234,7 +233,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
       } finally {
         for (const other of others) await cordon(bench.cluster, other, false);
       }
-      // Nobody else's pods come there anymore.
+      // No other pods are scheduled there anymore.
       await cordon(bench.cluster, node, true);
     });
 
@@ -252,7 +251,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
             events.some((event) => event.kind === 'infra' && event.data.text.includes(`kubectl delete node`)),
             'it says what to do',
           );
-          await giveUp(bench.cluster, node, true); // which is one of the remedies it was told
+          await giveUp(bench.cluster, node, true); // one of the suggested remedies
           return { batch, attempts: 16, told: { what: 'node_lost', like: /^Node \S+ does not respond\./ } };
         });
       } finally {
@@ -267,13 +266,13 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
       }
     });
 
-    // Nothing waits for so long as a node that is lost.
-    describe('meanwhile', { concurrency: 1 }, () => {
+    // Nothing takes as long as a lost node.
+    describe('in parallel', { concurrency: 1 }, () => {
       it('the clocks of workers are off by an hour', (test) =>
         faults.of(test, async () => {
           const { site, cluster, workspace, namespace } = bench;
-          // Its own pods wait for a queue that nobody looks after; in their place come two that are the same but for
-          // their clocks.
+          // Its own pods wait for a queue that nothing admits; two others replace them that differ only in their
+          // clocks.
           const batch = await workspace.launch(
             'skewed',
             steady(site, { tasks: 8, steps: 3, pods: { queue: 'nobodys' }, batch: { attempts: 2, concurrency: 8 } }),
@@ -376,7 +375,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
           const batch = await underWay('cut', 16);
           const following = follow(batch);
           cut.setAway(true);
-          await new Promise((resolve) => setTimeout(resolve, CUT_MS)); // that it takes this long is what is tested
+          await new Promise((resolve) => setTimeout(resolve, CUT_MS)); // this duration is part of the test
           cut.setAway(false);
           await following;
           return {
@@ -395,7 +394,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
     });
   });
 
-  describe('under all of it', () => {
+  describe('of everything', () => {
     it('the server’s pod is deleted', async (test) => {
       if (!bench.site.durable) {
         faults.skip(test, 'this cluster has no storage that outlives a pod');
@@ -420,16 +419,15 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
       });
     });
 
-    it('the API server hangs, is gone, and is started anew', async (test) => {
+    it('the API server hangs, stops, and is restarted', async (test) => {
       const { kit } = bench.site;
       if (kit === undefined) {
         faults.skip(test, OTHER_CLUSTER);
         return;
       }
       await faults.of(test, async () => {
-        // Eight of 16 at once, a second for each step: enough to do for as long as it is away, and some more. After a
-        // long time
-        // away the cluster takes all its nodes for silent at first: then it is to go on while that is so.
+        // Eight of 16 at once, a second for each step: work for longer than the outage. After a long outage the cluster
+        // takes all its nodes for silent at first: the batch must continue during that time.
         const seconds = AWAY_SECONDS + (AWAY_SECONDS > GRACE_SECONDS ? 30 : 12);
         const batch = await bench.workspace.launch(
           'away',
@@ -445,7 +443,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
           (rows) => rows.filter(({ progress }) => progress.steps > 0).length === 8,
         );
         const following = follow(batch);
-        // that it takes this long is what is tested
+        // this duration is part of the test
         const wait = (share: number) => new Promise((resolve) => setTimeout(resolve, share * AWAY_SECONDS * 1000));
         kit.process('kube-apiserver', 'pause');
         try {

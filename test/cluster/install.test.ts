@@ -1,6 +1,4 @@
-/**
- * What `rollout cluster install` says when the server does not come, and what upgrades and uninstalls leave as it was.
- */
+/** What `rollout cluster install` reports when the server does not start, and what upgrades and uninstalls preserve. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Change } from '../../src/kubernetes/install/install.ts';
@@ -21,14 +19,14 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     return Object.fromEntries(told.map(({ kind, name, change }) => [`${kind} ${name}`, change]));
   }
 
-  /** The one line of a call that fails. */
+  /** The error line of a failed command. */
   async function refusal(code: number, ...args: string[]): Promise<string> {
     const ran = await bench.rollout('cluster', ...args);
     assert.equal(ran.code, code, ran.stderr);
     return ran.stderr.trim().split('\n').at(-1) ?? '';
   }
 
-  it('needs a namespace, or the word to make one; a dry run makes nothing', async () => {
+  it('needs a namespace, or the option to create one; a dry run creates nothing', async () => {
     assert.match(await refusal(2, 'install', ...bench.site.arguments), /does not exist\. Add --create-namespace/);
     assert.match(await refusal(2, 'upgrade'), /No server is installed in namespace/);
     const would = await changes('install', '--create-namespace', '--dry-run', ...bench.site.arguments);
@@ -39,7 +37,7 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     assert.equal(await bench.cluster.get('Namespace', bench.namespace), undefined);
   });
 
-  it('says why the server does not come: no Secret, then a database that does not answer', async () => {
+  it('reports why the server does not start: no Secret, then a database that does not respond', async () => {
     const args = [
       'install',
       '--create-namespace',
@@ -63,7 +61,7 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     assert.match(await refusal(2, 'upgrade', '--storage', 'emptyDir'), /keeps its data in postgres:db/);
   });
 
-  it('leaves what is somebody else’s, and the namespace with it', async () => {
+  it('preserves foreign objects, and the namespace with them', async () => {
     const removed = await changes('uninstall');
     assert.equal(removed[`Namespace ${bench.namespace}`], 'stays');
     assert.ok(await bench.cluster.get('Secret', 'db'));
@@ -71,7 +69,7 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     await bench.cluster.remove('Secret', 'db');
   });
 
-  it('waits for quota, and says that it is short', async () => {
+  it('waits for quota, and reports the shortage', async () => {
     await bench.cluster.create({
       apiVersion: 'v1',
       kind: 'ResourceQuota',
@@ -89,7 +87,7 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     await bench.cluster.remove('ResourceQuota', 'small');
   });
 
-  it('goes on where it stopped, and keeps tokens and options', async () => {
+  it('continues where it stopped, and keeps tokens and options', async () => {
     const tokens = await bench.cluster.get('Secret', NAMES.tokens);
     const done = await changes('install');
     assert.deepEqual([...new Set(Object.values(done))], ['same'], JSON.stringify(done));
@@ -101,7 +99,7 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     assert.deepEqual((await bench.cluster.get('Secret', NAMES.tokens))?.['data'], tokens?.['data']);
   });
 
-  it('serves a model too, until it is to be taken away', async () => {
+  it('serves a model too, until that is removed', async () => {
     const parts = [`Deployment ${NAMES.vllm}`, `Service ${NAMES.vllm}`];
     const made = await changes('upgrade', '--vllm', 'org/model', '--vllm-gpus', '2', '--vllm-tool-parser', 'hermes');
     assert.deepEqual(
@@ -124,7 +122,7 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     await changes('upgrade', '--image', bench.site.image);
   });
 
-  it('keeps its volume until that is to go too', async () => {
+  it('keeps its volume until that is to be deleted too', async () => {
     await bench.uninstall();
     await changes('install', '--create-namespace', '--storage', 'pvc', '--timeout', '0', '--image', bench.site.image);
     const kept = await changes('uninstall');

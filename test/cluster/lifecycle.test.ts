@@ -1,4 +1,4 @@
-/** From an empty namespace to a finished batch and back: install, run, uninstall, each by the command line. */
+/** From an empty namespace to a finished batch and back: install, run, uninstall, each with the command line. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connectTarget } from '../../src/client/targets/connectTarget.ts';
@@ -68,7 +68,7 @@ describe('a batch on a cluster', { timeout: 5 * 60_000 }, () => {
     });
   });
 
-  it('runs in pods of its own, which end with the batch', async () => {
+  it('runs in its own pods, which end with the batch', async () => {
     const { site, workspace } = bench;
     report = await workspace.json<Report>(
       'run',
@@ -86,7 +86,7 @@ describe('a batch on a cluster', { timeout: 5 * 60_000 }, () => {
     );
   });
 
-  it('is read like one of this machine', async () => {
+  it('is read like a local one', async () => {
     const { workspace } = bench;
     const { batches } = await workspace.json<{ batches: { batch: string; state: string }[] }>('batches');
     assert.deepEqual(
@@ -115,17 +115,17 @@ describe('a batch on a cluster', { timeout: 5 * 60_000 }, () => {
     assert.equal((await bench.plainly('target', 'remove', 'address')).code, 0);
   });
 
-  it('is where the batch file says, unless the command line says otherwise', async () => {
+  it('runs on the target in the batch file, unless the command line names another', async () => {
     const { workspace, site } = bench;
     const file = workspace.batch('named', steady(site, { tasks: 1, steps: 1, batch: { target: 'nowhere' } }));
-    // The bench's --target counts more than the file's.
+    // The bench's --target overrides the file's.
     assert.equal((await workspace.run('run', file)).code, 0);
     const unknown = await bench.plainly('run', workspace.path(file));
     assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /Unknown target “nowhere”\. Available targets: local, suite\./);
   });
 
-  it('leaves the cluster as it was', async () => {
+  it('leaves the cluster unchanged', async () => {
     await bench.uninstall('--delete-data');
     await until(
       'the cluster is as it was',

@@ -1,4 +1,4 @@
-/** How a batch has its pods: one for each attempt, its secrets, and its place in the queue where a quota is short. */
+/** How a batch gets its pods: one for each attempt, its secrets, and queueing when quota is short. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { batchLabels, selector } from '../../src/kubernetes/names.ts';
@@ -20,7 +20,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
       phase: status?.phase,
     }));
 
-  it('are one for each attempt where that is asked for', async () => {
+  it('are one for each attempt if requested', async () => {
     const { workspace, site } = bench;
     const batch = await workspace.launch(
       'alone',
@@ -34,7 +34,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     assert.equal((await podsOf(batch)).length, 4);
   });
 
-  it('wait where a quota is short, which is said once and fails nothing', async () => {
+  it('wait when quota is short, which is reported once and fails nothing', async () => {
     const { workspace, site, cluster, namespace } = bench;
     const quota = (pods: string) =>
       cluster.apply({
@@ -62,7 +62,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     assert.equal(told.length, 1);
   });
 
-  it('are given back while their batch is paused, and come again when it is resumed', async () => {
+  it('are released while their batch is paused, and return when it is resumed', async () => {
     const { workspace, site, cluster } = bench;
     const batch = await workspace.launch('released', steady(site, { tasks: 2, steps: 6, batch: { attempts: 2 } }));
     await workspace.untilRows(batch, (rows) => rows.some(({ progress }) => progress.steps > 0));
@@ -90,7 +90,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     assert.deepEqual(bad, [], 'that they went is no failure');
   });
 
-  it('wait for their queue, and a wrong configuration fails their Job at once, which is said in one line', async () => {
+  it('wait for their queue, and a wrong configuration fails their Job immediately, with one line', async () => {
     const { workspace, site, cluster } = bench;
     const batch = await workspace.launch('denied', steady(site, { tasks: 2, steps: 1, pods: { queue: 'nobodys' } }));
     await workspace.untilEvents(batch, (events) =>
@@ -109,7 +109,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     await cluster.patch('Secret', secret.metadata.name, {
       data: { 'worker.json': Buffer.from(JSON.stringify({ ...worker, token: 'nobodys' })).toString('base64') },
     });
-    await cluster.patch('Job', job.metadata.name, { spec: { suspend: false } }); // as Kueue does
+    await cluster.patch('Job', job.metadata.name, { spec: { suspend: false } }); // like Kueue
     const rows = await workspace.ended(batch);
     assert.ok(rows.every(({ progress }) => progress.status === 'infrastructure'));
     const given = (await workspace.events(batch)).flatMap((event) =>
@@ -121,7 +121,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     );
   });
 
-  it('are not made where they would not have what a tool needs', async () => {
+  it("are not created when a tool's requirement is not satisfied", async () => {
     const { workspace, site, cluster } = bench;
     const batch = steady(site, { tasks: 1, steps: 1 });
     const ran = await workspace.run(
@@ -139,7 +139,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     assert.equal((await cluster.list('Job')).filter(({ status }) => (status?.active ?? 0) > 0).length, 0);
   });
 
-  it('have the secrets of their batch, which stand nowhere else', async () => {
+  it('have the secrets of their batch, which are nowhere else', async () => {
     const { workspace, site, cluster } = bench;
     const file = workspace.batch('secretive', {
       ...steady(site, { tasks: 1, steps: 1 }),

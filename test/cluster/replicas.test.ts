@@ -1,4 +1,4 @@
-/** Two servers on one PostgreSQL: one of them makes the Jobs, and when it dies the other one does. */
+/** Two servers on one PostgreSQL: one of them creates the Jobs, and when it dies the other one does. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { NAMES } from '../../src/kubernetes/names.ts';
@@ -14,7 +14,7 @@ describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
   const store = new TestStore();
   let bench: ClusterBench;
   let postgres: TestPostgres | undefined;
-  /** The one address of both, as a Service is: it leads to the first, and once that is gone to the second. */
+  /** The common address of both, like a Service: it leads to the first, and once that is gone to the second. */
   let service: CuttingProxy | undefined;
   before(async () => {
     bench = await ClusterBench.open('replicas');
@@ -26,7 +26,7 @@ describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
     await postgres?.stop();
   });
 
-  it('hand over to each other what one of them does alone', async (test) => {
+  it('hand over exclusive duties to each other', async (test) => {
     if (bench.site.port === undefined) {
       test.skip('pods do not reach this machine');
       return;
@@ -49,7 +49,7 @@ describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
     );
     const second = await start();
 
-    // Its client is at the second one, which makes no Jobs; its pods are at the first.
+    // Its client is at the second one, which creates no Jobs; its pods are at the first.
     await bench.reachAt(second.url, second.file.token);
     const batch = await workspace.launch(
       'pair',
@@ -66,7 +66,7 @@ describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
 
     await first.kill('SIGKILL');
     service.leadTo(second.file.port);
-    // That there is none is fixed by who makes them.
+    // The server that creates pods handles missing ones.
     const [job] = await cluster.list('Job');
     assert.ok(job !== undefined);
     assert.ok(await cluster.remove('Job', job.metadata.name, { propagation: 'Background' }));

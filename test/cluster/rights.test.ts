@@ -25,13 +25,13 @@ const kubeconfig = z.looseObject({
 });
 const VERBS = ['get', 'list', 'watch', 'create', 'patch', 'update', 'delete', 'deletecollection'] as const;
 
-describe('the rights of the server in a cluster', { timeout: 3 * 60_000 }, () => {
+describe('the permissions of the server in a cluster', { timeout: 3 * 60_000 }, () => {
   let bench: ClusterBench;
   let folder: string;
   const opened: Cluster[] = [];
   /** The cluster as the server's account sees it. */
   let server: Cluster;
-  /** As a worker's does. */
+  /** As a worker's account sees it. */
   let worker: Cluster;
   before(async () => {
     bench = await ClusterBench.installed('rights');
@@ -45,7 +45,7 @@ describe('the rights of the server in a cluster', { timeout: 3 * 60_000 }, () =>
     await bench.close();
   });
 
-  /** The cluster with a token of this account, and with nothing else of the one who runs the tests. */
+  /** The cluster with a token of this account, and without credentials of the user who runs the tests. */
   async function as(account: string): Promise<Cluster> {
     const request = modelOf<AuthenticationV1TokenRequest>({ spec: { audiences: [], expirationSeconds: 600 } });
     const core = new CoreV1Api(bench.cluster.connection.configuration());
@@ -136,7 +136,7 @@ describe('the rights of the server in a cluster', { timeout: 3 * 60_000 }, () =>
     );
   });
 
-  it('of a worker are none', async () => {
+  it('of a worker are empty', async () => {
     assert.deepEqual(await mayDo(worker, bench.namespace), []);
     await assert.rejects(worker.list('Pod'), refused);
   });

@@ -1,4 +1,4 @@
-/** A cluster from VS Code: added, installed, used for a batch that loses a pod on the way, and left as it was. */
+/** A cluster from VS Code: added, installed, used for a batch that loses a pod, and left unchanged. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +13,7 @@ import { podsOf } from './support/batches.ts';
 import { ClusterBench } from './support/clusterBench.ts';
 
 const PATIENCE_MS = 90_000;
-/** As the window calls it. */
+/** Its name in the window. */
 const NAME = 'kit';
 const CONTEXT = 'of-another-file';
 const TASKS = 8;
@@ -77,7 +77,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
   story.step('is in the Targets view, with what was found once it is opened', async () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Focus on Targets View');
-    // Room for it: rows that do not fit into the view are not there.
+    // Enough height: rows outside the view are not in the document.
     for (const other of ['Batches', 'Agents and Tools'])
       await workbench.page.getByRole('button', { name: `${other} Section` }).click();
     await workbench.treeItem(new RegExp(`^Target ${NAME}, context`)).click();
@@ -107,7 +107,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     }
     await story.picture('cluster-options');
     await workbench.pick('Install with These Options');
-    // Its pod is still to come.
+    // Its pod is still pending.
     await until(
       () => /kit: created +Deployment rollout-studio/.test(story.code.server.hostLogs()),
       PATIENCE_MS,
@@ -178,7 +178,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
 
   story.step('loses a pod in mid-run, and ends complete all the same', async () => {
     const { api } = await bench.connection();
-    // One that has something to lose.
+    // One with progress to lose.
     const lost = await until(
       async () => {
         const rows = await attemptsOf(api, batch);
@@ -213,7 +213,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
       (event) => event.kind === 'infra' && event.data.pod === victim,
     );
     assert.ok(told !== undefined);
-    // Of those that began in the pod and went on in another, the one that had done most.
+    // Of the rollouts that began in the pod and continued in another, the one with the most events.
     let found: RolloutRow | undefined;
     let most = -1;
     for (const row of rows) {
@@ -237,7 +237,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     const axis = story.trajectory.frame.getByRole('region', { name: 'Time axis' });
     await axis.getByText('infrastructure', { exact: true }).waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-trajectory');
-    // Its lane is the last of the time axis, and says what the pointer is on.
+    // Its lane is the last of the time axis, and describes what is under the pointer.
     let titles: readonly string[] = [];
     await until(
       async () => {
@@ -282,7 +282,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
   });
 });
 
-/** Runs in the page: what a canvas says of itself where a pointer goes along its lower edge. */
+/** Runs in the page: a canvas's descriptions where a pointer moves along its lower edge. */
 function titlesOfLastLane(canvas: SVGElement | HTMLElement): string[] {
   const { left, bottom, width } = canvas.getBoundingClientRect();
   const titles = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * What comparing attempts costs: 64 attempts of 200 steps, from their trajectories to the tree and to aligned rows. The
- * bound is 500 ms.
+ * The cost of comparing attempts: 64 attempts of 200 steps, from their trajectories to the tree and to aligned rows.
+ * The bound is 500 ms.
  */
 import { comparedAttempt } from '../../src/trace/align/attempt.ts';
 import { align } from '../../src/trace/align/columns.ts';
@@ -15,7 +15,10 @@ const ATTEMPTS = 64;
 const STEPS = 200;
 const BOUND_MS = 500;
 
-/** Attempts that do the same at first and ever less so, with detours; `alike`: how likely an action is the plan's. */
+/**
+ * Attempts that are equal at first and diverge gradually, with detours; `alike`: the probability that an action follows
+ * the plan.
+ */
 function attemptsOf(alike: number): TrajectoryModel[] {
   const random = new Random(7);
   return Array.from({ length: ATTEMPTS }, (_, number) => {
@@ -68,7 +71,7 @@ function timed(run: () => void): number {
   return performance.now() - began;
 }
 
-/** The plain way to find where each pair parts: both prefixes as JSON, step by step. */
+/** The simple way to find where each pair diverges: both prefixes as JSON, step by step. */
 function plain(models: readonly TrajectoryModel[]): number {
   const calls = models.map((model) => model.tools.map((span) => [span.start.data.name, span.start.data.arguments]));
   let splits = 0;

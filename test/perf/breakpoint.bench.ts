@@ -1,7 +1,7 @@
 /**
- * What a conditional breakpoint that never matches costs a batch: the same batch armed and unarmed, in turns, on one
- * server. Wall time is noisy on a machine that does other work, so CPU per step of server and workers is told beside
- * it.
+ * The cost of a conditional breakpoint that never matches: the same batch armed and unarmed, alternating, on one
+ * server. Wall time is noisy on a machine that does other work, so CPU per step of server and workers is reported next
+ * to it.
  */
 import { startMock } from './support/processes.ts';
 import { ProductBench } from './support/product.ts';
@@ -12,7 +12,7 @@ const SHAPE = { tasks: 32, attempts: 16, lanes: 64 };
 const STEPS = SHAPE.tasks * SHAPE.attempts * TURNS;
 const ROUNDS = rounds(5);
 const BOUND = 1.02;
-/** Asked before every call of the tool; over its arguments, and never true. */
+/** Evaluated before every call of the tool; uses its arguments, and is never true. */
 const NEVER = `tool.name == "${TOOL}" && tool.arguments.key == "no such key" && attempt > 0`;
 
 const runs = {
@@ -22,9 +22,9 @@ const runs = {
 const mock = await startMock(0, 1, 1);
 const bench = new ProductBench();
 try {
-  await bench.run({ ...SHAPE, attempts: 2, url: mock.url }); // what is compiled and cached once
+  await bench.run({ ...SHAPE, attempts: 2, url: mock.url }); // compiled and cached once
   for (let round = 0; round < ROUNDS; round++) {
-    // Which comes first changes, so that a slow growth weighs on both.
+    // The order alternates, so that slow growth affects both.
     for (const how of round % 2 === 0 ? (['unarmed', 'armed'] as const) : (['armed', 'unarmed'] as const)) {
       const run = await bench.run(
         { ...SHAPE, url: mock.url },
@@ -41,7 +41,7 @@ try {
   await mock.stop();
 }
 
-/** Of each round armed to unarmed: what both share in a round falls out. */
+/** Ratio of armed to unarmed in each round: common effects of a round cancel out. */
 const ratios = (of: 'cpu' | 'wall'): number[] =>
   runs.armed[of].map((value, round) => value / (runs.unarmed[of][round] ?? Number.NaN));
 console.log(

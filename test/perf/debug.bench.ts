@@ -1,6 +1,6 @@
 /**
- * A recording of 100,000 events in the debugger, over the real stdio adapter: what one move costs, with all an editor
- * asks for after it.
+ * A recording of 100,000 events in the debugger, over the real stdio adapter: the cost of one move, with all requests
+ * of an editor after it.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -37,8 +37,8 @@ const times: Record<Move, number[]> & { read: number[]; context: number[] } = {
 const opened: number[] = [];
 
 /**
- * What an editor reads at a stop: every scope that is not dear, of a long one a page. Gives those that wait to be
- * opened by hand.
+ * What an editor reads at a stop: every scope that is not expensive, one page of a long one. Returns those that are
+ * expanded by hand.
  */
 async function readScopes(client: DebugDialogue['client'], frameId: number): Promise<DebugProtocol.Scope[]> {
   const { scopes } = (await client.scopesRequest({ frameId })).body;
@@ -65,7 +65,7 @@ for (let round = 0; round < rounds(1); round++) {
   try {
     const began = performance.now();
     await dap.start('launch', { mode: 'replay', rollout, store: store.folder });
-    // an editor does at its first stop, and what is indexed once is then
+    // an editor does this at its first stop, and it indexes once
     await readScopes(dap.client, dap.frames[0]?.id ?? 0);
     opened.push(performance.now() - began);
     const random = new Random(3 + round);
@@ -85,7 +85,7 @@ for (let round = 0; round < rounds(1); round++) {
       }
     };
     for (let place = 0; place < 6; place++) {
-      // From the beginning, from the middle, from the end and from anywhere.
+      // From the beginning, from the middle, from the end, and from anywhere.
       const line = Math.max(1, Math.floor((place === 0 ? 0.001 : place === 1 ? 0.999 : random.next()) * EVENTS));
       const { targets } = (await dap.client.gotoTargetsRequest({ source: { ...source }, line })).body;
       const [target] = targets;

@@ -1,6 +1,6 @@
 /**
- * Events of 400 bytes from 8 worker connections over their WebSockets, acknowledged after fsync, with nobody looking
- * and with a client that follows all 8 streams; against a bare SQLite loop with the same durability.
+ * Events of 400 bytes from 8 worker connections over their WebSockets, acknowledged after fsync, without clients and
+ * with a client that follows all 8 streams; against a bare SQLite loop with the same durability.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -18,7 +18,7 @@ const CONNECTIONS = 8;
 const FRAMES = 100;
 const EVENTS = 100;
 const BYTES = 400;
-/** Frames a worker sends before the first of them is acknowledged. */
+/** Frames that a worker sends before the first of them is acknowledged. */
 const WINDOW = 4;
 const ALL = CONNECTIONS * FRAMES * EVENTS;
 
@@ -27,7 +27,7 @@ interface Result {
   cpu: number;
 }
 
-/** One writer, one row an event, a commit for every 100 of them. */
+/** One writer, one row per event, a commit for every 100 of them. */
 function bare(): Result {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-bench-'));
   try {
@@ -87,11 +87,11 @@ async function product(followed: boolean): Promise<Result> {
   await Promise.all(writers.map(({ worker, frames }) => write(worker, frames)));
   const ms = performance.now() - began;
   const used = cpuSeconds(pid) - cpu;
-  await arrived?.all; // whoever follows gets all of it, however far behind
+  await arrived?.all; // a follower gets all of it, however far behind
   return { perSecond: (ALL / ms) * 1000, cpu: (used * 1e6) / ALL };
 }
 
-/** Sends all frames, some at a time; resolves when the last one is acknowledged. */
+/** Sends all frames within the window. Resolves when the last one is acknowledged. */
 function write(worker: FakeWorker, frames: readonly string[]): Promise<void> {
   const { socket } = worker.frames;
   let sent = 0;
@@ -107,7 +107,7 @@ function write(worker: FakeWorker, frames: readonly string[]): Promise<void> {
   });
 }
 
-/** One client on all streams. Gives a promise of the last event of each, once every subscription stands. */
+/** One client on all streams. Returns a promise of the last event of each, once every subscription is open. */
 async function follow(server: TestServer, streams: readonly string[]): Promise<{ all: Promise<undefined> }> {
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/client`, {
     headers: { authorization: `Bearer ${server.file.token}` },

@@ -1,6 +1,6 @@
 /**
- * Calls made again after a SIGKILL of the worker in the middle of a batch, counted at the model server: those of steps
- * that were recorded, and those that were under way. The baseline is what starting the lost attempts anew would cost.
+ * Calls repeated after a SIGKILL of the worker in the middle of a batch, counted at the model server: those of recorded
+ * steps, and those in progress. The baseline is the cost of restarting the lost attempts.
  */
 import { connect } from '../../src/client/connect.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';

@@ -1,6 +1,6 @@
 /**
- * A batch of 200,000 attempts: its row and its first page over HTTP, from a server just started. The baseline is SQLite
- * alone.
+ * A batch of 200,000 attempts: its row and its first page over HTTP, from a server that just started. The baseline is
+ * plain SQLite.
  */
 
 import path from 'node:path';

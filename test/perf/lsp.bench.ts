@@ -1,7 +1,7 @@
 /**
  * Keystroke to problems, over the stdio of `rollout lsp`: in an agent file and a batch file of 10,000 lines each, in a
- * workspace of 500 files that name each other. Each keystroke makes a key wrong or right again; the time ends when the
- * problems of that version have come. The baseline is the same in a file of a few lines.
+ * workspace of 500 files that reference each other. Each keystroke breaks or fixes a key; the time ends when the
+ * problems of that version have arrived. The baseline is the same in a file of a few lines.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -12,7 +12,7 @@ import { median, rounds, spread, table } from './support/table.ts';
 const FILES = 500;
 const LINES = 10_000;
 const BOUND_MS = 100;
-/** The first keystrokes are those of a runtime that has not seen the code yet. */
+/** The first keystrokes run in a cold runtime. */
 const WARM = 5;
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-lsp-'));

@@ -1,4 +1,6 @@
-/** Makespan against a zero-overhead greedy executor simulated with the same order, width and scripted latencies. */
+/**
+ * Makespan against a simulated greedy executor without overhead, with the same order, width, and scripted latencies.
+ */
 import { spawn } from 'node:child_process';
 import { runBare, startMock, stopped } from './support/processes.ts';
 import { ProductBench } from './support/product.ts';

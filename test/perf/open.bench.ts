@@ -1,5 +1,5 @@
 /**
- * A trajectory of 337,000 events and 127 MB in the store: how soon its first events are there, and any others, over
+ * A trajectory of 337,000 events and 127 MB in the store: how soon its first events are available, and any others, over
  * HTTP.
  */
 import { spawnSync } from 'node:child_process';
@@ -16,7 +16,7 @@ import { rounds, spread, table } from './support/table.ts';
 const PAGE = 200;
 const JUMPS = 50;
 
-/** What a viewer of files does first: reads and parses all of it, in a process of its own. */
+/** What a file viewer does first: reads and parses all of it, in a separate process. */
 function parsed(events: readonly TraceEvent[]): number {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-bench-'));
   try {

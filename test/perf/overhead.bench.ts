@@ -1,6 +1,6 @@
 /**
  * CPU per step of server + workers, everything durable, against a bare Node loop with the same client and model server;
- * and what a step takes on disk once it is compressed. A small batch, where starting processes weighs, and a larger
+ * and the size of a step on disk once it is compressed. A small batch, where starting processes matters, and a larger
  * one.
  */
 

@@ -1,18 +1,17 @@
 /**
- * A thousand pods at one server: workers are simulated, their protocol, the server's process and its store are real.
- * How long an attempt is waited for, how soon what was written is durable, and what memory and CPU the server takes;
- * beside the same with eight pods.
+ * A thousand pods at one server: workers are simulated; their protocol, the server's process, and its store are real.
+ * How long attempts wait, how soon events are durable, and the server's memory and CPU; compared with eight pods.
  */
 import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 import { cpuSeconds, peakRss } from './support/processes.ts';
 import { type PodShape, PodTimes, SimulatedPod } from './support/simulatedPod.ts';
 import { table } from './support/table.ts';
 
-/** A step takes as long as under a model server with 32,000 attempts at it. */
+/** A step takes as long as at a model server with 32,000 attempts. */
 const SHAPE: PodShape = { slots: 32, steps: 4, stepMs: 20_000 };
 /** Attempts that each slot runs, one after the other. */
 const EACH = 2;
-/** Pods that a cluster starts in a second. */
+/** Pods that a cluster starts per second. */
 const STARTS_PER_SECOND = 40;
 const BOUND = { waitMs: 1_000, bytes: 1024 ** 3 };
 
@@ -26,7 +25,7 @@ interface Result {
 async function run(pods: number): Promise<Result> {
   await using store = new TestStore();
   const server = await store.start();
-  const attempts = 64; // so that the tasks go in one request
+  const attempts = 64; // so that the tasks fit into one request
   const batch = await server.submit(
     plainSubmission({ attempts, concurrency: pods * SHAPE.slots }),
     tasks((pods * SHAPE.slots * EACH) / attempts),

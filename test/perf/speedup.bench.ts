@@ -1,8 +1,8 @@
 /**
- * What more lanes and more pods bring: the same tasks at the same model server, whose latency of a call follows from
- * its seed, one attempt after another, eight at once on this machine, and in 1, 2, 4 and 8 pods of a cluster. Each
- * beside a greedy executor without overhead, simulated with the same order and width; what pods take to start is
- * told apart. Without a cluster only the part of this machine runs.
+ * The effect of more lanes and more pods: the same tasks at the same model server, whose latency of a call follows from
+ * its seed, one attempt after another, eight at once on this machine, and in 1, 2, 4, and 8 pods of a cluster. Each is
+ * compared with a greedy executor without overhead, simulated with the same order and width; the start time of pods is
+ * reported separately. Without a cluster only the local part runs.
  */
 
 import { startCluster } from '../../src/build/system/cluster.ts';
@@ -20,14 +20,11 @@ const LATENCY = { medianMs: 500, sigma: 0.6 };
 const TASKS = 16;
 const ATTEMPTS = 4;
 const PODS = [1, 2, 4, 8];
-/**
- * Rollouts at once in a pod: few, so that what a machine of two cores takes to start eight pods is not all that is
- * seen.
- */
+/** Rollouts at once in a pod: few, so that starting eight pods on a machine of two cores does not dominate. */
 const SLOTS = 2;
-/** That a batch may take in pods. */
+/** Time limit of a batch in pods. */
 const MAX_MS = 15 * 60_000;
-/** Of the makespan counted from the first pod that works, to the lower bound. */
+/** Bound on the ratio of the makespan, counted from the first working pod, to the lower bound. */
 const BOUND = 1.15;
 
 interface Result {
@@ -37,7 +34,7 @@ interface Result {
   readonly rows: readonly RolloutRow[];
 }
 
-/** On this machine, in a store of its own. */
+/** On this machine, in a separate store. */
 async function local(name: string, lanes: number): Promise<Result> {
   const mock = await startMock(LATENCY.medianMs, LATENCY.sigma, 1);
   const bench = new ProductBench();
@@ -51,7 +48,7 @@ async function local(name: string, lanes: number): Promise<Result> {
   }
 }
 
-/** In so many pods of the cluster. */
+/** In this many pods of the cluster. */
 async function inPods(cluster: ClusterBench, pods: number): Promise<Result> {
   const mock = await startMock(LATENCY.medianMs, LATENCY.sigma, 1);
   const files = new ProductBench();
@@ -92,11 +89,11 @@ async function rowsOf(api: Api, batch: string): Promise<RolloutRow[]> {
 }
 
 async function results(): Promise<Result[]> {
-  // One attempt at a time takes next to nothing of the machine, and as long as all the others together: it runs beside
-  // them.
+  // One attempt at a time uses little of the machine, but takes as long as all the others together: it runs in parallel
+  // with them.
   const sequential = local('one after another', 1);
   const beside = (async () => [await local('this machine, 8 at once', 8), ...(await onCluster())])();
-  await Promise.allSettled([sequential, beside]); // what they started is ended, whatever became of the other
+  await Promise.allSettled([sequential, beside]); // ends what they started, even after a failure
   return [await sequential, ...(await beside)];
 }
 
@@ -133,7 +130,7 @@ const three = (values: readonly number[]): string =>
   [0.5, 0.95, 1].map((share) => (at(values, share) / 1000).toFixed(1)).join(' / ');
 const seconds = (ms: number): string => (ms / 1000).toFixed(1);
 
-/** When each worker began its first attempt, in the order of time. */
+/** When each worker began its first attempt, sorted by time. */
 function begins(rows: readonly RolloutRow[]): number[] {
   const first = new Map<string, number>();
   for (const {

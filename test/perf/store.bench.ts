@@ -1,7 +1,6 @@
 /**
- * How fast a store takes events, alone, without a server: `npm run bench store`, or `node test/perf/store.bench.ts
- * postgres`.
- * Acknowledged means on disk: PostgreSQL runs with fsync here.
+ * How fast a store accepts events, without a server: `npm run bench store`, or `node test/perf/store.bench.ts
+ * postgres`. Acknowledged means on disk: PostgreSQL runs with fsync here.
  */
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import os from 'node:os';
@@ -15,7 +14,7 @@ import { endOf, event, logLines, newSession, openBatch, tasks } from '../support
 
 type Result = Record<string, string | number>;
 
-/** Appends of 100 events of 400 bytes by 8 writers at once, each waiting for its acknowledgement. */
+/** Appends of 100 events of 400 bytes by 8 concurrent writers, each waiting for its acknowledgment. */
 async function bulk(store: Store): Promise<Result> {
   const { session } = await openBatch(store, 8, { attempts: 1 });
   const leases = await store.lease(session, 8);
@@ -35,10 +34,10 @@ async function bulk(store: Store): Promise<Result> {
   };
 }
 
-/** What rollouts really do: few events at a time, from many at once, acknowledged before the next step. */
+/** The pattern of rollouts: few events at a time, from many at once, acknowledged before the next step. */
 async function steps(store: Store, folder: string | undefined): Promise<Result> {
   const [count, each] = [64, 40];
-  await store.gc({ dryRun: false }); // gives freed pages back
+  await store.gc({ dryRun: false }); // returns freed pages
   const before = folder === undefined ? 0 : await sizeOf(folder);
   const { session } = await openBatch(store, count, { attempts: 1 });
   const leases = await store.lease(session, count);

@@ -1,6 +1,4 @@
-/**
- * CPU of a call of a module's tool in its thread, both threads together, against bare messages to a thread and back.
- */
+/** CPU of a tool call of a module in its thread, both threads together, against bare messages to a thread and back. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { openTools } from '../../src/tools/hosts.ts';

@@ -1,5 +1,5 @@
 /**
- * What a long trajectory costs: the model per event at any length, the state anywhere, queries, and the hot path of a
+ * The cost of a long trajectory: the model per event at any length, the state anywhere, queries, and the hot path of a
  * step.
  */
 

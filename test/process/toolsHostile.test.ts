@@ -1,4 +1,4 @@
-// What tools may do wrong: each ends alone, with an error of a class that says why, and the next call works.
+// What tools may do wrong: each ends alone, with a classified error that says why, and the next call works.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -36,7 +36,7 @@ before(async () => {
 after(() => bench.close());
 
 describe('a tool that', () => {
-  it("throws: the error, with its place and the frames in the user's file", async () => {
+  it("throws reports the error, with its place and the frames in the user's file", async () => {
     const error = await fails('throws', { text: 'hey' });
     assert.equal(error.class, 'tool_error');
     assert.equal(error.message, 'it broke: hey');
@@ -48,19 +48,19 @@ describe('a tool that', () => {
     await works();
   });
 
-  it('throws what is no error', async () => {
+  it('throws a value that is not an error', async () => {
     const error = await fails('throws_text');
     assert.equal(error.message, 'It threw only text');
     assert.equal(error.place?.file, 'hostile.ts');
   });
 
-  it('is given arguments that do not fit', async () => {
+  it('gets invalid arguments', async () => {
     const error = await fails('fine', { a: 'x', b: 1.5 });
     assert.equal(error.class, 'invalid_arguments');
     assert.match(error.message, /^a: .*number.*\nb: .*int/);
   });
 
-  it('loops for ever: its thread is ended within a second of the time-out', async () => {
+  it('loops forever is ended with its thread within a second of the time-out', async () => {
     const before = performance.now();
     const error = await fails('loops', {}, 200);
     assert.equal(error.class, 'timeout');
@@ -68,14 +68,14 @@ describe('a tool that', () => {
     await works();
   });
 
-  it('waits for ever, deaf to its signal', async () => {
+  it('waits forever and ignores its signal', async () => {
     const before = performance.now();
     assert.equal((await fails('waits', {}, 100)).class, 'timeout');
     assert.ok(performance.now() - before < 1100);
     await works();
   });
 
-  it('stops when it is told to', async () => {
+  it('stops at its signal', async () => {
     const cancel = new AbortController();
     const call = callTool(tools, 'listens', {}, callContext(cancel.signal));
     setTimeout(() => {
@@ -113,7 +113,7 @@ describe('a tool that', () => {
     await works();
   });
 
-  it("throws after it has ended: told in the rollout's log", async () => {
+  it("throws after it has ended is reported in the rollout's log", async () => {
     assert.equal((await callTool(tools, 'throws_after')).response, 'ended');
     while (!bench.late.some((text) => text.includes('long after')))
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -121,14 +121,14 @@ describe('a tool that', () => {
     await works();
   });
 
-  it("exits the process after it has ended: told in the rollout's log", async () => {
+  it("exits the process after it has ended is reported in the rollout's log", async () => {
     assert.equal((await callTool(tools, 'exits_after')).response, 'ended');
     while (!bench.late.some((text) => text.includes('after the call ended, its module called process.exit(4)')))
       await new Promise((resolve) => setTimeout(resolve, 5));
     await works();
   });
 
-  it('prints 10 MB: the first part is kept, the rest counted', async () => {
+  it('prints 10 MB keeps the first part and counts the rest', async () => {
     const context = callContext();
     assert.equal((await callTool(tools, 'prints', { lines: 100_000 }, context)).response, 'printed');
     const text = context.logs.map((line) => line.slice(5)).join('');
@@ -136,14 +136,14 @@ describe('a tool that', () => {
     assert.match(text, /\[8951424 more characters were dropped; only the first 1048576 of a call are kept\]\n$/);
   });
 
-  it('prints without end', { timeout: 60_000 }, async () => {
+  it('prints endlessly', { timeout: 60_000 }, async () => {
     const error = await fails('prints', { lines: 1e9 });
     assert.equal(error.class, 'tool_error');
     assert.match(error.message, /printed too much output/);
     await works();
   });
 
-  it('returns what JSON cannot carry', async () => {
+  it('returns what JSON cannot represent', async () => {
     assert.match((await fails('cycle')).message, /contains itself.*property 'self'/);
     assert.match((await fails('returns_function')).message, /a function \(in "callback"\)/);
     assert.match((await fails('returns_bigint')).message, /a bigint \(in "n"\)/);
@@ -151,7 +151,7 @@ describe('a tool that', () => {
     assert.equal((await callTool(tools, 'returns_nothing')).response, null);
   });
 
-  it('returns 100 MB: cut, with the whole up to 64 MiB beside it', async () => {
+  it('returns 100 MB is truncated, with up to 64 MiB in a blob', async () => {
     const outcome = await callTool(tools, 'large', { chars: 100_000_000 });
     assert.equal(typeof outcome.response, 'string');
     assert.match(JSON.stringify(outcome.response).slice(-60, -1), /\[98951424 more bytes were cut\]$/);
@@ -159,13 +159,13 @@ describe('a tool that', () => {
     assert.equal(outcome.full?.length, 64 * 1024 * 1024);
   });
 
-  it('returns a little too much: the whole is kept', async () => {
+  it('returns slightly too much is kept whole', async () => {
     const outcome = await callTool(tools, 'large', { chars: 1_100_000 });
     assert.equal(outcome.full?.length, 1_100_000);
     assert.equal(outcome.cut, 1_100_000 - 1024 * 1024);
   });
 
-  it('shares its thread with one that never lets go is not punished for it', async () => {
+  it('shares its thread with one that never returns is not blamed for it', async () => {
     const one = await toolBench({ threads: 1 });
     try {
       const shared = await openTools([{ kind: 'module', module: await one.module('hostile.ts') }], one.environment);
@@ -174,7 +174,7 @@ describe('a tool that', () => {
       const looping = callTool(shared, 'loops', {}, callContext(AbortSignal.timeout(300)));
       const pure = callTool(shared, 'fine', { a: 5 }, callContext());
       await assert.rejects(looping, (error) => error instanceof ClassedError && error.class === 'timeout');
-      // What may be done twice is done again; what may not be is not the agent's fault.
+      // What may be repeated is repeated; the rest is not the agent's fault.
       await assert.rejects(waiting, (error) => error instanceof ClassedError && error.class === 'infrastructure');
       assert.deepEqual((await pure).response, { sum: 7 });
     } finally {
@@ -184,7 +184,7 @@ describe('a tool that', () => {
 });
 
 describe('an office file that', { timeout: 180_000 }, () => {
-  /** A piece repeated to so many MB. */
+  /** A piece repeated to this many MB. */
   const flood = (piece: string, mb: number): string => piece.repeat(Math.floor((mb * 1024 * 1024) / piece.length));
   let office: ToolHost;
   before(async () => {
@@ -203,7 +203,7 @@ describe('an office file that', { timeout: 180_000 }, () => {
       ? callTool(office, 'extract_excel_content', { file_path: file })
       : callTool(office, 'extract_document_content', { file_path: file });
 
-  // Their trees grow in ever larger steps, of which a thread's own limit would end the whole process.
+  // Their trees grow in ever larger steps, for which a thread's own limit would end the whole process.
   const FLOODS: Readonly<Record<string, () => Uint8Array>> = {
     'rows.xlsx': () =>
       workbookFile({
@@ -223,7 +223,7 @@ describe('an office file that', { timeout: 180_000 }, () => {
     });
   }
 
-  it('has a text beyond all measure: cut, with the first 64 MiB beside it', async () => {
+  it('has an enormous text is truncated, with the first 64 MiB in a blob', async () => {
     await writeFile(
       path.join(bench.cwd, 'long.docx'),
       docxFile({

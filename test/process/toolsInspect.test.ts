@@ -1,4 +1,4 @@
-// A call of a tool under a JavaScript debugger: it waits, stops at the function's first line, and nothing of it stays.
+// A tool call under a JavaScript debugger: it waits, stops at the function's first line, and leaves nothing behind.
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -41,7 +41,7 @@ function steppedInto(signal?: AbortSignal): Stepped {
 }
 
 describe('a tool call under a debugger', () => {
-  it('stops at the first line of its function, in the user’s file, and goes on as it would have', {
+  it('stops at the first line of its function, in the user’s file, and continues normally', {
     timeout: 60_000,
   }, async () => {
     const stepped = steppedInto();
@@ -61,7 +61,7 @@ describe('a tool call under a debugger', () => {
     await stepped.closed;
   });
 
-  it('goes on when the debugger leaves, and when none comes', { timeout: 60_000 }, async () => {
+  it('continues when the debugger leaves, and when none attaches', { timeout: 60_000 }, async () => {
     const left = steppedInto();
     const outcome = callTool(tools, 'quick', { value: 'left' }, left.context);
     const client = await InspectorClient.attach(await left.url);
@@ -77,7 +77,7 @@ describe('a tool call under a debugger', () => {
     await alone.closed;
   });
 
-  it('is ended by its signal, whether it waits for a debugger or stands in one', { timeout: 60_000 }, async () => {
+  it('is ended by its signal, whether it waits for a debugger or is paused in one', { timeout: 60_000 }, async () => {
     const waits = new AbortController();
     const waiting = steppedInto(waits.signal);
     const outcome = callTool(tools, 'quick', { value: 'x' }, waiting.context);

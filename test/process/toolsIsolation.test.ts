@@ -1,4 +1,4 @@
-// What a tool cannot reach on one machine, and what ends with its rollout: terminal, code, MCP servers and modules
+// What a tool cannot reach on one machine, and what ends with its rollout: terminal, code, MCP servers, and modules
 // alike.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -23,19 +23,19 @@ import { TestWorker } from '../support/workerProcess.ts';
 const posix = process.platform === 'win32' ? 'needs process groups' : false;
 const linux = process.platform === 'linux' ? false : 'only Linux keeps it';
 
-/** Starts a process that lives on and writes its id, and its child's child too. */
+/** Starts a process that keeps running and writes its ID, and its grandchild's too. */
 const LEAVES = `const { spawn } = require('node:child_process');
 const child = spawn(process.execPath, ['-e', "require('node:child_process').spawn(process.execPath, ['-e', \
 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' }); require('node:fs').writeFileSync('started', ''); setInterval(() \
 => {}, 1e6)"], { stdio: 'ignore', cwd: process.env.AT ?? process.cwd() });
 child.unref();`;
 
-/** Leaves its group twice over, as daemons do, and writes its id. */
+/** Leaves its group twice, as daemons do, and writes its ID. */
 const SETSID = (file: string): string =>
   `setsid sh -c '(sh -c "echo \\$\\$ > ${file}.new; mv ${file}.new ${file}; exec sleep 1000000" &)' </dev/null ` +
   `>/dev/null 2>&1; while ! test -e ${file}; do sleep 0.01; done`;
 
-/** A process that starts another one, and both stay. */
+/** A process that starts another one; both keep running. */
 const FAMILY = [
   "require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })",
   "require('node:fs').writeFileSync('started', '')",
@@ -117,7 +117,7 @@ const LOOK =
   'process.env.PATH !== undefined }))';
 const node = JSON.stringify(process.execPath);
 
-/** What each of the four is called with, to look around and to leave something running. */
+/** The calls of each of the four, to look around and to leave something running. */
 const WAYS: readonly {
   readonly name: string;
   readonly look: [string, Record<string, Json>];
@@ -164,7 +164,7 @@ describe('a tool of a rollout', { skip: posix }, () => {
       await tools.close();
     });
 
-    it(`${name}: what it leaves running ends with it, children and theirs`, async () => {
+    it(`${name}: processes that it leaves running end with it, including grandchildren`, async () => {
       await rm(path.join(bench.cwd, 'started'), { force: true });
       const tools = await open();
       const known = new Set(bench.groups);
@@ -173,7 +173,7 @@ describe('a tool of a rollout', { skip: posix }, () => {
       const groups = [...bench.groups, ...known];
       await tools.close();
       assert.deepEqual([...bench.groups], [], 'nothing is left to be ended');
-      // A group is gone when no process of it is left, be it a child's child.
+      // A group is gone when it has no process left, not even a grandchild.
       for (const group of groups) assert.ok(await gone(-group, 30_000));
       if (name === 'terminal') {
         const left = Number(await readFile(path.join(bench.cwd, 'left'), 'utf8'));
@@ -206,7 +206,7 @@ if os.fork() == 0:
 while not os.path.exists('daemon'): time.sleep(0.01)
 `;
 
-describe('what leaves its process group', { skip: linux }, () => {
+describe('a process that leaves its group', { skip: linux }, () => {
   const python = spawnSync('python3', ['-V']).status === 0;
   const ways: readonly {
     readonly name: string;
@@ -228,7 +228,7 @@ describe('what leaves its process group', { skip: linux }, () => {
     { name: 'mcp', call: ['mcp_stray', {}], file: 'stray' },
   ];
 
-  /** Has each way leave one, and gives their ids. */
+  /** Makes each kind of tool leave one, and returns their IDs. */
   const leave = async (tools: ToolHost): Promise<{ name: string; pid: number }[]> => {
     const left = [];
     for (const { name, call, file } of ways) {
@@ -252,7 +252,7 @@ describe('what leaves its process group', { skip: linux }, () => {
     for (const { name, pid } of theirs) assert.ok(await gone(pid, 30_000), name);
   });
 
-  it('ends with its worker, when that is killed in mid-call', async () => {
+  it('ends with its worker, when that is killed during a call', async () => {
     await using store = new TestStore();
     const server = await store.start();
     const file = path.join(folder, 'orphan');
@@ -281,7 +281,7 @@ describe('limits of an entry', { skip: posix }, () => {
     limits: NonNullable<Extract<SubmittedTools, { kind: 'builtin' }>['limits']>,
   ): Promise<ToolHost> => openTools([{ kind: 'builtin', name, limits }], bench.environment);
 
-  it('bound the size of files and the time that a process computes', async () => {
+  it('bound the size of files and the CPU time of processes', async () => {
     const tools = await limited('terminal', { file_mb: 1, cpu_seconds: 1 });
     await callTool(tools, 'execute_command', {
       command: `${node} -e 'require("fs").writeFileSync("big", Buffer.alloc(3 << 20))'`,
@@ -316,7 +316,7 @@ describe('limits of an entry', { skip: posix }, () => {
     await (await openTools([{ ...server, limits: { memory_mb: 2048 } }], bench.environment)).close();
   });
 
-  it('are told where the system does not keep them', async () => {
+  it('are reported where the system does not enforce them', async () => {
     assert.match(
       ignoredLimitsText({ memory_mb: 1, cpu_seconds: 1 }, 'darwin') ?? '',
       /^limits\.memory_mb is not supported on macOS/,

@@ -1,5 +1,4 @@
-// What servers and modules print when no call is under way, and while they end with their rollout: it is recorded all
-// the same.
+// Output of servers and modules between calls, and while they end with their rollout, is recorded too.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -16,7 +15,7 @@ import { TestStore } from '../support/rolloutServer.ts';
 import { callContext, callTool, type ToolBench, toolBench } from '../support/tools.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
-/** Says what it does. `leave` ends it when it has answered. */
+/** Prints what it does. `leave` ends it after its response. */
 const SERVER = `import { createInterface } from 'node:readline';
 console.error('starting');
 for await (const line of createInterface({ input: process.stdin })) {
@@ -55,7 +54,7 @@ before(async () => {
 });
 after(() => bench.close());
 
-/** What is told, stream by stream. */
+/** The reported output, by stream. */
 function words(): { readonly onLog: OnLog; readonly out: () => string; readonly err: () => string } {
   const told: Parameters<OnLog>[] = [];
   const of = (stream: 'out' | 'err') => (): string =>
@@ -69,8 +68,8 @@ function words(): { readonly onLog: OnLog; readonly out: () => string; readonly 
   };
 }
 
-describe('the last words', () => {
-  it('of a server are in the record: under its call what it printed then, the others before the end', async () => {
+describe('the last output', () => {
+  it('of a server is recorded: under its call while one runs, otherwise before the end', async () => {
     await using store = new TestStore();
     const server = await store.start();
     const whole = submission({ attempts: 1 });
@@ -105,7 +104,7 @@ describe('the last words', () => {
     assert.equal(events.at(-1)?.kind, 'rollout.end');
   });
 
-  it('of a server that ends by itself, and that it did, are told at the end', async () => {
+  it('of a server that exits is reported at the end, with its exit', async () => {
     const tools = await openTools([entry], environment);
     const context = callContext();
     assert.equal((await callTool(tools, 'leave', {}, context)).response, 'done');
@@ -119,13 +118,13 @@ describe('the last words', () => {
     );
   });
 
-  it('of a module are told at the end: what it printed and threw after its calls', async () => {
+  it('of a module is reported at the end: what it printed and threw after its calls', async () => {
     const module = { kind: 'module', module: await bench.module('hostile.ts') } as const;
     const [tools, others] = await Promise.all([openTools([module], environment), openTools([module], environment)]);
     const file = path.join(bench.cwd, 'printed');
     await callTool(tools, 'prints_after', { text: 'a last word', file });
     while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 5));
-    // One thread runs both: what comes before this answer has come.
+    // One thread runs both: events before this answer have arrived.
     await callTool(others, 'fine', { a: 1 });
     const { onLog, out } = words();
     await tools.close(onLog);

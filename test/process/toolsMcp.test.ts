@@ -1,4 +1,4 @@
-// Real MCP servers, over stdio and streamable HTTP: what they answer, how they die, what is left behind.
+// Real MCP servers, over stdio and streamable HTTP: their answers, their deaths, and their cleanup.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -24,7 +24,7 @@ const stdio = (name: string, args: string[], more: Partial<McpEntry> = {}): McpE
   server: { command: process.execPath, args: [server(name), ...args], env: {} },
   ...more,
 });
-/** With variables of this process set, or taken away, while `what` runs. */
+/** Sets or removes variables of this process while `what` runs. */
 async function withVariables(
   variables: Readonly<Record<string, string | undefined>>,
   what: () => Promise<unknown>,
@@ -46,7 +46,7 @@ before(async () => {
 after(() => bench.close());
 
 describe('a server on stdio', () => {
-  it('tells its tools, answers in text, structure and images, reports progress, takes a cancellation', async () => {
+  it('lists its tools, answers in text, structure, and images, reports progress, accepts a cancellation', async () => {
     const tools = await openTools([stdio('everything', ['stdio'])], bench.environment);
     const spec = (name: string) => tools.specs.find((candidate) => candidate.name === name);
     assert.deepEqual([spec('echo')?.effect, spec('echo')?.sessionBound], ['pure', false]);
@@ -82,7 +82,7 @@ describe('a server on stdio', () => {
     assert.equal(bench.groups.size, 0);
   });
 
-  it('killed in mid-call is an error of that call, with its last words, and of later ones', async () => {
+  it('killed during a call is an error of that call, with its last output, and of later ones', async () => {
     const tools = await openTools([stdio('everything', ['stdio'])], bench.environment);
     const [pid] = [...bench.groups];
     const context = callContext();
@@ -104,7 +104,7 @@ describe('a server on stdio', () => {
     await tools.close();
   });
 
-  it('is ended at the close with all it started', async () => {
+  it('is ended at close with everything it started', async () => {
     const script = `
       const { spawn } = require('node:child_process');
       const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
@@ -130,7 +130,7 @@ describe('a server on stdio', () => {
     assert.equal(bench.groups.size, 0);
   });
 
-  it('sees the allowed environment and its own, nothing else', async () => {
+  it('sees only the allowed environment and its own variables', async () => {
     process.env['NOT_FOR_TOOLS'] = 'secret';
     const entry = stdio('everything', ['stdio'], {
       server: { command: process.execPath, args: [server('everything'), 'stdio'], env: { TOKEN: 'given' } },
@@ -142,7 +142,7 @@ describe('a server on stdio', () => {
     await tools.close();
   });
 
-  it('is told where the browser of the machine is, in one argument whatever its path', async () => {
+  it("receives the path of the machine's browser, in one argument whatever the path", async () => {
     const browser = path.join(bench.cwd, 'my browsers (new)', 'chrome & co');
     await mkdir(path.dirname(browser));
     await writeFile(browser, '');
@@ -161,7 +161,7 @@ describe('a server on stdio', () => {
     assert.ok(bench.late.join('').includes(`${told}\n`), bench.late.join(''));
   });
 
-  it('works as server-filesystem and server-memory do', async () => {
+  it('works like server-filesystem and server-memory', async () => {
     const folder = path.join(bench.cwd, 'data');
     await mkdir(folder);
     await writeFile(path.join(folder, 'note.txt'), 'remember');
@@ -201,7 +201,7 @@ describe('a server on stdio', () => {
   });
 });
 
-describe('a server that does as it likes', () => {
+describe('a misbehaving server', () => {
   const entry: McpEntry = {
     kind: 'mcp',
     name: 'changing',
@@ -223,7 +223,7 @@ describe('a server that does as it likes', () => {
     await tools.close();
   });
 
-  it('fails calls in its own words, and is told of cancellations', async () => {
+  it('fails calls with its own messages, and receives cancellations', async () => {
     const tools = await openTools([entry], bench.environment);
     await assert.rejects(callTool(tools, 'fail'), isClass('tool_error', /^it failed$/));
     await assert.rejects(callTool(tools, 'refuse'), isClass('tool_error', /refused/));
@@ -237,7 +237,7 @@ describe('a server that does as it likes', () => {
     await tools.close();
   });
 
-  it('crashes in mid-call', async () => {
+  it('crashes during a call', async () => {
     const tools = await openTools([entry], bench.environment);
     await assert.rejects(
       callTool(tools, 'crash'),
@@ -254,7 +254,7 @@ describe('a server that does as it likes', () => {
   });
 });
 
-describe('a server that cannot be had is told at open', () => {
+describe('an unusable server is reported at open', () => {
   const refused = async (entry: McpEntry, code: 'config' | 'unavailable', pattern: RegExp): Promise<void> => {
     await assert.rejects(openTools([entry], bench.environment), (error) => {
       assert.ok(StudioError.is(error, code), String(error));
@@ -290,7 +290,7 @@ describe('a server that cannot be had is told at open', () => {
     assert.equal(bench.groups.size, 0);
   });
   it(
-    'no browser, where it wants that of the machine',
+    'no browser on the machine, which it requires',
     { skip: process.platform === 'linux' ? false : 'browsers are also looked for where installers put them' },
     () =>
       withVariables({ CHROME_PATH: undefined, PATH: '/nowhere', PLAYWRIGHT_BROWSERS_PATH: '/nowhere' }, () =>
@@ -304,13 +304,13 @@ describe('a server that cannot be had is told at open', () => {
         ),
       ),
   );
-  it('it exits at once', () =>
+  it('it exits immediately', () =>
     refused(
       command(process.execPath, ['-e', 'console.error("no key"); process.exit(4)']),
       'unavailable',
       /exited with code 4. Last output:\nno key$/,
     ));
-  it('it says nothing', async (context) => {
+  it('it is silent', async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] });
     const waiting = refused(
       command(process.execPath, ['-e', 'setInterval(() => {}, 1000)']),
@@ -325,13 +325,13 @@ describe('a server that cannot be had is told at open', () => {
     }
     await waiting;
   });
-  it('nobody listens', () =>
+  it('nothing listens', () =>
     refused(
       { kind: 'mcp', name: 'it', shared: false, server: { url: 'http://127.0.0.1:1/mcp', headers: {} } },
       'unavailable',
       /failed to start/,
     ));
-  it('a tool that it does not have', () =>
+  it('a missing tool', () =>
     refused(stdio('everything', ['stdio'], { tools: ['echo', 'fly'] }), 'config', /has no tool "fly"/));
   it('two servers with a tool of one name', async () => {
     await assert.rejects(
@@ -386,7 +386,7 @@ describe('a server over streamable HTTP', () => {
   });
   after(kill);
 
-  it('answers, reports progress, takes a cancellation', async () => {
+  it('answers, reports progress, accepts a cancellation', async () => {
     const tools = await openTools([entry(false)], bench.environment);
     assert.equal((await callTool(tools, 'echo', { message: 'hi' })).response, 'Echo: hi');
     const context = callContext();
@@ -399,7 +399,7 @@ describe('a server over streamable HTTP', () => {
     await tools.close();
   });
 
-  it('shared: one connection for all, made again after a restart; of one rollout: lost', {
+  it('shared: one connection for all, reopened after a restart; of one rollout: lost', {
     timeout: 30_000,
   }, async () => {
     const [own, one, two] = await Promise.all([
@@ -426,7 +426,7 @@ describe('a server over streamable HTTP', () => {
     await Promise.all([own.close(), one.close(), two.close()]);
   });
 
-  it('shared: a session the server forgot is made anew, and the call with it', async () => {
+  it('shared: a session that the server forgot is reopened, and the call repeated', async () => {
     const tools = await openTools([entry(true)], bench.environment);
     assert.equal((await callTool(tools, 'echo', { message: 'one' })).response, 'Echo: one');
     await kill();

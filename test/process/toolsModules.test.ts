@@ -1,4 +1,4 @@
-// Modules of tools in their threads: what goes in, what comes out, what they cost.
+// Modules of tools in their threads: input, output, and cost.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => bench.close());
 
-/** Opens a module written here; gives the error when that fails. */
+/** Opens a module with this source. Returns the error when that fails. */
 async function openSource(source: string, file = 'tools.ts'): Promise<ToolHost> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'module-'));
   try {
@@ -42,7 +42,7 @@ async function openSource(source: string, file = 'tools.ts'): Promise<ToolHost> 
 }
 
 describe('a module of tools', () => {
-  it('tells name, schema, effect and place of each', () => {
+  it('reports name, schema, effect, and place of each', () => {
     const spec = tools.specs.find((candidate) => candidate.name === 'fine');
     assert.deepEqual(spec, {
       name: 'fine',
@@ -60,7 +60,7 @@ describe('a module of tools', () => {
     assert.equal(tools.specs.find((candidate) => candidate.name === 'throws')?.effect, 'irreversible');
   });
 
-  it('gets seed, working directory and the allowed environment, and is heard', async () => {
+  it('gets seed, working directory, and the allowed environment, and its output is captured', async () => {
     const context = callContext();
     const outcome = await callTool(tools, 'talks', {}, context);
     assert.deepEqual(outcome.response, { seed: 7, cwd: bench.cwd, secret: null, path: true });
@@ -68,7 +68,7 @@ describe('a module of tools', () => {
     assert.equal(context.progress, 1);
   });
 
-  it('may give images', async () => {
+  it('may return images', async () => {
     const outcome = await callTool(tools, 'picture');
     assert.deepEqual(outcome, {
       response: 'see',
@@ -76,7 +76,7 @@ describe('a module of tools', () => {
     });
   });
 
-  it('is refused for a name it does not have', async () => {
+  it('is refused for a missing name', async () => {
     await assert.rejects(
       callTool(tools, 'nothing'),
       (error) => error instanceof ClassedError && error.class === 'unknown_tool',
@@ -105,7 +105,7 @@ describe('a module of tools', () => {
     });
   }
 
-  it('runs calls side by side', async () => {
+  it('runs calls in parallel', async () => {
     const before = performance.now();
     const outcomes = await Promise.all(Array.from({ length: 40 }, (_, i) => callTool(tools, 'fine', { a: i })));
     assert.deepEqual(
@@ -115,7 +115,7 @@ describe('a module of tools', () => {
     assert.ok(performance.now() - before < 2000);
   });
 
-  it('with session: each rollout has a thread and its variables for itself', async () => {
+  it('with session: each rollout has its own thread and variables', async () => {
     const source = `
       import { tool } from 'rollout-studio';
       import { z } from 'zod';
@@ -139,8 +139,8 @@ describe('a module of tools', () => {
   });
 });
 
-describe('what a tool says of itself', () => {
-  it('types what it returns: checked, completed, and told', async () => {
+describe("a tool's definition", () => {
+  it('types its result: checked, completed, and reported', async () => {
     const host = await openSource(`import { reply, tool } from 'rollout-studio';
 import { z } from 'zod';
 const output = z.object({ sum: z.number(), unit: z.string().default('m') });
@@ -168,7 +168,7 @@ number }) });
     await host.close();
   });
 
-  it('may be called again where that does nothing twice', async () => {
+  it('allows retries if repeating is harmless', async () => {
     const host = await openSource(`import { tool } from 'rollout-studio';
 import { z } from 'zod';
 export const reads = tool({ description: 'Reads.', input: z.object({}), effect: 'pure', retry: { times: 3 }, run: () \
@@ -187,7 +187,7 @@ wait_seconds: 0.5 }, timeout_seconds: 5, run: () => 1 });
   });
 });
 
-describe('a module that cannot be used is a config error', () => {
+describe('an unusable module is a config error', () => {
   const refused = (source: string, pattern: RegExp) =>
     assert.rejects(openSource(source), (error) => {
       assert.ok(StudioError.is(error, 'config'), String(error));
@@ -202,7 +202,7 @@ describe('a module that cannot be used is a config error', () => {
     ));
   it('exits while it loads', () =>
     refused('process.exit(1);', /^tools\.ts:1:9: cannot load the module: called process\.exit\(1\)$/));
-  it('would do something twice', () =>
+  it('repeats something that must not be repeated', () =>
     refused(
       `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\n\nexport const pay = tool({ ` +
         `description: 'Pays.', input: z.object({}), retry: { times: 2 }, run: () => 1 });`,
@@ -211,7 +211,7 @@ describe('a module that cannot be used is a config error', () => {
           'because a retried call might take effect twice\\. .*add `idempotent: true`; .*otherwise remove `retry`$',
       ),
     ));
-  it('asks for retries without end', () =>
+  it('asks for endless retries', () =>
     refused(
       `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\nexport const read = tool({ description: ` +
         `'Reads.', input: z.object({}), effect: 'pure', retry: { times: 99 }, run: () => 1 });`,
@@ -243,7 +243,7 @@ describe('a module that cannot be used is a config error', () => {
         'input: z.object({}), run: () => 1 });',
       /"default" is not a valid tool name/,
     ));
-  it('has a tool whose schema is no object', () =>
+  it('has a tool whose schema is not an object', () =>
     refused(
       'import { tool } from "rollout-studio"; import { z } from "zod";\nexport const t = tool({ description: "", ' +
         'input: z.string() as never, run: () => 1 });',

@@ -1,5 +1,4 @@
-// The template of a Python tool, as a server that a rollout talks to: with the machine's Python, and with uv where it
-// is there.
+// The template of a Python tool, as a server of a rollout: with the machine's Python, and with uv if it is installed.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -50,7 +49,7 @@ async function tryServer(command: string, args: string[]): Promise<void> {
       callTool(tools, 'fails', { n: 7 }, context),
       (error) => error instanceof ClassedError && error.class === 'tool_error' && error.message === 'ValueError: no 7',
     );
-    // What it writes comes over another pipe than what it answers.
+    // Its output arrives over another pipe than its answers.
     await until(
       () => /about to f.+il[^]*ValueError: no 7/.test([...bench.late, ...context.logs].join('')),
       30_000,

@@ -34,7 +34,7 @@ const open = (seed = 5, from?: Uint8Array): Promise<WorldSession> =>
   world.open({ task, seed, ...(from === undefined ? {} : { from }) }, never);
 
 describe('a world of a module', () => {
-  it('has tools that act on its state, and tells what changed', async () => {
+  it('has tools that act on its state, and reports changes', async () => {
     const session = await open();
     const take = session.specs.find((spec) => spec.name === 'take');
     assert.deepEqual(
@@ -50,7 +50,7 @@ describe('a world of a module', () => {
     await session.close();
   });
 
-  it('tells what changed before a tool failed', async () => {
+  it('reports the changes before a tool failed', async () => {
     const session = await open();
     const error = await callTool(session, 'take', { thing: 'plum' }).then(
       () => undefined,
@@ -63,7 +63,7 @@ describe('a world of a module', () => {
     await session.close();
   });
 
-  it('judges its final state', async () => {
+  it('verifies its final state', async () => {
     const session = await open();
     assert.deepEqual(await session.verify?.({ answer: 'x', expected: 5 }, never), {
       value: 1,
@@ -78,7 +78,7 @@ describe('a world of a module', () => {
     await session.close();
   });
 
-  it('goes on from a snapshot', async () => {
+  it('continues from a snapshot', async () => {
     const session = await open();
     await callTool(session, 'take', { thing: 'pear', count: 2 });
     const snapshot = await session.snapshot?.(never);
@@ -101,7 +101,7 @@ describe('a world of a module', () => {
     assert.ok(bench.late.includes('out: closed\n'));
   });
 
-  it('does one thing at a time', async () => {
+  it('runs one call at a time', async () => {
     const session = await open();
     const slow = callTool(session, 'slow');
     const cancelled = callTool(session, 'count', {}, callContext(AbortSignal.timeout(10)));
@@ -111,7 +111,7 @@ describe('a world of a module', () => {
     await session.close();
   });
 
-  it('is lost with its thread, and says so from then on', async () => {
+  it('is lost with its thread, and reports that from then on', async () => {
     const session = await open();
     await assert.rejects(
       callTool(session, 'hang', {}, callContext(AbortSignal.timeout(50))),
@@ -149,7 +149,7 @@ describe('a world of a module', () => {
 });
 
 describe('an exported function', () => {
-  it('is called with JSON and gives JSON', async () => {
+  it('takes and returns JSON', async () => {
     assert.deepEqual(
       await runExport(submitted.module, 'count_words', [{ answer: 'three small words' }], bench.environment, never),
       { value: 3, passed: true },
@@ -164,7 +164,7 @@ describe('an exported function', () => {
     );
   });
 
-  it('that is not there is a config error that names what is', async () => {
+  it('that is missing is a config error that lists the exports', async () => {
     await assert.rejects(
       runExport(submitted.module, 'score', [], bench.environment, never),
       (error) =>

@@ -1,4 +1,4 @@
-// The pages a server gives to browsers, and how a browser's page calls it.
+// The pages that a server sends to browsers, and how a browser's page calls it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
@@ -21,7 +21,7 @@ describe('/view/', () => {
   const get = (path: string, init: RequestInit & { token?: string } = {}): Promise<Response> =>
     server.fetch(path, { token: '', redirect: 'manual', ...init });
 
-  test('gives the page to anyone, and lets it run its own files only', async () => {
+  test('serves the page to anyone, and lets it run only its own files', async () => {
     const response = await get('/view/');
     assert.equal(response.status, 200);
     assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8');
@@ -51,7 +51,7 @@ describe('/view/', () => {
     assert.doesNotMatch(html, /<script>|<style>| style=| on[a-z]+=/);
   });
 
-  test('gives the files of the page under their media types, and asks a browser to look again', async () => {
+  test('serves the files of the page with their media types, to be revalidated by browsers', async () => {
     for (const [name, media] of [
       ['start.js', 'text/javascript; charset=utf-8'],
       [PART, 'text/javascript; charset=utf-8'],
@@ -80,7 +80,7 @@ describe('/view/', () => {
     assert.equal((await get('/view')).headers.get('location'), '/view/');
   });
 
-  test('gives no other file, whatever its name', async () => {
+  test('serves no other file, whatever its name', async () => {
     for (const path of [
       '/view/page.js',
       '/view/page.js.map',
@@ -98,7 +98,7 @@ describe('/view/', () => {
       assert.equal(response.status, 404, path);
       assert.doesNotMatch(await response.text(), /read_token/);
     }
-    // As it stands, without the cleaning that URL does.
+    // Literally, without the normalization that URL does.
     const raw = http.request({ host: '127.0.0.1', port: server.file.port, path: '/view/../server.json' });
     raw.end();
     const [response] = (await once(raw, 'response')) as [http.IncomingMessage];
@@ -117,7 +117,7 @@ describe('/view/', () => {
     assert.equal((await get('/view/', { headers: { origin: 'https://elsewhere.example' } })).status, 403);
   });
 
-  test('a browser’s WebSocket brings its token as subprotocol, and gets it back', async () => {
+  test('accepts a browser’s token as a WebSocket subprotocol, and echoes it', async () => {
     const url = `${server.url.replace('http', 'ws')}/v1/client`;
     const protocol = `token.${server.file.read_token}`;
     const socket = new WebSocket(url, [protocol]);
@@ -131,7 +131,7 @@ describe('/view/', () => {
     await failed;
   });
 
-  test('a connection that is cut is made again, and goes on where it was', async () => {
+  test('continues a connection that was cut where it was', async () => {
     const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(1));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
@@ -148,7 +148,7 @@ describe('/view/', () => {
     const seqs: number[] = [];
     const lost: boolean[] = [];
     const end = new AbortController();
-    // The second connection is cut at its very beginning, before the server hears of it.
+    // The second connection is cut at its very beginning, before the server receives it.
     let cut: Promise<void> | undefined;
     const following = follow(
       counted,

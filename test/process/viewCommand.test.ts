@@ -1,4 +1,4 @@
-// `rollout view`: an address for a browser, or one file.
+// `rollout view`: a URL for a browser, or one file.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -59,7 +59,7 @@ function viewing(args: readonly string[], env: Record<string, string> = {}): Vie
   const lines = createInterface({ input: child.stdout ?? process.stdin })[Symbol.asyncIterator]();
   let stderr = '';
   child.stderr?.on('data', (bytes: Buffer) => (stderr += bytes.toString()));
-  const exited = once(child, 'exit').then(([code]) => code as number | null); // what a process gives
+  const exited = once(child, 'exit').then(([code]) => code as number | null); // what a process prints
   return {
     process: child,
     exited,
@@ -90,8 +90,8 @@ function read(url: string): { api: Api; place: PagePlace | undefined; edit: bool
 const note = (api: Api): Promise<unknown> =>
   api.commandBatch(batch, { command: newId('c'), verb: 'note', args: { label: 'note', text: 'seen' } });
 
-describe('an address', () => {
-  it('of the newest batch may read and nothing else, and the server stays when the viewing ends', async () => {
+describe('a URL', () => {
+  it('of the newest batch is read-only, and the server stays when viewing ends', async () => {
     await using view = viewing([]);
     const { api, place, edit } = read(await view.line());
     assert.deepEqual([place, edit], [{ page: 'batch', batch }, false]);
@@ -103,7 +103,7 @@ describe('an address', () => {
     assert.equal((await api.batch(batch)).batch, batch);
   });
 
-  it('with --edit may change things', async () => {
+  it('with --edit allows changes', async () => {
     const { url, read_only } = await workspace.json<Printed>('view', batch, '--edit');
     const { api, edit } = read(url);
     assert.deepEqual([read_only, edit], [false, true]);
@@ -124,7 +124,7 @@ describe('an address', () => {
     });
   });
 
-  it('is refused to what is not there', async () => {
+  it('is refused for unknown objects', async () => {
     for (const [word, code] of [
       ['b0000000000000000z', 'not_found'],
       ['r0000000000000000z', 'not_found'],
@@ -139,7 +139,7 @@ describe('an address', () => {
     assert.equal((await workspace.run('view', batch, '--with-trajectories')).code, 2);
   });
 
-  it('is printed anew when the server was lost and is somewhere else', async () => {
+  it('is printed again when the server was lost and is elsewhere', async () => {
     await using view = viewing([batch]);
     const first = await view.line();
     process.kill(workspace.bench.serverFile()?.pid ?? 0, 'SIGKILL');
@@ -149,7 +149,7 @@ describe('an address', () => {
     assert.deepEqual([(await api.batch(batch)).batch, place], [batch, { page: 'batch', batch }]);
   });
 
-  it('is handed to the browser of the machine with --open', { skip: process.platform !== 'linux' }, async () => {
+  it("is opened in the machine's browser with --open", { skip: process.platform !== 'linux' }, async () => {
     const bodies: string[] = [];
     const server = createServer((request, response) => {
       request.on('data', (bytes: Buffer) => bodies.push(bytes.toString()));
@@ -158,7 +158,7 @@ describe('an address', () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const heard = once(server, 'request');
-    const { port } = server.address() as AddressInfo; // it listens on TCP
+    const { port } = server.address() as AddressInfo; // a TCP server has a numeric port
     const opener = workspace.bench.path('xdg-open');
     writeFileSync(
       opener,
@@ -169,7 +169,7 @@ describe('an address', () => {
       PATH: `${path.dirname(opener)}${path.delimiter}${process.env['PATH'] ?? ''}`,
     });
     const url = await view.line();
-    const [request] = (await heard) as [NodeJS.ReadableStream]; // what the server gives
+    const [request] = (await heard) as [NodeJS.ReadableStream]; // what the server returns
     await once(request, 'end');
     server.close();
     assert.deepEqual(bodies, [url]);
@@ -217,7 +217,7 @@ describe('one file', () => {
     return { html, api: new Api(offlineTransport(data)), trajectories: printed.trajectories, place: data.place };
   }
 
-  it('holds a trajectory, whatever its texts say', async () => {
+  it('holds a trajectory, whatever its texts contain', async () => {
     const row = (await workspace.rows(batch)).find((one) => one.task === 'hostile');
     assert.ok(row !== undefined);
     const { html, api, place } = await saved(`${row.rollout}:1`);
@@ -232,7 +232,7 @@ describe('one file', () => {
     assert.ok(!html.includes(token) && !html.includes(store), 'nothing of the server');
   });
 
-  it('holds a batch, with its trajectories when they are asked for', async () => {
+  it('holds a batch, with its trajectories on request', async () => {
     const plain = await saved(batch);
     const real = await workspace.api();
     assert.deepEqual(await plain.api.batch(batch), await real.batch(batch));
@@ -250,7 +250,7 @@ describe('one file', () => {
     assert.equal(whole.trajectories, 4);
     const events = (await Array.fromAsync(whole.api.allEvents(row.rollout))).flat();
     assert.deepEqual(events, await workspace.events(row.rollout));
-    // The long question is a value beside the events.
+    // The long question is a blob next to the events.
     const sha = /"\$blob":"([0-9a-f]{64})"/.exec(JSON.stringify(events))?.[1] ?? '';
     assert.deepEqual(await whole.api.getBlob(sha), new Uint8Array(await real.getBlob(sha)));
   });
@@ -284,7 +284,7 @@ describe('one file', () => {
       assert.equal((await workspace.run('view', ...words, '--json')).code, 2, words.join(' '));
   });
 
-  it('is not written where it cannot be', async () => {
+  it('is not written to an invalid place', async () => {
     const ran = await workspace.run('view', batch, '--save', path.join('no such folder', 'x.html'));
     assert.equal(ran.code === 0, false);
     assert.match(ran.stderr, /Cannot write/);

@@ -1,4 +1,4 @@
-/** A worker as a process, beside a real server and the embedded demo model. */
+/** A worker as a process, with a real server and the embedded demo model. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { TestWorker } from '../support/workerProcess.ts';
 
 const HOUR_MS = 3_600_000;
 
-test('runs a batch to its end and leaves', async () => {
+test('runs a batch to its end and exits', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission(), [adding('a', 3), adding('b', 1), task('c', 'answer blue', 'red')]);
@@ -77,7 +77,7 @@ test('a killed worker leaves no process and no folder', async () => {
   await waitFor(() => !existsSync(first.folder));
 });
 
-test('SIGTERM ends a worker within two seconds; the next one goes on at once, without asking again', async () => {
+test('SIGTERM ends a worker within two seconds; the next one continues immediately, without repeating calls', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=150'), [adding('a', 8)]);
@@ -103,7 +103,7 @@ test('SIGTERM ends a worker within two seconds; the next one goes on at once, wi
 });
 
 test(
-  'as in a pod of its own: takes one rollout and ends; interrupted, it says that its place is to be filled ' + 'again',
+  'as in its own pod: takes one rollout and exits; interrupted, it reports that its place must be filled ' + 'again',
   async () => {
     await using store = new TestStore();
     const server = await store.start();
@@ -128,7 +128,7 @@ test(
   },
 );
 
-test('goes on when the server was killed and started again at another port', async () => {
+test('continues when the server was killed and restarted at another port', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 2 }, 'demo:?latency_ms=100'), [
@@ -158,7 +158,7 @@ test('goes on when the server was killed and started again at another port', asy
   );
 });
 
-test('events have the server’s time, whatever the clock of the worker’s machine says', async () => {
+test('events have the server’s time, whatever the clock of the worker’s machine', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 2 }, 'demo:?latency_ms=20'), [], { open: true });
@@ -202,7 +202,7 @@ test('events have the server’s time, whatever the clock of the worker’s mach
   assert.equal((await infraOf(server, batch, 2)).length, 2, 'it is told once of each');
 });
 
-test('starts nothing new while the server is silent, and goes on when it answers again @deep', {
+test('starts nothing new while the server is silent, and continues when it responds again @deep', {
   skip: process.platform === 'win32',
 }, async () => {
   await using store = new TestStore();
@@ -214,7 +214,7 @@ test('starts nothing new while the server is silent, and goes on when it answers
     await until(server, batch, (events) => events.filter((event) => event.kind === 'model.end').length >= 2);
     server.process.kill('SIGSTOP');
     await waitFor(() => worker.stderr.includes('no new effect'));
-    // What was under way ends; then nothing more is asked.
+    // Running calls end; then no further ones are made.
     await new Promise((resolve) => setTimeout(resolve, 300));
     const { calls } = demo.counters();
     await new Promise((resolve) => setTimeout(resolve, 400));
@@ -259,7 +259,7 @@ test('ends a rollout that cannot be started as infrastructure, with the reason',
   assert.match(row.progress.error_message ?? '', /outside the working directory/);
 });
 
-test('a wrong configuration is told, with exit code 2', async () => {
+test('a wrong configuration is reported, with exit code 2', async () => {
   await using worker = new TestWorker({ server: 'nowhere' } as never);
   assert.equal(await worker.exited, 2);
   assert.match(worker.stderr, /configuration is invalid/);
@@ -282,7 +282,7 @@ async function readWhenThere(file: string): Promise<number> {
   return pid;
 }
 
-/** What a batch's stream tells of its infrastructure, once it is so much. */
+/** The infrastructure events of a batch's stream, once there are this many. */
 async function infraOf(server: TestServer, batch: string, least: number): Promise<string[]> {
   for (;;) {
     const told = (await server.api.events(batch)).events.flatMap((event) =>

@@ -1,4 +1,4 @@
-/** What a person does to rollouts while a real worker runs them. */
+/** Commands of a person to rollouts while a real worker runs them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newId } from '../../src/common/ids.ts';
@@ -10,7 +10,7 @@ import { TestWorker } from '../support/workerProcess.ts';
 const kinds = (events: readonly TraceEvent[], kind: TraceEvent['kind']): number =>
   events.filter((event) => event.kind === kind).length;
 
-test('a paused batch holds at the next gates and goes on when it is resumed', async () => {
+test('a paused batch holds at the next gates and continues when it is resumed', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=100'), [adding('a', 6)]);
@@ -68,7 +68,7 @@ test('cancel ends a rollout within a second, even inside a hanging tool', async 
   assert.equal(await worker.exited, 0, worker.stderr);
 });
 
-test('one rollout of the batch stops at a breakpoint that is to hold once', async () => {
+test('one rollout of the batch stops at a breakpoint that holds once', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 4 }, 'demo:?latency_ms=400'), [adding('a', 1)]);
@@ -89,7 +89,7 @@ test('one rollout of the batch stops at a breakpoint that is to hold once', asyn
   assert.equal(await worker.exited, 0, worker.stderr);
 });
 
-test('who watches a rollout sees the text as it is written', async () => {
+test('a watcher of a rollout sees the text as it is written', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=1500&chunks=60'), [adding('a', 1)]);

@@ -1,4 +1,4 @@
-// The sample workspace as `init` makes it, where there is no `node_modules`: editors see its types, and it is right.
+// The sample workspace as `init` creates it, without `node_modules`: editors see its types, and it is valid.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
         file,
       );
     assert.match(readFileSync(path.join(workspace, '.gitignore'), 'utf8'), /^\.env$/m);
-    // What leads to this machine's installation is nobody's to commit.
+    // Files that point to this machine's installation are not committed.
     assert.equal(readFileSync(path.join(workspace, '.rollout', '.gitignore'), 'utf8'), '*\n');
     assert.equal(
       filesOf(workspace).some((file) => file.includes('node_modules')),
@@ -73,7 +73,7 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
     assert.deepEqual([report.attempts, report.scored], [1, 1]);
   });
 
-  it('is made where one says, which tells how it is run from here', async () => {
+  it('is created at the requested path, and init prints how to run it from here', async () => {
     const here = bench.path('deep', 'er');
     mkdirSync(here, { recursive: true });
     const told = async (...args: string[]): Promise<string> =>
@@ -82,16 +82,16 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
     assert.equal(await told(), first);
     assert.equal(await told('below'), path.join('below', first));
     assert.equal(await told('..below'), path.join('..below', first), 'a name, not a way up');
-    // Nobody counts the steps up.
+    // Nothing counts the steps up.
     for (const up of [path.join('..', 'beside'), path.join('..', '..', 'far')])
       assert.equal(await told(up), path.join(realpathSync(here), up, first));
   });
 
-  it('is not written over', async () => {
+  it('is never overwritten', async () => {
     const again = await bench.run(['init', 'desk']);
     assert.equal(again.code, 2);
     assert.match(again.stderr, /already contains .*No files were written/);
-    // One file is enough, and then nothing at all is written.
+    // One existing file is enough, and then nothing at all is written.
     const other = bench.path('other');
     mkdirSync(other);
     writeFileSync(path.join(other, 'README.md'), 'mine');
@@ -100,7 +100,7 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
     assert.match(one.stderr, /already contains README\.md/);
     assert.deepEqual(readdirSync(other), ['README.md']);
     assert.equal(readFileSync(path.join(other, 'README.md'), 'utf8'), 'mine');
-    // What is no file of the sample does not stand in its way.
+    // Files that are not in the sample do not matter.
     rmSync(path.join(other, 'README.md'));
     writeFileSync(path.join(other, 'notes.txt'), 'mine');
     assert.equal((await bench.run(['init'], { cwd: other })).code, 0);

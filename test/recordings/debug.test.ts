@@ -1,6 +1,6 @@
 /**
- * Real recordings in the debugger: every way back is the way there, and a whole attempt is stepped through over the
- * protocol.
+ * Real recordings in the debugger: stepping back reverses stepping forward, and a whole attempt is stepped through over
+ * the protocol.
  */
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -25,7 +25,7 @@ describe('tau-bench in the debugger', () => {
   });
   after(() => bench.close());
 
-  it('n steps forth and n back end at the same place, in every recording', async () => {
+  it('n steps forward and n back end at the same place, in every recording', async () => {
     const { api } = await connect({ store: bench.store });
     let [seed, recordings, moved] = [0, 0, 0];
     for await (const row of api.allRollouts(batch)) {

@@ -1,5 +1,5 @@
 /**
- * Real tau-bench results: 50 tasks x 4 trials of gpt-4o on the airline domain. Their published pass^k is the measure.
+ * Real tau-bench results: 50 tasks x 4 trials of gpt-4o on the airline domain. Their published pass^k is the reference.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -55,7 +55,7 @@ describe('tau-bench, gpt-4o on airline', () => {
 
   it('keeps every message and tool call of every trial', async () => {
     const entries = JSON.parse(readFileSync(file, 'utf8')) as Entry[];
-    // Every fourth trial through the command line, whole: each text and each tool's name must be in what is shown.
+    // Every fourth trial through the command line, whole: each text and each tool's name must be in the output.
     for (const entry of entries.filter((_, index) => index % 20 === 0)) {
       const shown = await bench.json<{ events: { kind: string; data: Record<string, unknown> }[] }>([
         'show',
@@ -79,7 +79,7 @@ describe('tau-bench, gpt-4o on airline', () => {
     }
   });
 
-  it('reads well as text', async () => {
+  it('prints readable text', async () => {
     const { stdout, code } = await bench.run(['show', `${imported.batch}/0/1`]);
     assert.equal(code, 0);
     assert.match(stdout, /step 1\b/i);

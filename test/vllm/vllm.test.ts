@@ -1,7 +1,7 @@
 /**
- * A real vLLM under real batches: what its answers hold, that the record is the engine's own truth down to the token,
- * that an engine with more work than it takes is not run over, and that one that is started anew costs nothing.
- * The model is tiny and mostly wrong, so nothing here asks for right answers.
+ * A real vLLM under real batches: the content of its answers, that the record equals the engine's own tokens, that an
+ * engine is not overloaded, and that a restarted one costs nothing. The model is tiny and mostly wrong, so nothing here
+ * requires right answers.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -14,21 +14,21 @@ import { GaiaBench } from './support/gaiaBench.ts';
 import { deskTasks, endlessTask } from './support/tasks.ts';
 
 const TASKS = 40;
-/** Of the workspace for GAIA, without the one that needs a browser. */
+/** Tools of the workspace for GAIA, without the one that needs a browser. */
 const TOOLS = ['terminal', 'code', 'calculator', 'files', 'spreadsheet', 'documents'];
 /** Longest time one batch may take. */
 const PATIENCE_MS = 240_000;
-/** No vLLM is up again within this time. */
+/** No vLLM restarts within this time. */
 const SOONEST_START_MS = 5_000;
-/** What a model has to hear of a call that it could do better. */
+/** The results that tell a model how to improve a call. */
 const WHAT_IS_WRONG: Readonly<Record<string, RegExp>> = {
   unknown_tool: /Unknown tool .*Available tools: find_member, loans_of, renew_loan\.$/s,
   malformed_output: /not valid JSON .*Pass one JSON object that matches \{"type":"object"/s,
   invalid_arguments: /match.*(?:its schema|\{"type":"object")/s,
 };
-/** An answer with calls, in the form that the model's template gives it. */
+/** An answer with calls, in the form of the model's template. */
 const WELL_WRITTEN = /^<think>[^<]*<\/think>[^<]*(?:<tool_call>\n[^<\n]*\n<\/tool_call>\s*)+<\|im_end\|>$/;
-/** Most calls at once that an engine is asked again with after it was too busy. */
+/** Limit on simultaneous calls after an engine was too busy. */
 const A_HANDFUL = 16;
 const MARKS = /<\/?think>|<\|im_end\|>/g;
 
@@ -47,7 +47,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
   });
   after(() => cleanUp.disposeAsync());
 
-  describe('with as much work as it takes', () => {
+  describe('within its capacity', () => {
     let report: Report;
     let trajectories: Trajectory[];
     let calls: Call[];
@@ -57,7 +57,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       calls = trajectories.flatMap((trajectory) => trajectory.calls);
     });
 
-    it('takes every attempt to a score', () => {
+    it('gets every attempt to a score', () => {
       assert.deepEqual([report.attempts, report.scored, report.infrastructure], [96, 96, 0]);
       assert.equal(trajectories.length, 96);
       assert.deepEqual(
@@ -67,7 +67,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       assert.ok(calls.every((call) => ['stop', 'length', 'tool_calls'].includes(call.end.data.finish_reason ?? '')));
     });
 
-    it('streams: the first text is there before the last', () => {
+    it('streams: the first text arrives before the last', () => {
       for (const { end } of calls) {
         assert.ok(end.data.first_ms !== undefined && end.data.ms !== undefined);
         assert.ok(
@@ -77,7 +77,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       }
     });
 
-    it('tells its usage, what of it came from the cache, and how long the call was queued', () => {
+    it('reports its usage, its cached part, and how long the call was queued', () => {
       for (const { end, tokens } of calls) {
         const { usage, queue_ms: queued } = end.data;
         assert.ok(
@@ -120,7 +120,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       assert.ok(well.length >= 15, `${well.length} of ${started.length} calls went well`);
     });
 
-    it('hears what is wrong with a malformed call, which is recorded as it was written, and goes on', (test) => {
+    it('sees what is wrong with a malformed call, which is recorded as written, and continues', (test) => {
       const names = ['find_member', 'loans_of', 'renew_loan'];
       const met = new Map<string, number>();
       for (const { events, calls: own, end, rollout } of trajectories) {
@@ -131,7 +131,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
           assert.equal(written.name, name, where);
           assert.deepEqual(written.arguments, raw ?? given, where);
           if (raw !== undefined) assert.deepEqual([given, isObject(raw)], [{}, false], where);
-          // Arguments that are JSON may still not fit, and a tool may refuse what does.
+          // Arguments that are JSON may still be invalid, and a tool may refuse valid ones.
           const error = done.data.error;
           if (wrong !== undefined) assert.equal(error?.class, wrong, where);
           else
@@ -161,7 +161,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       test.diagnostic([...met].map(([name, count]) => `${name} ${count}`).join(', '));
     });
 
-    it('was asked what the record says: every prompt is what it makes of the recorded messages and tools', async () => {
+    it('got the recorded requests: every prompt equals its template over the recorded messages and tools', async () => {
       for (const call of calls)
         assert.deepEqual(
           call.tokens?.prompt,
@@ -170,7 +170,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
         );
     });
 
-    it('goes on from its own tokens: a prompt is written as a difference to the call before', () => {
+    it('continues from its own tokens: a prompt is written as a difference to the previous call', () => {
       let whole = 0;
       let later = 0;
       for (const { calls: own } of trajectories) {
@@ -182,7 +182,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
           if (before === undefined) continue;
           later += 1;
           const base = tokens.base ?? [];
-          // All that was asked before is in it, and of the answer as much as the template writes again as it was.
+          // It contains the whole previous prompt, and as much of the answer as the template reproduces unchanged.
           assert.ok(keep >= (before.tokens?.prompt.length ?? Infinity) && keep <= base.length, `call ${start.seq}`);
           if (keep < base.length) assert.notEqual(tokens.prompt[keep], base[keep], `call ${start.seq}`);
           else whole += 1;
@@ -195,7 +195,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       );
     });
 
-    it('gives one log probability for each token it sampled', () => {
+    it('returns one log probability for each sampled token', () => {
       for (const { tokens, end } of calls) {
         assert.ok(end.data.trainable, end.data.why_not);
         assert.equal(tokens?.logprobs.length, tokens?.completion.length);
@@ -203,13 +203,13 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       }
     });
 
-    it('said what is recorded: its tokens are the text, the reasoning and the calls', async () => {
+    it('sampled what is recorded: its tokens are the text, the reasoning, and the calls', async () => {
       let compared = 0;
       for (const { parts, tokens } of calls) {
         const said = await engine.detokenize(tokens!.completion);
         const reasoning = textOf(parts, 'reasoning');
         if (!parts.some((part) => part.type === 'tool_call')) {
-          // In a stream, vLLM drops the text of a call whose name it cannot read.
+          // In a stream, vLLM drops the text of a call whose name it cannot parse.
           const [text = '', dropped] = said.split('<tool_call>');
           const recorded = reasoning + textOf(parts, 'text');
           if (dropped === undefined || recorded.includes('<tool_call>'))
@@ -221,7 +221,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
         const written = WELL_WRITTEN.test(said)
           ? [...said.matchAll(/<tool_call>\n(.*)\n<\/tool_call>/g)].map(([, text]) => parsed(text ?? ''))
           : [];
-        // malformed: engines make of it what they like
+        // malformed: engines differ
         if (written.length === 0 || written.includes(undefined)) continue;
         assert.deepEqual(toolCallsOf(parts), written);
         compared += 1;
@@ -230,7 +230,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     });
   });
 
-  it('says when the messages are longer than its context', async () => {
+  it('reports when the messages are longer than its context', async () => {
     const report = await bench.run({ attempts: 2, concurrency: 2, tasks: ['endless'] });
     for (const { calls, end } of await bench.trajectories(report.batch)) {
       assert.deepEqual(
@@ -251,7 +251,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     });
     after(() => gaia.close());
 
-    it('says that its replies may not be so long, and stops before anything is scored', async () => {
+    it('reports that its replies may not be that long, and stops before anything is scored', async () => {
       assert.equal((await gaia.init()).code, 0);
       gaia.change({ tools: TOOLS });
       const { code, stderr } = await gaia.run();
@@ -272,7 +272,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       );
     });
 
-    it('says that prompt and tools fill its context, and what to change', async () => {
+    it('reports that prompt and tools fill its context, and what to change', async () => {
       gaia.change({ maxTokens: 128 });
       const { code, stderr, stdout } = await gaia.run();
       assert.equal(code, 0, stderr);
@@ -289,7 +289,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       }
     });
 
-    it('comes to its end scored, with a report by level', async () => {
+    it('ends scored, with a report by level', async () => {
       gaia.change({ tools: ['calculator'] });
       const { code, stderr, stdout } = await gaia.run();
       assert.equal(code, 0, stderr);
@@ -303,7 +303,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     });
   });
 
-  it('with more work than it takes: is asked less, then more again, and no attempt notices', async (test) => {
+  it('beyond its capacity: gets fewer calls, then more again, and no attempt is affected', async (test) => {
     const refusedBefore = await engine.metric('vllm:admission_rejections_total');
     const batch = await bench.launch({ attempts: 5, concurrency: 64, tasks: ids });
     const end = new AbortController();
@@ -329,19 +329,19 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     test.diagnostic(`${calls.length} calls, ${refused} refused; permits ${seen.map((one) => one.permits).join(' ')}`);
 
     everyAttemptOnce(await bench.rows(batch), trajectories, TASKS * 5);
-    // Each refusal was waited out inside the call it met, and is told there.
+    // Each refusal was waited out in the call it affected, and is recorded there.
     assert.ok(refused > 0, 'there was more work than it takes');
     assert.equal(
       calls.flatMap((call) => call.end.data.retries ?? []).filter((retry) => retry.class === '503').length,
       refused,
     );
 
-    // Permits: all that was asked for, none while it refuses, a handful once it takes calls again, then more.
+    // Permits: everything requested, none while it refuses, a few once it accepts calls again, then more.
     assert.ok(seen[0]!.permits >= 32);
     const first = seen.findIndex((one) => one.state === 'busy');
     assert.match(seen[first]?.text ?? '', /currently busy/);
     assert.ok(seen.some((one) => one.state === 'busy' && one.permits === 0));
-    // The lowest of all may be where the batch ends, so it is the growth between two refusals that counts.
+    // The minimum may be where the batch ends, so the growth between two refusals counts.
     let [lowest, grown] = [Infinity, 0];
     let start = Infinity;
     for (const { state, permits } of seen.slice(first)) {
@@ -357,7 +357,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       seen.every((one) => (one.kv_cache ?? 0) <= 1 && (one.running === undefined) === (one.waiting === undefined)),
     );
 
-    // Whoever watched saw the text come.
+    // Watchers saw the text arrive.
     let heard = 0;
     for (const [rollout, texts] of listening) {
       for (const [span, text] of await texts) {
@@ -370,7 +370,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     assert.ok(heard > 0, 'some text was heard before its call had ended');
   });
 
-  it('started anew in the middle of a batch: calls wait for it, and nothing is lost', async (test) => {
+  it('restarted during a batch: calls wait for it, and nothing is lost', async (test) => {
     const attempts = TASKS * 4;
     const batch = await bench.launch({ attempts: 4, concurrency: 24, tasks: ids });
     const following = new AbortController();
@@ -406,7 +406,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     const trajectories = await bench.trajectories(batch);
     everyAttemptOnce(await bench.rows(batch), trajectories, attempts);
     const calls = trajectories.flatMap((trajectory) => trajectory.calls);
-    // Those that were under way or due when it went away were answered by the new one.
+    // Calls that were pending or due when it stopped were answered by the new one.
     const waited = calls.filter(({ start, end }) => start.at < times.gone && end.at > times.gone);
     const retries = waited.flatMap((call) => call.end.data.retries ?? []).map((retry) => retry.class);
     test.diagnostic(
@@ -418,8 +418,8 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       retries.some((name) => ['refused', 'cut', 'aborted'].includes(name)),
       retries.join(' '),
     );
-    // People were told in one line that it was gone, and in one that it was back. So are they when a new engine, which
-    // everybody asks at once, is too busy for any call.
+    // Users got one line that it was gone, and one that it was back. The same applies when a new engine, which gets all
+    // calls at once, is too busy for any.
     const told = await bench.toldOfEndpoint(batch);
     assert.ok(told.length >= 2 && told.length % 2 === 0, told.join('\n'));
     for (const [index, line] of told.entries())
@@ -431,7 +431,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
             ? /is not available: (?!.*busy)/
             : /is not available: .*busy/,
       );
-    // What the engine broke off when it was told to end is nobody's answer.
+    // A call that the engine aborted at its end is nobody's answer.
     assert.deepEqual(
       calls
         .filter((call) => !['stop', 'length', 'tool_calls'].includes(call.end.data.finish_reason ?? ''))
@@ -441,7 +441,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
   });
 });
 
-/** All settled, by their first try, and nothing of it the infrastructure's fault. */
+/** All settled, by their first try, and without an infrastructure failure. */
 function everyAttemptOnce(rows: readonly RolloutRow[], trajectories: readonly Trajectory[], attempts: number): void {
   assert.equal(new Set(rows.filter((row) => row.settles).map((row) => `${row.task}/${row.attempt}`)).size, attempts);
   assert.deepEqual(

@@ -1,7 +1,7 @@
 /**
- * How long VS Code waits for the extension: what its own list of running extensions says of the activation, with the
- * package that was made last, in a window of its own each round. The baseline is a process of Node that reads and
- * compiles the same modules, and runs none of them.
+ * How long VS Code waits for the extension: the activation time in its own list of running extensions, with the last
+ * built package, in a new window each round. The baseline is a Node process that reads and compiles the same modules,
+ * and runs none of them.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { median, rounds, spread, table } from '../support/table.ts';
 const ENTRY = path.join(root, 'dist', 'extension.mjs');
 const NAME = 'Rollout Studio';
 
-/** The module and all that it imports before it runs: a call of `import` comes later. */
+/** The module and its static imports; dynamic imports come later. */
 function modulesOf(file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found;
   found.add(file);
@@ -37,7 +37,7 @@ function compiled(files: Iterable<string>): number {
   );
 }
 
-/** Milliseconds, of a window that was just opened. */
+/** Milliseconds, in a window that was just opened. */
 async function activated(workspaceFolder: string): Promise<number> {
   const code = await VsCode.start({ workspaceFolder });
   try {

@@ -1,7 +1,7 @@
 /**
- * How soon a page shows what it is about: from navigation to the first rows painted, in a browser that never saw it and
- * in one that has its script in the cache; and going to the next and the previous attempt, from the key to the other
- * one's steps. The baseline is a page that fetches the same program and runs none of it.
+ * How soon a page shows its content: from navigation to the first rows painted, in a browser without a cache and in one
+ * with its script in the cache; and moving to the next and the previous attempt, from the key press to the other one's
+ * steps. The baseline is a page that fetches the same program and runs none of it.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -18,13 +18,13 @@ const MOVES = 10;
 
 /**
  * The grid's names are drawn, and marks of attempts with them: at first in the document's skeleton, before the program
- * is there.
+ * is loaded.
  */
 function grid(): boolean {
   return window.probe.drawn(document.querySelector('.batch-grid canvas')).some(({ text }) => text === 't5');
 }
 
-/** The page's own grid is there. */
+/** The page's own grid is drawn. */
 function usable(): boolean {
   return (
     document.querySelector('.skeleton') === null && document.querySelector('.batch-page .batch-grid canvas') !== null
@@ -39,7 +39,7 @@ function text(): boolean {
   return document.querySelector('#page')?.textContent === 'ready';
 }
 
-/** Whether the steps of this attempt are shown, as their first message says. */
+/** Whether the steps of this attempt are shown, according to their first message. */
 function shows(attempt: number): string {
   return (
     `() => [...document.querySelectorAll('.step-row.is-message .step-text')].some((row) => ` +
@@ -78,7 +78,7 @@ async function bare(): Promise<{ readonly url: string; close(): void }> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close: () => server.close() };
 }
 
-/** What the browser itself calls the first paint with something in it: here, that of the skeleton. */
+/** The browser's own first contentful paint: here, that of the skeleton. */
 function contentful(page: Page): Promise<number> {
   return page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN);
 }
@@ -114,7 +114,7 @@ for (let round = 0; round < rounds(7); round++) {
     first[kind].push(await opened(page, url, holds));
     if (kind === 'batch') usableAfter.push(await painted(page, usable));
     paints[kind].push(await contentful(page));
-    // A script is kept compiled from its second use on.
+    // A script is cached compiled from its second use on.
     for (let more = 0; more < 2; more++) {
       await page.goto('about:blank');
       const ms = await opened(page, url, holds);

@@ -1,5 +1,5 @@
 /**
- * A batch of 200,000 ended attempts: how soon its first rows are painted, how long the page's thread is taken while it
+ * A batch of 200,000 ended attempts: how soon its first rows are painted, how long the page's thread is busy while it
  * reads the rest, and rows from anywhere in the grid. The baseline is the batch's first page over HTTP.
  */
 
@@ -27,14 +27,14 @@ function rows(): boolean {
   return drawn.some(({ text }) => text === 't2') && drawn.some(({ text }) => /^\/[1-9]/.test(text));
 }
 
-/** The page itself shows them, and may be used: its program has run. */
+/** The page itself shows them and is usable: its program has run. */
 function usable(): boolean {
   return (
     document.querySelector('.skeleton') === null && document.querySelector('.batch-page .batch-grid canvas') !== null
   );
 }
 
-/** All rows have come: nothing is queued or missing any more. */
+/** All rows have arrived: none are queued or missing anymore. */
 function whole(): boolean {
   return document.querySelector('.batch-page')?.getAttribute('aria-busy') === 'false';
 }
@@ -46,7 +46,7 @@ function drag(share: number): string {
   );
 }
 
-/** The canvas shows the row that the scroller stands at. */
+/** The canvas shows the row at the scroll position. */
 function there(): boolean {
   const at = document.querySelector('.batch-grid-scroller');
   if (at === null) return false;

@@ -1,7 +1,7 @@
 /**
  * A trajectory page and a batch page that follow 1,000 events a second: from `at` of an event to the frame that shows
- * it, by the one clock of this machine. The events come through a worker's connection, ten every ten milliseconds, each
- * with the time at which it was written. The baseline is a client in Node that follows the same stream and draws
+ * it, by the single clock of this machine. The events arrive through a worker's connection, ten every ten milliseconds,
+ * each with the time at which it was written. The baseline is a Node client that follows the same stream and draws
  * nothing.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,12 +19,12 @@ const SECONDS = 12;
 const PER_SECOND = 1000;
 const TICK_MS = 10;
 const LANES = 64;
-/** So high that the batch page has all of them in sight. */
+/** High enough that the batch page shows all of them. */
 const ALL_IN_SIGHT = 1900;
 /** The batch page shows two digits of a running attempt's steps. */
 const STEPS_EACH = 95;
 
-/** What happened when, as the page or the client saw it: [what, ms since the epoch]. */
+/** What happened when, according to the page or the client: [what, ms since the epoch]. */
 type Seen = readonly (readonly [string, number])[];
 
 interface Latencies {
@@ -32,7 +32,7 @@ interface Latencies {
   readonly task: number;
 }
 
-/** Writes about 1,000 events a second: `make` gives those of a tick, one list for each rollout. */
+/** Writes about 1,000 events a second: `make` returns those of a tick, one list for each rollout. */
 async function write(
   worker: FakeWorker,
   seconds: number,
@@ -46,7 +46,7 @@ async function write(
   }
 }
 
-/** Logs in one rollout; each says its number. */
+/** Logs in one rollout, each with its number. */
 function logs(grant: Grant, written: Map<string, number>): (tick: number) => { grant: Grant; events: TraceEvent[] }[] {
   let seq = grant.last + 2;
   let number = 0;
@@ -96,7 +96,7 @@ function stepping(
     }).flat();
 }
 
-/** Notes in the page, after each frame, the newest line in sight. */
+/** Records in the page, after each frame, the newest visible line. */
 function noteLines(): void {
   const seen: [string, number][] = [];
   let newest = 0;
@@ -114,7 +114,7 @@ function noteLines(): void {
   }, 3_600_000);
 }
 
-/** Notes in the page, after each frame, the steps that the grid shows of every task. */
+/** Records in the page, after each frame, the steps that the grid shows of every task. */
 function noteSteps(): void {
   const seen: [string, number][] = [];
   const known = new Map<string, number>();
@@ -138,8 +138,7 @@ function noteSteps(): void {
 }
 
 /**
- * Everything up to what was seen is shown: an event counts when the first frame came that shows it or a later one of
- * its row.
+ * Everything up to the seen event is shown: an event counts at the first frame that shows it or a later one of its row.
  */
 function latencies(written: ReadonlyMap<string, number>, seen: Seen): number[] {
   const split = (what: string): [string, number] => {
@@ -158,7 +157,7 @@ function latencies(written: ReadonlyMap<string, number>, seen: Seen): number[] {
   });
 }
 
-/** Waits until what was written last is seen. */
+/** Waits until the last written event is seen. */
 async function settled(page: Page, written: ReadonlyMap<string, number>): Promise<Seen> {
   for (let tries = 0; ; tries++) {
     const seen = await page.evaluate(() => (window as unknown as { seen: [string, number][] }).seen);
@@ -178,7 +177,7 @@ async function granted(
   return { worker, grants, batch };
 }
 
-/** The bare client: notes when each line arrived. */
+/** The bare client: records when each line arrived. */
 async function bare(server: TestServer, worker: FakeWorker, grant: Grant): Promise<Latencies> {
   const written = new Map<string, number>();
   const seen: [string, number][] = [];
@@ -216,7 +215,7 @@ function complete(written: ReadonlyMap<string, number>, seen: Seen): number[] {
 
 interface Look {
   readonly url: string;
-  /** What is there once the page stands. */
+  /** The content of the page once it is open. */
   readonly ready: string;
   readonly note: () => void;
   readonly feed: (written: Map<string, number>) => Promise<void>;

@@ -1,8 +1,8 @@
 /**
  * A trajectory of 337,000 events and 127 MB: how soon its first steps are painted after a server has just started, and
  * rows from anywhere once all of it is read: by keys, and by dragging the scrollbar of the list; how soon a link to a
- * far step shows it, and whether it stays where it is while the rest comes. The baseline is the same data over HTTP,
- * parsed and let go.
+ * distant step shows it, and whether it stays in place while the rest arrives. The baseline is the same data over HTTP,
+ * parsed and discarded.
  */
 import type { Page } from 'playwright-core';
 import { Random } from '../../support/random.ts';
@@ -33,7 +33,7 @@ function shows(step: number): string {
   );
 }
 
-/** The foot counts events while they come. */
+/** The footer counts events while they arrive. */
 function whole(): boolean {
   const foot = document.querySelector('.page-foot')?.textContent;
   return foot !== undefined && !foot.includes(' of ');
@@ -46,7 +46,7 @@ function press(key: string): string {
   );
 }
 
-/** As the thumb of the scrollbar does: the list is told where it is now. */
+/** Like dragging the scrollbar's thumb: sets the scroll position. */
 function drag(share: number): string {
   return (
     `() => { const list = document.querySelector('.steps-list .virtual-list'); window.wanted = ` +
@@ -54,7 +54,7 @@ function drag(share: number): string {
   );
 }
 
-/** Rows fill the list where it stands now. */
+/** The list shows rows at its scroll position. */
 function filled(): boolean {
   const list = document.querySelector('.steps-list .virtual-list');
   if (list === null) return false;
@@ -66,7 +66,7 @@ function filled(): boolean {
   return seen.length >= Math.floor((bottom - top) / 22) - 1;
 }
 
-/** Where the selected row is on the screen. */
+/** The position of the selected row on the screen. */
 const place = "() => document.querySelector('.steps-list [aria-selected=true]').getBoundingClientRect().top";
 
 async function httpMs(server: TestServer, rollout: string): Promise<number> {
@@ -132,7 +132,7 @@ async function heap(page: Page): Promise<number> {
   return usedSize / 1e6;
 }
 
-/** Tells how long the page's thread was taken since. */
+/** Reports how long the page's thread was busy since. */
 async function busyFrom(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable');

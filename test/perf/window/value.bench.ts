@@ -1,8 +1,8 @@
 /**
  * A tool result of 20 MB, as JSON and as text, selected in the trajectory page: how soon its first rows are painted,
- * how
- * long the page's thread is taken by that, by scrolling in it, by opening a part of it, and by a search meanwhile. The
- * baseline is what a page does that takes it as it comes: parse it, and write it out with indents, on its own thread.
+ * and how long the page's thread is busy with that, with scrolling in it, with expanding a part of it, and with a
+ * search at the same time. The baseline is a simple page: it parses the value and writes it out with indents, on its
+ * own thread.
  */
 import type { Page } from 'playwright-core';
 import { newId } from '../../../src/common/ids.ts';
@@ -26,7 +26,7 @@ import {
 const BYTES = 20_000_000;
 const JUMPS = 25;
 
-/** Records of about 100 bytes, one of them inside a list of their own. */
+/** Records of about 100 bytes, one of them inside a nested list. */
 function records(): string {
   const rows = Array.from({ length: Math.round(BYTES / 108) }, (_, id) => ({
     id,
@@ -64,7 +64,7 @@ async function withResult(server: TestServer, text: string, media: string): Prom
   return importOne(server, s.events);
 }
 
-/** Rows of the value are filled where its list stands. */
+/** Rows of the value are filled at its scroll position. */
 const FILLED = `() => {
   const list = [...document.querySelectorAll('.value-tree .virtual-list, .value-lines .virtual-list')].find((each) => \
 each.scrollHeight > each.clientHeight * 2 || each.querySelector('.list-row') !== null && \
@@ -86,21 +86,21 @@ function drag(share: number): string {
   );
 }
 
-/** The row of the first step is that of its call too. */
+/** The row of the first step is also that of its call. */
 const SELECT = "() => document.querySelector('.step-row.is-step').click()";
 
 function steps(): boolean {
   return document.querySelectorAll('.step-row.is-step').length > 8;
 }
 
-/** Opens the first closed row of the value that holds more. */
+/** Expands the first collapsed row of the value that has children. */
 const OPEN =
   `() => { window.before = ${LIST}.querySelectorAll('.list-row').length; ` +
   `[...${LIST}.querySelectorAll('[aria-expanded=false]')][0].querySelector('.value-twist').click(); }`;
 const GREW =
   `() => ${LIST}.querySelectorAll('.list-row').length > window.before && ` + `!!${LIST}.querySelector('.value-name')`;
 
-/** The search tells how many it found. */
+/** The search shows its number of results. */
 function found(): boolean {
   return /^\d/.test(document.querySelector('.search-count')?.textContent ?? '');
 }
@@ -117,12 +117,12 @@ interface Times {
 const none = (): Times => ({ open: [], opening: [], part: [], scroll: [], scrolling: [], searching: [], bare: [] });
 
 async function look(page: Page, url: string, kind: 'json' | 'text', random: Random, times: Times): Promise<void> {
-  // The page stands at a step after it: what the value takes is not what a page takes to start.
+  // The page is at a step after it: the start of the page is not measured.
   await opened(page, url, steps);
   await page.evaluate(() =>
     window.probe.painted(() => document.querySelector('.page-foot')?.textContent.includes(' of ') === false, 60_000),
   );
-  // the last of the controls, which come after the first rows
+  // the last of the controls, which appear after the first rows
   await page.evaluate(() => customElements.whenDefined('vscode-checkbox'));
   await longestTask(page);
   times.open.push(await reacted(page, SELECT, FILLED));
@@ -156,7 +156,7 @@ for (const kind of ['json', 'text'] as const) {
   }
 }
 
-/** On the page's own thread, as plainly as it can be. */
+/** On the page's own thread, as simply as possible. */
 function bareLook(text: string): number {
   const began = performance.now();
   const lines = text.startsWith('{') ? JSON.stringify(JSON.parse(text), null, 2).split('\n') : text.split('\n');

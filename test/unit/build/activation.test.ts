@@ -3,10 +3,10 @@ import { it } from 'node:test';
 import { build } from 'esbuild';
 import { nodeBuild } from '../../../src/build/bundles.ts';
 
-/** What a window waits for. A library or a schema at activation costs tens of milliseconds. */
+/** Code that a window waits for. A library or a schema at activation costs tens of milliseconds. */
 const MAX_BYTES = 160_000;
 
-it('the extension reads no library before it is asked for something', async () => {
+it('the extension loads no library before its first use', async () => {
   const { metafile } = await build({ ...nodeBuild('0.0.0'), write: false, metafile: true });
   const queue = Object.keys(metafile.outputs).filter(
     (file) => metafile.outputs[file]!.entryPoint === 'src/extension.ts',

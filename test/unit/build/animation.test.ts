@@ -20,7 +20,7 @@ test('an animation holds a control chunk and the data of each picture, in order'
   assert.equal(made.readUInt32BE(made.indexOf('acTL') + 4), 3);
 });
 
-test('pictures of different sizes are no animation', () => {
+test('pictures of different sizes cannot become an animation', () => {
   assert.throws(
     () => animatedPng([picture('icons/icon.png'), picture('pictures/batch-dark.png')], 500),
     /picture 2 has another size/,

@@ -48,7 +48,7 @@ describe('the import rules', () => {
     'webview',
   );
 
-  it('finds what a room may not import, dynamic imports included', () => {
+  it('find what a room may not import, including dynamic imports', () => {
     assert.deepEqual(
       brokenImports(root)
         .map((line) => line.split(': ')[0])
@@ -71,7 +71,7 @@ describe('the import rules', () => {
       ],
     );
   });
-  it('lets types pass, and main.ts compose', () => {
+  it('allow types, and composition in main.ts', () => {
     assert.deepEqual(
       brokenImports(root).filter((line) => line.startsWith('src/trace/b.ts') || line.startsWith('src/server/main.ts')),
       [],

@@ -7,20 +7,20 @@ import { root } from '../../../src/build/bundles.ts';
 import { packageFolderOf } from '../../../src/build/notices/bundledPackages.ts';
 import { renderNotices, staleNotices } from '../../../src/build/notices.ts';
 
-test('a file belongs to the innermost package it is in', () => {
+test('a file belongs to the innermost package that contains it', () => {
   assert.equal(packageFolderOf('node_modules/ws/lib/sender.js'), 'node_modules/ws');
   assert.equal(packageFolderOf('node_modules/@a/b/index.js'), 'node_modules/@a/b');
   assert.equal(packageFolderOf('node_modules/a/node_modules/@b/c/d.js'), 'node_modules/a/node_modules/@b/c');
   assert.equal(packageFolderOf('src/cli/main.ts'), undefined);
 });
 
-test('the notices hold the license of every package that is shipped', () => {
+test('the notices hold the license of every shipped package', () => {
   const text = renderNotices(root);
   for (const name of ['openai', 'ws', 'zod', 'preact', '@microsoft/fast-element', '@vscode/codicons', 'pgpass'])
     assert.match(text, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ · `, 'm'), name);
   assert.match(text, /^PDF\.js, in unpdf · Apache-2\.0/m);
   assert.match(text, /Copyright \(c\) 2013-2016 Hannes Hörl/);
-  // A package that was itself built from others brings their licenses in a file of its own.
+  // A package built from others brings their licenses in a separate file.
   const inside = readFileSync(path.join(root, 'node_modules/playwright-core/ThirdPartyNotices.txt'), 'utf8');
   assert.ok(text.includes(inside.replaceAll('\r\n', '\n').trim()), 'playwright-core');
 });

@@ -18,7 +18,7 @@ describe('the .vsix', { timeout: 120_000 }, () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
 
-  it('holds what the allowlist names, all it needs, and no more than its budget', () => {
+  it('holds what the allowlist names, everything it needs, and no more than its budget', () => {
     assert.deepEqual(vsixProblems(contents), []);
   });
   it('holds exactly the files of its stage', () => {
@@ -27,7 +27,7 @@ describe('the .vsix', { timeout: 120_000 }, () => {
       .map((entry) => path.relative(stage, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'));
     assert.deepEqual(contents.files, staged.sort());
   });
-  it('holds no source map, no test and no source but the one users’ modules import', () => {
+  it('holds no source map, no test, and no source except the one that users’ modules import', () => {
     assert.deepEqual(
       contents.files.filter((file) => file.endsWith('.map')),
       [],
@@ -41,14 +41,14 @@ describe('the .vsix', { timeout: 120_000 }, () => {
       ['src/tools/sdk.ts'],
     );
   });
-  it('is what `vsce` would pack by hand too, but for the libraries', async () => {
+  it('equals what `vsce` would pack, except for the libraries', async () => {
     const files = await listFiles({ cwd: root, packageManager: PackageManager.None });
     assert.deepEqual(
       files.sort(),
       contents.files.filter((file) => !file.startsWith('dist/node_modules/')),
     );
   });
-  it('names nothing in its manifest that is not in it', () => {
+  it('contains everything that its manifest names', () => {
     const text = readFileSync(path.join(stage, 'package.json'), 'utf8');
     const manifest = JSON.parse(text) as Record<string, unknown>;
     for (const key of ['scripts', 'dependencies', 'devDependencies']) assert.equal(manifest[key], undefined);
@@ -61,7 +61,7 @@ describe('the .vsix', { timeout: 120_000 }, () => {
   });
 });
 
-describe('what a .vsix must not be', () => {
+describe('the check of a .vsix', () => {
   const good = vsixProblems({ files: ['package.json'], strangers: [], bytes: 1 });
 
   it('finds a leaked file', () => {

@@ -9,7 +9,7 @@ const page = (file: string): string => readFileSync(path.join(root, 'dist/webvie
 
 const scripts = readdirSync(path.join(root, 'dist/webview')).filter((file) => file.endsWith('.js'));
 
-/** Every `eval(…)`, `Function(…)` and `new Function(…)`, with what is around it. */
+/** Every `eval(…)`, `Function(…)` and `new Function(…)`, with the surrounding code. */
 function codeFromText(script: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
@@ -23,7 +23,7 @@ function codeFromText(script: string): string[] {
 }
 
 describe('the page’s bundle', () => {
-  it('makes no code out of text: its Content Security Policy forbids it', () => {
+  it('evaluates no text as code: its Content Security Policy forbids it', () => {
     assert.deepEqual(codeFromText('a.eval("1"); class B { eval(x) {} }; new Function("x"); eval("2");'), [
       ' new Function("x")',
       ' eval("2")',
@@ -35,7 +35,7 @@ describe('the page’s bundle', () => {
       assert.match(page(script).slice(0, 200), /__zod_globalConfig\s*\?\?=\s*\{\}\)\.jitless\s*=\s*(true|!0)/, script);
     assert.doesNotMatch(page('start.js'), /zod/i);
   });
-  it('begins small, and names files that are there', () => {
+  it('starts small, and names files that exist', () => {
     const start = page('start.js');
     assert.ok(start.length < 8_000, `start.js has ${start.length} characters`);
     const named = [...new Set([...start.matchAll(/"\.\/([\w-]+\.js)"/g)].map((match) => match[1] ?? ''))];
@@ -45,7 +45,7 @@ describe('the page’s bundle', () => {
       [],
     );
   });
-  it('asks for no file outside of its own folder', () => {
+  it('requests no file outside its own folder', () => {
     const urls = [...page('page.css').matchAll(/url\(\s*["']?([^"')]+)/g)].map((match) => match[1] ?? '');
     assert.deepEqual(
       urls.filter((url) => !url.startsWith('./') && !url.startsWith('data:')),

@@ -1,4 +1,4 @@
-/** How a server is installed, as the command line says it. */
+/** Installation options of a server on the command line. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
@@ -11,7 +11,7 @@ async function read(args: string[], installed?: InstallOptions): Promise<Install
   return await readInstallOptions({ words: positionals, options: values }, installed);
 }
 
-test('nothing said is the defaults, or what is installed', async () => {
+test('no options mean the defaults, or the installed values', async () => {
   const plain = await read([]);
   assert.deepEqual(
     [plain.image, plain.port, plain.storage, plain.replicas, plain.vllm],
@@ -31,7 +31,7 @@ test('nothing said is the defaults, or what is installed', async () => {
   assert.deepEqual(await read([], installed), installed);
 });
 
-test('a model is changed word by word, and removed with none', async () => {
+test('a model is changed option by option, and removed with none', async () => {
   const installed = await read([
     '--vllm',
     'org/one',
@@ -53,7 +53,7 @@ test('a model is changed word by word, and removed with none', async () => {
   await assert.rejects(read(['--vllm-gpus', '2']), { code: 'usage', message: /Name it with --vllm MODEL/ });
 });
 
-test('what cannot be is refused by its option', async () => {
+test('impossible values are refused with their option', async () => {
   await assert.rejects(read(['--pull-policy', 'Sometimes']), { code: 'usage', message: /^--pull-policy: / });
   await assert.rejects(read(['--storage', 'tape']), { code: 'usage', message: /^--storage: / });
   await assert.rejects(read(['--storage-size', 'large']), { code: 'usage', message: /^--storage-size: / });

@@ -51,7 +51,7 @@ function row(
 }
 
 describe('a table', () => {
-  it('sets numbers flush right', () => {
+  it('aligns numbers to the right', () => {
     assert.equal(
       table(
         [
@@ -66,7 +66,7 @@ describe('a table', () => {
   });
 });
 
-describe('what went wrong in a batch', () => {
+describe('the failures of a batch', () => {
   const lost = (task: string, message: string): RolloutRow =>
     row(task, 1, 'ended', false, { status: 'infrastructure', error_class: 'infrastructure', error_message: message });
   const failed = row('f', 1, 'ended', true, {
@@ -86,7 +86,7 @@ describe('what went wrong in a batch', () => {
   });
   const lines = (rows: RolloutRow[], reason = 'done', told: string[] = []): string[] =>
     troubleLines({ ...BATCH, reason }, attemptsOf(rows), new Set(told));
-  it('is one line for each cause, with what to do', () => {
+  it('have one line for each cause, with what to do', () => {
     assert.deepEqual(lines([passed]), []);
     assert.deepEqual(lines([lost('a', 'gone'), lost('b', 'gone'), lost('c', 'cut'), failed, unscored]), [
       '2 attempts were lost to infrastructure: gone',
@@ -100,7 +100,7 @@ describe('what went wrong in a batch', () => {
       '2 more were lost to infrastructure for 2 other reasons.',
     );
   });
-  it('is one cause where only figures differ, and a full context is one that is told', () => {
+  it('have one cause where only figures differ, and a full context is reported', () => {
     const full = (task: string, tokens: number): RolloutRow =>
       row(task, 1, 'ended', true, {
         status: 'truncated',
@@ -113,7 +113,7 @@ describe('what went wrong in a batch', () => {
       '2 attempts were cut short by a full context: The messages have 2049 tokens.',
     ]);
   });
-  it('is not said twice, and a stopped batch is not to be tried again', () => {
+  it('are reported once, and a stopped batch does not suggest a retry', () => {
     assert.deepEqual(lines([lost('a', 'wrong key')], 'wrong key', ['wrong key']), [
       '1 attempt was lost to infrastructure.',
     ]);
@@ -122,7 +122,7 @@ describe('what went wrong in a batch', () => {
       '1 attempt was lost to infrastructure.',
     ]);
   });
-  it('gives the exit code', () => {
+  it('decide the exit code', () => {
     assert.deepEqual(
       [[passed, failed], [passed, unscored], [unscored], [passed, lost('a', '')]].map((rows) =>
         outcomeOf(attemptsOf(rows)),
@@ -144,15 +144,15 @@ describe('the grid of a batch', () => {
     row('two', 5, 'ended', false, { status: 'cancelled' }),
     row('two', 6, 'ended', true, { status: 'done', passed: null }),
   ];
-  it('has a mark of its own for every outcome', () => {
+  it('has a distinct mark for every outcome', () => {
     assert.equal(rows.map(outcomeMark).join(' '), '● ✗ ◐ ⚠ ▷ · ‖ ○ ?');
   });
-  it('has one line a task with its pass rate over scored attempts', () => {
+  it('has one line for each task with its pass rate over scored attempts', () => {
     const [first, second] = batchGrid(rows, 100).split('\n');
     assert.match(first ?? '', /^one {3}▓▓░░░░ {5}1\/3 {2}● ✗ ◐$/);
     assert.match(second ?? '', /^two {3}░░░░░░ {5}0\/0 /);
   });
-  it('cuts what does not fit', () => {
+  it('truncates what does not fit', () => {
     const many = Array.from({ length: 200 }, (_, index) => row('task', index + 1, 'queued', false));
     assert.ok(batchGrid(many, 80).length <= 80);
     assert.ok(batchGrid(many, 80).endsWith('…'));
@@ -160,7 +160,7 @@ describe('the grid of a batch', () => {
 });
 
 describe('the progress line', () => {
-  it('counts what settled, runs and waits', () => {
+  it('counts settled, running, and queued attempts', () => {
     const line = progressLine(
       4,
       [

@@ -9,13 +9,13 @@ import { scored } from '../host/rows.ts';
 
 const RENEW = new Set(['renew']);
 
-/** A batch in memory: rows, streams, and what was read of them. */
+/** An in-memory batch: rows, streams, and a log of reads. */
 class FakeBatch {
   readonly rows = new Map<string, RolloutRow>();
   readonly reads: string[] = [];
   readonly #streams = new Map<string, Stream>();
 
-  /** An attempt of so many calls of `renew`, the last of which failed when told so. */
+  /** An attempt with this many calls of `renew`; the last one fails unless it `passed`. */
   attempt(task: string, calls: number, passed: boolean, rev: number, running = false): RolloutRow {
     const stream = new Stream();
     stream.start();
@@ -31,7 +31,7 @@ class FakeBatch {
     return row;
   }
 
-  /** One call more in a rollout that runs. */
+  /** Adds a call to a running rollout. */
   more(row: RolloutRow): RolloutRow {
     const stream = this.#streams.get(row.rollout);
     assert.ok(stream);
@@ -49,7 +49,7 @@ class FakeBatch {
         const events = streams.get(rollout)?.events.slice(after) ?? [];
         return Promise.resolve({ events, last: events.at(-1)?.seq ?? after });
       },
-    } as unknown as Api; // the part that is used
+    } as unknown as Api; // the part in use
     const { rows, reads } = this;
     const streams = this.#streams;
     return { api, follow: () => Promise.resolve(), ...over };
@@ -69,7 +69,7 @@ class FakeBatch {
 
 const never = new AbortController().signal;
 
-test('calls and shares of a batch; attempts that used no tool are not read', async () => {
+test('counts the calls of a batch and the share that was read; attempts without tools are not read', async () => {
   const batch = new FakeBatch();
   batch.attempt('t1', 2, true, 1);
   batch.attempt('t2', 3, false, 2);
@@ -82,7 +82,7 @@ test('calls and shares of a batch; attempts that used no tool are not read', asy
   assert.deepEqual(calls.calls(new Set(['other'])), []);
 });
 
-test('only so many attempts and events are read, the newest first, and that is told', async () => {
+test('reads a limited number of attempts and events, the newest first, and reports that', async () => {
   const batch = new FakeBatch();
   for (let n = 1; n <= 5; n++) batch.attempt(`t${n}`, 1, true, n);
   const few = new BatchCalls('b1', batch.ports({ limits: { attempts: 2, events: 1000 } }));
@@ -94,7 +94,7 @@ test('only so many attempts and events are read, the newest first, and that is t
   assert.deepEqual([short.read, batch.reads], [{ attempts: 5, read: 1 }, ['r-t5-1-1>0']]);
 });
 
-test('of a large batch something is told before all of it was read', async () => {
+test('reports first results of a large batch before all of it was read', async () => {
   const batch = new FakeBatch();
   for (let n = 1; n <= 450; n++) batch.attempt(`t${n}`, 1, true, n);
   const calls = new BatchCalls('b1', batch.ports());
@@ -104,7 +104,7 @@ test('of a large batch something is told before all of it was read', async () =>
   assert.deepEqual([told.length, told[0], told[2], calls.stats(RENEW).calls], [3, 200, 450, 450]);
 });
 
-test('of very many calls only the newest keep their values, and the newest that failed', async () => {
+test('keeps the values of only the newest calls, and the newest failed ones', async () => {
   const batch = new FakeBatch();
   batch.attempt('t1', 5, false, 1);
   for (let n = 2; n <= 60; n++) batch.attempt(`t${n}`, 3, true, n);
@@ -117,7 +117,7 @@ test('of very many calls only the newest keep their values, and the newest that 
   assert.ok(all.find(({ error }) => error !== undefined)?.values !== undefined);
 });
 
-test('a batch that runs: only what is new is read, until it is over', async (t) => {
+test('reads only new events of a running batch, until it ends', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const batch = new FakeBatch();
   const old = batch.attempt('t1', 1, true, 1);
@@ -159,7 +159,7 @@ test('a batch that runs: only what is new is read, until it is over', async (t) 
   assert.equal(calls.stats(RENEW).calls, 4, 'what the last rows told was read');
 });
 
-test('a fault while reading ends it, and is told', async () => {
+test('ends with a failed read, and reports it', async () => {
   const batch = new FakeBatch();
   batch.attempt('t1', 1, true, 1);
   const ports = batch.ports();

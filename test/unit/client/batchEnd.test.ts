@@ -13,7 +13,7 @@ const control = (verb: string): TraceEvent => ({
   data: { command: 'c', verb, by: 'me', args: {} },
 });
 
-/** Whether following ends after these events, where the batch itself says so. */
+/** Returns whether following ends after these events, where the batch itself says so. */
 async function ends(events: readonly TraceEvent[], ended: boolean): Promise<boolean> {
   let over = false;
   const end = new BatchEnd(
@@ -30,20 +30,20 @@ async function ends(events: readonly TraceEvent[], ended: boolean): Promise<bool
 
 const [start, stop] = [event('batch.start'), event('batch.end')];
 
-test('a followed batch ends at its end, whatever was said to it afterwards', async () => {
+test('a followed batch ends at its end, despite later events', async () => {
   assert.equal(await ends([start], false), false);
   assert.equal(await ends([start, control('retry')], false), false);
   assert.equal(await ends([start, stop], true), true);
   assert.equal(await ends([start, stop, control('pause')], true), true);
 });
 
-test('a retry goes on behind the end, unless it had nothing to do', async () => {
+test('a retry continues after the end, unless it had nothing to do', async () => {
   assert.equal(await ends([start, stop, control('retry')], true), true);
   assert.equal(await ends([start, stop, control('retry')], false), false);
   assert.equal(await ends([start, stop, control('retry'), stop], false), true);
 });
 
-test('a batch that is followed from behind its end has ended', async () => {
+test('a batch that is followed from after its end has ended', async () => {
   for (const ended of [true, false]) {
     let over = false;
     const end = new BatchEnd(
@@ -58,7 +58,7 @@ test('a batch that is followed from behind its end has ended', async () => {
   }
 });
 
-test('a batch that cannot be read is followed on', async () => {
+test('a batch that cannot be read is still followed', async () => {
   const end = new BatchEnd(
     () => Promise.reject(new Error('no server')),
     () => assert.fail('not ended'),

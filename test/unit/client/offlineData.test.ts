@@ -12,7 +12,7 @@ import { event, logLines, shaOf } from '../../support/trajectories.ts';
 const BATCH: PagePlace = { page: 'batch', batch: 'b1' };
 const signal = new AbortController().signal;
 
-/** Saves from what answers as a server does. */
+/** Saves from a fake server's responses. */
 function gather(
   source: OfflineData,
   place: PagePlace,
@@ -21,7 +21,7 @@ function gather(
   return gatherOffline(new Api(offlineTransport(source)), { place, trajectories: false, signal, ...more });
 }
 
-/** All rollouts with a trajectory of some events. */
+/** All rollouts have a trajectory of some events. */
 function whole(events: (rollout: string) => TraceEvent[] = () => logLines(1, 3)): OfflineData {
   const data = offlineExample();
   for (const { rollout } of data.rollouts['b1'] ?? []) data.streams[rollout] = events(rollout);
@@ -33,7 +33,7 @@ function result(seq: number, content: unknown): TraceEvent {
     m: seq,
     role: 'tool',
     parts: [{ type: 'tool_call_response', id: 'c', response: content }],
-  } as never); // as a store gives it
+  } as never); // as a store returns it
 }
 
 const blob = (bytes: Buffer): { sha: string; base64: string; ref: unknown } => {
@@ -45,8 +45,8 @@ const blob = (bytes: Buffer): { sha: string; base64: string; ref: unknown } => {
   };
 };
 
-describe('what a saved page holds', () => {
-  it('of a batch: rows of all tries, tasks and its own stream, and trajectories when they are asked for', async () => {
+describe('the data of a saved page', () => {
+  it('of a batch: rows of all tries, tasks and its own stream, and trajectories on request', async () => {
     const source = whole();
     const { data, trajectories, leftOut } = await gather(source, BATCH);
     assert.deepEqual([trajectories, leftOut, Object.keys(data.streams)], [0, 0, ['b1']]);
@@ -148,13 +148,13 @@ describe('what a saved page holds', () => {
     );
   });
 
-  it('the values it shows, but none that is too large, and no code', async () => {
+  it('the values it shows, except large ones, and no code', async () => {
     const [small, large, code] = [
       blob(Buffer.from('small')),
       blob(Buffer.alloc(6 * 1024 * 1024, 'x')),
       blob(Buffer.from('export default 1')),
     ];
-    const start = event(1, 'rollout.start', { code: code.sha } as never); // what matters here
+    const start = event(1, 'rollout.start', { code: code.sha } as never); // the fields that matter here
     const source = whole((rollout) =>
       rollout === 'r111' ? [start, result(2, small.ref), result(3, large.ref), result(4, small.ref)] : [],
     );
@@ -169,14 +169,14 @@ describe('what a saved page holds', () => {
     assert.equal(valuesLeftOut, 1);
   });
 
-  it('not the recording that a batch was imported from', async () => {
+  it('without the recording that a batch was imported from', async () => {
     const source = whole();
     source.batches = source.batches.map((row) => ({ ...row, imported: true }));
     source.blobs = { ['a'.repeat(64)]: Buffer.from('the whole recording').toString('base64') };
     assert.deepEqual((await gather(source, BATCH)).data.blobs, {});
   });
 
-  it('refuses what is not there', async () => {
+  it('refuses what does not exist', async () => {
     await assert.rejects(gather(whole(), { page: 'batch', batch: 'b2' }), (error: unknown) =>
       StudioError.is(error, 'not_found'),
     );

@@ -28,7 +28,7 @@ describe('a page saved as one file', () => {
     ['as JSON', 3],
     ['compressed', 4_000],
   ] as const) {
-    it(`holds its data ${how}, whatever the texts say`, async () => {
+    it(`holds its data ${how}, whatever the texts contain`, async () => {
       const data = dataOf(HOSTILE, lines);
       const html = await offlinePage({ title: HOSTILE, data, pages });
       const [, encoding, text = ''] =
@@ -41,7 +41,7 @@ describe('a page saved as one file', () => {
     });
   }
 
-  it('runs what it holds and nothing else: script and style by their hashes', async () => {
+  it('runs its own content and nothing else: script and style by their hashes', async () => {
     const html = await offlinePage({ title: 't', data: dataOf('x', 1), pages });
     const policy = (/Content-Security-Policy" content="([^"]*)"/.exec(html)?.[1] ?? '').replaceAll('&#39;', "'");
     const hash = (text: string | undefined): string =>
@@ -65,7 +65,7 @@ describe('a page saved as one file', () => {
     assert.ok(html.includes(`url("data:font/ttf;base64,${FONT.toString('base64')}")`));
   });
 
-  it('says so when there are no pages', async () => {
+  it('reports missing pages', async () => {
     await assert.rejects(
       offlinePage({ title: 't', data: dataOf('x', 1), pages: path.join(folder, 'none') }),
       (error: unknown) => StudioError.is(error, 'unavailable') && /npm run build/.test(error.hint ?? ''),
@@ -73,14 +73,14 @@ describe('a page saved as one file', () => {
   });
 });
 
-describe('opening an address', () => {
+describe('opening a URL', () => {
   const url = 'http://127.0.0.1:1/view/#token=a&batch=b';
   for (const [platform, command] of [
     ['linux', 'xdg-open'],
     ['darwin', 'open'],
     ['win32', 'rundll32'],
   ] as const) {
-    it(`hands it whole to ${command} on ${platform}`, () => {
+    it(`passes it whole to ${command} on ${platform}`, () => {
       const [file, ...args] = openerOf(url, platform);
       assert.deepEqual([file, args.at(-1)], [command, url]);
     });

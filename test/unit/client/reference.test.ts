@@ -8,18 +8,18 @@ const BATCH = 'b01m7yt5zts9x3a954';
 const ROLLOUT = 'r01m7yt5ydbtvw51dr';
 
 describe('references', () => {
-  it('reads a batch, and last for the newest', () => {
+  it('read a batch, and `last` as the newest', () => {
     assert.deepEqual(parseReference(BATCH), { kind: 'batch', batch: BATCH });
     assert.deepEqual(parseReference('last'), { kind: 'batch', batch: 'last' });
   });
 
-  it('reads a rollout with a step or a seq behind', () => {
+  it('read a rollout followed by a step or a seq', () => {
     assert.deepEqual(parseReference(ROLLOUT), { kind: 'rollout', rollout: ROLLOUT, point: {} });
     assert.deepEqual(parseReference(`${ROLLOUT}:12`), { kind: 'rollout', rollout: ROLLOUT, point: { step: 12 } });
     assert.deepEqual(parseReference(`${ROLLOUT}@340`), { kind: 'rollout', rollout: ROLLOUT, point: { seq: 340 } });
   });
 
-  it('reads an attempt of a task whose id holds slashes, colons and at signs', () => {
+  it('read an attempt of a task whose ID contains slashes, colons, and at signs', () => {
     assert.deepEqual(parseReference(`${BATCH}/a/b:c@d/3:4`), {
       kind: 'attempt',
       batch: BATCH,
@@ -52,7 +52,7 @@ describe('references', () => {
     `${ROLLOUT}:`,
     `${ROLLOUT}:1@2`,
   ]) {
-    it(`refuses “${text}” and says what a reference looks like`, () => {
+    it(`refuse “${text}” and explain the format`, () => {
       assert.throws(
         () => parseReference(text),
         (error: unknown) => StudioError.is(error, 'usage') && /BATCH\/TASK\/ATTEMPT/.test(error.hint ?? ''),
@@ -63,7 +63,7 @@ describe('references', () => {
 
 describe('the page of a reference', () => {
   const row = (id: string, settles: boolean) => ({ rollout: id, settles });
-  // Only what is asked for here.
+  // Only the responses that these tests need.
   const api = {
     batches: () => Promise.resolve({ batches: [{ batch: BATCH }] }),
     rollouts: () => Promise.resolve({ rollouts: [row('r1', true), row('r2', false)] }),
@@ -91,7 +91,7 @@ describe('the page of a reference', () => {
       assert.equal(taskOf(text), undefined, text);
   });
 
-  it('is told from the name of a file by its beginning', () => {
+  it('is distinguished from a file name by its beginning', () => {
     for (const text of ['last', 'last/t/1', BATCH, `${BATCH}/t/1`, `${ROLLOUT}:3`, `${ROLLOUT}@3`])
       assert.equal(isReference(text), true, text);
     for (const text of ['', 'results.json', './last', 'data/t/1', 'b1', 'lasting'])

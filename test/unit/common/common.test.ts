@@ -8,7 +8,7 @@ import { canonicalJson, jsonOf } from '../../../src/common/json.ts';
 import { REDACTED, redactor } from '../../../src/common/redact.ts';
 
 describe('canonical JSON', () => {
-  it('does not depend on the order of keys, and leaves undefined out', () => {
+  it('does not depend on the order of keys, and omits undefined', () => {
     assert.equal(
       canonicalJson({ b: [1, { d: null, c: 'x' }], a: undefined, A: true }),
       '{"A":true,"b":[1,{"c":"x","d":null}]}',
@@ -16,7 +16,7 @@ describe('canonical JSON', () => {
     assert.equal(hashOf({ a: 1, b: 2 }), hashOf({ b: 2, a: 1 }));
     assert.notEqual(hashOf([1, 2]), hashOf([2, 1]));
   });
-  it('refuses what JSON cannot carry', () => {
+  it('refuses values that JSON cannot represent', () => {
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
     for (const value of [cycle, Number.NaN, Infinity, 1n, () => 1])
@@ -26,8 +26,8 @@ describe('canonical JSON', () => {
   });
 });
 
-describe('JSON of a text', () => {
-  it('is its value, or nothing when it is none', () => {
+describe('parsing JSON', () => {
+  it('returns its value, or undefined when it is invalid', () => {
     assert.deepEqual(
       [jsonOf('{"a":[1]}'), jsonOf('null'), jsonOf('{"a":'), jsonOf('')],
       [{ a: [1] }, null, undefined, undefined],
@@ -36,10 +36,10 @@ describe('JSON of a text', () => {
 });
 
 describe('hashes and seeds', () => {
-  it('is sha256', () => {
+  it('use sha256', () => {
     assert.equal(sha256Hex('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
-  it('gives 32 bits that depend on every part', () => {
+  it('derive 32 bits that depend on every part', () => {
     const seeds = new Set([
       seedOf(7, 'task', 1),
       seedOf(7, 'task', 2),
@@ -53,7 +53,7 @@ describe('hashes and seeds', () => {
   });
 });
 
-describe('ids', () => {
+describe('IDs', () => {
   it('sort by time and name their kind', () => {
     const ids = [newId('b', 1_000), newId('b', 2_000), newId('b', 1_800_000_000_000)];
     assert.deepEqual([...ids].sort(), ids);
@@ -62,7 +62,7 @@ describe('ids', () => {
 });
 
 describe('redaction', () => {
-  it('takes secrets out in plain text and in JSON, longest first', () => {
+  it('removes secrets in plain text and in JSON, longest first', () => {
     const redact = redactor(['secret', 'secret-longer', 'a"b\\c', 'abc']);
     assert.equal(redact('x secret-longer y secret z'), `x ${REDACTED} y ${REDACTED} z`);
     assert.equal(redact(JSON.stringify({ key: 'a"b\\c' })), `{"key":"${REDACTED}"}`);
@@ -74,7 +74,7 @@ describe('redaction', () => {
 });
 
 describe('errors', () => {
-  it('says what happened and what to do, and knows its exit code', () => {
+  it('say what happened and what to do, and have an exit code', () => {
     const error = new StudioError('not_found', 'There is no batch x.', { hint: 'rollout batches lists them.' });
     assert.equal(errorText(error), 'There is no batch x. rollout batches lists them.');
     assert.equal(exitCodeOf(error), 2);
@@ -85,7 +85,7 @@ describe('errors', () => {
 });
 
 describe('cancellation', () => {
-  it('ends a wait at once', async () => {
+  it('ends a wait immediately', async () => {
     const stop = new AbortController();
     const waiting = sleep(60_000, stop.signal);
     const never = abortable(new Promise(() => undefined), stop.signal);

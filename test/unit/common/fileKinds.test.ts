@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fileGlob, fileKind, filePattern } from '../../../src/common/fileKinds.ts';
 import { AGENT_FILE, BATCH_FILE, TOOL_FILE } from '../../../src/host/contributions/keys.ts';
 
-test('the name of a file says its kind', () => {
+test('the name of a file determines its kind', () => {
   assert.deepEqual(
     ['a/desk.agent.yaml', 'desk.batch.yml', 'Desk.World.JSON', 'agent.yaml', 'desk.agent.yaml.bak'].map(fileKind),
     ['agent', 'batch', 'world', undefined, undefined],

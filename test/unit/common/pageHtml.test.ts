@@ -21,7 +21,7 @@ const SELF = {
 const PAGE: PageHtml = { title: 'A page', sources: SELF, script: { url: '/page.js' }, style: { url: '/page.css' } };
 
 describe('the document of a page', () => {
-  it('lets a kind of source in only from where the host says, and everything else from nowhere', () => {
+  it("allows each kind of source only from the host's origin, and nothing else", () => {
     assert.equal(
       contentSecurityPolicy(SELF),
       "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; " +
@@ -29,7 +29,7 @@ describe('the document of a page', () => {
     );
   });
 
-  it('escapes all it is given', () => {
+  it('escapes all input', () => {
     const hostile = `"'><script>alert(1)</script>&`;
     const html = pageHtml({
       ...PAGE,
@@ -43,14 +43,14 @@ describe('the document of a page', () => {
     assert.throws(() => pageHtml({ ...PAGE, bodyAttributes: { 'x onload': '1' } }), TypeError);
   });
 
-  it('holds a skeleton, and nothing inline that a policy would refuse', () => {
+  it('holds a skeleton, and nothing inline that a policy would block', () => {
     const html = pageHtml(PAGE);
     assert.match(html, /^<!DOCTYPE html>\n<html lang="en">/);
     assert.match(html, /<div id="page"><div class="skeleton is-page"/);
     assert.doesNotMatch(html, / style=| on[a-z]+=|<style|javascript:/);
   });
 
-  it('asks for a module at once, and runs it behind what it looks for without waiting for the styles', () => {
+  it('preloads a module, and runs it after its elements without waiting for the styles', () => {
     const html = pageHtml({ ...PAGE, script: { module: '/start.js?a&b' } });
     assert.ok(html.indexOf('<link rel="modulepreload" href="/start.js?a&amp;b">') < html.indexOf('<body'));
     assert.ok(
@@ -72,7 +72,7 @@ describe('the document of a page', () => {
     assert.ok(html.indexOf('<div id="page">') < html.indexOf('<script>'), 'it finds the page');
   });
 
-  it('takes data only when it stays data', () => {
+  it('accepts data only if it stays data', () => {
     const json = JSON.stringify({ text: '</script><script>alert(1)</script><!--' });
     const html = pageHtml({ ...PAGE, data: [{ id: 'd', type: 'application/json', text: jsonForHtml(json) }] });
     const found = /<script type="application\/json" id="d">(.*)<\/script>/.exec(html)?.[1] ?? '';

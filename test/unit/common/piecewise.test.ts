@@ -16,12 +16,12 @@ function* sumTo(most: number, looked: (number: number) => void = () => undefined
 }
 
 describe('piecewise work', () => {
-  it('comes to the same in one go and in slices', async () => {
+  it('has the same result at once and in slices', async () => {
     assert.equal(finish(sumTo(10_000)), 50_005_000);
     assert.equal(await inSlices(sumTo(10_000), 0, new AbortController().signal), 50_005_000);
   });
 
-  it('does its first slice at once, and lets others have their turn between slices', async () => {
+  it('runs its first slice immediately, and yields between slices', async () => {
     let last = 0;
     const done = inSlices(
       sumTo(20_000, (number) => (last = number)),
@@ -37,7 +37,7 @@ describe('piecewise work', () => {
     assert.ok(turns > 0);
   });
 
-  it('sorts numbers, also those that are no whole number of pieces', () => {
+  it('sorts numbers, including a last partial slice', () => {
     for (const length of [0, 1, 7, 8, 9, 64, 1_001]) {
       const numbers = Array.from({ length }, (_, i) => (i % 5 === 0 ? Infinity : (i * 7_919) % 257));
       assert.deepEqual(
@@ -48,7 +48,7 @@ describe('piecewise work', () => {
     }
   });
 
-  it('stops when told to', async () => {
+  it('stops when aborted', async () => {
     const stop = new AbortController();
     let last = 0;
     const done = inSlices(

@@ -22,7 +22,7 @@ test('a sentence ends with one mark', () => {
   ]);
 });
 
-test('long text is cut to one line without breaking a character', () => {
+test('long text is truncated to one line without splitting a character', () => {
   assert.equal(oneLine(' a\n\n b ', 10), 'a b');
   assert.equal(oneLine('abcdef', 4), 'abc…');
   assert.equal(oneLine('abcdef'), 'abcdef');
@@ -31,7 +31,7 @@ test('long text is cut to one line without breaking a character', () => {
   assert.equal(firstLine('abcdef\nsecond', 4), 'abc…');
 });
 
-test('counts and shares', () => {
+test('counts and shares are formatted', () => {
   assert.equal(count(12_345.4), '12,345');
   assert.deepEqual([0, 0.314, 1].map(percent), ['0%', '31%', '100%']);
   assert.deepEqual([950, 18_240, 99_960, 999_499, 999_500, 4_100_000, 2e9, 1.5e12].map(compact), [
@@ -46,7 +46,7 @@ test('counts and shares', () => {
   ]);
 });
 
-test('durations', () => {
+test('durations are formatted', () => {
   assert.deepEqual([0, 1.24, 12, 999.4, 999.6, 42_100, 59_960, 65_000, 185_000, 3_725_000].map(duration), [
     '0 ms',
     '1.2 ms',
@@ -61,6 +61,6 @@ test('durations', () => {
   ]);
 });
 
-test('sizes', () => {
+test('sizes are formatted', () => {
   assert.deepEqual([418, 4_200, 65_536, 127e6, 1.3e9].map(bytes), ['418 B', '4.2 kB', '65.5 kB', '127 MB', '1.3 GB']);
 });

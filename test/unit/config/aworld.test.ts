@@ -28,7 +28,7 @@ function imported(
   };
 }
 
-/** Problems of what was made, as it would lie on a disk. */
+/** Problems of the conversion, as if its files were on a disk. */
 async function problems({ files }: AworldImport): Promise<string[]> {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'aworld-'));
   try {
@@ -65,7 +65,7 @@ other: { url: "http://h/mcp" } } }
 `;
 
 describe('agents of AWorld', () => {
-  it('get their model, prompt, limits and servers; what has no place is told', async () => {
+  it('get their model, prompt, limits, and servers; the rest is reported', async () => {
     const made = imported(TEAM);
     assert.deepEqual(
       made.files.map((file) => file.path),
@@ -88,7 +88,7 @@ describe('agents of AWorld', () => {
       limits: { steps: 12 },
     });
     assert.equal(made.prompt('planner'), 'Plan the work.\n');
-    // Beside the prompt, where AWorld's own loader overlooks it.
+    // Next to the prompt, where AWorld's own loader ignores it.
     assert.deepEqual(made.yaml('web-searcher')['model'], {
       endpoint: '${env:LLM_BASE_URL}',
       name: 'other',
@@ -104,7 +104,7 @@ describe('agents of AWorld', () => {
       assert.match(notes, told);
     assert.deepEqual(await problems(made), []);
   });
-  it('of a team lead it, hand on, or work one after another and beside each other', async () => {
+  it('of a team lead it, hand off, or work in sequence and in parallel', async () => {
     const led = imported(`${TEAM}swarm: { type: team, root: planner, members: [web searcher, writer] }\n`);
     assert.equal(led.main, 'agents/planner.agent.yaml');
     assert.deepEqual(led.yaml('planner')['team'], {
@@ -153,7 +153,7 @@ describe('agents of AWorld', () => {
     );
     for (const made of [led, flow, edges, handed, nested]) assert.deepEqual(await problems(made), [], made.main);
   });
-  it('are listed in task files, and Markdown says one', async () => {
+  it('are listed in task files, and Markdown holds one', async () => {
     const task = imported(
       'task_config: { max_steps: 7 }\nmcp_config: { mcpServers: { web: { url: "http://127.0.0.1:1/mcp" } } ' +
         '}\nagents:\n- { id: a, type: builtin, system_prompt: Go., mcp_servers: [web] }\n',
@@ -169,7 +169,7 @@ describe('agents of AWorld', () => {
     );
     assert.deepEqual([await problems(task), await problems(written)], [[], []]);
   });
-  it('of a swarm alone are those it names; groups have teams of their own, whichever way they are named', async () => {
+  it('of a swarm are only those it names; groups become separate teams, however they are named', async () => {
     const whole = imported(
       `swarm:
   name: whole
@@ -238,7 +238,7 @@ describe('agents of AWorld', () => {
     );
     assert.deepEqual(await problems(whole), []);
   });
-  it('have their servers from mcp_config in whatever form, and what has no place is told with its line', () => {
+  it('have their servers from mcp_config in any form, and the rest is reported with its line', () => {
     const config = {
       files: { type: 'stdio', command: 'npx', args: ['-y', 'some-server'], client_session_timeout_seconds: 600 },
       web: { type: 'streamable-http', url: 'http://h/mcp' },
@@ -295,7 +295,7 @@ describe('agents of AWorld', () => {
     ]);
     assert.throws(() => imported('agents: { a: { mcp_config: "{]" } }\n'), /mcp_config.* does not contain a mapping/);
   });
-  it('that cannot be read say why, and where', () => {
+  it('that cannot be read report why, and where', () => {
     for (const [text, like, name] of [
       ['agents: [\n', /desk\.yaml:\d+:\d+/, 'desk.yaml'],
       ['a: 1\n', /contains no agents/, 'desk.yaml'],
@@ -314,7 +314,7 @@ describe('agents of AWorld', () => {
 });
 
 describe('the workspace for GAIA', () => {
-  it('is right as it is, and its batch has the attachments and levels of its tasks', async () => {
+  it('is valid as created, and its batch has the attachments and levels of its tasks', async () => {
     const folder = mkdtempSync(path.join(os.tmpdir(), 'gaia-'));
     try {
       cpSync(path.join(root, 'media/gaia'), folder, { recursive: true });

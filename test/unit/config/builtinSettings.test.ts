@@ -10,7 +10,7 @@ import { FILES } from './sample.ts';
 
 const AGENT = 'agents/desk.agent.yaml';
 
-/** Problems of an agent whose only tools are these. */
+/** Problems of an agent with only these tools. */
 async function problems(tools: string, target = 'local'): Promise<string[]> {
   const files = {
     ...FILES,
@@ -25,7 +25,7 @@ async function problems(tools: string, target = 'local'): Promise<string[]> {
 }
 
 describe('settings of built-in sets', () => {
-  it('stand beside them', async () => {
+  it('are next to their set', async () => {
     assert.deepEqual(
       await problems(
         [
@@ -40,7 +40,7 @@ describe('settings of built-in sets', () => {
     );
   });
 
-  it('are told where they lack, are wrong or mean nothing', async () => {
+  it('are reported when they are missing, wrong, or meaningless', async () => {
     assert.deepEqual(
       await problems('  - builtin: [files, search]\n  - builtin: [calculator]\n    vision: { endpoint: x, model: y }'),
       [
@@ -75,7 +75,7 @@ describe('settings of built-in sets', () => {
     );
   });
 
-  it('go with what is submitted', () => {
+  it('are part of the submission', () => {
     const entry = {
       kind: 'builtin',
       name: 'search',
@@ -86,7 +86,7 @@ describe('settings of built-in sets', () => {
 });
 
 describe('the built-in browser', () => {
-  it('needs Chromium, which pods have when they say so', async () => {
+  it('needs Chromium, which pods declare', async () => {
     const submission = {
       agent: {
         file: 'a.agent.yaml',
@@ -105,7 +105,7 @@ describe('the built-in browser', () => {
     );
   });
 
-  it('is looked for where people are told to put it', () => {
+  it('is looked for where the documentation says', () => {
     const linux = chromiumPlaces(
       'linux',
       { CHROME_PATH: '/opt/c', PATH: '/bin:/usr/bin', HOME: '/home/a' },

@@ -44,7 +44,7 @@ async function read(
 const questions = (items: DatasetItem[]): string[] => items.map(({ task }) => task.question);
 
 describe('JSON Lines', () => {
-  it('gives tasks with their lines, ids from the column or the line, the rest as meta', async () => {
+  it('returns tasks with their lines, IDs from the column or the line, the rest as meta', async () => {
     const { items, problems } = await read(
       'd.jsonl',
       '{"id":"a","question":"Où? 日本","answer":[1,2],"level":2,"city":"Rome","meta":{"x":1}}\r\n\n{"question":"second"}',
@@ -55,7 +55,7 @@ describe('JSON Lines', () => {
       { line: 3, task: { id: '#3', question: 'second', meta: {} } },
     ]);
   });
-  it('tells each bad record with its place and reads the others', async () => {
+  it('reports each bad record with its place and reads the others', async () => {
     const lines = [
       '{"question":"ok"}',
       '{"question":"a" "b"}',
@@ -80,7 +80,7 @@ describe('JSON Lines', () => {
       "d.jsonl:9:1: invalid JSON: unexpected token 'N' — JSON does not support NaN and Infinity: write null.",
     ]);
   });
-  it('names both lines of a doubled id', async () => {
+  it('names both lines of a duplicate ID', async () => {
     const { items, problems } = await read(
       'd.jsonl',
       '{"id":1,"question":"a"}\n{"id":2,"question":"b"}\n{"id":"1","question":"c"}',
@@ -88,7 +88,7 @@ describe('JSON Lines', () => {
     assert.deepEqual(questions(items), ['a', 'b']);
     assert.deepEqual(problems, ['d.jsonl:3:1: the id `1` is already used in line 1 — Use a unique id for every task.']);
   });
-  it('leaves out by offset and limit, picks by id, and reads no further than it must', async () => {
+  it('applies offset and limit, picks by ID, and reads no further than necessary', async () => {
     const content = Array.from({ length: 1000 }, (_, index) => `{"id":"t${index}","question":"q${index}"}`).join('\n');
     const some = await read('d.jsonl', content, { offset: 2, limit: 3 });
     assert.deepEqual(questions(some.items), ['q2', 'q3', 'q4']);
@@ -97,7 +97,7 @@ describe('JSON Lines', () => {
     assert.deepEqual(questions(picked.items), ['q3', 'q7']);
     assert.ok(picked.given < 1000);
   });
-  it('says where text is not UTF-8', async () => {
+  it('reports where text is not UTF-8', async () => {
     const { items, problems } = await read(
       'd.jsonl',
       new Uint8Array([...new TextEncoder().encode('{"question":"a"}\n{"question":"'), 0xe9, 0x22, 0x7d, 0x0a]),
@@ -106,7 +106,7 @@ describe('JSON Lines', () => {
     assert.equal(items.length, 0);
     assert.deepEqual(problems, ['d.jsonl:2:1: the file is not UTF-8 text — Save the file with UTF-8 encoding.']);
   });
-  it('refuses a record that would not fit, and goes on behind it', async () => {
+  it('refuses an oversized record, and continues after it', async () => {
     const { items, problems } = await read('d.jsonl', `{"question":"${'x'.repeat(RECORD_LIMIT)}"}\n{"question":"ok"}`, {
       piece: 1 << 20,
     });
@@ -116,7 +116,7 @@ describe('JSON Lines', () => {
 });
 
 describe('columns', () => {
-  it('follows the mapping of the batch file', async () => {
+  it('follow the mapping of the batch file', async () => {
     const section = { question: 'frage', answer: 'antwort', id: 'nr', files: 'anhang', world: 'start' };
     const { items } = await read(
       'data/d.jsonl',
@@ -136,7 +136,7 @@ describe('columns', () => {
       ],
     });
   });
-  it('refuses what tasks cannot hold', async () => {
+  it('are refused where tasks cannot hold them', async () => {
     const lines = [
       '{"question":"q","files":[1]}',
       '{"question":"q","files":["a/x","a/x"]}',
@@ -154,7 +154,7 @@ describe('columns', () => {
       ],
     );
   });
-  it('reads GAIA: its columns, its attachments beside it, not its example', async () => {
+  it('of GAIA are read, with attachments and without its example', async () => {
     const records = [
       { task_id: '0-0-0-0-0', Question: 'example', Level: 1, 'Final answer': 'x', file_name: '' },
       {
@@ -195,7 +195,7 @@ describe('CSV', () => {
     '\uFEFFid,question,answer,note\r\n1,"a ""quoted"", cell",x,\r\n2,"two\nlines",,n\r\n\r\n3,plain "quote" ' +
     'inside,y,"[1,\n2]"\r\n';
   for (const piece of [1, 2, 3, 5, 1000]) {
-    it(`reads quotes, line breaks and blanks, in pieces of ${piece} bytes`, async () => {
+    it(`reads quotes, line breaks, and blanks, in pieces of ${piece} bytes`, async () => {
       const { items, problems } = await read('d.csv', content, { piece });
       assert.deepEqual(problems, []);
       assert.deepEqual(items, [
@@ -205,7 +205,7 @@ describe('CSV', () => {
       ]);
     });
   }
-  it('reads JSON in cells where a task wants more than text', async () => {
+  it('reads JSON in cells where a task holds more than text', async () => {
     const { items } = await read(
       'd.csv',
       'question,files,world\nq,"[""a.txt"",""b.txt""]","{""seed"":4}"\nr,c d.txt,\n',
@@ -218,7 +218,7 @@ describe('CSV', () => {
       ],
     );
   });
-  it('tells of rows that do not fit and reads the others', async () => {
+  it('reports rows that do not fit and reads the others', async () => {
     const { items, problems } = await read('d.csv', 'question,answer\na,b,c\nd\n"e"f,g\nok,1\n"open,2\n');
     assert.deepEqual(questions(items), ['ok']);
     assert.deepEqual(problems, [
@@ -229,7 +229,7 @@ describe('CSV', () => {
       'd.csv:6:1: a quote in this row is not closed — Close the quote, or double it if it is part of the text.',
     ]);
   });
-  it('tells of a header that is none', async () => {
+  it('reports an invalid header', async () => {
     const first = async (text: string): Promise<string> =>
       (await read('d.csv', text)).problems.join('|').split(' — ')[0]!;
     assert.equal(await first('question;answer\na;b'), 'd.csv:1:1: columns are separated by `;` instead of commas');
@@ -237,7 +237,7 @@ describe('CSV', () => {
     assert.equal(await first('question,a,a\n'), 'd.csv:1:1: two columns are named `a`');
     assert.equal(await first(''), 'd.csv:1:1: the file is empty');
   });
-  it('ends rows by CR alone too', async () => {
+  it('ends rows at a lone CR too', async () => {
     assert.deepEqual(questions((await read('d.csv', 'question\ra\rb')).items), ['a', 'b']);
   });
 });
@@ -246,7 +246,7 @@ describe('JSON arrays', () => {
   const content =
     '\n [ {"id":1,"question":"[a], {b}: \\"c\\" \\\\"} ,\n  {"question":"日本",\n "answer":{"x":[1,{"y":"]"}]}}\n]\n';
   for (const piece of [1, 2, 3, 7, 1000]) {
-    it(`cuts out elements, in pieces of ${piece} bytes`, async () => {
+    it(`are split into elements, in pieces of ${piece} bytes`, async () => {
       const { items, problems } = await read('d.json', content, { piece });
       assert.deepEqual(problems, []);
       assert.deepEqual(items, [
@@ -255,7 +255,7 @@ describe('JSON arrays', () => {
       ]);
     });
   }
-  it('gives what JSON.parse gives, for any array in any pieces', async () => {
+  it('equal the result of JSON.parse, for any array in any pieces', async () => {
     let seed = 7;
     const random = (below: number): number => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) % below;
     const value = (depth: number): unknown => {
@@ -284,7 +284,7 @@ describe('JSON arrays', () => {
       assert.deepEqual(records, array, `round ${round}: ${text}`);
     }
   });
-  it('tells of broken elements with their place and reads the others', async () => {
+  it('report broken elements with their place and read the others', async () => {
     const { items, problems } = await read('d.json', '[{"question":"a"},\n {"question" "b"}, ,{"question":"c"}]');
     assert.deepEqual(questions(items), ['a', 'c']);
     assert.deepEqual(
@@ -295,7 +295,7 @@ describe('JSON arrays', () => {
       ],
     );
   });
-  it('tells what is no array', async () => {
+  it('report a value that is not an array', async () => {
     const first = async (text: string): Promise<string | undefined> => (await read('d.json', text)).problems[0];
     assert.match(
       (await first('{"a":1}'))!,
@@ -308,9 +308,9 @@ describe('JSON arrays', () => {
 });
 
 describe('size', () => {
-  it('reads a file of any size in constant memory', async () => {
+  it('does not matter: any file is read in constant memory', async () => {
     setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void; // what the flag gives
+    const collect = runInNewContext('gc') as () => void; // the flag's global
     const record = new TextEncoder().encode(`{"question":"${'x'.repeat(2000)}"}\n`);
     const piece = new Uint8Array(record.length * 32);
     for (let at = 0; at < piece.length; at += record.length) piece.set(record, at);

@@ -24,7 +24,7 @@ describe('diskFiles', () => {
     assert.equal(value?.dataset.tasks, 2);
     assert.ok(path.isAbsolute(value.path));
   });
-  it('tells what is there', async () => {
+  it('reports which files exist', async () => {
     assert.equal((await files.stat('agents'))?.kind, 'folder');
     assert.deepEqual(await files.stat('data/tasks.jsonl'), {
       kind: 'file',
@@ -36,7 +36,7 @@ describe('diskFiles', () => {
     assert.deepEqual(await files.list('nope'), []);
     assert.equal(dirname(files.absolute('x')), files.absolute('.'));
   });
-  it('gives StudioErrors', async () => {
+  it('throws StudioErrors', async () => {
     await assert.rejects(files.readText('nope'), { name: 'StudioError', code: 'not_found' });
     await assert.rejects(
       async () => {
@@ -47,7 +47,7 @@ describe('diskFiles', () => {
     writeFileSync(path.join(folder, 'latin.txt'), new Uint8Array([0xe9, 0x0a]));
     await assert.rejects(files.readText('latin.txt'), { name: 'StudioError', code: 'config', message: /UTF-8/ });
   });
-  it('lets a file go when its reader stops early', async () => {
+  it('closes a file when its reader stops early', async () => {
     writeFileSync(path.join(folder, 'big.bin'), new Uint8Array(2 << 20));
     for await (const chunk of files.bytes('big.bin')) {
       assert.ok(chunk.length <= 256 * 1024);

@@ -17,7 +17,7 @@ interface Node {
   readonly [key: string]: unknown;
 }
 
-/** Every group of keys of a schema with its path. */
+/** Every object of a schema with its path. */
 function* groups(node: Node, path: string): Generator<[string, Node]> {
   if (node.properties !== undefined) yield [path, node];
   for (const [key, child] of Object.entries(node)) {
@@ -62,7 +62,7 @@ describe('the schemas', () => {
     ['world', worldFile, WORLD],
   ];
   for (const [kind, schema, text] of examples) {
-    it(`take the ${kind} file of the design, and no key beside`, () => {
+    it(`accept the ${kind} file of the design, and no additional key`, () => {
       const { value, problems } = parseFile('f', text);
       assert.deepEqual(problems, []);
       assert.ok(schema.safeParse(value).success);
@@ -88,7 +88,7 @@ describe('the schemas', () => {
 });
 
 describe('fileKind', () => {
-  it('goes by the name', () => {
+  it('depends on the name', () => {
     assert.deepEqual(['a.agent.yaml', 'x/b.batch.yml', 'c.World.json', 'agent.yaml', 'a.agent.md'].map(fileKind), [
       'agent',
       'batch',

@@ -29,7 +29,7 @@ const agentWith = (from: string | RegExp, to: string): Record<string, string> =>
 });
 
 describe('loadBatch', () => {
-  it('reads the files of the design, units and all', async () => {
+  it('reads the files of the design, including units', async () => {
     const { value, problems } = await load();
     assert.deepEqual(problems, []);
     assert.equal(value?.name, 'nightly');
@@ -45,7 +45,7 @@ describe('loadBatch', () => {
     );
   });
 
-  it('puts in every default', async () => {
+  it('fills in every default', async () => {
     const { value, problems } = await load({
       [BATCH]: 'version: 1\nagent: ../a.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\nscorer: { kind: exact }\n',
       'a.agent.yaml': 'version: 1\nname: a\nmodel: { endpoint: "demo:", name: demo }\nprompt: Do it.\n',
@@ -94,7 +94,7 @@ describe('loadBatch', () => {
     await assert.rejects(load({}, { concurrency: 1.5 }), { code: 'usage' });
   });
 
-  it('picks tasks by id, also behind the limit of the file', async () => {
+  it('picks tasks by ID, including those after the limit of the file', async () => {
     const few = batchWith('limit: 100', 'limit: 1');
     assert.deepEqual((await load(few, { tasks: ['two'] })).problems, []);
     assert.deepEqual((await load({}, { tasks: ['one', 'twoo'] })).problems, [
@@ -102,7 +102,7 @@ describe('loadBatch', () => {
     ]);
   });
 
-  it('looks at as many records as it is told', async () => {
+  it('reads at most the requested number of records', async () => {
     const broken = { 'data/tasks.jsonl': `${FILES['data/tasks.jsonl']!}nonsense\n` };
     assert.equal((await load(broken)).problems.length, 1);
     const { value, problems } = await load(broken, { records: 1 });
@@ -127,7 +127,7 @@ describe('loadBatch', () => {
   });
 });
 
-describe('what contradicts itself or is not there', () => {
+describe('contradictions and missing references', () => {
   const cases: [name: string, changes: Record<string, string>, expected: string[]][] = [
     [
       'a missing agent',
@@ -382,7 +382,7 @@ describe('what contradicts itself or is not there', () => {
     ],
   ];
   for (const [name, changes, expected] of cases) {
-    it(`tells of ${name}`, async () => {
+    it(`report ${name}`, async () => {
       const { value, problems } = await load(changes);
       assert.deepEqual(problems, expected);
       assert.equal(
@@ -392,7 +392,7 @@ describe('what contradicts itself or is not there', () => {
     });
   }
 
-  it('keeps a default within what was written: no tool may outlast its rollout', async () => {
+  it('never arise from a default: no tool may outlast its rollout', async () => {
     const { value } = await load(agentWith(/limits: .*/, 'limits: { seconds: 60 }'));
     assert.equal(value?.agent.file.limits.tool_seconds, 60);
   });
@@ -418,7 +418,7 @@ describe('loadAgent, loadWorld', () => {
 });
 
 describe('mcpName', () => {
-  it('is what a person would call the server', () => {
+  it('is a natural name for the server', () => {
     const name = (mcp: Parameters<typeof mcpName>[0]['mcp']): string => mcpName({ mcp });
     assert.equal(
       name({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem@2.1.0', '/tmp'] }),

@@ -1,4 +1,4 @@
-/** Golden texts: what a person reads about a file that is wrong in many ways at once. */
+/** Golden texts: messages about files with many problems at once. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkFiles, configFilesUnder } from '../../../src/config/checkFiles.ts';
@@ -14,7 +14,7 @@ async function check(path: string, text: string): Promise<string[]> {
 }
 
 describe('an agent file', () => {
-  it('has all its problems told at once', async () => {
+  it('reports all its problems at once', async () => {
     const text = `version: "1"
 name: my agent
 modle: {}
@@ -103,14 +103,14 @@ colour: red
     ]);
   });
 
-  it('of a newer version is not guessed at', async () => {
+  it('of a newer version is not interpreted', async () => {
     assert.deepEqual(await check('a.agent.yaml', 'version: 2\nfuture: {}\n'), [
       'a.agent.yaml:1:10: this file has version 2, which requires a newer Rollout Studio — Update Rollout Studio. ' +
         'The installed one supports version 1.',
     ]);
   });
 
-  it('is not guessed at behind a syntax error', async () => {
+  it('is not interpreted after a syntax error', async () => {
     assert.deepEqual(
       await check('a.agent.yaml', 'version: 1\nnam: x\nmodel: { endpoint: ${env:X}, name: x }\nprompt: p\n'),
       [
@@ -122,7 +122,7 @@ colour: red
 });
 
 describe('a batch file', () => {
-  it('has all its problems told at once, with those of the files it names', async () => {
+  it('reports all its problems at once, with those of the files it names', async () => {
     const text = `agent: ../agents/bad.agent.yaml
 dataset: { file: ../data/tasks.jsonl, answr: x }
 attempts: 2.5
@@ -171,7 +171,7 @@ pods: { image: x, counts: 3, isolation: pods }
     );
   });
 
-  it('tells of scorers that are not whole', async () => {
+  it('reports incomplete scorers', async () => {
     const scorer = async (text: string): Promise<string[]> =>
       (await check('batches/b.batch.yaml', FILES['batches/nightly.batch.yaml']!.replace('{ kind: exact }', text))).map(
         (line) => line.replace('batches/b.batch.yaml:7:', ''),
@@ -196,7 +196,7 @@ pods: { image: x, counts: 3, isolation: pods }
     ]);
   });
 
-  it('that is nothing, or something else', async () => {
+  it('that is empty or another kind of file is reported', async () => {
     const keys =
       'Available keys: version, agent, world, dataset, attempts, seed, scorer, stop, retry, target, concurrency, ' +
       'notify, order, priority, hold_limit, pods.';
@@ -221,7 +221,7 @@ pods: { image: x, counts: 3, isolation: pods }
 describe('secrets', () => {
   const model = (line: string): string =>
     `version: 1\nname: a\nprompt: p\nmodel:\n  endpoint: "demo:"\n  name: m\n  ${line}\n`;
-  it('are refused wherever they stand, and never repeated', async () => {
+  it('are refused anywhere, and never repeated', async () => {
     const hint = (name: string): string =>
       `Move it to an environment variable and write "\${env:${name}}" here. Since it was stored in a file, revoke it ` +
       'at its provider.';
@@ -257,7 +257,7 @@ describe('secrets', () => {
     assert.ok(wrong.length >= 3);
     assert.doesNotMatch(wrong.join('\n'), /abcdefghij/);
   });
-  it('are not what references, dummies and names are', () => {
+  it('are distinguished from references, dummies, and names', () => {
     for (const fine of [
       '${env:OPENAI_API_KEY}',
       'Bearer ${env:TOKEN}',
@@ -274,7 +274,7 @@ describe('secrets', () => {
     assert.equal(looksSecret('https://me:pass@host/v1', false), true);
     assert.equal(looksSecret('https://me:${env:PASS}@host/v1', false), false);
   });
-  it('that are misspelt references are told', async () => {
+  it('with misspelled references are reported', async () => {
     assert.deepEqual(await check('a.agent.yaml', model('api_key: ${API_KEY}')), [
       'a.agent.yaml:7:12: warning: `${API_KEY}` is not replaced — For an environment variable, write ${env:API_KEY}.',
     ]);
@@ -286,7 +286,7 @@ describe('secrets', () => {
 });
 
 describe('checkFiles', () => {
-  it('knows kinds by their names, and tells a thing once', async () => {
+  it('knows kinds by their names, and reports a problem once', async () => {
     const files = memoryFiles({
       ...FILES,
       'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace('name: desk', 'name: 5'),

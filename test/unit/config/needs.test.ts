@@ -29,8 +29,8 @@ async function problems(
   return (await loadBatch(memoryFiles(files), BATCH, options)).problems.map((problem) => formatProblem(problem, '/w'));
 }
 
-describe('what tools need', () => {
-  it('is shown by the command of an MCP server', () => {
+describe('the requirements of tools', () => {
+  it('follow from the command of an MCP server', () => {
     const of = (command: string, ...args: string[]): string | undefined => commandNeed(command, args);
     assert.deepEqual(
       [of('npx', '-y', 'some-server'), of('/usr/local/bin/node', 'x.js'), of('node.exe'), of('${env:HOME}/x')],
@@ -43,7 +43,7 @@ describe('what tools need', () => {
     assert.equal(of('npx', '@playwright/mcp'), 'browser');
   });
 
-  it('is met by what pods say that their image has', () => {
+  it('are satisfied by what pods declare for their image', () => {
     assert.deepEqual(
       [meets(undefined, 'python'), meets({}, 'node'), meets({ provides: ['python3'] }, 'python')],
       ['no', 'yes', 'yes'],
@@ -59,7 +59,7 @@ describe('what tools need', () => {
     );
   });
 
-  it('is looked for on the PATH of this machine', () => {
+  it('are looked up on the PATH of this machine', () => {
     const env = { PATH: path.dirname(process.execPath) };
     assert.deepEqual(
       [isHere(path.parse(process.execPath).name, env), isHere('no-such-program', env), isHere('browser', {})],
@@ -71,7 +71,7 @@ describe('what tools need', () => {
 });
 
 describe('a batch file for a cluster', () => {
-  it('is wrong where nothing has what a tool needs, which is told at the tool', async () => {
+  it("is invalid when nothing satisfies a tool's requirement, which is reported at the tool", async () => {
     assert.deepEqual(await problems('target: local'), []);
     assert.deepEqual(await problems('target: gpu'), [
       'agents/desk.agent.yaml:12:21: the MCP server some-server needs uv, which the image of the pods does not have ' +
@@ -99,7 +99,7 @@ describe('a batch file for a cluster', () => {
     assert.deepEqual(others, []);
   });
 
-  it('is looked through for the needs that files tell', async () => {
+  it('is searched for the requirements in its files', async () => {
     const agent = (text: string): string =>
       text
         .replace('- module: tools/loans.ts', '- { module: tools/loans.ts, needs: [git, node] }')
@@ -153,7 +153,7 @@ describe('a submission', () => {
     },
   } as unknown as Submission;
 
-  it('is refused with a line for each need that nothing meets', () => {
+  it('is refused with a line for each unsatisfied requirement', () => {
     assert.deepEqual(
       needsOf(submission).map(({ name, declared, at }) => [name, declared, at]),
       [

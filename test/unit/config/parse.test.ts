@@ -21,7 +21,7 @@ describe('positions', () => {
     ].join('\n'),
   );
 
-  it('knows where values and keys stand', () => {
+  it('exist for values and keys', () => {
     assert.deepEqual(parsed.valueRange(['limits', 'seconds']), { line: 4, column: 12, endLine: 4, endColumn: 14 });
     assert.deepEqual(parsed.keyRange(['limits', 'seconds']), { line: 4, column: 3, endLine: 4, endColumn: 10 });
     assert.deepEqual(parsed.valueRange(['tools', 1, 'mcp', 'command']), {
@@ -31,7 +31,7 @@ describe('positions', () => {
       endColumn: 24,
     });
   });
-  it('follows anchors and merged maps', () => {
+  it('follow anchors and merged maps', () => {
     assert.deepEqual(parsed.value, {
       base: { steps: 3, seconds: 5 },
       limits: { steps: 3, seconds: 60 },
@@ -41,21 +41,21 @@ describe('positions', () => {
     assert.deepEqual(parsed.keyRange(['limits', 'steps']), { line: 1, column: 15, endLine: 1, endColumn: 20 });
     assert.equal(parsed.valueRange(['again', 'steps']).column, 22);
   });
-  it('gives the nearest place of what is not there', () => {
+  it('are the nearest place for missing values', () => {
     assert.equal(parsed.has(['limits', 'tokens']), false);
     assert.equal(parsed.valueRange(['limits', 'tokens']).line, 3);
     assert.deepEqual(parseFile('f', '').valueRange(['a']), { line: 1, column: 1, endLine: 1, endColumn: 1 });
   });
-  it('marks only the first line of what spans several', () => {
+  it('mark only the first line of what spans several', () => {
     assert.deepEqual(parsed.valueRange(['tools']), { line: 6, column: 3, endLine: 6, endColumn: 17 });
   });
-  it('counts the same with CRLF and a byte order mark', () => {
+  it('are the same with CRLF and a byte order mark', () => {
     const crlf = parseFile('f', 'a: 1\r\nb: { c: 2 }\r\n');
     assert.deepEqual(crlf.value, { a: 1, b: { c: 2 } });
     assert.deepEqual(crlf.valueRange(['b', 'c']), { line: 2, column: 9, endLine: 2, endColumn: 10 });
     assert.deepEqual(parseFile('f', '\uFEFFa: 1').value, { a: 1 });
   });
-  it('reads JSON, tabs and all', () => {
+  it('exist in JSON, including tabs', () => {
     const json = parseFile('f', '{\n\t"a": [1,\n\t\t{"b": "x"}]\n}');
     assert.deepEqual(json.value, { a: [1, { b: 'x' }] });
     assert.deepEqual(json.problems, []);
@@ -143,9 +143,9 @@ describe('syntax errors', () => {
       ],
     ],
   ];
-  for (const [name, text, expected] of cases) it(`tells of ${name}`, () => assert.deepEqual(told(text), expected));
+  for (const [name, text, expected] of cases) it(`report ${name}`, () => assert.deepEqual(told(text), expected));
 
-  it('survives an anchor that contains itself and one that explodes', () => {
+  it('include an anchor that contains itself and one that explodes', () => {
     assert.match(told('a: &a [*a]\n').join(), /cannot resolve the anchors of this file/);
     const bomb = [
       'a0: &a0 [x, x]',
@@ -153,13 +153,13 @@ describe('syntax errors', () => {
     ].join('\n');
     assert.match(told(bomb).join(), /cannot resolve the anchors of this file/);
   });
-  it('never puts a text of the file into a message', () => {
+  it('never repeat a text of the file in a message', () => {
     assert.doesNotMatch(told('- a\n"sk-abcdefghijklmnop"\n').join(), /sk-/);
   });
 });
 
 describe('closest', () => {
-  it('finds what was meant and nothing else', () => {
+  it('finds the intended name and nothing else', () => {
     const known = ['steps', 'seconds', 'tool_seconds', 'tokens'];
     assert.equal(closest('stesp', known), 'steps');
     assert.equal(closest('Steps', known), 'steps');

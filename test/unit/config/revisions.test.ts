@@ -26,7 +26,7 @@ const agent = (value: Submission, part: Partial<Submission['agent']>): Submissio
 });
 
 describe('revisions', () => {
-  it('names what differs, and nothing that does not count', () => {
+  it('name the differences that matter', () => {
     assert.deepEqual(
       changed((value) => value),
       [],
@@ -76,7 +76,7 @@ describe('revisions', () => {
     );
   });
 
-  it('tells code by its bundle, and tools by their names', () => {
+  it('name code by its bundle, and tools by their names', () => {
     assert.deepEqual(
       changed((value) => agent(value, { tools: [module('tools/a.ts', '2')] })),
       ['agent.tools: calculator removed', 'code of tools/a.ts changed'],
@@ -97,7 +97,7 @@ describe('revisions', () => {
     assert.deepEqual(revisionDifferences(before, plainSubmission()), ['world removed']);
   });
 
-  it('the same tool of a server that is started otherwise differs', () => {
+  it('differ for the same tool of a server that is started with other arguments', () => {
     const server = (command: string): SubmittedTools => ({
       kind: 'mcp',
       name: 'files',
@@ -110,14 +110,14 @@ describe('revisions', () => {
     ]);
   });
 
-  it('a long list of differences is cut, and says so', () => {
+  it('truncate a long list of differences, and say so', () => {
     const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`h${index}`, 'x']));
     const lines = changed((value) => agent(value, { model: { ...value.agent.model, headers: many } }));
     assert.equal(lines.length, 101);
     assert.equal(lines.at(-1), 'and 50 more');
   });
 
-  it('another version of the product is told', () => {
+  it('name another version of the product', () => {
     assert.deepEqual(productDifference({ ...plainSubmission(), product: 'rollout-studio 0.0.1' }), [
       'product: rollout-studio 0.0.1 → rollout-studio dev',
     ]);

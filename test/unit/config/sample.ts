@@ -1,4 +1,4 @@
-/** The files of DESIGN section 4, as far as they are available: what every test here starts from. */
+/** The files of DESIGN section 4 that are available: the base of every test here. */
 export const AGENT = `version: 1
 name: desk
 model:

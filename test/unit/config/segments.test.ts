@@ -1,4 +1,4 @@
-// A long file parsed by its parts is what it is when it is parsed whole.
+// A long file parsed in parts equals the file parsed whole.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type ParsedFile, type Path, parseFile } from '../../../src/config/source/parse.ts';
@@ -63,14 +63,14 @@ function compare(text: string, told = new Segments().parse('/f.yaml', text)): vo
 }
 
 describe('a file in parts', () => {
-  it('is long enough to be parsed so', () => assert.ok(long.length > 16_000));
-  it('has the same values, places and problems', () => compare(long));
-  it('with line ends of Windows, lists at the beginning of lines, and a list of lists', () => {
+  it('is long enough to be parsed in parts', () => assert.ok(long.length > 16_000));
+  it('has the same values, places, and problems', () => compare(long));
+  it('may have Windows line ends, lists at the beginning of lines, and a list of lists', () => {
     compare(long.replaceAll('\n', '\r\n'));
     compare(long.replaceAll(/^ {2}(?=[- ] )/gm, ''));
     compare(long.replace('limits: {', 'more:\n  - - a\n    - b\n  -\n    c: 1\nlimits: {'));
   });
-  it('with anchors, a key that is written twice, and what is not plainly keys', () => {
+  it('may have anchors, a duplicate key, and keys that are not plain', () => {
     compare(long.replace('name: desk', 'name: &n desk').replace('name: s7\n', 'name: *n\n'));
     compare(`${long}name: again\n`);
     compare(long.replace('name: desk', 'name: *nowhere'));
@@ -88,7 +88,7 @@ describe('a file in parts', () => {
     ])
       compare(text, segments.parse('/f.yaml', text));
   });
-  it('tells of a mistake in one part, and reads the others', () => {
+  it('reports a mistake in one part, and reads the others', () => {
     const text = long.replace('name: s120\n', 'name: "s120\n');
     const parsed = new Segments().parse('/f.yaml', text);
     const line = text.slice(0, text.indexOf('"s120')).split('\n').length;

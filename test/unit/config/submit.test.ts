@@ -131,7 +131,7 @@ describe('buildSubmission', () => {
     assert.doesNotMatch(JSON.stringify(made), /gpu:8000|secret-path/);
   });
 
-  it('has the same sha whatever the values of the environment are', async () => {
+  it("has the same sha regardless of the environment's values", async () => {
     const one = await build();
     const two = await build({}, { env: () => 'http://other/v1' });
     assert.equal(submissionSha(one.submission), submissionSha(two.submission));
@@ -140,7 +140,7 @@ describe('buildSubmission', () => {
     assert.equal(codeSha(one.submission), codeSha(three.submission));
   });
 
-  it('tells every variable that is not set, with its places', async () => {
+  it('reports every unset variable with its places', async () => {
     const changes = {
       'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace(
         '  name: Qwen',
@@ -161,7 +161,7 @@ describe('buildSubmission', () => {
     });
   });
 
-  it('looks at endpoints once their value is known, without repeating it', async () => {
+  it('checks endpoints once their value is known, without repeating it', async () => {
     await assert.rejects(build({}, { env: () => 'gpu:8000' }), (error) => {
       assert.ok(StudioError.is(error, 'config'));
       assert.equal(
@@ -173,7 +173,7 @@ describe('buildSubmission', () => {
     });
   });
 
-  it('hides a variable that is used for anything else too', async () => {
+  it('also redacts a variable that is used for other purposes', async () => {
     const changes = {
       'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace(
         '  name: Qwen',
@@ -183,7 +183,7 @@ describe('buildSubmission', () => {
     assert.deepEqual((await build(changes)).submission.env, { names: ['HOOK', 'VLLM_URL'], shown: [] });
   });
 
-  it('never takes a variable out of a prompt', async () => {
+  it('never replaces a variable in a prompt', async () => {
     const { submission: made } = await build({
       'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace(
         'prompts/desk.md',
@@ -194,7 +194,7 @@ describe('buildSubmission', () => {
     assert.equal(resolveSubmission(made, ENV).agent.prompt.text, 'Never print ${env:SECRET}');
   });
 
-  it('bundles a module once, whoever names it', async () => {
+  it('bundles a module once, however many files name it', async () => {
     const changes = {
       'batches/nightly.batch.yaml': FILES['batches/nightly.batch.yaml']!.replace(
         '{ kind: exact }',
@@ -209,7 +209,7 @@ describe('buildSubmission', () => {
     assert.equal((await all(blobs)).length, 2);
   });
 
-  it('writes every form of tools, answers, scorers and worlds', async () => {
+  it('writes every form of tools, answers, scorers, and worlds', async () => {
     const model =
       'model: { endpoint: [http://a/v1, http://b/v1], name: m, api_key: "${env:HOOK}", endpoint_wait: 1 min }';
     const { submission: made, secrets } = await build({
@@ -275,7 +275,7 @@ describe('tasks and blobs', () => {
     'data/f/copy.txt': 'same',
     'data/two.bin': new Uint8Array([0, 255]),
   };
-  it('name attachments by what is in them, each sent once', async () => {
+  it('name attachments by their content, each sent once', async () => {
     const { tasks, blobs } = await build(data);
     const same = sha256Hex('same');
     const binary = sha256Hex(new Uint8Array([0, 255]));
@@ -301,7 +301,7 @@ describe('tasks and blobs', () => {
     );
     assert.deepEqual(await all(tasks), expected, 'again');
   });
-  it('follow limit and ids', async () => {
+  it('follow limit and IDs', async () => {
     assert.deepEqual(
       (await all((await build(data, {}, { limit: 1 })).tasks)).map((task) => task.id),
       ['a'],
@@ -311,7 +311,7 @@ describe('tasks and blobs', () => {
       ['a', 'c'],
     );
   });
-  it('end at a record that nobody looked at before and that is wrong', async () => {
+  it('end at an invalid record that was not checked before', async () => {
     const { tasks } = await build(
       { 'data/tasks.jsonl': `${FILES['data/tasks.jsonl']!}{"id":"one","question":"again"}\n` },
       {},
@@ -324,8 +324,8 @@ describe('tasks and blobs', () => {
   });
 });
 
-describe('env', () => {
-  it('resolves texts at any depth and nothing else', () => {
+describe('environment references', () => {
+  it('are resolved in texts at any depth and nowhere else', () => {
     assert.deepEqual(
       resolveEnv(
         { a: ['${env:A}/${env:B}', 1, null], '${env:A}': true, b: { c: '${HOME} ${env:}' } },
@@ -334,11 +334,11 @@ describe('env', () => {
       { a: ['x/$&', 1, null], '${env:A}': true, b: { c: '${HOME} ${env:}' } },
     );
   });
-  it('throws where a value is missing, also one that objects have anyway', () => {
+  it('throw for a missing value, including names that objects inherit', () => {
     assert.throws(() => resolveEnv('${env:NOPE}', {}), { name: 'StudioError', code: 'config', message: /NOPE/ });
     assert.throws(() => resolveEnv('${env:toString}', {}), { code: 'config' });
   });
-  it('tells names and strays', () => {
+  it('list names and malformed references', () => {
     assert.deepEqual(envNamesIn('${env:A_1} ${env:b}${env:1x}'), ['A_1', 'b']);
     assert.deepEqual(strayPlaceholders('${env:A} ${B} ${env:} ${open'), ['${B}', '${env:}', '${open']);
   });

@@ -161,10 +161,10 @@ describe('a team in a file', () => {
     ],
   ];
   for (const [name, text, expected] of bad) {
-    it(`has ${name} told`, async () => assert.deepEqual(await problemsOf(`${HEAD}${text}`), expected));
+    it(`reports ${name}`, async () => assert.deepEqual(await problemsOf(`${HEAD}${text}`), expected));
   }
 
-  it('has the problems of its members told where they are', async () => {
+  it('reports the problems of its members at their places', async () => {
     const problems = await problemsOf(`${HEAD}team: { kind: workflow, members: [a.agent.yaml, inner.agent.yaml] }\n`, {
       'a.agent.yaml': worker('a').replace('prompt', 'promt'),
       'inner.agent.yaml':
@@ -219,7 +219,7 @@ describe('a team in a submission', () => {
     });
   }
 
-  it('is whole, with the places of its members and the values of their variables', async () => {
+  it('is complete, with the places of its members and the values of their variables', async () => {
     const { submission, secrets } = await build();
     assert.deepEqual(submissionSchema.parse(JSON.parse(JSON.stringify(submission))), submission);
     assert.deepEqual(secrets, { VLLM_URL: 'http://gpu:8000/v1' });
@@ -265,7 +265,7 @@ describe('a team in a submission', () => {
     );
   });
 
-  it('is another one when a member is', async () => {
+  it('changes when a member changes', async () => {
     const { submission: before } = await build();
     const { submission: after } = await build({
       'b.agent.yaml': WORKERS['b.agent.yaml']

@@ -4,7 +4,7 @@ import { basename, dirname, isAbsolute, joinPath, normalizePath, relative } from
 import { parseAmount, parseDuration, parseShare } from '../../../src/config/schema/values.ts';
 
 describe('units', () => {
-  it('reads durations as seconds', () => {
+  it('include durations, read as seconds', () => {
     const good: [string | number, number][] = [
       ['1h', 3600],
       ['30s', 30],
@@ -22,7 +22,7 @@ describe('units', () => {
     for (const bad of ['', 'soon', '1 fortnight', '-5s', 'h', '5 5 5', -1, Number.NaN, Infinity])
       assert.equal(parseDuration(bad), undefined, String(bad));
   });
-  it('reads shares', () => {
+  it('include shares', () => {
     const good: [string | number, number][] = [
       ['50%', 0.5],
       ['12.5 %', 0.125],
@@ -35,7 +35,7 @@ describe('units', () => {
     for (const [text, share] of good) assert.equal(parseShare(text), share, String(text));
     for (const bad of ['', '150%', 50, -0.1, 'half', '%']) assert.equal(parseShare(bad), undefined, String(bad));
   });
-  it('reads amounts', () => {
+  it('include amounts', () => {
     const good: [string | number, number][] = [
       ['50M', 50e6],
       ['8k', 8000],
@@ -50,7 +50,7 @@ describe('units', () => {
 });
 
 describe('paths', () => {
-  it('joins and normalises', () => {
+  it('are joined and normalized', () => {
     assert.equal(joinPath('/w/batches', '../agents/a.yaml'), '/w/agents/a.yaml');
     assert.equal(joinPath('/w', '/x/y'), '/x/y');
     assert.equal(joinPath('/w', './a//b/'), '/w/a/b');
@@ -58,7 +58,7 @@ describe('paths', () => {
     assert.equal(normalizePath('/../a'), '/a');
     assert.equal(normalizePath(''), '.');
   });
-  it('understands Windows', () => {
+  it('follow Windows rules', () => {
     assert.equal(joinPath('C:\\w\\batches', '..\\agents\\a.yaml'), 'C:/w/agents/a.yaml');
     assert.equal(joinPath('C:/w', 'D:/x'), 'D:/x');
     assert.equal(normalizePath('\\\\server\\share\\a\\..\\b'), '//server/share/b');
@@ -68,7 +68,7 @@ describe('paths', () => {
     assert.equal(relative('C:/w', 'D:/x'), 'D:/x');
     assert.equal(dirname('C:/x'), 'C:/');
   });
-  it('takes apart', () => {
+  it('are taken apart', () => {
     assert.equal(dirname('/a/b'), '/a');
     assert.equal(dirname('/a'), '/');
     assert.equal(dirname('a'), '.');

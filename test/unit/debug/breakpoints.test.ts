@@ -1,4 +1,4 @@
-// Breakpoints of every kind over a recording: where they stop, what they say, and what is wrong with them.
+// Breakpoints of every kind over a recording: where they stop, what they log, and their errors.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BreakpointTable } from '../../../src/debug/breakpoints/breakpointTable.ts';
@@ -48,7 +48,7 @@ const RENEW_17 = 'renew_loan {"loan_id":17,"days":14}';
 const RENEW_18 = 'renew_loan {"loan_id":18,"days":14}';
 
 describe('breakpoints over a recording', () => {
-  it('on a tool, with a condition, stop before the call; conditions may ask for the task', async () => {
+  it('on a tool, with a condition, stop before the call; conditions may use the task', async () => {
     const { table, run } = begin(lendingDesk());
     const told = table.setFunctions(
       [{ name: 'renew_loan', condition: 'tool.arguments.loan_id == 18 && task.id == "renew-overdue"' }],
@@ -64,7 +64,7 @@ describe('breakpoints over a recording', () => {
     assert.equal(await run('backward'), 'event 4 (none)', 'nothing before: the beginning');
   });
 
-  it('from the n-th hit on, counted from the beginning in both directions', async () => {
+  it('apply from the n-th hit on, counted from the beginning in both directions', async () => {
     const { table, run } = begin(lendingDesk());
     table.setFunctions([{ name: 'renew_loan', hitCondition: '>= 2' }], new Set(['renew_loan']));
     assert.equal(await run(), RENEW_18);
@@ -73,7 +73,7 @@ describe('breakpoints over a recording', () => {
     assert.equal(await run('backward'), 'event 4 (none)');
   });
 
-  it('on errors of a class, malformed calls, repeated actions, rewards and the world', async () => {
+  it('stop on errors of a class, malformed calls, repeated actions, rewards, and the world', async () => {
     const s = lendingDesk();
     const { table, run } = begin(s);
     table.setExceptions([{ filter: 'class:tool_error' }]);
@@ -99,7 +99,7 @@ describe('breakpoints over a recording', () => {
     assert.match(await again.run(), /\(none\)$/, 'the third call was the only repeat');
   });
 
-  it('log points write what is evaluated and stop nothing', async () => {
+  it('as log points write what is evaluated and stop nothing', async () => {
     const { table, run, said } = begin(lendingDesk());
     table.setLines('/desk/loans.ts', [{ line: 9, logMessage: 'loan {tool.arguments.loan_id}, {{as asked}}' }], () => ({
       kind: 'tools',
@@ -110,7 +110,7 @@ describe('breakpoints over a recording', () => {
     assert.deepEqual(said, ['loan 17, {as asked}', 'loan 18, {as asked}']);
   });
 
-  it('tell what is wrong with them, and set the others all the same', () => {
+  it('report their errors, and the others are still set', () => {
     const { table } = begin(lendingDesk());
     const told = table.setFunctions(
       [
@@ -134,7 +134,7 @@ describe('breakpoints over a recording', () => {
     assert.equal(table.setExceptions([{ filter: 'reward', condition: 'high' }])[0]?.verified, false, 'not a number');
   });
 
-  it('of one kind replace those of that kind only', () => {
+  it('of one kind replace only those of that kind', () => {
     const { table } = begin(lendingDesk());
     table.setFunctions([{ name: 'a' }, { name: 'b' }], new Set());
     table.setExceptions([{ filter: 'any' }]);

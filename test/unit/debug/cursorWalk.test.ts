@@ -1,4 +1,4 @@
-// n steps forth and n back end at the same place: in every fixture, and in streams made at random.
+// n steps forward and n back end at the same place: in every fixture, and in random streams.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -58,12 +58,12 @@ function randomStream(random: Random): Stream {
 }
 
 describe('a walk of the cursor and the way back', () => {
-  it('in the lending desk', async () => {
+  it('returns in the lending desk', async () => {
     for (let seed = 1; seed <= SEEDS; seed++)
       assert.ok((await walkAndReturn(modelOf(lendingDesk().events), seed, MOVES, 'the lending desk')) > 0);
   });
 
-  it('in every recording of the fixtures', async () => {
+  it('returns in every recording of the fixtures', async () => {
     const file = path.join(import.meta.dirname, '../../fixtures/tau-bench/two-tasks.json');
     const { rollouts } = readTauBench(JSON.parse(readFileSync(file, 'utf8')), 'two-tasks.json', { batch: 'b1', at: 0 });
     let moved = 0;
@@ -74,15 +74,15 @@ describe('a walk of the cursor and the way back', () => {
     assert.ok(moved > rollouts.length * SEEDS, `${moved} moves`);
   });
 
-  it('in streams made at random', async () => {
-    const { seed } = new Random(); // TEST_SEED repeats a failure
+  it('returns in random streams', async () => {
+    const { seed } = new Random(); // TEST_SEED reproduces a failure
     for (let round = 0; round < 150; round++) {
       const stream = randomStream(new Random(seed + round));
       await walkAndReturn(modelOf(stream.events), seed + round, MOVES, `TEST_SEED=${seed}, round ${round}`);
     }
   });
 
-  it('where nothing was walked, leads to the beginning', () => {
+  it('leads to the beginning when nothing was walked', () => {
     const model = modelOf(lendingDesk().events);
     const { end, first } = Stops.of(model);
     assert.ok(end !== undefined);

@@ -1,4 +1,4 @@
-// Values in the Variables view: paged, cut, editable, and large ones only when they are opened.
+// Values in the Variables view: paged, truncated, editable, and large ones loaded on demand.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Json } from '../../../src/common/json.ts';
@@ -31,7 +31,7 @@ describe('values', () => {
     assert.equal((deep === undefined ? [] : await inside(deep))[0]?.edit?.path, '/arguments/odd key~1~0/1/deep');
   });
 
-  it('of any size are asked for page by page', async () => {
+  it('of any size are requested page by page', async () => {
     const list = valueNode(
       'rows',
       Array.from({ length: 100_000 }, (_, index) => index),
@@ -61,7 +61,7 @@ describe('values', () => {
     );
   });
 
-  it('kept apart are read when they are opened, not before', async () => {
+  it('in blobs are read when they are opened, not before', async () => {
     let reads = 0;
     const bytes = new TextEncoder().encode(
       JSON.stringify({ rows: Array.from({ length: 1_000 }, (_, id) => ({ id })) }),
@@ -88,7 +88,7 @@ describe('values', () => {
     );
   });
 
-  it('say what they are when there is nothing inside', () => {
+  it('are described when they have no children', () => {
     assert.deepEqual(
       [[], {}, '', null, true, 1.5]
         .map((value) => valueNode('x', value, none))

@@ -17,7 +17,7 @@ async function inLibrary<T>(id: string, use: (library: OpenSample) => Promise<T>
   }
 }
 
-/** The rules alone, without HTTP. */
+/** The rules by themselves, without HTTP. */
 function rules(temperature: number): Ask {
   return ({ messages, tools, seed }) => {
     const turn = decide(chatRequest.parse({ messages, tools, temperature }), seed, 1);
@@ -54,7 +54,7 @@ describe('the clerk over HTTP, at temperature 0', () => {
         assert.ok(messages.length <= 24, 'without detours');
       }));
   }
-  it('calls tools at once where it can', () =>
+  it('calls tools in parallel where it can', () =>
     inLibrary('renew-or-return', async (library) => {
       const { messages } = await attempt(library, rules(0), 1);
       assert.deepEqual(
@@ -93,7 +93,7 @@ describe('the clerk at temperature 1', () => {
       `pass@1,2,4,8: ${curve.join(' ')}`,
     );
   });
-  it('slips in every way', async () => {
+  it('makes every kind of mistake', async () => {
     const seen = { malformed: false, unknown: false, early: false, fixed: false };
     for (let n = 0; n < 60; n++) {
       await inLibrary('renew-or-return', async (library) => {
@@ -109,7 +109,7 @@ describe('the clerk at temperature 1', () => {
     }
     assert.deepEqual(seen, { malformed: true, unknown: true, early: true, fixed: true });
   });
-  it('gives the same attempt for the same seed, and others for others', () =>
+  it('repeats an attempt for the same seed, and differs for others', () =>
     inLibrary('family-visit', async () => {
       const run = (seed: number): Promise<string> =>
         inLibrary('family-visit', async (library) => JSON.stringify((await attempt(library, rules(1), seed)).messages));
@@ -131,7 +131,7 @@ describe('other requests at the desk', () => {
           .map((call) => `${call.function.name} ${call.function.arguments}`),
       };
     });
-  it('understands other words and figures', async () => {
+  it('may use other words and figures', async () => {
     assert.equal((await ask('How many books does Omar Haddad have on loan?')).answer, '4');
     assert.equal((await ask('How many overdue loans does Priya Nair have?')).answer, '2');
     assert.equal((await ask('When is "Glass Harbour" due for Ben Adeyemi?')).answer, '2026-03-18');
@@ -143,7 +143,7 @@ describe('other requests at the desk', () => {
       2,
     );
   });
-  it('goes on when a user tells the address', () =>
+  it('continue when a user provides the address', () =>
     inLibrary('two-annas', async (library) => {
       const answer = await rules(0)({
         seed: 1,
@@ -173,7 +173,7 @@ describe('other requests at the desk', () => {
         ['{"member_id":"M-1013"}'],
       );
     }));
-  it('asks when a name is not enough, and says what it cannot do', async () => {
+  it('are asked back when a name is not enough, or declined', async () => {
     assert.match((await ask('Anna Keller pays all her fines.')).answer, /2 members called Anna Keller/);
     assert.match((await ask('Renew everything for Nobody Atall.')).answer, /no member called Nobody Atall/);
     assert.match((await ask('Sing a song.')).answer, /did not understand/);
@@ -188,7 +188,7 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Probability that k of n attempts, c of them passed, hold no pass. */
+/** Probability that k of n attempts, c of them passed, contain no pass. */
 function missAll(n: number, c: number, k: number): number {
   let miss = 1;
   for (let i = 0; i < k; i++) miss *= Math.max(0, n - c - i) / (n - i);

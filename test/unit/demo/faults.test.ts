@@ -26,7 +26,7 @@ describe('settings', () => {
     });
     assert.equal(parseFaults('', NO_FAULTS), NO_FAULTS);
   });
-  it('name what is wrong with them', () => {
+  it('are reported when they are wrong', () => {
     assert.throws(() => parseFaults('latencyms=5'), /no setting `latencyms`; it has latency_ms, /);
     assert.throws(() => parseFaults('toString=5'), /no setting `toString`/);
     for (const [query, takes] of [
@@ -49,16 +49,16 @@ describe('luck', () => {
   const faults = parseFaults('latency_ms=100&tail=lognormal&fail=429:0.2,503:0.1&cut=0.1');
   const many = Array.from({ length: 4000 }, (_, seed) => luckOf(faults, seed, 0));
   const share = (of: (luck: (typeof many)[number]) => boolean): number => many.filter(of).length / many.length;
-  it('follows from seed and repetition alone', () => {
+  it('depends on seed and repetition alone', () => {
     assert.deepEqual(luckOf(faults, 7, 0), luckOf(faults, 7, 0));
     assert.notDeepEqual(luckOf(faults, 7, 0), luckOf(faults, 7, 1));
   });
-  it('strikes as often as it should', () => {
+  it('strikes at the configured rate', () => {
     assert.ok(Math.abs(share((luck) => luck.status === 429) - 0.2) < 0.03);
     assert.ok(Math.abs(share((luck) => luck.status === 503) - 0.1) < 0.02);
     assert.ok(Math.abs(share((luck) => luck.cutAt !== undefined) - 0.1) < 0.02);
   });
-  it('has the median that was set, and a heavy tail', () => {
+  it('has the configured median, and a heavy tail', () => {
     const sorted = many.map((luck) => luck.latencyMs).sort((a, b) => a - b);
     assert.ok(Math.abs(sorted[2000]! - 100) < 10);
     assert.ok(sorted[3960]! > 600 && sorted[3999]! <= 3000);

@@ -44,7 +44,7 @@ describe('directions', () => {
     assert.deepEqual(next(done(3)).calls, [{ name: 'broken', arguments: '{"a": oops' }]);
     assert.deepEqual(next(done(4)), { reasoning: '', content: 'It is result 3.', calls: [] });
   });
-  it('end with the last result where nothing else is said', () => {
+  it('end with the last result by default', () => {
     const asked = { role: 'user', content: 'call a' };
     assert.equal(
       next([asked, { role: 'assistant', content: '' }, { role: 'tool', tool_call_id: 'x', content: '{"v":1}' }])
@@ -68,14 +68,14 @@ describe('the judge', () => {
         { role: 'user', content: body },
       ]).content,
     );
-  it('compares with what is expected', () => {
+  it('compares with the expectation', () => {
     assert.equal(
       (judged('<expected>\nParis\n</expected>\n<answer>\nIt is  paris.\n</answer>') as { score: number }).score,
       1,
     );
     assert.equal((judged('<expected>\nParis\n</expected>\n<answer>\nRome\n</answer>') as { score: number }).score, 0);
   });
-  it('says so when there is nothing to compare with', () => {
+  it('reports a missing expectation', () => {
     assert.deepEqual(judged('<answer>\nRome\n</answer>'), {
       score: 0.5,
       explanation: 'The demo model judges by comparing with an expected answer, and there is none.',
@@ -124,7 +124,7 @@ describe('the summary', () => {
         '[{"loan_id":"L-1","book_id":"B-1","title":"Night Ferry","due":"2026-03-24","days_overdue":0,"renewals":0}]',
     },
   ];
-  it('keeps what the clerk needs to go on', () => {
+  it('keeps what the clerk needs to continue', () => {
     const { content } = next(
       [task, ...past, { role: 'user', content: 'Sum up the conversation so far for yourself.' }],
       tools,
@@ -146,7 +146,7 @@ describe('a team', () => {
   const asked = { role: 'user', content: 'Jonas Lind returns "Night Ferry".' };
   const turn = (messages: Said[], tools: readonly { name: string; parameters?: unknown }[]): Turn =>
     decide(chatRequest.parse({ messages, tools: tools.map((tool) => ({ type: 'function', function: tool })) }), 1, 1);
-  it('has the request handed on once', () => {
+  it('hands the request off once', () => {
     const tools = [{ name: 'find_member' }, { name: 'list_loans' }, { name: 'hand_off_to_office' }];
     assert.deepEqual(
       turn([asked], tools).calls.map(({ name }) => name),
@@ -157,7 +157,7 @@ describe('a team', () => {
       ['find_member'],
     );
   });
-  it('has its leader ask all members at once', () => {
+  it('has a leader that calls all members in parallel', () => {
     const member = (name: string): { name: string; parameters: unknown } => ({
       name,
       parameters: { type: 'object', properties: { task: { type: 'string' } } },
@@ -171,7 +171,7 @@ describe('a team', () => {
       ['north', 'south'].map((name) => ({ name, arguments: JSON.stringify({ task: asked.content }) })),
     );
   });
-  it('has those who only look things up tell what the clerk goes on with', () => {
+  it('has read-only members that report what the clerk continues with', () => {
     const system = { role: 'system', content: 'Only look up members, with find_member.' };
     const desk = [{ name: 'find_member' }, { name: 'list_loans' }, { name: 'return_book' }];
     assert.deepEqual(turn([system, asked], desk).calls, [{ name: 'find_member', arguments: '{"name":"Jonas Lind"}' }]);
@@ -194,8 +194,8 @@ describe('a team', () => {
   });
 });
 
-describe('the stranger', () => {
-  it('says what it is and what to do', () => {
+describe('an unknown request', () => {
+  it('gets an explanation of the model and what to do', () => {
     const { content, calls } = next([{ role: 'user', content: 'Write a poem.' }], ['a', 'b']);
     assert.match(content, /demo model.*not a language model.*the tools a, b .*model\.endpoint/);
     assert.deepEqual(calls, []);

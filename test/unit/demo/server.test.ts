@@ -78,7 +78,7 @@ describe('the demo server', () => {
     return Number(new RegExp(`^vllm:${name}\\{[^}]*\\} (\\S+)$`, 'm').exec(text)?.[1] ?? assert.fail(name));
   };
 
-  it('gives a whole answer with calls, usage, ids and logprobs', async () => {
+  it('returns a whole answer with calls, usage, IDs, and logprobs', async () => {
     const {
       choices: [choice],
       usage,
@@ -107,7 +107,7 @@ describe('the demo server', () => {
     );
   });
 
-  it('leaves out what is not asked for, and what there is not', async () => {
+  it('omits what was not requested and what does not exist', async () => {
     const {
       choices: [choice],
       prompt_token_ids,
@@ -121,7 +121,7 @@ describe('the demo server', () => {
     const expected = await whole(asked);
     for (const query of ['', '?chunks=1', '?chunks=30']) {
       const { chunks, done } = await events(asked, query);
-      const same = query === '?chunks=30' ? await whole(asked, query) : expected; // it thinks aloud for that many
+      const same = query === '?chunks=30' ? await whole(asked, query) : expected; // the number of reasoning chunks
       const [message] = same.choices;
       assert.ok(done);
       assert.deepEqual(chunks[0]?.choices[0]?.delta, { role: 'assistant', content: '' });
@@ -162,7 +162,7 @@ describe('the demo server', () => {
     }
   });
 
-  it('streams as many chunks as it is told', async () => {
+  it('streams the requested number of chunks', async () => {
     for (const chunks of [20, 200]) {
       const { chunks: sent } = await events(
         { ...BODY, messages: [{ role: 'user', content: 'answer Done.' }] },
@@ -180,7 +180,7 @@ describe('the demo server', () => {
     assert.notEqual(a, c);
   });
 
-  it('says which prompt tokens it has seen', async () => {
+  it('reports which prompt tokens are cached', async () => {
     assert.equal((await whole(BODY)).usage.prompt_tokens_details.cached_tokens, 0);
     const later = await whole({
       ...BODY,
@@ -190,7 +190,7 @@ describe('the demo server', () => {
     assert.ok(cached_tokens > 0 && cached_tokens % 16 === 0 && cached_tokens < later.usage.prompt_tokens);
   });
 
-  it('cuts at max_tokens', async () => {
+  it('truncates at max_tokens', async () => {
     const {
       choices: [choice],
       usage,
@@ -211,7 +211,7 @@ describe('the demo server', () => {
     assert.deepEqual(tokens, (await whole({ ...BODY, return_token_ids: true })).prompt_token_ids);
   });
 
-  it('tells its one model', async () => {
+  it('lists its one model', async () => {
     const { data } = (await (await fetch(`${server.url}/models`)).json()) as {
       data: { id: string; owned_by: string }[];
     };
@@ -221,7 +221,7 @@ describe('the demo server', () => {
     );
   });
 
-  it('refuses as vLLM does', async () => {
+  it('refuses like vLLM', async () => {
     const long = await errorOf(BODY, '?context=20');
     assert.deepEqual([long.status, long.error.param, long.error.type], [400, 'input_tokens', 'BadRequestError']);
     assert.match(
@@ -252,7 +252,7 @@ describe('the demo server', () => {
     assert.match((await errorOf(BODY, '?slot=4')).error.message, /no setting `slot`/);
   });
 
-  it('fails as it is told, by query or by header', async () => {
+  it('fails as configured, by query or by header', async () => {
     const limited = await errorOf(BODY, '?fail=429:1&retry_after=2');
     assert.deepEqual([limited.status, limited.retry], [429, '2']);
     const busy = await errorOf(BODY, '?fail=503:1&retry_after=2');
@@ -262,7 +262,7 @@ describe('the demo server', () => {
     assert.ok(again.includes(200) && again.includes(429), 'a repeated call meets new luck');
   });
 
-  it('cuts and garbles answers', async () => {
+  it('truncates and garbles answers', async () => {
     await assert.rejects(post(BODY, '?cut=1').then((answer) => answer.text()));
     await assert.rejects(post({ ...BODY, stream: true }, '?cut=1').then((answer) => answer.text()));
     await assert.rejects(
@@ -272,7 +272,7 @@ describe('the demo server', () => {
     await assert.rejects(events(BODY, '?malformed=1'), SyntaxError);
   });
 
-  it('has slots: others wait, the metrics tell, the queue can be full, whoever leaves gives room', async () => {
+  it('has slots: others wait, metrics report it, the queue can be full, and a disconnect frees a slot', async () => {
     const query = '?slots=1&queue=2&latency_ms=10000';
     const leave = [new AbortController(), new AbortController(), new AbortController()];
     const calls = leave.map(({ signal }) =>
@@ -304,7 +304,7 @@ describe('the demo server', () => {
     assert.equal(await metric('kv_cache_usage_perc', query), 0);
   });
 
-  it('takes its time', async () => {
+  it('has latency', async () => {
     const started = performance.now();
     await (await post(BODY, '?latency_ms=120')).text();
     const middle = performance.now();
@@ -313,14 +313,14 @@ describe('the demo server', () => {
     assert.ok(performance.now() - middle >= 118);
   });
 
-  it('sends a slow stream bit by bit', async () => {
+  it('sends a slow stream piece by piece', async () => {
     const answer = await post({ ...BODY, stream: true }, '?latency_ms=300&chunks=20');
     let reads = 0;
     for await (const part of answer.body!) if ((part as Uint8Array).length > 0) reads++;
     assert.ok(reads >= 4, `${reads} reads`);
   });
 
-  it('counts', () => {
+  it('counts requests', () => {
     const { calls, completions, refused, cut, malformed, aborted, toolCalls, running, waiting } = server.counters();
     assert.equal(calls, completions + cut + aborted + Object.values(refused).reduce((sum, count) => sum + count, 0));
     assert.ok(toolCalls > 0 && malformed === 2 && cut === 2 && aborted === 3);
@@ -329,7 +329,7 @@ describe('the demo server', () => {
 });
 
 describe('a demo model below a prefix', () => {
-  it('answers there, with the settings it was made with', async () => {
+  it('answers there, with its settings', async () => {
     const server = await startDemoServer({ prefix: '/demo', settings: 'fail=429:1' });
     try {
       assert.match(server.url, /\/demo\/v1$/);

@@ -16,7 +16,7 @@ describe('the tokenizer', () => {
     assert.equal(ids.length, texts.length);
     assert.ok(ids.every((id) => Number.isInteger(id) && id >= 0 && id < VOCABULARY_SIZE));
   });
-  it('has no text twice', () =>
+  it('has unique tokens', () =>
     assert.deepEqual(
       TEXTS.filter((text, i) => TEXTS.indexOf(text) !== i),
       [],
@@ -35,7 +35,7 @@ describe('the template', () => {
       { name: 'b', arguments: '{}' },
     ],
   };
-  it('renders a turn as it was sampled, so prompts grow by their end only', () => {
+  it('renders a turn as it was sampled, so prompts only grow at their end', () => {
     const asked = [
       { role: 'system', content: 'S' },
       { role: 'user', content: 'U' },
@@ -77,14 +77,14 @@ describe('a completion', () => {
     ],
   };
   const whole = complete(turn, 1000, []);
-  it('that is cut in a call leaves it as text', () => {
+  it('that is truncated in a call leaves it as text', () => {
     const cut = complete(turn, whole.count - 3, []);
     assert.equal(cut.finishReason, 'length');
     assert.deepEqual(cut.turn.calls, [turn.calls[0]]);
     assert.match(cut.turn.content, /^<tool_call>\{"name": "b", "arguments": \{"y"/);
     assert.equal(cut.count, whole.count - 3);
   });
-  it('can be cut anywhere', () => {
+  it('can be truncated anywhere', () => {
     for (let most = 1; most < whole.count; most++) {
       const cut = complete(turn, most, []);
       assert.equal(cut.count, most);

@@ -14,7 +14,7 @@ const files = globSync(['*.md', 'docs/**/*.md', '.github/**/*.md'], { cwd: root 
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
 const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(read('package.json')));
 
-/** As GitHub makes them of headings. */
+/** GitHub's anchors of headings. */
 function anchors(markdown: string): string[] {
   return [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
     title
@@ -72,7 +72,7 @@ function wrongTitles(line: string): string[] {
 }
 
 describe('the documentation', () => {
-  it('has links that lead somewhere', () => {
+  it('has links to existing targets', () => {
     assert.deepEqual(
       files.flatMap((file) => problems(file, (line) => brokenLinks(file, line))),
       [],

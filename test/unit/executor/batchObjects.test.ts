@@ -13,7 +13,7 @@ import type { KubeObject } from '../../../src/kubernetes/access/objects.ts';
 
 const SIGNAL = new AbortController().signal;
 
-/** A cluster that keeps what it is given. */
+/** A cluster that stores its objects. */
 function fakeCluster() {
   const there = new Map<string, KubeObject>();
   const log: string[] = [];
@@ -88,7 +88,7 @@ const plan = (of: Submission): NewRound => ({
 });
 
 describe('BatchObjects', () => {
-  it('makes what pods need before the Job, and gives it to the Job then', async (context) => {
+  it('creates the objects that pods need before the Job, which then owns them', async (context) => {
     const { objects, there, log, secret } = await kit(context, { KEY: 'hidden' });
     there.set('Deployment rollout-studio', {
       apiVersion: 'apps/v1',
@@ -117,13 +117,13 @@ describe('BatchObjects', () => {
     assert.deepEqual([...(await objects.batches(SIGNAL))], ['b1']);
   });
 
-  it('takes the Job an earlier call made', async (context) => {
+  it('uses the Job of an earlier call', async (context) => {
     const { objects } = await kit(context);
     const first = await objects.create(plan(submission([])), SIGNAL);
     assert.equal((await objects.create(plan(submission([])), SIGNAL)).metadata.uid, first.metadata.uid);
   });
 
-  it('goes on with the secrets another server put there, and never without', async (context) => {
+  it('continues with the secrets of another server, and never without', async (context) => {
     const mine = await kit(context, { KEY: 'hidden' });
     await mine.objects.handOver('b1', submission(['KEY']), SIGNAL);
     const other = await kit(context);
@@ -142,7 +142,7 @@ describe('BatchObjects', () => {
     assert.equal(mine.log.length, before, 'it is there already');
   });
 
-  it('takes the secrets away at once', async (context) => {
+  it('removes the secrets immediately', async (context) => {
     const { objects, log } = await kit(context);
     await objects.removeSecrets('b1', false, SIGNAL);
     await objects.removeSecrets('b1', true, SIGNAL);
@@ -151,7 +151,7 @@ describe('BatchObjects', () => {
 });
 
 describe('Outage', () => {
-  it('is told when it lasts, and its end', (context) => {
+  it('is reported when it lasts, and at its end', (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] });
     const told: string[] = [];
     const outage = new Outage(1000, (error) => told.push(error?.message ?? 'over'));

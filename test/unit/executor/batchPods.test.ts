@@ -51,7 +51,7 @@ function record({
   } as unknown as BatchRecord;
 }
 
-/** As the cluster would show the Job. */
+/** The Job's state in the cluster. */
 function jobOf(
   plan: NewRound,
   conditions: { type: string; status: string; reason?: string; message?: string }[] = [],
@@ -144,7 +144,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
   };
 }
 
-/** All that follows at once has followed. */
+/** Everything that follows immediately is done. */
 const settled = (): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, 0)).then(() => new Promise((resolve) => setTimeout(resolve, 0)));
 
@@ -154,14 +154,14 @@ afterEach(() => {
 });
 
 describe('BatchPods', () => {
-  it('makes one Job while there is something to run, once the tasks are there', async () => {
+  it('creates one Job while there is something to run, once the tasks exist', async () => {
     const { look } = kit({ first: { sealed: false } });
     assert.deepEqual(await look(), []);
     assert.deepEqual(await look({ queued: 8 }), ['create 1 of 2x4']);
     assert.deepEqual(await look({ queued: 4, running: 4 }), []);
   });
 
-  it('makes none while the batch is paused or stopped, or another server does', async () => {
+  it('creates none while the batch is paused or stopped, or another server does', async () => {
     const { look, be } = kit({ first: { paused: true } });
     assert.deepEqual(await look(), []);
     assert.deepEqual(await look({ stopping: 'enough' }), []);
@@ -173,7 +173,7 @@ describe('BatchPods', () => {
     assert.deepEqual(await look({}), ['create 1 of 2x4']);
   });
 
-  it('gives the pods of a paused batch back once nothing runs, and has them again when it is resumed', async () => {
+  it('releases the pods of a paused batch once nothing runs, and has them again when it is resumed', async () => {
     const { look, rounds } = kit();
     await look();
     assert.deepEqual(await look({ queued: 6, running: 2, released: true }), [], 'not while something runs');
@@ -189,7 +189,7 @@ describe('BatchPods', () => {
     assert.deepEqual(await look({ queued: 8, released: true }), ['suspend 1', told], 'and once more');
   });
 
-  it('lets go what an earlier server suspended', async () => {
+  it('resumes a Job that an earlier server suspended', async () => {
     const { look, rounds, plans } = kit();
     await look();
     const [plan] = plans;
@@ -206,7 +206,7 @@ describe('BatchPods', () => {
     assert.equal(rounds.active('b1')?.released, false);
   });
 
-  it('leaves it to Kueue when its Jobs run: the one of a paused batch is removed', async () => {
+  it('lets Kueue decide when its Jobs run: the Job of a paused batch is removed', async () => {
     const submission = { ...SUBMISSION, pods: { count: 2, queue: 'team-a' } } as Submission;
     const { look, rounds, plans } = kit({ submission });
     await look();
@@ -222,7 +222,7 @@ describe('BatchPods', () => {
     assert.deepEqual(await look({}), ['create 2 of 2x4']);
   });
 
-  it('takes up the Job of an earlier server', async () => {
+  it('adopts the Job of an earlier server', async () => {
     const { look, rounds } = kit();
     rounds.see(
       jobOf({
@@ -237,7 +237,7 @@ describe('BatchPods', () => {
     assert.deepEqual([...(await look()), ...(await look())], ['write 5 for rollout-b1-3']);
   });
 
-  it('follows a Job that ended with the next one, and gives up what settles nothing', async () => {
+  it('follows a Job that ended with the next one, and gives up when nothing settles', async () => {
     const { look, rounds, plans } = kit();
     await look();
     const end = (reason: string): void => {
@@ -255,7 +255,7 @@ describe('BatchPods', () => {
     assert.deepEqual(await look({ queued: 3, passed: 5 }), []);
   });
 
-  it('says once what the cluster refuses for now, and ends what it refuses for good', async () => {
+  it('reports a temporary refusal of the cluster once, and ends the batch at a permanent one', async () => {
     const quota = (): StudioError => new StudioError('forbidden', 'Short.', { details: { reason: 'Quota' } });
     const { look } = kit({ refuse: [quota(), quota(), new StudioError('config', 'No such thing.')] });
     assert.deepEqual(await look(), ['quota: Cannot start pods: Short.']);
@@ -263,7 +263,7 @@ describe('BatchPods', () => {
     assert.deepEqual(await look(), ['give up: No such thing.']);
   });
 
-  it('leaves nothing of a batch that ended while its Job was made', async () => {
+  it('leaves nothing of a batch that ended while its Job was created', async () => {
     const { pods, log } = kit();
     pods.look();
     pods.close();

@@ -47,7 +47,7 @@ function job(changes: Partial<JobPlan> = {}): Manifest {
 }
 
 describe('the Job of a batch', () => {
-  it('is indexed, gives each place its own tries, and cleans up after itself', () => {
+  it('is indexed, counts tries per index, and cleans up after itself', () => {
     const { metadata, spec } = job();
     assert.equal(metadata.name, 'rollout-b01abc-2');
     assert.deepEqual(
@@ -68,7 +68,7 @@ describe('the Job of a batch', () => {
     assert.equal(metadata.ownerReferences, undefined);
   });
 
-  it('counts no disruption, and never tries again what is configured wrongly', () => {
+  it('ignores disruptions, and never retries a wrong configuration', () => {
     const rules = (isolation: 'shared' | 'pod'): string[] =>
       job({ pods: { isolation } }).spec.podFailurePolicy.rules.map(
         (rule) =>
@@ -79,7 +79,7 @@ describe('the Job of a batch', () => {
     assert.deepEqual(rules('pod'), ['Ignore DisruptionTarget', 'FailIndex 2']);
   });
 
-  it('gives its pods no rights, a plain user, and room of their own', () => {
+  it('runs pods without permissions, as a plain user, with private volumes', () => {
     const { spec } = job().spec.template;
     const [worker = {}] = spec.containers;
     assert.equal(spec['automountServiceAccountToken'], false);
@@ -110,7 +110,7 @@ describe('the Job of a batch', () => {
     assert.equal(spec.initContainers, undefined);
   });
 
-  it('takes what the batch file says of its pods', () => {
+  it("applies the batch file's pod settings", () => {
     const tolerations = [{ key: 'nvidia.com/gpu', operator: 'Exists' }];
     const { metadata, spec } = job({
       pullPolicy: 'Always',
@@ -141,7 +141,7 @@ describe('the Job of a batch', () => {
     assert.deepEqual([spec.suspend, spec.backoffLimitPerIndex], [true, 0]);
   });
 
-  it('lets the worker wait for its sidecars, and gives them their variables as secrets', () => {
+  it('makes the worker wait for its sidecars, and passes their variables as secrets', () => {
     const sidecars = [
       {
         name: 'browser',
@@ -174,7 +174,7 @@ describe('the Job of a batch', () => {
   });
 });
 
-describe('what belongs to a batch', () => {
+describe('the objects of a batch', () => {
   const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid: 'u' };
   const about = { batch: 'b01abc', namespace: 'n', owner };
   const worker = {
@@ -186,13 +186,13 @@ describe('what belongs to a batch', () => {
     programs: 'a'.repeat(64),
   };
 
-  it('goes with its Job', () => {
+  it('belong to its Job', () => {
     for (const object of [batchConfigMap(about), batchSecret(about, worker, {}, [])])
       assert.deepEqual([object.metadata.name, object.metadata.ownerReferences], ['rollout-b01abc', [owner]]);
     assert.equal(batchConfigMap({ ...about, owner: undefined }).metadata.ownerReferences, undefined);
   });
 
-  it('keeps values in the Secret alone', () => {
+  it('keep values only in the Secret', () => {
     const secret = batchSecret(about, worker, { A: 'hidden', B: 'too' }, ['B']);
     const data = Object.fromEntries(
       Object.entries(secret['data'] as Record<string, string>).map(([key, text]) => [
@@ -207,7 +207,7 @@ describe('what belongs to a batch', () => {
     );
   });
 
-  it('has a name whatever the id of the batch is', () => {
+  it('have a valid name for any batch ID', () => {
     for (const batch of ['bUPPER_case-', `b${'x'.repeat(63)}`]) {
       const { metadata } = job({ batch });
       assert.match(metadata.name, /^rollout-b-[0-9a-f]{16}-2$/);

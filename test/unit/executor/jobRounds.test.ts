@@ -35,13 +35,13 @@ function next(rounds: Round[], changes: Partial<JobState> = {}): ReturnType<type
 }
 
 describe('nextRound', () => {
-  it('makes the first Job, and none beside one that works or for nothing', () => {
+  it('creates the first Job, but not next to an active one and not without work', () => {
     assert.deepEqual(next([]), { do: 'create', round: 1, fruitless: 0, afterMs: 0 });
     assert.deepEqual(next([round({ state: 'active' })]), { do: 'wait' });
     assert.deepEqual(next([], { queued: 0 }), { do: 'wait' });
   });
 
-  it('goes on at once while attempts are settled', () => {
+  it('continues immediately while attempts are settled', () => {
     assert.deepEqual(next([round({ settled: 4, fruitless: 2 })]), { do: 'create', round: 2, fruitless: 0, afterMs: 0 });
     assert.deepEqual(next([], { last: 4 }), { do: 'create', round: 5, fruitless: 0, afterMs: 0 });
   });
@@ -63,7 +63,7 @@ describe('nextRound', () => {
     });
   });
 
-  it('gives up at once what is configured wrongly, unless that was before the batch was taken back', () => {
+  it('gives up immediately at a wrong configuration, unless the batch was resumed since', () => {
     const wrong = round({
       state: 'failed',
       reason: 'PodFailurePolicy',
@@ -94,7 +94,7 @@ describe('readRound', () => {
     },
     ...changes,
   });
-  it('reads how it stands', () => {
+  it('reads the state of a Job', () => {
     const {
       state,
       suspended,
@@ -125,7 +125,7 @@ describe('podSizing', () => {
     const { completions, parallelism, slots } = podSizing({ pods, concurrency } as Submission, open, sealed);
     return [completions, parallelism, slots];
   };
-  it('gives each pod its part', () => {
+  it('divides the work among pods', () => {
     assert.deepEqual(size({ count: 8 }, 'auto', 64), [8, 8, 8]);
     assert.deepEqual(size({ count: 2 }, 'auto', 1000), [2, 2, 32]);
     assert.deepEqual(size({ count: 2 }, 100, 1000), [2, 2, 50]);
@@ -133,11 +133,11 @@ describe('podSizing', () => {
     assert.deepEqual(size(undefined, 'auto', 100_000), [16, 16, 32]);
     assert.deepEqual(size({ count: 4 }, 'auto', 1), [4, 4, 1]);
   });
-  it('is ready for more while tasks still come', () => {
+  it('expects more while tasks still arrive', () => {
     assert.deepEqual(size({ count: 4 }, 'auto', 4, false), [4, 4, 32]);
     assert.deepEqual(size({ count: 4 }, 12, 1, false), [4, 4, 3]);
   });
-  it('gives each rollout a pod where they are to be apart', () => {
+  it('gives each rollout its own pod where they are to be isolated', () => {
     assert.deepEqual(size({ isolation: 'pod', count: 4 }, 'auto', 12), [12, 4, 1]);
     assert.deepEqual(size({ isolation: 'pod' }, 3, 40), [40, 3, 1]);
     assert.deepEqual(size({ isolation: 'pod', count: 4 }, 'auto', 2), [2, 2, 1]);

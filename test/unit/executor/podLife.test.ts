@@ -57,7 +57,7 @@ describe('podNews', () => {
   const said = (status: Status): string[] =>
     podNotices(pod(status)).map(({ of, infra }) => `${of} ${infra.what}: ${infra.text}`);
 
-  it('tells why a pod waits', () => {
+  it('reports why a pod waits', () => {
     assert.deepEqual(said({}), []);
     assert.deepEqual(
       said({
@@ -82,7 +82,7 @@ describe('podNews', () => {
     );
   });
 
-  it('says the same of the same, whatever the numbers', () => {
+  it('is equal for equal reasons, whatever the numbers', () => {
     const key = (message: string): string | undefined =>
       podNotices(pod({ conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] }))[0]
         ?.key;
@@ -90,7 +90,7 @@ describe('podNews', () => {
     assert.notEqual(key('0/3 nodes: 3 Insufficient cpu'), key('0/3 nodes: 3 Insufficient memory'));
   });
 
-  it('tells that it started, and after how long', () => {
+  it('reports its start, and after how long', () => {
     const [news] = podNotices(pod(worker({ running: { startedAt: '2026-01-01T00:00:04Z' } })));
     assert.deepEqual(
       [news?.of, news?.infra],
@@ -113,11 +113,11 @@ describe('podEnd', () => {
     const found = podEnd(of, gone);
     return found === undefined ? undefined : `${found.infra.what}: ${found.infra.text}`;
   };
-  it('is not there yet while the worker runs', () => {
+  it('is undefined while the worker runs', () => {
     assert.equal(end(pod(worker({ running: {} }, { phase: 'Running' }))), undefined);
     assert.equal(end(pod(worker({ running: {} }, { phase: 'Running' }), { deleted: true })), undefined);
   });
-  it('tells the cause, the nearest first', () => {
+  it('reports the most specific cause', () => {
     assert.equal(podEnd(pod(worker({ terminated: { exitCode: 0 } })))?.isClean, true);
     assert.match(
       end(pod(worker({ terminated: { exitCode: 137, reason: 'OOMKilled' } }), { deleted: true })) ?? '',
@@ -151,7 +151,7 @@ describe('podEnd', () => {
 });
 
 describe('events of the cluster', () => {
-  it('tell of quotas, pulls and what does not go away', () => {
+  it('report quotas, pulls, and objects that are not removed', () => {
     assert.deepEqual(
       jobEventNotices(
         event('Job', 'FailedCreate', 'Error creating: pods "x" is forbidden: exceeded quota: few, used: pods=2'),
@@ -222,7 +222,7 @@ describe('PodWatch', () => {
   const running = worker({ running: { startedAt: '2026-01-01T00:00:01Z' } });
   const failed = worker({ terminated: { exitCode: 3 } });
 
-  it('tells each thing once, and the end of a pod at once', async () => {
+  it('reports each thing once, and the end of a pod immediately', async () => {
     const { watch, told, ended } = watched();
     await watch.onList([]);
     const waiting = worker({ waiting: { reason: 'ErrImagePull' } });
@@ -235,7 +235,7 @@ describe('PodWatch', () => {
     assert.match(watch.lastBadEnd('b1') ?? '', /p-2 was deleted/);
   });
 
-  it('of an earlier server’s pods tells only what that cannot have told', async () => {
+  it('reports about an earlier server’s pods only what that one cannot have reported', async () => {
     const idle = watched(false);
     await idle.watch.onList([pod(running, { uid: '1' }), pod(failed, { uid: '2' })]);
     assert.deepEqual([idle.told, idle.ended], [[], ['b1 p-2']]);
@@ -244,7 +244,7 @@ describe('PodWatch', () => {
     assert.deepEqual(busy.told, ['b1 pod_failed p-2']);
   });
 
-  it('tells nothing of the pods that a paused batch gives back', async () => {
+  it('does not report the pods that a paused batch releases', async () => {
     const { watch, told, ended, active } = watched();
     active.add('let go');
     await watch.onList([]);
@@ -255,7 +255,7 @@ describe('PodWatch', () => {
     assert.equal(watch.lastBadEnd('let go'), undefined);
   });
 
-  it('sees what vanished while nobody watched', async () => {
+  it('notices pods that vanished while nobody watched', async () => {
     const { watch, told } = watched();
     await watch.onList([]);
     await watch.onEvent('ADDED', pod(running));
@@ -263,7 +263,7 @@ describe('PodWatch', () => {
     assert.deepEqual(told, ['b1 pod_started p-1', 'b1 pod_deleted p-1']);
   });
 
-  it('is silent on batches that have ended, but ends their sessions', async () => {
+  it('does not report about batches that have ended, but ends their sessions', async () => {
     const { watch, told, ended, active } = watched();
     await watch.onList([pod(running)]);
     active.clear();
@@ -271,7 +271,7 @@ describe('PodWatch', () => {
     assert.deepEqual([told, ended], [[], ['b1 p-1']]);
   });
 
-  it('tells of a node that does not answer, once', async () => {
+  it('reports an unresponsive node once', async () => {
     const { watch, told } = watched();
     await watch.onList([]);
     await watch.onEvent('MODIFIED', pod(running, { deleted: true }));
@@ -281,7 +281,7 @@ describe('PodWatch', () => {
     assert.deepEqual(told, ['b1 pod_started p-1', 'b1 node_lost p-1']);
   });
 
-  it('tells of a lost node once for all pods of a batch there, with what to do', async () => {
+  it('reports a lost node once for all pods of a batch there, with what to do', async () => {
     const { watch, told } = watched();
     await watch.onList([]);
     for (const uid of ['1', '2']) await watch.onEvent('ADDED', pod(running, { uid }));
@@ -309,7 +309,7 @@ describe('PodWatch', () => {
     assert.match(lostNode(pod()).infra.text, /^Node n1 does not respond\..*kubectl delete node.*out-of-service/);
   });
 
-  it('takes no node for lost whose worker is heard, and tells once it is not', async () => {
+  it('does not take a node for lost whose worker responds, and reports it once that stops', async () => {
     const { watch, told, working, asked } = watched();
     working.add('p-1').add('p-2');
     await watch.onList([]);
@@ -332,7 +332,7 @@ describe('PodWatch', () => {
     );
   });
 
-  it('knows a Job’s batch by its name', () => {
+  it('finds a Job’s batch by its name', () => {
     const { watch, told } = watched();
     for (const name of ['rollout-b1-1', 'rollout-b2-1', 'rollout-b1-1'])
       watch.onClusterEvent(

@@ -1,5 +1,4 @@
-// OpenAPI descriptions as modules of tools: the module passes the type checker, and what it sends arrives at a real
-// server.
+// OpenAPI descriptions as modules of tools: the module passes the type checker, and its requests reach a real server.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -76,7 +75,7 @@ function write(name: string, text: string): { file: string; made: ReturnType<typ
 }
 
 describe('an OpenAPI description', () => {
-  it('is a module that the strictest type checker takes', () => {
+  it('becomes a module that passes the strictest type check', () => {
     const files = [
       write('pets', PETS).file,
       write(
@@ -115,7 +114,7 @@ describe('an OpenAPI description', () => {
     );
   });
 
-  it('tells its tools, their effects, its secrets, and what it leaves out', () => {
+  it('reports its tools, their effects, its secrets, and what it omits', () => {
     const { made } = write('pets', PETS);
     assert.deepEqual(
       made.tools.map(({ name, operation, effect }) => `${name} ${operation} ${effect}`),
@@ -238,7 +237,7 @@ describe('an OpenAPI description', () => {
     }
   });
 
-  it('is refused where it is none', () => {
+  it('is refused when it is invalid', () => {
     const refused = (text: string, pattern: RegExp): void =>
       assert.throws(() => openApiTools('api.yaml', text), pattern);
     refused('swagger: "2.0"', /Swagger 2\.0/);

@@ -39,7 +39,7 @@ describe('tau-bench results', () => {
     }
   });
 
-  it('keep the task with what the benchmark expects', () => {
+  it("keep the task with the benchmark's expectation", () => {
     assert.deepEqual(imported.tasks[0], {
       id: '0',
       question: 'You are Ada. You want your book renewed.',
@@ -79,7 +79,7 @@ describe('tau-bench results', () => {
     assert.deepEqual(model.openSpans(), []);
   });
 
-  it('make nothing up', () => {
+  it('invent nothing', () => {
     for (const start of dataOf(events('0', 2), 'rollout.start'))
       assert.deepEqual(start, { batch: 'b1', task: '0', attempt: 2, try: 1, times: 'none' });
     for (const call of dataOf(events('0', 2), 'model.start'))
@@ -102,7 +102,7 @@ describe('tau-bench results', () => {
     assert.deepEqual([end!.status, end!.passed, end!.reward, end!.answer], ['done', false, 0, null]);
   });
 
-  it('keep what is broken as it was: unparsable arguments, failed tools, a call nobody answered', () => {
+  it('keep broken parts unchanged: unparsable arguments, failed tools, an unanswered call', () => {
     const stream = events('0', 1);
     assert.deepEqual(
       dataOf(stream, 'tool.start').map((start) => [start.name, start.arguments, start.raw]),
@@ -123,7 +123,7 @@ describe('tau-bench results', () => {
     );
   });
 
-  it('do not score a fault of the harness', () => {
+  it('leave a fault of the harness unscored', () => {
     const stream = events('7', 1);
     assert.deepEqual(
       stream.map((event) => event.kind),
@@ -136,7 +136,7 @@ describe('tau-bench results', () => {
     );
   });
 
-  it('say what was left out, and where it is', () => {
+  it('report what was omitted, and where it is', () => {
     assert.deepEqual(
       imported.skipped.map(({ place }) => place),
       ['two-tasks.json[3]', 'two-tasks.json[4].traj[1]'],
@@ -145,7 +145,7 @@ describe('tau-bench results', () => {
     assert.match(imported.skipped[1]!.why, /^role: /);
   });
 
-  it('are known by their beginning', () => {
+  it('are recognized by their beginning', () => {
     assert.ok(tauBench.detect(text.slice(0, 400), 'x.json'));
     assert.ok(tauBench.detect(`\ufeff${text.slice(0, 400)}`, 'x.json'));
     for (const other of ['{"task_id": 1}', '[{"id": 1}]', '', '[{"task_id": "a", "question": "b"}]'])
@@ -162,7 +162,7 @@ describe('tau-bench results', () => {
     await assert.rejects(read('[{"task'), (error) => StudioError.is(error, 'usage') && /not JSON/.test(error.message));
   });
 
-  it('count attempts in order where trials are missing or doubled', () => {
+  it('count attempts in order when trials are missing or duplicated', () => {
     const entry = (trial?: number): object => ({
       task_id: 1,
       reward: 1,
@@ -176,7 +176,7 @@ describe('tau-bench results', () => {
     assert.deepEqual(attempts(entry(1), entry(0), entry(1)), [1, 2, 3]);
   });
 
-  it('read other shapes of messages: parts, images, several calls, calls without ids, stray answers', () => {
+  it('read other shapes of messages: parts, images, several calls, calls without IDs, stray answers', () => {
     const traj = [
       { role: 'developer', content: 'rules' },
       {

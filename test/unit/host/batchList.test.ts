@@ -1,4 +1,4 @@
-/** The list of batches against a server that says what it is told to. */
+/** The list of batches against a scripted server. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Connection } from '../../../src/client/connect.ts';
@@ -120,7 +120,7 @@ function desk(batches: BatchRow[]): Desk {
 const ids = (rows: readonly BatchRow[]): string[] => rows.map((row) => row.batch);
 
 describe('the list', () => {
-  test('asks nothing until somebody looks, and stops when nobody does', async (t) => {
+  test('requests nothing while it is hidden', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const at = desk([batch('b1')]);
     at.list.refresh();
@@ -135,14 +135,14 @@ describe('the list', () => {
     at.list.dispose();
   });
 
-  test('forgets what another server had, also what is still on its way from there', async () => {
+  test('forgets the batches of the previous server, including pending responses', async () => {
     const at = desk(['b3', 'b2', 'b1'].map((id) => batch(id)));
     const first = at.changed();
     at.list.watch();
     await first;
     await at.list.more();
     assert.deepEqual(ids(at.list.rows.value), ['b3', 'b2', 'b1']);
-    at.list.refresh(); // an answer of the old server is on its way
+    at.list.refresh(); // a response of the old server is pending
     at.batches = [batch('c1')];
     at.moved.fire(undefined);
     assert.deepEqual(at.list.rows.value, []);
@@ -150,7 +150,7 @@ describe('the list', () => {
     at.list.dispose();
   });
 
-  test('pages to the oldest, keeps what it paged to, and sees new ones above', async () => {
+  test('pages to the oldest, keeps the pages it loaded, and shows new ones on top', async () => {
     const at = desk(['b5', 'b4', 'b3', 'b2', 'b1'].map((id) => batch(id)));
     const first = at.changed();
     at.list.watch();
@@ -165,7 +165,7 @@ describe('the list', () => {
     at.list.dispose();
   });
 
-  test('an older batch that still runs is kept up to date', async () => {
+  test('updates an older batch that still runs', async () => {
     const old = batch('b1', { state: 'running', counts: { ...NO_COUNTS, queued: 96 } });
     const at = desk([batch('b3'), batch('b2'), old]);
     const first = at.changed();
@@ -183,21 +183,21 @@ describe('the list', () => {
     at.list.dispose();
   });
 
-  test('who only looks starts no server; a connection that comes is used', async () => {
+  test('starts no server by being visible, and uses a connection that appears', async () => {
     const at = desk([batch('b1')]);
     at.there = false;
     at.list.watch({ start: false });
     assert.deepEqual(at.starts, [false]);
     at.there = true;
     const first = at.changed();
-    at.connected.fire(undefined as never); // the list asks for it again
+    at.connected.fire(undefined as never); // the list requests it again
     assert.deepEqual(ids(await first), ['b1']);
     at.list.watch();
     at.list.refresh();
     at.list.dispose();
   });
 
-  test('rows that say the same change nothing', async () => {
+  test('does not change for equal rows', async () => {
     const at = desk([batch('b1')]);
     const first = at.changed();
     at.list.watch();
@@ -217,7 +217,7 @@ describe('the status bar', () => {
     counts: { ...NO_COUNTS, passed: 30, failed: 1, running: 5, queued: 60 },
   });
 
-  test('says what runs, and leads to it', () => {
+  test('shows what runs, and leads to it', () => {
     const status = statusText([running, batch('b1')], ok);
     assert.deepEqual([status?.text, status?.click], ['$(beaker) Rollout 1 running 31/96', { do: 'open', batch: 'b2' }]);
     const two = statusText([running, { ...running, batch: 'b1' }], ok);
@@ -225,7 +225,7 @@ describe('the status bar', () => {
     assert.equal(two.label, 'Rollout: 2 batches running, 62 of 192 attempts settled');
   });
 
-  test('says nothing when there is nothing, and that the server stopped when it did', () => {
+  test('is hidden when nothing runs, and reports a stopped server', () => {
     assert.equal(statusText([], ok), undefined);
     assert.equal(statusText([], ok, true)?.text, '$(beaker) Rollout');
     assert.equal(statusText([batch('b1')], ok)?.text, '$(beaker) Rollout');

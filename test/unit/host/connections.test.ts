@@ -5,7 +5,7 @@ import { Emitter, Observable } from '../../../src/common/emitter.ts';
 import { type OwnLink, ServerConnections, type Where } from '../../../src/host/server/connections.ts';
 import type { ServerState } from '../../../src/protocol/page.ts';
 
-/** A link that is connected to nothing; `go` chooses another target. */
+/** A link without a connection; `go` chooses another target. */
 class FakeLink implements OwnLink {
   readonly state = new Observable<ServerState>({ state: 'ok' });
   readonly #connected = new Emitter<Connection>();
@@ -49,8 +49,8 @@ function setUp(): { window: FakeLink; made: FakeLink[]; ways: ServerConnections 
   return { window, made, ways };
 }
 
-describe('the way of a page to its server', () => {
-  it('is the window’s until the window goes elsewhere, and again once it is back', async () => {
+describe('the connection of a page', () => {
+  it('is the window’s until the window changes its target, and again once it is back', async () => {
     const { window, made, ways } = setUp();
     const [one, two] = [ways.open(ways.here), ways.open(ways.here)];
     assert.equal(await one.connection(), window.own);
@@ -89,7 +89,7 @@ describe('the way of a page to its server', () => {
     assert.equal(made[1]?.disposed, true, 'the last page takes the link along');
   });
 
-  it('says that there is nothing to choose where another store is meant', () => {
+  it('reports that there is nothing to choose when another store is in use', () => {
     const { window, ways } = setUp();
     const page = ways.open(ways.here);
     window.go({ store: 'postgres://me:secret@host/db' });

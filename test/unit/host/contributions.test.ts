@@ -47,7 +47,7 @@ test('every command that the code or a text calls exists', () => {
   );
 });
 
-test('every menu, key and palette entry names a command, and the palette says of each when it is shown', () => {
+test('every menu, key, and palette entry names a command, and the palette has a condition for each', () => {
   for (const [menu, items] of Object.entries(menus)) {
     for (const item of items) {
       assert.ok(ids.includes(item.command), `${menu}: ${item.command}`);
@@ -58,7 +58,7 @@ test('every menu, key and palette entry names a command, and the palette says of
   for (const { command } of keybindings) assert.ok(ids.includes(command));
 });
 
-test('what runs something is never shown in Restricted Mode', () => {
+test('commands that run something are never shown in Restricted Mode', () => {
   const harmless = new Set(
     [
       'showTeam',
@@ -118,7 +118,7 @@ test('every setting has a default of its type and a description', () => {
   }
 });
 
-test('files that the manifest names are there, and every view has a text for when it is empty', () => {
+test('files that the manifest names exist, and every view has a text for when it is empty', () => {
   const named = [...JSON.stringify(manifest).matchAll(/"(?:\.\/)?(media\/[^"]+)"/g)].map((match) => match[1] ?? '');
   assert.ok(named.length > 5);
   assert.deepEqual(

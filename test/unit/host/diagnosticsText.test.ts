@@ -1,4 +1,4 @@
-/** Collect Diagnostics holds what a report needs and no secret; and which store is meant. */
+/** Collect Diagnostics holds what a report needs and no secret; and which store is in use. */
 import assert from 'node:assert/strict';
 import os from 'node:os';
 import path from 'node:path';
@@ -21,7 +21,7 @@ const facts: DiagnosticFacts = {
   secrets: [],
 };
 
-test('no password, token or stored value is in it, wherever it stands', () => {
+test('no password, token, or stored value is in it, wherever it comes from', () => {
   const store = 'postgres://me:p%40ssw0rd@host/db';
   const text = diagnosticsText({
     ...facts,
@@ -81,7 +81,7 @@ test('the log keeps its last lines', () => {
   assert.match(kept.lines.at(-1) ?? '', /\[error\] boom rollout\.import$/);
 });
 
-test('the store: setting, environment, default', () => {
+test('the store comes from the setting, the environment, or the default', () => {
   const workspace = path.resolve('/w');
   assert.equal(storeOf('', undefined, workspace, '/default'), '/default');
   assert.equal(storeOf('', 'postgres://h/d', workspace, '/default'), 'postgres://h/d');

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { forkHeld } from '../../../src/host/debug/forkHeld.ts';
 
 describe('a fork for the debugger', () => {
-  it('is asked of the command line, with its edits in a file that goes away', async () => {
+  it('is created with the command line, with its edits in a temporary file', async () => {
     let edits = '';
     const made = await forkHeld(
       {
@@ -39,7 +39,7 @@ describe('a fork for the debugger', () => {
     assert.equal(existsSync(edits), false);
   });
 
-  it('fails with the command’s own words', async () => {
+  it('fails with the command’s own message', async () => {
     await assert.rejects(
       forkHeld({ rollout: 'r1', seq: 1, edits: [], acceptIrreversible: false, runs: {}, store: undefined }, () =>
         Promise.reject(new Error('no such rollout')),

@@ -1,4 +1,4 @@
-/** The questions before a launch, and the command line that comes of the answers. */
+/** The questions before a launch, and the command line that results from the answers. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { launchTarget } from '../../../src/host/launch/argument.ts';
@@ -30,8 +30,8 @@ class TestMemory implements Memory {
   }
 }
 
-describe('which tasks', () => {
-  test('all, the first ones, some', () => {
+describe('the choice of tasks', () => {
+  test('offers all, the first ones, some', () => {
     assert.deepEqual(
       taskChoices(desk, undefined).map(({ label }) => label),
       ['All 12', 'First 10', 'Pick tasks…'],
@@ -47,7 +47,7 @@ describe('which tasks', () => {
     assert.equal(taskChoices({ tasks: 10_000, whole: false, attempts: 1 }, undefined)[0]?.label, 'All 10000+');
   });
 
-  test('the last answers come first, with what they mean now', () => {
+  test('offers the last answers first, with their current meaning', () => {
     const [first] = taskChoices(desk, { tasks: { kind: 'first', count: 10 }, attempts: 4 });
     assert.deepEqual([first?.label, first?.description], ['Same as last time', 'first 10 tasks × 4 attempts']);
     assert.equal(answersText({ tasks: { kind: 'some', ids: ['renew-one'] }, attempts: 1 }), 'renew-one × 1 attempt');
@@ -55,8 +55,8 @@ describe('which tasks', () => {
   });
 });
 
-describe('how many attempts', () => {
-  test('the file’s own number is offered once', () => {
+describe('the number of attempts', () => {
+  test('offers the file’s own number once', () => {
     assert.deepEqual(
       attemptChoices(desk, undefined).map(({ label }) => label),
       ['8', '1', '4', '32', 'Other…'],
@@ -64,13 +64,13 @@ describe('how many attempts', () => {
     assert.equal(attemptChoices(desk, { tasks: { kind: 'all' }, attempts: 5 }).at(-1)?.description, 'last time 5');
   });
 
-  test('a typed number is a whole one from 1', () => {
+  test('accepts a whole number from 1', () => {
     assert.equal(wrongAttempts('16'), undefined);
     for (const text of ['', '0', '-1', '1.5', '1e3', 'many', '100001'])
       assert.notEqual(wrongAttempts(text), undefined, text);
   });
 
-  test('how many that makes', () => {
+  test('shows the resulting number of rollouts', () => {
     assert.equal(attemptCount({ tasks: { kind: 'all' } }, desk), 96);
     assert.equal(attemptCount({ tasks: { kind: 'first', count: 100 }, attempts: 2 }, desk), 24);
     assert.equal(attemptCount({ tasks: { kind: 'some', ids: ['a', 'b'] } }, desk), 16);
@@ -91,14 +91,14 @@ describe('the command line', () => {
     ]);
   });
 
-  test('ids that look like options stay ids', () => {
+  test('keeps IDs that look like options', () => {
     assert.deepEqual(runArguments('f', { tasks: { kind: 'some', ids: ['-x', '--task'] } }, undefined).slice(3), [
       '--task=-x',
       '--task=--task',
     ]);
   });
 
-  test('many ids go by a file', () => {
+  test('passes many IDs in a file', () => {
     const few: LaunchAnswers = { tasks: { kind: 'some', ids: ['a'] } };
     const many: LaunchAnswers = { tasks: { kind: 'some', ids: Array.from({ length: 21 }, (_, index) => `t${index}`) } };
     assert.deepEqual(
@@ -110,7 +110,7 @@ describe('the command line', () => {
 });
 
 describe('steps', () => {
-  test('go forwards and back, over those that have nothing to ask', async () => {
+  test('go forward and back, skipping those without a question', async () => {
     const asked: number[] = [];
     const answers: Record<number, unknown[]> = { 1: ['file', 'other'], 3: [BACK, 'attempts'] };
     const step = (number: number) => (): Promise<unknown> => {
@@ -121,7 +121,7 @@ describe('steps', () => {
     assert.deepEqual(asked, [1, 3, 1, 3]);
   });
 
-  test('end when one is closed; back at the first asks it again', async () => {
+  test('end when one is closed; going back from the first repeats it', async () => {
     assert.equal(
       await walk([
         () => Promise.resolve('a'),
@@ -136,8 +136,8 @@ describe('steps', () => {
   });
 });
 
-describe('what a launch is called on', () => {
-  test('a file of the explorer, a file with tasks, a row of a tree', () => {
+describe('the argument of a launch', () => {
+  test('may be a file of the explorer, a file with tasks, or a row of a tree', () => {
     const file = process.platform === 'win32' ? 'C:\\w\\a.batch.yaml' : '/w/a.batch.yaml';
     assert.deepEqual(launchTarget({ scheme: 'file', fsPath: file, path: file }), { kind: 'file', file });
     assert.deepEqual(launchTarget({ file, task: 't1' }), { kind: 'file', file, tasks: { kind: 'some', ids: ['t1'] } });
@@ -163,7 +163,7 @@ describe('what a launch is called on', () => {
   });
 });
 
-describe('memory', () => {
+describe('the launch history', () => {
   test('keeps the newest first, each file once, and which file a batch came from', async () => {
     const memory = new LaunchMemory(new TestMemory());
     const answers: LaunchAnswers = { tasks: { kind: 'all' }, attempts: 2 };
@@ -181,7 +181,7 @@ describe('memory', () => {
     assert.equal(memory.batch('b2'), undefined);
   });
 
-  test('what another version wrote is left out, and the rest is read', async () => {
+  test('ignores entries of another version, and reads the rest', async () => {
     const store = new TestMemory();
     await store.update('launch.files', [{ file: 3 }, { file: '/a', answers: { tasks: { kind: 'all' } } }]);
     assert.deepEqual(

@@ -13,7 +13,7 @@ const place = {
   file: '/cli.mjs',
 };
 
-test('each folder has its server; the store is no argument', () => {
+test('each folder has its server; the store is not an argument', () => {
   const folders = [path.resolve('one'), path.resolve('two')];
   const found = mcpDefinitions({ ...place, folders });
   assert.deepEqual(
@@ -29,7 +29,7 @@ test('each folder has its server; the store is no argument', () => {
   );
 });
 
-test('in Restricted Mode there is none', () => {
+test('Restricted Mode has none', () => {
   assert.deepEqual(mcpDefinitions({ ...place, trusted: false, folders: ['/one'] }), []);
 });
 

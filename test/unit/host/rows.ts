@@ -1,4 +1,4 @@
-/** Rows as a server tells them, with what a test cares about. */
+/** Rows as a server sends them, with the fields that a test needs. */
 
 import type { BatchRow } from '../../../src/protocol/client.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../src/trace/summary.ts';
@@ -25,7 +25,7 @@ export function rolloutRow(
   };
 }
 
-/** An attempt that was scored. */
+/** A scored attempt. */
 export function scored(
   task: string,
   attempt: number,

@@ -14,7 +14,7 @@ const seen = (changes: Partial<TargetSeen> = {}): TargetSeen => ({
 });
 
 describe('the target in the status bar', () => {
-  it('is not there where there is nothing to choose', () => {
+  it('is hidden when there is nothing to choose', () => {
     assert.equal(targetItem(seen({ targets: [], used: 'local' })), undefined);
     assert.equal(targetItem(seen({ used: 'local', product: undefined }))?.text, '$(vm) local');
   });
@@ -35,7 +35,7 @@ describe('the target in the status bar', () => {
     assert.match(targetItem(seen())?.tooltip ?? '', /No batches are running/);
   });
 
-  it('says where it is not connected, and where nobody knows it', () => {
+  it('shows a missing connection, and an unknown target', () => {
     const lost = targetItem(seen({ state: { state: 'lost', text: 'The target lab does not answer. Trying again…' } }));
     assert.match(lost?.tooltip ?? '', /^The target lab does not answer/m);
     assert.match(lost?.label ?? '', /not connected/);

@@ -9,7 +9,7 @@ function marked(text: string, spans: readonly Span[]): string {
     .reduce((shown, { start, end }) => `${shown.slice(0, start)}»${shown.slice(start, end)}«${shown.slice(end)}`, text);
 }
 
-test('in its own module a name is its declaration and its uses, not what only looks like it', () => {
+test('in its own module a name is its declaration and its uses, not equal text', () => {
   const source = `// find it
 export const find = tool({ description: 'find something', run: () => other.find() });
 const all = { find, find: 1, findAll: find.run };
@@ -23,7 +23,7 @@ const all = { »find«, find: 1, findAll: »find«.run };
   );
 });
 
-test('what is exported under another name keeps its own', () => {
+test('an export under another name keeps its own', () => {
   const source = 'const inner = tool({});\nexport { inner as find, other };\n';
   assert.equal(
     marked(source, namesAtHome(source, 'find')),

@@ -1,4 +1,4 @@
-// What the language server knows of the world outside of the files.
+// What the language server knows about the world outside the files.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { LiveFacts } from '../../../src/language/facts/liveFacts.ts';
@@ -15,7 +15,7 @@ function facts(asked: string[] = []): LiveFacts {
 }
 
 it(
-  'variables are those of the environment and those the editor keeps; in Restricted Mode nobody is told of ' + 'them',
+  'variables are those of the environment and those the editor keeps; in Restricted Mode they are never ' + 'revealed',
   () => {
     const known = facts();
     known.allow({ trusted: true, askEndpoints: true, keptNames: ['KEY', 'PATH'] });
@@ -26,7 +26,7 @@ it(
   },
 );
 
-it('what built-in tools take is read once, in Restricted Mode too, and told when it is there', async () => {
+it('the settings of built-in tools are read once, in Restricted Mode too, and reported when they are ready', async () => {
   const asked: string[] = [];
   const known = facts(asked);
   const told = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// Files are half written most of the time: whatever stands in one, every question gets an answer, and no answer lies
+// Files are half-written most of the time: whatever they contain, every request gets a response, and no response is
 // outside the text.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -78,12 +78,12 @@ function broken(text: string, random: Random): string {
   }
 }
 
-/** A name that cannot be changed is told of in words. */
+/** A name that cannot be renamed is reported in words. */
 function whyNot(error: unknown): undefined {
   if (!(error instanceof StudioError)) throw error;
 }
 
-it('every question about a half written file is answered', async (t) => {
+it('every request about a half-written file is answered', async (t) => {
   const random = new Random();
   t.diagnostic(`TEST_SEED=${random.seed}`);
   const files = Object.keys(DESK).filter((path) => /\.(yaml|md)$/.test(path));

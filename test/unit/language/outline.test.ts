@@ -1,4 +1,4 @@
-/** Outline, folding and links. */
+/** Outline, folding, and links. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DocumentSymbol } from 'vscode-languageserver-types';
@@ -32,7 +32,7 @@ function tree(symbols: readonly DocumentSymbol[]): unknown[] {
   ]);
 }
 
-test('the outline has every key, and items of lists by what they name', async () => {
+test('the outline has every key, and list items by the names they contain', async () => {
   assert.deepEqual(tree(await documentSymbols(workspaceOf({ [AGENT]: TEXT }), AGENT)), [
     ['1-1 version: 1'],
     ['4-4 name: a'],
@@ -47,7 +47,7 @@ test('the outline has every key, and items of lists by what they name', async ()
   ]);
 });
 
-test('a symbol holds its name, also where an anchor is repeated and where the text is broken', async () => {
+test('a symbol contains its name, including with repeated anchors and in broken text', async () => {
   for (const text of [
     'a: &x { b: 1 }\nc: *x\n<<: *x\n',
     'name: a\ntools:\n  - module: [\nmodel: {',
@@ -67,7 +67,7 @@ test('a symbol holds its name, also where an anchor is repeated and where the te
   }
 });
 
-test('what is indented folds, lists below their key, comments together', async () => {
+test('indented blocks fold, as do lists below their key and runs of comments', async () => {
   const folds = await foldingRanges(workspaceOf({ [AGENT]: TEXT }), AGENT);
   assert.deepEqual(
     folds.map(
@@ -82,7 +82,7 @@ test('what is indented folds, lists below their key, comments together', async (
   );
 });
 
-test('paths lead to their files, where there are such', async () => {
+test('paths lead to their files if they exist', async () => {
   const workspace = workspaceOf({
     ...DESK,
     '/w/batches/lost.batch.yaml':

@@ -1,4 +1,4 @@
-/** How many tokens a prompt has, beside it. */
+/** The token count of a prompt, next to it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inlayHints } from '../../../src/language/features/prompt.ts';
@@ -9,7 +9,7 @@ import { DESK, workspaceOf } from './workspaceKit.ts';
 const WHOLE = { start: { line: 0, character: 0 }, end: { line: 100, character: 0 } };
 const RENDERED = 'Books of Oslo: Which?\n\nUse find_books once, and `submit` the answer. One may submit once.\n';
 
-test('a prompt is counted as the first task makes it; an estimate says that it is one', async () => {
+test('a prompt is counted as filled for the first task; an estimate says that it is one', async () => {
   const [hint, ...others] = await inlayHints(workspaceOf(), '/w/prompts/desk.md', WHOLE);
   assert.deepEqual(others, []);
   assert.equal(hint?.label, `≈ ${estimateTokens(RENDERED)} tokens`);
@@ -18,7 +18,7 @@ test('a prompt is counted as the first task makes it; an estimate says that it i
   assert.deepEqual(hint.position, { line: 0, character: DESK['/w/prompts/desk.md']?.indexOf('\n') });
 });
 
-test('where the endpoint tells, it is asked for that very text and model', async () => {
+test('an endpoint with a tokenizer counts that very text for that model', async () => {
   const asked: unknown[] = [];
   const facts: Facts = {
     ...NO_FACTS,
@@ -33,7 +33,7 @@ test('where the endpoint tells, it is asked for that very text and model', async
   assert.deepEqual(asked, [{ endpoint: 'http://gpu:8000/v1', apiKey: '${env:KEY}', model: 'm', text: RENDERED }]);
 });
 
-test('what is not shown, and what is no prompt, has no number', async () => {
+test('hidden prompts and other texts have no count', async () => {
   assert.deepEqual(
     await inlayHints(workspaceOf(), '/w/agents/desk.agent.yaml', { ...WHOLE, start: { line: 5, character: 0 } }),
     [],

@@ -9,21 +9,21 @@ import { batchRow, rolloutRow, scored } from '../host/rows.ts';
 const HOUR = 3_600_000;
 
 describe('outcomes', () => {
-  it('have a shape each, so that none hangs on colour', () => {
+  it('have distinct icons, so that none depends on color', () => {
     const shapes = Object.values(OUTCOME_ICONS).map(({ id }) => id);
     assert.equal(new Set(shapes).size, shapes.length);
   });
 });
 
 describe('a batch’s row', () => {
-  it('tells how far it is while it runs', () => {
+  it('shows the progress while it runs', () => {
     const look = batchLook(batchRow({ counts: { passed: 8, failed: 4, running: 2, queued: 82 } }), 2 * HOUR);
     assert.equal(look.description, '12/96 · 67% of 12 passed · 2 h ago');
     assert.equal(look.context, 'batch.running');
     assert.equal(look.icon?.id, 'loading~spin');
     assert.match(look.spoken, /^Batch desk, running, 12\/96/);
   });
-  it('calls the rate pass@1 only where every attempt was scored', () => {
+  it('calls the rate pass@1 only when every attempt was scored', () => {
     assert.equal(passRateText(batchRow({ state: 'ended', counts: { passed: 42, failed: 54 } })), 'pass@1 0.44');
     assert.equal(
       passRateText(batchRow({ state: 'ended', counts: { passed: 42, failed: 53, infrastructure: 1 } })),
@@ -31,7 +31,7 @@ describe('a batch’s row', () => {
     );
     assert.equal(passRateText(batchRow()), '');
   });
-  it('tells apart how it ended', () => {
+  it('distinguishes how it ended', () => {
     const icon = (row: Parameters<typeof batchRow>[0]): string | undefined =>
       batchLook(batchRow({ state: 'ended', ...row }), 0).icon?.id;
     assert.deepEqual(
@@ -39,7 +39,7 @@ describe('a batch’s row', () => {
       ['table', 'circle-slash', 'warning', 'debug-pause'],
     );
   });
-  it('tells when in words', () => {
+  it('shows relative times in words', () => {
     assert.deepEqual([5_000, 5 * 60_000, 3 * HOUR, 24 * HOUR, 80 * HOUR].map(agoText), [
       'just now',
       '5 min ago',
@@ -62,7 +62,7 @@ function task(rows: readonly RolloutRow[], complete = true): TaskEntry {
 }
 
 describe('a task’s row', () => {
-  it('counts what passed and what runs', () => {
+  it('counts passed and running attempts', () => {
     const look = taskLook(
       task([
         scored('t1', 1, true),
@@ -75,7 +75,7 @@ describe('a task’s row', () => {
     assert.equal(look.icon?.id, OUTCOME_ICONS.running.id);
     assert.equal(look.tooltip, 'How many?\nlevel 2');
   });
-  it('shows the best that happened, and all passed apart from some passed', () => {
+  it('shows the best outcome, and distinguishes all passed from some passed', () => {
     const icon = (...rows: RolloutRow[]): string | undefined => taskLook(task(rows), 2).icon?.id;
     assert.equal(icon(scored('t1', 1, true), scored('t1', 2, true)), 'pass-filled');
     assert.equal(icon(scored('t1', 1, true), scored('t1', 2, false)), 'pass');
@@ -83,7 +83,7 @@ describe('a task’s row', () => {
     assert.equal(icon(rolloutRow({ settles: false, progress: { status: 'infrastructure' } })), 'warning');
     assert.equal(icon(rolloutRow({ state: 'queued', settles: false })), 'circle-outline');
   });
-  it('says nothing of attempts it does not know', () => {
+  it('says nothing about unknown attempts', () => {
     const look = taskLook(task([scored('t1', 1, true)], false), 4000);
     assert.equal(look.description, '');
     assert.equal(look.icon?.id, 'list-flat');
@@ -91,7 +91,7 @@ describe('a task’s row', () => {
 });
 
 describe('an attempt’s row', () => {
-  it('tells its outcome in words', () => {
+  it('shows its outcome in words', () => {
     const look = attemptLook(
       scored('t1', 3, false, { try: 2, progress: { error_class: 'tool_error', error_message: 'it broke' } }),
     );

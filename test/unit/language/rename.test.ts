@@ -42,7 +42,7 @@ const TOOL_PLACES = [
   '/w/worlds/library.world.yaml:6 find_books',
 ];
 
-test('a tool is found at every place, from wherever one asks', async () => {
+test('a tool is found at every place, from any of them', async () => {
   const workspace = workspaceOf();
   for (const [file, text] of [
     ['/w/tools/books.ts', 'find_books = tool'],
@@ -54,7 +54,7 @@ test('a tool is found at every place, from wherever one asks', async () => {
   }
 });
 
-test('a tool is renamed in code, prompts and files; not where only the word is the same', async () => {
+test('a tool is renamed in code, prompts, and files; equal words are not', async () => {
   const workspace = workspaceOf();
   const edit = await rename(
     workspace,
@@ -72,7 +72,7 @@ test('a tool is renamed in code, prompts and files; not where only the word is t
   );
 });
 
-test('a name that no tool can have is refused, with what to do', async () => {
+test('an invalid tool name is refused, with a hint', async () => {
   const workspace = workspaceOf();
   const position = await at(workspace, '/w/tools/submit.ts', 'submit = tool');
   await assert.rejects(
@@ -81,7 +81,7 @@ test('a name that no tool can have is refused, with what to do', async () => {
   );
 });
 
-test('a tool is not renamed to what is there already', async () => {
+test('a tool cannot take an existing name', async () => {
   const workspace = workspaceOf({
     ...DESK,
     '/w/tools/index.ts': "import { count } from './count.ts';\n" + (DESK['/w/tools/index.ts'] ?? ''),
@@ -104,11 +104,11 @@ test('a tool is not renamed to what is there already', async () => {
         error.hint === 'Choose another name.',
       name,
     );
-  // A parameter of the same name is no tool.
+  // A parameter of the same name is not a tool.
   assert.ok((await rename(workspace, file, position, 'args')) !== undefined);
 });
 
-test('a column is renamed in the dataset, in prompts and in code; the fields of a task keep their names', async () => {
+test('a column is renamed in the dataset, in prompts, and in code; the fields of a task keep their names', async () => {
   const workspace = workspaceOf();
   const edit = await rename(
     workspace,
@@ -138,7 +138,7 @@ test('a column is renamed in the dataset, in prompts and in code; the fields of 
   ]);
 });
 
-test('a column that is taken by its usual name, or a name that is there already, is refused', async () => {
+test('a column that is read by its default name, and an existing new name, are refused', async () => {
   const workspace = workspaceOf();
   await assert.rejects(
     prepareRename(workspace, '/w/prompts/desk.md', await at(workspace, '/w/prompts/desk.md', 'task.question')),
@@ -172,7 +172,7 @@ test('a file is renamed with every path that names it', async () => {
   );
 });
 
-test('only the name itself is marked for a rename, and nothing where there is none', async () => {
+test('only the name itself is marked for a rename, and nothing elsewhere', async () => {
   const workspace = workspaceOf();
   const agent = '/w/agents/desk.agent.yaml';
   const lines = new Lines(DESK[agent] ?? '');
@@ -194,7 +194,7 @@ test('an environment variable is found in all files', async () => {
   ]);
 });
 
-test('what is moved in the explorer is named by its new place, and names others from there', async () => {
+test('a file that was moved in the explorer is named by its new place, and its own references are updated', async () => {
   const workspace = workspaceOf();
   const folder = await renameFiles(workspace, [{ from: '/w/tools', to: '/w/desk/code' }]);
   assert.deepEqual(

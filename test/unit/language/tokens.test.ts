@@ -7,7 +7,7 @@ import { startDemoServer } from '../../support/demoServer.ts';
 
 const TARGET: TokenizeTarget = { endpoint: 'http://gpu:8000/v1', model: 'm', apiKey: 'k', headers: { team: 'a' } };
 
-test('an estimate is near what usual vocabularies give', () => {
+test('an estimate is close to common vocabularies', () => {
   assert.equal(estimateTokens(''), 0);
   assert.equal(estimateTokens('The quick brown fox jumps over the lazy dog.'), 10); // as cl100k has it
   assert.equal(estimateTokens('1234567'), 3);
@@ -17,7 +17,7 @@ test('an estimate is near what usual vocabularies give', () => {
   assert.ok(Math.abs(estimateTokens(prose) - 31) <= 3, String(estimateTokens(prose)));
 });
 
-test('an endpoint with /tokenize is asked for a text, with what it wants to see', async () => {
+test('an endpoint with /tokenize receives the text, with the options it needs', async () => {
   const asked: { url: string; init: RequestInit | undefined }[] = [];
   const tokenizers = new Tokenizers((url, init) => {
     asked.push({ url: url instanceof Request ? url.url : String(url), init });
@@ -33,7 +33,7 @@ test('an endpoint with /tokenize is asked for a text, with what it wants to see'
   assert.deepEqual(JSON.parse(body), { model: 'm', prompt: 'a text', add_special_tokens: false });
 });
 
-test('one that cannot tell is left alone for some minutes', async () => {
+test('an endpoint without it is not asked again for some minutes', async () => {
   let asked = 0;
   let now = 0;
   const tokenizers = new Tokenizers(
@@ -51,7 +51,7 @@ test('one that cannot tell is left alone for some minutes', async () => {
   assert.equal(asked, 2);
 });
 
-test('what is no answer, and a connection that fails, are no number', async () => {
+test('invalid responses and failed connections return no count', async () => {
   for (const response of [
     () => Promise.resolve(Response.json({ tokens: 3 })),
     () => Promise.reject(new TypeError('fetch failed')),
@@ -60,7 +60,7 @@ test('what is no answer, and a connection that fails, are no number', async () =
   }
 });
 
-test('of what is typed only the newest texts are asked for, one at a time', async () => {
+test('only the newest texts of what is typed are requested, one at a time', async () => {
   const asked: string[] = [];
   let atOnce = 0;
   const tokenizers = new Tokenizers(async (_, init) => {
@@ -81,7 +81,7 @@ test('of what is typed only the newest texts are asked for, one at a time', asyn
   assert.deepEqual(await Promise.all(['a', 'bb'].map((text) => tokenizers.count(TARGET, text))), [1, 2]);
 });
 
-test('a server that speaks as vLLM does tells by its own tokenizer', async () => {
+test('a vLLM-compatible server counts with its own tokenizer', async () => {
   const server = await startDemoServer();
   try {
     const text = 'Renew the loan of Mira Okafor, please.';

@@ -1,4 +1,4 @@
-/** A small workspace in memory, places in it by their text, and edits put in. */
+/** A small in-memory workspace, places in it by their text, and applied edits. */
 import type { Position, WorkspaceEdit } from 'vscode-languageserver-types';
 import { type Facts, NO_FACTS } from '../../../src/language/workspace/facts.ts';
 import { Lines } from '../../../src/language/workspace/text.ts';
@@ -53,7 +53,7 @@ export function workspaceOf(files: Readonly<Record<string, string>> = DESK, fact
   return new Workspace(memoryFiles(files), ['/w'], facts);
 }
 
-/** The position in the middle of a text that is there. */
+/** The position in the middle of a text in the file. */
 export async function at(workspace: Workspace, file: string, text: string): Promise<Position> {
   const lines = await workspace.lines(file);
   const offset = lines?.text.indexOf(text) ?? -1;
@@ -61,7 +61,7 @@ export async function at(workspace: Workspace, file: string, text: string): Prom
   return lines.positionAt(offset + Math.floor(text.length / 2));
 }
 
-/** The files as an edit leaves them: those that change, by their new names. */
+/** The files after an edit: those that changed, by their new names. */
 export async function edited(workspace: Workspace, edit: WorkspaceEdit | undefined): Promise<Record<string, string>> {
   const result = new Map<string, string>();
   const lists =

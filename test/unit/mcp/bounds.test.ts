@@ -10,7 +10,7 @@ import { Random } from '../../support/random.ts';
 
 const ALPHABET = ['a', 'Ä', '€', '🎲', '\n'];
 
-test('slices of any text hold what was asked for, never half a character, and put together are the text', () => {
+test('slices of any text have the requested range, never split a character, and add up to the text', () => {
   const random = new Random();
   for (let round = 0; round < 200; round++) {
     const text = Array.from(
@@ -29,13 +29,13 @@ test('slices of any text hold what was asked for, never half a character, and pu
   }
 });
 
-test('a range ends behind a whole character', () => {
+test('a range ends after a whole character', () => {
   assert.equal(endOfRange('a🎲b', 0, 2), 3);
   assert.equal(endOfRange('a🎲b', 0, 3), 3);
   assert.equal(endOfRange('abc', 1, 99), 3);
 });
 
-test('a room takes what fits', () => {
+test('a budget takes what fits', () => {
   const room = new Room(10);
   assert.deepEqual(
     [room.take('12345'), room.take({ long: 'value' }), room.take('€'), room.left],
@@ -43,7 +43,7 @@ test('a room takes what fits', () => {
   );
 });
 
-test('a cursor comes back as it was, and only to its own tool', () => {
+test('a cursor round-trips, and only to its own tool', () => {
   const places = cursor('one', z.object({ step: z.number() }));
   assert.deepEqual(places.read(places.write({ step: 3 })), { step: 3 });
   for (const wrong of ['', '%', 'e30', cursor('two', z.object({ step: z.number() })).write({ step: 3 })]) {
@@ -55,7 +55,7 @@ test('a cursor comes back as it was, and only to its own tool', () => {
   }
 });
 
-test('files lie in the workspace', () => {
+test('files are inside the workspace', () => {
   const folder = path.resolve('work');
   assert.equal(workspaceFile(folder, 'a/../b.yaml'), path.join(folder, 'b.yaml'));
   assert.equal(workspaceFile(folder, path.join(folder, '..b')), path.join(folder, '..b'));

@@ -1,4 +1,4 @@
-/** Pages of a trajectory, its calls in full, and what is found in it. */
+/** Pages of a trajectory, its calls in full, and searches in it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bytesOf, PAGE_BYTES } from '../../../src/mcp/answers/bounds.ts';
@@ -18,7 +18,7 @@ function modelOf(stream: Stream): TrajectoryModel {
   return model;
 }
 
-/** `steps` steps with a call each that gives a text of `size` characters. */
+/** `steps` steps with a call each that returns a text of `size` characters. */
 function long(steps: number, size: number): TrajectoryModel {
   const s = new Stream();
   s.start();
@@ -45,7 +45,7 @@ function allPages(model: TrajectoryModel, range: { first: number; last: number; 
 
 const PLAIN = { width: 120, color: false, rollout: 'r1' } as const;
 
-test('pages put together are the whole text, and begin where steps begin', () => {
+test('pages add up to the whole text, and begin where steps begin', () => {
   const model = long(400, 400);
   const pages = allPages(model, { first: 0, last: Infinity, full: false });
   assert.ok(pages.length > 2);
@@ -53,7 +53,7 @@ test('pages put together are the whole text, and begin where steps begin', () =>
   for (const page of pages.slice(1)) assert.match(page, /^\nstep \d+ ──/);
 });
 
-test('a step that no page holds comes in pieces', () => {
+test('a step larger than a page is split', () => {
   const model = long(2, 3 * PAGE_BYTES);
   const pages = allPages(model, { first: 0, last: Infinity, full: true });
   assert.ok(pages.length >= 6);
@@ -69,7 +69,7 @@ test('a range of steps has its header and nothing of the others', () => {
   assert.match(allPages(model, { first: 5, last: 6, full: false }).join(''), /Step 6 it is[^]*end/);
 });
 
-test('a call has every part it has, and values kept as blobs are whole', async () => {
+test('a call has all its parts, and values in blobs are whole', async () => {
   const s = new Stream();
   s.start();
   s.model('', [{ id: 'c1', name: 'fetch', arguments: { $$deep: 1 } }]);
@@ -104,7 +104,7 @@ test('a call has every part it has, and values kept as blobs are whole', async (
   assert.match(partOf(texts, 'all'), /^arguments:\n\{[^]*\n\nresult:\n\[[^]*\n\nerror:\ntool_error/);
 });
 
-test('a search gives one place for each step, with the words around', () => {
+test('a search returns one place for each step, with the surrounding words', () => {
   const model = modelOf(lendingDesk());
   const find = (text: string, from = 0): string[] =>
     [...findIn(model, compileQuery(text), { reference: 'b1/t/1', task: undefined, from })].map(

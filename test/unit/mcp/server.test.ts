@@ -1,6 +1,4 @@
-/**
- * The server's core over a transport in memory and a store of a test's: errors, pages of rows, lost servers, limits.
- */
+/** The server's core over an in-memory transport and a test store: errors, pages of rows, lost servers, limits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CallToolResult, Client, InMemoryTransport } from '@modelcontextprotocol/client';
@@ -17,7 +15,7 @@ import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
 
 type Answering = (path: string, query: URLSearchParams) => unknown;
 
-/** An Api whose server is a function; what it throws is that the server does not answer. */
+/** An Api whose server is a function; if it throws, the server does not respond. */
 function apiOf(answer: Answering): Api {
   return new Api({
     request: ({ path }) => {
@@ -44,7 +42,7 @@ const SERVER = {
   endpoints: [],
 };
 
-/** Does something now, and gives what it gave or threw as a promise. */
+/** Runs a function immediately, and returns its result or error as a promise. */
 function soon<T>(act: () => T): Promise<T> {
   return new Promise((resolve) => {
     resolve(act());
@@ -87,7 +85,7 @@ function toolThat(run: () => string): StudioTool {
 
 const fine = sessionOf(() => Promise.resolve(connectionOf(apiOf(() => SERVER))));
 
-test('what is wrong comes back as an answer with its hint', async () => {
+test('errors are answers with their hint', async () => {
   const told = await call(
     toolThat(() => {
       throw new StudioError('not_found', 'There is no such thing.', { hint: 'Look again.' });
@@ -107,7 +105,7 @@ test('what is wrong comes back as an answer with its hint', async () => {
   assert.equal(fault.isError, true);
 });
 
-test('no answer is longer than the limit', async () => {
+test('no answer exceeds the limit', async () => {
   assert.equal(
     (
       await call(
@@ -125,7 +123,7 @@ test('no answer is longer than the limit', async () => {
   assert.match(JSON.stringify(longer.content), /the maximum is 40000/);
 });
 
-test('a server that is gone is found again, and a first connection that failed is tried again', async () => {
+test('a server that is gone is found again, and a failed first connection is retried', async () => {
   let alive = true;
   let reconnects = 0;
   let tries = 0;
@@ -156,7 +154,7 @@ test('a server that is gone is found again, and a first connection that failed i
   assert.deepEqual([await said(), tries, reconnects], [undefined, 2, 1]);
 });
 
-test('rows are taken up again at any place, and their tasks found', async () => {
+test('rows are resumed at any place, and their tasks found', async () => {
   const total = 1203;
   const row = (index: number): RolloutRow => ({
     rollout: `r${index}`,

@@ -52,7 +52,7 @@ describe('toChatMessages', () => {
     ]);
   });
 
-  it('puts the images of tools behind the last tool message of the turn', () => {
+  it('puts the images of tools after the last tool message of the turn', () => {
     const chat = toChatMessages(
       [
         message(1, 'tool', { type: 'tool_call_response', id: 'a', response: 'one' }, PNG),
@@ -71,7 +71,7 @@ describe('toChatMessages', () => {
     ]);
   });
 
-  it('gives the same as text, again and again, whatever names reasoning has', () => {
+  it('returns the same text every time, whatever reasoning is called', () => {
     const messages = [
       message(1, 'system', text('Be "brief".')),
       message(
@@ -88,7 +88,7 @@ describe('toChatMessages', () => {
     }
   });
 
-  it('sends arguments that could not be parsed as JSON all the same, for templates parse them', () => {
+  it('sends arguments that are not valid JSON as JSON, because templates parse them', () => {
     const [chat] = toChatMessages(
       [message(1, 'assistant', { type: 'tool_call', id: 'a', name: 'f', arguments: '{"x": ' })],
       [],
@@ -98,7 +98,7 @@ describe('toChatMessages', () => {
     assert.deepEqual(JSON.parse(chat.tool_calls?.[0]?.function.arguments ?? ''), { unparsable: '{"x": ' });
   });
 
-  it('leaves reasoning out where the endpoint has no name for it, and refuses unread blobs', () => {
+  it('omits reasoning when the endpoint has no field for it, and refuses unread blobs', () => {
     const parts: Part[] = [{ type: 'reasoning', content: 'hm' }, text('x')];
     assert.deepEqual(toChatMessages([message(1, 'assistant', ...parts)], []), [{ role: 'assistant', content: 'x' }]);
     assert.throws(
@@ -124,7 +124,7 @@ describe('AnswerBuilder', () => {
     return builder.build(255, tools);
   };
 
-  it('reads a stream as vLLM sends it: reasoning, call fragments, ids, logprobs, usage', () => {
+  it('reads a stream as vLLM sends it: reasoning, call fragments, IDs, logprobs, usage', () => {
     const answer = build([
       chunk({ delta: { role: 'assistant', content: '' }, top: { prompt_token_ids: [1, 2, 3] } }),
       chunk({ ids: [10], logprobs: [-0.5] }),
@@ -202,7 +202,7 @@ describe('AnswerBuilder', () => {
     assert.deepEqual([answer.promptIds, answer.completionIds, answer.queueMs], [[4], [7, 8], 1.5]);
   });
 
-  it('keeps the text of arguments that do not parse, and makes ids where there are none', () => {
+  it('keeps the text of arguments that do not parse, and creates missing IDs', () => {
     const answer = build([
       chunk({ delta: { tool_calls: [{ index: 0, function: { name: 'f', arguments: '{"x": 1' } }] } }),
       chunk({ finish: 'length' }),
@@ -211,7 +211,7 @@ describe('AnswerBuilder', () => {
     assert.equal(answer.finishReason, 'length');
   });
 
-  it('tells calls apart that share an index', () => {
+  it('distinguishes calls that share an index', () => {
     const call = (id: string, name: string): ReturnType<typeof chunk> =>
       chunk({ delta: { tool_calls: [{ index: 0, id, function: { name, arguments: '{}' } }] } });
     assert.deepEqual(
@@ -233,7 +233,7 @@ describe('AnswerBuilder', () => {
     assert.equal(cutOffCall('<tool_call>\n{"na'), undefined);
   });
 
-  it('keeps text without calls as it came', () => {
+  it('keeps text without calls unchanged', () => {
     assert.deepEqual(build([chunk({ delta: { content: '\n\nIt is due.' } }), chunk({ finish: 'stop' })]).parts, [
       { type: 'text', content: '\n\nIt is due.' },
     ]);
@@ -242,7 +242,7 @@ describe('AnswerBuilder', () => {
 });
 
 describe('EventStreamReader', () => {
-  it('gives the same events however the bytes are cut', () => {
+  it('returns the same events however the bytes are split', () => {
     const whole = Buffer.from(': hello\r\n\r\ndata: {"a":"é€😀"}\r\n\r\ndata:two\ndata: lines\nevent: x\n\ndata: last');
     for (let size = 1; size < whole.length; size++) {
       const events: string[] = [];
@@ -265,7 +265,7 @@ describe('prepareRequest', () => {
     capture: { token_ids: true, logprobs: true },
   };
 
-  it('sends what the endpoint takes', () => {
+  it('sends what the endpoint supports', () => {
     assert.deepEqual(JSON.parse(prepareRequest(request, new Dialect()).body), {
       model: 'm',
       messages: [{ role: 'user', content: 'hi' }],
@@ -280,7 +280,7 @@ describe('prepareRequest', () => {
     });
   });
 
-  it('lets `extra` win over everything', () => {
+  it('lets `extra` override everything', () => {
     const body = JSON.parse(
       prepareRequest(
         { ...request, tools: [], sampling: { temperature: 1, extra: { temperature: 0, model: 'other', tools: [] } } },
@@ -290,7 +290,7 @@ describe('prepareRequest', () => {
     assert.deepEqual([body['temperature'], body['model'], body['tools']], [0, 'other', []]);
   });
 
-  it('leaves out what was refused by name', () => {
+  it('omits what was refused by name', () => {
     const dialect = new Dialect();
     const { sent } = prepareRequest(request, dialect);
     assert.equal(dialect.learn('Unrecognized request argument supplied: return_token_ids', sent), true);
@@ -304,7 +304,7 @@ describe('prepareRequest', () => {
     assert.equal(body['max_completion_tokens'], 9);
   });
 
-  it('asks for a whole answer when the sampling says so', () => {
+  it('requests a whole answer when the sampling says so', () => {
     const prepared = prepareRequest({ ...request, sampling: { extra: { stream: false } } }, new Dialect());
     assert.equal(prepared.streamed, false);
     const body = JSON.parse(prepared.body) as JsonObject;
@@ -314,7 +314,7 @@ describe('prepareRequest', () => {
 });
 
 describe('endpoints', () => {
-  it('finds the demo model with its query, and keeps keys out of what is shown', () => {
+  it('find the demo model with its query, and hide keys in displayed addresses', () => {
     assert.deepEqual(
       locate('demo:?latency_ms=20&p=1', () => 'http://h:1/demo/'),
       { baseUrl: 'http://h:1/demo/v1', query: { latency_ms: '20', p: '1' } },
@@ -330,7 +330,7 @@ describe('endpoints', () => {
     assert.equal(shownEndpoint('https://me:secret@h/v1?key=1'), 'https://h/v1');
   });
 
-  it('spreads keys over replicas and moves only those of a lost one', () => {
+  it('spread keys over replicas and move only those of a lost one', () => {
     const replicas = ['http://a/v1', 'http://b/v1', 'http://c/v1'];
     const keys = Array.from({ length: 300 }, (_, n) => `task-${n}`);
     const first = (list: string[], key: string): string | undefined => byAffinity(list, key)[0];
@@ -340,7 +340,7 @@ describe('endpoints', () => {
       if (first(replicas, key) !== 'http://c/v1') assert.equal(first(left, key), first(replicas, key));
   });
 
-  it('reads Retry-After in both its forms', () => {
+  it('send Retry-After in two forms, and both are read', () => {
     assert.equal(retryAfterMs('2', 0), 2000);
     assert.equal(retryAfterMs('Thu, 01 Jan 1970 00:00:05 GMT', 1000), 4000);
     assert.equal(retryAfterMs('soon', 0), undefined);

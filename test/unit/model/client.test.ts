@@ -98,7 +98,7 @@ async function one(
 }
 
 describe('createModelClient: answers', () => {
-  it('gives what was streamed, with usage and times', async () => {
+  it('returns the streamed answer, with usage and times', async () => {
     const { reply, reports, endpoint, waits } = await one((_, response) => answerText(response, 'hello'));
     const given = await reply;
     assert.deepEqual(given.parts, [{ type: 'text', content: 'hello' }]);
@@ -128,7 +128,7 @@ describe('createModelClient: answers', () => {
     assert.equal(endpoint.seen[0].headers['x-team'], 'blue');
   });
 
-  it('captures token ids and log probabilities as the engine gave them', async () => {
+  it('captures token IDs and log probabilities as the engine sent them', async () => {
     const { reply, endpoint } = await one(
       (_, response) =>
         answerStream(response, [
@@ -148,7 +148,7 @@ describe('createModelClient: answers', () => {
     assert.equal(endpoint.seen[0]?.body['return_token_ids'], true);
   });
 
-  it('goes on without capture where it is ignored or refused, and says so', async () => {
+  it('continues without capture when it is ignored or refused, and reports that', async () => {
     const capture = { capture: { token_ids: true, logprobs: true } };
     const ignored = await one((_, response) => answerText(response, 'x'), { request: capture });
     assert.match((await ignored.reply).whyNot ?? '', /returns no token IDs/);
@@ -165,7 +165,7 @@ describe('createModelClient: answers', () => {
     assert.equal(refused.endpoint.seen.length, 2);
   });
 
-  it('does without the usage chunk where stream_options is refused', async () => {
+  it('does without the usage chunk when stream_options is refused', async () => {
     const { reply, endpoint } = await one((seen, response) =>
       'stream_options' in seen.body
         ? refuse(response, 422, { message: 'extra fields not permitted: stream_options' })
@@ -175,7 +175,7 @@ describe('createModelClient: answers', () => {
     assert.equal(endpoint.seen.length, 2);
   });
 
-  it('takes a whole answer from an endpoint that does not stream', async () => {
+  it('accepts a whole answer from an endpoint that does not stream', async () => {
     const { reply } = await one((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(
@@ -185,7 +185,7 @@ describe('createModelClient: answers', () => {
     assert.deepEqual((await reply).parts, [{ type: 'text', content: 'whole' }]);
   });
 
-  it('tells the text as it comes, coalesced', async () => {
+  it('reports the text as it arrives, coalesced', async () => {
     const told: string[] = [];
     const words = Array.from({ length: 300 }, (_, n) => `word${n} `);
     const { reply } = await one(
@@ -198,7 +198,7 @@ describe('createModelClient: answers', () => {
     assert.ok(told.length < 10, `${told.length} deltas`);
   });
 
-  it('tells what is there after a while, though no more comes', async () => {
+  it('reports pending text after a while, even if no more arrives', async () => {
     let told: (text: string) => void = () => undefined;
     const first = new Promise<string>((resolve) => (told = resolve));
     let end: () => void = () => undefined;
@@ -217,7 +217,7 @@ describe('createModelClient: answers', () => {
 });
 
 describe('createModelClient: trouble', () => {
-  it('waits out 429 and 503 and tells the server, the clock of limits standing still', async () => {
+  it('waits out 429 and 503 and reports it to the server, while limits do not count', async () => {
     const { reply, reports, waits } = await one((_, response, nth) => {
       if (nth === 1) refuse(response, 429, { message: 'slow down' }, { 'retry-after': '0.3' });
       else if (nth === 2) refuse(response, 503, { message: 'The engine is currently busy' });
@@ -240,7 +240,7 @@ describe('createModelClient: trouble', () => {
     assert.deepEqual(waits, [true, false, true, false]);
   });
 
-  it('waits for an endpoint that is not there yet', async () => {
+  it('waits for an endpoint that is not up yet', async () => {
     const reserved = await fakeEndpoint(() => undefined);
     await reserved[Symbol.asyncDispose]();
     const { reply, reports } = call({ endpoints: [reserved.url] });
@@ -252,7 +252,7 @@ describe('createModelClient: trouble', () => {
     assert.equal(reports[0]?.what, 'down');
   });
 
-  it('asks again when a stream is cut in the middle', async () => {
+  it('retries when a stream is cut in the middle', async () => {
     const { reply } = await one((_, response, nth) => {
       if (nth > 1) {
         answerText(response, 'whole');
@@ -269,7 +269,7 @@ describe('createModelClient: trouble', () => {
     );
   });
 
-  it('asks again when a stream ends early without a word, or with the error of a dying engine', async () => {
+  it('retries when a stream ends early, silently or with the error of a dying engine', async () => {
     const { reply } = await one((_, response, nth) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       if (nth === 1) response.end(sse([chunk({ delta: { content: 'half' } })], false));
@@ -285,7 +285,7 @@ describe('createModelClient: trouble', () => {
     );
   });
 
-  it('asks again when the engine itself ended the answer, in good order', async () => {
+  it('retries when the engine itself aborted the answer cleanly', async () => {
     const { reply, reports } = await one((_, response, nth) =>
       nth === 1
         ? answerStream(response, [chunk({ delta: { content: 'half' } }), chunk({ finish: 'abort' }), usageChunk(3, 1)])
@@ -322,7 +322,7 @@ describe('createModelClient: trouble', () => {
     await assert.rejects(reply, { class: 'infrastructure' });
   });
 
-  it('goes to another replica at once', async () => {
+  it('switches to another replica immediately', async () => {
     await using good = await fakeEndpoint((_, response) => answerText(response, 'b'));
     await using bad = await fakeEndpoint((_, response) => refuse(response, 503, { message: 'full' }));
     const { reply } = call({ endpoints: [bad.url, good.url] });
@@ -331,7 +331,7 @@ describe('createModelClient: trouble', () => {
     assert.ok((given.retries[0]?.ms ?? Infinity) < 150);
   });
 
-  it('asks three times for an answer that cannot be read', async () => {
+  it('requests an unreadable answer three times', async () => {
     const { reply, endpoint } = await one((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.end('data: {"choices": [\n\n');
@@ -340,7 +340,7 @@ describe('createModelClient: trouble', () => {
     assert.equal(endpoint.seen.length, 3);
   });
 
-  it('says that the input is too long', async () => {
+  it('reports that the input is too long', async () => {
     for (const error of [
       {
         message:
@@ -367,7 +367,7 @@ describe('createModelClient: trouble', () => {
     await assert.rejects(reply, { class: 'context_overflow', message: /too long for m: .*2048 tokens/ });
   });
 
-  it('says that no reply may be so long, and stops the batch: no call would pass', async () => {
+  it('reports that no reply may be that long, and stops the batch: no call would pass', async () => {
     for (const error of [
       {
         message: 'max_tokens=8192 cannot be greater than max_model_len=2048. Please request fewer output tokens.',
@@ -409,7 +409,7 @@ describe('createModelClient: trouble', () => {
       class: 'infrastructure',
       message: /rejected the API key \(401\): Incorrect API key provided\. Check model\.api_key/,
     });
-    // The server is told the same, for it stops the batch with it.
+    // The server gets the same message, because it stops the batch with it.
     assert.deepEqual(
       denied.reports.map(({ what, text }) => [what, text?.includes('Check model.api_key')]),
       [['denied', true]],
@@ -439,7 +439,7 @@ describe('createModelClient: trouble', () => {
     await assert.rejects(nonsense.reply, { class: 'infrastructure', message: /model\.endpoint/ });
   });
 
-  it('says that tools are not taken', async () => {
+  it('reports that tools are not supported', async () => {
     const { reply, reports } = await one(
       (_, response) =>
         refuse(response, 400, {
@@ -459,7 +459,7 @@ describe('createModelClient: trouble', () => {
     await assert.rejects(call({ endpoints: [endpoint.url] }).reply, { class: 'model_error', message: /no more/ });
   });
 
-  it('is cancelled within a second: in mid-stream, in back-off, without an answer', async () => {
+  it('is cancelled within a second: while streaming, in back-off, without a response', async () => {
     const scripts: Script[] = [
       (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -480,7 +480,7 @@ describe('createModelClient: trouble', () => {
     }
   });
 
-  it('frees the endpoint when it is cancelled: the connection is closed', async () => {
+  it('closes the connection when it is cancelled', async () => {
     const abort = new AbortController();
     let closed: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => (closed = resolve));

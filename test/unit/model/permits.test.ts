@@ -14,7 +14,7 @@ function take(count: number, endpoints = [A]): Permit[] {
 }
 
 describe('PermitGate', () => {
-  it('lets all through until the server says how many', async () => {
+  it('lets all calls through until the server sets a limit', async () => {
     gate = new PermitGate();
     assert.equal(take(500).length, 500);
     gate = new PermitGate();
@@ -65,7 +65,7 @@ describe('PermitGate', () => {
     assert.equal(take(1).length, 1);
   });
 
-  it('is well again once it answered often enough', () => {
+  it('is healthy again after enough answers', () => {
     let now = 0;
     gate = new PermitGate({ now: () => now });
     gate.setPermits({ [A]: 4 });
@@ -82,7 +82,7 @@ describe('PermitGate', () => {
     assert.equal(take(9).length, 4);
   });
 
-  it('probes where the server gives no permit, and believes it when it does again', async () => {
+  it('probes when the server grants no permits, and uses new ones when they arrive', async () => {
     gate = new PermitGate();
     gate.setPermits({ [A]: 0 });
     const [probe] = take(3);
@@ -93,7 +93,7 @@ describe('PermitGate', () => {
     assert.equal(gate.troubled(A), false);
   });
 
-  it('goes to another replica while the first is in trouble, and waits for a healthy one that is full', () => {
+  it('switches to another replica while the first has failed, and waits for a healthy one that is full', () => {
     let now = 0;
     gate = new PermitGate({ now: () => now });
     gate.setPermits({ [A]: 1, [B]: 9 });
@@ -108,7 +108,7 @@ describe('PermitGate', () => {
     assert.equal(take(1, [A, B])[0]?.endpoint, B);
   });
 
-  it('moves those who wait to another replica when theirs fails', async () => {
+  it('moves waiting calls to another replica when theirs fails', async () => {
     gate = new PermitGate();
     gate.setPermits({ [A]: 1 });
     const [held] = take(1);
@@ -117,7 +117,7 @@ describe('PermitGate', () => {
     assert.equal((await waiting).endpoint, B);
   });
 
-  it('forgets a waiter that is cancelled', async () => {
+  it('forgets a cancelled waiter', async () => {
     gate = new PermitGate();
     gate.setPermits({ [A]: 1 });
     const [held] = take(1);
@@ -130,7 +130,7 @@ describe('PermitGate', () => {
     assert.equal(take(1).length, 1);
   });
 
-  it('serves the next probe by itself, after its back-off', async () => {
+  it('starts the next probe by itself, after its back-off', async () => {
     gate = new PermitGate({ random: () => 0 });
     take(1)[0]?.failed();
     const began = performance.now();

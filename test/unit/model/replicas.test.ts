@@ -8,7 +8,7 @@ const url = (n: number): string => `http://10.0.0.${n}:8000/v1`;
 const never = new AbortController().signal;
 
 describe('Replicas', () => {
-  it('are called in the place of the endpoint while the server knows them', () => {
+  it('are called instead of the endpoint while the server knows them', () => {
     const replicas = new Replicas();
     const order = replicas.order([SERVICE, 'http://other/v1'], 't1');
     assert.deepEqual([...order()].sort(), [SERVICE, 'http://other/v1']);
@@ -35,7 +35,7 @@ describe('Replicas', () => {
     assert.ok(moved.length > 40 && moved.every((first) => first === url(4)));
   });
 
-  it('free those who wait for one that is gone, and forget what was known of it', async () => {
+  it('free the waiters of a removed one, and forget its state', async () => {
     const replicas = new Replicas();
     const gate = new PermitGate({ random: () => 0 });
     replicas.set({ [SERVICE]: [url(1)] });

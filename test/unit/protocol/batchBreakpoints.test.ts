@@ -1,4 +1,4 @@
-// Which breakpoints a batch has, by what its stream tells.
+// The breakpoints of a batch, according to its stream.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Json } from '../../../src/common/json.ts';

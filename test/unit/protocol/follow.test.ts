@@ -18,7 +18,7 @@ function sending(frames: readonly string[], opened: () => void = () => undefined
 
 const never = new AbortController().signal;
 
-test('a message that cannot be read ends the subscription and says so', async () => {
+test('an unreadable message ends the subscription with an error', async () => {
   for (const frame of ['{', '{"type":"from the future"}']) {
     await assert.rejects(
       follow(sending([frame]), { stream: 'b1' }, {}, never),

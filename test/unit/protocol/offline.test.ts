@@ -10,13 +10,13 @@ import type { TraceEvent } from '../../../src/trace/schema.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { offlineExample } from '../../support/offlineExample.ts';
 
-describe('a saved file answers as a server does', () => {
+describe('a saved file as a server', () => {
   const data = offlineExample();
   const [batch] = data.batches;
   const rows = data.rollouts['b1'] ?? [];
   const api = new Api(offlineTransport(data));
 
-  it('batches, tasks and rollouts, page by page', async () => {
+  it('returns batches, tasks, and rollouts, page by page', async () => {
     assert.deepEqual(await api.batch('b1'), batch);
     assert.deepEqual((await api.batches()).batches, [batch]);
     const first = await api.tasks('b1', { limit: 2 });
@@ -36,7 +36,7 @@ describe('a saved file answers as a server does', () => {
     );
   });
 
-  it('a rollout with its task and what it goes on from', async () => {
+  it('returns a rollout with its task and its parent', async () => {
     const info = await api.rollout('r121');
     assert.deepEqual(
       [info.row.rollout, info.task.id, info.lineage, info.submission],
@@ -44,7 +44,7 @@ describe('a saved file answers as a server does', () => {
     );
   });
 
-  it('events between two cursors, and blobs', async () => {
+  it('returns events between two cursors, and blobs', async () => {
     const page = await api.events('r011', { after: 10, until: 20, limit: 3 });
     assert.deepEqual([page.events.map(({ seq }) => seq), page.last], [[11, 12, 13], 2500]);
     const all = (await Array.fromAsync(api.allEvents('r011'))).flat();
@@ -53,7 +53,7 @@ describe('a saved file answers as a server does', () => {
     assert.equal(await api.hasBlob('d'.repeat(64)), false);
   });
 
-  it('what is not there, or would change something, is refused in words', async () => {
+  it('refuses unknown objects and changes in words', async () => {
     await assert.rejects(
       api.batch('b2'),
       (error: unknown) => StudioError.is(error, 'not_found') && /does not contain batch b2/.test(error.message),
@@ -108,7 +108,7 @@ describe('a saved file answers as a server does', () => {
     return got;
   }
 
-  it('a batch is followed: its events, and its rows by revision', async () => {
+  it('follows a batch: its events, and its rows by revision', async () => {
     const all = await followed('b1');
     assert.deepEqual([all.events.length, all.rows.length, all.head], [2, rows.length, [2, 40]]);
     assert.deepEqual(
@@ -124,13 +124,13 @@ describe('a saved file answers as a server does', () => {
     );
   });
 
-  it('a trajectory is followed from any cursor', async () => {
+  it('follows a trajectory from any cursor', async () => {
     const all = await followed('r011', { after: 100, deltas: true });
     assert.deepEqual([all.events.length, all.events[0]?.seq, all.head, all.opened], [2400, 101, [2500, undefined], 1]);
     await assert.rejects(followed('r021'), (error: unknown) => StudioError.is(error, 'gone'));
   });
 
-  it('reads its data as it is, and compressed', async () => {
+  it('reads its data plain and compressed', async () => {
     assert.deepEqual(await readOffline(JSON.stringify(data), undefined), data);
     assert.deepEqual(await readOffline(gzipSync(JSON.stringify(data)).toString('base64'), 'gzip'), data);
     await assert.rejects(readOffline(JSON.stringify({ ...data, version: 2 }), undefined), (error: unknown) =>

@@ -5,7 +5,7 @@ import { placeFromParams, viewUrl } from '../../../src/protocol/viewLink.ts';
 
 const ADDRESS = { url: 'http://127.0.0.1:4711', token: 'abc' };
 
-describe('the address of a page', () => {
+describe('the URL of a page', () => {
   const places: PagePlace[] = [
     { page: 'batch', batch: 'b1' },
     { page: 'batch', batch: 'b1', filter: 'tool:"a & b" #1=2+3' },
@@ -17,7 +17,7 @@ describe('the address of a page', () => {
     { page: 'batches', batch: 'b1', with: 'b2' },
   ];
   for (const place of places) {
-    it(`brings back ${JSON.stringify(place)}, with its token in the fragment alone`, () => {
+    it(`restores ${JSON.stringify(place)}, with its token only in the fragment`, () => {
       const url = new URL(viewUrl(ADDRESS, place, true));
       assert.deepEqual([url.origin, url.pathname, url.search], [ADDRESS.url, '/view/', '']);
       const values = new URLSearchParams(url.hash.slice(1));
@@ -26,14 +26,14 @@ describe('the address of a page', () => {
     });
   }
 
-  it('says nothing of changing when the token may only read', () => {
+  it('omits editing when the token may only read', () => {
     assert.equal(
       viewUrl(ADDRESS, { page: 'batch', batch: 'b1' }, false),
       'http://127.0.0.1:4711/view/#token=abc&batch=b1',
     );
   });
 
-  it('takes no place from what names none, and no number from what is none', () => {
+  it('returns no place for other URLs, and no number for other texts', () => {
     assert.equal(placeFromParams(new URLSearchParams('token=1')), undefined);
     assert.deepEqual(placeFromParams(new URLSearchParams('rollout=r1&seq=-1&step=1e3')), {
       page: 'trajectory',

@@ -38,7 +38,7 @@ function texts(request: ModelRequest): string[] {
 }
 
 describe('context rules', () => {
-  it('reasoning is kept or dropped, and the log has the rewrite', async () => {
+  it('keep or drop reasoning, and the log has the rewrite', async () => {
     for (const reasoning of ['keep', 'drop'] as const) {
       const model = new ScriptedModel([{ reasoning: 'hm', text: 'a', calls: [{ name: 'f' }] }, { text: '42' }]);
       const one = kit({ model, tools: new ScriptedTools({ f: { run: () => 1 } }), job: rules({ reasoning }) });
@@ -59,7 +59,7 @@ describe('context rules', () => {
     }
   });
 
-  it('a long result is shortened in the middle; the log keeps the whole', async () => {
+  it('shorten a long result in the middle; the log keeps the whole', async () => {
     const whole = `${'a'.repeat(300)}${'b'.repeat(300)}`;
     const model = new ScriptedModel([{ calls: [{ name: 'f' }, { name: 'g' }] }, { text: '42' }]);
     const one = kit({
@@ -80,7 +80,7 @@ describe('context rules', () => {
   });
 });
 
-/** A model that takes only so many messages. */
+/** A model with a limit on the number of messages. */
 function narrow(most: number, turns: number): ScriptedModel {
   const model = new ScriptedModel([]);
   let turn = 0;
@@ -108,7 +108,7 @@ describe('a context that does not fit', () => {
   const tools = (): ScriptedTools =>
     new ScriptedTools({ f: { run: (args) => `result ${plain(args['turn'])} ${'x'.repeat(50)}` } });
 
-  it('fail: the rollout is cut short and scored', async () => {
+  it('fail: the rollout is truncated and scored', async () => {
     const { status, error, reward } = end(
       await kit({ model: narrow(5, 9), tools: tools(), job: rules({ overflow: 'fail' }) }).run(),
     );
@@ -127,7 +127,7 @@ describe('a context that does not fit', () => {
     }
   });
 
-  it('drop_oldest: the oldest turns go, system and task stay, a note says so', async () => {
+  it('drop_oldest: the oldest turns are dropped, system and task stay, a note says so', async () => {
     const model = narrow(8, 6);
     const one = kit({ model, tools: tools(), job: rules({ overflow: 'drop_oldest' }) });
     assert.equal(end(await one.run()).status, 'done');
@@ -145,7 +145,7 @@ describe('a context that does not fit', () => {
     assert.ok(one.recorder.of('model.end').some((event) => event.data.error?.class === 'context_overflow'));
   });
 
-  it('summarize: the model sums up what goes', async () => {
+  it('summarize: the model summarizes the dropped turns', async () => {
     const model = narrow(8, 6);
     const one = kit({ model, tools: tools(), job: rules({ overflow: 'summarize' }) });
     assert.equal(end(await one.run()).status, 'done');
@@ -161,7 +161,7 @@ describe('a context that does not fit', () => {
       const boundaries = first.recorder.boundaries.slice(0, -1);
       for (const boundary of boundaries) {
         const model = narrow(8, 6);
-        // The script counts its turns, so it is brought to where the lost one was.
+        // The script counts its turns, so it continues where the lost one was.
         for (const event of whole.slice(0, boundary)) {
           if (event.kind === 'message' && event.data.origin === 'sampled' && event.data.parts[0]?.type === 'tool_call')
             await model.complete(
@@ -181,7 +181,7 @@ describe('a context that does not fit', () => {
   });
 });
 
-describe('what ends a rollout', () => {
+describe('the end of a rollout', () => {
   const answer = async (
     rule: Submission['agent']['answer'],
     text: string,
@@ -194,12 +194,12 @@ describe('what ends a rollout', () => {
     return end(await kit({ model, job: { submission: submission({ answer: rule }) } }).run()).answer;
   };
 
-  it('the last message', async () => {
+  it('is the last message', async () => {
     assert.equal(await answer({ kind: 'last_message' }, 'It is 42.'), 'It is 42.');
     assert.equal(await answer({ kind: 'last_message' }, ' '), null);
   });
 
-  it('a tag or a pattern; the last match counts', async () => {
+  it('is a tag or a pattern; the last match counts', async () => {
     assert.equal(await answer({ kind: 'tag', tag: 'answer' }, '<answer>41</answer> no: <answer>\n42 </answer>'), '42');
     assert.equal(await answer({ kind: 'tag', tag: 'answer' }, '42'), null);
     assert.equal(await answer({ kind: 'regex', regex: 'answer: (\\d+)' }, 'answer: 41, answer: 42'), '42');
@@ -207,7 +207,7 @@ describe('what ends a rollout', () => {
     assert.equal(await answer({ kind: 'regex', regex: 'x' }, 'so 42'), null);
   });
 
-  it('a tool, also one that nobody wrote', async () => {
+  it('is a tool, including one that has no implementation', async () => {
     assert.equal(
       await answer({ kind: 'tool', tool: 'submit' }, '', [{ name: 'submit', arguments: { answer: '42' } }]),
       '42',
@@ -242,7 +242,7 @@ describe('a simulated user', () => {
     };
   };
 
-  it('answers each message without calls until it is done; the last one is the answer', async () => {
+  it('replies to each message without calls until it is done; the last message is the answer', async () => {
     const run = one();
     const events = await run.run();
     assert.deepEqual([end(events).status, end(events).answer], ['done', 'It is 42.']);
@@ -302,7 +302,7 @@ describe('a simulated user', () => {
     assert.equal(end(await lost.run()).status, 'infrastructure');
   });
 
-  it('at a limit what was said last is the answer', async () => {
+  it('leaves the last message as the answer at a limit', async () => {
     const limited = one({
       user: new ScriptedModel([]),
       job: {
@@ -317,7 +317,7 @@ describe('a simulated user', () => {
     assert.equal(USER.prompt, 'You want {{task.meta.wish}}.');
   });
 
-  it('lives beside a world', async () => {
+  it('works with a world', async () => {
     const world = new NumberWorld();
     const { status } = end(await one({ world }).run());
     assert.equal(status, 'done');

@@ -22,7 +22,7 @@ interface Run extends Kit {
   readonly world: NumberWorld;
 }
 
-/** Adds what it is told until the world is at 10, then says so: later steps depend on what earlier ones were told. */
+/** Adds the expected numbers until the world is at 10, then says so: later steps depend on earlier results. */
 function run(options: KitOptions = {}, job: Partial<Kit['job']> = {}): Run {
   const model = new ScriptedModel([
     { calls: [{ name: 'rate', arguments: { of: 'a' } }] },
@@ -56,7 +56,7 @@ function fork(parent: Kit, cut: number, edits: readonly ForkEdit[] = [], more: P
 }
 
 describe('a fork', () => {
-  it('from any event goes on to the same end and makes none of the shared calls again', async () => {
+  it('from any event reaches the same end and repeats none of the shared calls', async () => {
     const parent = run();
     const events = await parent.run();
     const wanted = end(events);
@@ -93,7 +93,7 @@ describe('a fork', () => {
     }
   });
 
-  it('counts only what is its own', async () => {
+  it('counts only its own usage', async () => {
     const parent = run();
     const events = await parent.run();
     const third = parent.recorder.of('model.start')[2]!.seq;
@@ -145,7 +145,7 @@ describe('a fork', () => {
     ]);
   });
 
-  it('goes on from an edited message of the model', async () => {
+  it('continues from an edited message of the model', async () => {
     const parent = run();
     await parent.run();
     const said = parent.recorder.of('model.end')[1]!;
@@ -192,7 +192,7 @@ describe('a fork', () => {
     }
   });
 
-  it('with another prompt takes the recorded answers in order, and says so once', async () => {
+  it('with another prompt uses the recorded answers in order, and says so once', async () => {
     const parent = run();
     await parent.run();
     const fourth = parent.recorder.of('model.start')[3]!.seq;
@@ -206,7 +206,7 @@ describe('a fork', () => {
     assert.equal(end(stream).status, 'done');
   });
 
-  it('says that sessions begin anew', async () => {
+  it('reports that sessions restart', async () => {
     const parts = (): KitOptions => ({
       tools: new ScriptedTools({ browse: { sessionBound: true, run: () => 'page' } }),
       model: new ScriptedModel([{ calls: [{ name: 'browse' }] }, { text: '42' }]),
@@ -222,7 +222,7 @@ describe('a fork', () => {
     assert.match(child.recorder.logs[0]!, /new sessions of browse/);
   });
 
-  it('refuses an edit that cannot be made', async () => {
+  it('refuses an impossible edit', async () => {
     const parent = run();
     await parent.run();
     const start = parent.recorder.of('tool.start')[0]!;

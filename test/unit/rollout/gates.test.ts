@@ -80,7 +80,7 @@ describe('a breakpoint', () => {
     assert.deepEqual(asked, ['bp']);
   });
 
-  it('only says so when the worker holds enough already', async () => {
+  it('only logs when the worker already holds enough rollouts', async () => {
     let given = 0;
     const none = {
       holdPermits: {
@@ -111,13 +111,13 @@ describe('a breakpoint', () => {
     assert.equal(given, 1);
   });
 
-  it('that cannot be read is told and holds nothing', async () => {
+  it('that is invalid is reported and holds nothing', async () => {
     const one = run({ job: { breakpoints: [{ ...TOOL, when: 'tool.name ==' }] } });
     assert.equal(end(await one.run()).status, 'done');
     assert.match(one.recorder.logs[0]!, /Breakpoints could not be set/);
   });
 
-  it('goes on by itself after the hold limit', async () => {
+  it('continues by itself after the hold limit', async () => {
     const one = run({ job: { breakpoints: [TOOL], submission: submission({}, { hold_limit_seconds: 0.02 }) } });
     const events = await one.run();
     assert.equal((events.find((event) => event.kind === 'release')!.data as { how: string }).how, 'expired');
@@ -146,7 +146,7 @@ describe('a held rollout', () => {
     assert.equal(end(await done).status, 'done');
   });
 
-  it('counts against no limit', async () => {
+  it('does not count against limits', async () => {
     const one = run({
       job: {
         breakpoints: [TOOL],
@@ -162,7 +162,7 @@ describe('a held rollout', () => {
     assert.ok(totals.held_ms! >= 240 && totals.ms! < 150, JSON.stringify(totals));
   });
 
-  it('is stepped into the code of its call: no clock runs meanwhile, and it holds again after the call', async () => {
+  it('is stepped into the code of its call: no clock runs during that, and it holds again after the call', async () => {
     const debugged = deferred<undefined>();
     const tools = new ScriptedTools({
       times: {
@@ -196,7 +196,7 @@ describe('a held rollout', () => {
     assert.deepEqual([end(await done).status, end(one.recorder.events).touched], ['done', true]);
   });
 
-  it('steps as ever into a call whose code cannot be debugged', async () => {
+  it('steps normally over a call whose code cannot be debugged', async () => {
     const one = run({ job: { breakpoints: [TOOL] } });
     const done = one.run();
     await heldAt(one);
@@ -206,7 +206,7 @@ describe('a held rollout', () => {
     await done;
   });
 
-  it('takes edited arguments, and is touched', async () => {
+  it('accepts edited arguments, and becomes touched', async () => {
     const one = run({ job: { breakpoints: [TOOL] } });
     const done = one.run();
     const hold = await heldAt(one);
@@ -221,7 +221,7 @@ describe('a held rollout', () => {
     assert.equal(end(events).touched, true);
   });
 
-  it('takes an edited result, message or setting of the model', async () => {
+  it('accepts an edited result, message, or setting of the model', async () => {
     const one = run({
       job: {
         breakpoints: [
@@ -250,7 +250,7 @@ describe('a held rollout', () => {
     assert.equal(request.sampling.temperature, 0);
   });
 
-  it('goes on from an edited reply of the model', async () => {
+  it('continues from an edited reply of the model', async () => {
     const one = run({ job: { breakpoints: [{ id: 'm', side: 'after', kind: 'model', when: 'step == 1' }] } });
     const done = one.run();
     await heldAt(one);
@@ -277,7 +277,7 @@ describe('a held rollout', () => {
     );
   });
 
-  it('takes an injected message where the model sees it next', async () => {
+  it('accepts an injected message where the model sees it next', async () => {
     const one = run({ job: { breakpoints: [TOOL, { id: 'm', side: 'before', kind: 'model', when: 'step == 2' }] } });
     const done = one.run();
     await heldAt(one);
@@ -307,7 +307,7 @@ describe('a held rollout', () => {
     assert.equal(end(events).touched, true);
   });
 
-  it('skips a call with a given result', async () => {
+  it('skips a call with a provided result', async () => {
     const one = run({ job: { breakpoints: [TOOL] } });
     const done = one.run();
     await heldAt(one);
@@ -323,7 +323,7 @@ describe('a held rollout', () => {
     assert.equal(end(events).touched, true);
   });
 
-  it('refuses what its state does not allow', async () => {
+  it('refuses commands that its state does not allow', async () => {
     const one = run({ job: { breakpoints: [TOOL] } });
     await assert.rejects(one.command('hold'), conflict);
     const done = one.run();
@@ -339,7 +339,7 @@ describe('a held rollout', () => {
     await assert.rejects(one.command('cancel'), conflict);
   });
 
-  it('ends with its hold when a call beside it ends the try', async () => {
+  it('ends its hold when a parallel call ends the try', async () => {
     const model = new ScriptedModel([{ calls: [{ name: 'die' }, { name: 'times' }] }]);
     let die = (): void => undefined;
     const tools = new ScriptedTools({
@@ -398,7 +398,7 @@ describe('a pause', () => {
     assert.equal(end(await done).status, 'done');
   });
 
-  it('by command answers with the hold it led to', async () => {
+  it('by command responds with the resulting hold', async () => {
     let go = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
       go = resolve;
@@ -425,7 +425,7 @@ describe('a pause', () => {
     await done;
   });
 
-  it('that no gate comes for is refused at the end', async () => {
+  it('is refused at the end when no gate follows', async () => {
     const model = new ScriptedModel([{ text: '42' }]);
     let hold: Promise<unknown> | undefined;
     const one = run({
@@ -442,7 +442,7 @@ describe('a pause', () => {
     await assert.rejects(hold!, conflict);
   });
 
-  it('or a loss of the server told before the rollout began counts', async () => {
+  it('or a loss of the server before the rollout began counts', async () => {
     const one = run();
     one.rollout.setLost(true);
     one.rollout.setBreakpoints([], true);
@@ -454,7 +454,7 @@ describe('a pause', () => {
     assert.equal(end(await done).status, 'done');
   });
 
-  it('while the server is lost no effect begins', async () => {
+  it('starts no effect while the server is lost', async () => {
     const one = run({ job: { breakpoints: [TOOL] } });
     const done = one.run();
     await heldAt(one);
@@ -493,7 +493,7 @@ describe('a question to a person', () => {
     assert.equal(end(events).touched, false);
   });
 
-  it('that nobody answers fails with class timeout', async () => {
+  it('fails with class timeout when nobody answers', async () => {
     const one = ask({ job: { submission: submission({}, { hold_limit_seconds: 0.02 }) } });
     await one.run();
     assert.equal(one.recorder.of('tool.end')[0]!.data.error!.class, 'timeout');

@@ -5,7 +5,7 @@ import { end, kinds, kit, ScriptedModel, ScriptedTools } from '../../support/rol
 
 describe('a hold that lost its worker', () => {
   for (const side of ['before', 'after'] as const) {
-    it(`is taken up again at the same gate, ${side} the call`, async () => {
+    it(`is restored at the same gate, ${side} the call`, async () => {
       const first = run({ job: { breakpoints: [{ ...TOOL, side }] } });
       const gone = first.run();
       await heldAt(first);
@@ -25,7 +25,7 @@ describe('a hold that lost its worker', () => {
           ? again.recorder.of('tool.start')[0]!.seq
           : prefix.find((event) => event.kind === 'tool.start')!.seq;
       assert.equal(hold.span, started);
-      // Lost again before it came to the gate: still held.
+      // Lost again before it reached the gate: still held.
       const third = run({
         job: { how: 'resumed', epoch: 3, held: false },
         after: { events: [...prefix, ...again.recorder.events.slice(0, 1)], blobs: new Map(first.recorder.blobs) },
@@ -74,7 +74,7 @@ describe('a hold that lost its worker', () => {
     assert.equal(over.recorder.of('hold').length, 0);
   });
 
-  it('keeps edits, injections and skips through a takeover', async () => {
+  it('keeps edits, injections, and skips through a takeover', async () => {
     const first = run({ job: { breakpoints: [{ id: 'a', side: 'after', kind: 'model', when: 'step == 1' }, TOOL] } });
     const done = first.run();
     await heldAt(first);
@@ -102,7 +102,7 @@ describe('a hold that lost its worker', () => {
         after: { events: whole.slice(0, boundary), blobs: new Map(first.recorder.blobs) },
       });
       const events = await again.run();
-      if (first.recorder.boundaries.indexOf(boundary) < edited - 1) continue; // the person's part was not there yet
+      if (first.recorder.boundaries.indexOf(boundary) < edited - 1) continue; // the person's message was not there yet
       assert.equal(end(events).touched, true, `resumed after event ${boundary}`);
       const asked = [...again.tools.calls.map((call) => call.arguments)];
       assert.ok(
@@ -121,7 +121,7 @@ describe('a hold that lost its worker', () => {
 });
 
 describe('cancel', () => {
-  it('ends a rollout within a second even inside a tool that hangs', async () => {
+  it('ends a rollout within a second even inside a hanging tool', async () => {
     const tools = new ScriptedTools({ times: { run: () => new Promise(() => undefined) } });
     const one = kit({ tools, model: new ScriptedModel([{ calls: [{ name: 'times' }, { name: 'times' }] }]) });
     const done = one.run();

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { OnLog, World } from '../../../src/rollout/ports.ts';
 import { kinds, kit, NumberWorld, plain, ScriptedTools } from '../../support/rolloutKit.ts';
 
-it('what tools and the world print while they close is recorded before the end', async () => {
+it('output of tools and the world while they close is recorded before the end', async () => {
   const tools = new ScriptedTools({});
   const close = tools.close.bind(tools);
   tools.close = async (onLog?: OnLog) => {

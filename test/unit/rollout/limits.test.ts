@@ -19,8 +19,8 @@ const limits = (change: object): KitOptions['job'] => ({
 });
 const forever = { calls: [{ name: 'add', arguments: { n: 1 } }] };
 
-describe('limits cut a rollout short, and its final state is scored', () => {
-  it('steps', async () => {
+describe('limits truncate a rollout, whose final state is scored', () => {
+  it('by steps', async () => {
     const model = new ScriptedModel(Array.from({ length: 10 }, () => forever));
     const { status, reward, passed, answer, error, totals } = end(
       await kit({ model, world: new NumberWorld(), job: limits({ steps: 3 }) }).run(),
@@ -32,7 +32,7 @@ describe('limits cut a rollout short, and its final state is scored', () => {
     assert.match(error!.message, /3 steps/);
   });
 
-  it('tokens', async () => {
+  it('by tokens', async () => {
     const model = new ScriptedModel(Array.from({ length: 10 }, () => forever));
     const { status, error, totals } = end(
       await kit({ model, world: new NumberWorld(), job: limits({ tokens: 40 }) }).run(),
@@ -41,7 +41,7 @@ describe('limits cut a rollout short, and its final state is scored', () => {
     assert.match(error!.message, /40 tokens/);
   });
 
-  it('seconds, in a model call', async () => {
+  it('by seconds, in a model call', async () => {
     const model = new ScriptedModel([forever, () => new Promise(() => undefined)]);
     const one = kit({ model, world: new NumberWorld(), job: limits({ seconds: 0.05 }) });
     const { status, reward, error } = end(await one.run());
@@ -49,7 +49,7 @@ describe('limits cut a rollout short, and its final state is scored', () => {
     assert.equal(one.recorder.of('model.end')[1]!.data.error!.class, 'limit');
   });
 
-  it('seconds, in a tool that goes on regardless', async () => {
+  it('by seconds, in a tool that ignores the signal', async () => {
     const tools = new ScriptedTools({ hang: { run: () => new Promise(() => undefined) } });
     const one = kit({
       model: new ScriptedModel([{ calls: [{ name: 'hang' }] }]),
@@ -63,7 +63,7 @@ describe('limits cut a rollout short, and its final state is scored', () => {
     assert.ok(performance.now() - began < 2500);
   });
 
-  it('but not the seconds that a call waits for its endpoint', async () => {
+  it('but not by the seconds that a call waits for its endpoint', async () => {
     const model = new ScriptedModel([
       async (_request, context) => {
         context.onWait?.(true);
@@ -75,7 +75,7 @@ describe('limits cut a rollout short, and its final state is scored', () => {
     assert.equal(end(await kit({ model, job: limits({ seconds: 0.06 }) }).run()).status, 'done');
   });
 
-  it('tool_seconds ends only the call, a sign of life begins them anew', async () => {
+  it('while tool_seconds ends only the call, and progress restarts it', async () => {
     const aborted: unknown[] = [];
     const tools = new ScriptedTools({
       hang: {
@@ -89,7 +89,7 @@ describe('limits cut a rollout short, and its final state is scored', () => {
       },
       slow: {
         run: async (_args, context) => {
-          // Together longer than the limit, each far below it also on a busy machine.
+          // Together longer than the limit, each far below it even on a busy machine.
           for (let i = 0; i < 8; i++) {
             await new Promise((resolve) => setTimeout(resolve, 100));
             context.onProgress();
@@ -112,7 +112,7 @@ describe('limits cut a rollout short, and its final state is scored', () => {
   });
 });
 
-describe('a tool call that fails is answered to the model, with its class', () => {
+describe('a failed tool call is answered to the model, with its class', () => {
   const schema = {
     type: 'object',
     properties: { days: { type: 'integer' }, how: { enum: ['a', 'b'] } },
@@ -180,7 +180,7 @@ describe('a tool call that fails is answered to the model, with its class', () =
     });
   }
 
-  it('keeps the text of arguments that do not parse, and takes none for none', async () => {
+  it('with the unchanged text of arguments that do not parse, and no arguments as none', async () => {
     const tools = new ScriptedTools({ f: { run: () => 1 } });
     const one = kit({
       tools,
@@ -204,7 +204,7 @@ describe('a tool call that fails is answered to the model, with its class', () =
     );
   });
 
-  it('but infrastructure ends the try, and the calls beside it', async () => {
+  it('but infrastructure ends the try and its parallel calls', async () => {
     const tools = new ScriptedTools({
       hang: { run: () => new Promise(() => undefined) },
       die: {
@@ -237,7 +237,7 @@ describe('a failure of the model', () => {
     world_error: ['done', null],
   };
   for (const errorClass of ERROR_CLASSES) {
-    if (errorClass === 'limit' || errorClass === 'cancelled') continue; // only the rollout itself is
+    if (errorClass === 'limit' || errorClass === 'cancelled') continue; // only the rollout itself sets these
     it(`of class ${errorClass}`, async () => {
       const one = kit({ model: new ScriptedModel([new ClassedError(errorClass, 'so it is')]) });
       const { status, reward, error, answer } = end(await one.run());
@@ -252,7 +252,7 @@ describe('a failure of the model', () => {
     });
   }
 
-  it('without a class, or with one that only the rollout has, is a fault of ours', async () => {
+  it('without a class, or with one that only the rollout sets, is an internal error', async () => {
     for (const error of [
       new TypeError('oops'),
       new ClassedError('cancelled', 'by nobody'),
@@ -263,8 +263,8 @@ describe('a failure of the model', () => {
   });
 });
 
-describe('what fails around the agent', () => {
-  it('a world that does not open leaves nothing to score', async () => {
+describe('a failure outside the agent', () => {
+  it('in opening a world leaves nothing to score', async () => {
     const world = new NumberWorld();
     world.open = () => Promise.reject(new Error('no such table'));
     const one = kit({ world });
@@ -274,7 +274,7 @@ describe('what fails around the agent', () => {
     assert.equal(one.recorder.of('world.close')[0]!.data.error!.class, 'world_error');
   });
 
-  it('tools that do not open', async () => {
+  it('in opening tools', async () => {
     const dead = kit({
       ports: { openTools: () => Promise.reject(new ClassedError('tool_error', 'tools/x.ts does not parse')) },
     });
@@ -293,14 +293,14 @@ describe('what fails around the agent', () => {
     assert.equal(end(await lost.run()).status, 'infrastructure');
   });
 
-  it('two tools of one name', async () => {
+  it('by two tools with one name', async () => {
     const { error } = end(
       await kit({ world: new NumberWorld(), tools: new ScriptedTools({ add: { run: () => 1 } }) }).run(),
     );
     assert.match(error!.message, /Two tools are named "add": one from module kit, one from world numbers/);
   });
 
-  it('a scorer that throws gives no score but its error', async () => {
+  it('in a scorer leaves its error instead of a score', async () => {
     const one = kit({
       scorer: { name: 's', score: () => Promise.reject(new ClassedError('infrastructure', 'the judge is away')) },
     });
@@ -314,14 +314,14 @@ describe('what fails around the agent', () => {
     });
   });
 
-  it('a prompt the task cannot fill', async () => {
+  it('by a prompt that the task cannot fill', async () => {
     const { status, error, reward } = end(
       await kit({ job: { submission: submission({ prompt: { text: 'Hi {{task.meta.name}}' } }) } }).run(),
     );
     assert.deepEqual([status, error?.class, reward], ['done', 'invalid_arguments', 0]);
   });
 
-  it('closes all it opened, whatever happens', async () => {
+  it('always closes everything it opened', async () => {
     for (const model of [
       new ScriptedModel([{ text: '42' }]),
       new ScriptedModel([new ClassedError('infrastructure', 'x')]),
@@ -334,7 +334,7 @@ describe('what fails around the agent', () => {
     }
   });
 
-  it('writes nothing when its record cannot be read', async () => {
+  it('by an unreadable record writes nothing', async () => {
     const one = kit({ job: { how: 'resumed', last: 5 } });
     await assert.rejects(one.run(), /should end at event 5/);
     assert.equal(one.recorder.events.length, 0);

@@ -5,7 +5,7 @@ import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { end, kinds, kit, NumberWorld, ScriptedModel, ScriptedTools, submission } from '../../support/rolloutKit.ts';
 
 describe('a rollout', () => {
-  it('asks, uses a tool, answers, is scored', async () => {
+  it('calls the model, uses a tool, answers, is scored', async () => {
     const model = new ScriptedModel([
       { reasoning: 'multiply', text: 'Let me see.', calls: [{ name: 'times', arguments: { a: 6, b: 7 } }] },
       { text: 'It is 42.' },
@@ -50,7 +50,7 @@ describe('a rollout', () => {
     assert.equal(tools.closed, 1);
   });
 
-  it('tells the model the prompt, the question and what the tool gave', async () => {
+  it("sends the model the prompt, the question, and the tool's result", async () => {
     const model = new ScriptedModel([{ calls: [{ id: 'x', name: 'times', arguments: { a: 6 } }] }, { text: '42' }]);
     await kit({ model, tools: new ScriptedTools({ times: { run: () => 42 } }) }).run();
     const [first, second] = model.requests;
@@ -77,7 +77,7 @@ describe('a rollout', () => {
     );
   });
 
-  it('writes the start, the message and the end of an effect in one append each', async () => {
+  it('writes the start, the message, and the end of an effect in one append each', async () => {
     const one = kit({
       model: new ScriptedModel([{ calls: [{ name: 'times' }] }, { text: '42' }]),
       tools: new ScriptedTools({ times: { run: () => 42 } }),
@@ -107,7 +107,7 @@ describe('a rollout', () => {
     ]);
   });
 
-  it('makes parallel calls at once, and answers them in call order', async () => {
+  it('makes parallel calls simultaneously, and answers them in call order', async () => {
     let running = 0;
     let most = 0;
     const wait = async (ms: number): Promise<number> => {
@@ -222,7 +222,7 @@ describe('a rollout', () => {
     ]);
   });
 
-  it('puts the images a tool gives beside its answer, and a cut output whole into a blob', async () => {
+  it('puts images from a tool next to its answer, and a truncated output whole into a blob', async () => {
     const model = new ScriptedModel([{ calls: [{ name: 'look' }] }, { text: '42' }]);
     const image = { type: 'blob', mime_type: 'image/png', content: 'YWJj' } as const;
     const one = kit({
@@ -243,7 +243,7 @@ describe('a rollout', () => {
     assert.equal(Buffer.from(one.recorder.blobs.get(ref.$blob)!).toString(), 'beginning');
   });
 
-  it('keeps what a tool prints, and a value over 64 KiB as a blob', async () => {
+  it("keeps a tool's output, and a value over 64 KiB as a blob", async () => {
     const long = 'x'.repeat(70_000);
     const tools = new ScriptedTools({
       talk: {
@@ -274,7 +274,7 @@ describe('a rollout', () => {
     assert.equal((message.data.parts[0] as unknown as { response: { bytes: number } }).response.bytes, 70_000);
   });
 
-  it('captures tokens as differences, and says what can be trained on', async () => {
+  it('captures tokens as differences, and reports what is trainable', async () => {
     const model = new ScriptedModel([
       {
         calls: [{ name: 'f' }],

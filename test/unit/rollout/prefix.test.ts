@@ -49,7 +49,7 @@ describe('a prefix', () => {
     assert.equal(prefix.spent('desk'), true);
   });
 
-  it('prefers what was answered to what was lost', () => {
+  it('prefers answered calls to lost ones', () => {
     const prefix = new Prefix([action(1, 'a', 'lost'), action(3, 'b', 'open'), action(4, 'a')], 'strict');
     assert.deepEqual(taken(prefix, ask('a')), ['answered', 4]);
     assert.deepEqual(taken(prefix, ask('b')), ['again', 3]);
@@ -65,7 +65,7 @@ describe('a prefix', () => {
     assert.deepEqual(taken(prefix, ask('a', 'f', 'desk')), ['new', false]);
   });
 
-  it('strict: something else than recorded diverges, until all is answered', () => {
+  it('strict: a call that differs from the record diverges, until all is answered', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b', 'open')], 'strict');
     assert.throws(() => prefix.take(ask('x')), PrefixDivergence);
     assert.throws(() => prefix.take(ask('a', 'g')), /desk requested tool "g", but tool "f" was recorded \(event 1\)/);
@@ -73,7 +73,7 @@ describe('a prefix', () => {
     assert.deepEqual(taken(prefix, ask('x')), ['new', false], 'an open action is no answer to miss');
   });
 
-  it('in order: the next answer of the same kind and name, and nothing more once there is none', () => {
+  it('in order: the next answer of the same kind and name, until there is none left', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b', 'complete', 'desk', 'g'), action(5, 'c')], 'in_order');
     const first = prefix.take(ask('x'));
     assert.deepEqual([first.how, first.how === 'answered' && first.exact], ['answered', false]);
@@ -82,7 +82,7 @@ describe('a prefix', () => {
     assert.equal(prefix.spent('desk'), true);
   });
 
-  it('none: what does not match has no answer, and the others still have', () => {
+  it('none: an unmatched call has no answer, and the others still have one', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b')], 'none');
     assert.deepEqual(taken(prefix, ask('x')), ['new', false]);
     assert.deepEqual(taken(prefix, ask('b')), ['answered', 3]);
@@ -96,7 +96,7 @@ describe('a prefix', () => {
     assert.throws(() => prefix.take(ask('x')), PrefixDivergence);
   });
 
-  it('knows when its agent asks next', () => {
+  it('knows when its agent calls next', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b')], 'strict');
     prefix.take(ask('a'));
     assert.equal(prefix.nextStart('desk', 2), 3);
@@ -104,7 +104,7 @@ describe('a prefix', () => {
     assert.equal(prefix.nextStart('nobody', 1), Infinity);
   });
 
-  it('looks at a thousand actions without looking at all of them each time', () => {
+  it('finds matches among a thousand actions without scanning all of them each time', () => {
     const actions = Array.from({ length: 5000 }, (_, index) => action(index * 2 + 1, `k${index}`));
     const prefix = new Prefix(actions, 'strict');
     let looks = 0;

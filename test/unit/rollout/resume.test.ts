@@ -18,7 +18,7 @@ import {
   submission,
 } from '../../support/rolloutKit.ts';
 
-/** A run with all there is: reasoning that is dropped, parallel calls, errors, a cut result, snapshots, tokens. */
+/** A run with every feature: dropped reasoning, parallel calls, errors, a truncated result, snapshots, tokens. */
 const SCRIPT: Said[] = [
   {
     reasoning: 'first',
@@ -74,7 +74,7 @@ function resume(events: readonly TraceEvent[], blobs: Map<string, Uint8Array>, e
 }
 
 describe('a resumed rollout', () => {
-  it('is the undisturbed one, wherever its worker was lost, and makes no recorded call again', async () => {
+  it('equals the undisturbed one, wherever its worker was lost, and repeats no recorded call', async () => {
     const whole = rich();
     const undisturbed = await whole.run();
     const wanted = essence(undisturbed);
@@ -102,7 +102,7 @@ describe('a resumed rollout', () => {
     }
   });
 
-  it('brings the world back from its newest snapshot and what came after it', async () => {
+  it('restores the world from its newest snapshot and the calls after it', async () => {
     const whole = rich();
     const undisturbed = await whole.run();
     const snapshot = whole.recorder.of('world.snapshot')[0]!;
@@ -136,7 +136,7 @@ describe('a resumed rollout', () => {
     }
   });
 
-  it('also goes on where an append was torn apart', async () => {
+  it('also continues after a torn append', async () => {
     const whole = rich();
     const undisturbed = await whole.run();
     for (let last = 2; last < undisturbed.length - 1; last++) {
@@ -149,7 +149,7 @@ describe('a resumed rollout', () => {
     }
   });
 
-  it('writes the token records an undisturbed run writes', async () => {
+  it('writes the token records that an undisturbed run writes', async () => {
     const whole = rich();
     const undisturbed = await whole.run();
     const third = whole.recorder.of('model.start')[2]!;
@@ -163,7 +163,7 @@ describe('a resumed rollout', () => {
     });
   });
 
-  it('closes what was open as infrastructure, with its lease', async () => {
+  it('closes open spans as infrastructure, with its lease', async () => {
     const whole = rich();
     const undisturbed = await whole.run();
     const start = whole.recorder.of('model.start')[1]!;
@@ -178,7 +178,7 @@ describe('a resumed rollout', () => {
     assert.equal(again.recorder.of('model.start')[0]!.data.step, 2, 'the step that is made again keeps its number');
   });
 
-  it('ends the try when what it asks is not what was recorded', async () => {
+  it('ends the try when its calls differ from the record', async () => {
     const whole = rich();
     const undisturbed = await whole.run();
     const other = rich({
@@ -197,7 +197,7 @@ describe('a resumed rollout', () => {
     assert.equal(other.model.requests.length, 0);
   });
 
-  it('makes a new try when an irreversible call was open', async () => {
+  it('starts a new try when an irreversible call was open', async () => {
     const tools = (): ScriptedTools => new ScriptedTools({ pay: { effect: 'irreversible', run: () => 'paid' } });
     const model = (): ScriptedModel => new ScriptedModel([{ calls: [{ name: 'pay' }] }, { text: '42' }]);
     const first = kit({ tools: tools(), model: model() });
@@ -296,7 +296,7 @@ describe('a resumed rollout', () => {
     assert.equal(end(await goesOn.run()).status, 'done');
   });
 
-  it('makes a new try when a session was used that is gone', async () => {
+  it('starts a new try when it used a session that is gone', async () => {
     const parts = (): KitOptions => ({
       tools: new ScriptedTools({ browse: { sessionBound: true, run: () => 'page' } }),
       model: new ScriptedModel([{ calls: [{ name: 'browse' }] }, { text: '42' }]),
@@ -318,7 +318,7 @@ describe('a resumed rollout', () => {
     assert.equal(end(unused).status, 'done');
   });
 
-  it('makes a new try when the world cannot come back, unless a snapshot holds what was done', async () => {
+  it('starts a new try when the world cannot be restored, unless a snapshot has the state', async () => {
     const script = (adds: number): ScriptedModel =>
       new ScriptedModel([
         { calls: [{ name: 'burn', arguments: { n: 5 } }] },
@@ -345,7 +345,7 @@ describe('a resumed rollout', () => {
     }
   });
 
-  it('says so when the world answers differently than before', async () => {
+  it('reports when the world answers differently than before', async () => {
     const first = rich();
     const events = await first.run();
     const third = first.recorder.of('model.start')[1]!.seq;
@@ -361,7 +361,7 @@ describe('a resumed rollout', () => {
     assert.equal(again.recorder.logs.filter((text) => text.includes('returned a different result')).length, 1);
   });
 
-  it('sees the messages it saw before, although secrets are not in the record', async () => {
+  it('sees the same messages as before, although secrets are not in the record', async () => {
     const redact = (text: string): string => text.replaceAll('hunter2', '[redacted]');
     const spec = submission({
       prompt: { text: 'The key is hunter2.' },
@@ -377,7 +377,7 @@ describe('a resumed rollout', () => {
       });
     const first = make();
     const whole = await first.run();
-    // What the worker's recorder leaves out of everything is left out of the messages by the rollout itself.
+    // The rollout itself redacts in messages what the worker's recorder redacts everywhere.
     assert.ok(!JSON.stringify(whole.filter((event) => event.kind === 'message')).includes('hunter2'));
     for (const boundary of first.recorder.boundaries.slice(0, -1)) {
       const events = JSON.parse(redact(JSON.stringify(whole.slice(0, boundary)))) as TraceEvent[];
@@ -410,7 +410,7 @@ describe('a resumed rollout', () => {
     assert.ok(!kinds(again.recorder.events).includes('score'));
   });
 
-  it('goes on counting its seconds where it was', async () => {
+  it('continues counting its seconds', async () => {
     const whole = rich();
     const events = (await whole.run()).slice(0, 12);
     const late = events.map((event, index) => ({ ...event, at: event.at + index * 1000 }));

@@ -31,12 +31,12 @@ function mail(events: readonly TraceEvent[]): string[] {
 }
 
 describe('a leader', () => {
-  it('calls its members as tools; those of one turn work at the same time', async () => {
+  it('calls its members as tools; those of one turn work in parallel', async () => {
     const gate = deferred<undefined>();
     let waiting = 0;
     const both = async (): Promise<{ text: string }> => {
       if (++waiting === 2) gate.resolve(undefined);
-      await gate.promise; // each goes on only once the other has begun
+      await gate.promise; // each continues only once the other has begun
       return { text: 'found' };
     };
     const run = teamKit(team('leader', [member('searcher', { description: 'Finds things.' }), member('writer')]), {
@@ -82,10 +82,10 @@ describe('a leader', () => {
       shown.tools.map(({ name }) => name),
       ['look'],
     );
-    // Each instance has seeds of its own.
+    // Each instance has its own seeds.
     const seeds = run.models.get('searcher')!.requests.map(({ seed }) => seed);
     assert.equal(new Set(seeds).size, 2);
-    // Members begin under the call that called them, and steps are numbered in the order of their starts.
+    // Members begin under the call that started them, and steps are numbered in the order of their starts.
     const model = new TrajectoryModel();
     model.push(events);
     for (const { path, span } of model.agents.filter(({ span }) => span !== undefined))
@@ -97,7 +97,7 @@ describe('a leader', () => {
     assert.equal(end(events).totals.steps, 6);
   });
 
-  it('is told of a member that fails, and goes on', async () => {
+  it("sees a member's failure, and continues", async () => {
     const run = teamKit(
       team('leader', [member('searcher', { limits: { steps: 2, seconds: 60, tool_seconds: 10, tokens: 1000 } })]),
       {
@@ -139,7 +139,7 @@ describe('a leader', () => {
     assert.deepEqual(new TrajectoryModelOf(events).openSpans(), []);
   });
 
-  it('has answers checked, and lets a call that nobody understands pass no member by', async () => {
+  it('checks answers, and an unparsable call never reaches a member', async () => {
     const run = teamKit(team('leader', [member('searcher')]), {
       desk: [
         { calls: [{ name: 'searcher', arguments: { what: 1 } }] },
@@ -156,7 +156,7 @@ describe('a leader', () => {
     );
   });
 
-  it('lets no call be made twice when the try is over, and ends its members with it', async () => {
+  it('never repeats a call when the try is over, and ends its members with it', async () => {
     const run = teamKit(team('leader', [member('a'), member('b')]), {
       desk: [{ calls: [ask('a', '1'), ask('b', '2')] }],
       a: [
@@ -220,7 +220,7 @@ describe('a leader', () => {
     );
   });
 
-  it('has the simulated user to itself', async () => {
+  it('is the only one that talks to the simulated user', async () => {
     const run = teamKit(
       team('leader', [member('searcher')]),
       { desk: [{ calls: [ask('searcher', 'go')] }, { text: 'Is it 42?' }], searcher: [{ text: 'ok' }], user: [] },
@@ -291,7 +291,7 @@ describe('a handoff', () => {
     assert.deepEqual(starts(events).slice(0, 3), ['desk/a#1 team', 'desk/b#1 handoff', 'desk/a#2 handoff']);
   });
 
-  it('takes the first of several, and ends with the failure of whoever has the work', async () => {
+  it('uses the first of several, and ends with the failure of the current member', async () => {
     const run = teamKit(team('handoff', [member('a'), member('b'), member('c')]), {
       a: [
         {
@@ -317,7 +317,7 @@ describe('a handoff', () => {
 });
 
 describe('a workflow', () => {
-  it('gives each the answers of those it comes after, and runs the others at the same time', async () => {
+  it('passes each the answers of its predecessors, and runs the others in parallel', async () => {
     const gate = deferred<undefined>();
     let waiting = 0;
     const beside = (text: string) => async () => {
@@ -354,7 +354,7 @@ describe('a workflow', () => {
     );
   });
 
-  it('goes on with word of a failure, and fails only with its end', async () => {
+  it('continues with a note about a failure, and fails only if its end fails', async () => {
     const nodes = [member('a', { after: [] }), member('b', { after: [] }), member('c', { after: ['a', 'b'] })];
     const one = teamKit(team('workflow', nodes), {
       a: [new ClassedError('model_error', 'broke')],
@@ -369,7 +369,7 @@ describe('a workflow', () => {
     );
   });
 
-  it('has the answers of all its ends', async () => {
+  it('combines the answers of all its ends', async () => {
     const run = teamKit(
       team('workflow', [
         member('a', { after: [] }),
@@ -387,7 +387,7 @@ describe('a workflow', () => {
     assert.equal(end(events).error?.class, 'limit');
   });
 
-  it('works again until a rule holds, or often enough', async () => {
+  it('repeats until a rule holds, or up to its maximum', async () => {
     const drafts = ['first', 'second', 'third APPROVED'];
     let turn = 0;
     const run = teamKit(
@@ -447,7 +447,7 @@ describe('a workflow', () => {
 });
 
 describe('a team in a handoff', () => {
-  it('hands the work on, whoever of it has it; its own members are nearer', async () => {
+  it('hands the work on from any of its members; its own members take precedence', async () => {
     const inner = member('back', team('handoff', [member('finder'), member('clerk', { to: [] })]));
     const run = teamKit(team('handoff', [inner, member('writer'), member('judge', { as: 'checker' })]), {
       finder: [handOff('clerk', 'look it up')],
@@ -474,7 +474,7 @@ describe('a team in a handoff', () => {
     assert.equal(end(events).answer, '42');
   });
 
-  it('does so at the ends of a workflow, with what all of them say', async () => {
+  it('does so at the ends of a workflow, with all their answers', async () => {
     const pair = team('workflow', [
       member('plan', { after: [] }),
       member('north', { after: ['plan'] }),
@@ -504,7 +504,7 @@ describe('the limits of a member', () => {
   const forever = (_request: unknown, { signal }: { readonly signal: AbortSignal }): Promise<never> =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true }));
 
-  it("in seconds end its turn, and its calls with it, but not the others'", async () => {
+  it("in seconds end its turn and its calls, but not the others'", async () => {
     const run = teamKit(team('leader', [member('slow', { limits: { ...limits, seconds: 0.05 } }), member('quick')]), {
       desk: [{ calls: [ask('slow', 'go'), ask('quick', 'go')] }, { text: '42' }],
       slow: [forever],
@@ -558,7 +558,7 @@ describe('the limits of a member', () => {
     });
     const resumed = await again.run();
     assert.equal(end(resumed).answer, '42');
-    assert.equal(again.models.get('slow')!.requests.length, 0); // nothing new was begun
+    assert.equal(again.models.get('slow')!.requests.length, 0); // no new call began
     assert.deepEqual(ends(resumed).at(-1), 'desk/slow#1 error limit');
   });
 });

@@ -6,7 +6,7 @@ import { Random } from '../../support/random.ts';
 import { completed, end, type KitOptions, NumberWorld, type Said } from '../../support/rolloutKit.ts';
 import { ask, handOff, member, stories, type TeamKit, team, teamKit } from '../../support/teamKit.ts';
 
-/** Lets others go first, by chance that follows from who asks. */
+/** Lets others go first, by chance that depends on the caller. */
 function slowly(said: Said): (request: { readonly seed: number }) => Promise<Said> {
   return async ({ seed }) => {
     for (let turn = 0; turn < seed % 5; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -17,8 +17,7 @@ function slowly(said: Said): (request: { readonly seed: number }) => Promise<Sai
 const add = (n: number): NonNullable<Said['calls']>[number] => ({ name: 'add', arguments: { n } });
 
 /**
- * A handoff to a leader whose members work on one world at the same time, and a workflow with a parallel pair that
- * loops.
+ * A handoff to a leader whose members work on one world in parallel, and a workflow with a parallel pair that loops.
  */
 const SCRIPTS = {
   desk: [handOff('lead', 'go on')],
@@ -60,8 +59,8 @@ function resume(
 }
 
 /**
- * What a world that is asked by several agents answers depends on who came first, and so does which call of a turn ends
- * first: only who did what in which turn is compared.
+ * When several agents call a world, its answers depend on their order, and so does which call of a turn ends first:
+ * only who did what in which turn is compared.
  */
 function done(events: readonly TraceEvent[]): Record<string, string[]> {
   return Object.fromEntries(
@@ -76,15 +75,15 @@ function done(events: readonly TraceEvent[]): Record<string, string[]> {
   );
 }
 
-/** Values of the world in the order of its calls, as the record has them. */
+/** Values of the world in the order of its calls, as recorded. */
 function values(events: readonly TraceEvent[]): number[] {
   return events.flatMap((event) =>
     event.kind === 'world.diff' ? event.data.changes.map(({ after }) => Number(after)) : [],
   );
 }
 
-describe('a team that is resumed', () => {
-  it('goes on wherever its worker was lost, and makes no recorded call again', async () => {
+describe('a resumed team', () => {
+  it('continues wherever its worker was lost, and repeats no recorded call', async () => {
     const whole = run();
     const undisturbed = await whole.run();
     const wanted = done(undisturbed);
@@ -115,7 +114,7 @@ describe('a team that is resumed', () => {
     }
   });
 
-  it('does so after any two losses, also where the world keeps no snapshots', async () => {
+  it('does so after any two losses, including without snapshots of the world', async () => {
     const random = new Random();
     const whole = run({ snapshots: false });
     const undisturbed = await whole.run();
@@ -138,7 +137,7 @@ describe('a team that is resumed', () => {
     }
   });
 
-  it("outlives any number of workers in a member's call", async () => {
+  it("survives any number of workers in a member's call", async () => {
     const agent = team('leader', [member('worker')]);
     const scripts = { desk: [{ calls: [ask('worker', 'long')] }, { text: '42' }], worker: [{ text: 'worked' }] };
     const isCall = (event: TraceEvent): boolean => event.kind === 'model.start' && event.agent === 'desk/worker#1';
@@ -162,8 +161,8 @@ describe('a team that is resumed', () => {
   });
 });
 
-describe('a team that is forked', () => {
-  it("goes on from any event, with the record's answers before it", async () => {
+describe('a forked team', () => {
+  it('continues from any event, with the recorded answers before it', async () => {
     const whole = run();
     const undisturbed = await whole.run();
     for (let cut = 3; cut < undisturbed.length - 1; cut += 7) {
@@ -179,7 +178,7 @@ describe('a team that is forked', () => {
     }
   });
 
-  it('goes on with another team than the recorded one', async () => {
+  it('continues with another team than the recorded one', async () => {
     const whole = run();
     const undisturbed = await whole.run();
     const cut = Math.floor(undisturbed.length / 2);
@@ -198,7 +197,7 @@ describe('a team that is forked', () => {
 });
 
 describe('a held team', () => {
-  it("is held at a member's gate, the others at their next one, and goes on", async () => {
+  it("is held at a member's gate, the others at their next one, and continues", async () => {
     const held = run({
       job: { breakpoints: [{ id: 'b1', side: 'before', tool: 'look', when: 'agent == "desk/lead#1/worker#2"' }] },
     });

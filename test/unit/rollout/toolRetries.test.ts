@@ -6,7 +6,7 @@ import { trajectoryText } from '../../../src/trace/text.ts';
 import { readEvent } from '../../../src/trace/upgrades.ts';
 import { type Kit, kit, ScriptedModel, ScriptedTools, type ToolScript } from '../../support/rolloutKit.ts';
 
-/** A tool that fails so often before it answers. */
+/** A tool that fails this often before it answers. */
 function flaky(
   failures: number,
   script: Partial<ToolScript> = {},
@@ -35,8 +35,8 @@ function endOf(one: Kit) {
   return found.data;
 }
 
-describe('a tool that may be called again', () => {
-  it('is, with the same arguments and seed, until it answers; the record says how often', async () => {
+describe('a retried tool', () => {
+  it('gets the same arguments and seed until it answers; the record says how often', async () => {
     const tools = flaky(2);
     const model = asks();
     const one = kit({ model, tools });
@@ -67,7 +67,7 @@ describe('a tool that may be called again', () => {
     assert.match(trajectoryText(read, { width: 100, color: false }), /retried 2× after tool_error, tool_error/);
   });
 
-  it('fails with the last failure when none helped', async () => {
+  it('fails with the last failure when no retry succeeded', async () => {
     const tools = flaky(9);
     const one = kit({ model: asks(), tools });
     await one.run();
@@ -76,7 +76,7 @@ describe('a tool that may be called again', () => {
     assert.deepEqual([status, error?.class, retries?.length], ['error', 'tool_error', 3]);
   });
 
-  it('is after a time-out of its own, each try with the whole time', async () => {
+  it('may time out, with the full time for each try', async () => {
     let made = 0;
     const tools = new ScriptedTools({
       dial: {
@@ -98,7 +98,7 @@ describe('a tool that may be called again', () => {
     assert.deepEqual([status, retries?.map((retry) => retry.class)], ['ok', ['timeout']]);
   });
 
-  it('is not where the arguments are wrong, nor without `retry`', async () => {
+  it('is not retried for wrong arguments, nor without `retry`', async () => {
     const wrong = flaky(1, {}, () => new ClassedError('invalid_arguments', 'to: no such number'));
     const one = kit({ model: asks(), tools: wrong });
     await one.run();
@@ -115,7 +115,7 @@ describe('a tool that may be called again', () => {
     assert.equal(tools.calls.length, 1);
   });
 
-  it('is not waited for when the rollout ends meanwhile', async () => {
+  it('is not waited for when the rollout ends', async () => {
     const tools = flaky(9, { retry: { times: 3, waitMs: 60_000 } });
     const one = kit({ model: asks(), tools });
     const running = one.run();
@@ -126,7 +126,7 @@ describe('a tool that may be called again', () => {
     assert.equal(endOf(one).error?.class, 'cancelled');
   });
 
-  it('is not asked by a rollout that goes on after it: the record answers', async () => {
+  it('is not called by a rollout that continues after it: the record answers', async () => {
     const one = kit({ model: asks(), tools: flaky(2) });
     const events = await one.run();
     const until = events.findIndex((event) => event.kind === 'tool.end') + 1;

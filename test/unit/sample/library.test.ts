@@ -21,7 +21,7 @@ async function ok(library: OpenSample, name: string, args: Record<string, string
 }
 
 describe('the tasks', () => {
-  it('are twelve, of three levels, with ids of their own', () => {
+  it('are twelve, of three levels, with unique IDs', () => {
     assert.equal(new Set(tasks.map(({ id }) => id)).size, 12);
     assert.deepEqual(
       [1, 2, 3].map((level) => tasks.filter((known) => known.level === level).length),
@@ -65,14 +65,14 @@ describe('the rules of the desk', () => {
       assert.deepEqual(library.diff(), [], 'nothing changed');
     });
   }
-  it('lends no sixth book', () =>
+  it('limit loans to five books', () =>
     withLibrary('borrow-one', async (full) => {
       for (const book_id of ['B-203', 'B-205', 'B-212', 'B-218'])
         await ok(full, 'check_out', { member_id: 'M-1003', book_id });
       const sixth = await full.call('check_out', { member_id: 'M-1003', book_id: 'B-221' });
       assert.match('error' in sixth ? sixth.error : '', /5 loans, which is the limit/);
     }));
-  it('renews from the due date, or from today when that has passed', () =>
+  it('renew from the due date, or from today when that has passed', () =>
     withLibrary('renew-one', async (open) => {
       assert.deepEqual(await ok(open, 'renew_loan', { loan_id: 'L-3001' }), {
         loan_id: 'L-3001',
@@ -87,7 +87,7 @@ describe('the rules of the desk', () => {
         renewals: 1,
       });
     }));
-  it('keeps a returned book for who waited longest, and lends it to nobody else', () =>
+  it('keep a returned book for the longest waiting member, and lend it to nobody else', () =>
     withLibrary('hand-over', async (open) => {
       const back = await ok(open, 'return_book', { loan_id: 'L-3012' });
       assert.deepEqual(back, {
@@ -104,7 +104,7 @@ describe('the rules of the desk', () => {
 });
 
 describe('diff', () => {
-  it('gives each changed row once, with before and after', () =>
+  it('returns each changed row once, with before and after', () =>
     withLibrary('hand-over', async (library) => {
       await ok(library, 'list_loans', { member_id: 'M-1009' });
       assert.deepEqual(library.diff(), []);
@@ -126,7 +126,7 @@ describe('diff', () => {
 });
 
 describe('snapshot', () => {
-  it('goes on where it was taken: rows, journal and new ids', () =>
+  it('restores rows, journal, and new IDs', () =>
     withLibrary('hand-over', async (library) => {
       await ok(library, 'return_book', { loan_id: 'L-3012' });
       const fork = await OpenSample.open(library.task, { from: library.snapshot() });
@@ -155,7 +155,7 @@ describe('snapshot', () => {
 });
 
 describe('the seed', () => {
-  it('of the task decides, not that of the attempt', async () => {
+  it('depends on the task, not on the attempt', async () => {
     const [a, b] = [
       await OpenSample.open(task('renew-one'), { seed: 1 }),
       await OpenSample.open(task('renew-one'), { seed: 2 }),
@@ -168,7 +168,7 @@ describe('the seed', () => {
 });
 
 describe('verify', () => {
-  it('says what is missing, what nobody asked for, and what the answer should be', () =>
+  it('reports missing changes, unrequested changes, and the expected answer', () =>
     withLibrary('renew-one', async (library) => {
       await ok(library, 'renew_loan', { loan_id: 'L-3002' });
       assert.deepEqual(library.verify(null), {
@@ -180,7 +180,7 @@ describe('verify', () => {
           'null instead of "2026-04-03".',
       });
     }));
-  it('does not take a row that changed more than it should', () =>
+  it('rejects a row that changed more than it should', () =>
     withLibrary('renew-or-return', async (library) => {
       for (const loan_id of ['L-3014', 'L-3016']) await ok(library, 'renew_loan', { loan_id });
       for (const loan_id of ['L-3015', 'L-3017']) await ok(library, 'return_book', { loan_id });

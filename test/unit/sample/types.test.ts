@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import ts from 'typescript';
 import { SAMPLE } from '../../support/sampleWorkspace.ts';
 
-/** Users learn from these files: they hold under the strictest flags. */
+/** Users learn from these files: they compile under the strictest flags. */
 it('the sample workspace type-checks', () => {
   const root = join(import.meta.dirname, '..', '..', '..');
   const files = readdirSync(SAMPLE, { recursive: true, encoding: 'utf8' })

@@ -42,21 +42,21 @@ describe('exact', () => {
   for (const [answer, truth] of FAIL)
     it(`${answer} is not ${truth}`, () => assert.equal(exactMatch(answer, truth), false));
 
-  it('differs from the original: what is no number is not infinity', () =>
+  it('differs from the original: text that is not a number is not infinity', () =>
     assert.equal(exactMatch('abc', 'inf'), false));
 
-  it('differs from the original: no answer is not the word None', async () => {
+  it('differs from the original: a missing answer is not the word None', async () => {
     assert.equal((await exactScorer.score(inputOf({ answer: null, expected: 'None' }))).value, 0);
     assert.equal((await exactScorer.score(inputOf({ answer: 'none', expected: 'None' }))).value, 1);
   });
 
-  it('takes numbers and booleans of JSON as their words', async () => {
+  it('treats numbers and booleans of JSON as their words', async () => {
     assert.equal((await exactScorer.score(inputOf({ answer: 17, expected: 17 }))).passed, true);
     assert.equal((await exactScorer.score(inputOf({ answer: 'True', expected: true }))).passed, true);
     assert.equal((await exactScorer.score(inputOf({ answer: '1', expected: true }))).passed, false);
   });
 
-  it('is unscorable without something to compare with', async () => {
+  it('cannot score without an expectation', async () => {
     for (const expected of [undefined, ['a'], { a: 1 }]) {
       const { value, passed } = await exactScorer.score(inputOf({ answer: 'a', expected }));
       assert.deepEqual([value, passed], [null, null]);

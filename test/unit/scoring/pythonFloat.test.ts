@@ -44,6 +44,6 @@ describe('pythonFloat', () => {
   ]) {
     it(`refuses ${JSON.stringify(text)}`, () => assert.equal(pythonFloat(text), null));
   }
-  it('takes out the white space Python knows, and no other', () =>
+  it('strips the white space that Python knows, and no other', () =>
     assert.equal(withoutSpace(' a\x1fb\u2028c\u3000\ufeffd\u200b'), 'abc\ufeffd\u200b'));
 });

@@ -36,7 +36,7 @@ describe('contains', () => {
     assert.equal(await value({ ...scorer, ignore_case: true }, 'It is paris.', 'Paris'), 1);
     assert.equal(await value(scorer, { total: 12 }, 12), 1);
   });
-  it('wants all of a list', async () => {
+  it('requires all texts of a list', async () => {
     assert.equal(await value(scorer, 'a and b', ['a', 'b']), 1);
     assert.equal(await value(scorer, 'a', ['a', 'b']), 0);
   });
@@ -48,7 +48,7 @@ describe('contains', () => {
 
 describe('regex', () => {
   const scorer = { kind: 'regex', pattern: 'Answer: (\\w+)', flags: 'gi' } as const;
-  it('compares the group, twice the same', async () => {
+  it('compares the group, with the same result twice', async () => {
     const made = createScorer(scorer, none);
     for (const expected of ['42', '42', 42])
       assert.equal((await made.score(inputOf({ answer: 'so\nanswer: 42', expected }))).value, 1);
@@ -56,7 +56,7 @@ describe('regex', () => {
     assert.equal(await value(scorer, 'none', '42'), 0);
     assert.equal(await value(scorer, null, '42'), 0);
   });
-  it('takes the whole match where there is no group, and any match where nothing is expected', async () => {
+  it('uses the whole match where there is no group, and any match where nothing is expected', async () => {
     assert.equal(await value({ kind: 'regex', pattern: '\\d+', flags: '' }, 'x 42', '42'), 1);
     assert.equal(await value({ kind: 'regex', pattern: '\\d+', flags: '' }, 'x 42'), 1);
     assert.equal(await value({ kind: 'regex', pattern: '(a)|b', flags: '' }, 'b', 'a'), 0);
@@ -67,7 +67,7 @@ describe('regex', () => {
       (error) => StudioError.is(error, 'config'),
     );
   });
-  it('ends a search that backtracks for ages', async () => {
+  it('ends a search that backtracks for too long', async () => {
     const scoring = createScorer({ kind: 'regex', pattern: '^(a+)+$', flags: '' }, none).score(
       inputOf({ answer: `${'a'.repeat(60)}b` }),
     );
@@ -77,14 +77,14 @@ describe('regex', () => {
 
 describe('number', () => {
   const scorer = { kind: 'number', abs: 0.01, rel: 0 } as const;
-  it('knows tolerance, absolute and relative', async () => {
+  it('has an absolute and a relative tolerance', async () => {
     assert.equal(await value(scorer, 3.149, 3.14), 1);
     assert.equal(await value(scorer, 3.2, 3.14), 0);
     assert.equal(await value({ kind: 'number', abs: 0, rel: 0.01 }, '101', 100), 1);
     assert.equal(await value({ kind: 'number', abs: 0, rel: 0.01 }, '-101', -100), 1);
     assert.equal(await value({ kind: 'number', abs: 0, rel: 0.01 }, '102', 100), 0);
   });
-  it('finds the number a text ends with', async () => {
+  it('finds the number at the end of a text', async () => {
     assert.equal(await value(scorer, 'Of 12 books, 3 are late: € 1,234.50.', '1234.5'), 1);
     assert.equal(await value(scorer, '\u22125', -5), 1);
     assert.equal(await value(scorer, 'twelve', 12), 0);
@@ -136,7 +136,7 @@ describe('module', () => {
       inputOf({ answer: null, expected: 'x' }),
     );
 
-  it('hands over task, answer and messages, and takes the verdict', async () => {
+  it('passes task, answer, and messages, and returns the verdict', async () => {
     let given: unknown;
     const made = createScorer(scorer, {
       ...none,
@@ -157,12 +157,12 @@ describe('module', () => {
       input: { task: { id: 't', question: 'What?', meta: {}, answer: 'x' }, answer: 'a', messages: [] },
     });
   });
-  it('takes a value of 1 for passed where the function does not say', async () => {
+  it('takes a value of 1 for passed when the function does not say', async () => {
     assert.equal((await scoring({ value: 1 })).passed, true);
     assert.equal((await scoring({ value: 0.99 })).passed, false);
     assert.equal((await scoring({ value: null })).passed, null);
   });
-  it('refuses what is no verdict', async () => {
+  it('refuses an invalid verdict', async () => {
     for (const result of [undefined, true, { value: 'high' }, { value: Number.NaN }]) {
       await assert.rejects(
         scoring(result),
@@ -176,7 +176,7 @@ describe('module', () => {
 });
 
 describe('world', () => {
-  it('asks the world, also without an answer', async () => {
+  it('asks the world, even without an answer', async () => {
     const asked: unknown[] = [];
     const world = {
       verify: (input: unknown) => {
@@ -229,7 +229,7 @@ describe('judge', () => {
     });
     assert.equal((await judged('{"score": 0.69, "explanation": ""}')).passed, false);
   });
-  it('shows the judge rubric, task, truth and answer, the answer defused', () => {
+  it('shows the judge rubric, task, truth, and answer, the answer escaped', () => {
     const text = JSON.stringify(asked[0]!.messages);
     for (const part of [
       'Be strict.',
@@ -241,7 +241,7 @@ describe('judge', () => {
     assert.deepEqual(asked[0]!.capture, { token_ids: false, logprobs: false });
     assert.equal(asked[0]!.seed, asked[1]!.seed);
   });
-  it('gives no score for a reply that is no verdict', async () => {
+  it('returns no score for a reply without a verdict', async () => {
     for (const text of ['I like it', '{"score": 2, "explanation": ""}', '{"score": 1}', '']) {
       await assert.rejects(
         judged(text),
@@ -249,7 +249,7 @@ describe('judge', () => {
       );
     }
   });
-  it('asks nobody when there is no answer', async () => {
+  it('makes no call when there is no answer', async () => {
     const before = asked.length;
     assert.equal((await judged('', null)).value, 0);
     assert.equal(asked.length, before);

@@ -10,7 +10,7 @@ import { rangeOf } from '../../../src/server/routes/blobs.ts';
 const request = (headers: Record<string, string>): IncomingMessage => ({ headers }) as unknown as IncomingMessage;
 
 describe('tokens', () => {
-  test('say who calls', () => {
+  test('identify the caller', () => {
     const tokens = new Tokens('key');
     assert.deepEqual(tokens.who(tokens.full), { kind: 'client', readOnly: false });
     assert.deepEqual(tokens.who(tokens.read), { kind: 'client', readOnly: true });
@@ -19,7 +19,7 @@ describe('tokens', () => {
     assert.notEqual(new Tokens('key').full, tokens.full);
   });
 
-  test('of workers hold for one batch, at every server of the store, and at no other', () => {
+  test('of workers are valid for one batch, at every server of the store, and at no other', () => {
     const token = new Tokens('key').worker('b1');
     assert.deepEqual(new Tokens('key').who(token), { kind: 'worker', batch: 'b1' });
     assert.equal(new Tokens('key').who(token.replace('b1', 'b2')), undefined);
@@ -45,7 +45,7 @@ describe('Host and Origin', () => {
     }
   };
 
-  test('only names of ours', () => {
+  test('allow only our names', () => {
     for (const host of ['localhost:80', '127.0.0.1', '[::1]:4711', 'LOCALHOST', 'studio.svc:8080'])
       assert.ok(check({ host }), host);
     for (const host of [
@@ -61,13 +61,13 @@ describe('Host and Origin', () => {
       assert.ok(!check({ host }), host);
   });
 
-  test('listening on all addresses, any address but no other name', () => {
+  test('allow any address but no other name when listening on all addresses', () => {
     const all = { ...rules, host: '0.0.0.0' };
     assert.ok(check({ host: '10.0.0.7:80' }, all));
     assert.ok(!check({ host: 'example.org' }, all));
   });
 
-  test('no origin, the own one, or an allowed one', () => {
+  test('allow no origin, the own one, or a configured one', () => {
     for (const origin of ['http://localhost:80', 'https://lab.example', 'HTTPS://LAB.example'])
       assert.ok(check({ host: 'localhost:80', origin }), origin);
     for (const origin of ['null', 'http://localhost:81', 'http://127.0.0.1:80', 'https://lab.example.evil', 'file://'])
@@ -75,7 +75,7 @@ describe('Host and Origin', () => {
   });
 });
 
-test('ranges', () => {
+test('ranges are parsed', () => {
   assert.deepEqual(rangeOf('bytes=0-', 10), { start: 0, end: 9 });
   assert.deepEqual(rangeOf('bytes=3-99', 10), { start: 3, end: 9 });
   assert.deepEqual(rangeOf('bytes=-4', 10), { start: 6, end: 9 });
@@ -118,7 +118,7 @@ describe('routes', () => {
     await assert.rejects(call('HEAD', '/v1/things/a'), { code: 'usage' });
   });
 
-  test('let in only those they are for', async () => {
+  test('admit only the scopes they are for', async () => {
     await assert.rejects(call('POST', '/v1/things/a'), { code: 'forbidden' });
     await call('POST', '/v1/things/a', { kind: 'client', readOnly: false });
     await assert.rejects(call('GET', '/v1/things/a', { kind: 'worker', batch: 'b' }), { code: 'forbidden' });
@@ -126,7 +126,7 @@ describe('routes', () => {
   });
 });
 
-test('the command line', () => {
+test('options are parsed from the command line', () => {
   assert.deepEqual(parseOptions(['--store', 'x']), {
     store: 'x',
     host: '127.0.0.1',

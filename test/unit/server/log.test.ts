@@ -5,7 +5,7 @@ import { parseOptions } from '../../../src/server/process/options.ts';
 
 const time = new Date(0);
 
-test('a line for programs is one object, and has what it is about', () => {
+test('a line for programs is one object, and names its subject', () => {
   const line = jsonLine(time, 'one\ntwo', { level: 'warning', batch: 'b1', worker: 'w' });
   assert.ok(!line.includes('\n'));
   assert.deepEqual(JSON.parse(line), {
@@ -22,12 +22,12 @@ test('a line for programs is one object, and has what it is about', () => {
   });
 });
 
-test('a line for people has its level where it is not the usual one', () => {
+test('a line for people has its level unless it is the default', () => {
   assert.equal(textLine(time, 'one\ntwo', { batch: 'b1' }), '1970-01-01T00:00:00.000Z one\n  two');
   assert.equal(textLine(time, 'x', { level: 'error' }), '1970-01-01T00:00:00.000Z error: x');
 });
 
-test('options of what a server shows', () => {
+test('options select what a server logs', () => {
   const parse = (...args: string[]) => parseOptions(['--store', 'x', ...args]);
   const { log, metrics, otlp } = parse();
   assert.deepEqual([log, metrics, otlp], ['text', 'token', undefined]);

@@ -10,7 +10,7 @@ import { Idle } from '../../../src/server/process/idle.ts';
 import { StreamReader } from '../../../src/server/streamReader.ts';
 import { Throttle } from '../../../src/server/throttle.ts';
 
-test('flow control counts what was not seen', () => {
+test('flow control counts what was not acknowledged', () => {
   const flow = new Flow();
   flow.sent(3, 100);
   flow.sent(7, 50);
@@ -22,7 +22,7 @@ test('flow control counts what was not seen', () => {
 });
 
 describe('a throttle', () => {
-  test('runs at once, then at most once per interval, never twice at the same time, and misses nothing', async () => {
+  test('runs immediately, then at most once per interval, never concurrently, and misses nothing', async () => {
     const time = manualTime();
     try {
       let runs = 0;
@@ -57,7 +57,7 @@ describe('a throttle', () => {
     }
   });
 
-  test('goes on after a failure', async () => {
+  test('continues after a failure', async () => {
     const failed: unknown[] = [];
     let runs = 0;
     const throttle = new Throttle(
@@ -73,7 +73,7 @@ describe('a throttle', () => {
   });
 });
 
-test('changes reach those that wait for an id, and everybody when anything may have changed', () => {
+test('changes reach those that wait for an ID, and everybody when anything may have changed', () => {
   let tell: (ids: readonly string[]) => void = () => undefined;
   const changes = new Changes({
     watch: (changed) => {
@@ -109,7 +109,7 @@ describe('streams with a lineage', () => {
     { rollout: 'r2', to: 5 },
   ]);
 
-  test('read through all of it, in any bite', async () => {
+  test('read through all of it, in chunks of any size', async () => {
     for (const bytes of [10, 20, 1000]) {
       const bodies: string[] = [];
       for await (const chunk of reader.all(0, 7, bytes)) bodies.push(...chunk);
@@ -124,7 +124,7 @@ describe('streams with a lineage', () => {
     assert.deepEqual(await reader.read(5, 1000, 5), { bodies: [], last: 5, chars: 0, more: false });
   });
 
-  test('of a fork of a fork', () => {
+  test('include a fork of a fork', () => {
     const child = { row: { rollout: 'r2' }, lineage: [{ rollout: 'r1', to: 3 }] };
     assert.deepEqual(lineageAt(child, 5), [
       { rollout: 'r1', to: 3 },
@@ -136,7 +136,7 @@ describe('streams with a lineage', () => {
   });
 });
 
-test('stop rules', () => {
+test('stop rules end a task or a batch', () => {
   const progress = { settled: 20, failed: 10, tokens: 99, satisfied: [] };
   assert.match(reasonToStop({ failures: 0.5 }, progress)!, /10 of 20 settled attempts did not pass \(limit 50%\)/);
   assert.equal(reasonToStop({ failures: 0.5 }, { ...progress, settled: 19 }), undefined);
@@ -168,7 +168,7 @@ test('live text is kept while a span is open, and only while somebody listens', 
   ]);
 });
 
-test('workers by cores and concurrency', () => {
+test('the number of workers depends on cores and concurrency', () => {
   assert.deepEqual(sizeOf(8, 8, 4), { workers: 1, slots: 8 });
   assert.deepEqual(sizeOf(256, 1000, 8), { workers: 4, slots: 64 });
   assert.deepEqual(sizeOf(256, 1000, 2), { workers: 2, slots: 128 });
@@ -177,7 +177,7 @@ test('workers by cores and concurrency', () => {
   assert.deepEqual(sizeOf('auto', 1, 0), { workers: 1, slots: 64 });
 });
 
-test('an idle server ends once nobody was there and nothing was to do for its whole time', async () => {
+test('an idle server ends once there were no clients and no work for the whole period', async () => {
   const time = manualTime();
   try {
     let busy = true;
@@ -208,7 +208,7 @@ test('an idle server ends once nobody was there and nothing was to do for its wh
   }
 });
 
-/** Timers and the monotonic clock, moved by hand. */
+/** Timers and the monotonic clock, advanced by hand. */
 function manualTime(): { pass(ms: number): Promise<void>; end(): void } {
   let now = 0;
   mock.timers.enable({ apis: ['setTimeout'] });

@@ -6,7 +6,7 @@ import { metricsUrl, parseEngineLoad } from '../../../src/server/pressure/metric
 import { sharePermits } from '../../../src/server/pressure/shares.ts';
 
 describe('the limit of an endpoint', () => {
-  test('doubles per round until the endpoint first says no, then grows by one per round', () => {
+  test('doubles per round until the endpoint first refuses, then grows by one per round', () => {
     const limit = new EndpointLimit(8);
     for (let call = 0; call < 8; call++) limit.ok(call, 100);
     assert.equal(limit.permits(10), 16);
@@ -21,13 +21,13 @@ describe('the limit of an endpoint', () => {
     assert.equal(limit.permits(400), 9);
   });
 
-  test('does not grow while something else is what holds calls back', () => {
+  test('does not grow while something else limits the calls', () => {
     const limit = new EndpointLimit(32);
     for (let call = 0; call < 1000; call++) limit.ok(call, 3);
     assert.equal(limit.permits(1000), 32);
   });
 
-  test('refusals that come together are one; then one probe at a time, with a growing pause', () => {
+  test('counts simultaneous refusals as one; then one probe at a time, with a growing pause', () => {
     const limit = new EndpointLimit(64);
     for (let call = 0; call < 20; call++) limit.refused('down', 1000 + call);
     assert.deepEqual([limit.permits(1020), limit.changesAt(1020)], [0, 1519]);
@@ -38,7 +38,7 @@ describe('the limit of an endpoint', () => {
     assert.equal(limit.permits(2650), 32);
   });
 
-  test('Retry-After holds, though calls from before still end well', () => {
+  test('respects Retry-After, although earlier calls still succeed', () => {
     const limit = new EndpointLimit(4);
     limit.refused('busy', 0, 10_000);
     limit.ok(50, 4);
@@ -47,14 +47,14 @@ describe('the limit of an endpoint', () => {
     assert.equal(limit.permits(10_050), 2);
   });
 
-  test('an endpoint that was away for long comes back with half of what it took', () => {
+  test('restarts at half after a long outage', () => {
     const limit = new EndpointLimit(256);
     for (let at = 0; at < 60_000; at += 2_000) limit.refused('down', at);
     limit.ok(61_000, 256);
     assert.equal(limit.permits(61_000), 128);
   });
 
-  test('signs of an engine that no longer tells how it stands hold nothing back', () => {
+  test('ignores outdated signals of an engine that no longer reports', () => {
     const limit = new EndpointLimit(8);
     limit.load({ running: 4, waiting: 9, preemptions: 7 }, 0);
     limit.ok(100, 8, 8);
@@ -75,7 +75,7 @@ describe('the limit of an endpoint', () => {
     assert.equal(limit.permits(100_000), 1);
   });
 
-  test('a queue in the engine, a full cache and preemptions bring it down to what the engine can do', () => {
+  test("drops to the engine's capacity at a queue, a full cache, or preemptions", () => {
     const queued = new EndpointLimit(512);
     queued.load({ running: 20, waiting: 80 }, 0);
     assert.equal(queued.permits(0), 512, 'one queue may be a burst');
@@ -100,7 +100,7 @@ describe('the limit of an endpoint', () => {
 });
 
 describe('shares', () => {
-  test('add up, go by demand, and leave nobody without one', () => {
+  test('add up, follow demand, and leave nobody without one', () => {
     assert.deepEqual(sharePermits(10, [0, 9], 0), [2, 8]);
     for (const permits of [3, 7, 64, 1000]) {
       const shares = sharePermits(permits, [1, 50, 3], 0);
@@ -114,7 +114,7 @@ describe('shares', () => {
     assert.deepEqual(sharePermits(5, [], 0), []);
   });
 
-  test('too few permits go round among those that can use them', () => {
+  test('rotate among those that can use them when there are too few permits', () => {
     const turns = [0, 1, 2, 3].map((turn) => sharePermits(1, [4, 0, 4, 4], turn));
     assert.deepEqual(turns, [
       [1, 0, 0, 0],
@@ -145,7 +145,7 @@ describe('metrics', () => {
     assert.equal(parseEngineLoad('process_cpu_seconds_total 1\n'), undefined);
   });
 
-  test('are beside /v1', () => {
+  test('are next to /v1', () => {
     assert.equal(metricsUrl('http://gpu:8000/v1'), 'http://gpu:8000/metrics');
     assert.equal(metricsUrl('https://user:secret@gateway/models/a/v1/?key=1'), 'https://gateway/models/a/metrics');
     assert.equal(metricsUrl('demo:?slots=2'), undefined);
@@ -165,7 +165,7 @@ describe('back-pressure', () => {
     return { state, pressure };
   }
 
-  test('batches on one endpoint share its limit; a batch has no permits for what it does not use', () => {
+  test("shares an endpoint's limit between batches; a batch has no permits for what it does not use", () => {
     const { state, pressure } = setUp();
     pressure.use('b1', ['http://a/v1'], [], 8);
     pressure.use('b2', ['http://a/v1', 'http://b/v1'], ['http://judge/v1'], 100);
@@ -185,7 +185,7 @@ describe('back-pressure', () => {
     pressure.close();
   });
 
-  test('an endpoint that is not available for a while is reported to each batch once, and so is its recovery', () => {
+  test('reports an unavailable endpoint and its recovery once to each batch', () => {
     const state = { now: 0, told: [] as string[] };
     const pressure = new BackPressure({
       callers: () => [],
@@ -215,7 +215,7 @@ describe('back-pressure', () => {
     pressure.close();
   });
 
-  test('with concurrency auto, rollouts follow permits, and one finds out whether a dead endpoint is back', () => {
+  test('makes rollouts follow permits with concurrency auto, and one probes whether a dead endpoint is back', () => {
     const { state, pressure } = setUp();
     pressure.use('b1', ['http://a/v1'], [], undefined);
     assert.equal(pressure.room('b1', ['http://a/v1']), START_PERMITS * 2);
@@ -229,7 +229,7 @@ describe('back-pressure', () => {
     pressure.close();
   });
 
-  test('what is shown of an endpoint holds no credentials', () => {
+  test('shows no credentials of an endpoint', () => {
     const { pressure } = setUp();
     pressure.use('b1', ['http://user:secret@a/v1'], [], 1);
     assert.equal(pressure.info()[0]!.endpoint, 'http://a/v1');

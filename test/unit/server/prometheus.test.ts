@@ -53,7 +53,7 @@ test('the buckets of a histogram add up, and a value on a bound is below it', ()
   ]);
 });
 
-test('the queue’s wait is read off the id, and off that of the first holder only', () => {
+test('the queue’s wait follows from the ID, for the first holder only', () => {
   const counters = new Counters();
   const id = newId('r', Date.now() - 2_500);
   assert.ok(Math.abs((idTime(id) ?? 0) - (Date.now() - 2_500)) < 1_000);
@@ -67,7 +67,7 @@ test('the queue’s wait is read off the id, and off that of the first holder on
   assert.ok(waited >= 2.5 && waited < 30, String(waited));
 });
 
-test('what workers end is counted by outcome', () => {
+test('ends reported by workers are counted by outcome', () => {
   const counters = new Counters();
   const totals = { steps: 0, tool_calls: 0 };
   const end = { passed: true, reward: 1, answer: '', touched: false, totals };

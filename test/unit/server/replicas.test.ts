@@ -1,4 +1,4 @@
-/** Permits, reports and news where replicas behind an endpoint come and go. */
+/** Permits, reports, and messages when replicas behind an endpoint come and go. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
 import type { Replica } from '../../../src/protocol/replicas.ts';
@@ -41,7 +41,7 @@ afterEach(() => {
 });
 
 describe('replicas of an endpoint', () => {
-  test('have permits each, in the place of the endpoint', () => {
+  test('have permits each, instead of the endpoint', () => {
     const { state, pressure, tell } = setUp();
     pressure.use('b1', [SERVICE], ['http://judge/v1'], 192);
     state.callers = [{ session: 's1', batch: 'b1', running: 12 }];
@@ -64,7 +64,7 @@ describe('replicas of an endpoint', () => {
     assert.deepEqual(state.told, [], 'who was found first is no news');
   });
 
-  test('that leave take their limits with them; what comes at the same address begins anew', () => {
+  test('take their limits with them when they leave; a new one at the same address starts over', () => {
     const { state, pressure, tell } = setUp();
     pressure.use('b1', [SERVICE], [], undefined);
     tell(replica(1), replica(2));
@@ -78,7 +78,7 @@ describe('replicas of an endpoint', () => {
         [url(3), 'ok'],
       ],
     );
-    // A worker that has not heard of it yet.
+    // A worker that does not know about it yet.
     pressure.report('b1', url(2), { what: 'down', text: 'connect ECONNREFUSED' });
     pressure.report('b1', SERVICE, { what: 'down', text: 'getaddrinfo ENOTFOUND' });
     assert.deepEqual(
@@ -131,7 +131,7 @@ describe('replicas of an endpoint', () => {
     assert.deepEqual(pressure.info(), []);
   });
 
-  test('make room for rollouts each', () => {
+  test('each add capacity for rollouts', () => {
     const { pressure, tell } = setUp();
     pressure.use('b1', [SERVICE], [], undefined);
     const one = pressure.room('b1', [SERVICE]);

@@ -9,7 +9,7 @@ import { Scraper } from '../../../src/server/pressure/scraper.ts';
 const METRICS = 'vllm:num_requests_running{engine="0"} 3.0\nvllm:num_requests_waiting{engine="0"} 1.0\n';
 
 describe('the scraper', () => {
-  test('reports a missing engine, retries it soon, and one without such metrics only rarely', async (context) => {
+  test('reports a missing engine and retries it soon, and one without such metrics only rarely', async (context) => {
     context.mock.timers.enable({ apis: ['setInterval'] });
     const answers: { status: number; text: string }[] = [];
     const asked = { one: 0, other: 0 };

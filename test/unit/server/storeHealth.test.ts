@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
 import { StoreHealth } from '../../../src/server/storeHealth.ts';
 
-test('the health of a store is told when it changes, not when small writes pass between large ones', (context) => {
+test('the health of a store is reported when it changes, not when small writes succeed between large ones', (context) => {
   const clock = { now: 0 };
   context.mock.method(performance, 'now', () => clock.now);
   const told: string[] = [];
@@ -31,12 +31,12 @@ test('the health of a store is told when it changes, not when small writes pass 
   assert.deepEqual([told.length, logged.length], [2, 3]);
 });
 
-test('a database that is away is told once, and at once when it is back', () => {
+test('an unavailable database is reported once, and immediately when it is back', () => {
   const told: string[] = [];
   const health = new StoreHealth(() => undefined);
   health.watch((text) => told.push(text));
   health.outage(new StudioError('storage', 'The database d does not answer.', { hint: 'Check that it runs.' }));
-  // What fails for that reason in the meantime, and a write that came through before.
+  // Failures for that reason in the meantime, and a write that succeeded before.
   health.failed(new StudioError('storage', 'The database d does not answer: read ECONNRESET.'));
   health.worked();
   assert.match(health.trouble ?? '', /^Waiting for the store\./);

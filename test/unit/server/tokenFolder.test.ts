@@ -1,4 +1,4 @@
-/** Client tokens that are given to the server. */
+/** Client tokens from a folder. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -14,7 +14,7 @@ function write(name: string, text: string): void {
   writeFileSync(path.join(folder, name), text);
 }
 
-test('tokens come from a folder, where they can hold', async () => {
+test('tokens come from a folder, if it may hold them', async () => {
   const [full, read] = ['f'.repeat(40), 'r'.repeat(40)];
   await assert.rejects(tokensIn(folder), { code: 'config' });
   write('full', `${full}\n`);

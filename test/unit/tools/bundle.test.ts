@@ -69,7 +69,7 @@ describe('bundleModule', () => {
     assert.doesNotMatch(text, /^import .* from ["'](?!node:)/m);
   });
 
-  it("has a map of the user's files only", async () => {
+  it("has a source map of only the user's files", async () => {
     const root = path.join(folder, 'one');
     const bundle = await bundleModule(path.join(root, 'tools/sum.ts'), root);
     const map = JSON.parse(Buffer.from(bundle.map).toString()) as { sources: string[]; sourcesContent: string[] };
@@ -79,7 +79,7 @@ describe('bundleModule', () => {
     assert.ok(bundle.map.length < 100_000, `${bundle.map.length} bytes`);
   });
 
-  it("tells where a bundle's code was written", async () => {
+  it("maps a bundle's code to its source", async () => {
     const root = path.join(folder, 'one');
     const bundle = await bundleModule(path.join(root, 'tools/sum.ts'), root);
     const lines = Buffer.from(bundle.code).toString().split('\n');
@@ -97,7 +97,7 @@ describe('bundleModule', () => {
     assert.deepEqual(mapper.userStack('no', undefined), { text: 'no', place: undefined });
   });
 
-  it('tells each problem with its place', async () => {
+  it('reports each problem with its place', async () => {
     const root = await workspace('wrong', {
       'syntax.ts': 'export const a = 1;\nexport const ü = = 2;\n',
       'resolve.ts': 'import x from "not-there";\nimport y from "./gone.ts";\nexport const z = [x, y];\n',
@@ -120,7 +120,7 @@ describe('bundleModule', () => {
     assert.equal((await problems(root, 'missing.ts')).message, 'missing.ts: file not found.');
   });
 
-  it('has zod in it only where it is used, and it works', async () => {
+  it('includes a working zod only where it is used', async () => {
     const root = await workspace('zod', {
       'with.ts':
         'import whole, { z, ZodError, string } from "zod";\nimport * as all from "zod";\nconst __zod = ' +
@@ -147,7 +147,7 @@ describe('bundleModule', () => {
     assert.match((await problems(root, 'a.ts')).message, /n\.node is a native add-on/);
   });
 
-  it('takes the zod of a workspace that has one, and packages of it', async () => {
+  it('uses the zod of a workspace that has one, and its packages', async () => {
     const root = await workspace('own', {
       'node_modules/zod/package.json': '{"name":"zod","version":"9.9.9","main":"index.js","type":"module"}',
       'node_modules/zod/index.js': 'export const z = { object: () => "own zod" };',
@@ -168,7 +168,7 @@ describe('bundleModule', () => {
     assert.deepEqual(loaded.a, ['own zod', 'word', 'select 1']);
   });
 
-  it('takes its own zod where that of the workspace is too old for tools; packages keep theirs', async () => {
+  it("uses its own zod when the workspace's is too old for tools; packages keep theirs", async () => {
     const root = await workspace('old', {
       'node_modules/zod/package.json': '{"name":"zod","version":"3.25.76","main":"index.js","type":"module"}',
       'node_modules/zod/index.js': 'export const z = { object: () => "old zod" };',

@@ -13,7 +13,7 @@ before(async () => {
 after(() => rm(root, { recursive: true }));
 
 describe('writeEditorTypes', () => {
-  it("lets TypeScript see our types and zod's in a workspace without node_modules", { timeout: 60_000 }, async () => {
+  it("shows our types and zod's to TypeScript in a workspace without node_modules", { timeout: 60_000 }, async () => {
     assert.equal(await writeEditorTypes(root), undefined);
     await writeFile(
       path.join(root, 'a.ts'),

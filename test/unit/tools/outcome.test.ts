@@ -11,12 +11,12 @@ import { ClassedError } from '../../../src/trace/classedError.ts';
 const MIB = 1024 * 1024;
 
 describe('a response', () => {
-  it('is told whole up to the cap', () => {
+  it('is returned whole up to the limit', () => {
     assert.deepEqual(textResponse({ text: 'x'.repeat(MIB) }), { response: 'x'.repeat(MIB) });
     assert.deepEqual(jsonResponse({ text: '{"a":[1]}' }), { response: { a: [1] } });
   });
 
-  it('over the cap is cut between characters, and kept', () => {
+  it('over the limit is truncated between characters, and kept', () => {
     const text = `x${'ü'.repeat(MIB)}`;
     const { response, cut, full } = textResponse({ text });
     assert.equal(cut, 2 * MIB + 1 - MIB);
@@ -24,19 +24,19 @@ describe('a response', () => {
     assert.match(response as string, /^xü+\n\[1048577 more bytes were cut\]$/);
   });
 
-  it('of JSON over the cap is text', () => {
+  it('of JSON over the limit is text', () => {
     const { response, cut } = jsonResponse({ text: JSON.stringify(['x'.repeat(2 * MIB)]) });
     assert.equal(typeof response, 'string');
     assert.ok((cut ?? 0) > MIB);
   });
 
-  it('knows of what was not kept', () => {
+  it('counts what was not kept', () => {
     assert.equal(textResponse({ text: 'x'.repeat(2 * MIB), bytes: 10 * MIB }).cut, 9 * MIB);
   });
 });
 
 describe('output of a process', () => {
-  it('is kept up to a limit, also between the bytes of a character', () => {
+  it('is kept up to a limit, including between the bytes of a character', () => {
     const output = new Output(6);
     const bytes = Buffer.from('aüb€cd');
     for (const byte of bytes) output.push(Buffer.from([byte]));
@@ -47,7 +47,7 @@ describe('output of a process', () => {
     assert.deepEqual([small.text, small.bytes], ['all', undefined]);
   });
 
-  it('gives its last lines', () => {
+  it('returns its last lines', () => {
     const lines = new LastLines();
     for (let i = 0; i < 5000; i++) lines.push(`line ${i}\n`);
     assert.equal(lines.last(2), 'line 4998\nline 4999');
@@ -60,7 +60,7 @@ describe('the error of an aborted call', () => {
     controller.abort(reason);
     return abortedError(controller.signal).class;
   };
-  it('is what its reason says', () => {
+  it('is its reason', () => {
     assert.equal(of(new ClassedError('limit', 'steps')), 'limit');
     assert.equal(of(new DOMException('late', 'TimeoutError')), 'timeout');
     assert.equal(of(undefined), 'cancelled');
@@ -69,7 +69,7 @@ describe('the error of an aborted call', () => {
 });
 
 describe('the allowed environment', () => {
-  it('holds what programs need, and what is named', () => {
+  it('holds what programs need, and the named variables', () => {
     const from = {
       PATH: '/bin',
       LC_ALL: 'C',
@@ -91,7 +91,7 @@ describe('the allowed environment', () => {
   });
 });
 
-describe('what an MCP tool answered', () => {
+describe('the answer of an MCP tool', () => {
   it('is its text', () => {
     assert.deepEqual(
       outcomeOf({
@@ -104,7 +104,7 @@ describe('what an MCP tool answered', () => {
     );
   });
 
-  it('is its structure where the text repeats it, and its text where the structure does', () => {
+  it('is its structure if the text repeats it, and its text if the structure does', () => {
     assert.deepEqual(
       outcomeOf({ content: [{ type: 'text', text: '{"b":1, "a":2}' }], structuredContent: { a: 2, b: 1 } }).response,
       { a: 2, b: 1 },
@@ -120,7 +120,7 @@ describe('what an MCP tool answered', () => {
     });
   });
 
-  it('has images, audio, files and links as parts', () => {
+  it('has images, audio, files, and links as parts', () => {
     const outcome = outcomeOf({
       content: [
         { type: 'image', data: 'AA==', mimeType: 'image/png' },
@@ -140,19 +140,19 @@ describe('what an MCP tool answered', () => {
   });
 });
 
-describe('a question of an MCP server', () => {
+describe('an elicitation of an MCP server', () => {
   const ask = (properties: Record<string, unknown>) =>
     answerElicitation({
       method: 'elicitation/create',
       params: { mode: 'form', message: 'Sure?', requestedSchema: { type: 'object', properties: properties as never } },
     });
-  it('is answered with defaults where all fields have one', () => {
+  it('is answered with defaults when all fields have one', () => {
     assert.deepEqual(ask({ name: { type: 'string', default: 'Ada' }, n: { type: 'integer', default: 3 } }), {
       action: 'accept',
       content: { name: 'Ada', n: 3 },
     });
   });
-  it('is declined otherwise, and where it only asks for consent', () => {
+  it('is declined otherwise, and when it only asks for consent', () => {
     assert.deepEqual(ask({ name: { type: 'string' }, n: { type: 'integer', default: 3 } }), { action: 'decline' });
     assert.deepEqual(ask({}), { action: 'decline' });
     assert.deepEqual(

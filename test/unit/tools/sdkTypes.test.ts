@@ -1,4 +1,4 @@
-// What the SDK's types allow: the checks are the type checker's, which reads this file as well.
+// What the SDK's types allow: checked by the type checker, which reads this file too.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { z } from 'zod';
@@ -7,7 +7,7 @@ import { reply, type ToolContext, type ToolDefinition, tool } from '../../../src
 const input = z.object({ a: z.number(), b: z.number().default(2) });
 const output = z.object({ sum: z.number(), unit: z.string().default('m') });
 
-it('types arguments, what is returned, and the state of a world', () => {
+it('arguments, results, and the state of a world are typed', () => {
   const typed = tool({
     description: 'Adds.',
     input,

@@ -1,4 +1,4 @@
-// The moves of the one cursor: every one gives a place that is there, or says that there is none.
+// The moves of the cursor: each returns an existing place, or undefined.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
@@ -53,7 +53,7 @@ function desk(): Desk {
 }
 
 describe('cursor', () => {
-  it('stands on starts and messages; other events belong to one', () => {
+  it('rests on starts and messages; other events belong to one', () => {
     const {
       model,
       first,
@@ -69,7 +69,7 @@ describe('cursor', () => {
     assert.ok(last !== undefined && model.parentOf(last) !== undefined, 'the end belongs to the last place before it');
   });
 
-  it('goes from step to step and stops at both ends', () => {
+  it('moves from step to step and stops at both ends', () => {
     const {
       model,
       first,
@@ -86,7 +86,7 @@ describe('cursor', () => {
     assert.equal(step(model, first, -1), undefined);
   });
 
-  it('goes into what a step asked for and out again, whether the calls stand inside or beside it', () => {
+  it("enters a step's calls and leaves them, whether they are nested or follow", () => {
     const {
       model,
       first,
@@ -101,7 +101,7 @@ describe('cursor', () => {
     assert.equal(out(model, first), undefined);
   });
 
-  it('goes into an agent that a tool started', () => {
+  it('enters an agent that a tool started', () => {
     const s = new Stream();
     s.start();
     const desk = s.model('', [{ id: 'a', name: 'searcher', arguments: {} }]);
@@ -114,7 +114,7 @@ describe('cursor', () => {
     assert.deepEqual([out(model, inner), out(model, agent), out(model, tool)], [agent, tool, desk]);
   });
 
-  it('finds what failed, in both directions', () => {
+  it('finds failures in both directions', () => {
     const {
       model,
       first,
@@ -127,7 +127,7 @@ describe('cursor', () => {
     assert.equal(failure(model, four, -1), undefined);
   });
 
-  it('passes over what infrastructure broke off, when the rollout went on', () => {
+  it('skips infrastructure failures after which the rollout continued', () => {
     const s = new Stream();
     s.start();
     const world = s.add('world.open', { world: 'library', kind: 'module' });
@@ -149,7 +149,7 @@ describe('cursor', () => {
     const second = s.toolStart('c1', 'renew', {});
     model.push(s.events);
     assert.equal(failure(model, 0, 1), undefined);
-    // This time nobody goes on: the call is what ended it, not the world around it.
+    // This time nothing continues: the call ended it, not its surroundings.
     taken(3);
     s.add('tool.end', { status: 'error', source: 'live', error: lost }, { span: second });
     s.add('world.close', { error: lost }, { span: again });
@@ -167,7 +167,7 @@ describe('cursor', () => {
     assert.equal(failure(model, second, -1), undefined);
   });
 
-  it('finds a world that could not be opened, and a model server that stayed away', () => {
+  it('finds a world that failed to open, and a model server that stayed away', () => {
     const away = { class: 'infrastructure', message: 'It does not answer.' } as const;
     const unopened = new Stream();
     unopened.start();
@@ -193,7 +193,7 @@ describe('cursor', () => {
     }
   });
 
-  it('goes along the calls of one tool', () => {
+  it('moves along the calls of one tool', () => {
     const {
       model,
       first,

@@ -45,7 +45,7 @@ function made({
 describe('Fingerprint', () => {
   const base = digest(made().events);
 
-  it('does not depend on ids, times, given messages, key order or the order of parallel results', () => {
+  it('does not depend on IDs, times, input messages, key order, or the order of parallel results', () => {
     for (const same of [
       { ids: 'other' },
       { given: 'good day' },
@@ -58,7 +58,7 @@ describe('Fingerprint', () => {
     assert.equal(digest(later), base);
   });
 
-  it('depends on what was said, asked for and given', () => {
+  it('depends on messages, calls, and results', () => {
     const others = [
       { says: 'three calls' },
       { results: ['one', 'three'] as [string, string] },
@@ -68,7 +68,7 @@ describe('Fingerprint', () => {
     for (const other of others) assert.notEqual(digest(made(other).events), base, JSON.stringify(other));
   });
 
-  it('tells a failed call from one that gave the same text', () => {
+  it('distinguishes a failed call from one that returned the same text', () => {
     const events = made().events.map(
       (event): TraceEvent =>
         event.kind === 'tool.end' ? { ...event, data: { ...event.data, status: 'error' } } : event,
@@ -76,7 +76,7 @@ describe('Fingerprint', () => {
     assert.notEqual(digest(events), base);
   });
 
-  it('counts the result of the end before the response in the message', () => {
+  it('counts the result in the end event before the response in the message', () => {
     const events = made().events.map(
       (event): TraceEvent =>
         event.kind === 'tool.end' ? { ...event, data: { ...event.data, result: 'more' } } : event,
@@ -84,7 +84,7 @@ describe('Fingerprint', () => {
     assert.notEqual(digest(events), base);
   });
 
-  it('can be asked in between without a change to what follows', () => {
+  it('can be read at any time without an effect on what follows', () => {
     const fingerprint = new Fingerprint();
     const seen = new Set<string>();
     for (const event of lendingDesk().events) {
@@ -96,7 +96,7 @@ describe('Fingerprint', () => {
     assert.match(fingerprint.digest(), /^[0-9a-f]{64}$/);
   });
 
-  it('does not depend on how agents that run at the same time are interleaved', () => {
+  it('does not depend on how parallel agents are interleaved', () => {
     const both = (order: readonly string[]): TraceEvent[] => {
       const s = new Stream();
       for (const agent of order) s.model(`${agent} speaks`, [], { agent });
@@ -106,7 +106,7 @@ describe('Fingerprint', () => {
     assert.notEqual(digest(both(['desk/a#1', 'desk/b#2'])), digest(both(['desk/a#1', 'desk/a#1'])));
   });
 
-  it('sees results of calls that no message asked for', () => {
+  it('includes results of calls that no message requested', () => {
     const observed = (result: string): TraceEvent[] => {
       const s = new Stream();
       s.toolEnd(s.toolStart('x', 'f', {}), 'x', result);

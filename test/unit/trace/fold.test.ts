@@ -18,7 +18,7 @@ function texts(model: TrajectoryModel, seq: number, agent?: string): string[] {
 }
 
 describe('stateAt', () => {
-  it('gives the context, spans, usage and worth at every seq, as a replay of the events up to there does', () => {
+  it('returns the context, spans, usage, and value at every seq, like a replay of the events up to there', () => {
     const stream = lendingDesk();
     const model = modelOf(stream);
     for (let seq = 0; seq <= stream.last; seq++) {
@@ -42,7 +42,7 @@ describe('stateAt', () => {
     }
   });
 
-  it('refuses a seq that is not there', () => {
+  it('refuses an unknown seq', () => {
     const model = modelOf(lendingDesk());
     for (const seq of [-1, 1.5, model.last + 1])
       assert.throws(
@@ -92,7 +92,7 @@ describe('stateAt', () => {
     assert.equal(stateAt(model, before + 1).hold!.event.data.why, 'breakpoint');
   });
 
-  it('gives each agent its own context', () => {
+  it('keeps a separate context for each agent', () => {
     const s = new Stream();
     s.message('system', 'for all');
     s.message('system', 'you are a', 'given', { agent: 'a' });

@@ -19,7 +19,7 @@ const oom = (n: number): InfraEvent =>
   event({ what: 'pod_oom', pod: `p-${n}`, text: `Pod p-${n} was ended: it used more memory than it may (OOMKilled).` });
 
 describe('InfraGroups', () => {
-  it('puts what is alike together, and counts the very same once', () => {
+  it('groups similar messages, and counts identical ones once', () => {
     const groups = new InfraGroups();
     for (const one of [started(1), started(2), oom(1), started(3), oom(2)]) groups.add(one);
     assert.deepEqual(
@@ -53,7 +53,7 @@ describe('InfraNotes', () => {
     };
   }
 
-  it('tells thousands of pods in few lines, and what is new at once', (context) => {
+  it('summarizes thousands of pods in few lines, and reports news immediately', (context) => {
     const { lines, notes: told, tick } = notes(context, 3_200);
     for (let n = 0; n < 3_200; n++) {
       told.add(started(n));
@@ -71,7 +71,7 @@ describe('InfraNotes', () => {
     );
   });
 
-  it('groups failures that come together, and has told all in the end', (context) => {
+  it('groups simultaneous failures, and has reported all in the end', (context) => {
     const { lines, notes: told } = notes(context);
     for (let n = 0; n < 32; n++) told.add(oom(n));
     told.end();

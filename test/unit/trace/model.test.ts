@@ -33,11 +33,11 @@ describe('TrajectoryModel', () => {
     assert.equal(model.cutOf(9), undefined);
   });
 
-  it('is the same however the events come in', () => {
+  it('is the same however the events arrive', () => {
     const { events } = lendingDesk();
     const whole = modelOf(events);
     const model = new TrajectoryModel();
-    for (const event of events) model.push([event, event]); // repeats are passed over
+    for (const event of events) model.push([event, event]); // repeats are ignored
     model.push(events.slice(0, 5));
     assert.deepEqual(model.steps, whole.steps);
     assert.deepEqual(model.messages, whole.messages);
@@ -54,7 +54,7 @@ describe('TrajectoryModel', () => {
     );
   });
 
-  it('pairs starts with ends and knows what is open at any seq', () => {
+  it('pairs starts with ends and knows the open spans at any seq', () => {
     const s = new Stream();
     const a = s.toolStart('a', 'f', {});
     const b = s.toolStart('b', 'g', {});
@@ -104,7 +104,7 @@ describe('TrajectoryModel', () => {
     assert.equal(model.span(c)!.end, undefined);
   });
 
-  it('shows edits in the place of what they edit, and keeps both', () => {
+  it('shows edits in place of the original, and keeps both', () => {
     const s = new Stream();
     const call = s.model('two plus two is five');
     s.add('edit', { of: { m: 1 }, path: '/parts/0/content', value: 'four' });
@@ -127,7 +127,7 @@ describe('TrajectoryModel', () => {
     assert.equal(model.editsOf(tool).length, 3);
   });
 
-  it('takes the edited tool message as the result', () => {
+  it('uses the edited tool message as the result', () => {
     const s = new Stream();
     const tool = s.toolStart('a', 'f', {});
     const end = s.toolEnd(tool, 'a', 'no');
@@ -159,7 +159,7 @@ describe('TrajectoryModel', () => {
     assert.equal(model.nextSibling(tool), undefined);
     assert.equal(model.previousSibling(call), 2);
     assert.equal(model.previousSibling(2), undefined);
-    // The member's call is a step of its own; its start belongs to the step that called it.
+    // The member's call is a separate step; its start belongs to the step that called it.
     assert.equal(model.stepOf(agent)!.index, 1);
     assert.equal(model.stepOf(inner)!.index, 2);
     assert.equal(model.stepOf(s.last)!.index, 1);
@@ -172,7 +172,7 @@ describe('TrajectoryModel', () => {
     );
   });
 
-  it('keeps the steps of agents that run at the same time apart', () => {
+  it('keeps the steps of parallel agents apart', () => {
     const s = new Stream();
     s.model('a1', [{ id: 'x', name: 'f', arguments: {} }], { agent: 'a' });
     s.model('b1', [], { agent: 'b' });
@@ -186,7 +186,7 @@ describe('TrajectoryModel', () => {
     );
   });
 
-  it('collects holds, scores, logs, changes, errors and leases', () => {
+  it('collects holds, scores, logs, changes, errors, and leases', () => {
     const s = lendingDesk();
     const model = modelOf(s.events);
     assert.deepEqual(
@@ -220,7 +220,7 @@ describe('TrajectoryModel', () => {
     );
   });
 
-  it('keeps events it does not know', () => {
+  it('keeps unknown events', () => {
     const s = lendingDesk();
     const dream = { seq: s.last + 1, v: 1, at: 0, kind: 'dream', data: { of: 'sheep' }, unknown: true } as UnknownEvent;
     const model = modelOf([...s.events, dream]);
@@ -241,7 +241,7 @@ describe('TrajectoryModel', () => {
 });
 
 describe('Intervals', () => {
-  it('answers as a search through all of them does', () => {
+  it('equals a linear search', () => {
     const random = new Random(11);
     const intervals = new Intervals();
     const all: { start: number; end: number }[] = [];
@@ -268,7 +268,7 @@ describe('Intervals', () => {
 });
 
 describe('replaceAt', () => {
-  it('replaces what a pointer names and copies only the way there', () => {
+  it('replaces the target of a pointer and copies only its path', () => {
     const value = { a: [1, { b: 2 }], 'x/y': { '~': 3 }, other: {} };
     const changed = replaceAt(value, '/a/1/b', 5) as typeof value;
     assert.deepEqual(changed, { ...value, a: [1, { b: 5 }] });
@@ -279,7 +279,7 @@ describe('replaceAt', () => {
     assert.deepEqual(replaceAt([1], '/-', 2), [1, 2]);
   });
 
-  it('gives nothing for a place that is not there', () => {
+  it('returns undefined for an unknown place', () => {
     for (const pointer of ['a', '/b/c', '/a/7', '/a/x', '/a/0/z', '/a/-/b'])
       assert.equal(replaceAt({ a: [1] }, pointer, 0), undefined, pointer);
   });

@@ -29,7 +29,7 @@ describe('advanceProgress', () => {
     progressSchema.parse(row);
   });
 
-  it('counts a step that was done again after a takeover once', () => {
+  it('counts a step that was repeated after a takeover once', () => {
     const start = (seq: number, step: number): TraceEvent => ({
       seq,
       v: 1,
@@ -49,7 +49,7 @@ describe('advanceProgress', () => {
     assert.equal(model.step(2)?.seq, 2);
   });
 
-  it('gives the same row event by event as at once, and never changes the row it was given', () => {
+  it('returns the same row event by event as at once, and never changes its input', () => {
     const { events } = lendingDesk();
     let row = EMPTY_PROGRESS;
     for (const event of events) {
@@ -62,7 +62,7 @@ describe('advanceProgress', () => {
     assert.deepEqual(EMPTY_PROGRESS.tools, []);
   });
 
-  it('makes nothing for events that change nothing', () => {
+  it('returns undefined for events that change nothing', () => {
     const s = new Stream();
     s.message('user', 'hello');
     s.add('log', { stream: 'out', text: 'x' });
@@ -85,7 +85,7 @@ describe('advanceProgress', () => {
     assert.ok(!('hold' in advanceProgress(held, lease.events)));
   });
 
-  it('tells an edit while held from the edits a fork begins with', () => {
+  it('distinguishes an edit while held from the edits that a fork begins with', () => {
     const fork = new Stream();
     fork.start();
     fork.add('edit', { of: { m: 1 }, path: '/parts/0/content', value: 'x' });
@@ -96,7 +96,7 @@ describe('advanceProgress', () => {
     assert.equal(advanceProgress(EMPTY_PROGRESS, fork.events).touched, true);
   });
 
-  it('is touched by a skipped call, and rollout.end has the last word', () => {
+  it('becomes touched by a skipped call, and rollout.end decides', () => {
     const s = new Stream();
     const span = s.toolStart('c', 'f', {});
     s.add('tool.end', { status: 'ok', source: 'edited', result: 1 }, { span });
@@ -111,7 +111,7 @@ describe('advanceProgress', () => {
     );
   });
 
-  it('makes up no times for a stream that has none', () => {
+  it('invents no times for a stream without them', () => {
     const s = new Stream();
     s.start({ times: 'none' });
     s.end({ totals: { steps: 0, tool_calls: 0 } });

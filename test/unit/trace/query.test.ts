@@ -10,7 +10,7 @@ import { lendingDesk, Stream } from '../../support/stream.ts';
 const desk = new TrajectoryModel();
 desk.push(lendingDesk().events);
 
-/** Kinds of the events a query selects, with their seqs. */
+/** Kinds of the events that a query selects, with their seqs. */
 function select(text: string, model = desk): string[] {
   const query = compileQuery(text);
   return model.events
@@ -56,7 +56,7 @@ function problem(
   return assert.fail(`\`${text}\` was accepted`);
 }
 
-describe('compileQuery: what is CEL and what is text', () => {
+describe('compileQuery: CEL and text', () => {
   const read: [string, 'cel' | 'text'][] = [
     ['tool.name == "x"', 'cel'],
     ['has(tool.error)', 'cel'],
@@ -90,7 +90,7 @@ describe('compileQuery: what is CEL and what is text', () => {
     assert.match(compileQuery('step > 1').explain, /step > 1/);
   });
 
-  it('takes broken CEL for broken CEL, not for words', () => {
+  it('reports broken CEL as an error instead of searching its words', () => {
     const broken: [string, number, RegExp][] = [
       ['tool.name = "x"', 11, /"=="/],
       ['tool.name == "x', 14, /string/],
@@ -115,7 +115,7 @@ describe('compileQuery: what is CEL and what is text', () => {
     assert.match(problem('limit reached', compileCondition).message, /column 7/);
   });
 
-  it('does not take the variable of a loop for one of the vocabulary', () => {
+  it('does not confuse a loop variable with the vocabulary', () => {
     assert.equal(compileQuery('world.changes.exists(tool, tool.table == "loans")').kind, 'cel');
   });
 });
@@ -159,7 +159,7 @@ describe('queries over a trajectory', () => {
     assert.deepEqual(select('step % 2 == 1 && event.kind == "model.start"'), ['6 model.start', '22 model.start']);
   });
 
-  it('does not match what does not apply, in either sense, and says why', () => {
+  it('does not match where a variable is undefined, in either sense, and says why', () => {
     assert.deepEqual(select('tool.name != "find_member" && event.kind == "message"'), ['17 message', '20 message']);
     const match = compileQuery('tool.name == "x"').matches(environmentOf(desk, 1));
     assert.deepEqual(match, { matched: false, why: 'there is no "name" here' });
@@ -169,7 +169,7 @@ describe('queries over a trajectory', () => {
     });
   });
 
-  it('asks for what it needs before it evaluates, without a change to what it selects', () => {
+  it('loads what it needs before it evaluates, without an effect on the selection', () => {
     const all = desk.last;
     assert.equal(select('has(tool.error) || step >= 0').length, all);
     assert.equal(select('event.kind == "tool.end" ? tool.ms > 0.0 : true').length, all);
@@ -180,7 +180,7 @@ describe('queries over a trajectory', () => {
     assert.deepEqual(select('size(tool.name) == 11 && message.role == "tool"'), ['10 message', '11 tool.end']);
   });
 
-  it('finds words anywhere, in any case, and phrases as they stand', () => {
+  it('finds words anywhere, in any case, and phrases literally', () => {
     assert.deepEqual(select('LIMIT reached'), ['17 message', '18 tool.end', '23 message', '26 rollout.end']);
     assert.deepEqual(select('"limit reached"'), ['17 message', '18 tool.end']);
     assert.deepEqual(select('ada overdue'), ['5 message']);
@@ -189,7 +189,7 @@ describe('queries over a trajectory', () => {
     assert.deepEqual(select('(.*)'), []);
   });
 
-  it('searches a blob by its beginning, not by its hash', () => {
+  it("searches a blob's beginning, not its hash", () => {
     const s = new Stream();
     s.add('log', {
       stream: 'out',
@@ -211,7 +211,7 @@ describe('queries over a trajectory', () => {
 });
 
 describe('conditions at a gate', () => {
-  it('has all of the vocabulary', () => {
+  it('have all of the vocabulary', () => {
     assert.ok(
       atGate(
         'tool.name == "renew_loan" && tool.arguments.loan_id == 17 && tool.ms > 12 && tool.error.class == "tool_error"',
@@ -240,13 +240,13 @@ describe('conditions at a gate', () => {
     );
   });
 
-  it('knows nothing of a result before there is one', () => {
+  it('have no result before there is one', () => {
     const before: Partial<Gate> = { side: 'before', tool: { name: 'f', arguments: {}, repeats: 0 } };
     assert.ok(atGate('tool.name == "f" && tool.result == null && tool.error == null && tool.ms == null', before));
     assert.ok(!atGate('tool.error.class == "x"', before));
   });
 
-  it('mixes whole and broken numbers as people do', () => {
+  it('mix integers and floats as people do', () => {
     for (const text of [
       'step + 1 == 4',
       'step * 2 == 6',
@@ -262,7 +262,7 @@ describe('conditions at a gate', () => {
       assert.ok(atGate(text), text);
   });
 
-  it('stays cheap', () => {
+  it('stay cheap', () => {
     const xs = Array.from({ length: 3_000 }, (_, i) => i);
     const big: Partial<Gate> = { event: { seq: 1, kind: 'x', data: { xs, text: 'a'.repeat(50_000) } } };
     assert.ok(atGate('event.data.xs.exists(a, event.data.xs.exists(b, a == b + 1))', big));
@@ -277,7 +277,7 @@ describe('conditions at a gate', () => {
     assert.match(problem(`${'('.repeat(100)}step == 1${')'.repeat(100)}`).message, /depth/i);
   });
 
-  it('limits an expression without changing what it says', () => {
+  it('limit an expression without changing its meaning', () => {
     const texts = [
       'tool.arguments.ids.exists(i, tool.arguments.ids.exists(j, i != j && tool.name.matches("^renew")))',
       '(tool.arguments.ids + [3]).exists(i, [i].exists(j, j == 3))',
@@ -292,7 +292,7 @@ describe('conditions at a gate', () => {
 describe('expressions', () => {
   const value = (text: string): unknown => compileExpression(text).evaluate(gateEnvironment(gate()));
 
-  it('give any value as JSON', () => {
+  it('return any value as JSON', () => {
     assert.deepEqual(value('tool.arguments'), { ok: true, value: { loan_id: 17, $ref: 'x', ids: [1, 2] } });
     assert.deepEqual(value('size(world.changes)'), { ok: true, value: 1 });
     assert.deepEqual(value('{"a": [step, 2.5, null, true, "x"]}'), {
@@ -304,7 +304,7 @@ describe('expressions', () => {
     assert.deepEqual(value('9007199254740993'), { ok: true, value: '9007199254740993' });
   });
 
-  it('say why there is none', () => {
+  it('report why there is none', () => {
     assert.deepEqual(value('message.text'), { ok: false, why: 'there is no "text" here' });
     assert.equal(problem('tool.', compileExpression).column, 6);
   });

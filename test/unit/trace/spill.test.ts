@@ -30,7 +30,7 @@ async function roundTrip<E extends TraceEvent>(
 }
 
 describe('spill', () => {
-  it('hands on small events as they are', async () => {
+  it('passes small events through unchanged', async () => {
     for (const event of lendingDesk().events) {
       const spilled = spill(event);
       assert.equal(spilled.event, event);
@@ -39,7 +39,7 @@ describe('spill', () => {
     }
   });
 
-  it('takes out a value just over the limit and leaves one just under it', () => {
+  it('moves a value just over the limit and leaves one just under it', () => {
     assert.equal(spill(result('x'.repeat(INLINE_LIMIT - 2))).blobs.length, 0);
     assert.equal(spill(result('x'.repeat(INLINE_LIMIT - 1))).blobs.length, 1);
     assert.equal(spill(result('é'.repeat(INLINE_LIMIT / 2 - 1))).blobs.length, 0);
@@ -47,7 +47,7 @@ describe('spill', () => {
     assert.equal(spill(result('\u0001'.repeat(Math.ceil(INLINE_LIMIT / 6)))).blobs.length, 1);
   });
 
-  it('takes out text as text and anything else as JSON, and puts both back', async () => {
+  it('moves text as text and anything else as JSON, and restores both', async () => {
     const text = await roundTrip(result(BIG));
     assert.equal(text.blobs[0]!.media, 'text/plain');
     const ref = text.stored.data.result as { head: string; bytes: number };
@@ -90,7 +90,7 @@ describe('spill', () => {
     }
   });
 
-  it('keeps what UTF-8 cannot carry', async () => {
+  it('keeps what UTF-8 cannot represent', async () => {
     const odd = `\ud800 and \0 and \ufeff${BIG}`;
     const { back, blobs } = await roundTrip(result(odd));
     assert.equal(blobs[0]!.media, 'application/json');
@@ -99,7 +99,7 @@ describe('spill', () => {
     assert.equal((await roundTrip(result(marked))).back.data.result, marked);
   });
 
-  it('does not cut a pair of surrogates in the head', () => {
+  it('does not split a pair of surrogates in the head', () => {
     const { event } = spill(result(`${'x'.repeat(1023)}😀${BIG}`));
     assert.equal((event.data.result as { head: string }).head, 'x'.repeat(1023));
   });
@@ -122,7 +122,7 @@ describe('spill', () => {
     }
   });
 
-  it('escapes keys of users, at any depth, and never takes them for references', async () => {
+  it("escapes users' $ keys at any depth, and never takes them for references", async () => {
     const value: Json = { $blob: 'mine', $$twice: [{ $ref: { plain: 1, $deep: null } }], ok: '$text' };
     const { stored, back, blobs } = await roundTrip(result(value));
     assert.deepEqual(stored.data.result, {
@@ -142,7 +142,7 @@ describe('spill', () => {
     assert.equal(JSON.stringify(back.data.result), '{"__proto__":{"$a":1}}');
   });
 
-  it('leaves references of the caller alone, even in a value that is too big', async () => {
+  it('leaves references of the caller alone, even in a value that is too large', async () => {
     const sha = 'a'.repeat(64);
     const whole = { $blob: sha, bytes: 5, media: 'text/plain', head: 'h' };
     const small = await roundTrip(result({ text: 'cut', whole, $key: 1 }), new Set([sha]));
@@ -156,14 +156,14 @@ describe('spill', () => {
     });
   });
 
-  it('does not change the event it was given', () => {
+  it('does not change its input', () => {
     const event = result({ $a: BIG });
     const before = structuredClone(event);
     spill(event);
     assert.deepEqual(event, before);
   });
 
-  it('finds the blobs that are named by fields of ours', () => {
+  it('finds the blobs that our fields reference', () => {
     const [a, b, c] = ['a', 'b', 'c'].map((digit) => digit.repeat(64)) as [string, string, string];
     const s = new Stream();
     s.start({ config: a, code: b });

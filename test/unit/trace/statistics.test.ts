@@ -50,7 +50,7 @@ function made(input: Omit<ReportInput, 'batch'>): ReturnType<typeof report> {
   return reportSchema.parse(report({ batch: 'b1', ...input }));
 }
 
-/** Every choice of k of the attempts, for the share in which some or all pass. */
+/** Every choice of k of the attempts: the share in which some or all pass. */
 function enumerate(passes: readonly boolean[], k: number): { any: number; all: number } {
   let choices = 0,
     any = 0,
@@ -70,7 +70,7 @@ function near(actual: number | null | undefined, expected: number): void {
 }
 
 describe('pass@k and pass^k of a task', () => {
-  it('equal what counting every choice of k attempts gives', () => {
+  it('equal the count over every choice of k attempts', () => {
     for (let n = 1; n <= 9; n++) {
       for (let c = 0; c <= n; c++) {
         const passes = Array.from({ length: n }, (_, i) => i < c);
@@ -101,7 +101,7 @@ describe('pass@k and pass^k of a task', () => {
 });
 
 describe('report', () => {
-  it('means over tasks, each k over those with enough scored attempts', () => {
+  it('has means over tasks, each k over those with enough scored attempts', () => {
     const result = made({ rows: rowsOf({ a: '++-', b: '-', c: '--+' }) });
     near(result.pass_at?.['1'], (2 / 3 + 0 + 1 / 3) / 3);
     near(result.pass_at?.['2'], (1 + 2 / 3) / 2);
@@ -158,12 +158,12 @@ describe('report', () => {
     }
   });
 
-  it('takes the newest try of an attempt that nothing has settled', () => {
+  it('uses the newest try of an unsettled attempt', () => {
     const rows = [row('a', 1, { status: 'infrastructure' }), row('a', 1, {}, { try: 2, state: 'running' })];
     assert.deepEqual([made({ rows }).open, made({ rows }).infrastructure], [1, 0]);
   });
 
-  it('has no pass@k where the stop rule chose the attempts', () => {
+  it('has no pass@k when a stop rule chose the attempts', () => {
     const rows = [
       ...rowsOf({ a: '++', b: '----' }),
       row('a', 3, { status: 'cancelled' }),
@@ -176,7 +176,7 @@ describe('report', () => {
     );
     assert.match(result.why['pass_at'] ?? '', /stops a task after 2 passes/);
     assert.equal(result.solved, 1);
-    // the rule took nothing away
+    // the rule removed nothing
     assert.notEqual(made({ rows: rowsOf({ a: '++--', b: '----' }), passesPerTask: 2 }).pass_at, null);
   });
 
@@ -261,7 +261,7 @@ describe('compareReports', () => {
     );
   });
 
-  it('sees a difference that every task shares, however hard the tasks are', () => {
+  it('detects a difference that every task shares, however hard the tasks are', () => {
     const marks = (better: boolean): Record<string, string> =>
       Object.fromEntries(
         Array.from({ length: 20 }, (_, i) => [
@@ -291,8 +291,8 @@ describe('compareReports', () => {
   });
 });
 
-describe('bars', () => {
-  it('are read as they are written', () => {
+describe('pass bars', () => {
+  it('are parsed', () => {
     assert.deepEqual(parseFailUnder('pass@8=0.5'), [{ text: 'pass@8=0.5', metric: 'pass_at', k: 8, least: 0.5 }]);
     assert.deepEqual(
       parseFailUnder('pass^4 = 20%, pass@1=.25').map(({ metric, k, least }) => [metric, k, least]),
@@ -310,7 +310,7 @@ describe('bars', () => {
     }
   });
 
-  it('are reached at their value, and never by what cannot be told', () => {
+  it('are reached at their value, and never by an unknown figure', () => {
     const result = made({ rows: rowsOf({ a: '+-', b: '--' }), ks: [5] });
     const check = (text: string): boolean => parseFailUnder(text).every((bar) => reaches(result, bar).ok);
     assert.ok(check('pass@1=0.25') && check('pass@2=0.5') && check('pass^2=0'));

@@ -1,4 +1,4 @@
-// Where a debugger stops, and how it steps: what lies in what, and that every way back is the way there.
+// Where a debugger stops, and how it steps: nesting, and that stepping back reverses stepping forward.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { RolloutCursor, type Step } from '../../../src/debug/cursor.ts';
@@ -14,7 +14,7 @@ function modelOf(stream: Stream): TrajectoryModel {
   return model;
 }
 
-/** What is at a place: a tool's name, `step n`, or a role. */
+/** The label of a place: a tool's name, `step n`, or a role. */
 function nameOf(model: TrajectoryModel, place: Place | undefined): string {
   if (place === undefined) return 'end';
   const span = model.span(place.seq);
@@ -34,7 +34,7 @@ function walk(model: TrajectoryModel, moves: readonly Step[]): string[] {
   });
 }
 
-/** A leader whose tool call runs two members at the same time, their events mixed. */
+/** A leader whose tool call runs two members in parallel, their events interleaved. */
 function team(): Stream {
   const s = new Stream();
   s.start();
@@ -57,7 +57,7 @@ function team(): Stream {
 }
 
 describe('stops', () => {
-  it('steps over calls, into them, and out to what follows', () => {
+  it('step over calls, into them, and out to what follows', () => {
     const model = modelOf(lendingDesk());
     assert.deepEqual(walk(model, ['next', 'next', 'next', 'next', 'next']), [
       'user',
@@ -78,7 +78,7 @@ describe('stops', () => {
     assert.deepEqual(walk(model, ['next', 'next', 'into', 'out']), ['user', 'step 1', 'find_member', 'step 2']);
   });
 
-  it('keeps the members of a team apart, and comes out where their caller goes on', () => {
+  it('keep the members of a team apart, and step out to where their caller continues', () => {
     const model = modelOf(team());
     assert.deepEqual(
       walk(model, ['next', 'into', 'into', 'into', 'into', 'next', 'next']),
@@ -101,7 +101,7 @@ describe('stops', () => {
     );
   });
 
-  it('grows with its model and gives the place of every event', () => {
+  it('grow with the model and have the place of every event', () => {
     const { events } = lendingDesk();
     const model = new TrajectoryModel();
     for (const event of events) {
@@ -118,7 +118,7 @@ describe('stops', () => {
     );
   });
 
-  it('any steps forth and as many back end where they began', () => {
+  it('end at the start after any steps forward and as many back', () => {
     for (let seed = 1; seed <= 200; seed++) {
       const random = new Random(seed);
       const model = modelOf(seed % 2 === 0 ? team() : lendingDesk());
@@ -128,7 +128,7 @@ describe('stops', () => {
       for (let step = 0; step < 30; step++) {
         const move = (['next', 'into', 'out'] as const)[Math.floor(random.next() * 3)] ?? 'next';
         const before = cursor.place;
-        if (!cursor.step(move)) continue; // at the end, or nothing to come out of
+        if (!cursor.step(move)) continue; // at the end, or nothing to step out of
         moved += 1;
         assert.ok(cursor.place.at > before.at, `seed ${seed}: a step goes on`);
       }
@@ -138,7 +138,7 @@ describe('stops', () => {
     }
   });
 
-  it('without a way there, back goes to what was before, then around', () => {
+  it('step back without history to the previous stop, then to the enclosing one', () => {
     const model = modelOf(lendingDesk());
     const stops = Stops.of(model);
     const last = model.tools.at(-1);

@@ -16,7 +16,7 @@ function modelOf(events: readonly AnyEvent[]): TrajectoryModel {
   return model;
 }
 
-/** Compares with the file of that name; a missing one is written, to be looked at and committed. */
+/** Compares with the file of that name; a missing one is written, to be reviewed and committed. */
 function golden(name: string, text: string): void {
   const file = fileURLToPath(new URL(`golden/${name}.txt`, import.meta.url));
   if (!existsSync(file)) {
@@ -26,7 +26,7 @@ function golden(name: string, text: string): void {
   assert.equal(text, readFileSync(file, 'utf8').replaceAll('\r\n', '\n'));
 }
 
-/** All that can happen: a team, holds, edits, a resumed lease, a big result, a truncated end. */
+/** Every feature: a team, holds, edits, a resumed lease, a big result, a truncated end. */
 function eventful(): Stream {
   const s = new Stream();
   s.start({ task: 'two-members', attempt: 3, try: 2 });
@@ -149,13 +149,13 @@ function eventful(): Stream {
 }
 
 describe('trajectoryText', () => {
-  it('reads well', () =>
+  it('matches its golden file', () =>
     golden('lending-desk', trajectoryText(modelOf(lendingDesk().events), { ...PLAIN, rollout: 'r1' })));
-  it('tells all that can happen', () => golden('eventful', trajectoryText(modelOf(eventful().events), PLAIN)));
+  it('shows every kind of event', () => golden('eventful', trajectoryText(modelOf(eventful().events), PLAIN)));
   it('stays readable in a narrow terminal', () =>
     golden('narrow', trajectoryText(modelOf(lendingDesk().events), { width: 44, color: false })));
 
-  it('tells how far a running rollout is', () => {
+  it('shows the progress of a running rollout', () => {
     const { events } = lendingDesk();
     assert.match(trajectoryText(modelOf(events.slice(0, 6)), PLAIN), /▷ running[\s\S]*waiting for the model/);
     assert.match(trajectoryText(modelOf(events.slice(0, 9)), PLAIN), /→ {2}find_member[\s\S]*not answered yet/);
@@ -166,7 +166,7 @@ describe('trajectoryText', () => {
     assert.match(trajectoryText(new TrajectoryModel(), PLAIN), /running/);
   });
 
-  it('keeps to the width, with and without colour', () => {
+  it('keeps to the width, with and without color', () => {
     for (const width of [40, 63, 120]) {
       for (const events of [lendingDesk().events, eventful().events]) {
         const plain = trajectoryText(modelOf(events), { width, color: false });
@@ -178,7 +178,7 @@ describe('trajectoryText', () => {
     }
   });
 
-  it('lets nothing through that a terminal would obey', () => {
+  it('contains no control sequences from its data', () => {
     const s = new Stream();
     s.start({ task: 'evil\x1b[2J\nsecond' });
     s.message('user', 'clear \x1b[2J\x1b]0;title\x07 \u202egnp.exe\r');
@@ -198,7 +198,7 @@ describe('stepText', () => {
   it('shows one step in full', () =>
     golden('step-2', stepText(modelOf(lendingDesk().events), 2, { ...PLAIN, rollout: 'r1' })));
 
-  it('leaves nothing out', () => {
+  it('omits nothing', () => {
     const s = new Stream();
     s.model('calling', [{ id: 'a', name: 'f', arguments: {} }]);
     const lines = Array.from({ length: 200 }, (_, i) => `line ${i}`).join('\n');
@@ -208,7 +208,7 @@ describe('stepText', () => {
     assert.doesNotMatch(trajectoryText(model, PLAIN), /line 199/);
   });
 
-  it('says which steps there are', () => {
+  it('lists the existing steps', () => {
     assert.throws(
       () => stepText(modelOf(lendingDesk().events), 9, PLAIN),
       (error) => StudioError.is(error, 'not_found') && /0 to 3/.test(error.hint ?? ''),
@@ -217,7 +217,7 @@ describe('stepText', () => {
 });
 
 describe('text for terminals', () => {
-  it('wraps at spaces, keeps lines and indents, breaks what has no space', () => {
+  it('wraps at spaces, keeps lines and indents, and breaks words without spaces', () => {
     assert.deepEqual(wrap('one two three', 8), ['one two', 'three']);
     assert.deepEqual(wrap('a\n\nb', 8), ['a', '', 'b']);
     assert.deepEqual(wrap('  - one two three', 9), ['  - one', '  two', '  three']);
@@ -227,10 +227,10 @@ describe('text for terminals', () => {
     assert.equal(columns('a漢\u0301'), 3);
   });
 
-  it('leaves out lines only when that saves some', () => {
+  it('omits lines only when that saves some', () => {
     assert.deepEqual(shorten(['a', 'b', 'c'], 2), ['a', 'b', 'c']);
     assert.deepEqual(shorten(['a', 'b', 'c', 'd'], 2), ['a', 'b', '… 2 more lines']);
   });
 
-  it('makes controls visible', () => assert.equal(harmless('a\tb\r\nc\x00\x7f\x85'), 'a  b\nc␀␡\ufffd'));
+  it('makes control characters visible', () => assert.equal(harmless('a\tb\r\nc\x00\x7f\x85'), 'a  b\nc␀␡\ufffd'));
 });

@@ -29,7 +29,7 @@ function fact(over: Partial<CallFact> = {}): CallFact {
 const failed = (message: string, line: number, over: Partial<CallFact> = {}): CallFact =>
   fact({ error: { class: 'tool_error', message, place: { file: 'tools/a.ts', line, column: 3 } }, ...over });
 
-test('facts of a trajectory: arguments and result as they were, open calls, errors', () => {
+test('facts of a trajectory: recorded arguments and results, open calls, errors', () => {
   const stream = new Stream();
   stream.start();
   stream.model('', [
@@ -58,7 +58,7 @@ test('facts of a trajectory: arguments and result as they were, open calls, erro
   );
 });
 
-test('calls that a fork shares with its parent are the parent’s', () => {
+test('calls that a fork shares with its parent belong to the parent', () => {
   const stream = new Stream();
   stream.start();
   stream.model('', [{ id: 'a', name: 'renew', arguments: {} }]);
@@ -75,7 +75,7 @@ test('calls that a fork shares with its parent are the parent’s', () => {
   );
 });
 
-test('figures: errors by class, times by nearest rank of the calls that tell them', () => {
+test('statistics: errors by class, times by nearest rank of the calls that have them', () => {
   const facts = [
     ...Array.from({ length: 20 }, (_, index) => fact({ ms: index + 1 })),
     failed('x', 3),
@@ -102,7 +102,7 @@ test('shares count scored attempts by the rollout that settled them', () => {
   assert.deepEqual(useShares(attemptsOf(rows), new Set(['find', 'other'])).passed, { used: 1, of: 2 });
 });
 
-test('the line over a tool', () => {
+test('the line over a tool summarizes its calls', () => {
   const all = { attempts: 8, read: 8 };
   const stats = { calls: 412, open: 0, errors: 25, byClass: { tool_error: 25 }, p50: 12, p95: 90 } as const;
   const shares = { passed: { used: 31, of: 100 }, failed: { used: 58, of: 100 } };
@@ -128,7 +128,7 @@ test('the line over a tool', () => {
   );
 });
 
-test('a call on one line, whatever is in it', () => {
+test('a call is on one line, whatever it contains', () => {
   assert.equal(callLine(fact(), 100), 'renew {n: 1} → fine');
   assert.equal(callLine(failed('no\nway', 3), 100), 'renew {n: 1} ✗ tool_error: no ⏎ way');
   assert.equal(
@@ -143,7 +143,7 @@ test('a call on one line, whatever is in it', () => {
   assert.equal(callLine(fact(), 10), 'renew {n:…');
 });
 
-test('newest first, by time, then by place', () => {
+test('calls are sorted newest first, by time, then by place', () => {
   const facts = [
     fact({ at: 1, seq: 5 }),
     fact({ at: 3, seq: 9 }),
@@ -156,7 +156,7 @@ test('newest first, by time, then by place', () => {
   );
 });
 
-test('lines that threw: how often, what, and the newest call', () => {
+test('lines that threw have a count, the errors, and the newest call', () => {
   const facts = [
     failed('a', 7, { seq: 30 }),
     failed('b', 7, { seq: 20 }),
@@ -183,7 +183,7 @@ test('lines that threw: how often, what, and the newest call', () => {
   );
 });
 
-test('a line that threw is found where it moved to, and not where it says something else', () => {
+test('a line that threw is found where it moved to, but not where its text changed', () => {
   const before = ['a', 'b', '  throw x;', 'c', 'b'];
   assert.equal(lineNow(3, before, before), 3);
   assert.equal(lineNow(3, before, ['new', ...before]), 4);
@@ -193,7 +193,7 @@ test('a line that threw is found where it moved to, and not where it says someth
   assert.equal(lineNow(9, before, before), undefined);
 });
 
-test('calls as a document: a line for each that tells the outcome, its values below, long ones cut', () => {
+test('calls as a document: a line with the outcome of each, its values below, long ones truncated', () => {
   const facts = [
     failed('no way', 7, { values: { arguments: { n: 1, list: [1, 2] }, result: undefined } }),
     fact({ rollout: 'r2', values: { arguments: {}, result: 'x'.repeat(9_000) } }),

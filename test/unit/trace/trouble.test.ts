@@ -30,7 +30,7 @@ function called(hold?: EventData['hold']): { readonly s: Stream; readonly span: 
   return { s, span };
 }
 
-/** What its first call waited, in ms from its start; held ones until 100 ms. */
+/** Waits before its first call, in ms from its start; held ones until 100 ms. */
 function waits(s: Stream): string[] {
   const { model, span } = firstCall(s);
   return waitsOf(model, span, span.start.at + 100).map(
@@ -39,7 +39,7 @@ function waits(s: Stream): string[] {
 }
 
 describe('when a call was made', () => {
-  it('is when it was asked for, where nothing came in between', () => {
+  it('is when it was requested, if nothing came in between', () => {
     const { s, span } = called();
     assert.equal(firstCall(s).after, 0, 'while it runs');
     s.toolEnd(span, 'c1', 'ok', { ms: 19.4 });
@@ -49,7 +49,7 @@ describe('when a call was made', () => {
     assert.equal(firstCall(longer.s).after, 0, 'as in a recording');
   });
 
-  it('is when it was let go, and never while it is held', () => {
+  it('is when it was released, and undefined while it is held', () => {
     const { s, span } = called({ why: 'breakpoint', side: 'before' });
     assert.equal(firstCall(s).after, undefined);
     assert.deepEqual(waits(s), ['- 0-10', 'held 10-100']);
@@ -63,7 +63,7 @@ describe('when a call was made', () => {
     assert.deepEqual(waits(s), ['- 0-10', 'held 10-20', '- 20-30', 'held 30-40', '- 40-56']);
   });
 
-  it('is never where its worker was lost while it was held', () => {
+  it('is undefined when its worker was lost while it was held', () => {
     const { s, span } = called({ why: 'pause', side: 'before' });
     s.add('rollout.lease', { epoch: 2, worker: 'w2', how: 'resumed' });
     s.add(
@@ -75,7 +75,7 @@ describe('when a call was made', () => {
     assert.deepEqual(waits(s), ['- 0-10', 'held 10-30']);
   });
 
-  it('is not moved by a hold behind the call, nor by a question, which is made by holding', () => {
+  it('ignores a hold after the call, and a question, which holds by itself', () => {
     const behind = called();
     behind.s.toolEnd(behind.span, 'c1', 'ok', { ms: 20 });
     behind.s.add('hold', { why: 'breakpoint', side: 'after' }, { span: behind.span });
@@ -83,7 +83,7 @@ describe('when a call was made', () => {
     assert.equal(firstCall(called({ why: 'input', side: 'before' }).s).after, 0);
   });
 
-  it('tells calls of one step apart that were recorded together and made one after the other', () => {
+  it('separates calls of one step that were recorded together and made one after the other', () => {
     const s = new Stream();
     s.start();
     const [first, second] = [s.toolStart('c1', 'look', {}), s.toolStart('c2', 'look', {})];
@@ -97,7 +97,7 @@ describe('when a call was made', () => {
   });
 });
 
-describe('what went wrong with a call', () => {
+describe('the failure of a call', () => {
   it('is its own fault or that of infrastructure', () => {
     const end = (data: Partial<EventData['tool.end']>): { end: Extract<TraceEvent, { kind: 'tool.end' }> } => ({
       end: { seq: 2, v: 1, at: 0, kind: 'tool.end', data: { status: 'error', source: 'live', ...data } },
@@ -114,7 +114,7 @@ describe('what went wrong with a call', () => {
     );
   });
 
-  it('of a step is the gravest', () => {
+  it('of a step is the worst of its calls', () => {
     assert.deepEqual(
       [
         worse(undefined, undefined),

@@ -27,7 +27,7 @@ const upgrades: Upgrades = {
 };
 
 describe('readEvent', () => {
-  it('reads what is written today as it is', () => {
+  it('reads current events unchanged', () => {
     for (const event of lendingDesk().events) assert.equal(readEvent(event), event);
     assert.equal(UPGRADES.current, TRACE_VERSION);
   });
@@ -36,7 +36,7 @@ describe('readEvent', () => {
     for (let v = 1; v < UPGRADES.current; v++) assert.ok(UPGRADES.steps.has(v), `from ${v}`);
   });
 
-  it('upgrades step by step, and leaves what it was given alone', () => {
+  it('upgrades step by step, and leaves its input unchanged', () => {
     const old = Object.freeze({
       seq: 4,
       v: 1,
@@ -59,7 +59,7 @@ describe('readEvent', () => {
     });
   });
 
-  it('checks what a step made, also in streams that were checked when they were written', () => {
+  it('checks the result of an upgrade, even in streams that were checked when they were written', () => {
     const broken: Upgrades = { current: 2, steps: new Map([[1, (event) => ({ ...event, data: {} })]]) };
     assert.throws(
       () => readEvent({ seq: 1, v: 1, at: 0, kind: 'log', data: {} }, { upgrades: broken, checked: true }),
@@ -81,7 +81,7 @@ describe('readEvent', () => {
     assert.equal(readEvent(more), more);
   });
 
-  it('says where a damaged event is damaged', () => {
+  it('reports the place of damage in an event', () => {
     const bad: [unknown, RegExp][] = [
       [null, /not an object/],
       ['{}', /not an object/],

@@ -7,7 +7,7 @@ import { eventsOf, modelCallOf, subjectAt } from '../../../webview/trajectory/de
 import { timeBars } from '../../../webview/trajectory/detail/tabs/timing.ts';
 import { Stream } from '../../support/stream.ts';
 
-/** Two steps: the first calls `renew` twice, the second says the end. */
+/** Two steps: the first calls `renew` twice, the second has the final message. */
 function desk(): { model: TrajectoryModel; first: number; calls: number[] } {
   const s = new Stream();
   s.start();
@@ -31,7 +31,7 @@ function desk(): { model: TrajectoryModel; first: number; calls: number[] } {
   return { model, first, calls };
 }
 
-describe('what the cursor stands on', () => {
+describe('the selection', () => {
   it('is the span of a start or an end, a message, or the event itself', () => {
     const { model, first, calls } = desk();
     const call = calls[1] ?? 0;
@@ -50,7 +50,7 @@ describe('what the cursor stands on', () => {
     assert.equal(subjectAt(model, 99), undefined);
   });
 
-  it('counts the calls of a tool, also those that come later', () => {
+  it('counts the calls of a tool, including later ones', () => {
     const {
       model,
       calls: [a = 0, b = 0],
@@ -74,7 +74,7 @@ describe('what the cursor stands on', () => {
     assert.equal(nextCall(model, second)?.start.data.call, 'c3');
   });
 
-  it('tells where the time of a step went', () => {
+  it('shows where the time of a step went', () => {
     const { model, first } = desk();
     const step = model.step(1);
     assert.ok(step !== undefined);
@@ -113,7 +113,7 @@ describe('frames of an error', () => {
     assert.equal(hidden, 2);
   });
 
-  it('are the place alone where there is no stack, and none where there is neither', () => {
+  it('are only the place when there is no stack, and empty when there is neither', () => {
     assert.deepEqual(
       framesOf({ class: 'tool_error', message: 'x', place: { file: 'a.ts', line: 1, column: 2 } }).frames.map(
         ({ place }) => place.line,

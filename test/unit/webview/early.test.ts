@@ -1,4 +1,4 @@
-// What a page in a browser asked for before its program was there, and how the program takes it over.
+// Requests of a browser page before its program is loaded, and how the program takes them over.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { OpenSocket, SocketEvents } from '../../../src/protocol/follow.ts';
@@ -6,7 +6,7 @@ import { openingFrames } from '../../../src/protocol/opening.ts';
 import type { Transport } from '../../../src/protocol/transport.ts';
 import { answeredEarly, type EarlySocket, openedEarly } from '../../../webview/host/early.ts';
 
-/** As far as a page uses one. */
+/** The part of it that a page uses. */
 class Socket extends EventTarget {
   readonly sent: string[] = [];
   readyState: number = WebSocket.OPEN;
@@ -41,7 +41,7 @@ function listener(): SocketEvents & { readonly heard: string[]; readonly opened:
 }
 
 describe('an early socket', () => {
-  it('is gone on with by a subscription that says the same: nothing twice, and what came meanwhile first', async () => {
+  it('continues as an equal subscription: nothing twice, and what arrived in the meantime first', async () => {
     const socket = new Socket();
     const open = openedEarly(() => assert.fail('a second socket'), early(socket, ['welcome']));
     const events = listener();
@@ -55,7 +55,7 @@ describe('an early socket', () => {
     assert.deepEqual(events.heard.at(-1), 'closed');
   });
 
-  it('gives way to a new one when another stream is asked for', async () => {
+  it('is replaced when another stream is requested', async () => {
     const socket = new Socket();
     const fresh = new Socket();
     const other: OpenSocket = (events) => {
@@ -90,7 +90,7 @@ describe('an early socket', () => {
   });
 });
 
-describe('an early answer', () => {
+describe('an early response', () => {
   const asked: string[] = [];
   const transport: Transport = {
     request: ({ path }) => {
@@ -103,7 +103,7 @@ describe('an early answer', () => {
     },
   };
 
-  it('is given once; a failed one is asked for again', async () => {
+  it('is returned once; a failed one is requested again', async () => {
     const failed = Promise.reject(new TypeError('fetch failed'));
     failed.catch(() => undefined);
     const answered = answeredEarly(transport, {

@@ -19,13 +19,13 @@ function rowsOf(value: Json, against?: Json): string[] {
 }
 
 describe('a value as a tree', () => {
-  it('opens as many levels as fit on a screen', () => {
+  it('expands as many levels as fit on a screen', () => {
     assert.deepEqual(rowsOf({ a: 1, b: { c: [true, null] } }), ['a=1', 'b=', '  c=', '    0=true', '    1=null']);
     const wide = { list: Array.from({ length: 100 }, (_, i) => i), name: 'x' };
     assert.deepEqual(rowsOf(wide), ['list=[100]', 'name=x']);
   });
 
-  it('folds long lists into ranges and opens them one by one', () => {
+  it('folds long lists into ranges and expands them one by one', () => {
     const document = new ValueDocument(Array.from({ length: 450 }, (_, i) => i));
     const closed = document.rows(new Set(document.firstOpen()));
     assert.deepEqual(
@@ -37,7 +37,7 @@ describe('a value as a tree', () => {
     assert.deepEqual([opened[2]?.key, opened[2]?.text], ['/200', '200']);
   });
 
-  it('looks at a text that holds JSON as that, and at any other text as lines', () => {
+  it('shows JSON text as a tree, and any other text as lines', () => {
     assert.deepEqual(rowsOf('{"ok": false}'), ['ok=false']);
     assert.deepEqual(new ValueDocument('{"ok": ').shape().forms, ['text']);
     const text = new ValueDocument(`one\r\ntwo\n${'x'.repeat(4_500)}`);
@@ -46,7 +46,7 @@ describe('a value as a tree', () => {
     assert.equal(text.whole().text.length, 4_509);
   });
 
-  it('marks what changed, came and went', () => {
+  it('marks changed, added, and removed values', () => {
     assert.deepEqual(
       rowsOf({ id: 17, days: 14, note: 'n', deep: { a: 2 } }, { id: 17, days: 7, gone: true, deep: { a: 1 } }),
       ['id=17', 'days=14 changed was 7', 'note=n added', 'deep= changed', '  a=2 changed was 1', 'gone=true removed'],
@@ -58,19 +58,19 @@ describe('a value as a tree', () => {
     assert.deepEqual(rowsOf({ $$blob: 'mine' }), ['$blob=mine']);
   });
 
-  it('offers a table for a list of like records only', () => {
+  it('offers a table only for a list of similar records', () => {
     assert.deepEqual(new ValueDocument([{ a: 1, b: 'x' }, { a: 2 }]).shape().table, { columns: ['a', 'b'], rows: 2 });
     assert.deepEqual(new ValueDocument([{ a: 1, b: 'x' }, { a: 2 }]).cells(1, 2), [['2', '']]);
     assert.equal(new ValueDocument([{ a: [1] }, { a: [2] }]).shape().table, undefined);
     assert.equal(new ValueDocument([1, 2]).shape().table, undefined);
   });
 
-  it('shows pictures that are in the value', () => {
+  it('shows pictures in the value', () => {
     assert.deepEqual(new ValueDocument('data:image/png;base64,AAAA').shape().forms, ['image', 'text']);
     assert.deepEqual(new ValueDocument('data:text/html;base64,AAAA').shape().forms, ['text']);
   });
 
-  it('says what there is when there is nothing in it', () => {
+  it('says when there is nothing in it', () => {
     assert.deepEqual([rowsOf({}), rowsOf([]), rowsOf(null)].flat(), ['={}', '=[0]', '=null']);
   });
 });

@@ -35,7 +35,7 @@ interface Bench {
   readonly appended: () => TraceEvent[];
   readonly drained: Promise<void>;
   readonly aborts: string[];
-  /** Arguments of the commands that came to a rollout. */
+  /** Arguments of the commands that reached a rollout. */
   readonly commands: Json[];
 }
 
@@ -150,7 +150,7 @@ const ack: Answer = (frame) => ({ type: 'ack', rollout: frame.rollout, to: frame
 const log = (seq: number): TraceEvent => ({ seq, v: 1, at: 1, kind: 'log', data: { stream: 'out', text: 'x' } });
 
 describe('RolloutPool', () => {
-  it('asks for what is free, runs it, asks again, and is drained when the server says so', async () => {
+  it('asks for as many as are free, runs them, asks again, and is drained when the server says so', async () => {
     const { pool, frames, appended, drained } = bench((_, ports) => {
       ports.recorder.append([log(1)], []);
       return Promise.resolve();
@@ -171,7 +171,7 @@ describe('RolloutPool', () => {
     assert.equal(existsSync(path.join(folder, 'r1')), false);
   });
 
-  it('takes no more rollouts than it is to, and has nothing to do after the last', async () => {
+  it('takes no more rollouts than its limit, and has nothing to do after the last', async () => {
     const { pool, frames, drained } = bench(
       (_, ports) => {
         ports.recorder.append([log(1)], []);
@@ -191,7 +191,7 @@ describe('RolloutPool', () => {
     );
   });
 
-  it('ends a rollout whose event the server does not take, with the words of the server', async () => {
+  it("ends a rollout whose event the server rejects, with the server's message", async () => {
     let refusals = 0;
     const { pool, appended, drained, aborts } = bench(
       async (_, ports, aborted) => {
@@ -213,7 +213,7 @@ describe('RolloutPool', () => {
     assert.equal(end.seq, 3, 'behind start and lease, at the place of what was refused');
   });
 
-  it('lets a debugger into the code of a call only where the store is of the same machine', async () => {
+  it('lets a debugger into the code of a call only if the store is on the same machine', async () => {
     for (const inspectable of [true, false]) {
       const { pool, frames, commands } = bench((_, _ports, aborted) => aborted.then(() => undefined), ack, {
         inspectable,
@@ -230,7 +230,7 @@ describe('RolloutPool', () => {
     }
   });
 
-  it('drops a rollout that another worker has', async () => {
+  it('drops a rollout that another worker holds', async () => {
     const { pool, aborts, appended, drained } = bench(
       async (_, ports, aborted) => {
         ports.recorder.append([log(1)], []);
@@ -245,7 +245,7 @@ describe('RolloutPool', () => {
     assert.equal(appended().length, 1);
   });
 
-  it('drops what the server names after a reconnection, and goes on with the rest', async () => {
+  it('drops what the server names after a reconnection, and continues with the rest', async () => {
     const { pool, aborts, drained, appended } = bench(async (job, ports, aborted) => {
       ports.recorder.append([log(1)], []);
       if (job.rollout === 'r1') await aborted;
@@ -270,7 +270,7 @@ describe('RolloutPool', () => {
     );
   });
 
-  it('answers commands, also after a lost connection, and says what is not here', async () => {
+  it('answers commands, also after a lost connection, and reports unknown rollouts', async () => {
     const { pool, frames } = bench((_, __, aborted) => aborted.then(() => undefined), ack);
     pool.frame(grant());
     pool.frame({ type: 'control', command: 'c1', rollout: 'r1', verb: 'hold', args: {}, by: 'me' });

@@ -13,7 +13,7 @@ import { PROTOCOL } from '../../../src/protocol/worker.ts';
 import { ServerAddress } from '../../../src/worker/session/address.ts';
 import { Session } from '../../../src/worker/session/session.ts';
 
-/** A server that welcomes everybody, and what it heard. */
+/** A server that welcomes everybody, and the frames it received. */
 class FakeServer {
   readonly server: WebSocketServer;
   readonly heard: WorkerFrame[] = [];
@@ -116,7 +116,7 @@ function open(
 }
 
 describe('Session', () => {
-  it('says hello, beats, and hands frames on', async () => {
+  it('says hello, beats, and passes frames on', async () => {
     const server = await FakeServer.start();
     const { session, frames, welcomed } = open(server.port);
     assert.equal(session.send({ type: 'lease', want: 1 }), false, 'not before the welcome');
@@ -142,7 +142,7 @@ describe('Session', () => {
     await server.close();
   });
 
-  it('goes to the next server of its store where the one it was at is gone, and round', async () => {
+  it('goes to the next server of its store when the current one is gone, and wraps around', async () => {
     const [one, dead, two] = [await FakeServer.start(), await FakeServer.start(), await FakeServer.start()];
     const { session, welcomed } = open(one.port, { others: [dead.port, two.port] });
     await dead.close();
@@ -155,7 +155,7 @@ describe('Session', () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  it('comes again to a server that was started anew at another port', async () => {
+  it('returns to a server that restarted at another port', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'rs-session-'));
     const discovery = path.join(folder, 'server.json');
     const first = await FakeServer.start();
@@ -188,7 +188,7 @@ describe('Session', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('holds back when the server falls silent, and goes on when it answers again', async () => {
+  it('pauses when the server falls silent, and continues when it responds again', async () => {
     const server = await FakeServer.start();
     const { session, fences, welcomed } = open(server.port, { fenceSeconds: 0.5 });
     await welcomed;
@@ -201,7 +201,7 @@ describe('Session', () => {
     await server.close();
   });
 
-  it('gives up when the server is gone for longer than it may be', async () => {
+  it('gives up when the server is gone for too long', async () => {
     const server = await FakeServer.start();
     server.lease = 1;
     const { gone, welcomed } = open(server.port);
@@ -212,7 +212,7 @@ describe('Session', () => {
     assert.match(error.message, /unreachable for/);
   });
 
-  it('gives up at once when it is refused', async () => {
+  it('gives up immediately when it is refused', async () => {
     const server = await FakeServer.start();
     server.server.removeAllListeners('connection');
     server.server.on('connection', (socket) => socket.close(1008, 'wrong protocol'));

@@ -15,7 +15,7 @@ import { ServerClock } from '../../../src/worker/session/serverClock.ts';
 const never = new AbortController().signal;
 
 describe('Slots', () => {
-  it('lets a rollout that goes on before a new one', async () => {
+  it('prefers a rollout that continues to a new one', async () => {
     let freed = 0;
     const slots = new Slots(1, () => freed++);
     await slots.take(false, never);
@@ -33,7 +33,7 @@ describe('Slots', () => {
     assert.deepEqual([freed, slots.free, slots.used], [1, 1, 0]);
   });
 
-  it('forgets who does not wait any more', async () => {
+  it('forgets aborted waiters', async () => {
     const slots = new Slots(1, () => undefined);
     await slots.take(false, never);
     const abort = new AbortController();
@@ -46,7 +46,7 @@ describe('Slots', () => {
 });
 
 describe('makeWorkDirectory', () => {
-  it('lays attachments out, and none outside', async () => {
+  it('writes attachments, and none outside', async () => {
     const parent = await mkdtemp(path.join(tmpdir(), 'rs-work-'));
     try {
       const task = (name: string) => ({ id: 't', question: 'q', meta: {}, files: [{ name, sha: 'a', bytes: 2 }] });
@@ -70,7 +70,7 @@ describe('makeWorkDirectory', () => {
 });
 
 describe('EndpointReports', () => {
-  it('counts good answers, and tells trouble and its end at once', async () => {
+  it('count good answers, and report failures and recoveries immediately', async () => {
     const frames: WorkerFrame[] = [];
     const reports = new EndpointReports((frame) => frames.push(frame));
     for (let n = 0; n < 5; n++) reports.report({ endpoint: 'e', what: 'ok' });
@@ -111,7 +111,7 @@ describe('ServerClock', () => {
     return { clock, time, pass };
   };
 
-  it('goes by the frame that came the fastest, and follows a server’s clock that is set anew', () => {
+  it('uses the fastest frame, and follows a server’s clock that is changed', () => {
     const { clock, time, pass } = machine(-3_600_000);
     const heard = (lateMs: number): void => {
       const said = time.server;
@@ -136,7 +136,7 @@ describe('ServerClock', () => {
     assert.equal(clock.now(), time.server - 20);
   });
 
-  it('tells once of a clock that is off, and never of a frame that was late', () => {
+  it('reports a wrong clock once, and never a late frame', () => {
     for (const ahead of [3_600_000, -3_600_000]) {
       const { clock, time } = machine(ahead);
       clock.welcome(time.server, 30);
@@ -181,7 +181,7 @@ describe('closingEvents', () => {
     for (const event of events) assert.deepEqual(checkEvent(event), { ok: true });
   });
 
-  it('adds up what was recorded before', () => {
+  it('adds up earlier records', () => {
     const durable: TraceEvent[] = [
       { seq: 1, v: 1, at: 1_000, kind: 'rollout.start', data: { batch: 'b1', task: 't', attempt: 1, try: 2 } },
       { seq: 2, v: 1, at: 1_000, kind: 'rollout.lease', data: { epoch: 3, worker: 'w', how: 'fresh' } },

@@ -30,7 +30,7 @@ function blob(text: string): PendingBlob {
   return { sha: createHash('sha256').update(bytes).digest('hex'), bytes, media: 'text/plain' };
 }
 
-/** A spool whose frames are kept, with its flushes by hand. */
+/** A spool whose frames are kept, with manual flushes. */
 function setup(
   options: {
     last?: number;
@@ -89,7 +89,7 @@ function setup(
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('Spool', () => {
-  it('sends what came together as one frame, and what comes before its ack as the next', () => {
+  it('sends simultaneous events as one frame, and those before its ack as the next', () => {
     const { spool, frames, flush, seqs } = setup({ last: 4 });
     spool.append([event(5), event(6)], []);
     spool.append([event(7)], []);
@@ -121,7 +121,7 @@ describe('Spool', () => {
     ]);
   });
 
-  it('cuts an append that no frame can hold', () => {
+  it('splits an append that exceeds a frame', () => {
     const { spool, seqs } = setup();
     const long = 'y'.repeat(300_000);
     spool.append(
@@ -135,7 +135,7 @@ describe('Spool', () => {
     ]);
   });
 
-  it('says when all is stored, and sends at once for it', async () => {
+  it('reports when everything is stored, and flushes immediately for it', async () => {
     const { spool, frames } = setup();
     await spool.flushed();
     spool.append([event(1)], []);
@@ -180,7 +180,7 @@ describe('Spool', () => {
     assert.equal(frames[1]?.from, 2);
   });
 
-  it('has nothing to send again when all had arrived', async () => {
+  it('has nothing to resend when everything arrived', async () => {
     const { spool, flush, frames } = setup();
     spool.append([event(1)], []);
     flush();
@@ -206,7 +206,7 @@ describe('Spool', () => {
     assert.deepEqual(seqs()[2], [1, 2]);
   });
 
-  it('waits and tries again when the disk is full', async (t) => {
+  it('waits and retries when the disk is full', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { spool, seqs, flush } = setup();
     spool.append([event(1)], []);
@@ -221,7 +221,7 @@ describe('Spool', () => {
     await spool.flushed();
   });
 
-  it('is over when another has the rollout', async () => {
+  it('ends when another worker holds the rollout', async () => {
     const { spool, losses, frames, flush } = setup();
     spool.append([event(1)], []);
     const flushed = assert.rejects(spool.flushed());
@@ -234,7 +234,7 @@ describe('Spool', () => {
     assert.equal(frames.length, 1);
   });
 
-  it('stores blobs before the events that name them, each once, and keeps the order', async () => {
+  it('stores blobs before the events that reference them, each once, and keeps the order', async () => {
     const stored: string[] = [];
     let store: () => void = () => undefined;
     const { spool, flush, seqs } = setup({
@@ -259,14 +259,14 @@ describe('Spool', () => {
     assert.deepEqual(stored, [big.sha]);
   });
 
-  it('is over when the server does not take a blob', async () => {
+  it('ends when the server rejects a blob', async () => {
     const { spool, losses } = setup({ put: () => Promise.reject(new Error('too large')) });
     spool.append([event(1)], [blob('big')]);
     await settled();
     assert.deepEqual(losses, [{ code: 'invalid', message: 'too large', durable: 0 }]);
   });
 
-  it('tells live text only while somebody watches, then from the beginning', () => {
+  it('sends live text only while somebody watches, then from the beginning', () => {
     const { spool, frames } = setup();
     spool.delta(3, 'Hel');
     assert.equal(frames.length, 0);
@@ -290,7 +290,7 @@ describe('Spool', () => {
 });
 
 describe('redaction', () => {
-  it('takes secrets out of events and blobs, and follows the blob that changed', () => {
+  it('removes secrets from events and blobs, and updates references to the changed blob', () => {
     const clean = redaction(['s3cret"key']);
     const holder = blob('{"token":"s3cret\\"key"}');
     const other = blob('nothing here');
@@ -332,7 +332,7 @@ describe('redaction', () => {
     assert.deepEqual(given.texts, [JSON.stringify(event(1))]);
   });
 
-  it('lets no secret out in two halves of live text', () => {
+  it('never splits a secret over two parts of live text', () => {
     const { spool, frames } = setup({ secrets: ['hunter2-hunter2'], watched: true });
     for (const piece of ['the password is hun', 'ter2-hun', `ter2, and then ${'more '.repeat(20)}`])
       spool.delta(1, piece);
@@ -342,7 +342,7 @@ describe('redaction', () => {
 });
 
 describe('Flusher', () => {
-  it('flushes all spools that have something, once', async () => {
+  it('flushes all spools with pending events, once', async () => {
     const flusher = new Flusher();
     const flushed: string[] = [];
     const fake = (name: string): Spool => ({ flush: () => flushed.push(name) }) as unknown as Spool;

@@ -9,12 +9,12 @@ import type { TestServer, TestStore } from '../../../support/rolloutServer.ts';
 import { launchBrowser } from '../../../webview/support/browser.ts';
 import { installProbe } from './probe.ts';
 
-/** As bundled last: `npm run bench` bundles what changed first. */
+/** The last bundle: `npm run bench` bundles changes first. */
 export const PAGES = path.join(root, 'dist', 'webview');
-/** However busy the machine is. */
+/** Long enough for a busy machine. */
 const LIMIT_MS = 300_000;
 
-/** A server with the pages and without workers of its own. */
+/** A server with the pages and without workers. */
 export function servePages(store: TestStore): Promise<TestServer> {
   return store.start(['--executor', 'none', '--pages', PAGES]);
 }
@@ -35,7 +35,7 @@ export class BenchWindow {
     return new BenchWindow(await launchBrowser());
   }
 
-  /** An own cache, and pages with the probe in them. */
+  /** A separate cache, and pages with the probe in them. */
   async context(height = 900): Promise<BrowserContext> {
     const context = await this.#browser.newContext({ viewport: { width: 1400, height } });
     context.setDefaultTimeout(LIMIT_MS);
@@ -43,7 +43,7 @@ export class BenchWindow {
     return context;
   }
 
-  /** A page in a context of its own, which goes with it. */
+  /** A page in its own context, which is closed with it. */
   async page(height?: number): Promise<Page & AsyncDisposable> {
     const context = await this.context(height);
     const page = await context.newPage();
@@ -56,7 +56,7 @@ export class BenchWindow {
   }
 }
 
-/** Code that runs in the page: a function that needs nothing from outside, or the text of one. */
+/** Code that runs in the page: a function without references to the outside, or its text. */
 export type InPage<T> = (() => T) | string;
 
 /** Milliseconds from the page's navigation until `holds` is painted. */
@@ -65,7 +65,7 @@ export async function opened(page: Page, url: string, holds: InPage<boolean>): P
   return painted(page, holds);
 }
 
-/** The page's clock at the first frame of which `holds` is true. */
+/** The page's clock at the first frame for which `holds` is true. */
 export function painted(page: Page, holds: InPage<boolean>): Promise<number> {
   return page.evaluate<number>(`window.probe.painted(${String(holds)}, ${LIMIT_MS})`);
 }
@@ -82,7 +82,7 @@ export function longestTask(page: Page): Promise<number> {
   return page.evaluate(() => window.probe.longest());
 }
 
-/** Long tasks are those of 50 ms and more; shorter ones have no number. */
+/** Long tasks are those of 50 ms and more; shorter ones are not reported. */
 export function taskText(values: readonly number[]): string {
   const sorted = [...values].sort((a, b) => a - b);
   return [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted.at(-1)]

@@ -1,6 +1,5 @@
 /**
- * What a benchmark's page knows of itself: when something was painted, how long its thread was taken, what its canvases
- * show.
+ * What a benchmark's page measures: when something was painted, how long its thread was busy, what its canvases show.
  */
 
 /** A text on a canvas. */
@@ -12,15 +11,15 @@ export interface Drawn {
 
 export interface Probe {
   /**
-   * Resolves with the page's clock (ms) right after the first frame of which `holds` is true; rejects when there is
+   * Resolves with the page's clock (ms) right after the first frame for which `holds` is true. Rejects when there is
    * none within `limit`.
    */
   painted(holds: () => boolean, limit: number): Promise<number>;
-  /** Calls after each frame until it gives true. */
+  /** Calls it after each frame until it returns true. */
   frames(look: () => boolean, limit: number): Promise<void>;
-  /** Texts on the canvas since it was last wiped. */
+  /** Texts on the canvas since it was last cleared. */
   drawn(canvas: Element | null): readonly Drawn[];
-  /** Longest task of the thread since the last time one asked; 0: none took 50 ms. */
+  /** Longest task of the thread since the last call; 0: none took 50 ms. */
   longest(): number;
 }
 
@@ -30,7 +29,7 @@ declare global {
   }
 }
 
-/** Runs in the page before anything else does; needs nothing from outside. */
+/** Runs in the page before anything else; needs nothing from outside. */
 export function installProbe(): void {
   const drawn = new WeakMap<Element, Drawn[]>();
   const watch = (
@@ -60,7 +59,7 @@ export function installProbe(): void {
     for (const { duration } of entries) longest = Math.max(longest, duration);
   };
   tasks.observe({ type: 'longtask', buffered: true });
-  // A message that a frame's own work posts arrives once the frame is out.
+  // A message that is posted in a frame arrives once the frame is painted.
   const frames = (look: () => boolean, limit: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const { port1, port2 } = new MessageChannel();

@@ -15,7 +15,7 @@ const READY = [
   { type: 'Ready', status: 'True' },
   { type: 'ContainersReady', status: 'True' },
 ];
-/** As the cluster leaves them after a time without API server, and where a node is lost. */
+/** The state of nodes and pods after an outage of the API server, and after the loss of a node. */
 const UNHEARD = [
   { type: 'Ready', status: 'False' },
   { type: 'ContainersReady', status: 'True' },
@@ -67,7 +67,7 @@ describe('a server in a cluster', () => {
       { env: {}, ...(onNotice === undefined ? {} : { onNotice }) },
     );
 
-  it('is asked through a forward, with the token of its Secret', async () => {
+  it('is reached through a forward, with the token of its Secret', async () => {
     pods = [pod('well', READY)];
     const connection = await connect();
     assert.deepEqual(
@@ -77,7 +77,7 @@ describe('a server in a cluster', () => {
     connection.close();
   });
 
-  it('is reached where the cluster has not heard of its node for a while', async () => {
+  it('is reached while the cluster has not heard from its node for a while', async () => {
     pods = [pod('heard-of-no-more', UNHEARD)];
     const notices: string[] = [];
     const connection = await connect((text) => notices.push(text));
@@ -86,7 +86,7 @@ describe('a server in a cluster', () => {
     connection.close();
   });
 
-  it('is waited for where its node is lost', async () => {
+  it('is waited for when its node is lost', async () => {
     pods = [pod('lost', UNHEARD)];
     const told = deferred<string>();
     const connecting = connect((text) => told.resolve(text));

@@ -12,7 +12,7 @@ const of =
   (error: unknown): boolean =>
     StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.hint ?? ''}`);
 
-describe('a server at an address', () => {
+describe('a server at a URL', () => {
   let server: http.Server;
   let url: string;
   let says: { status: number; body: string };
@@ -38,7 +38,7 @@ describe('a server at an address', () => {
   const open = (env: Record<string, string> = { FULL: 'f' }) =>
     connectTarget('u', { url, token_env: 'FULL', read_token_env: 'READ' }, { env });
 
-  it('is asked with the token of the environment', async () => {
+  it('receives the token of the environment', async () => {
     const connection = await open({ FULL: 'f', READ: 'r' });
     assert.deepEqual(asked, ['/v1/server Bearer f']);
     assert.deepEqual(
@@ -53,17 +53,17 @@ describe('a server at an address', () => {
     connection.close();
   });
 
-  it('shows a page to read only with a token that may only read', async () => {
+  it('opens read-only pages with a read-only token', async () => {
     const connection = await open();
     assert.throws(() => connection.readAddress(), of('usage', /no read-only token.*--read-token-env/));
   });
 
-  it('is not asked without a token', async () => {
+  it('is not contacted without a token', async () => {
     await assert.rejects(open({}), of('usage', /FULL is not set/));
     assert.deepEqual(asked, []);
   });
 
-  it('says what is wrong with it', async () => {
+  it('reports its problems', async () => {
     const wrong: [typeof says, string, RegExp][] = [
       [{ status: 401, body: '{}' }, 'unauthorized', /rejected the token/],
       [
@@ -86,7 +86,7 @@ describe('a server at an address', () => {
     server.closeAllConnections();
     server.close();
     await once(server, 'close');
-    // A connection that was kept open may be found cut first.
+    // A kept-alive connection may turn out to be cut.
     await assert.rejects(open(), of('unavailable', /refused|closed the connection/));
   });
 });

@@ -23,7 +23,7 @@ describe('targets.json', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('is empty where there is none, and names what there is otherwise', () => {
+  it('is empty when the file is missing, and names the known targets in errors', () => {
     assert.deepEqual([...file.list()], []);
     assert.throws(() => file.get('k'), of('not_found', /Unknown target “k”.*Available targets: local\./));
     assert.equal(file.add('k', CLUSTER), true);
@@ -32,7 +32,7 @@ describe('targets.json', () => {
     assert.throws(() => file.get('x'), of('not_found', /Available targets: local, k, u\./));
   });
 
-  it('is replaced as a whole, for its owner only', () => {
+  it('is replaced atomically, and readable by its owner only', () => {
     file.add('k', CLUSTER);
     assert.equal(file.add('k', { context: 'other' }), false);
     assert.deepEqual(new TargetFile(path.join(folder, 'data')).get('k'), { context: 'other' });
@@ -48,7 +48,7 @@ describe('targets.json', () => {
     assert.throws(() => file.remove('k'), of('not_found', /Unknown target “k”/));
   });
 
-  it('is not overwritten where it cannot be understood', () => {
+  it('is not overwritten when it cannot be parsed', () => {
     file.add('k', CLUSTER);
     for (const text of [
       '{',
@@ -61,7 +61,7 @@ describe('targets.json', () => {
     }
   });
 
-  it('takes names that a command line and a batch file can hold', () => {
+  it('accepts names that fit on a command line and in a batch file', () => {
     for (const name of ['local', '', 'a b', '../x', '-k', 'a'.repeat(64)])
       assert.throws(() => file.add(name, CLUSTER), of('usage', /./), name);
     for (const name of ['k', 'GPU-1', 'team_a.eu']) assert.ok(file.add(name, CLUSTER), name);
@@ -69,7 +69,7 @@ describe('targets.json', () => {
 });
 
 describe('a target', () => {
-  it('by address sends its token to nobody in the clear', () => {
+  it('by address never sends its token unencrypted', () => {
     assert.equal(serverUrl('https://rollouts.example.org/'), 'https://rollouts.example.org');
     assert.equal(serverUrl('https://example.org/rollouts/'), 'https://example.org/rollouts');
     for (const url of ['http://127.0.0.1:8080', 'http://localhost:1', 'http://[::1]:1'])
@@ -90,7 +90,7 @@ describe('a target', () => {
     assert.equal(targetPlace(URL_TARGET), URL_TARGET.url);
   });
 
-  it('of a file counts where a program that is connected already was told none', () => {
+  it('of a file applies to a running program without an explicit one', () => {
     checkTarget('a.yaml', 'local', undefined);
     checkTarget('a.yaml', 'k', 'k');
     checkTarget('a.yaml', 'k', 'local');

@@ -38,8 +38,8 @@ const quota = (hard: Record<string, string>, used: Record<string, string>): Reso
   status: { hard, used },
 });
 
-describe('what a cluster has', () => {
-  it('pods: ours that live, and why one does not run', () => {
+describe('the contents of a cluster', () => {
+  it('include our live pods, and why one does not run', () => {
     assert.deepEqual(podsFinding([]), {
       name: 'pods',
       state: 'ok',
@@ -91,7 +91,7 @@ describe('what a cluster has', () => {
     assert.match(podsFinding([nowhere]).text, /pod q: Unschedulable: 0\/3 nodes are available/);
   });
 
-  it('nodes that take pods', () => {
+  it('include nodes that accept pods', () => {
     const well = node({ status: { conditions: ready } });
     assert.deepEqual(
       [
@@ -102,7 +102,7 @@ describe('what a cluster has', () => {
     );
   });
 
-  it('GPUs: all, and free where the pods of others may be read', () => {
+  it("include GPUs: all, and free ones where other namespaces' pods are readable", () => {
     const nodes = [
       node({ status: { allocatable: { 'nvidia.com/gpu': '8' } } }),
       node({ status: { allocatable: { 'nvidia.com/gpu': '4' } } }),
@@ -117,7 +117,7 @@ describe('what a cluster has', () => {
     assert.deepEqual([gpusFinding([], undefined).state, gpusFinding([], undefined).text], ['ok', 'none']);
   });
 
-  it('quota, and what of it is used up', () => {
+  it('include the quota and its usage', () => {
     assert.equal(quotaFinding([]).text, 'none');
     const room = quotaFinding([
       quota({ pods: '10', 'requests.memory': '2Gi' }, { pods: '3', 'requests.memory': '512Mi' }),
@@ -129,7 +129,7 @@ describe('what a cluster has', () => {
     assert.ok(full.hint !== undefined);
   });
 
-  it('amounts as Kubernetes writes them', () => {
+  it('use amounts as Kubernetes writes them', () => {
     assert.deepEqual(['500m', '2', '1.5', '2Gi', '1e3', '3k', '5n'].map(quantity), [
       0.5,
       2,
@@ -149,7 +149,7 @@ const LIST = (items: unknown[]): KubeReply => ({
 const forbidden = (what: string): KubeReply =>
   statusReply(403, 'Forbidden', `${what} is forbidden: User "me" cannot list resource "${what}"`, { kind: what });
 
-/** An empty cluster in which somebody may do little. */
+/** An empty cluster with few permissions. */
 function answers(more: (request: KubeRequest) => KubeReply | undefined): (request: KubeRequest) => KubeReply {
   return (request) =>
     more(request) ??
@@ -163,7 +163,7 @@ function answers(more: (request: KubeRequest) => KubeReply | undefined): (reques
 }
 
 describe('the status of a target', () => {
-  it('names as unknown what may not be read, and goes on', async () => {
+  it('reports unreadable parts as unknown, and continues', async () => {
     await using api = await startKubeApi(
       answers(({ path }) =>
         path === '/api/v1/nodes'
@@ -189,7 +189,7 @@ describe('the status of a target', () => {
     assert.match(findings.find(({ name }) => name === 'server')?.hint ?? '', /rollout cluster install/);
   });
 
-  it('says that the namespace is not there, where that may be read', async () => {
+  it('reports a missing namespace, where that is readable', async () => {
     const namespaces = async (reply: KubeReply): Promise<string[]> => {
       await using api = await startKubeApi(
         answers(({ path }) => (path === '/api/v1/namespaces/ns' ? reply : undefined)),
@@ -206,7 +206,7 @@ describe('the status of a target', () => {
     assert.equal((await namespaces(forbidden('namespaces'))).length, 1);
   });
 
-  it('is one finding with its hint where the cluster is not reached', async () => {
+  it('is one finding with its hint when the cluster is unreachable', async () => {
     const { findings } = await targetStatus('k', { context: 'gone', kubeconfig: '/nonexistent/config' }, { env: {} });
     assert.deepEqual(
       findings.map(({ name, state }) => [name, state]),
@@ -215,7 +215,7 @@ describe('the status of a target', () => {
     assert.ok(findings[0]?.hint !== undefined);
   });
 
-  it('tells clocks that differ', async () => {
+  it('reports clocks that differ', async () => {
     await using api = await startKubeApi(
       answers(({ path }) =>
         path === '/version'
@@ -229,7 +229,7 @@ describe('the status of a target', () => {
     assert.match(clock.text, /the clock of the cluster is \d+ s behind the local clock/);
   });
 
-  it('of an unset address is one finding too', async () => {
+  it('is one finding for an unset address, too', async () => {
     const { findings } = await targetStatus('u', { url: 'https://127.0.0.1:1', token_env: 'NOT_SET' }, { env: {} });
     assert.deepEqual(
       findings.map(({ name, state }) => [name, state]),
@@ -246,7 +246,7 @@ describe('the server in a cluster', () => {
     status,
   });
 
-  it('is its pod that is ready, and not one that ends', async () => {
+  it('is its ready pod, and not a terminating one', async () => {
     const up = { phase: 'Running', conditions: ready };
     await using api = await startKubeApi(
       answers(({ path }) =>
@@ -260,7 +260,7 @@ describe('the server in a cluster', () => {
     assert.match(query.get('labelSelector') ?? '', /component=server/);
   });
 
-  it('may be starting, or may not start at all', async () => {
+  it('may be starting, or unable to start', async () => {
     const template = { metadata: { annotations: { 'rollout-studio/version': 'v' } } };
     const deployment = { metadata: { name: NAMES.server }, spec: { template } };
     let pods: unknown[] = [];
@@ -301,7 +301,7 @@ describe('the server in a cluster', () => {
     assert.equal(found.why, 'Cannot pull the image i: no');
   });
 
-  it('may not be there', async () => {
+  it('may be missing', async () => {
     await using api = await startKubeApi(answers(() => undefined));
     await assert.rejects(findServerPod(await open(api.kubeconfig)), (error) => StudioError.is(error, 'not_found'));
   });

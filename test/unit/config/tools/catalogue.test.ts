@@ -1,4 +1,4 @@
-// MCP servers named in one word, from an agent file to the command that is started.
+// MCP servers with a short name, from an agent file to the command that is started.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { loadAgent } from '../../../../src/config/load.ts';
@@ -9,7 +9,7 @@ import { CATALOGUE, CATALOGUE_NAMES } from '../../../../src/config/tools/mcp/cat
 import { type Machine, machineArgs } from '../../../../src/tools/mcp/machineArgs.ts';
 import { memoryFiles } from '../../../support/memoryFiles.ts';
 
-/** The command that `mcp: NAME` comes to, and what it needs. */
+/** The command that `mcp: NAME` expands to, and its requirements. */
 async function named(name: string): Promise<{
   command: string;
   args: readonly string[];
@@ -42,7 +42,7 @@ async function named(name: string): Promise<{
 const SPACED = 'C:\\Program Files (x86)/Google & Co/chrome.exe';
 const machine = (sandbox: boolean): Machine => ({ chromium: () => SPACED, mayHaveSandbox: () => sandbox });
 
-it('playwright takes the browser of the machine it starts on, with its sandbox but for root', async () => {
+it('playwright uses the browser of the machine it starts on, with its sandbox except for root', async () => {
   const { command, args, needs } = await named('playwright');
   assert.deepEqual(needs, [{ name: 'chromium', declared: true }]);
   const composed = (last: string): unknown => [
@@ -71,7 +71,7 @@ it('playwright takes the browser of the machine it starts on, with its sandbox b
   );
 });
 
-it('e2b is started by the module of its package, which has no program, with the key by reference', async () => {
+it('e2b is started by the module of its package, which has no program, with the key as a reference', async () => {
   const { command, args, env, needs } = await named('e2b');
   assert.deepEqual(
     [command, ...machineArgs(args, { ...machine(true), chromium: () => assert.fail('it has no browser') })],

@@ -1,4 +1,4 @@
-// Secrets of modules and limits of processes, from an agent file to what a worker is told.
+// Secrets of modules and limits of processes, from an agent file to the worker's configuration.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { loadAgent } from '../../../../src/config/load.ts';
@@ -9,7 +9,7 @@ const HEAD = "version: 1\nname: desk\nmodel: { endpoint: 'http://localhost:1/v1'
 const files = (tools: string): ReturnType<typeof memoryFiles> =>
   memoryFiles({ 'a.agent.yaml': HEAD + tools, 'tools/t.ts': '' });
 
-it('secrets and limits reach the entries that they are for', async () => {
+it('secrets and limits reach their entries', async () => {
   const from = files(
     '  - module: tools/t.ts\n    secrets: { KEY: "${env:MY_KEY}" }\n  - builtin: [terminal, calculator]\n    ' +
       'limits: { memory_mb: 512, cpu_seconds: 5 }\n  - mcp: { command: x }\n    limits: { file_mb: 10 }\n',
@@ -38,7 +38,7 @@ it('secrets and limits reach the entries that they are for', async () => {
   );
 });
 
-it('elsewhere they are refused, and secrets in clear are told', async () => {
+it('elsewhere they are refused, and plain-text secrets are reported', async () => {
   const { problems } = await loadAgent(
     files(
       '  - module: tools/t.ts\n    limits: { cpu_seconds: 1 }\n    secrets: { KEY: abcdef0123456789abcdef }\n  - ' +

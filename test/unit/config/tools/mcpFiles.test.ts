@@ -1,4 +1,4 @@
-// MCP servers of other programs' files, and their way into an agent file.
+// MCP servers in other programs' files, and their import into an agent file.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
@@ -13,7 +13,7 @@ const only = (text: string) => {
 };
 
 describe('a file of MCP servers', () => {
-  it('of VS Code, with comments, inputs and its variables', () => {
+  it('of VS Code has comments, inputs, and its variables', () => {
     const { name, server, notes } = only(`{
       // a comment with "quotes"
       "inputs": [{ "type": "promptString", "id": "github-token", "password": true }],
@@ -34,7 +34,7 @@ describe('a file of MCP servers', () => {
     ]);
   });
 
-  it('of Claude and Cursor: secrets in clear stay out', () => {
+  it('of Claude and Cursor leaves out plain-text secrets', () => {
     const { server, notes } = only(
       '{"mcpServers": {"search": {"command": "uvx", "args": ["some-server", "--key=sk-abcdefghijklmnopqrstu"], ' +
         '"env": {"API_KEY": "very secret", "HOME_DIR": "${HOME}", "PORT": "${PORT:-80}"}}}}',
@@ -56,7 +56,7 @@ describe('a file of MCP servers', () => {
     });
   });
 
-  it('says what it cannot use', () => {
+  it('reports what cannot be used', () => {
     assert.deepEqual(clientServers('mcp.json', '{"servers": {"x": {}}}', '/w').unusable, [
       { name: 'x', why: 'it has neither `command` nor `url`' },
     ]);
@@ -85,7 +85,7 @@ describe('an entry of an agent file', () => {
     return result;
   };
 
-  it('comes behind the others; the rest stays to the blank', () => {
+  it('is added after the others; the rest keeps every blank', () => {
     const text =
       '# an agent\nname:   desk   # mine\ntools:\n    # the first\n    - module: a.ts\n    - builtin: [code,  ' +
       'terminal]   # two\n\n# limits follow\nlimits: {steps:  3}\n';
@@ -106,14 +106,14 @@ describe('an entry of an agent file', () => {
     );
   });
 
-  it('is as deep as the others are', () => {
+  it('has the indentation of the others', () => {
     assert.match(
       added('tools:\n- module: a.ts\n- mcp:\n    command: x\n    args:\n      - y\nname: z\n'),
       / {6}- y\n- mcp:\n {4}command: npx\n/,
     );
   });
 
-  it('may be the first, in whatever way there is none', () => {
+  it('may be the first, in any form of an empty list', () => {
     for (const text of [
       'name: a',
       'name: a\n',
@@ -129,7 +129,7 @@ describe('an entry of an agent file', () => {
     assert.match(added('name: a\ntools: [] # none yet\nprompt: x\n'), /^name: a\ntools: # none yet\n {2}- mcp:/);
   });
 
-  it('goes into brackets and JSON as well', () => {
+  it('is added in brackets and JSON as well', () => {
     assert.match(
       added('tools: [{ module: a.ts }] # short\nname: x\n'),
       /^tools: \[\{ module: a\.ts \}, \{"mcp":.*\}\] # short\n/,
@@ -143,7 +143,7 @@ describe('an entry of an agent file', () => {
       JSON.parse(added(text));
   });
 
-  it('is refused where it cannot stand', () => {
+  it('is refused where it does not fit', () => {
     assert.throws(() => addEntry('a.agent.yaml', 'tools: none\n', ENTRY), /`tools` in a\.agent\.yaml is not a list/);
     assert.throws(() => addEntry('a.agent.yaml', 'a: [\n', ENTRY), /^StudioError: a\.agent\.yaml: /);
     assert.throws(() => addEntry('a.agent.yaml', '- a\n', ENTRY), /not an agent file/);

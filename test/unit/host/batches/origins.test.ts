@@ -7,7 +7,7 @@ import type { LaunchedBatch } from '../../../../src/host/launch/memory.ts';
 import { Api } from '../../../../src/protocol/api.ts';
 import { batchRow } from '../rows.ts';
 
-/** `files`: what submissions say. */
+/** `files`: origins in submissions. */
 function origins(
   files: Readonly<Record<string, string>>,
   remembered: readonly LaunchedBatch[] = [],
@@ -43,7 +43,7 @@ function origins(
 describe('the batch of a file', () => {
   const here = '/work/batches/desk.batch.yaml';
 
-  it('is the newest one launched from it, whatever its name, and never one of another file of that name', async () => {
+  it('is the newest one launched from it, whatever its name, and never one of another file with that name', async () => {
     const rows = [
       batchRow({ batch: 'b1', created_at: 1, submission: 'mine', name: 'a name of its own' }),
       batchRow({ batch: 'b3', created_at: 3, submission: 'other' }),
@@ -59,7 +59,7 @@ describe('the batch of a file', () => {
     assert.deepEqual(asked, ['other', 'mine'], 'each submission is read once');
   });
 
-  it('is known without the server where it was launched from this window', async () => {
+  it('is known without the server if it was launched from this window', async () => {
     const launched = (batch: string, file: string): LaunchedBatch => ({
       batch,
       file,
@@ -77,7 +77,7 @@ describe('the batch of a file', () => {
     assert.deepEqual(asked, []);
   });
 
-  it('goes by the name while no server is there', async () => {
+  it('is found by name while no server is connected', async () => {
     const { origins: found, there } = origins({ s: 'old/desk.batch.yaml' });
     there.server = false;
     const rows = [batchRow({ submission: 's' })];

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { lastText, usedByText } from '../../../../src/host/codelens/lensText.ts';
 import { batchRow } from '../rows.ts';
 
-describe('what lenses say', () => {
-  it('tells how far it is, then how it ended', () => {
+describe('texts of lenses', () => {
+  it('show the progress, then the outcome', () => {
     assert.equal(lastText(batchRow({ counts: { passed: 10, queued: 86 } }), 0), '$(loading~spin)\u00a0Running: 10/96');
     assert.equal(
       lastText(batchRow({ state: 'paused', counts: { passed: 10, held: 2, queued: 84 } }), 0),

@@ -19,8 +19,8 @@ const TASKS = [
 ].join('\n');
 const FILES = { 'batches/b.batch.yaml': BATCH, 'agents/a.agent.yaml': AGENT, 'data/t.jsonl': TASKS };
 
-describe('what a batch file names', () => {
-  it('is told by its text alone', async () => {
+describe('the references of a batch file', () => {
+  it('are read from its text alone', async () => {
     const refs = batchRefs('/w/batches/b.batch.yaml', BATCH);
     assert.deepEqual(
       [refs.agent, refs.world, refs.dataset?.path, refs.dataset?.format],
@@ -40,7 +40,7 @@ describe('what a batch file names', () => {
     );
     assert.equal((await firstTasks(memoryFiles(FILES), refs.dataset, 2)).length, 2);
   });
-  it('is told as far as it is written', () => {
+  it('are read as far as it is written', () => {
     assert.deepEqual(batchRefs('/w/b.batch.yaml', 'agent: a.agent.yaml\ndataset:'), {
       agent: '/w/a.agent.yaml',
       world: undefined,
@@ -52,7 +52,7 @@ describe('what a batch file names', () => {
 });
 
 describe('the list of a batch’s tasks', () => {
-  it('has their places, and leaves out what cannot be read', async () => {
+  it('has their places, and omits unreadable ones', async () => {
     const list = await taskList(memoryFiles(FILES), '/w/batches/b.batch.yaml', 10);
     assert.deepEqual(list, {
       name: 'b',
@@ -67,11 +67,11 @@ describe('the list of a batch’s tasks', () => {
       ],
     });
   });
-  it('ends where it is told to', async () => {
+  it('ends at its limit', async () => {
     const list = await taskList(memoryFiles(FILES), '/w/batches/b.batch.yaml', 2);
     assert.deepEqual([list.tasks.length, list.whole], [2, false]);
   });
-  it('is refused with what is wrong', async () => {
+  it('is refused with the reason', async () => {
     await assert.rejects(
       taskList(
         memoryFiles({ ...FILES, 'batches/b.batch.yaml': BATCH.replace('exact', 'exakt') }),

@@ -4,7 +4,7 @@ import { Restarts } from '../../../../src/host/language/restarts.ts';
 
 const MINUTE = 60_000;
 
-test('a server that ends again and again is started three times, then somebody is asked', () => {
+test('a server that keeps ending is started three times, then the user is asked', () => {
   const restarts = new Restarts();
   assert.deepEqual(
     [0, 1, 2, 3].map((at) => restarts.ended(at)),
@@ -15,7 +15,7 @@ test('a server that ends again and again is started three times, then somebody i
   assert.equal(restarts.ended(2 * MINUTE + 1), true);
 });
 
-test('one that ends now and then is always started again', () => {
+test('one that ends now and then is always restarted', () => {
   const restarts = new Restarts();
   for (let at = 0; at < 20; at += 1) assert.equal(restarts.ended(at * 2 * MINUTE), true);
 });

@@ -1,4 +1,4 @@
-/** Places, links and source paths of the pages, as the extension reads and writes them. */
+/** Places, links, and source paths of the pages, as the extension reads and writes them. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -18,7 +18,7 @@ import {
 import type { PagePlace } from '../../../../src/protocol/page.ts';
 import { OUTCOMES } from '../../../../src/trace/outcome.ts';
 
-test('a link leads back to the place it was made of', () => {
+test('a link leads back to its place', () => {
   const places: PagePlace[] = [
     { page: 'batch', batch: 'b1' },
     { page: 'batch', batch: 'b1', filter: 'tool == "find & replace" || task == "ä"' },
@@ -50,7 +50,7 @@ test('a link leads back to the place it was made of', () => {
   assert.equal(readLink('/else', 'ref=b1'), undefined);
 });
 
-test('references are those of the command line; one panel for a rollout wherever in it one is', () => {
+test('references are those of the command line; a rollout has one panel for all its places', () => {
   assert.equal(placeReference({ page: 'trajectory', rollout: 'r1', seq: 4, step: 2 }), 'r1@4');
   assert.equal(placeReference({ page: 'trajectory', rollout: 'r1', step: 2 }), 'r1:2');
   assert.equal(placeReference({ page: 'trajectory', rollout: 'r1' }), 'r1');
@@ -76,7 +76,7 @@ test('references are those of the command line; one panel for a rollout wherever
   assert.notEqual(panelKey({ page: 'trajectory', rollout: 'x' }), panelKey({ page: 'batch', batch: 'x' }));
 });
 
-test('commands understand rows, tree items, ids, references and places', () => {
+test('commands understand rows, tree items, IDs, references, and places', () => {
   assert.equal(argumentPlace('b1/task/2:3'), 'b1/task/2:3');
   assert.deepEqual(argumentPlace({ batch: 'b1', name: 'desk', tasks: 3 }), { page: 'batch', batch: 'b1' });
   assert.deepEqual(argumentPlace({ row: { batch: 'b1' } }), { page: 'batch', batch: 'b1' });
@@ -95,7 +95,7 @@ test('commands understand rows, tree items, ids, references and places', () => {
   assert.equal(argumentPlace({ label: 'x' }), undefined);
 });
 
-test('attempts are compared of what has a task, else a task is chosen', () => {
+test('attempts are compared for the task of the argument, else a task is picked', () => {
   assert.deepEqual(argumentTask({ kind: 'task', batch: 'b1', task: 't', reference: 'b1/t' }), {
     batch: 'b1',
     task: 't',
@@ -134,11 +134,11 @@ test('a source file is looked for where it was submitted from, then in the works
   assert.deepEqual(candidatesOf(path.join(from, 'a.ts'), modules, [here]), [path.join(from, 'a.ts')]);
 });
 
-test('the icon of a batch’s page tells whether it runs', () => {
+test('the icon of a batch’s page shows whether it runs', () => {
   assert.deepEqual([batchIcon({ state: 'running' }), batchIcon({ state: 'ended' })], ['running', 'batch']);
 });
 
-test('every icon there is has its file', () => {
+test('every icon has its file', () => {
   const folder = path.join(import.meta.dirname, '../../../../media/icons/pages');
   assert.deepEqual(readdirSync(folder).sort(), ['batch', 'try', ...OUTCOMES].map((icon) => `${icon}.svg`).sort());
 });

@@ -35,7 +35,7 @@ function columns({ boxes }: TeamGraph): string[][] {
 }
 
 describe('the picture of a team', () => {
-  it('has a workflow from left to right, each behind all that it waits for', async () => {
+  it('draws a workflow from left to right, each agent after all that it waits for', async () => {
     const graph = await graphOf(
       '  kind: workflow\n  members:\n    - a.agent.yaml\n    - { agent: b.agent.yaml, after: [a] }\n    - { ' +
         'agent: c.agent.yaml, after: [] , loop: { until: OK, most: 3 } }\n    - { agent: d.agent.yaml, after: [b, ' +
@@ -55,7 +55,7 @@ describe('the picture of a team', () => {
     );
   });
 
-  it('has who begins a handoff first, and lines back where the work may go back', async () => {
+  it('draws the first agent of a handoff first, and lines back where the work may return', async () => {
     const graph = await graphOf(
       '  kind: handoff\n  members:\n    - { agent: a.agent.yaml, to: [desk] }\n    - pair.agent.yaml\n',
       `${MODEL}prompt: Sort.\n`,
@@ -75,7 +75,7 @@ describe('the picture of a team', () => {
     );
   });
 
-  it('has a leader before its members, and nothing on top of another', async () => {
+  it('draws a leader before its members, without overlaps', async () => {
     const graph = await graphOf(
       '  kind: leader\n  members: [a.agent.yaml, pair.agent.yaml, c.agent.yaml]\n',
       `${MODEL}prompt: Lead.\n`,
@@ -96,7 +96,7 @@ describe('the picture of a team', () => {
     }
   });
 
-  it('is text that runs nothing but its own, with a box for each to click', async () => {
+  it('is text without foreign scripts, with a clickable box for each agent', async () => {
     const graph = await graphOf('  kind: workflow\n  members: [a.agent.yaml]\n');
     const html = teamPage(
       'Team <b>',

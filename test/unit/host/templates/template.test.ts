@@ -10,7 +10,7 @@ import { memoryFiles } from '../../../support/memoryFiles.ts';
 const folder = path.resolve(import.meta.dirname, '../../../../media/templates');
 const template = (name: string): string => readFileSync(path.join(folder, name), 'utf8').replaceAll('\r\n', '\n');
 
-/** The files a command writes, by path. */
+/** The files that a command writes, by path. */
 function written(kind: TemplateKind, name: string): Record<string, string> {
   const { main, references } = templateSet(kind, name);
   return Object.fromEntries(
@@ -22,18 +22,18 @@ function written(kind: TemplateKind, name: string): Record<string, string> {
 }
 
 describe('the templates', () => {
-  it('make an agent and a batch without any problem', async () => {
+  it('create an agent and a batch without problems', async () => {
     const files = memoryFiles({ ...written('agent', 'clerk'), ...written('batch', 'first') });
     assert.deepEqual(await checkFiles(files, ['agents/clerk.agent.yaml', 'batches/first.batch.yaml']), []);
   });
-  it('make a tool of the asked name', () => {
+  it('create a tool with the requested name', () => {
     const text = written('tool', 'count_words')['tools/count_words.ts'] ?? '';
     assert.deepEqual(
       toolsIn(text).map(({ name, description }) => [name, description]),
       [['count_words', 'Tells the number of words of a text.']],
     );
   });
-  it('make a Python tool of the asked name', () => {
+  it('create a Python tool with the requested name', () => {
     const text = written('pythonTool', 'count_words')['tools/count_words.py'] ?? '';
     assert.match(text, /^def count_words\(text\):$/m);
     assert.match(text, /args: \[count_words\.py\], cwd: \.\.\/tools/);
@@ -42,7 +42,7 @@ describe('the templates', () => {
       ['lambda is a reserved word in Python.', undefined],
     );
   });
-  it('leave no mark behind, and put the cursor at what is changed first', () => {
+  it('leave no placeholder behind, and put the cursor at the first thing to change', () => {
     for (const [kind, begin] of [
       ['agent', 'http://'],
       ['tool', 'Tells'],
@@ -58,7 +58,7 @@ describe('the templates', () => {
 });
 
 describe('the name of a new file', () => {
-  it('is one that files and models can carry', () => {
+  it('is valid for files and models', () => {
     assert.equal(nameProblem('agent', 'my-agent_2'), undefined);
     assert.equal(nameProblem('tool', 'count_words'), undefined);
     for (const name of ['', '-x', '../x', 'a b', 'a/b', 'x'.repeat(65)])

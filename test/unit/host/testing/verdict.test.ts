@@ -15,7 +15,7 @@ describe('a task as a test', () => {
     assert.equal(verdict.first?.attempt, 2);
     assert.equal(verdict.ms, 3000);
   });
-  it('fails when none did, and points to the first that failed', () => {
+  it('fails when none passed, and points to the first that failed', () => {
     const verdict = taskVerdict(
       [scored('t1', 3, false), scored('t1', 2, false, { progress: { status: 'truncated' } }), lost(1)],
       3,
@@ -36,7 +36,7 @@ describe('a task as a test', () => {
     const verdict = taskVerdict([lost(1), scored('t1', 1, true, { try: 2 })], 1);
     assert.deepEqual([verdict.state, verdict.text], ['passed', '1/1 passed']);
   });
-  it('is settled with its last attempt, not with one that gets another try', () => {
+  it('settles with its last attempt, not with one that gets another try', () => {
     assert.equal(isSettled([scored('t1', 1, true), lost(2)], 2), false);
     assert.equal(isSettled([scored('t1', 1, true), lost(2), scored('t1', 2, false, { try: 2 })], 2), true);
     assert.equal(
@@ -44,7 +44,7 @@ describe('a task as a test', () => {
       false,
     );
   });
-  it('tells an attempt in a line', () => {
+  it('describes an attempt in a line', () => {
     assert.equal(
       attemptLine(scored('t1', 2, false, { try: 2, progress: { error_class: 'limit' } })),
       't1/2 (try 2)  failed  score 0  3 steps  1.0 s  limit',
@@ -71,13 +71,13 @@ describe('the selection of a run', () => {
       { file: 'one', tasks: 'all' },
     ]);
   });
-  it('runs a file once, whatever was chosen of it', () => {
+  it('runs a file once, whatever was selected of it', () => {
     assert.deepEqual(runsOf([{ file: 'two', task: 'x' }, { file: 'one', task: 'a' }, { file: 'two' }], [], tasksOf), [
       { file: 'two', tasks: 'all' },
       { file: 'one', tasks: ['a'] },
     ]);
   });
-  it('leaves out what is excluded, and a file of which nothing is left', () => {
+  it('omits what is excluded, and a file without remaining tasks', () => {
     assert.deepEqual(runsOf([{ file: 'one' }], [{ file: 'one', task: 'b' }], tasksOf), [
       { file: 'one', tasks: ['a', 'c'] },
     ]);
@@ -86,7 +86,7 @@ describe('the selection of a run', () => {
       [],
     );
   });
-  it('leaves out tasks that are no longer there', () => {
+  it('omits tasks that no longer exist', () => {
     assert.deepEqual(runsOf([{ file: 'one', task: 'gone' }], [], tasksOf), []);
     assert.deepEqual(runsOf([{ file: 'empty' }], [], tasksOf), []);
   });

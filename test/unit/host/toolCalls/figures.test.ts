@@ -1,4 +1,4 @@
-/** Of which batch the figures of a tool are. */
+/** Which batch the statistics of a tool come from. */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -123,7 +123,7 @@ function figuresOver(
       while (stream.last < 10) stream.message('user', 'x');
       return Promise.resolve({ events: stream.events, last: stream.last });
     },
-  } as unknown as Connection['api']; // the part that is used
+  } as unknown as Connection['api']; // the part in use
   const kept = new Map<string, unknown>();
   const figures = new Figures({
     server: {
@@ -146,7 +146,7 @@ function figuresOver(
 
 const code = (): string => path.join(folder, 'tools', 'loans.ts');
 
-test('the newest batch that used the tool, of those whose code it is', async () => {
+test('the newest batch that used the tool, of those with the same code', async () => {
   const { figures, asked } = figuresOver([
     stored('b1', 1, ['renew']),
     stored('b2', 2, ['renew', 'lend']),
@@ -165,7 +165,7 @@ test('the newest batch that used the tool, of those whose code it is', async () 
   figures.dispose();
 });
 
-test('a batch that was chosen for a file stays chosen, also when it did not use the tool', async () => {
+test('a batch that was chosen for a file stays chosen, even if it did not use the tool', async () => {
   const { figures } = figuresOver([stored('b1', 1, ['renew']), stored('b2', 2, ['renew'])]);
   await figures.choose(code(), 'b1');
   assert.equal((await figures.of('code', code(), ['renew']))?.row.batch, 'b1');
@@ -180,14 +180,14 @@ test('a batch that was chosen for a file stays chosen, also when it did not use 
   figures.dispose();
 });
 
-test('an imported batch counts by the names of tools where no other used them', async () => {
+test('an imported batch counts by tool name when no other used them', async () => {
   const { figures } = figuresOver([stored('b1', 1, ['lend']), stored('b2', 2, ['renew', 'lend'], { imported: true })]);
   assert.equal((await figures.of('code', code(), ['renew']))?.row.batch, 'b2');
   assert.equal((await figures.of('code', code(), ['lend']))?.row.batch, 'b1');
   figures.dispose();
 });
 
-test('without a server there are no figures, and nobody is told', async () => {
+test('without a server there are no statistics, and no message', async () => {
   const { figures } = figuresOver([stored('b1', 1, ['renew'])], {
     server: {
       connection: () => Promise.reject(new StudioError('unavailable', 'No server runs.')),

@@ -30,7 +30,7 @@ test('the schema of a form has room for the line that names it', () => {
   assert.deepEqual([Object.keys(schema.properties), schema.required], [['$schema', 'id'], ['id']]);
 });
 
-test('what a call gave, as a document', () => {
+test('the result of a call, as a document', () => {
   assert.equal(outcomeText({ result: { a: [1] } }), '{\n  "a": [\n    1\n  ]\n}\n');
   assert.equal(outcomeText({ result: 'text' }), 'text\n');
   assert.equal(
@@ -50,7 +50,7 @@ const base: TestCaseInput = {
   command: 'rollout test tests/renew.test.ts',
 };
 
-test('a test of a tool imports it, and expects what it gave', () => {
+test('a test of a tool imports it, and expects its result', () => {
   const text = testCase(base);
   assert.match(text, /^import \{ renew \} from '\.\.\/tools\/loans\.ts';$/m);
   assert.match(text, /^test\('renew \{id: "L-1"\} returns the recorded result', async \(\) => \{$/m);
@@ -70,7 +70,7 @@ test('a test of a failed call expects the error; wrong arguments only that it fa
   );
 });
 
-test('a test of a world’s tool opens the world and makes the calls before it', () => {
+test('a test of a world’s tool opens the world and repeats the calls before it', () => {
   const text = testCase({
     ...base,
     module: '../worlds/library.ts',
@@ -86,7 +86,7 @@ test('a test of a world’s tool opens the world and makes the calls before it',
   assert.match(text, /call\('renew', \{ id: 'L-1' \}\)/);
 });
 
-test('nothing recorded becomes code', () => {
+test('recorded values never become code', () => {
   const text = testCase({
     ...base,
     arguments: { "a'); evil(); ('": "\\'); evil(); ('\u2028\n", __proto__x: 1, ['__proto__']: 2 },

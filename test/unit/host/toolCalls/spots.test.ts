@@ -30,7 +30,7 @@ const files: Readonly<Record<string, string>> = {
 };
 const readText = (file: string): Promise<string | undefined> => Promise.resolve(files[file]);
 
-test('exported tools in code, where their names stand, and the ends of their parameters', async () => {
+test('exported tools in code, with the places of their names and the ends of their parameters', async () => {
   const spots = await toolSpots('code', '/w/tools/loans.ts', CODE, readText);
   const lines = CODE.split('\n');
   assert.deepEqual(
@@ -47,11 +47,11 @@ test('exported tools in code, where their names stand, and the ends of their par
   );
 });
 
-test('code that cannot define tools is not looked through', async () => {
+test('code that cannot define tools is not parsed', async () => {
   assert.deepEqual(await toolSpots('code', '/w/x.ts', 'export const renew = tool({});', readText), []);
 });
 
-test('entries of an agent file with their tools; a server without a list tells none', async () => {
+test('entries of an agent file with their tools; a server without a list has none', async () => {
   const text = `version: 1
 tools:
   - module: tools/loans.ts
@@ -98,7 +98,7 @@ test('kinds of files by their names', () => {
   assert.deepEqual(kinds, ['code', 'code', undefined, 'agent', 'world', undefined, undefined, 'agent']);
 });
 
-test('the tools of built-in entries are those they bring', async () => {
+test('the tools of built-in entries are those of their set', async () => {
   const endpoint = { endpoint: 'http://localhost/v1', model: 'm' };
   const settings = {
     search: { provider: 'searxng', url: 'http://localhost' },

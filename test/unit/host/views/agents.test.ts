@@ -18,7 +18,7 @@ const drawn = (node: AgentNode): string =>
   }`;
 
 describe('the tools of a module', () => {
-  it('are what it exports, with place and description', () => {
+  it('are its exports, with place and description', () => {
     const source = [
       "import { tool } from 'rollout-studio';",
       '',
@@ -46,7 +46,7 @@ describe('the tools of a module', () => {
       [{ name: 'c', line: 5, column: 14, description: 'see http://x.org // no comment' }],
     );
   });
-  it('are of modules it passes on, not of those it only uses', async () => {
+  it('include re-exported modules, not those it only uses', async () => {
     const files = {
       '/w/tools/all.ts':
         "export * from './a.ts';\nexport { b } from './b.js';\nimport { c } from './c';\nimport type { D } from " +
@@ -106,7 +106,7 @@ describe('an agent’s item', () => {
     assert.equal(node.look.description, 'workflow of 3');
     assert.deepEqual(node.children.map(drawn), ['a office.agent.yaml:6', 'second office.agent.yaml:7']);
   });
-  it('is there for a file that is half written', async () => {
+  it('exists for a half-written file', async () => {
     const node = await agentNode(
       '/w/agents/new.agent.yaml',
       'name: [\ntools: 3\n',

@@ -4,7 +4,7 @@ import { attemptsOf, BatchContents, type ContentSource } from '../../../../src/h
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { rolloutRow, scored } from '../rows.ts';
 
-/** A batch of `tasks` tasks with `attempts` attempts each, in pages as a server gives them. */
+/** A batch of `tasks` tasks with `attempts` attempts each, in pages like a server's. */
 class Source implements ContentSource {
   readonly calls: string[] = [];
   readonly #tasks: number;
@@ -44,7 +44,7 @@ class Source implements ContentSource {
 }
 
 describe('the contents of a batch', () => {
-  it('come whole where they fit one page', async () => {
+  it('arrive whole where they fit one page', async () => {
     const source = new Source(12, 8);
     const contents = new BatchContents('b1');
     await contents.loadMore(source);
@@ -54,7 +54,7 @@ describe('the contents of a batch', () => {
     assert.deepEqual(source.calls, ['tasks after undefined', 'rollouts after undefined']);
   });
 
-  it('come to the last task page by page, each with its attempts', async () => {
+  it('arrive page by page up to the last task, each with its attempts', async () => {
     const source = new Source(337, 10);
     const contents = new BatchContents('b1');
     let pages = 0;
@@ -74,7 +74,7 @@ describe('the contents of a batch', () => {
     assert.equal(source.calls.filter((call) => call.startsWith('rollouts')).length, 4, 'no row is read twice');
   });
 
-  it('read no more than some rows for a page, and a task’s own once it is opened', async () => {
+  it('include few rows for a page, and a task’s own once it is opened', async () => {
     const source = new Source(2, 7000);
     const contents = new BatchContents('b1');
     await contents.loadMore(source);
@@ -91,14 +91,14 @@ describe('the contents of a batch', () => {
     assert.equal(second.complete, true);
   });
 
-  it('are read once for two who ask at the same time', async () => {
+  it('are read once for two simultaneous requests', async () => {
     const source = new Source(150, 1);
     const contents = new BatchContents('b1');
     await Promise.all([contents.loadMore(source), contents.loadMore(source)]);
     assert.equal(contents.tasks.length, 100);
   });
 
-  it('take newer rows and keep them against older ones', async () => {
+  it('accept newer rows and keep them against older ones', async () => {
     const contents = new BatchContents('b1');
     await contents.loadMore(new Source(2, 2));
     const lost = rolloutRow({ task: 't1', attempt: 2, rev: 9, settles: false, progress: { status: 'infrastructure' } });
@@ -126,7 +126,7 @@ describe('the contents of a batch', () => {
     assert.equal(contents.rollout('t1', again.rollout)?.rev, 12);
   });
 
-  it('have more once tasks are appended behind the last', async () => {
+  it('have more once tasks are appended at the end', async () => {
     const contents = new BatchContents('b1');
     await contents.loadMore(new Source(2, 1));
     assert.equal(contents.more, false);

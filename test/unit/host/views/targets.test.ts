@@ -40,7 +40,7 @@ const looks = (of: Partial<TargetsSeen>): (string | undefined)[][] =>
   targetNodes(seen(of)).map(({ look }) => [look.label, look.description, look.context]);
 
 describe('the targets', () => {
-  it('of this machine: store, workers and endpoints of its server', () => {
+  it('of this machine show store, workers, and endpoints of its server', () => {
     const [local, endpoints] = targetNodes(seen({ info }));
     assert.equal(local?.look.description, 'in use · 8 running · 1 held · 60 queued');
     assert.deepEqual(
@@ -60,11 +60,11 @@ describe('the targets', () => {
       ['in use · connecting…', 'in use · stopped'],
     );
   });
-  it('are left to a text while there is nothing but a machine without a server', () => {
+  it('are replaced with a text while there is only a machine without a server', () => {
     assert.deepEqual(targetNodes(seen()), []);
     assert.deepEqual(looks({ targets: [k] })[0], ['local', 'in use · not running', 'target.local.used.stopped']);
   });
-  it('mark the one in use in words and by another shape', () => {
+  it('mark the one in use in words and with another icon', () => {
     assert.deepEqual(looks({ targets: [k, u], used: 'k', info: { ...info, endpoints: [] } }), [
       ['local', 'this machine', 'target.local.idle'],
       ['k', 'in use · 8 running · 1 held · 60 queued', 'target.cluster.used.installed'],
@@ -89,7 +89,7 @@ describe('the targets', () => {
       [['Workers', '1 worker', 2]],
     );
   });
-  it('say so when the one in use is not reached, or is not among them', () => {
+  it('report when the one in use is unreachable, or not among them', () => {
     assert.deepEqual(
       (['ok', 'lost', 'stopped'] as const).map(
         (state) => targetNodes(seen({ targets: [k], used: 'k', state }))[1]?.look.description,
@@ -98,7 +98,7 @@ describe('the targets', () => {
     );
     assert.deepEqual(looks({ targets: [k], used: 'gone' })[2], ['gone', 'in use, but not found', 'target.lost.used']);
   });
-  it('know what is installed only once somebody looked', () => {
+  it('show what is installed only after a look-up', () => {
     const context = (findings: Finding[] | undefined): string | undefined =>
       looks({ targets: [k], findings: () => findings })[1]?.[2];
     assert.deepEqual(
@@ -106,7 +106,7 @@ describe('the targets', () => {
       ['target.cluster.idle.unknown', 'target.cluster.idle.missing', 'target.cluster.idle.installed'],
     );
   });
-  it('are offered what makes sense for them', () => {
+  it('offer the commands that apply to them', () => {
     const offered = (viewItem: string): string[] =>
       (menus['view/item/context'] ?? []).flatMap(({ command, when, group }) => {
         const [, pattern, exact] = /view == rollout\.targets && viewItem (?:=~ \/(.*)\/|== (\S+))$/.exec(when) ?? [];
@@ -121,9 +121,9 @@ describe('the targets', () => {
   });
 });
 
-describe('what was found of a target', () => {
+describe('findings about a target', () => {
   const at = new Date();
-  it('is an item each, with what to do about it below', () => {
+  it('are one item each, with their hint below', () => {
     const [cluster, server, gpus] = findingNodes('k', {
       at,
       findings: [ok, missing, { name: 'gpus', state: 'unknown', text: 'may not be read', hint: 'Ask for it.' }],
@@ -149,11 +149,11 @@ describe('what was found of a target', () => {
       ['GPUs', 'question', 'GPUs, unknown, may not be read'],
     );
   });
-  it('has a shape for each state', () => {
+  it('have an icon for each state', () => {
     const shapes = Object.values(FINDING_ICONS).map(({ id }) => id);
     assert.equal(new Set(shapes).size, shapes.length);
   });
-  it('tells whether there is a server, and what keeps the target from being used', () => {
+  it('report whether there is a server, and what keeps the target from being used', () => {
     assert.deepEqual(
       [hasServer(undefined), hasServer([ok]), hasServer([missing]), hasServer([{ ...missing, state: 'wrong' }])],
       [undefined, undefined, false, true],
@@ -208,7 +208,7 @@ describe('the reader of findings', () => {
     return { reader: made, asked, changes: () => changes, nth };
   }
 
-  it('asks once, keeps what it heard, and asks again when it was forgotten', async () => {
+  it('asks once, keeps the response, and asks again when it was invalidated', async () => {
     const { reader: findings, asked, changes, nth } = reader();
     const first = findings.of('k');
     const second = findings.of('k');
@@ -225,7 +225,7 @@ describe('the reader of findings', () => {
     findings.dispose();
     assert.equal(asked[1]?.signal?.aborted, true);
   });
-  it('keeps the last answer until a new one is there, and gives waiting ones the new one', async () => {
+  it('keeps the last response until a new one arrives, which pending requests get too', async () => {
     const { reader: findings, asked, nth } = reader();
     const waiting = findings.of('k');
     await nth(1);
@@ -238,7 +238,7 @@ describe('the reader of findings', () => {
     (await nth(3)).answer([missing]);
     while (findings.latest('k')?.[0]?.name !== 'server') await new Promise(setImmediate);
   });
-  it('refreshes what is reported as outdated, but with pauses, and only what somebody looks at', async (test) => {
+  it('refreshes what is reported as outdated, but with pauses, and only while it is visible', async (test) => {
     test.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
     const { reader: findings, asked, nth } = reader();
     assert.equal(findings.outdated('k', 10_000), true);
@@ -255,7 +255,7 @@ describe('the reader of findings', () => {
     (await nth(2)).answer([ok]);
     while (findings.latest('k')?.[0]?.name !== 'cluster') await new Promise(setImmediate);
   });
-  it('has failures as findings', async () => {
+  it('returns failures as findings', async () => {
     const { reader: findings, nth } = reader();
     const told = findings.of('k');
     (await nth(1)).fail(new Error('it broke'));

@@ -12,7 +12,7 @@ const list = (version: string, ...names: string[]): KubeReply => ({
   body: { metadata: { resourceVersion: version }, items: names.map((name) => pod(name)) },
 });
 const line = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`;
-/** A watch that says these lines and then ends, or stays open. */
+/** A watch that sends these lines and then ends, or stays open. */
 const says =
   (text: string, open = false) =>
   (response: ServerResponse): void => {
@@ -21,7 +21,7 @@ const says =
     if (!open) response.end();
   };
 
-/** Plays lists and watches one after the other; the story is over when the last watch is asked for. */
+/** Plays lists and watches one after the other; the script is over when the last watch is requested. */
 async function played(
   lists: KubeReply[],
   watches: KubeReply[],
@@ -139,7 +139,7 @@ test('a silent watch ends after the time it may run, and another continues', asy
   await using api = await startKubeApi(({ query }) => {
     if (query.get('watch') === null) return list('5');
     if (++watches === 2) second.resolve(undefined);
-    // The head, and then nothing ever.
+    // The head, and then nothing.
     return (response) => {
       response.writeHead(200);
       response.flushHeaders();

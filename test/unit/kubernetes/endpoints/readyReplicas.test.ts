@@ -48,7 +48,7 @@ describe('the Service an endpoint names', () => {
     for (const endpoint of named) assert.equal(serviceOf(endpoint, 'lab'), 'models', endpoint);
   });
 
-  it('is no address, no name of elsewhere, and nothing whose certificate is for the name', () => {
+  it('is not an address, a name of another namespace, or a host whose certificate is for the name', () => {
     const none = [
       'http://models.other:8000/v1',
       'http://models.lab.example.com/v1',
@@ -66,7 +66,7 @@ describe('the Service an endpoint names', () => {
 });
 
 describe('replicas', () => {
-  it('are those that serve and do not end', () => {
+  it('are those that serve and are not terminating', () => {
     const all = slice([
       pod('a', '10.0.0.1', { ready: true, serving: true, terminating: false }),
       pod('b', '10.0.0.2'),
@@ -81,7 +81,7 @@ describe('replicas', () => {
     ]);
   });
 
-  it('of a Service with an address of its own are called only where it asks for it', () => {
+  it('of a Service with its own address are called only where it asks for that', () => {
     const endpoints = [pod('a', '10.0.0.1')];
     assert.equal(urls([slice(endpoints, { labels: {} })]), undefined);
     assert.deepEqual(urls([slice(endpoints, { labels: labels('vllm') })]), ['http://10.0.0.1:8000/v1']);

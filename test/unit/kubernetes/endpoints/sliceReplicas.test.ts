@@ -19,7 +19,7 @@ const slice = (version: string, name: string, ...addresses: string[]) => ({
 });
 const list = (...items: unknown[]): KubeReply => ({ body: { metadata: { resourceVersion: '1' }, items } });
 
-/** What is told, one after the other. */
+/** The reported replicas, in order. */
 function news() {
   const told: string[] = [];
   let wake: (() => void) | undefined;

@@ -1,4 +1,4 @@
-/** The manifests of an installation: what must hold for all of them, and what options change. */
+/** The manifests of an installation: what must hold for all of them, and the effect of options. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { KubeObject } from '../../../../src/kubernetes/access/objects.ts';
@@ -74,7 +74,7 @@ describe('an installation', () => {
     assert.equal(new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).size, objects.length);
   });
 
-  test('gives the server rights in its namespace only, one by one', () => {
+  test('grants the server rights in its namespace only, one by one', () => {
     assert.deepEqual(
       objects.filter(({ kind }) => kind.startsWith('Cluster')),
       [],
@@ -125,7 +125,7 @@ describe('an installation', () => {
     );
   });
 
-  test('shows itself to the cluster’s own tools', () => {
+  test('supports the cluster’s own tools', () => {
     const { metadata, spec } = specOf(made({ port: 9000 })).template;
     assert.deepEqual(
       ['scrape', 'port', 'path'].map((name) => metadata.annotations?.[`prometheus.io/${name}`]),
@@ -140,7 +140,7 @@ describe('an installation', () => {
     assert.throws(() => made({ otlp: 'collector:4318' }), /--otlp: an address like/);
   });
 
-  test('has tokens that are new each time and differ', () => {
+  test('has new, distinct tokens each time', () => {
     const [one, other] = [newTokens('team'), newTokens('team')].map(
       (secret) => secret['data'] as { full: string; read: string },
     );
@@ -150,7 +150,7 @@ describe('an installation', () => {
 });
 
 describe('storage', () => {
-  test('of its own for SQLite, with one server at a time', () => {
+  test('is a separate volume for SQLite, with one server at a time', () => {
     const objects = made({ storage: 'pvc:fast', storageSize: '5Gi' });
     assert.deepEqual(find(objects, 'PersistentVolumeClaim', 'rollout-studio-store')['spec'], {
       accessModes: ['ReadWriteOnce'],
@@ -165,7 +165,7 @@ describe('storage', () => {
     );
   });
 
-  test('in a folder of the node is made the server’s own', () => {
+  test('in a folder of the node is owned by the server', () => {
     const pod = server({ storage: 'hostPath:/data/rollouts' });
     assert.deepEqual(
       pod.volumes.find(({ name }) => name === 'store'),
@@ -214,7 +214,7 @@ describe('options', () => {
     );
   });
 
-  test('are kept by upgrades, but for those that are named', () => {
+  test('are kept by upgrades, except the ones that are passed', () => {
     const installed = resolveOptions({ port: 9000, storage: 'emptyDir', vllm: { model: 'm' } });
     const upgraded = resolveOptions({ image: 'new:2' }, installed);
     assert.deepEqual(
@@ -241,7 +241,7 @@ describe('options', () => {
 });
 
 describe('a model', () => {
-  test('asks for GPUs of the nodes that have them, and says when it is busy', () => {
+  test('requests GPUs of the nodes that have them, and reports when it is busy', () => {
     const objects = made({
       vllm: {
         model: 'org/model',
@@ -291,7 +291,7 @@ describe('a model', () => {
     assert.equal(vllmUrl('team'), 'http://rollout-studio-vllm.team.svc:8000/v1');
   });
 
-  test('is not there unless asked for', () => {
+  test('is absent by default', () => {
     assert.ok(!made({}).some(({ metadata }) => metadata.name.includes('vllm')));
   });
 });

@@ -26,8 +26,8 @@ write(dist, 'chunks/unused.mjs', '');
 write(dist, 'webview/start.js', 'start');
 write(dist, 'webview/start.js.map', '{}');
 
-describe('what a program needs', () => {
-  test('is all it imports, now or later', async () => {
+describe('the files of a program', () => {
+  test('are everything it imports, statically or dynamically', async () => {
     assert.deepEqual(names(await programFiles(['server'], dist)), [
       'dist/chunks/a-1.mjs',
       'dist/chunks/b.mjs',
@@ -43,7 +43,7 @@ describe('what a program needs', () => {
     assert.deepEqual(names(await pageFiles(dist)), ['dist/webview/start.js']);
   });
 
-  test('is missing where nothing was built', async () => {
+  test('are missing where nothing was built', async () => {
     await assert.rejects(programFiles(['server'], path.join(folder, 'nowhere')), { code: 'unavailable' });
     await assert.rejects(pageFiles(path.join(folder, 'nowhere')), { code: 'unavailable' });
   });
@@ -57,7 +57,7 @@ describe('an archive', () => {
     assert.notEqual((await pack(files.slice(1))).sha, one.sha);
   });
 
-  test('comes in ConfigMaps that fit, and is unpacked and started by what they bring', async () => {
+  test('is split into ConfigMaps that fit, and unpacked and started from them', async () => {
     const noise = { path: 'dist/noise.bin', bytes: randomBytes(2_000_000) };
     const archive = await pack([...(await programFiles(['server'], dist)), noise]);
     const maps = programMaps(archive, 'n');
@@ -75,7 +75,7 @@ describe('an archive', () => {
     await assert.rejects(run(process.execPath, [...bootstrap, 'f'.repeat(64), 'server']), /not the expected ones/);
   });
 
-  test('in ConfigMaps of other names when anything in it is another', async () => {
+  test('gets other ConfigMap names when any of its content changes', async () => {
     const files = await programFiles(['server'], dist);
     const [same, again, other] = await Promise.all([
       pack(files),

@@ -148,7 +148,7 @@ describe('an obstacle is reported', () => {
     });
   }
 
-  test('of the newest version, whatever was wrong with the one before', () => {
+  test('for the newest version, whatever was wrong with the previous one', () => {
     const wanted = deployment({});
     const annotations = { 'rollout-studio/version': 'new' };
     const spec = { replicas: 1, template: { metadata: { annotations } }, selector: {} };
@@ -160,7 +160,7 @@ describe('an obstacle is reported', () => {
     );
   });
 
-  test('of the newest pod', () => {
+  test('for the newest pod', () => {
     const old = pod({ phase: 'Running' }, { name: 'old' });
     const young = {
       ...container({ waiting: { reason: 'ImagePullBackOff' } }),

@@ -9,7 +9,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { pack } from '../../../../src/kubernetes/programs/archive.ts';
 import { WORKER_BOOTSTRAP } from '../../../../src/kubernetes/programs/workerBootstrap.ts';
 
-/** A worker that says what it was started with. */
+/** A worker that prints how it was started. */
 const WORKER = `import { readFileSync } from 'node:fs';
 import { text } from './chunks/part.mjs';
 const config = JSON.parse(readFileSync(process.argv[2], 'utf8'));
@@ -29,8 +29,8 @@ interface Ran {
 }
 
 /**
- * Runs the bootstrap against a server that gives these answers, one after another, the last one again and again.
- * `first`: another address it is told before that one.
+ * Runs the bootstrap against a server that sends these responses in order, the last one repeatedly. `first`: another
+ * address that it is told before that one.
  */
 async function run(
   context: TestContext,

@@ -1,4 +1,4 @@
-// What is checked again after a change, and what is told of it.
+// What is checked again after a change, and the reported problems.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Files } from '../../../../src/config/files.ts';
@@ -22,9 +22,9 @@ interface Kit {
   readonly workspace: Workspace;
   readonly checker: Checker;
   readonly told: Map<string, readonly Problem[]>;
-  /** Files whose problems were told since the last look. */
+  /** Files whose problems were reported since the last call. */
   readonly news: () => string[];
-  /** Files that were read from the disk since the last look. */
+  /** Files that were read from the disk since the last call. */
   readonly read: () => string[];
 }
 
@@ -61,7 +61,7 @@ const shown = (problems: readonly Problem[] | undefined): string[] =>
   (problems ?? []).map(({ code, line }) => `${code} ${line}`);
 
 describe('the checks of a workspace', () => {
-  it('tell problems once, where they are, however many files lead there', async () => {
+  it('report problems once, at their place, however many files lead there', async () => {
     const { told, news } = await kitOf({
       ...DESK,
       [PROMPT]: 'For {{task.meta.town}}.\n',
@@ -72,7 +72,7 @@ describe('the checks of a workspace', () => {
     assert.deepEqual(shown(told.get(DESK_AGENT)), ['unknown_key 7']);
   });
 
-  it('read nothing again that did not change, and touch only what leads to the change', async () => {
+  it('read no unchanged file again, and touch only what depends on the change', async () => {
     const { workspace, checker, told, news, read } = await kitOf();
     news();
     read();
@@ -88,7 +88,7 @@ describe('the checks of a workspace', () => {
     assert.deepEqual(told.get(PROMPT), []);
   });
 
-  it('see a file that comes and one that goes', async () => {
+  it('notice created and deleted files', async () => {
     const files: Record<string, string> = { ...DESK, [TWO]: (DESK[TWO] ?? '').replace('inline.agent', 'later.agent') };
     const { workspace, checker, told } = await kitOf(files);
     assert.deepEqual(shown(told.get(TWO)), ['file 2']);
@@ -102,7 +102,7 @@ describe('the checks of a workspace', () => {
     assert.deepEqual(shown(told.get(TWO)), ['file 2']);
   });
 
-  it('drop what was found in a text that is no more', async () => {
+  it('drop problems of an outdated text', async () => {
     const { workspace, checker, told } = await kitOf();
     const text = DESK[ONE] ?? '';
     for (let version = 1; version <= 20; version++) {
@@ -115,13 +115,13 @@ describe('the checks of a workspace', () => {
   });
 });
 
-describe('names of what others define', () => {
+describe('names that other files define', () => {
   const codes = async (files: Readonly<Record<string, string>>, file: string, facts = NO_FACTS): Promise<string[]> =>
     (await checkFile(workspaceOf({ ...DESK, ...files }, facts), file)).problems.map(
       ({ code, line, severity, hint }) => `${code} ${line} ${severity} ${hint}`,
     );
 
-  it('tools: of a module, of a server; a world may bring more', async () => {
+  it('include tools of a module and of a server; a world may add more', async () => {
     const wrong = { [INLINE]: `${DESK[INLINE] ?? ''}answer: { tool: find_book }\n` };
     assert.deepEqual(await codes(wrong, INLINE), ['unknown_tool 8 warning Did you mean `find_books`?']);
     assert.deepEqual(
@@ -141,7 +141,7 @@ describe('names of what others define', () => {
       'unknown_tool 7 warning Did you mean `look`?',
     ]);
   });
-  it('functions of modules', async () => {
+  it('include functions of modules', async () => {
     const scored = (more: string): Record<string, string> => ({
       [TWO]: (DESK[TWO] ?? '').replace('{ kind: exact }', `{ kind: module, module: s.ts${more} }`),
       '/w/batches/s.ts': 'export const scored = () => 1;\n',
@@ -150,7 +150,7 @@ describe('names of what others define', () => {
     assert.deepEqual(await codes(scored(', export: score'), TWO), ['unknown_export 6 error Did you mean `scored`?']);
     assert.deepEqual(await codes(scored(', export: scored'), TWO), []);
   });
-  it('models that an endpoint does not serve', async () => {
+  it('exclude models that an endpoint does not serve', async () => {
     assert.deepEqual(await codes({}, INLINE, { ...NO_FACTS, models: () => ['other'] }), [
       'not_served 3 warning Available models: other.',
     ]);

@@ -1,4 +1,4 @@
-// What is offered where.
+// Completions at each place.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { complete } from '../../../../src/language/features/completion.ts';
@@ -56,7 +56,7 @@ async function said(file: string, text: string): Promise<string> {
 }
 
 describe('completion', () => {
-  it('offers keys that are not there yet, the needed ones first', async () => {
+  it('offers missing keys, the required ones first', async () => {
     const keys = await offered(AGENT, 'version: 1\n¦\nmodel: { endpoint: x, name: y }\n');
     assert.ok(keys.includes('name') && keys.includes('limits') && !keys.includes('model') && !keys.includes('version'));
     assert.deepEqual(await offered(AGENT, 'model:\n  sampling:\n    temperature: 1\n    ¦'), [
@@ -67,15 +67,15 @@ describe('completion', () => {
     ]);
     assert.ok((await offered(AGENT, 'tools:\n  ¦')).includes('- module'));
   });
-  it('offers keys of the kind that is chosen', async () => {
+  it('offers keys of the selected kind', async () => {
     assert.deepEqual(await offered('/w/x.batch.yaml', 'scorer: { kind: number, ¦ }'), ['abs', 'rel']);
   });
-  it('offers choices', async () => {
+  it('offers enum values', async () => {
     assert.deepEqual(await offered(AGENT, 'context: { overflow: ¦ }'), ['fail', 'drop_oldest', 'summarize']);
     assert.ok((await offered(AGENT, 'tools:\n  - builtin: [terminal, ¦]')).includes('calculator'));
     assert.ok((await offered(AGENT, 'answer: ¦')).includes('last_message'));
   });
-  it('offers files by their roles, as they are named from there', async () => {
+  it('offers files by their roles, with paths relative to the document', async () => {
     assert.deepEqual(await offered(AGENT, 'prompt: ¦'), ['../prompts/desk.md']);
     assert.ok((await offered(AGENT, 'tools:\n  - module: ../to¦')).includes('../tools/books.ts'));
     assert.deepEqual(await offered('/w/batches/x.batch.yaml', 'agent: ¦'), [
@@ -112,7 +112,7 @@ describe('completion', () => {
 });
 
 describe('hover', () => {
-  it('tells what a key means, what may stand there, what a value comes to', async () => {
+  it("shows a key's meaning, its allowed values, and what a value resolves to", async () => {
     assert.match(
       await said(AGENT, 'context: { over¦flow: fail }'),
       /no longer fits[^]*One of `fail`, `drop_oldest`, `summarize`[^]*Default: `fail`/,
@@ -121,7 +121,7 @@ describe('hover', () => {
     assert.match(await said(AGENT, 'limits: { nothing: 1, tokens: 2¦00k }'), /= 200,000$/);
     assert.match(await said('/w/batches/x.batch.yaml', 'stop: { failures: 5¦0% }'), /= 0\.5$/);
   });
-  it('tells what a name leads to', async () => {
+  it('shows the target of a name', async () => {
     assert.match(
       await said(AGENT, 'tools:\n  - mcp: { command: uvx }\n    tools: [lo¦ok]'),
       /look\(at: string\)[^]*Looks\.[^]*From an MCP server/,

@@ -1,4 +1,4 @@
-// Each fix, put in, leaves a file without its problem.
+// Each applied fix leaves a file without its problem.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TextDocumentEdit } from 'vscode-languageserver-types';
@@ -12,7 +12,7 @@ const OK = "version: 1\nname: desk\nmodel: { endpoint: 'demo:', name: demo }\npr
 const BATCH = 'version: 1\nagent: a.agent.yaml\ndataset: { file: t.jsonl }\nscorer: { kind: exact }\n';
 const TASKS = '{"id":"a","Frage":"Wer?","answer":"x"}\n';
 
-/** Applies the first fix whose title is like that to the first problem of the code; gives the files after it. */
+/** Applies the first fix with a matching title to the first problem of the code, and returns the files after it. */
 async function fixed(
   files: Readonly<Record<string, string>>,
   file: string,
@@ -147,7 +147,7 @@ describe('quick fixes of an agent file', () => {
     });
   }
 
-  it('makes a prompt and a module that are named and absent', async () => {
+  it('create a prompt and a module that are named and missing', async () => {
     const { files } = await fixed(
       agent(OK.replace('Go on.', 'prompts/new.md')),
       '/w/a.agent.yaml',
@@ -165,7 +165,7 @@ describe('quick fixes of an agent file', () => {
     assert.deepEqual(await codesIn(made.files, '/w/a.agent.yaml'), []);
   });
 
-  it('makes the tool that ends a rollout, in a module of the agent or a new one', async () => {
+  it('create the tool that ends a rollout, in a module of the agent or a new one', async () => {
     const before = agent(`${OK}tools:\n  - module: t.ts\nanswer: { tool: submit }\n`, {
       '/w/t.ts': "import { tool } from 'rollout-studio';\n\nexport const look = tool({});\n",
     });
@@ -185,12 +185,12 @@ describe('quick fixes of a batch', () => {
     '/w/a.agent.yaml': OK.replace('Go on.', prompt),
     '/w/t.jsonl': TASKS,
   });
-  it('names the column of the question', async () => {
+  it('name the column of the question', async () => {
     const done = await fixed(files(BATCH), '/w/b.batch.yaml', 'value', /^Add `question: Frage`/);
     assert.equal(done.files['/w/b.batch.yaml'], BATCH.replace('t.jsonl }', 't.jsonl, question: Frage }'));
     assert.deepEqual(await codesIn(done.files, '/w/b.batch.yaml'), []);
   });
-  it('changes a placeholder in the file of the prompt, and within the agent', async () => {
+  it('change a placeholder in the file of the prompt, and within the agent', async () => {
     const batch = BATCH.replace('t.jsonl', 't.jsonl, question: Frage');
     const apart = await fixed(
       { ...files(batch, 'p.md'), '/w/p.md': 'First {{task.id}}, then {{task.qestion}}.\n' },

@@ -26,7 +26,7 @@ async function actionsAt(file: string, text: string, at: string): Promise<{ titl
 }
 
 describe('refactorings', () => {
-  it('put a prompt into a file of its own', async () => {
+  it('move a prompt into a separate file', async () => {
     const [extract] = await actionsAt(INLINE, DESK[INLINE] ?? '', 'Find a book');
     assert.deepEqual(extract, {
       title: 'Extract the prompt to ../prompts/inline.md',
@@ -45,12 +45,12 @@ describe('refactorings', () => {
       [],
     );
   });
-  it('take a name that is free', async () => {
+  it('pick an unused name', async () => {
     const file = '/w/agents/desk.agent.yaml';
     const [extract] = await actionsAt(file, (DESK[file] ?? '').replace('"../prompts/desk.md"', 'Go on.'), 'Go on');
     assert.equal(extract?.title, 'Extract the prompt to ../prompts/desk-2.md');
   });
-  it('give an agent that no batch runs a batch, with the tasks there are', async () => {
+  it('create a batch for an agent without one, with the existing tasks', async () => {
     const text = 'version: 1\nname: lone\nmodel: { endpoint: "demo:", name: demo }\nprompt: ../prompts/desk.md\n';
     const [add, ...others] = await actionsAt('/w/agents/lone.agent.yaml', text, 'name: lone');
     assert.equal(add?.title, 'Add to the new batch ../batches/lone.batch.yaml');
@@ -68,7 +68,7 @@ describe('refactorings', () => {
     });
     assert.equal(others.length, 2);
   });
-  it('give an agent to those batches alone that run another one', async () => {
+  it('replace the agent only in those batches that run another one', async () => {
     assert.deepEqual(
       (await actionsAt(INLINE, DESK[INLINE] ?? '', 'name: inline')).map(({ title }) => title),
       ['Replace the agent of ../batches/one.batch.yaml'],

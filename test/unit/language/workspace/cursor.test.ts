@@ -1,4 +1,4 @@
-// Where a cursor is in YAML that is being typed.
+// The place of a cursor in YAML that is being typed.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cursorAt } from '../../../../src/language/workspace/cursor.ts';

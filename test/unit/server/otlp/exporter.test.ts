@@ -60,7 +60,7 @@ function kit(send: (body: string) => Promise<SendResult>, over: Partial<Exporter
 const taken: SendResult = { how: 'taken' };
 
 describe('exporting traces', () => {
-  test('those that finish together go together, at most so many spans at once', async () => {
+  test('sends traces that finish together in one request, with a limit on spans', async () => {
     const { exporter, bodies, counted } = kit(() => Promise.resolve(taken), {
       trace: (rollout) => Promise.resolve(spans(rollout, rollout === 'long' ? 5 : 1)),
       limits: { spans: 2 },
@@ -72,7 +72,7 @@ describe('exporting traces', () => {
     assert.deepEqual(counted(), { exported: 3, lost: 0, waiting: 0 });
   });
 
-  test('a collector that is away is asked again, and told of once', async () => {
+  test('retries while a collector is down, and reports that once', async () => {
     const done = deferred<undefined>();
     let asked = 0;
     const { exporter, log, counted } = kit(() => {
@@ -95,7 +95,7 @@ describe('exporting traces', () => {
     );
   });
 
-  test('when too many wait the oldest are lost, counted and said', async () => {
+  test('drops the oldest when too many wait, counts and reports them', async () => {
     const away = deferred<SendResult>();
     const { exporter, log, bodies, counted } = kit(() => away.promise, { limits: { waiting: 3 } });
     for (let n = 0; n < 10; n++) exporter.add(`r${n}`);
@@ -110,7 +110,7 @@ describe('exporting traces', () => {
     ]);
   });
 
-  test('what is refused is lost, and the next is sent', async () => {
+  test('drops refused traces, and sends the next ones', async () => {
     const answers: SendResult[] = [{ how: 'refused', text: 'status 400: no' }];
     const { exporter, log, counted } = kit(() => Promise.resolve(answers.shift() ?? taken), { limits: { spans: 1 } });
     exporter.add('a');
@@ -122,7 +122,7 @@ describe('exporting traces', () => {
     ]);
   });
 
-  test('the end of the server waits no longer than told, and says what is lost', async () => {
+  test('waits no longer than allowed at the end of the server, and reports what is lost', async () => {
     const { exporter, log, counted } = kit(() => new Promise<SendResult>(() => undefined), {
       send: (_body, signal) =>
         new Promise<SendResult>((resolve) => {
@@ -139,7 +139,7 @@ describe('exporting traces', () => {
     );
   });
 
-  test('one that cannot be read does not keep the others back', async () => {
+  test('is not blocked by an unreadable trace', async () => {
     const { exporter, counted } = kit(() => Promise.resolve(taken), {
       trace: (rollout) =>
         rollout === 'a'
@@ -176,7 +176,7 @@ describe('the collector', () => {
     assert.match(told[1] ?? '', /not exported to localhost:4317: this server supports only OTLP over HTTP/);
   });
 
-  test('says what to do with a request that it did not take', async () => {
+  test('explains a request that it did not accept', async () => {
     await using collector = await Collector.start();
     const to = { url: `${collector.url}/v1/traces`, headers: { 'x-key': 'k' } };
     const send = (): Promise<SendResult> => sendTraces(to, '{"resourceSpans":[]}', new AbortController().signal);

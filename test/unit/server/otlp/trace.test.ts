@@ -32,7 +32,7 @@ function trace(events: readonly TraceEvent[], lineage: RolloutRecord['lineage'] 
   return traceOf({ row, lineage }, model).map((span: OtlpSpan) => otlpSpan.parse(span));
 }
 
-/** Names, indented by parents; children in order of their beginning. Fails when a span is in no tree. */
+/** Names, indented by parents; children in the order they began. Fails when a span is in no tree. */
 function tree(spans: readonly ReceivedSpan[]): string[] {
   const lines: string[] = [];
   const add = (parent: string | undefined, depth: number): void => {
@@ -73,7 +73,7 @@ describe('a rollout as a trace', () => {
     assert.deepEqual(trace(lendingDesk().events), spans, 'the same each time');
   });
 
-  test('has the attributes of the GenAI conventions, and nothing of what was said', () => {
+  test('has the attributes of the GenAI conventions, and no content', () => {
     const spans = trace(lendingDesk().events);
     const chat = named(spans, 'chat demo');
     assert.equal(chat.kind, 3);
@@ -135,7 +135,7 @@ describe('a rollout as a trace', () => {
       assert.ok(!JSON.stringify(spans).includes(said), said);
   });
 
-  test('spans lie within those they hang on', () => {
+  test('has spans within their parents', () => {
     const spans = trace(lendingDesk().events);
     const byId = new Map(spans.map((span) => [span.spanId, span]));
     for (const span of spans) {
@@ -152,7 +152,7 @@ describe('a rollout as a trace', () => {
     assert.equal(named(spans, 'rollout').startTimeUnixNano, `${first.at}000000`);
   });
 
-  test('a member of a team hangs on the call that asked it; what has no end lasts until the rollout’s', () => {
+  test('puts a member of a team below the call that started it; open spans last until the rollout’s end', () => {
     const s = new Stream();
     s.start();
     s.model('', [{ id: 'c1', name: 'searcher', arguments: {} }], { agent: 'desk' });
@@ -188,7 +188,7 @@ describe('a rollout as a trace', () => {
     assert.deepEqual([attribute(named(spans, 'invoke_agent searcher'), 'gen_ai.agent.id')], ['desk/searcher#2']);
   });
 
-  test('a fork shows its own part, and is linked to its parent', () => {
+  test('shows the own part of a fork, and links it to its parent', () => {
     const parent = lendingDesk().events;
     const cut = parent.findIndex(({ kind }) => kind === 'tool.end') + 1;
     const own = new Stream(cut + 1);

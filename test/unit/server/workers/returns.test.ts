@@ -10,7 +10,7 @@ const back = (changes: Partial<Return> = {}): Return => ({
   ...changes,
 });
 
-describe('returned', () => {
+describe('a message about returned rollouts', () => {
   it('says what was lost, for how long, and what became of the rollouts', () => {
     assert.deepEqual(returned([back(), back({ awayMs: 3_000 })]), {
       what: 'workers_back',
@@ -37,7 +37,7 @@ describe('returned', () => {
 });
 
 describe('Returns', () => {
-  it('tells each batch once of those that come back together', (context) => {
+  it('reports once to each batch the rollouts that return together', (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] });
     const told: string[] = [];
     const returns = new Returns((batch, { text }) => told.push(`${batch}: ${/\d+ workers?/.exec(text)?.[0] ?? ''}`));

@@ -25,7 +25,7 @@ const textOf = (html: string): Promise<string> =>
     AbortSignal.timeout(30_000),
   );
 
-test('of an article, the text and its tables are read, not what is around it', async () => {
+test('the text and tables of an article are read, not its surroundings', async () => {
   const text = await textOf(ARTICLE);
   assert.match(text, /^Gulls\nhttp:\/\/birds\.example\/gulls\n\n/);
   assert.match(text, /## Where they nest/);
@@ -34,7 +34,7 @@ test('of an article, the text and its tables are read, not what is around it', a
   assert.doesNotMatch(text, /newsletter|Home/);
 });
 
-test('a page that is no article is read as a whole', async () => {
+test('a page that is not an article is read as a whole', async () => {
   assert.equal(await articleOf(INDEX), undefined);
   const text = await textOf(INDEX);
   assert.match(text, /Bird 0\b/);

@@ -4,7 +4,7 @@ import { plainMessage, shortMessage } from '../../../../src/tools/builtins/brows
 import { accessibleTree, snapshotText } from '../../../../src/tools/builtins/browser/snapshot.ts';
 
 describe('a snapshot', () => {
-  it('shows what can be used, with refs and states, without wrappers', () => {
+  it('shows usable elements, with refs and states, without wrappers', () => {
     const tree = accessibleTree.parse([
       {
         role: 'generic',

@@ -37,7 +37,7 @@ it('reads PDFs page by page', async () => {
   await assert.rejects(text('broken.pdf'), isClass('tool_error', /Cannot read this PDF/));
 });
 
-it('reads Word documents with headings, lists, tables and notes, as they are after changes', async () => {
+it('reads Word documents with headings, lists, tables, and notes, with changes accepted', async () => {
   await put('a.docx', docxFile());
   assert.equal(
     await text('a.docx'),
@@ -46,7 +46,7 @@ it('reads Word documents with headings, lists, tables and notes, as they are aft
   );
 });
 
-it('reads slides in their order, with what is to be said', async () => {
+it('reads slides in their order, with speaker notes', async () => {
   await put('a.pptx', pptxFile());
   assert.equal(
     await text('a.pptx'),
@@ -68,7 +68,7 @@ it('reads pages of HTML as text', async () => {
   );
 });
 
-it('reads plain texts in whatever they are written', async () => {
+it('reads plain text in any encoding', async () => {
   await put('a.csv', 'a,b\n1,2\n');
   await put('wide.txt', Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('grün', 'utf16le')]));
   await put('old.txt', Buffer.from('grün', 'latin1'));
@@ -78,7 +78,7 @@ it('reads plain texts in whatever they are written', async () => {
   );
 });
 
-it('says what it cannot read', async () => {
+it('reports what it cannot read', async () => {
   for (const [file, bytes, said] of [
     ['a.doc', 'x', /Only the newer \.docx format/],
     ['a.xlsx', 'x', /extract_excel_content/],

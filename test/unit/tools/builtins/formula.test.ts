@@ -26,7 +26,7 @@ const VALUES: Readonly<Record<string, Value>> = {
 };
 const FORMULAS: Readonly<Record<string, string>> = { D1: 'A1+1', D2: 'D1*10', F1: 'F2', F2: 'F1' };
 
-/** What a formula gives on a small sheet; `Other` has 5 everywhere. */
+/** Results of formulas on a small sheet; `Other` has 5 everywhere. */
 function value(formula: string): Value {
   const evaluator = new Evaluator({
     sheets: ['S', 'Other one'],
@@ -42,7 +42,7 @@ function value(formula: string): Value {
   return evaluator.value('S', { column: 26, row: 99 });
 }
 
-/** Formula → value, as Excel gives it. */
+/** Formula → value, as in Excel. */
 const CASES: Readonly<Record<string, Value>> = {
   'A1+A2*2^2': 9,
   '-2^2': 4,
@@ -119,7 +119,7 @@ describe('a formula', () => {
   for (const [formula, expected] of Object.entries(CASES))
     it(`${formula} is ${JSON.stringify(expected)}`, () => assert.deepEqual(value(formula), expected));
 
-  it('gives errors as values', () => {
+  it('returns errors as values', () => {
     const errors = ['1/0', '"a"+1', 'E1+1', 'SUM(E1,1)', 'VLOOKUP(9,A1:C3,3,FALSE)', 'SQRT(-1)'].map((formula) => {
       const result = value(formula);
       return result instanceof CellError ? result.name : result;
@@ -127,7 +127,7 @@ describe('a formula', () => {
     assert.deepEqual(errors, ['#DIV/0!', '#VALUE!', '#N/A', '#N/A', '#N/A', '#NUM!']);
   });
 
-  it('says what it does not understand', () => {
+  it('reports what it does not understand', () => {
     for (const [formula, said] of [
       ['NOPE(1)', /function NOPE is not supported/],
       ['1+', /ends too early/],
@@ -146,7 +146,7 @@ describe('a formula', () => {
     }
   });
 
-  it('is moved with its cell, but for what has a dollar', () => {
+  it('is moved with its cell, except for parts with a dollar', () => {
     assert.equal(moved('SUM(A$1:$B2)+C3&"A1"', 1, 2), 'SUM(B$1:$B4)+D5&"A1"');
     assert.equal(moved('A1', -1, 0), '#REF!');
   });

@@ -1,6 +1,6 @@
 /**
- * Formulas as models write them, with the values that LibreOffice 7.4 gives (those of XLOOKUP, UNIQUE and errors: as
- * Excel documents them). Each line of the fixture is a formula, a tab, and its value as JSON.
+ * Formulas as models write them, with the values of LibreOffice 7.4 (those of XLOOKUP, UNIQUE, and errors: as Excel
+ * documents them). Each line of the fixture is a formula, a tab, and its value as JSON.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ function computed(formula: string): Value {
   return evaluator.value('S', AT);
 }
 
-test('formulas give what sheets give', () => {
+test('formulas have the same values as in spreadsheet programs', () => {
   const lines = readFileSync(path.join(FIXTURES, 'formulas.tsv'), 'utf8').trimEnd().split('\n');
   assert.ok(lines.length > 350);
   for (const line of lines) {
@@ -46,7 +46,7 @@ test('formulas give what sheets give', () => {
   }
 });
 
-test('what cannot be computed right is refused by its name', () => {
+test('unsupported functions are refused by name', () => {
   for (const [formula, text] of [
     ['UNIQUE(B1:B5)', /^UNIQUE returns 4 values, but a cell holds only one\. .*INDEX/],
     ['A1:A3*2', /^The formula returns 3 values/],

@@ -25,7 +25,7 @@ describe('image_recognition', () => {
       })
     ).response;
 
-  it('puts images of files and addresses to a chat endpoint', async () => {
+  it('sends images of files and URLs to a chat endpoint', async () => {
     await using model = await stand(({ url, headers }, body, response) => {
       if (url === '/cat.jpg') {
         response.setHeader('content-type', 'image/jpeg').end('jpeg');
@@ -72,7 +72,7 @@ describe('image_recognition', () => {
     );
   });
 
-  it('says what the model says', async () => {
+  it("returns the model's answer", async () => {
     await using model = await stand((_, __, response) => {
       response.writeHead(400).end('{"error":"this model sees nothing"}');
     });
@@ -118,7 +118,7 @@ describe('transcribe_audio', () => {
     );
   });
 
-  it('ends when it is cancelled, or the endpoint cannot be reached', async () => {
+  it('fails when it is cancelled, or the endpoint is unreachable', async () => {
     const cancel = new AbortController();
     await using whisper = await stand(() => {
       cancel.abort();

@@ -11,11 +11,11 @@ import { callTool } from '../../../support/tools.ts';
 
 const environment = { cwd: '/', pools: { env: {} } } as ToolEnvironment;
 
-describe('the proxy that leads out', () => {
+describe('the outgoing proxy', () => {
   const way = (address: string, env: Readonly<Record<string, string>>, told?: string): string | undefined =>
     new Outgoing(told, env).for(new URL(address))?.href;
 
-  it('is what the file tells, else what the variables do', () => {
+  it('comes from the file, else from the variables', () => {
     const env = { HTTP_PROXY: 'http://a:1', https_proxy: 'b:2', HTTPS_PROXY: 'http://c:3' };
     assert.deepEqual(
       [way('http://x.org', env), way('https://x.org', env), way('https://x.org', env, 'https://d')],
@@ -39,7 +39,7 @@ describe('the proxy that leads out', () => {
     );
   });
 
-  it('is none for this machine, and for what NO_PROXY names', () => {
+  it('is not used for this machine, nor for hosts in NO_PROXY', () => {
     for (const host of ['localhost:8000', '127.0.0.1', '[::1]:3', 'app.localhost'])
       assert.equal(way(`http://${host}`, {}, 'http://p'), undefined, host);
     const direct = (host: string, no: string): boolean =>
@@ -63,7 +63,7 @@ describe('the proxy that leads out', () => {
       assert.ok(!direct(host, no), `${host} by ${no}`);
   });
 
-  it('is used by the search, by page reading and by what pages lead to', async () => {
+  it('is used by the search, by page reading, and by redirects of pages', async () => {
     await using far = await stand(({ url = '', headers }, _, response) => {
       if (url === '/old') response.writeHead(302, { location: 'http://other.example/new' }).end();
       else if (url === '/search?q=a&format=json')
@@ -119,7 +119,7 @@ describe('the proxy that leads out', () => {
           (path, index) => `http://${['searx', 'pages', 'other'][index] ?? ''}.example/${path} ${token}`,
         ),
       );
-      // What is encrypted goes through a tunnel; the far end here speaks no TLS.
+      // Encrypted traffic uses a tunnel; the far end here speaks no TLS.
       await assert.rejects(
         callTool(tools, 'read_webpage', { url: 'https://pages.example/' }),
         isClass('tool_error', /Cannot reach|unreachable/),
@@ -139,7 +139,7 @@ describe('the proxy that leads out', () => {
   });
 });
 
-describe('what a search service refuses', () => {
+describe('a refusal of a search service', () => {
   const refused = async (
     settings: Omit<SearchSettings, 'url'>,
     status: number,
@@ -158,7 +158,7 @@ describe('what a search service refuses', () => {
     return { said, asked };
   };
 
-  it('is told in its words, and asked again only where that helps', async () => {
+  it('is reported in its words, and retried only where that helps', async () => {
     const google = { provider: 'google', api_key: 'k', engine: 'e' } as const;
     const day =
       "Quota exceeded for quota metric 'Queries' and limit 'Queries per day' of service " +

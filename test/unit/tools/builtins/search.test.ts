@@ -30,7 +30,7 @@ describe('search', () => {
     snippet: `about ${n}`,
   });
 
-  it('asks Google, more than once for more than ten', async () => {
+  it('queries Google, repeatedly for more than ten results', async () => {
     const asked: string[] = [];
     await using google = await stand(({ url = '' }, _, response) => {
       asked.push(url);
@@ -57,7 +57,7 @@ describe('search', () => {
     ]);
   });
 
-  it('asks Brave, and takes its marks away', async () => {
+  it('queries Brave, and removes its markup', async () => {
     await using brave = await stand(({ url, headers }, _, response) => {
       assert.deepEqual([url, headers['x-subscription-token']], ['/?q=a&count=5', 'key']);
       response.end(
@@ -73,7 +73,7 @@ describe('search', () => {
     );
   });
 
-  it('asks SearXNG, and says what its settings lack', async () => {
+  it('queries SearXNG, and reports missing settings', async () => {
     let status = 200;
     await using searxng = await stand(({ url }, _, response) => {
       assert.equal(url, '/search?q=a&format=json');
@@ -92,7 +92,7 @@ describe('search', () => {
     );
   });
 
-  it('waits for what passes, tells no key, and ends when it is cancelled', async () => {
+  it('waits out temporary errors, hides the key, and ends when it is cancelled', async () => {
     let turn = 0;
     await using brave = await stand((_, __, response) => {
       turn += 1;
@@ -128,7 +128,7 @@ describe('search', () => {
   });
 });
 
-it('download_file puts what is at an address into a file', async () => {
+it('download_file saves a URL to a file', async () => {
   const cwd = await mkdtemp(path.join(tmpdir(), 'download-'));
   try {
     await using site = await stand((_, __, response) => {
@@ -155,7 +155,7 @@ it('download_file puts what is at an address into a file', async () => {
 });
 
 describe('read_webpage', () => {
-  it('gives text with links, after redirects', async () => {
+  it('returns text with links, after redirects', async () => {
     await using site = await stand(({ url }, _, response) => {
       if (url === '/old') response.writeHead(302, { location: '/new' }).end();
       else if (url === '/loop') response.writeHead(302, { location: '/loop' }).end();
@@ -199,7 +199,7 @@ describe('read_webpage', () => {
     }
   });
 
-  it('goes neither to this machine nor to its network, by whatever name, unless it is allowed', async () => {
+  it('reaches neither this machine nor its network, by any name, unless that is allowed', async () => {
     let asked = 0;
     await using site = await stand((_, __, response) => {
       asked += 1;
@@ -226,7 +226,7 @@ describe('read_webpage', () => {
     assert.equal(await read(site.url), 'secret');
   });
 
-  it('judges redirects as it judges addresses', () => {
+  it('checks redirects like URLs', () => {
     assert.throws(() => new Gate(false).check('http://192.168.1.1/'), isClass('tool_error', /192\.168\.1\.1/));
     assert.throws(() => new Gate(true).check('ftp://example.org/'), isClass('invalid_arguments', /http/));
     assert.deepEqual(
@@ -247,7 +247,7 @@ describe('read_webpage', () => {
   });
 });
 
-it('a page without a main part is given whole, and one in the middle alone', () => {
+it('a page without a main part is returned whole, and one with it reduced to that part', () => {
   assert.deepEqual(readable('<nav><a href=/a>only this</a></nav>', new URL('http://x/')), {
     title: undefined,
     text: '[only this](http://x/a)',

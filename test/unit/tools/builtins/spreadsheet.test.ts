@@ -31,7 +31,7 @@ after(async () => {
   await bench.close();
 });
 
-describe('a workbook that another program made', () => {
+describe('a workbook of another program', () => {
   it('is read with formulas computed, shared ones too, and dates as text', async () => {
     assert.deepEqual(
       await call('read_data_from_excel', { filepath: 'sales.xlsx', sheet_name: 'Sales', formulas: true }),
@@ -61,7 +61,7 @@ describe('a workbook that another program made', () => {
     );
   });
 
-  it('is given whole as tables', async () => {
+  it('is returned whole as tables', async () => {
     const text = String(await call('extract_excel_content', { file_path: 'sales.xlsx' }));
     assert.match(text, /^## Sales \(4 rows, 4 columns\)\n\| \| A \| B \| C \| D \|\n/);
     assert.match(text, /\n\| 2 \| tea & milk \| 2\.5 \| 5 \| 2024-01-31 \|\n/);
@@ -72,7 +72,7 @@ describe('a workbook that another program made', () => {
     );
   });
 
-  it('is changed, and all that depends on it; the rest stays as it was', async () => {
+  it('is changed with everything that depends on it; the rest is unchanged', async () => {
     await writeFile(path.join(bench.cwd, 'changed.xlsx'), workbookFile());
     assert.deepEqual(
       await call('write_data_to_excel', {
@@ -117,7 +117,7 @@ describe('a workbook that another program made', () => {
 });
 
 describe('a new workbook', () => {
-  it('is made with its folders and sheets, and can be read again', async () => {
+  it('is created with its folders and sheets, and can be read again', async () => {
     await call('write_data_to_excel', {
       filepath: 'out/new.xlsx',
       sheet_name: 'Data',
@@ -148,7 +148,7 @@ describe('a new workbook', () => {
     );
   });
 
-  it('says which formulas it cannot compute, and keeps them for a program that can', async () => {
+  it('reports formulas that it cannot compute, and keeps them for a program that can', async () => {
     assert.deepEqual(
       await call('write_data_to_excel', { filepath: 'odd.xlsx', sheet_name: 'S', data: [['=LAMBDA(1)'], ['=A2']] }),
       { written: 2, not_computed: ['S!A1: The function LAMBDA is not supported.', 'S!A2: S!A2 refers to itself.'] },
@@ -164,7 +164,7 @@ describe('a new workbook', () => {
   });
 });
 
-it('says what is wrong', async () => {
+it('errors are reported', async () => {
   await writeFile(path.join(bench.cwd, 'text.xlsx'), 'no workbook');
   await writeFile(path.join(bench.cwd, 'zip.xlsx'), zipOf({ 'a.txt': 'x' }));
   for (const [name, args, errorClass, said] of [

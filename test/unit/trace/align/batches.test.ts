@@ -36,7 +36,7 @@ function batch(id: string, tasks: Readonly<Record<string, string>>): ReportInput
   };
 }
 
-it('tells which tasks went over, the lost ones first, and the paired difference', () => {
+it('reports which tasks changed, the lost ones first, and the paired difference', () => {
   const { tasks, comparison } = compareBatches(
     batch('b1', { gained: '--', lost: '+-', better: '+-', worse: '++', same: '+-', blind: '++', gone: '+' }),
     batch('b2', { gained: '-+', lost: '--', better: '++', worse: '-+', same: '-+', blind: '??', fresh: '+' }),

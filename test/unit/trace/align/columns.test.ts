@@ -1,4 +1,4 @@
-// Attempts side by side, and what differs between two calls.
+// Attempts side by side, and the differences between two calls.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Json } from '../../../../src/common/json.ts';
@@ -9,7 +9,7 @@ import { actions, attempt, randomWords } from '../../../support/attempts.ts';
 import { Random } from '../../../support/random.ts';
 
 describe('alignment of attempts', () => {
-  it('tells of each cell how it differs from the reference', () => {
+  it('shows how each cell differs from the reference', () => {
     const { rows, firstSplit } = align([attempt('a1 b1 c1 done'), attempt('a1 b2 c1! fine'), attempt('a1 c2 done')], 0);
     assert.equal(firstSplit, 1);
     assert.deepEqual(
@@ -26,7 +26,7 @@ describe('alignment of attempts', () => {
     );
   });
 
-  it('holds every action of every attempt once and in order, whatever the reference', () => {
+  it('contains every action of every attempt once and in order, whatever the reference', () => {
     const random = new Random();
     for (let round = 0; round < 100; round++) {
       const attempts = Array.from({ length: 2 + Math.floor(random.next() * 5) }, (_, index) =>
@@ -47,7 +47,7 @@ describe('alignment of attempts', () => {
     }
   });
 
-  it('takes the shortest attempt that passed as the reference, else the first', () => {
+  it('uses the shortest attempt that passed as the reference, else the first', () => {
     assert.equal(bestReference([attempt('a1', false), attempt('a1 b1 c1', true), attempt('a1 b1', true)]), 2);
     assert.equal(bestReference([attempt('a1 b1', false), attempt('a1', null)]), 0);
   });
@@ -64,16 +64,16 @@ describe('differences', () => {
     assert.deepEqual(differencesOf(undefined, 'x'), [{ path: '', after: 'x' }]);
   });
 
-  it('are none of values that are equal, whatever the order of their members', () => {
+  it('are empty for equal values, whatever the order of their members', () => {
     assert.deepEqual(differencesOf({ a: { b: 1, c: 2 } }, { a: { c: 2, b: 1 } }), []);
   });
 
-  it('become one where there are too many', () => {
+  it('become one when there are too many', () => {
     const [before, after]: Json[][] = [Array.from({ length: 500 }, () => 1), Array.from({ length: 500 }, () => 2)];
     assert.deepEqual(differencesOf(before, after), [{ path: '', before, after }]);
   });
 
-  it('of calls tell arguments from results', () => {
+  it('of calls separate arguments from results', () => {
     const [one, other] = [actions('a1'), actions('a2!')];
     assert.ok(one[0] !== undefined && other[0] !== undefined);
     assert.deepEqual(callDifferences(one[0], other[0]), [

@@ -25,8 +25,8 @@ function splitOf(own: readonly TraceEvent[], other: readonly TraceEvent[]): Firs
   return finder.split;
 }
 
-describe('the first split of two attempts', () => {
-  it('is the first call with another tool, other arguments or another agent', () => {
+describe('the divergence of two attempts', () => {
+  it('is the first call with another tool, other arguments, or another agent', () => {
     const own = attempt([
       ['find', 1],
       ['renew', 17],
@@ -68,7 +68,7 @@ describe('the first split of two attempts', () => {
     assert.deepEqual(splitOf(attempt([]), short), { common: 0, other: callsIn(short)[0] });
   });
 
-  it('is nowhere where both made the same calls, in whatever order their arguments stand', () => {
+  it('is undefined when both made the same calls, in whatever order their arguments are', () => {
     const own = attempt([
       ['find', 1],
       ['renew', 17],
@@ -90,7 +90,7 @@ describe('the first split of two attempts', () => {
     assert.equal(splitOf(s.events, t.events), undefined);
   });
 
-  it('is told as soon as it was read', () => {
+  it('is reported as soon as it was read', () => {
     const own = attempt([
       ['find', 1],
       ['renew', 17],

@@ -1,4 +1,4 @@
-// Two attempts held against each other.
+// Two attempts compared with each other.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { costOf, pairwise } from '../../../../src/trace/align/pairwise.ts';
@@ -19,7 +19,7 @@ describe('pairwise alignment', () => {
     assert.equal(shown('a1 b1 c1', 'a1 b2 b1 c1'), 'a1:a1 -:b2 b1:b1 c1:c1');
   });
 
-  it('puts a tool beside itself with other arguments rather than beside another', () => {
+  it('prefers other arguments of the same tool to another tool', () => {
     assert.equal(shown('a1 b1', 'a1 c1 b2'), 'a1:a1 -:c1 b1:b2');
     assert.equal(shown('a1 b1 c1', 'a1 a2 c1'), 'a1:a1 b1:a2 c1:c1');
     assert.equal(
@@ -31,7 +31,7 @@ describe('pairwise alignment', () => {
     );
   });
 
-  it('pairs every action of both exactly once, in order, and the same way round both ways', () => {
+  it('pairs every action of both exactly once, in order, and symmetrically', () => {
     const random = new Random();
     for (let round = 0; round < 400; round++) {
       const [x, y] = [randomWords(random, 14), randomWords(random, 14)];
@@ -57,7 +57,7 @@ describe('pairwise alignment', () => {
     }
   });
 
-  it('costs no more than any other way of pairing', () => {
+  it('costs no more than any other pairing', () => {
     const random = new Random();
     for (let round = 0; round < 60; round++) {
       const [a, b] = [actions(randomWords(random, 5)), actions(randomWords(random, 5))];
@@ -74,8 +74,8 @@ describe('pairwise alignment', () => {
   });
 });
 
-describe('where two attempts part', () => {
-  it('names the first other action of each, and where they meet again', () => {
+describe('the divergence of two attempts', () => {
+  it('names the first different action of each, and where they rejoin', () => {
     const split = splitOf(actions('a1 b1 c1 a2'), actions('a1 b2 a1 c1 a2'));
     assert.deepEqual(
       [split?.common, split?.a?.step, split?.b?.step, split?.rejoin?.a.step, split?.rejoin?.b.step],
@@ -83,13 +83,13 @@ describe('where two attempts part', () => {
     );
   });
 
-  it('is nowhere in equal attempts, and at the end of one that stopped early', () => {
+  it('is undefined in equal attempts, and at the end of one that stopped early', () => {
     assert.equal(splitOf(actions('a1 says'), actions('a1 other')), undefined);
     const split = splitOf(actions('a1 b1'), actions('a1'));
     assert.deepEqual([split?.common, split?.a?.step, split?.b, split?.rejoin], [1, 2, undefined, undefined]);
   });
 
-  it('is the same seen from either side', () => {
+  it('is symmetric', () => {
     const random = new Random();
     for (let round = 0; round < 200; round++) {
       const [a, b] = [actions(randomWords(random, 10)), actions(randomWords(random, 10))];

@@ -10,7 +10,7 @@ function all(branch: Branch): Branch[] {
 }
 
 describe('prefix tree', () => {
-  it('folds what has no fork in it, and counts what became of each branch', () => {
+  it('folds chains without a fork, and counts the outcomes of each branch', () => {
     const tree = prefixTree([
       attempt('a1 b1 c1 done', true),
       attempt('a1 b1 c1 fine', true),
@@ -36,13 +36,13 @@ describe('prefix tree', () => {
     );
   });
 
-  it('has a root of its own where nothing is shared, and none where there is no attempt', () => {
+  it('has an empty root when nothing is shared, and none without attempts', () => {
     const tree = prefixTree([attempt('a1'), attempt('b1')]);
     assert.deepEqual([tree.actions.length, tree.branches.length, tree.along.length], [0, 2, 2]);
     assert.deepEqual([prefixTree([]).counts.attempts, prefixTree([]).branches.length], [0, 0]);
   });
 
-  it('loses no attempt, and every path spells what its attempts did', () => {
+  it('loses no attempt, and every path spells the actions of its attempts', () => {
     const random = new Random();
     for (let round = 0; round < 100; round++) {
       const attempts = Array.from({ length: 1 + Math.floor(random.next() * 9) }, (_, index) =>

@@ -1,4 +1,4 @@
-// A model call as a request and as a command of a shell; steps as Markdown.
+// A model call as a request and as a shell command; steps as Markdown.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { it } from 'node:test';
@@ -25,7 +25,7 @@ function modelOf(stream: Stream): TrajectoryModel {
   return model;
 }
 
-it('makes of a model call the request that it was, with all that is kept elsewhere', async () => {
+it('a model call becomes its original request, including blobs', async () => {
   const s = new Stream();
   s.start();
   s.message('user', "What's new?");
@@ -69,7 +69,7 @@ it('makes of a model call the request that it was, with all that is kept elsewhe
   assert.match(curlText('demo:?latency_ms=3', body), /^curl "\$OPENAI_BASE_URL\/chat\/completions"/);
 });
 
-it('is one command of a shell, whatever the messages say', {
+it('a request is one shell command, whatever the messages contain', {
   skip: process.platform === 'win32' ? 'it is written for POSIX shells' : false,
 }, () => {
   const body = { model: 'm', messages: [{ role: 'user', content: "it's $HOME `id` \\ \"x\"\n'''; echo no" }] };
@@ -89,7 +89,7 @@ it('is one command of a shell, whatever the messages say', {
   assert.deepEqual(JSON.parse(given[6] ?? ''), body);
 });
 
-it('writes a step and a whole trajectory as Markdown', () => {
+it('a step and a whole trajectory are written as Markdown', () => {
   const model = modelOf(lendingDesk());
   assert.equal(stepMarkdown(model, 9), undefined);
   const step = stepMarkdown(model, 2) ?? '';
@@ -103,7 +103,7 @@ it('writes a step and a whole trajectory as Markdown', () => {
   assert.match(whole, /loan 18 is still overdue/);
 });
 
-it('fences a value with more backticks than are in it', () => {
+it('a value is fenced with more backticks than it contains', () => {
   const s = new Stream();
   s.start();
   s.model('', [{ id: 'c1', name: 'read', arguments: {} }]);

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/trace/statistics/bootstrap.ts';
 import { Random } from '../../../support/random.ts';
 
-/** Each task on its own. */
+/** Each task separately. */
 function apart(...lists: readonly (readonly number[])[]): TaskGroup[] {
   return (lists[0] ?? []).map((_, task) => ({ tasks: 1, values: lists.map((list) => list[task] ?? null) }));
 }
@@ -31,7 +31,7 @@ function plainMeans(groups: readonly TaskGroup[], list: number, resamples: numbe
   });
 }
 
-/** An end of an interval must stand where the share `q` of the means is below it, but for the chance in both. */
+/** An end of an interval must be where the share `q` of the means is below it, within the sampling error of both. */
 function standsAt(end: number, means: readonly number[], q: number, resamples: number): void {
   const below = means.filter((mean) => mean < end - 1e-9).length / means.length;
   const upTo = means.filter((mean) => mean <= end + 1e-9).length / means.length;
@@ -40,7 +40,7 @@ function standsAt(end: number, means: readonly number[], q: number, resamples: n
 }
 
 describe('intervals', () => {
-  it('are the percentiles of all resamples, when there are few enough to be listed', () => {
+  it('are the percentiles of all resamples when there are few enough to enumerate', () => {
     // Two tasks, one solved: a resample has mean 0, 0.5, 0.5 or 1.
     assert.deepEqual(intervals(apart([0, 1]), 2000), [[0, 1]]);
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe('intervals', () => {
     assert.deepEqual(intervals([], 200), []);
   });
 
-  it('leave out the tasks that a list is not about', () => {
+  it('leave out the tasks without a value in the list', () => {
     const groups: TaskGroup[] = [
       { tasks: 50, values: [0, 0, null] },
       { tasks: 70, values: [1, 1, 1] },
@@ -85,7 +85,7 @@ describe('intervals', () => {
     }
   });
 
-  it('cover the truth about as often as they say', () => {
+  it('cover the truth about as often as they claim', () => {
     const random = new Random(17);
     let covered = 0;
     const trials = 300;
@@ -103,7 +103,7 @@ describe('intervals', () => {
     assert.ok(covered / trials > 0.88 && covered / trials < 0.99, `${covered} of ${trials}`);
   });
 
-  it('take fewer resamples of very many tasks that all differ, and as many as ever of those that are alike', () => {
+  it('use fewer resamples for very many distinct tasks, and the full number for equal ones', () => {
     const differing = (tasks: number): TaskGroup[] =>
       Array.from({ length: tasks }, (_, i) => ({ tasks: 1, values: [i] }));
     assert.deepEqual(
@@ -121,7 +121,7 @@ describe('intervals', () => {
 });
 
 describe('binomial', () => {
-  it('draws each number of successes as often as its chance is', () => {
+  it('draws each number of successes with its probability', () => {
     const random = new Random(11);
     for (const [n, p] of [
       [5, 0.3],
@@ -138,7 +138,7 @@ describe('binomial', () => {
         const drawn = binomial(n, p, () => random.next());
         seen.set(drawn, (seen.get(drawn) ?? 0) + 1);
       }
-      // Pearson's χ² over the numbers that are to be expected at least 10 times.
+      // Pearson's χ² over the numbers with an expectation of at least 10.
       let square = 0;
       let cells = 0;
       let logChance = n * Math.log(1 - p);
@@ -153,7 +153,7 @@ describe('binomial', () => {
     }
   });
 
-  it('keeps to its bounds', () => {
+  it('stays within its bounds', () => {
     const random = new Random(2);
     const draw = (): number => random.next();
     assert.deepEqual([binomial(0, 0.5, draw), binomial(7, 0, draw), binomial(7, 1, draw)], [0, 0, 7]);

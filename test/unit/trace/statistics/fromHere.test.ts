@@ -11,7 +11,7 @@ const near = (value: number | undefined, wanted: number): void =>
   assert.ok(value !== undefined && Math.abs(value - wanted) < 5e-4, `${value ?? 'nothing'}, not ${wanted}`);
 
 describe('pass@k from here', () => {
-  it('has Wilson’s interval for one attempt, and carries it over to k', () => {
+  it('has Wilson’s interval for one attempt, and derives it for k', () => {
     // Newcombe 1998, table I: 15 of 148, method 3.
     const { pass_at: rates, intervals } = ratesOf(rows(15, 133), [1, 4]);
     near(rates[1] ?? undefined, 15 / 148);
@@ -21,7 +21,7 @@ describe('pass@k from here', () => {
     assert.deepEqual([ratesOf(rows(0, 3), [1]).intervals[1]?.[0], ratesOf(rows(3, 0), [1]).intervals[1]?.[1]], [0, 1]);
   });
 
-  it('says nothing of what is not known', () => {
+  it('omits what is unknown', () => {
     assert.deepEqual(ratesOf([], [1]), {
       attempts: 0,
       scored: 0,
@@ -34,7 +34,7 @@ describe('pass@k from here', () => {
     assert.equal(ratesFromHere({ seq: 3, fork: [], parent: rows(1, 1), attempts: 4 }).difference, null);
   });
 
-  it('holds a fork against those that came the same way, else against all', () => {
+  it('compares a fork with those that came the same way, else with all', () => {
     // Newcombe 1998 (independent proportions), method 10: 56/70 - 48/80.
     const both = ratesFromHere({
       seq: 3,
@@ -52,7 +52,7 @@ describe('pass@k from here', () => {
     assert.deepEqual(Object.keys(alone.fork.pass_at), ['1', '2', '3', '4']);
   });
 
-  it('intervals hold the true rate about as often as they say', () => {
+  it('intervals contain the true rate about as often as they claim', () => {
     const random = new Random(7);
     let inside = 0;
     const rounds = 2_000;

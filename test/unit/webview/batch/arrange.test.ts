@@ -25,7 +25,7 @@ function order(given: Partial<ArrangeInput>): string[] {
 }
 
 suite('the order of the tasks', () => {
-  test('each way to sort; equal ones stay in the order of the tasks, those without a verdict come last', () => {
+  test('has ways to sort; equal ones stay in the order of the tasks, those without a verdict come last', () => {
     assert.deepEqual(order({}), ['0', '1', '2', '3']);
     assert.deepEqual(order({ sort: 'rate' }), ['3', '0', '1', '2']);
     assert.deepEqual(order({ sort: 'failures' }), ['1', '0', '3', '2']);
@@ -34,7 +34,7 @@ suite('the order of the tasks', () => {
     assert.deepEqual(order({ sort: 'duration' }), ['3', '0', '1', '2']);
   });
 
-  test('groups by level stand in the order of numbers, tasks without one at the end', () => {
+  test('groups by level in numeric order, tasks without one at the end', () => {
     assert.deepEqual(order({ group: 'level' }), ['level 2', '1', '3', 'level 10', '0', 'no level', '2']);
   });
 
@@ -51,7 +51,7 @@ suite('the order of the tasks', () => {
     ]);
   });
 
-  test('a folded group keeps its head, with its rate', () => {
+  test('keeps the header of a folded group, with its rate', () => {
     assert.deepEqual(order({ group: 'level', folded: new Set(['2']) }), ['level 2', 'level 10', '0', 'no level', '2']);
     const [head] = arrange({
       tasks: 4,
@@ -64,13 +64,13 @@ suite('the order of the tasks', () => {
     assert.deepEqual(head, { kind: 'group', key: '2', name: 'level 2', tasks: 2, rate: 0.5, open: false });
   });
 
-  test('what the filter takes away is not there', () => {
+  test('leaves out tasks that do not match the filter', () => {
     assert.deepEqual(order({ shown: (index) => index === 2 }), ['2']);
   });
 });
 
 suite('the facts of a task', () => {
-  test('attempts without a row are queued, and only verdicts count for the rate', () => {
+  test('count attempts without a row as queued, and only verdicts for the rate', () => {
     const {
       counts,
       scored,
@@ -100,7 +100,7 @@ suite('the facts of a task', () => {
     assert.deepEqual([scored, passes], [2, 1]);
   });
 
-  test('medians are of what ended', () => {
+  test('have medians of ended attempts', () => {
     const of = (steps: number, ms: number) =>
       passed({ progress: { ...passed().progress, steps, ms, error_class: steps > 5 ? 'limit' : 'timeout' } });
     assert.deepEqual(taskMedians({ attempts: [of(3, 30), of(9, 10), of(7, 20), aRow({ state: 'running' })] }), {

@@ -29,7 +29,7 @@ suite('the filter of the batch page', () => {
     },
   });
 
-  test('parts about a field', () => {
+  test('has terms for a field', () => {
     for (const text of [
       'error:timeout',
       'error:answer',
@@ -65,12 +65,12 @@ suite('the filter of the batch page', () => {
     }
   });
 
-  test('all parts must hold, in any order', () => {
+  test('requires all terms, in any order', () => {
     assert.equal(matches('error:timeout steps>30', timeout), true);
     assert.equal(matches('steps>30 error:limit', timeout), false);
   });
 
-  test('words match the task, its question, the error and the tools, in any case', () => {
+  test('matches words in the task, its question, the error, and the tools, in any case', () => {
     for (const word of ['RENEW-late', 'ana', '"due today"'.replaceAll('"', ''), 'find_member', '30', 'timeout'])
       assert.equal(matches(word, timeout), true, word);
     assert.equal(matches('ana bert', timeout), false);
@@ -78,18 +78,18 @@ suite('the filter of the batch page', () => {
     assert.equal(matches('"loan for"', timeout), false);
   });
 
-  test('what looks like a field and is none is a word', () => {
+  test('takes an unknown field for a word', () => {
     assert.equal(matches('http://x', timeout), false);
     assert.equal(matches('constructor:x', timeout), false);
     assert.equal(matches('steps>many', timeout), false);
   });
 
-  test('nothing typed leaves everything', () => {
+  test('matches everything when it is empty', () => {
     assert.equal(matches('', passed()), true);
     assert.equal(matches('   ', failed()), true);
   });
 
-  test('expressions are told apart from parts', () => {
+  test('distinguishes expressions from terms', () => {
     for (const text of [
       'usage.output_tokens > 500',
       'step == 3',
@@ -105,12 +105,12 @@ suite('the filter of the batch page', () => {
       assert.equal(parseFilter(text).kind, 'parts', text);
   });
 
-  test('parts keep their quotes and an unfinished one runs to the end', () => {
+  test('keeps quotes in terms, and an unfinished one extends to the end', () => {
     assert.deepEqual(splitParts('error:"no such" due "a b'), ['error:"no such"', 'due', '"a b']);
     assert.equal(withoutPart('error:"no such" due steps>3', 1), 'error:"no such" steps>3');
   });
 
-  test('a click on a class of errors sets, replaces and takes away its part', () => {
+  test('sets, replaces, and removes a term by a click on an error class', () => {
     assert.equal(togglePart('', 'error:limit'), 'error:limit');
     assert.equal(togglePart('ana error:timeout', 'error:limit'), 'ana error:limit');
     assert.equal(togglePart('ana error:limit', 'error:limit'), 'ana');

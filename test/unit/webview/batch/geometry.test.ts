@@ -15,7 +15,7 @@ const many = layoutOf({ width: 1000, height: 600, attempts: 500, page: 1440, lon
 const still = { left: 0, top: 0 };
 
 suite('the geometry of the grid', () => {
-  test('cells are as wide as lets all attempts in', () => {
+  test('makes cells as wide as all attempts allow', () => {
     assert.equal(wide.cell, 22);
     assert.ok(wide.cells + 32 * wide.cell <= wide.width);
     assert.equal(layoutOf({ width: 1000, height: 600, attempts: 60, page: 1000, longest: 140 }).cell, 11);
@@ -23,7 +23,7 @@ suite('the geometry of the grid', () => {
     assert.ok(many.whole > many.width);
   });
 
-  test('all 32 attempts fit a page of 480 and one of 400', () => {
+  test('fits all 32 attempts on a page of 480 and one of 400', () => {
     for (const [page, cell] of [
       [480, 8],
       [400, 6],
@@ -34,12 +34,12 @@ suite('the geometry of the grid', () => {
     }
   });
 
-  test('columns behind the cells only where there is room', () => {
+  test('has columns after the cells only where there is room', () => {
     assert.ok(wide.extra > wide.cells + 32 * 22);
     assert.equal(layoutOf({ width: 1056, height: 600, attempts: 32, page: 1440, longest: 140 }).extra, 0);
   });
 
-  test('what is under a point is what is drawn there, scrolled or not', () => {
+  test('finds under a point what is drawn there, scrolled or not', () => {
     for (const scroll of [still, { left: 100, top: 4321 }]) {
       for (const [row, attempt] of [
         [200, 20],
@@ -60,7 +60,7 @@ suite('the geometry of the grid', () => {
     assert.deepEqual(hit(wide, 10, wide.cells + 32 * 22 + 1, 0, still), { part: 'name', row: 0 });
   });
 
-  test('only what is seen is drawn, to the last of 200,000 rows and of 500 attempts', () => {
+  test('draws only what is visible, to the last of 200,000 rows and of 500 attempts', () => {
     assert.deepEqual(rowsSeen(wide, 200_000, 0), { from: 0, to: 28 });
     assert.deepEqual(rowsSeen(wide, 200_000, 200_000 * ROW - 600), { from: 199_972, to: 200_000 });
     assert.deepEqual(attemptsSeen(wide, 0), { from: 1, to: 33 });
@@ -69,7 +69,7 @@ suite('the geometry of the grid', () => {
     assert.ok(attemptsSeen(many, end).from > 380);
   });
 
-  test('scrolling brings a cell in whole, and leaves alone what is in', () => {
+  test('scrolls a cell fully into view, and not when it already is', () => {
     assert.deepEqual(scrollTo(wide, 3, 5, { left: 0, top: 10 }), { left: 0, top: 10 });
     assert.deepEqual(scrollTo(wide, 100, 5, still), { left: 0, top: 101 * ROW - 600 });
     assert.deepEqual(scrollTo(wide, 0, undefined, { left: 7, top: 500 }), { left: 7, top: 0 });
@@ -79,7 +79,7 @@ suite('the geometry of the grid', () => {
     assert.deepEqual(scrollTo(many, 0, 1, { left, top: 0 }), still);
   });
 
-  test('numbers of the head leave each other room', () => {
+  test('leaves room between the numbers of the header', () => {
     for (const layout of [wide, many]) {
       const shows = numbered(layout);
       let last = -Infinity;

@@ -11,8 +11,8 @@ const HOUR = 3_600_000;
 const ended = (started_at: number, ended_at: number) =>
   passed({ progress: { ...passed().progress, started_at, ended_at } });
 
-suite('how fast a batch goes', () => {
-  test('ends per hour and rollouts in flight along the last hour', () => {
+suite('the speed of a batch', () => {
+  test('shows ends per hour and rollouts in flight over the last hour', () => {
     const now = 10 * HOUR;
     const rows = Array.from({ length: 120 }, (_, i) =>
       ended(now - HOUR - 60_000 + i * 30_000, now - HOUR + i * 30_000 + 1),
@@ -25,7 +25,7 @@ suite('how fast a batch goes', () => {
     assert.ok((flow.inFlight[30] ?? 0) >= 2 && (flow.inFlight[30] ?? 0) <= 3);
   });
 
-  test('a batch that just began is not measured over time it did not have', () => {
+  test('of a batch that just began is not measured over time it did not have', () => {
     const now = 10 * HOUR;
     const flow = finish(
       flowOf(
@@ -42,10 +42,10 @@ suite('how fast a batch goes', () => {
     assert.equal(flow.running, 1);
   });
 
-  test('the most in flight at the same time, however short and long ago', () => {
+  test('shows the peak in flight, however short and long ago', () => {
     const begun = 10 * HOUR;
     const most = (rows: readonly RolloutRow[], now: number) => finish(flowOf(rows, now))?.most;
-    // Two workers, of which one goes from one rollout to the next: all within one slice of time.
+    // Two workers, one of which goes from one rollout to the next: all within one slice of time.
     const quick = [
       ended(begun, begun + 40),
       ended(begun + 40, begun + 90),
@@ -58,14 +58,14 @@ suite('how fast a batch goes', () => {
       [2],
       'the picture says so too',
     );
-    // Five that are long over, and one that goes on and on.
+    // Five that ended long ago, and one that keeps running.
     const early = Array.from({ length: 5 }, (_, i) => ended(begun + i, begun + 1_000 + i));
     assert.equal(most([...early, ended(begun + 2_000, begun + 5 * HOUR)], begun + 5 * HOUR), 5);
     assert.equal(most([ended(begun, begun), ended(begun, begun)], begun + 1), 2, 'also those that took no time');
     assert.equal(most([aRow({ state: 'running', progress: { started_at: begun } }), ...early], begun + 10), 6);
   });
 
-  test('the most in flight is that of one moment after the other', () => {
+  test('takes the peak at a single moment', () => {
     const begun = 10 * HOUR;
     let seed = 7;
     const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
@@ -87,7 +87,7 @@ suite('how fast a batch goes', () => {
     );
   });
 
-  test('without times nothing is told', () => {
+  test('is undefined without times', () => {
     assert.equal(finish(flowOf([passed(), failed(), aRow({ state: 'queued' })], HOUR)), undefined);
     assert.equal(timeLeft(10, 0), undefined);
     assert.equal(timeLeft(0, 10), undefined);
@@ -95,8 +95,8 @@ suite('how fast a batch goes', () => {
   });
 });
 
-suite('what did not pass', () => {
-  test('by class, the most frequent first; truncated is not failed; cancelled and running do not count', () => {
+suite('the failures', () => {
+  test('are grouped by class, the most frequent first; truncated is not failed; cancelled and running do not count', () => {
     const timeout = failed({ progress: { ...failed().progress, error_class: 'timeout' } });
     const limit = aRow({ progress: { status: 'truncated', passed: false, error_class: 'limit' } });
     const {
@@ -128,8 +128,8 @@ suite('what did not pass', () => {
   });
 });
 
-suite('an attempt in words', () => {
-  test('names of cells', () => {
+suite('the description of an attempt', () => {
+  test('names a cell', () => {
     assert.equal(
       cellName('renew', 3, aRow({ state: 'running', progress: { step: 7 } })),
       'renew attempt 3: running, step 7',
@@ -143,7 +143,7 @@ suite('an attempt in words', () => {
     );
   });
 
-  test('the error comes first, then what it waits for, then the reward', () => {
+  test('has the error first, then what it waits for, then the reward', () => {
     assert.deepEqual(
       verdictOf(
         aRow({

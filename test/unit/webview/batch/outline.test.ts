@@ -38,8 +38,8 @@ function twoCalls(): Stream {
   return s;
 }
 
-suite('the steps of an attempt in short', () => {
-  test('tools, what failed first, and time of the calls', () => {
+suite('the outline of an attempt', () => {
+  test('has tools, the first failure, and the time of the calls', () => {
     const s = twoCalls();
     s.end();
     const outline = outlineOf(s.events);
@@ -48,7 +48,7 @@ suite('the steps of an attempt in short', () => {
     assert.deepEqual([outline.ended, outline.last], [true, s.last]);
   });
 
-  test('the same from pages of any size, one of which is read twice', () => {
+  test('is the same from pages of any size, one of which is read twice', () => {
     const { events } = twoCalls();
     for (let at = 1; at < events.length; at++)
       assert.deepEqual(
@@ -57,7 +57,7 @@ suite('the steps of an attempt in short', () => {
       );
   });
 
-  test('a step that still runs, or is held', () => {
+  test('shows a step that still runs, or is held', () => {
     const s = twoCalls();
     const span = s.toolStart('c3', 'pay_fine', {});
     assert.equal(lines(outlineOf(s.events)).at(-1), '2 pay_fine open');
@@ -68,7 +68,7 @@ suite('the steps of an attempt in short', () => {
     assert.equal(lines(outlineOf(s.events)).at(-1), '2 pay_fine');
   });
 
-  test('steps of a sub-agent count for the step that asked it', () => {
+  test('counts steps of a sub-agent for the step that called it', () => {
     const s = new Stream();
     s.start();
     s.model('', [], { agent: 'desk' });
@@ -84,7 +84,7 @@ suite('the steps of an attempt in short', () => {
     assert.deepEqual(lines(outlineOf(s.events)), ['1 searcher +2', '4']);
   });
 
-  test('what was not read in between is a gap, and calls of a step that was not read belong to none', () => {
+  test('shows unread events as a gap, and calls of an unread step belong to none', () => {
     const s = twoCalls();
     const { events } = s;
     const start = events.findIndex((event) => event.kind === 'tool.start');
@@ -100,7 +100,7 @@ suite('the steps of an attempt in short', () => {
     ]);
   });
 
-  test('a step that was done again after a takeover stands once', () => {
+  test('shows a step that was repeated after a takeover once', () => {
     const s = new Stream();
     s.start();
     s.add('model.start', { step: 1, context: [], sampling: {} });

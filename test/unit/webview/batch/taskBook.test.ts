@@ -8,13 +8,13 @@ import { Random } from '../../../support/random.ts';
 import { aRow, failed, passed } from './rows.ts';
 
 suite('the facts of all tasks', () => {
-  test('after any changes they are what counting everything anew gives', () => {
+  test('equal a full recount after any changes', () => {
     const random = new Random(9);
     const tasks: (AttemptRows | undefined)[] = [];
     const book = new TaskBook();
     for (let round = 0; round < 60; round++) {
       const touched = new Set<number>();
-      const width = round < 3 ? 0 : 3; // the rows may come before the batch says how many there are
+      const width = round < 3 ? 0 : 3; // the rows may arrive before the batch says how many there are
       for (let i = 0; i < 4; i++) {
         const index = Math.floor(random.next() * 20);
         const made = [passed, failed, () => aRow({ state: 'running' })][Math.floor(random.next() * 3)] ?? passed;
@@ -36,7 +36,7 @@ suite('the facts of all tasks', () => {
     }
   });
 
-  test('before any row came nothing is over', () => {
+  test('have no ended attempts before the first row', () => {
     const book = new TaskBook();
     book.update([], [], 8);
     assert.equal(doneOf(book.counts), 0);
@@ -58,7 +58,7 @@ suite('the facts of all tasks', () => {
 });
 
 suite('many tasks in order', () => {
-  test('by any key as a stable sort puts them', () => {
+  test('are sorted like a stable sort, by any key', () => {
     const random = new Random(4);
     const facts = Array.from({ length: 3000 }, () => ({
       ...taskFacts(undefined, 1),
@@ -83,10 +83,10 @@ suite('many tasks in order', () => {
   });
 });
 
-suite('the limit of tokens', () => {
+suite('the token limit', () => {
   const tokens = { input: 900, output: 100, cached: 0 };
 
-  test('what will be used is told once enough attempts ended', () => {
+  test('shows a projection once enough attempts ended', () => {
     assert.deepEqual(tokenLimitOf({ tokens, attempts: 100, open: 75 }, 3000, false), {
       most: 3000,
       used: 1000,
@@ -97,7 +97,7 @@ suite('the limit of tokens', () => {
     assert.equal(tokenLimitOf({ tokens, attempts: 100, open: 75 }, 3000, true)?.expected, undefined);
   });
 
-  test('nothing is told without a limit or without usage', () => {
+  test('is hidden without a limit or without usage', () => {
     assert.equal(tokenLimitOf({ tokens, attempts: 100, open: 75 }, undefined, false), undefined);
     assert.equal(tokenLimitOf({ tokens: null, attempts: 100, open: 75 }, 3000, false), undefined);
   });

@@ -1,4 +1,4 @@
-// A far place is looked at before all that comes before it is read.
+// A distant place is shown before everything that precedes it is read.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
@@ -11,7 +11,7 @@ import { Random } from '../../../support/random.ts';
 import { Stream } from '../../../support/stream.ts';
 import { aRow } from '../batch/rows.ts';
 
-/** Steps of very different lengths: some have none, some hundreds of calls. */
+/** Steps of very different lengths: some have no calls, some hundreds. */
 function uneven(steps: number): TraceEvent[] {
   const random = new Random(5);
   const s = new Stream();
@@ -36,7 +36,7 @@ function wholeOf(events: readonly TraceEvent[]): TrajectoryModel {
   return model;
 }
 
-/** As the server answers: a page ends after so many characters too. */
+/** Like the server's responses: a page also ends after this many characters. */
 class Server {
   reads = 0;
   readonly #events: readonly TraceEvent[];
@@ -75,7 +75,7 @@ describe('reading around a place', () => {
   const events = uneven(3_000);
   const whole = wholeOf(events);
 
-  it('shows any step as the whole does, after a few reads', async () => {
+  it('shows any step like the whole does, after a few reads', async () => {
     const random = new Random(8);
     for (let turn = 0; turn < 40; turn++) {
       const step = 1 + Math.floor(random.next() * 3_000);
@@ -95,7 +95,7 @@ describe('reading around a place', () => {
       assert.equal(from, 2);
       for (const seq of [2, to]) assert.equal(part!.event(seq) ?? part!.stepOf(seq), undefined);
       assert.ok(part!.last - there.seq >= 400 || part!.last === whole.last);
-      // Every event of it is in the step where it is in the whole.
+      // Every event of it is in the same step as in the whole.
       for (let seq = to + 1; seq <= part!.last; seq++) assert.equal(part!.stepOf(seq)!.index, whole.stepOf(seq)!.index);
     }
   });
@@ -113,7 +113,7 @@ describe('reading around a place', () => {
     assert.deepEqual(look.lanes.rangeOf(20_000), all.lanes.rangeOf(20_000));
   });
 
-  it('is nothing where the place is not, or where no step begins near it', async () => {
+  it('is undefined for an unknown place, or when no step begins near it', async () => {
     assert.equal(await around(new Server(events), whole, { step: 3_001 }), undefined);
     assert.equal(await around(new Server(events), whole, { step: 0 }), undefined);
     assert.equal(await around(new Server(events), whole, { seq: whole.last + 1 }), undefined);
@@ -125,7 +125,7 @@ describe('reading around a place', () => {
     assert.equal(await around(new Server(s.events), wholeOf(s.events), { seq: 4_000 }), undefined);
   });
 
-  it('begins at the place where large events fill a page before it', async () => {
+  it('begins at the place when large events fill a page before it', async () => {
     const s = new Stream();
     s.start();
     for (let step = 1; step <= 800; step++) s.model('x'.repeat(20_000));
@@ -138,7 +138,7 @@ describe('reading around a place', () => {
 });
 
 describe('the data of a trajectory', () => {
-  it('shows a part until the whole has come as far, and the very same events then', async () => {
+  it('shows a part until the whole has reached it, with identical events', async () => {
     const events = uneven(6_000);
     const row = aRow({ last: events.length, progress: { step: 6_000, steps: 6_000 } });
     const batch = {

@@ -1,4 +1,4 @@
-// What the trajectory page makes of breakpoints, and of a filled form: gates of the batch, edits, forks.
+// Breakpoints and forms of the trajectory page: gates of the batch, edits, forks.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Json } from '../../../../src/common/json.ts';
@@ -64,7 +64,7 @@ function modelOf(events: readonly TraceEvent[]): TrajectoryModel {
   return model;
 }
 
-describe('what a breakpoint stands on', () => {
+describe('the target of a breakpoint', () => {
   it('is a gate of the batch, and found again in it', () => {
     const spots: Spot[] = [{ on: 'tool', name: 'renew' }, { on: 'model' }, { on: 'step', step: 12 }];
     const narrowings: SpotCondition[] = [{}, { when: 'a == 1 || b == 2' }, { hits: 3 }, { log: 'x', when: 'c' }];
@@ -103,7 +103,7 @@ interface Page {
   readonly host: StoryHost;
   readonly data: TrajectoryData;
   readonly breakpoints: PageBreakpoints;
-  /** Once the page shows what it was told. */
+  /** Once the page shows the change. */
   readonly until: (what: () => boolean) => Promise<void>;
 }
 
@@ -158,7 +158,7 @@ function told(seq: number, breakpoints: readonly Breakpoint[], of: string): Trac
 describe('breakpoints of the page', { timeout: 60_000 }, () => {
   const spot: Spot = { on: 'tool', name: 'renew' };
 
-  it('are sent to the batch while it runs, and shown once its stream tells them', async () => {
+  it('are sent to the batch while it runs, and shown once its stream has them', async () => {
     const { host, data, breakpoints, until } = await page(desk(true).events);
     await breakpoints.set(spot, { when: 'tool.arguments.days > 7' });
     const gate = { id: 'page.tool.renew', side: 'before', tool: 'renew', when: 'tool.arguments.days > 7' } as const;
@@ -183,7 +183,7 @@ describe('breakpoints of the page', { timeout: 60_000 }, () => {
     data.close();
   });
 
-  it('are those of the editor too, and one that does not hold yet is armed by a toggle', async () => {
+  it("include the editor's, and one that is not armed yet is armed by a toggle", async () => {
     const { events, steps } = desk(true);
     const { host, data, breakpoints } = await page(events, {
       editor: [
@@ -208,7 +208,7 @@ describe('breakpoints of the page', { timeout: 60_000 }, () => {
     data.close();
   });
 
-  it('of an ended batch are the editor’s alone; without one none can be set', async () => {
+  it('of an ended batch are only the editor’s; without an editor none can be set', async () => {
     const { events, steps } = desk(false);
     const none = await page(events, { ended: true });
     assert.equal(none.breakpoints.settable, false);
@@ -231,8 +231,8 @@ describe('breakpoints of the page', { timeout: 60_000 }, () => {
   });
 });
 
-describe('what can be edited', () => {
-  it('is in place what the rollout is held at, and a fork what has happened', () => {
+describe('an edit', () => {
+  it('applies in place to the held event, and as a fork to past ones', () => {
     const {
       events,
       calls: [first = 0, second = 0],
@@ -265,7 +265,7 @@ describe('what can be edited', () => {
     );
   });
 
-  it('becomes an edit for each member that is another now, and none for what stayed', () => {
+  it('has a change for each changed member, and none for the others', () => {
     const { events, calls } = desk(false);
     const model = modelOf(events);
     const [target] = editTargets(model, subjectAt(model, calls[1] ?? 0)!);
@@ -285,7 +285,7 @@ describe('what can be edited', () => {
     assert.deepEqual(editsOf(target, texts).wrong, ['days']);
   });
 
-  it('a fork makes the model call or the very call again', () => {
+  it('of a fork repeats the model call or the call itself', () => {
     const { events, calls, steps } = desk(false);
     const model = modelOf(events);
     assert.equal(forkTarget(model, subjectAt(model, calls[1] ?? 0)!)?.cut, calls[1]);

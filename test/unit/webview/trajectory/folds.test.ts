@@ -1,4 +1,4 @@
-// Equal rows of the step list, one after the other.
+// Consecutive equal rows of the step list.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
@@ -6,7 +6,7 @@ import { Folds } from '../../../../webview/trajectory/steps/folds.ts';
 import { StepRows } from '../../../../webview/trajectory/steps/rows.ts';
 import { Stream } from '../../../support/stream.ts';
 
-/** A stream of steps of one call each: what it looks for and what it finds. */
+/** A stream of steps with one call each: the query and its result. */
 function looks(s: Stream, calls: readonly (readonly [what: string, found: string])[], text = ''): void {
   for (const [what, found] of calls) {
     const id = `c${s.last}`;
@@ -31,7 +31,7 @@ class Page {
     this.model.push(s.events);
   }
 
-  /** Kind of each shown row, and how many it stands for. */
+  /** Kind of each visible row, and how many it stands for. */
   get shown(): string[] {
     return this.folds.shown(this.rows.all).map((row) => {
       const fold = this.folds.foldOf(row);
@@ -41,7 +41,7 @@ class Page {
 }
 
 describe('folds of equal rows', () => {
-  it('make one row of three and more equal calls, and leave two as they are', () => {
+  it('merge three and more equal calls into one row, and leave two unchanged', () => {
     const s = begun();
     looks(s, [
       ['a', 'no'],
@@ -60,7 +60,7 @@ describe('folds of equal rows', () => {
     );
   });
 
-  it('keep apart what differs in result, in words, in its changes of the world, or has not ended', () => {
+  it('keep calls apart with other results, messages, or changes of the world, and open ones', () => {
     const s = begun();
     looks(s, [
       ['a', 'no'],
@@ -103,7 +103,7 @@ describe('folds of equal rows', () => {
     assert.equal(page.folds.open(4, true), false, 'there is none');
   });
 
-  it('are the same whether the events come at once or one by one', () => {
+  it('are the same whether the events arrive at once or one by one', () => {
     const s = begun();
     looks(s, [
       ['a', 'no'],
@@ -111,7 +111,7 @@ describe('folds of equal rows', () => {
       ['a', 'no'],
       ['b', 'no'],
     ]);
-    // A step of two calls: its first is shown with it until the second comes.
+    // A step of two calls: its first is shown with it until the second arrives.
     s.model('', [
       { id: 'x', name: 'look', arguments: { what: 'b' } },
       { id: 'y', name: 'look', arguments: { what: 'b' } },
@@ -149,7 +149,7 @@ describe('folds of equal rows', () => {
       page.model.push(s.events.slice(from));
       page.folds.shown(page.rows.all);
     }
-    // Building all 20,000 rows anew 200 times takes seconds.
+    // Rebuilding all 20,000 rows 200 times takes seconds.
     assert.ok(performance.now() - before < 500, `${performance.now() - before} ms`);
   });
 });

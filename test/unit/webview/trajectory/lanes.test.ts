@@ -1,4 +1,4 @@
-// What stands on the time axis, and where.
+// The contents of the time axis, and their positions.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
@@ -16,7 +16,7 @@ function lanesOf(events: readonly TraceEvent[]): Lanes {
   return lanes;
 }
 
-/** An event of the batch's stream, so many ms after another one. */
+/** An event of the batch's stream, this many ms after another one. */
 function outside<K extends EventKind>(
   after: TraceEvent | undefined,
   ms: number,
@@ -43,7 +43,7 @@ function leased(): Stream {
 }
 
 describe('lanes of the time axis', () => {
-  it('give a sub-agent a lane of its own, for all its instances, with its calls in it', () => {
+  it('include one for each sub-agent, for all its instances, with its calls', () => {
     const s = leased();
     const call = s.toolStart('c1', 'searcher', {}, { agent: 'desk' });
     for (const n of [1, 2]) {
@@ -85,7 +85,7 @@ describe('lanes of the time axis', () => {
     assert.equal(labelOf({ lanes, now: 0 }, item), 'held 1 min 1 s');
   });
 
-  it('tell where a call was made, and what went wrong in a step', () => {
+  it('show when a call was made, and what went wrong in a step', () => {
     const s = leased();
     const lost = { class: 'infrastructure', message: 'Its worker was lost.' } as const;
     const call = s.toolStart('c1', 'look', {});
@@ -107,7 +107,7 @@ describe('lanes of the time axis', () => {
       { span: s.toolStart('c3', 'look', {}) },
     );
     assert.equal(lanesOf(s.events).troubleIn(2), 'error');
-    // Where only the order is known, nothing waits.
+    // Without times, only with an order, nothing waits.
     const untimed = lanesOf(
       s.events.map((event) =>
         event === first && event.kind === 'rollout.start'
@@ -120,7 +120,7 @@ describe('lanes of the time axis', () => {
     assert.equal(untimed.madeAt(same), same.from);
   });
 
-  it('show what the batch tells of its worker, its model server and commands, where and as long as it was', () => {
+  it("show the batch's messages about its worker, its model server, and commands, at their time and duration", () => {
     const s = leased();
     for (let i = 0; i < 10; i++) s.model('More');
     const [first] = s.events;
@@ -132,7 +132,7 @@ describe('lanes of the time axis', () => {
       outside(first, 130, 'infra', { what: 'pod_evicted', pod: 'w1', text: 'node pressure' }),
       outside(first, 140, 'infra', { what: 'endpoint', endpoint: 'e1', text: 'answers again' }),
       outside(first, 160, 'infra', { what: 'workers_back', ms: 10, text: 'The connection was lost' }),
-      // Of others, of before, of what no rollout feels.
+      // About others, about earlier times, and about what does not affect a rollout.
       outside(first, 150, 'infra', { what: 'worker_exit', worker: 'w2', text: 'gone' }),
       outside(first, -10, 'infra', { what: 'worker_exit', worker: 'w1', text: 'gone' }),
       outside(first, 150, 'control', { command: 'c3', verb: 'seal', by: 'ada' }),
@@ -149,7 +149,7 @@ describe('lanes of the time axis', () => {
     assert.equal(infra(lanes).length, 6, 'once each');
   });
 
-  it('leave out what came after the end, and what concerns a worker that had it no more', () => {
+  it('omit what happened after the end, and messages about a worker that no longer held it', () => {
     const s = leased();
     s.add('rollout.lease', { epoch: 2, worker: 'w2', how: 'resumed' });
     s.model('On');
@@ -159,7 +159,7 @@ describe('lanes of the time axis', () => {
     lanes.advanceOutside([
       outside(resumed, -1, 'infra', { what: 'worker_exit', worker: 'w1', text: 'gone' }),
       outside(resumed, 1, 'infra', { what: 'worker_exit', worker: 'w1', text: 'gone' }),
-      // Only what became of its pod is worth telling late.
+      // Only the end of its pod is worth a late message.
       outside(resumed, 2, 'infra', { what: 'pod_deleted', pod: 'w1', text: 'deleted' }),
       outside(s.events.at(-1), 1, 'infra', { what: 'worker_exit', worker: 'w2', text: 'gone' }),
     ]);

@@ -1,4 +1,4 @@
-// What the page makes of events is the same however they come: at once, or a few at a time.
+// The page's derived data is the same however events arrive: at once, or a few at a time.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
@@ -8,7 +8,7 @@ import { FILTERS, type Filter } from '../../../../webview/trajectory/steps/rows.
 import { Random } from '../../../support/random.ts';
 import { Stream } from '../../../support/stream.ts';
 
-/** Calls that are equal now and then, at the same time now and then; some fail, some change the world. */
+/** Calls that are sometimes equal, sometimes parallel; some fail, some change the world. */
 function busy(steps: number): TraceEvent[] {
   const random = new Random(11);
   const s = new Stream();
@@ -36,14 +36,14 @@ function shown(look: Look): unknown {
   return look.shown.map((row) => ({ ...row, fold: look.foldOf(row) }));
 }
 
-describe('a look at events as they come', () => {
+describe('the look of partial events', () => {
   const events = busy(400);
   for (const only of [
     [],
     ...FILTERS.map((filter) => [filter]),
     ['errors', 'world'],
   ] as const satisfies readonly (readonly Filter[])[]) {
-    it(`is that of all at once: ${only.length === 0 ? 'everything' : only.join(' and ')}`, () => {
+    it(`equals that of all at once: ${only.length === 0 ? 'everything' : only.join(' and ')}`, () => {
       const choice: Choice = { only: new Set(only), opened: new Set() };
       const model = new TrajectoryModel();
       const growing = new Look(model, choice);

@@ -1,4 +1,4 @@
-// The time axis costs what its pixels cost, not what its events do.
+// The cost of the time axis depends on its pixels, not on its events.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
@@ -39,7 +39,7 @@ interface Outline extends Rect {
   readonly dashed: boolean;
 }
 
-/** Notes what is filled, and how often anything was asked of it. */
+/** Records filled areas, and the number of operations. */
 function recorder(): {
   readonly canvas: CanvasRenderingContext2D;
   readonly rects: Rect[];
@@ -100,7 +100,7 @@ function modelOf(s: Stream): TrajectoryModel {
 }
 
 describe('painting the time axis', () => {
-  it('takes as much for twenty thousand steps as for two thousand, and leaves no gap where there is none', () => {
+  it('costs as much for twenty thousand steps as for two thousand, and leaves no false gap', () => {
     const [short, long] = [painted(modelOf(longStream(2_000))), painted(modelOf(longStream(20_000)))];
     assert.ok(long.calls < 4_000, `${long.calls} calls`);
     assert.ok(long.calls < short.calls * 1.5, `${long.calls} calls after ${short.calls}`);
@@ -114,14 +114,14 @@ describe('painting the time axis', () => {
     }
   });
 
-  it('outlines what a call waited to be made, and fills it from there on', () => {
+  it('outlines the wait before a call, and fills it from there on', () => {
     const s = new Stream();
     s.start();
     const call = s.toolStart('c1', 'look', {});
     s.add('hold', { why: 'pause', side: 'before' }, { span: call });
     s.add('release', { how: 'continue', held_ms: 10 }, { span: call });
     s.toolEnd(call, 'c1', '', { ms: 20 });
-    const { rects, outlines } = painted(modelOf(s)); // from 0 to 50 ms: asked at 10, made at 30, over at 50
+    const { rects, outlines } = painted(modelOf(s)); // from 0 to 50 ms: requested at 10, made at 30, ended at 50
     const at = (ms: number): number => GUTTER + (ms / 50) * (WIDTH - GUTTER);
     const lane = (one: Rect): boolean => one.y > 22 && one.x >= GUTTER;
     assert.deepEqual(
@@ -146,7 +146,7 @@ describe('painting the time axis', () => {
     );
   });
 
-  it('draws what infrastructure ended apart from what failed: hatched in its own colour, not filled', () => {
+  it('draws infrastructure failures differently from errors: hatched in another color, not filled', () => {
     const s = new Stream();
     s.start();
     s.add(
@@ -166,7 +166,7 @@ describe('painting the time axis', () => {
     );
   });
 
-  it('keeps what failed in its own colour among thousands', () => {
+  it('keeps failures visible in their color among thousands', () => {
     const s = new Stream();
     s.start();
     const steps = 3_000;

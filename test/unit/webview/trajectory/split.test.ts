@@ -1,4 +1,4 @@
-// The attempt that passed and went the same way for longest.
+// The attempt that passed and shares the longest prefix.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
@@ -43,7 +43,7 @@ function row(
   };
 }
 
-/** Streams by name, and how many events of each were asked for. */
+/** Streams by name, and how many events of each were requested. */
 function streams(given: Readonly<Record<string, readonly TraceEvent[]>>): {
   events: (
     stream: string,
@@ -64,7 +64,7 @@ function streams(given: Readonly<Record<string, readonly TraceEvent[]>>): {
 
 const signal = new AbortController().signal;
 
-describe('the first split from an attempt that passed', () => {
+describe('the divergence from an attempt that passed', () => {
   it('is looked for in attempts that passed, first in those with the same tools', () => {
     const rows = [
       row('own', 1, ['find', 'renew'], false),
@@ -82,7 +82,7 @@ describe('the first split from an attempt that passed', () => {
     );
   });
 
-  it('is told for the one that goes the same way for longest', async () => {
+  it('is reported for the one with the longest shared prefix', async () => {
     const own = attempt(['find', 'renew', 'close']);
     const near = attempt(['find', 'renew', 'pay']);
     const model = new TrajectoryModel();
@@ -99,7 +99,7 @@ describe('the first split from an attempt that passed', () => {
     );
   });
 
-  it('is the answer where the calls are the same, and where this attempt made fewer', async () => {
+  it('is the answer when the calls are the same, and when this attempt made fewer', async () => {
     const model = new TrajectoryModel();
     model.push(attempt(['find']));
     const answer = model.steps.at(-1)?.seq;
@@ -114,7 +114,7 @@ describe('the first split from an attempt that passed', () => {
     assert.deepEqual([more?.seq, more?.there], [answer, longer.findLast((event) => event.kind === 'tool.start')?.seq]);
   });
 
-  it('reads no more than it must, and gives up on what is too long', async () => {
+  it('reads no more than necessary, and gives up on long trajectories', async () => {
     const model = new TrajectoryModel();
     model.push(attempt(['find', 'renew']));
     const early = streams({ early: attempt(['pay', ...Array.from({ length: 2_000 }, () => 'find')]) });

@@ -1,4 +1,4 @@
-// Changed rows of a world by table, and how sure a model was of its tokens.
+// Changed rows of a world by table, and a model's confidence in its tokens.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
@@ -17,7 +17,7 @@ const LOAN: WorldChange = {
 const LOG: WorldChange = { table: 'desk_log', key: 412, op: 'insert', after: { event: 'renewed' } };
 
 describe('changed rows', () => {
-  it('stand by table, with what changed first', () => {
+  it('are grouped by table, the first changed one first', () => {
     const groups = groupsOf([
       LOAN,
       LOG,
@@ -34,7 +34,7 @@ describe('changed rows', () => {
     );
   });
 
-  it('show what was and what is where it changed only', () => {
+  it('show old and new values only where they differ', () => {
     assert.deepEqual(cellOf(LOAN, 'due'), { changed: true, old: '05-08', now: '05-15' });
     assert.deepEqual(cellOf(LOAN, 'tags'), { changed: false, now: '["a"]' });
     assert.deepEqual(cellOf(LOG, 'event'), { changed: false, now: 'renewed' });
@@ -46,7 +46,7 @@ describe('changed rows', () => {
     });
   });
 
-  it('get columns as wide as what stands in them, up to a limit', () => {
+  it('have columns as wide as their content, up to a limit', () => {
     const [group] = groupsOf([
       LOAN,
       { ...LOAN, key: 'a long key', after: { title: 'x'.repeat(500), due: '05-15', tags: ['a'] } },
@@ -62,8 +62,8 @@ describe('changed rows', () => {
   });
 });
 
-describe('the heat of tokens', () => {
-  it('goes from sure to a chance of one in ten', () => {
+describe('the token heat map', () => {
+  it('ranges from certain to a probability of one in ten', () => {
     assert.deepEqual(
       [heatOf(0), heatOf(-2.3), heatOf(-9), heatOf(undefined), heatOf(Number.NaN), heatOf(0.001)],
       [0, 1, 1, 0, 0, 0],
@@ -72,7 +72,7 @@ describe('the heat of tokens', () => {
     assert.deepEqual(summaryOf([-1, -3]), { mean: -2, lowest: -3 });
   });
 
-  it('is that of the least sure of each bin, over all tokens', () => {
+  it('shows the least certain token of each bin, over all tokens', () => {
     const logprobs = Array.from({ length: 1_000 }, (_, i) => (i === 777 ? -2 : -0.1));
     const bins = binsOf(logprobs, 100);
     assert.equal(bins.length, 100);
@@ -87,7 +87,7 @@ describe('the heat of tokens', () => {
     assert.deepEqual(binsOf([], 100), []);
   });
 
-  it('does not lose count of a prompt whose beginning is not there', async () => {
+  it('counts correctly when the beginning of a prompt is missing', async () => {
     const s = new Stream();
     s.start();
     const records: Record<string, unknown> = { b: { prompt: { of: 2, keep: 4, ids: [9, 9] }, completion: [5] } };

@@ -1,4 +1,4 @@
-/** What a tool's schema makes of a form. */
+/** The form for a tool's schema. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
@@ -58,7 +58,7 @@ test('each kind of schema has its field', () => {
   assert.deepEqual(shape.shape.kind === 'variants' && shape.shape.options.map(({ name }) => name), ['text', 'null']);
 });
 
-test('references are followed, also where a schema names itself', () => {
+test('references are followed, including in a schema that refers to itself', () => {
   const schema = {
     type: 'object',
     properties: { tree: { $ref: '#/$defs/node', description: 'of all' } },
@@ -82,7 +82,7 @@ test('references are followed, also where a schema names itself', () => {
   );
 });
 
-test('a form begins with what is required, with defaults and examples', () => {
+test('a form begins with required fields, defaults, and examples', () => {
   const schema = of(
     z.object({
       id: z.string(),
@@ -100,7 +100,7 @@ test('a form begins with what is required, with defaults and examples', () => {
   assert.deepEqual(told(schema, firstMembers(schema)), ['free: Required.']);
 });
 
-test('what is wrong is told where it is', () => {
+test('errors are shown at their field', () => {
   const schema = of(
     z.object({
       name: z
@@ -132,7 +132,7 @@ test('what is wrong is told where it is', () => {
   ]);
 });
 
-test('of a choice, the nearest counts', () => {
+test('errors of a choice are those of the closest variant', () => {
   const shape = z.union([
     z.object({ kind: z.literal('circle'), r: z.number().min(0), x: z.number(), y: z.number() }),
     z.object({ kind: z.literal('text'), text: z.string() }),
@@ -147,7 +147,7 @@ test('of a choice, the nearest counts', () => {
   assert.deepEqual(told(schema, { shape: { kind: 'text', text: 'a' }, note: 1 }), ['note: Must be a text.']);
 });
 
-test('bounds are told in a few words', () => {
+test('bounds are described in a few words', () => {
   assert.deepEqual(
     [
       z.int(),

@@ -1,4 +1,4 @@
-/** A tool that is tried: what its panel asks of the extension, and what it keeps. */
+/** Trying a tool: what its panel requests from the extension, and what it keeps. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type {
@@ -41,7 +41,7 @@ function session(): {
   return { session: made, posted, told: (message) => take(message) };
 }
 
-test('what is missing keeps it from being run, and is told only then', () => {
+test('missing values prevent a run, and are reported only then', () => {
   const { session: one, posted } = session();
   assert.deepEqual([one.members, one.problems], [{ text: '', n: undefined }, []]);
   assert.deepEqual(one.run()?.path, ['n']);
@@ -52,7 +52,7 @@ test('what is missing keeps it from being run, and is told only then', () => {
   assert.deepEqual(posted, [{ type: 'ready' }, { type: 'run', arguments: { text: 'a', n: 1 } }]);
 });
 
-test('the last twenty tries are kept; one is looked at, its arguments are put back', () => {
+test('the last twenty tries are kept; one is viewed, and its arguments are restored', () => {
   const { session: one, told } = session();
   for (let n = 1; n <= 22; n++) {
     one.write({ text: 'a', n });
@@ -128,7 +128,7 @@ test('arguments are edited as text and as fields, one after the other', () => {
   );
 });
 
-test('it is called in the first world, or the one that was chosen, as long as that is there', () => {
+test('it is called in the first world, or the selected one, while that exists', () => {
   const desk: TryWorld = { batch: '/w/desk.batch.yaml', name: 'desk.batch.yaml', tasks: ['one', 'two'], more: false };
   const large: TryWorld = { batch: '/w/large.batch.yaml', name: 'large.batch.yaml', tasks: ['one'], more: true };
   const { session: one, posted, told } = session();
@@ -158,7 +158,7 @@ test('it is called in the first world, or the one that was chosen, as long as th
   );
 });
 
-test('the last choice of an earlier panel is kept', () => {
+test('the last selection of an earlier panel is kept', () => {
   const desk: TryWorld = { batch: '/w/desk.batch.yaml', name: 'desk.batch.yaml', tasks: ['one', 'two'], more: false };
   for (const world of [null, { batch: desk.batch, task: 'two' }]) {
     let take: (data: unknown) => void = () => assert.fail('nobody listens');
