@@ -1,4 +1,5 @@
 /** Writes the stream of a finished rollout from a recording. What the recording lacks stays absent. */
+import type { Json } from '../common/json.ts';
 import { firstLine } from '../common/text.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import {
@@ -24,6 +25,8 @@ export class StreamWriter {
   readonly #at: number;
   readonly #events: TraceEvent[] = [];
   readonly #fingerprint = new Fingerprint();
+  /** Calls that were answered without an error, in order of their answers. */
+  readonly succeeded: { readonly name: string; readonly arguments: Json }[] = [];
   /** Calls without a result so far, with the seq of their start. */
   readonly #openCalls: (RequestedCall & { readonly seq: number })[] = [];
   #messages = 0;
@@ -124,6 +127,7 @@ export class StreamWriter {
     );
     if (call === undefined) return; // the result of an unrecorded call: kept as a message only
     const failed = rules.isError(text);
+    if (!failed) this.succeeded.push({ name: call.name, arguments: call.arguments });
     this.#add(
       'tool.end',
       {

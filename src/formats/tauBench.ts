@@ -11,11 +11,13 @@
  */
 import { z } from 'zod';
 import { StudioError } from '../common/errors.ts';
-import type { Json, JsonObject } from '../common/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../common/json.ts';
+import type { Check } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { Format, ImportedRecords, ImportedRollout, ImportOptions, SkippedRecord } from './format.ts';
 import { type OpenAiMessage, openAiMessage } from './openAiMessages.ts';
 import { StreamWriter } from './streamWriter.ts';
+import { actionChecks, outputChecks } from './tauBenchChecks.ts';
 
 const json = z.unknown() as unknown as z.ZodType<Json>; // from JSON.parse
 const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>;
@@ -30,7 +32,12 @@ const entrySchema = z.object({
       task: z
         .looseObject({ instruction: z.string().optional(), actions: json.optional(), outputs: json.optional() })
         .optional(),
-      reward_info: z.looseObject({ info: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+      reward_info: z
+        .looseObject({
+          info: z.record(z.string(), z.unknown()).nullish(),
+          actions: z.array(z.object({ name: z.string(), kwargs: jsonObject })).optional(),
+        })
+        .nullish(),
       error: z.string().optional(),
     })
     .nullish(),
@@ -165,9 +172,33 @@ function eventsOf(
     });
   const passed = reward === null ? null : Math.abs(reward - 1) <= PASS_TOLERANCE;
   const parts = rewardParts(entry.info?.reward_info?.info ?? {});
-  stream.score({ scorer: 'tau-bench', value: reward, passed, ...(Object.keys(parts).length === 0 ? {} : { parts }) });
+  const checks = passed === false ? failedChecks(entry, stream) : [];
+  stream.score({
+    scorer: 'tau-bench',
+    value: reward,
+    passed,
+    ...(Object.keys(parts).length === 0 ? {} : { parts }),
+    ...(checks.length === 0 ? {} : { checks }),
+  });
   return stream.end({ status: 'done', passed, reward });
 }
+
+/** The benchmark rewards a conversation that its step limit cut off with 0, and reports nothing else about it. */
+const CUT_OFF: Check = { name: 'conversation', passed: false, cause: 'conversation cut off' };
+
+function failedChecks({ info }: Entry, { succeeded }: StreamWriter): Check[] {
+  if (info?.task === undefined) return [];
+  const rewarded = info.reward_info;
+  if (rewarded === undefined || rewarded === null || Object.keys(rewarded.info ?? {}).length === 0) return [CUT_OFF];
+  const expected = (rewarded.actions ?? []).map(({ name, kwargs }) => ({ name, arguments: kwargs }));
+  const made = succeeded.map(({ name, arguments: args }) => ({ name, arguments: isJsonObject(args) ? args : {} }));
+  const outputs = z.record(z.string(), z.boolean()).safeParse(rewarded.info?.['outputs']).data;
+  const checks = outputs === undefined ? actionChecks(expected, made) : outputChecks(outputs);
+  return checks.some((check) => !check.passed) ? checks : [UNEXPLAINED, ...checks];
+}
+
+/** The same actions in another order, or other ones to the same end. */
+const UNEXPLAINED: Check = { name: 'database', passed: false, cause: 'database differs' };
 
 /** Returns the numeric parts of the reward: `r_actions`, `r_outputs`. true and false count as 1 and 0. */
 function rewardParts(info: Readonly<Record<string, unknown>>): Record<string, number> {

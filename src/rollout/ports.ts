@@ -3,7 +3,7 @@
  * `worker/` composes the real ones, tests hand in small ones.
  */
 import type { Json, JsonObject } from '../common/json.ts';
-import type { Change, Effect, Part, Place, Role, TraceEvent, Usage } from '../trace/schema.ts';
+import type { Change, Check, Effect, Part, Place, Role, TraceEvent, Usage } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
 // ---- model ----------------------------------------------------------------------------------------------------
@@ -161,6 +161,8 @@ export interface Verdict {
   readonly value: number | null;
   readonly passed: boolean | null;
   readonly parts?: Readonly<Record<string, number>>;
+  /** Failed checks say why an attempt did not pass; views show them as a table of expected and actual values. */
+  readonly checks?: readonly Check[];
   readonly explanation?: string;
 }
 

@@ -26,7 +26,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
     return unscored(scorer, ending.error ?? new ClassedError('world_error', 'There is no final state to score.'));
   try {
     const seed = seedOf(rolloutSeed, 'score');
-    const { value, passed, parts, explanation } = await life.race(
+    const { value, passed, parts, checks, explanation } = await life.race(
       scorer.score({ task, answer: ending.answer, messages, world, seed, signal: life.signal }),
     );
     return {
@@ -34,6 +34,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
       value,
       passed,
       ...(parts === undefined ? {} : { parts: { ...parts } }),
+      ...(checks === undefined ? {} : { checks: [...checks] }),
       ...(explanation === undefined ? {} : { explanation }),
     };
   } catch (thrown) {

@@ -1,5 +1,6 @@
 import type { SubmittedModel, SubmittedScorer } from '../config/submission.ts';
 import type { ModelClient, Scorer } from '../rollout/ports.ts';
+import { withAnswerCheck } from './answerCheck.ts';
 import { containsScorer } from './contains.ts';
 import { exactScorer } from './exact.ts';
 import { jsonScorer } from './json.ts';
@@ -18,15 +19,15 @@ export interface ScorerDeps extends ExportRunner {
 export function createScorer(scorer: SubmittedScorer, deps: ScorerDeps): Scorer {
   switch (scorer.kind) {
     case 'exact':
-      return exactScorer;
+      return withAnswerCheck(exactScorer);
     case 'contains':
-      return containsScorer(scorer);
+      return withAnswerCheck(containsScorer(scorer));
     case 'regex':
-      return regexScorer(scorer);
+      return withAnswerCheck(regexScorer(scorer));
     case 'number':
-      return numberScorer(scorer);
+      return withAnswerCheck(numberScorer(scorer));
     case 'json':
-      return jsonScorer(scorer);
+      return withAnswerCheck(jsonScorer(scorer));
     case 'module':
       return moduleScorer(scorer, deps);
     case 'world':

@@ -50,7 +50,13 @@ export function judgeScorer(
         );
       }
       const { score, explanation } = result.data;
-      return { value: score, passed: score >= options.pass, explanation };
+      const passed = score >= options.pass;
+      return {
+        value: score,
+        passed,
+        checks: [{ name: 'rubric', passed, cause: 'rejected by the judge' }],
+        explanation,
+      };
     },
   };
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Json } from '../common/json.ts';
 import type { SubmittedModule } from '../config/submission.ts';
-import type { Scorer, Verdict } from '../rollout/ports.ts';
+import type { Scorer } from '../rollout/ports.ts';
+import { compactVerdict, verdict } from '../rollout/verdict.ts';
 import { ClassedError } from '../trace/classedError.ts';
 
 /**
@@ -17,16 +18,11 @@ export interface ExportRunner {
   ): Promise<unknown>;
 }
 
-const moduleVerdict = z.object({
-  value: z.number().nullable(),
-  /** Default: passed if the value is 1 or more. */
-  passed: z.boolean().nullable().optional(),
-  parts: z.record(z.string(), z.number()).optional(),
-  explanation: z.string().optional(),
-});
+/** `passed` defaults to a value of 1 or more. */
+const moduleVerdict = verdict.partial({ passed: true });
 
 /**
- * A function of the user's own: `({task, answer, messages}) => {value, passed, parts?, explanation?}`.
+ * A function of the user's own: `({task, answer, messages}) => {value, passed, parts?, checks?, explanation?}`.
  * It is also asked when there is no answer (`answer: null`), and decides itself. Throws ClassedError.
  */
 export function moduleScorer(
@@ -49,13 +45,8 @@ export function moduleScorer(
             z.prettifyError(result.error).replace(/\s+/g, ' '),
         );
       }
-      const { value, passed, parts, explanation } = result.data;
-      return {
-        value,
-        passed: passed === undefined ? (value === null ? null : value >= 1) : passed,
-        ...(parts === undefined ? {} : { parts }),
-        ...(explanation === undefined ? {} : { explanation }),
-      } satisfies Verdict;
+      const { value, passed = value === null ? null : value >= 1 } = result.data;
+      return compactVerdict({ ...result.data, passed });
     },
   };
 }

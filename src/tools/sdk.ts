@@ -163,11 +163,27 @@ export interface WorldChange {
   readonly after?: JsonValue;
 }
 
+/** One check of a verdict, shown as a row of expected and actual values. */
+export interface Check {
+  /** What is checked, e.g. `answer` or `loans L-3001`. */
+  readonly name: string;
+  readonly passed: boolean;
+  /** What failed, in a few words that are the same for all tasks (`loans: row not renewed`): batches group by it. */
+  readonly cause?: string;
+  /** The expected value; of a row, an object with its columns. */
+  readonly expected?: JsonValue;
+  readonly actual?: JsonValue;
+  /** The row of the world that is checked; `before`: its columns at the start. */
+  readonly row?: { readonly table: string; readonly key: JsonValue; readonly before?: JsonValue };
+}
+
 /** The result of a verifier or scorer. `value: null`: cannot be scored. */
 export interface Verdict {
   readonly value: number | null;
   readonly passed: boolean | null;
   readonly parts?: Readonly<Record<string, number>>;
+  /** The first failed check is the cause that lists show. */
+  readonly checks?: readonly Check[];
   readonly explanation?: string;
 }
 

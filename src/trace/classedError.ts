@@ -1,4 +1,4 @@
-import type { Change, ErrorClass, Place, TraceError } from './schema.ts';
+import type { Change, ErrorClass, LimitKind, Place, TraceError } from './schema.ts';
 
 /** A failed effect of a rollout, with its error class. Thrown by models, tools, and worlds. */
 export class ClassedError extends Error {
@@ -8,6 +8,8 @@ export class ClassedError extends Error {
   readonly userStack: string | undefined;
   /** Changes by a world's tool before it failed, if the world reports changes. */
   readonly changes: readonly Change[] | undefined;
+  /** Of class `limit`: which one was reached. */
+  readonly limit: LimitKind | undefined;
 
   constructor(
     errorClass: ErrorClass,
@@ -17,6 +19,7 @@ export class ClassedError extends Error {
       place?: Place | undefined;
       stack?: string | undefined;
       changes?: readonly Change[] | undefined;
+      limit?: LimitKind | undefined;
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -25,12 +28,14 @@ export class ClassedError extends Error {
     this.place = options.place;
     this.userStack = options.stack;
     this.changes = options.changes;
+    this.limit = options.limit;
   }
 
   toTrace(): TraceError {
     return {
       class: this.class,
       message: this.message,
+      ...(this.limit === undefined ? {} : { limit: this.limit }),
       ...(this.userStack === undefined ? {} : { stack: this.userStack }),
       ...(this.place === undefined ? {} : { place: this.place }),
     };

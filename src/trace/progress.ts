@@ -2,6 +2,7 @@
  * The part of a rollout's summary row that follows from its own events. Runs inside every appending transaction,
  * so it makes nothing for events that change nothing.
  */
+import { causeOfEnding, causeOfScore, causeWithoutScore } from './cause.ts';
 import type { EventOf, TraceEvent, UnknownEvent } from './schema.ts';
 import type { Progress } from './summary.ts';
 
@@ -32,6 +33,8 @@ function changesRow(event: TraceEvent, row: Progress): boolean {
     case 'rollout.start':
     case 'model.start':
     case 'tool.start':
+    case 'tool.end':
+    case 'score':
     case 'hold':
     case 'rollout.end':
       return true;
@@ -40,7 +43,6 @@ function changesRow(event: TraceEvent, row: Progress): boolean {
     case 'release':
     case 'rollout.lease':
       return row.hold !== undefined;
-    case 'tool.end':
     case 'message':
     case 'edit':
       return touches(event, row);
@@ -69,7 +71,21 @@ function apply(row: Progress, event: TraceEvent): void {
     case 'tool.start':
       row.tool_calls += 1;
       if (!row.tools.includes(event.data.name)) row.tools = [...row.tools, event.data.name];
+      row.open_calls = {
+        ...row.open_calls,
+        [event.seq]: { tool: event.data.name, ...(event.data.effect === 'restorable' ? { of_world: true } : {}) },
+      };
       return;
+    case 'tool.end':
+      if (touches(event, row)) row.touched = true;
+      applyCallEnd(row, event);
+      return;
+    case 'score': {
+      const cause = causeOfScore(event.data, event.seq, row.failed_call);
+      if (cause === undefined) delete row.cause;
+      else row.cause = cause;
+      return;
+    }
     case 'hold': {
       const { why, side, breakpoint } = event.data;
       row.hold = { why, side, seq: event.seq, ...(breakpoint === undefined ? {} : { breakpoint }) };
@@ -79,7 +95,6 @@ function apply(row: Progress, event: TraceEvent): void {
     case 'rollout.lease': // a new holder waits at its gate anew, and says so by a hold of its own
       delete row.hold;
       return;
-    case 'tool.end':
     case 'message':
     case 'edit':
       row.touched = true;
@@ -107,8 +122,18 @@ function touches(event: EventOf<'tool.end' | 'message' | 'edit'>, row: Progress)
   }
 }
 
+function applyCallEnd(row: Progress, { span, data: { status, error } }: EventOf<'tool.end'>): void {
+  const call = span === undefined ? undefined : row.open_calls?.[span];
+  if (span === undefined || call === undefined) return;
+  const { [span]: _ended, ...open } = row.open_calls ?? {};
+  if (Object.keys(open).length === 0) delete row.open_calls;
+  else row.open_calls = open;
+  if (error !== undefined) row.failed_call = { seq: span, class: error.class, ...call };
+  else if (status === 'ok' && row.failed_call?.tool === call.tool) delete row.failed_call;
+}
+
 function applyEnd(row: Progress, event: EventOf<'rollout.end'>): void {
-  const { status, passed, reward, touched, error, totals, fingerprint } = event.data;
+  const { status, passed, reward, answer, touched, error, totals, fingerprint } = event.data;
   delete row.hold;
   row.status = status;
   row.passed = passed;
@@ -119,6 +144,11 @@ function applyEnd(row: Progress, event: EventOf<'rollout.end'>): void {
     row.error_class = error.class;
     row.error_message = error.message.slice(0, ERROR_TEXT);
   }
+  if (passed === true) delete row.cause;
+  else if (error !== undefined) row.cause = causeOfEnding(error);
+  else row.cause ??= causeWithoutScore(answer, row.failed_call);
+  delete row.open_calls;
+  delete row.failed_call;
   if (totals.ms !== undefined) row.ms = totals.ms;
   if (totals.cost !== undefined) row.cost = totals.cost;
   if (fingerprint !== undefined) row.fingerprint = fingerprint;

@@ -93,13 +93,36 @@ export type ErrorClass = z.infer<typeof errorClass>;
 export const place = z.object({ file: z.string(), line: int.min(1), column: int.min(1) });
 export type Place = z.infer<typeof place>;
 
+/** What a limit bounds. */
+const limitKind = z.enum(['steps', 'seconds', 'tokens']);
+export type LimitKind = z.infer<typeof limitKind>;
+
 export const traceError = z.object({
   class: errorClass,
   message: z.string(),
+  /** Of class `limit`: which one. */
+  limit: limitKind.optional(),
   stack: z.string().optional(),
   place: place.optional(),
 });
 export type TraceError = z.infer<typeof traceError>;
+
+// ---- scores -----------------------------------------------------------------------------------------------------
+
+/** One check of a score. Failed checks say why an attempt did not pass. */
+export const check = z.object({
+  /** What is checked, e.g. `answer` or `loans L-3001`. */
+  name: z.string(),
+  passed: z.boolean(),
+  /** What failed, in a few words that are the same for all tasks: `loans: row not renewed`. */
+  cause: z.string().optional(),
+  /** Of a row: an object with its columns. */
+  expected: json.optional(),
+  actual: json.optional(),
+  /** The row of the world that is checked, and how it was at the start. */
+  row: z.object({ table: z.string(), key: json, before: json.optional() }).optional(),
+});
+export type Check = z.infer<typeof check>;
 
 // ---- what an outside effect gave --------------------------------------------------------------------------------
 
@@ -267,6 +290,7 @@ const eventData = {
       value: z.number().nullable(),
       passed: z.boolean().nullable(),
       parts: z.record(z.string(), z.number()).optional(),
+      checks: z.array(check).optional(),
       explanation: z.string().optional(),
       error: traceError.optional(),
     }),

@@ -3,6 +3,7 @@
  * `summarize`.
  */
 import { z } from 'zod';
+import { cause, failedCall } from './cause.ts';
 import { errorClass, rolloutStatus } from './schema.ts';
 
 export const rolloutState = z.enum(['queued', 'running', 'held', 'ended']);
@@ -32,6 +33,12 @@ export const progress = z.object({
   reward: z.number().nullable().optional(),
   error_class: errorClass.optional(),
   error_message: z.string().optional(),
+  /** Why it did not pass. */
+  cause: cause.optional(),
+  /** Calls in progress, by seq of their start. */
+  open_calls: z.record(z.string(), z.object({ tool: z.string(), of_world: z.boolean().optional() })).optional(),
+  /** The newest failed call whose tool has not succeeded since; only while the rollout runs. */
+  failed_call: failedCall.optional(),
   ms: z.number().optional(),
   cost: z.number().optional(),
   /** sha over the sampled messages and tool results: equal = the same trajectory (duplicates). Set at the end. */

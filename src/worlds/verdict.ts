@@ -1,14 +1,7 @@
-import { z } from 'zod';
 import type { Json } from '../common/json.ts';
 import type { Verdict } from '../rollout/ports.ts';
+import { compactVerdict, verdict } from '../rollout/verdict.ts';
 import { ClassedError } from '../trace/classedError.ts';
-
-const verdict = z.object({
-  value: z.number().nullable(),
-  passed: z.boolean().nullable(),
-  parts: z.record(z.string(), z.number()).optional(),
-  explanation: z.string().optional(),
-});
 
 /** Validates the result of a user's verifier. `what` names the function. Throws ClassedError `world_error`. */
 export function verdictOf(value: Json, what: string): Verdict {
@@ -18,9 +11,8 @@ export function verdictOf(value: Json, what: string): Verdict {
     const path = issue === undefined || issue.path.length === 0 ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
     throw new ClassedError(
       'world_error',
-      `${what} must return {value: number or null, passed: boolean or null, parts?, explanation?}${path}.`,
+      `${what} must return {value: number or null, passed: boolean or null, parts?, checks?, explanation?}${path}.`,
     );
   }
-  const { parts, explanation, ...rest } = parsed.data;
-  return { ...rest, ...(parts === undefined ? {} : { parts }), ...(explanation === undefined ? {} : { explanation }) };
+  return compactVerdict(parsed.data);
 }

@@ -22,7 +22,8 @@ export const open: OpenWorld<Desk> = (task, seed, from) => {
   return {
     state: new Desk(database),
     tools: { ...members, ...books, ...loans, ...holds, ...fines },
-    verify: ({ answer, expected }) => verify(task.world?.state, database.changes(), answer, expected),
+    verify: ({ answer, expected }) =>
+      verify(task.world?.state, { changes: database.changes(), rowOf: (table, key) => database.get(`SELECT * FROM ${table} WHERE id = ?`, key) }, answer, expected),
     snapshot: () => new TextEncoder().encode(JSON.stringify(database.dump())),
     diff: () => database.newChanges(),
     close: () => database.close(),

@@ -130,7 +130,9 @@ export class Limits implements Allowance {
   start(reached: (error: ClassedError) => void): void {
     const { seconds } = this.#limits;
     this.#endWait = this.#watch.atActive(seconds * 1000, () =>
-      reached(new ClassedError('limit', `The limit of ${plural(seconds, 'second')} was reached.`)),
+      reached(
+        new ClassedError('limit', `The limit of ${plural(seconds, 'second')} was reached.`, { limit: 'seconds' }),
+      ),
     );
   }
 
@@ -141,11 +143,14 @@ export class Limits implements Allowance {
   /** Counts a model call about to be made. Throws class `limit` when there may be none. */
   step(): void {
     if (this.#steps >= this.#limits.steps)
-      throw new ClassedError('limit', `The limit of ${plural(this.#limits.steps, 'step')} was reached.`);
+      throw new ClassedError('limit', `The limit of ${plural(this.#limits.steps, 'step')} was reached.`, {
+        limit: 'steps',
+      });
     if (this.#tokens >= this.#limits.tokens) {
       throw new ClassedError(
         'limit',
         `The limit of ${this.#limits.tokens} tokens was reached: ${this.#tokens} were used.`,
+        { limit: 'tokens' },
       );
     }
     this.#steps++;

@@ -36,7 +36,11 @@ export class Turn implements Budget {
   start(watch: Stopwatch, activeMs: number): void {
     const { seconds } = this.#limits;
     this.#endWait = watch.atActive(activeMs + seconds * 1000, () => {
-      this.#over = new ClassedError('limit', `The limit of ${plural(seconds, 'second')} of ${this.#name} was reached.`);
+      this.#over = new ClassedError(
+        'limit',
+        `The limit of ${plural(seconds, 'second')} of ${this.#name} was reached.`,
+        { limit: 'seconds' },
+      );
       this.stop.stop(this.#over);
     });
   }
@@ -56,9 +60,12 @@ export class Turn implements Budget {
       throw new ClassedError(
         'limit',
         `The limit of ${plural(this.#limits.steps, 'step')} of ${this.#name} was reached.`,
+        { limit: 'steps' },
       );
     if (this.#tokens >= this.#limits.tokens)
-      throw new ClassedError('limit', `The limit of ${this.#limits.tokens} tokens of ${this.#name} was reached.`);
+      throw new ClassedError('limit', `The limit of ${this.#limits.tokens} tokens of ${this.#name} was reached.`, {
+        limit: 'tokens',
+      });
     this.#above.step();
     this.#steps++;
   }

@@ -3,8 +3,12 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
 import { readTauBench, tauBench } from '../../../src/formats/tauBench.ts';
+import { causeOf } from '../../../src/trace/cause.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
+import { advanceProgress } from '../../../src/trace/progress.ts';
 import { checkEvent, type EventData, type EventKind, type TraceEvent } from '../../../src/trace/schema.ts';
+import { EMPTY_PROGRESS } from '../../../src/trace/summary.ts';
+import { type TrialCall, trial } from '../../support/tauTrial.ts';
 
 const text = readFileSync(new URL('../../fixtures/tau-bench/two-tasks.json', import.meta.url), 'utf8');
 const options = { batch: 'b1', at: 1_795_000_000_000 };
@@ -97,7 +101,14 @@ describe('tau-bench results', () => {
     assert.deepEqual(dataOf(events('0', 2), 'score'), [
       { scorer: 'tau-bench', value: 1, passed: true, parts: { r_actions: 1, r_outputs: 1 } },
     ]);
-    assert.deepEqual(dataOf(events('0', 1), 'score'), [{ scorer: 'tau-bench', value: 0, passed: false }]);
+    assert.deepEqual(dataOf(events('0', 1), 'score'), [
+      {
+        scorer: 'tau-bench',
+        value: 0,
+        passed: false,
+        checks: [{ name: 'conversation', passed: false, cause: 'conversation cut off' }],
+      },
+    ]);
     const [end] = dataOf(events('0', 1), 'rollout.end');
     assert.deepEqual([end!.status, end!.passed, end!.reward, end!.answer], ['done', false, 0, null]);
   });
@@ -230,5 +241,37 @@ describe('tau-bench results', () => {
       .map((rollout) => dataOf(rollout.events, 'rollout.end')[0]!.fingerprint);
     assert.notEqual(first, other);
     assert.equal(other, second);
+  });
+});
+
+describe('failed tau-bench trials say why', () => {
+  const renew = { name: 'renew_loan', kwargs: { loan_id: 17, days: 14 } };
+  const causeIn = (calls: readonly TrialCall[], info: object, task = 'a'): string | undefined => {
+    const entry = { ...trial(task, 0, 0, calls), info: { task: {}, reward_info: { actions: [renew], info } } };
+    const [read] = readTauBench([entry], 'x.json', options).rollouts;
+    return causeOf({ state: 'ended', progress: advanceProgress(EMPTY_PROGRESS, read!.events) })?.text;
+  };
+  const call = (name: string, args: Record<string, unknown>, result = 'ok'): TrialCall => ({
+    name,
+    arguments: args,
+    result,
+  });
+  const differs = { r_actions: 0 };
+
+  it('an expected action that was not called, or failed, or has other arguments', () => {
+    assert.equal(causeIn([call('get_loan', { loan_id: 17 })], differs), 'renew_loan: not called');
+    assert.equal(causeIn([call('renew_loan', renew.kwargs, 'Error: refused')], differs), 'renew_loan: not called');
+    assert.equal(causeIn([call('renew_loan', { loan_id: 17, days: 7 })], differs), 'renew_loan: wrong days');
+  });
+  it('an action that was not expected, or the database if nothing else differs', () => {
+    const right = call('renew_loan', renew.kwargs);
+    assert.equal(causeIn([right, call('pay_fine', {})], differs), 'unexpected pay_fine');
+    assert.equal(causeIn([right], differs), 'database differs');
+  });
+  it('an output that the agent did not say', () => {
+    assert.equal(causeIn([], { r_outputs: 0, outputs: { '12.40': false } }), 'output missing');
+  });
+  it('a conversation that was cut off before it was rewarded', () => {
+    assert.equal(causeIn([], {}), 'conversation cut off');
   });
 });

@@ -139,14 +139,17 @@ describe('snapshot', () => {
             ((await ok(each, 'check_out', { member_id: 'M-1010', book_id: 'B-207' })) as { loan_id: string }).loan_id,
             'L-3039',
           );
-          assert.deepEqual(each.verify('2026-04-06').parts, {
-            'loans L-3012 (returned 2026-03-16)': 1,
-            'new fines (member_id M-1009, cents 180, paid 2026-03-16)': 1,
-            'holds H-402 (status fulfilled, copy_id C-207-1)': 1,
-            'new loans (member_id M-1010, copy_id C-207-1, due 2026-04-06)': 1,
-            'nothing else': 1,
-            answer: 1,
-          });
+          assert.deepEqual(
+            each.verify('2026-04-06').checks?.map(({ name, passed }) => [name, passed]),
+            [
+              ['loans L-3012', true],
+              ['new fines', true],
+              ['holds H-402', true],
+              ['new loans', true],
+              ['nothing else changed', true],
+              ['answer', true],
+            ],
+          );
         }
       } finally {
         fork.close();
@@ -171,14 +174,23 @@ describe('verify', () => {
   it('reports missing changes, unrequested changes, and the expected answer', () =>
     withLibrary('renew-one', async (library) => {
       await ok(library, 'renew_loan', { loan_id: 'L-3002' });
-      assert.deepEqual(library.verify(null), {
+      const before = { due: '2026-03-20', renewals: 0 };
+      const { checks, ...verdict } = library.verify(null);
+      assert.deepEqual(verdict, {
         value: 0,
         passed: false,
-        parts: { 'loans L-3001 (due 2026-04-03, renewals 1)': 0, 'nothing else': 0, answer: 0 },
         explanation:
-          'missing: loans L-3001 (due 2026-04-03, renewals 1); not asked for: change of loans L-3002; answer ' +
-          'null instead of "2026-04-03".',
+          'loans L-3001: due 2026-03-20, renewals 0, expected due 2026-04-03, renewals 1. ' +
+          'Also changed: loans L-3002. The answer is null, expected "2026-04-03".',
       });
+      assert.deepEqual(
+        checks?.map(({ name, cause, expected, actual }) => [name, cause, expected, actual]),
+        [
+          ['loans L-3001', 'loans: not renewed', { due: '2026-04-03', renewals: 1 }, before],
+          ['nothing else changed', 'unexpected change in loans', [], ['loans L-3002']],
+          ['answer', undefined, '2026-04-03', null],
+        ],
+      );
     }));
   it('rejects a row that changed more than it should', () =>
     withLibrary('renew-or-return', async (library) => {
@@ -187,6 +199,12 @@ describe('verify', () => {
       assert.equal(library.verify('2').passed, true);
       await ok(library, 'return_book', { loan_id: 'L-3014' });
       assert.equal(library.verify('2').passed, false);
+    }));
+  it('says which columns are wrong, also of a new row', () =>
+    withLibrary('borrow-one', async (library) => {
+      await ok(library, 'check_out', { member_id: 'M-1004', book_id: 'B-203' });
+      const [loan] = library.verify(null).checks ?? [];
+      assert.deepEqual([loan?.name, loan?.cause], ['new loans', 'loans: wrong member_id']);
     }));
   it('reads the answer in the last line, as a word', () =>
     withLibrary('fines-total', (library) => {

@@ -24,6 +24,7 @@ describe('advanceProgress', () => {
       status: 'done',
       passed: false,
       reward: 0,
+      cause: { kind: 'check', text: 'loan 18 is still overdue', seq: 25 },
       ms: 4_321,
     });
     progressSchema.parse(row);

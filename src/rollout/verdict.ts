@@ -1,0 +1,23 @@
+/** The result of a user's verifier or scorer, as it arrives from their code. */
+import { z } from 'zod';
+import { check } from '../trace/schema.ts';
+import type { Verdict } from './ports.ts';
+
+export const verdict = z.object({
+  value: z.number().nullable(),
+  passed: z.boolean().nullable(),
+  parts: z.record(z.string(), z.number()).optional(),
+  checks: z.array(check).optional(),
+  explanation: z.string().optional(),
+});
+
+/** Returns a validated verdict without its absent members. */
+export function compactVerdict({ value, passed, parts, checks, explanation }: z.infer<typeof verdict>): Verdict {
+  return {
+    value,
+    passed,
+    ...(parts === undefined ? {} : { parts }),
+    ...(checks === undefined ? {} : { checks }),
+    ...(explanation === undefined ? {} : { explanation }),
+  };
+}
