@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { HEADLESS_LABEL } from '../../src/kubernetes/endpoints/readyReplicas.ts';
 import { SERVICE_LABEL } from '../../src/kubernetes/endpoints/sliceReplicas.ts';
 import { byAffinity } from '../../src/model/endpoint.ts';
-import { answerText, callsOf, type FakeEndpoint, fakeEndpoint, namesAt } from '../support/endpoint.ts';
+import { answerText, callsOf, type FakeEndpoint, fakeEndpoint, namesByEndpoint } from '../support/endpoint.ts';
 import { ofKind } from '../support/testWorkspace.ts';
 import { podsOf } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
@@ -69,7 +69,7 @@ describe('replicas of a model behind a headless Service', { timeout: 3 * 60_000 
     await Promise.all([slice('stays', stays, true), slice('goes', goes, true), slice('comes', comes, false)]);
 
     const first = (task: string): string | undefined => byAffinity([stays.url, goes.url], task)[0];
-    const tasks = namesAt([stays, goes], 't', TASKS / 2).map((id) => ({ id, question: '?', answer: 'yes' }));
+    const tasks = namesByEndpoint([stays, goes], 't', TASKS / 2).map((id) => ({ id, question: '?', answer: 'yes' }));
     const stuck = ATTEMPTS * (TASKS / 2);
     const batch = await workspace.launch('models', {
       tasks,
@@ -77,7 +77,7 @@ describe('replicas of a model behind a headless Service', { timeout: 3 * 60_000 
       batch: { attempts: ATTEMPTS, concurrency: 32, pods: podsOf(bench.site, { count: 1 }) },
     });
     const api = await workspace.api();
-    const shown = async (): Promise<string[]> =>
+    const describeReplicas = async (): Promise<string[]> =>
       (await api.server()).endpoints
         .map(({ service, replica, endpoint }) => `${replica ?? endpoint} of ${service ?? 'none'}`)
         .sort();
@@ -85,10 +85,13 @@ describe('replicas of a model behind a headless Service', { timeout: 3 * 60_000 
       'one has answered its calls, and the other one has its own',
       async () => callsOf(goes) === stuck && (await api.batch(batch)).counts.passed === TASKS * ATTEMPTS - stuck,
     );
-    assert.deepEqual(await shown(), [`goes of ${SERVICE}`, `stays of ${SERVICE}`]);
+    assert.deepEqual(await describeReplicas(), [`goes of ${SERVICE}`, `stays of ${SERVICE}`]);
 
     await Promise.all([slice('comes', comes, true), slice('goes', goes, false)]);
-    await until('they are seen', async () => (await shown()).join() === `comes of ${SERVICE},stays of ${SERVICE}`);
+    await until(
+      'they are seen',
+      async () => (await describeReplicas()).join() === `comes of ${SERVICE},stays of ${SERVICE}`,
+    );
     await goes[Symbol.asyncDispose]();
     const rows = await bench.assertSettledOnce(batch, TASKS * ATTEMPTS);
     assert.ok(rows.every((row) => row.progress.passed === true));

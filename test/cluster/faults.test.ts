@@ -78,11 +78,11 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
       name,
       steady(bench.site, { tasks, steps, ...rest, batch: { attempts: 2, concurrency: 8, ...batch } }),
     );
-    await bench.workspace.untilRows(id, (rows) => ended(rows) >= 2 && rows.some(({ state }) => state === 'running'));
+    await bench.workspace.waitForRows(id, (rows) => ended(rows) >= 2 && rows.some(({ state }) => state === 'running'));
     return id;
   };
   const toldOf = (batch: string, what: string) =>
-    bench.workspace.untilEvents(batch, (events) =>
+    bench.workspace.waitForEvents(batch, (events) =>
       events.some((event) => event.kind === 'infra' && event.data.what === what),
     );
   const serverPod = async () => {
@@ -105,7 +105,9 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
   };
   /** A subscription that survives the fault: it sees every event of the batch once. */
   const follow = async (batch: string): Promise<void> => {
-    const seen = await bench.workspace.untilEvents(batch, (events) => events.some(({ kind }) => kind === 'batch.end'));
+    const seen = await bench.workspace.waitForEvents(batch, (events) =>
+      events.some(({ kind }) => kind === 'batch.end'),
+    );
     const stored = await bench.workspace.events(batch);
     assert.deepEqual(
       seen.map(({ seq }) => seq),
@@ -334,7 +336,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
               endpoint: model.url,
               demo: 'latency_ms=250',
             });
-            await bench.workspace.untilRows(batch, (rows) => ended(rows) >= 2);
+            await bench.workspace.waitForRows(batch, (rows) => ended(rows) >= 2);
             const limit = async () =>
               (await (await bench.workspace.api()).server()).endpoints.find(({ endpoint }) => endpoint === model.url);
             const before = await limit();
@@ -350,7 +352,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
               JSON.stringify([before, down]),
             );
             await model.start(LOADING_MS);
-            await bench.workspace.untilRows(batch, (rows) => ended(rows) >= 16);
+            await bench.workspace.waitForRows(batch, (rows) => ended(rows) >= 16);
             const back = await limit();
             assert.ok(back?.state === 'ok' && back.permits > 1, JSON.stringify(back));
             return {
@@ -438,7 +440,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
             batch: { attempts: 2, concurrency: 8 },
           }),
         );
-        await bench.workspace.untilRows(
+        await bench.workspace.waitForRows(
           batch,
           (rows) => rows.filter(({ progress }) => progress.steps > 0).length === 8,
         );

@@ -105,14 +105,15 @@ describe('a batch on a cluster', { timeout: 5 * 60_000 }, () => {
     const { full } = await serverTokens(bench.cluster);
     const url = `http://127.0.0.1:${port}`;
     assert.equal(
-      (await bench.plainly('target', 'add', 'address', '--url', url, '--token-env', 'ROLLOUT_TEST_TOKEN')).code,
+      (await bench.rolloutWithoutTarget('target', 'add', 'address', '--url', url, '--token-env', 'ROLLOUT_TEST_TOKEN'))
+        .code,
       0,
     );
-    const ran = await bench.plainly('show', report.batch, '--target', 'address');
+    const ran = await bench.rolloutWithoutTarget('show', report.batch, '--target', 'address');
     assert.equal(ran.code, 2, 'without its token');
     const connection = await connectTarget('address', { url, token_env: 'TOKEN' }, { env: { TOKEN: full } });
     assert.equal((await connection.api.batch(report.batch)).state, 'ended');
-    assert.equal((await bench.plainly('target', 'remove', 'address')).code, 0);
+    assert.equal((await bench.rolloutWithoutTarget('target', 'remove', 'address')).code, 0);
   });
 
   it('runs on the target in the batch file, unless the command line names another', async () => {
@@ -120,7 +121,7 @@ describe('a batch on a cluster', { timeout: 5 * 60_000 }, () => {
     const file = workspace.batch('named', steady(site, { tasks: 1, steps: 1, batch: { target: 'nowhere' } }));
     // The bench's --target overrides the file's.
     assert.equal((await workspace.run('run', file)).code, 0);
-    const unknown = await bench.plainly('run', workspace.path(file));
+    const unknown = await bench.rolloutWithoutTarget('run', workspace.path(file));
     assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /Unknown target “nowhere”\. Available targets: local, suite\./);
   });

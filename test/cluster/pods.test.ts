@@ -49,7 +49,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
       async () => (await cluster.get('ResourceQuota', 'tight'))?.status?.hard !== undefined,
     );
     const batch = await workspace.launch('queued', steady(site, { tasks: 2, steps: 1 }));
-    await workspace.untilEvents(batch, (events) =>
+    await workspace.waitForEvents(batch, (events) =>
       events.some((event) => event.kind === 'infra' && event.data.what === 'quota'),
     );
     const status = await bench.rollout('target', 'status');
@@ -65,17 +65,17 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
   it('are released while their batch is paused, and return when it is resumed', async () => {
     const { workspace, site, cluster } = bench;
     const batch = await workspace.launch('released', steady(site, { tasks: 2, steps: 6, batch: { attempts: 2 } }));
-    await workspace.untilRows(batch, (rows) => rows.some(({ progress }) => progress.steps > 0));
+    await workspace.waitForRows(batch, (rows) => rows.some(({ progress }) => progress.steps > 0));
     const paused = await bench.rollout('pause', batch, '--release-pods');
     assert.match(paused.stdout, /^Paused batch \S+\. Its workers stop /, paused.stderr);
-    await workspace.untilEvents(batch, (events) =>
+    await workspace.waitForEvents(batch, (events) =>
       events.some((event) => event.kind === 'infra' && event.data.what === 'pods_released'),
     );
     await until('no pod is left', async () => (await podsOf(batch)).length === 0);
     const jobOf = async () => (await cluster.list('Job', { labels: selector(batchLabels(batch)) }))[0];
     assert.equal((await jobOf())?.spec?.suspend, true);
     const begun = (
-      await workspace.untilRows(batch, (rows) => rows.every(({ state }) => state === 'queued' || state === 'ended'))
+      await workspace.waitForRows(batch, (rows) => rows.every(({ state }) => state === 'queued' || state === 'ended'))
     ).filter(({ last }) => last > 0);
     assert.equal((await bench.rollout('resume', batch)).code, 0);
     const rows = await bench.assertSettledOnce(batch, 4);
@@ -93,7 +93,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
   it('wait for their queue, and a wrong configuration fails their Job immediately, with one line', async () => {
     const { workspace, site, cluster } = bench;
     const batch = await workspace.launch('denied', steady(site, { tasks: 2, steps: 1, pods: { queue: 'nobodys' } }));
-    await workspace.untilEvents(batch, (events) =>
+    await workspace.waitForEvents(batch, (events) =>
       events.some(
         (event) =>
           event.kind === 'infra' &&

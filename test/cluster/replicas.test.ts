@@ -42,7 +42,7 @@ describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
         ROLLOUT_NAMESPACE: namespace,
       });
     const first = await start();
-    service.leadTo(first.file.port);
+    service.forwardTo(first.file.port);
     await until(
       'the first server is elected',
       async () => (await database.query(url, "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")).length > 0,
@@ -55,7 +55,7 @@ describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
       'pair',
       steady(bench.site, { tasks: TASKS, steps: 4, batch: { attempts: 2, concurrency: 8 } }),
     );
-    await workspace.untilRows(
+    await workspace.waitForRows(
       batch,
       (rows) =>
         rows.filter(({ state }) => state === 'ended').length >= 2 && rows.some(({ state }) => state === 'running'),
@@ -65,7 +65,7 @@ describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
     assert.doesNotMatch(second.stderr, madeJob);
 
     await first.kill('SIGKILL');
-    service.leadTo(second.file.port);
+    service.forwardTo(second.file.port);
     // The server that creates pods handles missing ones.
     const [job] = await cluster.list('Job');
     assert.ok(job !== undefined);

@@ -1,7 +1,7 @@
 /** Invalid files and arguments: exit code 2, one text with the place and the hint, and no batch. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type BatchText, oneDocument, WorkspaceBench } from '../support/workspace.ts';
+import { type BatchText, parseDocument, WorkspaceBench } from '../support/workspace.ts';
 
 interface Refused {
   readonly error: {
@@ -30,7 +30,7 @@ describe('rollout run refuses', () => {
     const [people, program] = await Promise.all([bench.rollout(args, env), bench.rollout([...args, '--json'], env)]);
     assert.deepEqual([people.code, program.code], [2, 2], people.stderr);
     assert.equal(people.stdout, '');
-    const { error } = oneDocument<Refused>(program.stdout, program.stderr);
+    const { error } = parseDocument<Refused>(program.stdout, program.stderr);
     assert.equal(error.code, code);
     // An error in a file begins with its place.
     const prefix = code === 'config' ? '' : 'rollout: ';

@@ -4,8 +4,8 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { connect } from '../../src/client/connect.ts';
-import { gone } from '../support/cli.ts';
-import { ADD, oneDocument, type Report, WorkspaceBench } from '../support/workspace.ts';
+import { hasEnded } from '../support/cli.ts';
+import { ADD, parseDocument, type Report, WorkspaceBench } from '../support/workspace.ts';
 
 const MANY = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`t${n}`, ADD]));
 
@@ -43,7 +43,7 @@ describe('rollout run', { skip: process.platform === 'win32' ? 'Windows has no s
     assert.deepEqual([rollouts, held, queued], [0, 0, 0]);
     for (const worker of new Set((await bench.rows(batch)).flatMap((row) => row.worker ?? []))) {
       const pid = Number(/^local-(\d+)$/.exec(worker)?.[1] ?? Number.NaN);
-      if (!Number.isNaN(pid)) assert.ok(await gone(pid, 10_000), `${worker} is gone`);
+      if (!Number.isNaN(pid)) assert.ok(await hasEnded(pid, 10_000), `${worker} is gone`);
     }
   }
 
@@ -56,7 +56,7 @@ describe('rollout run', { skip: process.platform === 'win32' ? 'Windows has no s
     child.kill('SIGINT');
     assert.deepEqual(await closed, [130, null], said.err);
     assert.ok(performance.now() - began < 5_000);
-    const report = oneDocument<Report>(said.out, said.err);
+    const report = parseDocument<Report>(said.out, said.err);
     assert.deepEqual([report.batch, report.cancelled, report.open], [batch, 10, 0]);
     assert.match(
       said.err,

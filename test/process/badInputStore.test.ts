@@ -8,9 +8,9 @@ import { describe, it } from 'node:test';
 import { connect } from '../../src/client/connect.ts';
 import { Api } from '../../src/protocol/api.ts';
 import { fetchTransport } from '../../src/protocol/transport.ts';
-import { end, gone } from '../support/cli.ts';
+import { end, hasEnded } from '../support/cli.ts';
 import { smallDisk } from '../support/smallDisk.ts';
-import { oneDocument, type Report, WorkspaceBench } from '../support/workspace.ts';
+import { parseDocument, type Report, WorkspaceBench } from '../support/workspace.ts';
 
 interface Failed {
   readonly error: { readonly code: string; readonly message: string; readonly hint?: string };
@@ -32,7 +32,7 @@ async function fails(bench: WorkspaceBench, args: readonly string[], exit: numbe
   const program = await bench.rollout([...args, '--json']);
   assert.deepEqual([people.code, program.code], [exit, exit], people.stderr);
   assert.equal(people.stdout, '');
-  const { error } = oneDocument<Failed>(program.stdout, program.stderr);
+  const { error } = parseDocument<Failed>(program.stdout, program.stderr);
   assert.equal(error.code, code);
   assert.equal(people.stderr, `rollout: ${error.message}${error.hint === undefined ? '' : ` ${error.hint}`}\n`);
   return people.stderr;
@@ -87,7 +87,7 @@ randomBytes(45_000).toString('base64') });
         ),
       );
       // Stored data can be read, and new requests are refused with the same words.
-      const [batch] = oneDocument<{ batches: { batch: string }[] }>(
+      const [batch] = parseDocument<{ batches: { batch: string }[] }>(
         (await bench.rollout(['batches', '--json'])).stdout,
         '',
       ).batches;
@@ -198,7 +198,7 @@ describe('a server', () => {
       await bench.rollout(['batches']);
       const dead = bench.serverFile();
       process.kill(dead?.pid ?? 0, 'SIGKILL');
-      assert.ok(await gone(dead?.pid ?? 0, 5_000));
+      assert.ok(await hasEnded(dead?.pid ?? 0, 5_000));
       assert.ok(existsSync(path.join(bench.store, 'server.json')));
       const { code, stderr } = await bench.rollout(['batches']);
       assert.deepEqual([code, stderr], [0, '']);

@@ -10,7 +10,7 @@ import { connect } from '../../src/client/connect.ts';
 import type { EventData, TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { isBlobRef } from '../../src/trace/values/keys.ts';
-import { alive, gone, root } from '../support/cli.ts';
+import { alive, hasEnded, root } from '../support/cli.ts';
 import { ADD, WorkspaceBench } from '../support/workspace.ts';
 
 type End = EventData['tool.end'];
@@ -28,7 +28,7 @@ const HOSTILE: Readonly<
   leaks: ['leaks', failed('tool_error', /more than its \d+ MB of memory/)],
   large: [
     'large {"chars": 100000000}',
-    given((end) => {
+    resultOf((end) => {
       assert.equal(end.cut, 100_000_000 - 1024 * 1024);
       assert.partialDeepStrictEqual(end.result, {
         bytes: 64 * 1024 * 1024,
@@ -42,7 +42,7 @@ const HOSTILE: Readonly<
     failed('unknown_tool', /^Unknown tool "no_such_tool"\. Available tools: cycle, exits, [a-z_, ]*fine, /),
   ],
   misfit: ['fine {"a": "x"}', failed('invalid_arguments', /^The arguments of fine do not match its schema: /)],
-  fine: ['fine {"a": 40}', given(() => undefined)],
+  fine: ['fine {"a": 40}', resultOf(() => undefined)],
 };
 
 function failed(errorClass: string, message: RegExp): (end: End) => void {
@@ -52,7 +52,7 @@ function failed(errorClass: string, message: RegExp): (end: End) => void {
   };
 }
 
-function given(check: (end: End) => void): (end: End) => void {
+function resultOf(check: (end: End) => void): (end: End) => void {
   return (end) => {
     assert.equal(end.status, 'ok', end.error?.message);
     check(end);
@@ -193,8 +193,8 @@ describe('a batch whose tools', () => {
       assert.deepEqual(end.data.error, { class: 'timeout', message: `${name} did not finish within 1 s.` });
     }
     const [worker, child] = [Number(rows.get('blocks')?.worker?.replace('local-', '')), Number(lines(log)[0])];
-    assert.ok(await gone(worker, 15_000), 'the worker has ended');
-    assert.ok(await gone(child, 5_000), 'and so has what its tool started');
+    assert.ok(await hasEnded(worker, 15_000), 'the worker has ended');
+    assert.ok(await hasEnded(child, 5_000), 'and so has what its tool started');
     assert.ok(!alive(child));
   });
 });

@@ -22,13 +22,13 @@ after(async () => {
   await demo.close();
 });
 
-interface Ran {
+interface BatchResult {
   readonly report: Report;
   /** By task. */
   readonly events: ReadonlyMap<string, TraceEvent[]>;
 }
 
-async function run(name: string, files: Omit<BatchFiles, 'endpoint'>): Promise<Ran> {
+async function run(name: string, files: Omit<BatchFiles, 'endpoint'>): Promise<BatchResult> {
   const report = await workspace.json<Report>('run', workspace.batch(name, { endpoint: demo.url, ...files }));
   const rows = await workspace.rows(report.batch);
   return {
@@ -48,7 +48,7 @@ const scoreOf = (events: readonly TraceEvent[]): EventOf<'score'>['data'] => ofK
 
 /** Requests to the model in conversations that contain these words. */
 const asked = (words: string): JsonObject[] =>
-  demo.asked.filter((body) => JSON.stringify(body['messages']).includes(words));
+  demo.receivedRequests.filter((body) => JSON.stringify(body['messages']).includes(words));
 
 describe('tools and files', { timeout: 180_000, concurrency: 2 }, () => {
   it('GAIA attachments are in the working directory, where files and terminal read them', async () => {
@@ -107,7 +107,7 @@ describe('tools and files', { timeout: 180_000, concurrency: 2 }, () => {
       /sum|pets|dot/,
       'attachments are those of the task',
     );
-    const image = demo.asked
+    const image = demo.receivedRequests
       .flatMap((body) => body['messages'] as { content: unknown }[])
       .flatMap((message) => (Array.isArray(message.content) ? (message.content as JsonObject[]) : []))
       .find((part) => part['type'] === 'image_url');

@@ -58,10 +58,10 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
       ],
       batch: { attempts: 3, concurrency: 4 },
     });
-    await workspace.untilRows(batch, (rows) => rows.filter((row) => row.progress.steps > 0).length === 4);
+    await workspace.waitForRows(batch, (rows) => rows.filter((row) => row.progress.steps > 0).length === 4);
     assert.match(await done('pause', batch), new RegExp(`Paused batch ${batch}`));
     demo.open('paused');
-    const paused = await workspace.untilRows(batch, (rows) =>
+    const paused = await workspace.waitForRows(batch, (rows) =>
       rows.every((row) => row.state === 'held' || row.state === 'queued'),
     );
     assert.deepEqual(paused.map((row) => row.state).sort(), ['held', 'held', 'held', 'held', 'queued', 'queued']);
@@ -104,7 +104,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
       ],
       batch: { attempts: 2 },
     });
-    const started = await workspace.untilRows(
+    const started = await workspace.waitForRows(
       batch,
       (rows) => rows.filter((row) => row.state === 'running').length === 4,
     );
@@ -113,7 +113,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
       new RegExp(`Paused batch ${batch}\\. Its workers stop once the 4 running attempts are held`),
     );
     demo.open('released');
-    const queued = await workspace.untilRows(batch, (rows) => rows.every((row) => row.state === 'queued'));
+    const queued = await workspace.waitForRows(batch, (rows) => rows.every((row) => row.state === 'queued'));
     assert.deepEqual([(await batchRow(batch)).state, (await batchRow(batch)).released], ['paused', true]);
     await done('pause', batch); // a plain pause takes no workers back
     assert.equal((await batchRow(batch)).released, true);
@@ -177,7 +177,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
       ],
       batch: { attempts: 2, concurrency: 3 },
     });
-    await workspace.untilRows(
+    await workspace.waitForRows(
       batch,
       (rows) =>
         rows.filter((row) => row.task === 'quick' && row.state === 'ended').length === 2 &&
@@ -199,7 +199,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
 
     demo.open('cancelled');
     assert.deepEqual(await workspace.json('retry', batch), { changed: 2 });
-    await workspace.untilRows(
+    await workspace.waitForRows(
       batch,
       (rows) => rows.filter((row) => row.try === 2 && row.state === 'ended').length === 2,
     );
@@ -218,19 +218,19 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
       tasks: [{ id: 'it', question: adding(8), answer: '42' }],
       batch: { attempts: 2 },
     });
-    const [first] = await workspace.untilRows(batch, (rows) => rows.every((row) => row.progress.steps > 0));
+    const [first] = await workspace.waitForRows(batch, (rows) => rows.every((row) => row.progress.steps > 0));
     // The response comes once it is held.
     const paused = done('pause', first!.rollout);
-    await workspace.untilEvents(batch, (events) => events.some((event) => event.kind === 'control'));
+    await workspace.waitForEvents(batch, (events) => events.some((event) => event.kind === 'control'));
     demo.open('one');
     await paused;
-    await workspace.untilRows(
+    await workspace.waitForRows(
       batch,
       (rows) => rows.some((row) => row.state === 'held') && rows.some((row) => row.progress.passed === true),
     );
     demo.shut('one');
     await done('resume', `${batch}/it/${first!.attempt}`);
-    await workspace.untilEvents(first!.rollout, (events) => events.some((event) => event.kind === 'release'));
+    await workspace.waitForEvents(first!.rollout, (events) => events.some((event) => event.kind === 'release'));
     await done('cancel', first!.rollout);
     const rows = await workspace.ended(batch);
     assert.deepEqual(rows.map((row) => row.progress.status).sort(), ['cancelled', 'done']);
@@ -262,7 +262,7 @@ export const spin = tool({ description: 'Burns the processor.', input, effect: '
         'run_code {"code": "for (;;) {}"}',
       ].map((call, index) => ({ id: `t${index}`, question: `call ${call}`, answer: 'none' })),
     });
-    const rows = await workspace.untilRows(
+    const rows = await workspace.waitForRows(
       batch,
       (all) => all.length === 4 && all.every((row) => row.progress.tools.length === 1),
     );
@@ -316,7 +316,7 @@ describe('following', { timeout: 180_000, concurrency: 2 }, () => {
       ...slow(100, 'tailed-rollout'),
       tasks: [{ id: 'it', question: adding(4), answer: '42' }],
     });
-    const [row] = await workspace.untilRows(batch, (rows) => rows.some((one) => one.progress.steps > 0));
+    const [row] = await workspace.waitForRows(batch, (rows) => rows.some((one) => one.progress.steps > 0));
     const whole = lines(await done('tail', row!.rollout, '--json')) as TraceEvent[];
     assert.deepEqual(
       whole.map((event) => event.seq),

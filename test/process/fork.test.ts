@@ -55,7 +55,7 @@ after(async () => {
 });
 
 /** The tool calls made since the previous call of this, sorted. */
-function made(): string[] {
+function newCalls(): string[] {
   const lines = existsSync(marks) ? readFileSync(marks, 'utf8').trim().split('\n') : [];
   rmSync(marks, { force: true });
   return lines.sort();
@@ -88,12 +88,12 @@ interface Forked {
 }
 
 async function fork(...args: string[]): Promise<Forked> {
-  made();
+  newCalls();
   const before = demo.counters().completions;
   const report = await workspace.json<Forked['report']>('fork', ...args);
   const rows = await workspace.rows(report.batch);
   const events = await Promise.all(rows.map((row) => workspace.events(row.rollout)));
-  return { report, rows, events, calls: demo.counters().completions - before, made: made() };
+  return { report, rows, events, calls: demo.counters().completions - before, made: newCalls() };
 }
 
 const stepStart = (events: readonly TraceEvent[], step: number): number =>
@@ -117,7 +117,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     const { batch } = await workspace.json<{ batch: string }>('run', file);
     const [row] = await workspace.rows(batch);
     assert.deepEqual([row?.progress.passed, row?.progress.steps], [true, 21]);
-    assert.equal(made().length, 20);
+    assert.equal(newCalls().length, 20);
     const shared = await workspace.events(row!.rollout);
     const cut = stepStart(shared, 19) - 1;
 
@@ -314,7 +314,7 @@ describe('a fork', { timeout: 300_000 }, () => {
       'call send {"text": "1"}\ncall look {"text": "2"}\ncall send {"text": "3"}\nanswer {{last}}',
       'sent 3',
     );
-    made();
+    newCalls();
     const refused = await workspace.run('fork', `${rollout}:2`);
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /cannot be undone and may be repeated: send\b.*--accept-irreversible/s);
@@ -325,7 +325,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.deepEqual(error.details, {
       irreversible: sends.map((event) => ({ seq: event.seq, name: 'send', call: event.data.call })),
     });
-    assert.deepEqual(made(), []);
+    assert.deepEqual(newCalls(), []);
 
     const accepted = await fork(`${rollout}:2`, '--accept-irreversible');
     assert.deepEqual([accepted.calls, accepted.made], [3, ['look 2', 'send 3']]);

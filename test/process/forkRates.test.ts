@@ -12,7 +12,7 @@ import { Bench } from '../support/cli.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
-interface Told {
+interface ForkResult {
   readonly batch: string;
   readonly passed: number;
   readonly attempts: number;
@@ -65,7 +65,7 @@ describe('a fork of the sample at the step before a failed call', { timeout: 180
   const inSample = (args: string[]): { cwd: string } & { args: string[] } => ({ args, cwd: bench.path('desk') });
   const json = <T>(...args: string[]): Promise<T> => bench.json<T>(args, { cwd: inSample(args).cwd });
   /** The tool calls made since the previous call of this. */
-  const made = (): string[] => {
+  const newCalls = (): string[] => {
     const lines = existsSync(marks) ? readFileSync(marks, 'utf8').trim().split('\n') : [];
     rmSync(marks, { force: true });
     return lines.sort();
@@ -122,11 +122,11 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
       JSON.stringify([{ of: { m: message.data.m }, path: `/parts/${part}/arguments`, value: { loan_id: 'L-3001' } }]),
     );
 
-    made();
+    newCalls();
     const cut = call.seq - 1;
     const asked = demo.counters().completions;
     const prefix = events.filter((event) => event.seq <= cut);
-    const told = await json<Told>('fork', `${rollout}@${cut}`, '-k', '4', '--edit', edit);
+    const told = await json<ForkResult>('fork', `${rollout}@${cut}`, '-k', '4', '--edit', edit);
     const forked = await Array.fromAsync(api.allRollouts(told.batch));
     const own = (await Promise.all(forked.map((row) => read(row.rollout)))).map((all) =>
       all.filter((event) => event.seq > cut),
@@ -142,20 +142,20 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
           end.data.error?.class !== 'unknown_tool' &&
           end.data.error?.class !== 'malformed_output',
       ).length;
-    const marked = made();
+    const marked = newCalls();
     assert.equal(marked.length, calls, 'so is every call of a tool');
     for (const start of ofKind(prefix, 'tool.start')) {
       const again = marked.filter(
         (line) => line === `${start.data.name} ${JSON.stringify(start.data.arguments)}`,
       ).length;
-      const anew = own
+      const repeated = own
         .flatMap((all) => ofKind(all, 'tool.start'))
         .filter(
           (one) =>
             one.data.name === start.data.name &&
             JSON.stringify(one.data.arguments) === JSON.stringify(start.data.arguments),
         ).length;
-      assert.equal(again, anew, `${start.data.name} was asked for before the cut`);
+      assert.equal(again, repeated, `${start.data.name} was asked for before the cut`);
     }
 
     // Next to the parent's.
@@ -172,7 +172,7 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
     assert.equal(rates.fork.pass_at[1], told.passed / 4);
 
     // The same in every view.
-    assert.deepEqual((await json<Told>('report', told.batch)).fork, rates);
+    assert.deepEqual((await json<ForkResult>('report', told.batch)).fork, rates);
     assert.deepEqual((await json<{ fork: ForkRates }>('show', told.batch)).fork, rates);
     const shown = (await bench.run(['show', told.batch])).stdout;
     assert.match(shown, new RegExp(`from event ${cut} on +passed +pass@1 +95% +pass@4`));
@@ -213,12 +213,12 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
   async function forked(
     ...args: string[]
   ): Promise<{ batch: string; differs: string[]; kept: string[]; models: unknown[]; rates: ForkRates }> {
-    const from = demo.asked.length;
+    const from = demo.receivedRequests.length;
     const { differs } = await workspace.json<{ differs: string[] }>('fork', `${rollout}:2`, ...args, '--dry-run');
     const ran = await workspace.run('fork', `${rollout}:2`, ...args, '--json');
     assert.equal(ran.code, 0, ran.stderr);
     for (const line of differs) assert.ok(ran.stderr.includes(`  ${line}\n`), ran.stderr);
-    const { batch, fork } = JSON.parse(ran.stdout) as Told;
+    const { batch, fork } = JSON.parse(ran.stdout) as ForkResult;
     const row: BatchRow = await (await workspace.api()).batch(batch);
     const [start] = ofKind(await workspace.events(batch), 'batch.start');
     assert.deepEqual(start?.data.parent, row.parent);
@@ -226,7 +226,7 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
       batch,
       differs,
       kept: row.parent?.differs ?? [],
-      models: demo.asked.slice(from).map((body) => body['model']),
+      models: demo.receivedRequests.slice(from).map((body) => body['model']),
       rates: fork,
     };
   }
@@ -245,7 +245,7 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
       const { differs, kept, models, batch, rates } = await forked('--endpoint', second.url);
       assert.deepEqual(differs, [`agent.model.endpoints: ["${demo.url}"] → ["${second.url}"]`]);
       assert.deepEqual(kept, differs);
-      assert.deepEqual([models, second.asked.length], [[], 2]);
+      assert.deepEqual([models, second.receivedRequests.length], [[], 2]);
       assert.deepEqual([rates.fork.passed, rates.parent.passed, rates.siblings?.passed], [1, 1, 1]);
       assert.match(
         (await workspace.run('show', batch)).stdout,

@@ -68,7 +68,7 @@ describe('a batch that holds the first match', { timeout: 240_000 }, () => {
     launcher.kill('SIGKILL');
     await closed;
 
-    const rows = await workspace.untilRows(
+    const rows = await workspace.waitForRows(
       batch,
       (all) =>
         all.filter(({ state }) => state === 'ended').length === TASKS * ATTEMPTS - 1 &&
@@ -99,7 +99,7 @@ describe('a batch that holds the first match', { timeout: 240_000 }, () => {
     const pid = Number(/\d+$/.exec(held.worker ?? '')?.[0]);
     assert.ok(pid > 0, held.worker);
     process.kill(pid, 'SIGKILL');
-    const events = await workspace.untilEvents(held.rollout, (all) => ofKind(all, 'hold').length === 2);
+    const events = await workspace.waitForEvents(held.rollout, (all) => ofKind(all, 'hold').length === 2);
     const [first, again] = gates(events);
     assert.deepEqual(again, first);
     const leases = ofKind(events, 'rollout.lease');
@@ -112,7 +112,7 @@ describe('a batch that holds the first match', { timeout: 240_000 }, () => {
     );
     assert.equal(ofKind(events, 'release').length, 0);
     const [row] = await workspace
-      .untilRows(batch, (all) => all.some(({ rollout, state }) => rollout === held.rollout && state === 'held'))
+      .waitForRows(batch, (all) => all.some(({ rollout, state }) => rollout === held.rollout && state === 'held'))
       .then((all) => all.filter(({ rollout }) => rollout === held.rollout));
     assert.deepEqual([row?.state, row?.try], ['held', held.try], 'the same try');
   });

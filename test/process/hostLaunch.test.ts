@@ -44,7 +44,7 @@ before(async () => {
 after(() => bench.close());
 
 /** In-memory memento and secret storage. */
-class Kept {
+class MemoryStorage {
   readonly values = new Map<string, unknown>();
   readonly memory: Memory = {
     get: (key) => this.values.get(key),
@@ -106,7 +106,7 @@ describe('values for ${env:…}', () => {
   });
 
   test('are requested once, kept, and never written to the log or the command line', async () => {
-    const { stored } = new Kept();
+    const { stored } = new MemoryStorage();
     const asked: string[] = [];
     const launch = (names: readonly string[]): ReturnType<typeof withValues<string>> =>
       withValues(
@@ -130,7 +130,7 @@ describe('values for ${env:…}', () => {
   });
 
   test('end the launch when nobody provides them', async () => {
-    const kept = new Kept();
+    const kept = new MemoryStorage();
     const error = await failureOf(
       withValues(
         kept.stored,

@@ -13,7 +13,7 @@ import { subscribe } from '../../src/client/subscribe.ts';
 import { LONG_RUNNING } from '../../src/common/entries.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
-import { alive, Bench, end, gone, root } from '../support/cli.ts';
+import { alive, Bench, end, hasEnded, root } from '../support/cli.ts';
 import { normalize } from '../support/normalize.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
@@ -145,7 +145,7 @@ class KillBench {
   }
 
   /** What workers sent and what was acknowledged, from the logs they kept. */
-  told(): Map<string, { acked: number; sent: Map<number, string> }> {
+  loggedFrames(): Map<string, { acked: number; sent: Map<number, string> }> {
     const told = new Map<string, { acked: number; sent: Map<number, string> }>();
     for (const file of readdirSync(this.frames)) {
       for (const line of readFileSync(path.join(this.frames, file), 'utf8').split('\n')) {
@@ -259,7 +259,7 @@ function killTests(
     );
 
     // No acknowledged event is lost, doubled, or changed.
-    const told = bench.told();
+    const told = bench.loggedFrames();
     let acknowledged = 0;
     for (const row of rows) {
       const stored: TraceEvent[] = [];
@@ -295,7 +295,7 @@ function killTests(
       const pid = pidOf(name);
       if (pid !== undefined)
         assert.ok(
-          await gone(pid, 15_000),
+          await hasEnded(pid, 15_000),
           `worker ${name} is still there; its last frames: ${bench.lastFrames(name ?? '')}`,
         );
     }

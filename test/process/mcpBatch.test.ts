@@ -11,7 +11,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { JsonObject } from '../../src/common/json.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
-import { gone } from '../support/cli.ts';
+import { hasEnded } from '../support/cli.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
@@ -50,10 +50,10 @@ function announced(batch: string): { pid: number; cwd: string }[] {
 
 /** No server and no worker of a batch is left. */
 async function assertNoneLeft(batch: string, rows: readonly RolloutRow[]): Promise<void> {
-  for (const { pid } of announced(batch)) assert.ok(await gone(pid, 5_000), `server ${pid} is gone`);
+  for (const { pid } of announced(batch)) assert.ok(await hasEnded(pid, 5_000), `server ${pid} is gone`);
   for (const worker of new Set(rows.map((row) => row.worker))) {
     const pid = Number(/^local-(\d+)$/.exec(worker ?? '')?.[1]);
-    assert.ok(await gone(pid, 15_000), `worker ${pid} is gone`);
+    assert.ok(await hasEnded(pid, 15_000), `worker ${pid} is gone`);
   }
 }
 
@@ -134,7 +134,7 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
       .flatMap((message) => message.data.parts)
       .find((part) => part.type === 'blob');
     assert.equal(blob?.type === 'blob' && blob.mime_type, 'image/png');
-    const sent = demo.asked
+    const sent = demo.receivedRequests
       .flatMap((body) => body['messages'] as { role: string; content: unknown }[])
       .flatMap((message) => (Array.isArray(message.content) ? (message.content as JsonObject[]) : []));
     const image = sent.find((part) => part['type'] === 'image_url')?.['image_url'] as { url: string } | undefined;
@@ -191,7 +191,7 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
       batch: { attempts: 4 },
     });
     // A rollout whose call has begun: its server runs in its folder.
-    const started = await workspace.untilRows(batch, (rows) =>
+    const started = await workspace.waitForRows(batch, (rows) =>
       rows.some((row) => row.state === 'running' && row.progress.tools.length > 0),
     );
     const victim = started.find((row) => row.state === 'running' && row.progress.tools.length > 0)!;
@@ -284,7 +284,7 @@ async function assertSchemasPassed(words: string): Promise<void> {
   );
   const { tools } = await client.listTools();
   await client.close();
-  const asked = demo.asked.find((body) => JSON.stringify(body['messages']).includes(words));
+  const asked = demo.receivedRequests.find((body) => JSON.stringify(body['messages']).includes(words));
   const told = asked?.['tools'] as unknown as {
     type: string;
     function: { name: string; description: string; parameters: unknown };

@@ -6,7 +6,7 @@ import { type CallToolResult, Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { bytesOf } from '../../src/mcp/answers/bounds.ts';
 import { STRUCTURED } from '../../src/mcp/tool.ts';
-import { end, gone, root } from '../support/cli.ts';
+import { end, hasEnded, root } from '../support/cli.ts';
 import { Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
@@ -135,7 +135,7 @@ async function pages<T extends Page>(name: string, given: Record<string, unknown
   return found;
 }
 
-interface Waited {
+interface WaitResult {
   readonly ended: boolean;
   readonly batch: { readonly batch: string; readonly state: string; readonly counts: Record<string, number> };
 }
@@ -210,9 +210,9 @@ it('checks files', async () => {
 describe('a batch', () => {
   before(async () => {
     batch = (await ask<{ batch: string }>('launch_batch', { file: 'first.batch.yaml' })).data.batch;
-    let waited: Waited;
+    let waited: WaitResult;
     do {
-      waited = (await ask<Waited>('wait_for_batch', { batch, seconds: 30 })).data;
+      waited = (await ask<WaitResult>('wait_for_batch', { batch, seconds: 30 })).data;
     } while (!waited.ended);
     assert.deepEqual(
       [waited.batch.counts['passed'], waited.batch.counts['failed']],
@@ -347,7 +347,7 @@ describe('a batch', () => {
         ],
       })
     ).data;
-    while (!(await ask<Waited>('wait_for_batch', { batch: forked.batch, seconds: 30 })).data.ended);
+    while (!(await ask<WaitResult>('wait_for_batch', { batch: forked.batch, seconds: 30 })).data.ended);
     const { data, text } = await ask<{
       common: number;
       same: boolean;
@@ -416,7 +416,7 @@ it('a running batch is waited for with progress, paused, resumed, stopped', { ti
   });
   const { batch: slow } = (await ask<{ batch: string }>('launch_batch', { file: 'slow.batch.yaml', limit: 2 })).data;
 
-  const short = (await ask<Waited>('wait_for_batch', { batch: slow, seconds: 0.2 })).data;
+  const short = (await ask<WaitResult>('wait_for_batch', { batch: slow, seconds: 0.2 })).data;
   assert.equal(short.ended, false);
   const cancelling = new AbortController();
   const cancelled = client.callTool(
@@ -427,7 +427,7 @@ it('a running batch is waited for with progress, paused, resumed, stopped', { ti
   await assert.rejects(cancelled);
 
   await ask('pause_batch', { target: slow });
-  assert.equal((await ask<Waited>('wait_for_batch', { batch: slow, seconds: 0 })).data.batch.state, 'paused');
+  assert.equal((await ask<WaitResult>('wait_for_batch', { batch: slow, seconds: 0 })).data.batch.state, 'paused');
   await ask('resume_batch', { target: slow });
   // Its progress is reported immediately and after each attempt: each report lets the next attempt continue.
   const told: string[] = [];
@@ -441,7 +441,7 @@ it('a running batch is waited for with progress, paused, resumed, stopped', { ti
       },
     },
   );
-  assert.equal(((await waiting).structuredContent as Waited | undefined)?.ended, true);
+  assert.equal(((await waiting).structuredContent as WaitResult | undefined)?.ended, true);
   // The client may miss the report of the last change, because the response follows immediately.
   assert.deepEqual(told.slice(0, 2), ['0 of 2 attempts ended', '1 of 2 attempts ended']);
 
@@ -449,8 +449,8 @@ it('a running batch is waited for with progress, paused, resumed, stopped', { ti
   const { batch: stopped } = (await ask<{ batch: string }>('launch_batch', { file: 'slow.batch.yaml', tasks: ['c'] }))
     .data;
   await ask('stop_batch', { target: stopped, reason: 'enough' });
-  let last: Waited;
-  do last = (await ask<Waited>('wait_for_batch', { batch: stopped, seconds: 30 })).data;
+  let last: WaitResult;
+  do last = (await ask<WaitResult>('wait_for_batch', { batch: stopped, seconds: 30 })).data;
   while (!last.ended);
   assert.deepEqual(last.batch.counts['cancelled'], 1);
   demo.open('slow');
@@ -459,7 +459,7 @@ it('a running batch is waited for with progress, paused, resumed, stopped', { ti
 it('a server that went away is found again', async () => {
   const pid = workspace.bench.serverFile()?.pid ?? 0;
   await end(pid);
-  assert.equal(await gone(pid, 10_000), true);
+  assert.equal(await hasEnded(pid, 10_000), true);
   assert.ok((await ask<{ batches: unknown[] }>('list_batches')).data.batches.length > 0);
 });
 
@@ -468,7 +468,7 @@ it('read-only offers nothing that changes anything', async () => {
   try {
     assert.deepEqual((await reader.listTools()).tools.map((tool) => tool.name).sort(), [...READING].sort());
     assert.ok((await ask<{ batches: unknown[] }>('list_batches', {}, reader)).data.batches.length > 0);
-    assert.equal((await ask<Waited>('wait_for_batch', { batch, seconds: 1 }, reader)).data.ended, true);
+    assert.equal((await ask<WaitResult>('wait_for_batch', { batch, seconds: 1 }, reader)).data.ended, true);
   } finally {
     await reader.close();
   }

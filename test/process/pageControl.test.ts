@@ -84,7 +84,7 @@ it('a breakpoint of the page holds; the held event is edited in place, an earlie
       },
     ],
   });
-  const [row] = await workspace.untilRows(batch, (rows) => rows.some((one) => one.progress.steps > 0));
+  const [row] = await workspace.waitForRows(batch, (rows) => rows.some((one) => one.progress.steps > 0));
   const rollout = row!.rollout;
   const data = new TrajectoryData(await pageHost(), rollout);
   const breakpoints = new PageBreakpoints(data, { readOnly: false, canEditor: false });

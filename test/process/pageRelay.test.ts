@@ -8,7 +8,7 @@ import { isOwnPath, Relay, type RelayServer } from '../../src/host/pages/relay.t
 import { follow, type OpenSocket, type SocketEvents } from '../../src/protocol/follow.ts';
 import { type HostToPage, hostToPage, type PageToHost, type ServerState } from '../../src/protocol/page.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
-import { logEvent, opening } from '../support/fakeWorker.ts';
+import { logEvent, openingEvents } from '../support/fakeWorker.ts';
 import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 
 /** The extension's connection to the server: attaches, never starts. */
@@ -159,7 +159,7 @@ test('a page follows a rollout across a killed server: every event once, continu
   const worker = await server.worker(batch, { name: 'first' });
   const [grant] = await worker.lease(1);
   assert.ok(grant !== undefined);
-  await worker.appendAcked(grant, opening(grant));
+  await worker.appendAcked(grant, openingEvents(grant));
   const link = new Link(store.folder);
   const page = new Page(link);
   const stop = new AbortController();

@@ -18,7 +18,7 @@ import { fetchTransport } from '../../src/protocol/transport.ts';
 import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
-import { answerText, callsOf, type FakeEndpoint, fakeEndpoint, namesAt, refuse } from '../support/endpoint.ts';
+import { answerText, callsOf, type FakeEndpoint, fakeEndpoint, namesByEndpoint, refuse } from '../support/endpoint.ts';
 import { plainSubmission } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
@@ -90,7 +90,7 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
   const batch = newId('b');
   const task = (id: string): TaskRecord => ({ id, question: '?', answer: 'yes', meta: {} });
   const tasks = (round: number, among: FakeEndpoint[]): TaskRecord[] =>
-    namesAt(among, `round ${round}, task `, TASKS / among.length).map(task);
+    namesByEndpoint(among, `round ${round}, task `, TASKS / among.length).map(task);
   await api.createBatch({ batch, submission: sha, open: true, tasks: tasks(0, [a, b, c]) });
   const { token } = JSON.parse(await fetched(`/v1/batches/${batch}/worker_token`, 'POST')) as { token: string };
   const worker = stack.use(
@@ -132,7 +132,7 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
         task,
       );
   };
-  const shown = async (): Promise<Record<string, string>> =>
+  const describeReplicas = async (): Promise<Record<string, string>> =>
     Object.fromEntries(
       (await api.server()).endpoints.map(({ replica, state, permits, service }) => {
         assert.equal(service, SERVICE);
@@ -143,7 +143,7 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
   await until('all are answered', passed(2 * TASKS));
   await assertAffinity(0, [a, b, c]);
   for (const each of [a, b, c]) assert.equal(callsOf(each), (2 * TASKS) / 3, 'each has its share');
-  assert.deepEqual(await shown(), { 'pod-a': 'ok some', 'pod-b': 'ok some', 'pod-c': 'ok some' });
+  assert.deepEqual(await describeReplicas(), { 'pod-a': 'ok some', 'pod-b': 'ok some', 'pod-c': 'ok some' });
   assert.match(
     await fetched('/metrics'),
     new RegExp(`rollout_endpoint_permits\\{endpoint="${a.url}",service="${SERVICE}",replica="pod-a"\\} \\d+`),
@@ -162,7 +162,11 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
   await b[Symbol.asyncDispose]();
   await until('its calls were answered elsewhere', passed(4 * TASKS));
   await assertAffinity(1, [a, b, c]);
-  assert.deepEqual(await shown(), { 'pod-a': 'ok some', 'pod-c': 'ok some' }, 'nothing is left of the one that went');
+  assert.deepEqual(
+    await describeReplicas(),
+    { 'pod-a': 'ok some', 'pod-c': 'ok some' },
+    'nothing is left of the one that went',
+  );
 
   // Another joins, and takes its share immediately.
   tell?.(replicas([a, c, d]));
@@ -187,8 +191,8 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
   // One that refuses has no permits for a while; the others keep theirs.
   refuses = true;
   await api.appendTasks(batch, all, tasks(3, [a, c, d]));
-  await until('it is known to be busy', async () => (await shown())['pod-d'] === 'busy none');
-  assert.deepEqual(await shown(), { 'pod-a': 'ok some', 'pod-c': 'ok some', 'pod-d': 'busy none' });
+  await until('it is known to be busy', async () => (await describeReplicas())['pod-d'] === 'busy none');
+  assert.deepEqual(await describeReplicas(), { 'pod-a': 'ok some', 'pod-c': 'ok some', 'pod-d': 'busy none' });
   await until('all are answered', passed(2 * (all + TASKS)));
 
   await api.commandBatch(batch, { command: newId('c'), verb: 'seal' });

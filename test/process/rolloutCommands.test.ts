@@ -32,7 +32,7 @@ after(async () => {
   await demo.close();
 });
 
-interface Held {
+interface HeldRollout {
   readonly batch: string;
   readonly rollout: string;
   readonly hold: TraceEvent;
@@ -41,7 +41,7 @@ interface Held {
 const QUESTION = 'call note {"text": "one"}\ncall note {"text": "two"}\nanswer {{last}}';
 
 /** A rollout in a separate batch, held before its first tool call. */
-async function held(name: string, options: { holdLimit?: string; answer?: string } = {}): Promise<Held> {
+async function held(name: string, options: { holdLimit?: string; answer?: string } = {}): Promise<HeldRollout> {
   demo.shut(name);
   const batch = await workspace.launch(name, {
     endpoint: demo.url,
@@ -56,11 +56,11 @@ async function held(name: string, options: { holdLimit?: string; answer?: string
     verb: 'breakpoints',
     args: { breakpoints: [{ id: 'p1', side: 'before', tool: 'note', hits: 1, once: true }] },
   });
-  await workspace.untilEvents(batch, (events) => events.some((event) => event.kind === 'control'));
-  const started = await workspace.untilRows(batch, (rows) => rows.some((one) => one.progress.steps > 0));
+  await workspace.waitForEvents(batch, (events) => events.some((event) => event.kind === 'control'));
+  const started = await workspace.waitForRows(batch, (rows) => rows.some((one) => one.progress.steps > 0));
   assert.equal(started.length, 1);
   demo.open(name);
-  const [row] = await workspace.untilRows(batch, (rows) => rows.some((one) => one.state === 'held'));
+  const [row] = await workspace.waitForRows(batch, (rows) => rows.some((one) => one.state === 'held'));
   const rollout = row!.rollout;
   await api.commandBatch(batch, { command: newId('c'), verb: 'breakpoints', args: { breakpoints: [] } });
   return { batch, rollout, hold: ofKind(await workspace.events(rollout), 'hold')[0]! };
@@ -129,7 +129,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
   it('step holds again at the next gate', async () => {
     const { batch, rollout } = await held('step');
     const reply = await command(rollout, 'step');
-    const events = await workspace.untilEvents(rollout, (all) => ofKind(all, 'hold').length === 2);
+    const events = await workspace.waitForEvents(rollout, (all) => ofKind(all, 'hold').length === 2);
     const release = at(events, reply.seq);
     assert.equal(release.kind === 'release' && release.data.how, 'step');
     const again = ofKind(events, 'hold')[1]!;
@@ -138,7 +138,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
       ['step', 'after', ofKind(events, 'tool.start')[0]!.seq],
     );
     await command(rollout, 'step');
-    const further = await workspace.untilEvents(rollout, (all) => ofKind(all, 'hold').length === 3);
+    const further = await workspace.waitForEvents(rollout, (all) => ofKind(all, 'hold').length === 3);
     assert.deepEqual(
       [ofKind(further, 'hold')[2]!.data.side, ofKind(further, 'hold')[2]!.span],
       ['before', ofKind(further, 'model.start')[1]!.seq],
@@ -161,7 +161,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
       conflict(/The rollout is not held at/),
     );
     await command(rollout, 'step');
-    const stepped = await workspace.untilEvents(rollout, (all) => ofKind(all, 'hold').length === 2);
+    const stepped = await workspace.waitForEvents(rollout, (all) => ofKind(all, 'hold').length === 2);
     assert.deepEqual(results(stepped), ['noted changed']);
     const end = ofKind(stepped, 'tool.end')[0]!;
     await command(rollout, 'edit', { of: { seq: end.seq }, path: '/parts/0/response', value: 'better' });
@@ -218,13 +218,13 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
     ]);
     assert.equal(endOf(events).answer, 'injected');
     assert.equal(rows.find((row) => row.rollout === rollout)!.progress.touched, true);
-    const sent = demo.asked.some((body) => JSON.stringify(body['messages']).includes('answer injected'));
+    const sent = demo.receivedRequests.some((body) => JSON.stringify(body['messages']).includes('answer injected'));
     assert.ok(sent, 'the model was told');
   });
 
   it('hold takes effect at the next gate, and a breakpoint continues by itself after hold_limit', async () => {
     const { batch, rollout } = await held('limit', { holdLimit: '1s' });
-    const events = await workspace.untilEvents(rollout, (all) => ofKind(all, 'release').length === 1);
+    const events = await workspace.waitForEvents(rollout, (all) => ofKind(all, 'release').length === 1);
     assert.deepEqual(ofKind(events, 'release')[0]!.data.how, 'expired');
     const reply = await command(rollout, 'hold');
     const hold = at(await workspace.events(rollout), reply.seq);

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import WebSocket from 'ws';
 import { newId } from '../../src/common/ids.ts';
 import { UNSEEN_BYTES } from '../../src/protocol/client.ts';
-import { ending, logEvent, opening } from '../support/fakeWorker.ts';
+import { endingEvents, logEvent, openingEvents } from '../support/fakeWorker.ts';
 import { blobOf, plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
 describe('clients', () => {
@@ -22,7 +22,7 @@ describe('clients', () => {
     const batch = await current.submit(plainSubmission({ attempts: 1 }), tasks(1));
     let worker = await current.worker(batch, { name: 'w' });
     const [grant] = await worker.lease(1);
-    await worker.appendAcked(grant!, opening(grant!));
+    await worker.appendAcked(grant!, openingEvents(grant!));
     let client = await current.client();
     client.subscribe('a', grant!.rollout);
     assert.deepEqual(
@@ -47,7 +47,7 @@ describe('clients', () => {
       rollouts: [{ rollout: grant!.rollout, epoch: grant!.epoch, last: 3 }],
     });
     assert.deepEqual(worker.welcome.keep, [{ rollout: grant!.rollout, durable: 3 }]);
-    await worker.appendAcked(grant!, ending(4, { passed: true }));
+    await worker.appendAcked(grant!, endingEvents(4, { passed: true }));
     assert.deepEqual(
       (await client.eventsUntil('a', 6)).map((event) => event.kind),
       ['model.start', 'model.end', 'rollout.end'],
@@ -94,7 +94,7 @@ describe('clients', () => {
     const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(1));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
-    await worker.appendAcked(grant!, opening(grant!));
+    await worker.appendAcked(grant!, openingEvents(grant!));
     const text = 'x'.repeat(50_000);
     const count = 60;
     for (let seq = 3; seq < 3 + count; seq += 10)
@@ -135,7 +135,7 @@ describe('clients', () => {
     const [grant] = await worker.lease(1);
     const delta = (offset: number, text: string) =>
       worker.send({ type: 'delta', rollout: grant!.rollout, epoch: grant!.epoch, span: 3, offset, text });
-    await worker.appendAcked(grant!, [...opening(grant!), ending(3, { passed: true })[0]!]);
+    await worker.appendAcked(grant!, [...openingEvents(grant!), endingEvents(3, { passed: true })[0]!]);
     const client = await server.client();
     client.subscribe('one', grant!.rollout, 0, { deltas: true });
     const watch = await worker.frames.next('control');
@@ -153,7 +153,7 @@ describe('clients', () => {
     assert.deepEqual((await client.frames.next('open')).spans, [{ span: 3, text: 'It is ' }]);
     delta(6, 'due.');
     assert.equal((await client.frames.next('delta', (frame) => frame.sub === 'two')).text, 'due.');
-    await worker.appendAcked(grant!, [ending(3, { passed: true })[1]!]);
+    await worker.appendAcked(grant!, [endingEvents(3, { passed: true })[1]!]);
     client.subscribe('three', grant!.rollout, 0, { deltas: true });
     assert.deepEqual((await client.frames.next('open')).spans, []);
     client.close();
@@ -168,7 +168,7 @@ describe('clients', () => {
     const { rollout } = grant!;
     const at = Date.now();
     await worker.appendAcked(grant!, [
-      ...opening(grant!),
+      ...openingEvents(grant!),
       {
         seq: 3,
         v: 1,
@@ -184,7 +184,7 @@ describe('clients', () => {
         data: { call: 'c1', name: 'send_letter', arguments: {}, effect: 'irreversible' },
       },
       { seq: 5, v: 1, at, kind: 'tool.end', span: 4, data: { status: 'ok', source: 'live' } },
-      ...ending(6, { passed: false }),
+      ...endingEvents(6, { passed: false }),
     ]);
     const ask = { rollout, attempts: 2, edit: [{ of: { m: 1 }, path: '/parts/0/content', value: 'Stop.' }] };
     await assert.rejects(
@@ -211,7 +211,7 @@ describe('clients', () => {
       [child!.lineage, child!.last, child!.fork, child!.edits, child!.task.id],
       [[{ rollout, to: 5 }], 5, { rollout, seq: 5 }, ask.edit, 't1'],
     );
-    await forked.appendAcked(child!, [...opening(child!), ...ending(8, { passed: true })]);
+    await forked.appendAcked(child!, [...openingEvents(child!), ...endingEvents(8, { passed: true })]);
     const token = await server.workerToken(fork);
     const page = (await (await server.fetch(`/v1/streams/${child!.rollout}/events`, { token })).json()) as {
       events: { seq: number; kind: string }[];
@@ -240,8 +240,8 @@ describe('clients', () => {
     await server.api.createBatch(request);
     const rollout = newId('r');
     const events = [
-      opening({ batch, task: { id: 't1' }, attempt: 1, try: 1, last: 0 } as never)[0]!,
-      ...ending(2, { passed: true }),
+      openingEvents({ batch, task: { id: 't1' }, attempt: 1, try: 1, last: 0 } as never)[0]!,
+      ...endingEvents(2, { passed: true }),
     ];
     await assert.rejects(
       server.api.importRollouts(batch, [{ rollout, task: 't1', attempt: 1, events: [{ ...events[0]!, seq: 5 }] }]),

@@ -27,7 +27,7 @@ if (does === 'leave') process.exit(0);
 if (does === 'stay') setInterval(() => undefined, 1000);
 `;
 
-interface Ended {
+interface EndedWorker {
   readonly worker: string;
   readonly why: string;
   readonly infra: boolean;
@@ -36,7 +36,7 @@ interface Ended {
 describe('the local executor', () => {
   let folder: string;
   let executor: LocalExecutor;
-  let ended: Ended[];
+  let ended: EndedWorker[];
   let looks: number;
   let others: string[];
   let onEnded: () => void;

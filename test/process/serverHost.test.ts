@@ -13,7 +13,7 @@ import { Api } from '../../src/protocol/api.ts';
 import { fetchTransport } from '../../src/protocol/transport.ts';
 import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
-import { FakeWorker, opening } from '../support/fakeWorker.ts';
+import { FakeWorker, openingEvents } from '../support/fakeWorker.ts';
 import { plainSubmission, tasks } from '../support/rolloutServer.ts';
 
 const NO_NEEDS = { check: () => undefined, secrets: () => Promise.resolve(undefined) };
@@ -60,7 +60,7 @@ test('a worker’s end frees its rollouts immediately; a try that loses worker a
       assert.equal(grant!.epoch, epoch + 1);
       epoch = grant!.epoch;
       if (death === 0) {
-        await worker.appendAcked(grant!, opening(grant!));
+        await worker.appendAcked(grant!, openingEvents(grant!));
         assert.deepEqual(await host.workers(batch), ['local-0']);
         assert.equal(host.drain('local-0'), true);
         assert.equal((await worker.frames.next('control')).verb, 'drain');

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { connect } from '../../src/client/connect.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { type LinkPorts, shownStore, WindowServerLink } from '../../src/host/server/serverLink.ts';
-import { Bench, gone } from '../support/cli.ts';
+import { Bench, hasEnded } from '../support/cli.ts';
 
 interface Link {
   readonly link: WindowServerLink;
@@ -68,7 +68,7 @@ function open(ports: Partial<LinkPorts> = {}): Link {
 
 async function kill(pid: number): Promise<void> {
   process.kill(pid, 'SIGKILL');
-  assert.ok(await gone(pid, 30_000));
+  assert.ok(await hasEnded(pid, 30_000));
 }
 
 test('nothing is started before the first use, nor by looking', async () => {

@@ -1,7 +1,7 @@
 /** Two servers on one PostgreSQL: what one receives, the other's workers and clients see. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { ending, opening } from '../support/fakeWorker.ts';
+import { endingEvents, openingEvents } from '../support/fakeWorker.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 
@@ -32,7 +32,7 @@ test('two servers serve one store', async () => {
   const client = await here.client();
   client.subscribe('a', grant!.rollout);
   await client.frames.next('head');
-  await worker.appendAcked(grant!, opening(grant!));
+  await worker.appendAcked(grant!, openingEvents(grant!));
   assert.deepEqual(
     (await client.eventsUntil('a', 2)).map((event) => event.seq),
     [1, 2],
@@ -58,7 +58,7 @@ test('two servers serve one store', async () => {
     rollouts: [{ rollout: grant!.rollout, epoch: grant!.epoch, last: 2 }],
   });
   assert.deepEqual(again.welcome.keep, [{ rollout: grant!.rollout, durable: 2 }]);
-  await again.appendAcked(grant!, ending(3, { passed: true }));
+  await again.appendAcked(grant!, endingEvents(3, { passed: true }));
   await near.finish(other!, { passed: true });
   const [last] = await near.lease(1);
   await near.finish(last!, { passed: false });

@@ -5,7 +5,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import { ending, logEvent, opening } from '../support/fakeWorker.ts';
+import { endingEvents, logEvent, openingEvents } from '../support/fakeWorker.ts';
 import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
 describe('workers', () => {
@@ -64,7 +64,7 @@ describe('workers', () => {
     const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(1));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
-    const events = opening(grant!);
+    const events = openingEvents(grant!);
     await worker.appendAcked(grant!, events);
     await worker.appendAcked(grant!, events);
     worker.append(grant!, [logEvent(9, 'too far')]);
@@ -95,7 +95,7 @@ describe('workers', () => {
     const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(1));
     const first = await server.worker(batch, { name: 'phoenix' });
     const [kept, lost] = await first.lease(2);
-    await first.appendAcked(kept!, opening(kept!));
+    await first.appendAcked(kept!, openingEvents(kept!));
     first.close();
     const again = await server.worker(batch, {
       name: 'phoenix',
@@ -110,10 +110,10 @@ describe('workers', () => {
     const [taken] = await second.lease(1);
     assert.deepEqual([taken!.rollout, taken!.epoch], [lost!.rollout, lost!.epoch + 1]);
     // The same connection may still believe that it holds it.
-    await again.appendAcked(kept!, ending(3, { passed: true }));
+    await again.appendAcked(kept!, endingEvents(3, { passed: true }));
     const old = await server.worker(batch, { rollouts: [{ rollout: taken!.rollout, epoch: lost!.epoch, last: 0 }] });
     assert.deepEqual(old.welcome.drop, [taken!.rollout]);
-    old.append({ rollout: taken!.rollout, epoch: lost!.epoch }, opening({ ...lost! }));
+    old.append({ rollout: taken!.rollout, epoch: lost!.epoch }, openingEvents({ ...lost! }));
     assert.equal((await old.frames.next('refuse')).code, 'fenced');
     second.send({ type: 'bye' });
     await second.frames.closed;
@@ -143,7 +143,7 @@ describe('workers', () => {
     const batch = await server.submit(plainSubmission({ attempts: 3 }), tasks(1));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
-    await worker.appendAcked(grant!, opening(grant!));
+    await worker.appendAcked(grant!, openingEvents(grant!));
     await server.api.commandBatch(batch, { command: `p-${batch}`, verb: 'pause', by: 'me' });
     assert.equal((await worker.frames.next('control')).verb, 'hold');
     worker.send({ type: 'lease', want: 1 });
@@ -170,7 +170,7 @@ describe('workers', () => {
       [await worker.frames.next('control').then(({ verb, args }) => [verb, args])],
       [['cancel', { reason: 'enough' }]],
     );
-    await worker.appendAcked(grant!, ending(3, { passed: false, status: 'cancelled' }));
+    await worker.appendAcked(grant!, endingEvents(3, { passed: false, status: 'cancelled' }));
     const row = await server.api.batch(batch);
     assert.deepEqual([row.counts.cancelled, row.counts.running], [2, 1]);
   });
@@ -179,7 +179,7 @@ describe('workers', () => {
     const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(1));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
-    await worker.appendAcked(grant!, opening(grant!));
+    await worker.appendAcked(grant!, openingEvents(grant!));
     const { rollout } = grant!;
     await assert.rejects(server.api.commandRollout(rollout, { command: 'early', verb: 'hold', expect: { seq: 1 } }), {
       code: 'conflict',
@@ -225,7 +225,7 @@ describe('workers', () => {
 
     const ended = server.api.commandRollout(rollout, { command: `c-${rollout}`, verb: 'cancel' });
     assert.equal((await worker.frames.next('control')).verb, 'cancel');
-    await worker.appendAcked(grant!, ending(4, { passed: false, status: 'cancelled' }));
+    await worker.appendAcked(grant!, endingEvents(4, { passed: false, status: 'cancelled' }));
     assert.match((await ended).text ?? '', /ended/);
     await assert.rejects(server.api.commandRollout(rollout, { command: 'late', verb: 'hold' }), { code: 'conflict' });
     await server.api.commandBatch(batch, { command: `end-${batch}`, verb: 'cancel' });
@@ -238,7 +238,10 @@ describe('workers', () => {
     await worker.finish(first!, { passed: true });
     const control = await worker.frames.next('control');
     assert.deepEqual([control.verb, control.rollout], ['cancel', again!.rollout]);
-    await worker.appendAcked(again!, [...opening(again!), ...ending(3, { passed: false, status: 'cancelled' })]);
+    await worker.appendAcked(again!, [
+      ...openingEvents(again!),
+      ...endingEvents(3, { passed: false, status: 'cancelled' }),
+    ]);
     const rows = (await server.api.rollouts(batch, { task: 't1' })).rollouts;
     assert.deepEqual(
       rows.map((row) => row.progress.status),
@@ -271,7 +274,10 @@ describe('workers', () => {
     worker.send(report);
     worker.send(report);
     assert.equal((await worker.frames.next('control')).verb, 'cancel');
-    await worker.appendAcked(grant!, [...opening(grant!), ...ending(3, { passed: false, status: 'cancelled' })]);
+    await worker.appendAcked(grant!, [
+      ...openingEvents(grant!),
+      ...endingEvents(3, { passed: false, status: 'cancelled' }),
+    ]);
     await worker.frames.next('granted', (frame) => frame.drained);
     const row = await server.api.batch(batch);
     assert.deepEqual(

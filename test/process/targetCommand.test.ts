@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { Bench, type Ran } from '../support/cli.ts';
+import { Bench, type CommandResult } from '../support/cli.ts';
 import { type KubeApi, startKubeApi } from '../support/kubeApi.ts';
 
 describe('targets', () => {
@@ -17,11 +17,11 @@ describe('targets', () => {
     await api[Symbol.asyncDispose]();
   });
 
-  const says = (ran: Ran, code: number, pattern: RegExp): void => {
+  const says = (ran: CommandResult, code: number, pattern: RegExp): void => {
     assert.equal(ran.code, code, ran.stderr);
     assert.match(ran.stdout + ran.stderr, pattern);
   };
-  const target = (...args: string[]): Promise<Ran> => bench.run(['target', ...args]);
+  const target = (...args: string[]): Promise<CommandResult> => bench.run(['target', ...args]);
 
   it('are chosen among the contexts of the kubeconfig', async () => {
     const listed = await target('add', 'k');

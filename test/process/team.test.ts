@@ -83,7 +83,7 @@ describe('a team of three', { timeout: 180_000 }, () => {
     assert.ok(before.length >= 4 && before.length < recorded.length, `killed after ${before.length} calls`);
     const seedOf = (event: TraceEvent | undefined): unknown =>
       event?.kind === 'model.start' ? event.data.sampling['seed'] : undefined;
-    const asked = (seed: unknown): number => demo.asked.filter((body) => body['seed'] === seed).length;
+    const asked = (seed: unknown): number => demo.receivedRequests.filter((body) => body['seed'] === seed).length;
     for (const { span } of before) assert.equal(asked(seedOf(starts.get(span ?? 0))), 1);
     // Calls that the worker made and could no longer store were repeated once.
     for (const { span } of recorded) assert.ok(asked(seedOf(starts.get(span ?? 0))) <= 2);

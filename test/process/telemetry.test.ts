@@ -14,7 +14,7 @@ import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import { attribute, Collector } from '../support/collector.ts';
 import { FakeClient } from '../support/fakeClient.ts';
-import { ending, FakeWorker, opening } from '../support/fakeWorker.ts';
+import { endingEvents, FakeWorker, openingEvents } from '../support/fakeWorker.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
@@ -103,7 +103,7 @@ describe('metrics', () => {
       assert.ok((values.get(name) ?? 0) > 0, name);
 
     // Repeated appends of another's rollout count, too.
-    worker.append({ rollout: 'r-none', epoch: 1 }, opening(first!));
+    worker.append({ rollout: 'r-none', epoch: 1 }, openingEvents(first!));
     await worker.frames.next('refuse');
     assert.equal((await scrape(server)).get('rollout_appends_total{result="fenced"}'), 1);
     client.close();
@@ -244,7 +244,7 @@ test('a server that shuts down is immediately not ready, grants no more leases, 
     const worker = await FakeWorker.connect(url, token);
     const client = await FakeClient.connect(url, server.readToken);
     const [grant] = await worker.lease(1);
-    await worker.appendAcked(grant!, opening(grant!));
+    await worker.appendAcked(grant!, openingEvents(grant!));
     client.subscribe('a', grant!.rollout);
     await client.frames.next('head');
     assert.equal((await fetch(`${url}/readyz`)).status, 200);
@@ -256,7 +256,7 @@ test('a server that shuts down is immediately not ready, grants no more leases, 
     await assert.rejects(FakeClient.connect(url, server.token), /503/);
     worker.send({ type: 'lease', want: 2 });
     // What a worker still ends is stored, answered, and shown.
-    await worker.appendAcked(grant!, ending(3, { passed: true }));
+    await worker.appendAcked(grant!, endingEvents(3, { passed: true }));
     executorEnds.resolve(undefined);
     assert.deepEqual((await client.eventsUntil('a', 5)).at(-1)?.kind, 'rollout.end');
     assert.deepEqual([(await client.frames.closed).code, (await worker.frames.closed).code], [1012, 1012]);

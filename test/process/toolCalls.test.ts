@@ -9,7 +9,7 @@ import type { TraceEvent } from '../../src/trace/schema.ts';
 import { type DemoServer, startDemoServer } from '../support/demoServer.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
 
-interface Made {
+interface RepeatedCall {
   readonly status: string;
   readonly result?: Json;
   readonly error?: {
@@ -129,23 +129,23 @@ TextEncoder().encode(String(state.count)) };
   });
 
   it('are made again with the same seed and the same result; other arguments have other results', async () => {
-    const again = await workspace.json<Made>('call', `${rollout}@${call(0)}`);
+    const again = await workspace.json<RepeatedCall>('call', `${rollout}@${call(0)}`);
     assert.deepEqual([again.status, again.same, again.changed, again.log.trim()], ['ok', true, [], 'halving 4']);
     assert.deepEqual(again.result, { half: 2, seed: again.recorded.seed });
-    const failed = await workspace.json<Made>('call', `${rollout}@${call(1)}`);
+    const failed = await workspace.json<RepeatedCall>('call', `${rollout}@${call(1)}`);
     assert.deepEqual(
       [failed.status, failed.same, failed.error?.class, failed.error?.message],
       ['error', true, 'tool_error', 'odd: 3'],
     );
     assert.deepEqual([failed.error?.place?.file, failed.error?.place?.line], ['dice.ts', 8]);
-    const other = await workspace.json<Made>(
+    const other = await workspace.json<RepeatedCall>(
       'call',
       `${rollout}@${call(0)}`,
       '--arguments',
       workspace.write('other.json', '{"n": 10}'),
     );
     assert.deepEqual([other.same, (other.result as { half: number }).half], [null, 5]);
-    const wrong = await workspace.json<Made>(
+    const wrong = await workspace.json<RepeatedCall>(
       'call',
       `${rollout}@${call(0)}`,
       '--arguments',
@@ -158,12 +158,12 @@ TextEncoder().encode(String(state.count)) };
   it('are made again with the current code, or the recorded one', async () => {
     workspace.write('dice.ts', DICE.replace("throw new Error('odd: ' + n)", 'return { half: (n - 1) / 2, seed }'));
     try {
-      const now = await workspace.json<Made>('call', `${rollout}@${call(1)}`);
+      const now = await workspace.json<RepeatedCall>('call', `${rollout}@${call(1)}`);
       assert.deepEqual(
         [now.status, now.same, now.changed, (now.result as { half: number }).half],
         ['ok', false, ['dice.ts'], 1],
       );
-      const then = await workspace.json<Made>('call', `${rollout}@${call(1)}`, '--recorded-code');
+      const then = await workspace.json<RepeatedCall>('call', `${rollout}@${call(1)}`, '--recorded-code');
       assert.deepEqual([then.status, then.same, then.changed], ['error', true, []]);
     } finally {
       workspace.write('dice.ts', DICE);
@@ -174,7 +174,7 @@ TextEncoder().encode(String(state.count)) };
     const adds = ofKind(events, 'tool.start').filter(({ data }) => data.name === 'add');
     assert.ok(ofKind(events, 'world.snapshot').length > 0, 'there is a snapshot before the last calls');
     for (const start of [adds[0], adds[5], adds[17]]) {
-      const again = await workspace.json<Made>('call', `${rollout}@${start?.seq ?? 0}`);
+      const again = await workspace.json<RepeatedCall>('call', `${rollout}@${start?.seq ?? 0}`);
       assert.deepEqual([again.same, again.result], [true, again.recorded.result], `call @${start?.seq ?? 0}`);
     }
   });
@@ -185,7 +185,7 @@ TextEncoder().encode(String(state.count)) };
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /irreversible effects[^]*--accept-irreversible/);
     assert.equal(readFileSync(workspace.path('sent'), 'utf8'), sent);
-    const accepted = await workspace.json<Made>('call', `${rollout}@${call(2)}`, '--accept-irreversible');
+    const accepted = await workspace.json<RepeatedCall>('call', `${rollout}@${call(2)}`, '--accept-irreversible');
     assert.deepEqual([accepted.same, readFileSync(workspace.path('sent'), 'utf8')], [true, `${sent}a`]);
     const none = await workspace.run('call', `${rollout}@1`);
     assert.equal(none.code, 2);
@@ -231,7 +231,7 @@ TextEncoder().encode(String(state.count)) };
       testCase({ ...half, arguments: { n: 3 }, result: undefined, error: { class: 'tool_error', message: 'odd: 3' } }),
     );
     const before = described.world.before.filter(({ effect }) => effect === 'restorable');
-    const recorded = await workspace.json<Made>('call', `${rollout}@${call(4)}`);
+    const recorded = await workspace.json<RepeatedCall>('call', `${rollout}@${call(4)}`);
     workspace.write(
       'tests/add.test.ts',
       testCase({
@@ -260,7 +260,7 @@ TextEncoder().encode(String(state.count)) };
     const temporary = workspace.path('temporary');
     mkdirSync(temporary);
     const env = { TMPDIR: temporary, TEMP: temporary, TMP: temporary };
-    await workspace.bench.json<Made>(['call', `${rollout}@${call(0)}`], { cwd: workspace.path(), env });
+    await workspace.bench.json<RepeatedCall>(['call', `${rollout}@${call(0)}`], { cwd: workspace.path(), env });
     await workspace.bench.run(['test', 'tests/odd.test.ts'], { cwd: workspace.path(), env });
     assert.deepEqual(
       readdirSync(temporary).filter((name) => name.startsWith('rollout-')),

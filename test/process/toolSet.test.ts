@@ -6,7 +6,7 @@ import { after, before, it } from 'node:test';
 import { BUILTINS } from '../../src/config/schema/toolEntry.ts';
 import { isHere } from '../../src/executor/local/programs.ts';
 import { docxFile, PNG, pdfFile, pptxFile, wavFile, workbookFile } from '../support/officeFiles.ts';
-import { type Stand, stand } from '../support/stand.ts';
+import { type StubServer, startStub } from '../support/stubServer.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
@@ -14,14 +14,14 @@ import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 const chromium = isHere('chromium');
 
 let demo: WatchedDemo;
-let services: Stand;
+let services: StubServer;
 let workspace: Workspace;
 const heard: string[] = [];
 
 before(async () => {
   demo = await watchedDemo();
   workspace = new Workspace();
-  services = await stand(({ url = '', headers }, body, response) => {
+  services = await startStub(({ url = '', headers }, body, response) => {
     const asked = new URL(url, 'http://x').pathname;
     heard.push(`${asked} ${headers.authorization ?? ''}`.trim());
     const answers: Readonly<Record<string, string>> = {

@@ -6,8 +6,8 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ToolHost } from '../../src/rollout/ports.ts';
 import { openTools } from '../../src/tools/hosts.ts';
-import { gone } from '../support/cli.ts';
-import { isClass } from '../support/stand.ts';
+import { hasEnded } from '../support/cli.ts';
+import { isClass } from '../support/stubServer.ts';
 import type { ToolBench } from '../support/tools.ts';
 import { callContext, callTool, toolBench } from '../support/tools.ts';
 
@@ -64,12 +64,12 @@ describe('execute_command', { skip: posix }, () => {
     cancel.abort();
     await assert.rejects(call, isClass('cancelled', /cancelled/));
     assert.ok(performance.now() - begun < 1000);
-    assert.ok(await gone(Number(await readFile(pidFile, 'utf8')), 30_000));
+    assert.ok(await hasEnded(Number(await readFile(pidFile, 'utf8')), 30_000));
   });
 
   it('leaves nothing running in the background', async () => {
     const { response } = await callTool(tools, 'execute_command', { command: 'sleep 60 > /dev/null 2>&1 & echo $!' });
-    assert.ok(await gone(Number((response as { output: string }).output), 30_000));
+    assert.ok(await hasEnded(Number((response as { output: string }).output), 30_000));
   });
 
   it('does not wait for a child that holds its output', async () => {

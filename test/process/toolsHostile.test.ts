@@ -8,7 +8,7 @@ import type { ToolHost, ToolOutcome } from '../../src/rollout/ports.ts';
 import { openTools } from '../../src/tools/hosts.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
 import { docxFile, workbookFile } from '../support/officeFiles.ts';
-import { isClass } from '../support/stand.ts';
+import { isClass } from '../support/stubServer.ts';
 import type { ToolBench } from '../support/tools.ts';
 import { callContext, callTool, toolBench } from '../support/tools.ts';
 

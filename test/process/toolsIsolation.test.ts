@@ -14,7 +14,7 @@ import { bundleModule } from '../../src/tools/bundle.ts';
 import { openTools } from '../../src/tools/hosts.ts';
 import { ignoredLimitsText } from '../../src/tools/processes/processLimits.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
-import { alive, gone } from '../support/cli.ts';
+import { alive, hasEnded } from '../support/cli.ts';
 import { submission, task } from '../support/directed.ts';
 import { TestStore } from '../support/rolloutServer.ts';
 import { callContext, callTool, type ToolBench, toolBench } from '../support/tools.ts';
@@ -118,7 +118,7 @@ const LOOK =
 const node = JSON.stringify(process.execPath);
 
 /** The calls of each of the four, to look around and to leave something running. */
-const WAYS: readonly {
+const KINDS: readonly {
   readonly name: string;
   readonly look: [string, Record<string, Json>];
   readonly leave: [string, Record<string, Json>];
@@ -145,7 +145,7 @@ const WAYS: readonly {
 ];
 
 describe('a tool of a rollout', { skip: posix }, () => {
-  for (const { name, look, leave } of WAYS) {
+  for (const { name, look, leave } of KINDS) {
     it(`${name}: works in the rollout's folder, with the allowed environment`, async () => {
       const tools = await open();
       const { response } = await callTool(tools, ...look);
@@ -174,10 +174,10 @@ describe('a tool of a rollout', { skip: posix }, () => {
       await tools.close();
       assert.deepEqual([...bench.groups], [], 'nothing is left to be ended');
       // A group is gone when it has no process left, not even a grandchild.
-      for (const group of groups) assert.ok(await gone(-group, 30_000));
+      for (const group of groups) assert.ok(await hasEnded(-group, 30_000));
       if (name === 'terminal') {
         const left = Number(await readFile(path.join(bench.cwd, 'left'), 'utf8'));
-        assert.ok(await gone(left, 30_000));
+        assert.ok(await hasEnded(left, 30_000));
       }
       if (name === 'module') assert.ok(groups.length > known.size, 'the module’s process was known');
     });
@@ -246,10 +246,10 @@ describe('a process that leaves its group', { skip: linux }, () => {
     const mine = await leave(one);
     const theirs = await leave(other);
     await one.close();
-    for (const { name, pid } of mine) assert.ok(await gone(pid, 30_000), name);
+    for (const { name, pid } of mine) assert.ok(await hasEnded(pid, 30_000), name);
     for (const { name, pid } of theirs) assert.ok(alive(pid), name);
     await other.close();
-    for (const { name, pid } of theirs) assert.ok(await gone(pid, 30_000), name);
+    for (const { name, pid } of theirs) assert.ok(await hasEnded(pid, 30_000), name);
   });
 
   it('ends with its worker, when that is killed during a call', async () => {
@@ -271,7 +271,7 @@ describe('a process that leaves its group', { skip: linux }, () => {
     const stray = Number(await readFile(file, 'utf8'));
     assert.ok(alive(stray));
     await worker.kill();
-    assert.ok(await gone(stray, 30_000));
+    assert.ok(await hasEnded(stray, 30_000));
   });
 });
 

@@ -10,8 +10,8 @@ import { StudioError } from '../../src/common/errors.ts';
 import { CHROMIUM_PATH, CHROMIUM_SANDBOX } from '../../src/config/tools/mcp/catalogue.ts';
 import { openTools } from '../../src/tools/hosts.ts';
 import type { McpEntry } from '../../src/tools/mcp/connection.ts';
-import { alive, gone } from '../support/cli.ts';
-import { isClass } from '../support/stand.ts';
+import { alive, hasEnded } from '../support/cli.ts';
+import { isClass } from '../support/stubServer.ts';
 import type { ToolBench } from '../support/tools.ts';
 import { callContext, callTool, FIXTURES, toolBench } from '../support/tools.ts';
 
@@ -126,7 +126,7 @@ describe('a server on stdio', () => {
     const child = Number(/child (\d+)/.exec(bench.late.join(''))?.[1]);
     assert.ok(alive(child));
     await tools.close();
-    assert.ok(await gone(child, 30_000));
+    assert.ok(await hasEnded(child, 30_000));
     assert.equal(bench.groups.size, 0);
   });
 

@@ -7,7 +7,7 @@ import type { World, WorldSession } from '../../src/rollout/ports.ts';
 import { runExport } from '../../src/tools/modules/exports.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
 import { openWorld } from '../../src/worlds/open.ts';
-import { isClass } from '../support/stand.ts';
+import { isClass } from '../support/stubServer.ts';
 import type { ToolBench } from '../support/tools.ts';
 import { callContext, callTool, toolBench } from '../support/tools.ts';
 

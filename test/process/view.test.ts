@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { wsSocket } from '../../src/client/subscribe.ts';
 import { follow, type OpenSocket } from '../../src/protocol/follow.ts';
 import { cuttingProxy } from '../support/cuttingProxy.ts';
-import { ending, logEvent, opening } from '../support/fakeWorker.ts';
+import { endingEvents, logEvent, openingEvents } from '../support/fakeWorker.ts';
 import { FONT, PART, pagesFolder, SCRIPT } from '../support/pagesFolder.ts';
 import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
@@ -136,7 +136,7 @@ describe('/view/', () => {
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
     assert.ok(grant !== undefined);
-    await worker.appendAcked(grant, [...opening(grant), logEvent(3, 'before')]);
+    await worker.appendAcked(grant, [...openingEvents(grant), logEvent(3, 'before')]);
     const proxy = await cuttingProxy(server.file.port);
     const { token } = server.file;
     const opened: number[] = [];
@@ -162,7 +162,7 @@ describe('/view/', () => {
           if (cursor !== 3 || cut !== undefined) return;
           cut = proxy.cutAt('GET /v1/client', 'before');
           proxy.cutAll();
-          void cut.then(() => worker.appendAcked(grant, ending(4, { passed: true })));
+          void cut.then(() => worker.appendAcked(grant, endingEvents(4, { passed: true })));
         },
         lost: (value) => lost.push(value),
       },

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { alive, gone } from '../support/cli.ts';
+import { alive, hasEnded } from '../support/cli.ts';
 import { startDemoServer } from '../support/demoServer.ts';
-import { adding, assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
+import { additionTask, assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
 import { blobOf, type TestServer, TestStore } from '../support/rolloutServer.ts';
 import { shiftedClock } from '../support/shiftedClock.ts';
 import { TestWorker } from '../support/workerProcess.ts';
@@ -14,7 +14,11 @@ const HOUR_MS = 3_600_000;
 test('runs a batch to its end and exits', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const batch = await server.submit(submission(), [adding('a', 3), adding('b', 1), task('c', 'answer blue', 'red')]);
+  const batch = await server.submit(submission(), [
+    additionTask('a', 3),
+    additionTask('b', 1),
+    task('c', 'answer blue', 'red'),
+  ]);
   await using worker = await TestWorker.start(store, server, batch);
   assert.equal(await worker.exited, 0, worker.stderr);
   const { counts } = await server.api.batch(batch);
@@ -36,7 +40,7 @@ test('captures the tokens of each call as blobs', async () => {
       ...plain,
       agent: { ...plain.agent, model: { ...plain.agent.model, capture: { token_ids: true, logprobs: true } } },
     },
-    [adding('a', 2)],
+    [additionTask('a', 2)],
   );
   await using worker = await TestWorker.start(store, server, batch);
   assert.equal(await worker.exited, 0, worker.stderr);
@@ -73,14 +77,14 @@ test('a killed worker leaves no process and no folder', async () => {
   const shell = await readWhenThere(`${first.folder}/${rollout}/pid`);
   assert.ok(alive(shell));
   await first.kill('SIGKILL');
-  assert.ok(await gone(shell, 15_000), 'the reaper ended the tool');
+  assert.ok(await hasEnded(shell, 15_000), 'the reaper ended the tool');
   await waitFor(() => !existsSync(first.folder));
 });
 
 test('SIGTERM ends a worker within two seconds; the next one continues immediately, without repeating calls', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=150'), [adding('a', 8)]);
+  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=150'), [additionTask('a', 8)]);
   await using first = await TestWorker.start(store, server, batch);
   const { rollout } = await until(
     server,
@@ -108,9 +112,9 @@ test(
     await using store = new TestStore();
     const server = await store.start();
     const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=50'), [
-      adding('a', 2),
-      adding('b', 2),
-      adding('c', 40),
+      additionTask('a', 2),
+      additionTask('b', 2),
+      additionTask('c', 40),
     ]);
     for (const ended of [1, 2]) {
       await using one = await TestWorker.start(store, server, batch, { rollouts: 1, interrupted_exit: 3 });
@@ -132,8 +136,8 @@ test('continues when the server was killed and restarted at another port', async
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 2 }, 'demo:?latency_ms=100'), [
-    adding('a', 10),
-    adding('b', 10),
+    additionTask('a', 10),
+    additionTask('b', 10),
   ]);
   await using worker = await TestWorker.start(store, server, batch);
   await until(server, batch, (events) => events.filter((event) => event.kind === 'model.end').length >= 3);
@@ -187,7 +191,7 @@ test('events have the server’s time, whatever the clock of the worker’s mach
     ],
     told.join('\n'),
   );
-  await server.api.appendTasks(batch, 0, [adding('a', 2), adding('b', 2)]);
+  await server.api.appendTasks(batch, 0, [additionTask('a', 2), additionTask('b', 2)]);
   await server.api.commandBatch(batch, { command: `seal-${batch}`, verb: 'seal' });
   assert.deepEqual(await Promise.all([ahead.exited, behind.exited]), [0, 0], ahead.stderr + behind.stderr);
   const { rollouts } = await server.api.rollouts(batch);
@@ -209,7 +213,9 @@ test('starts nothing new while the server is silent, and continues when it respo
   const server = await store.start();
   const demo = await startDemoServer({ port: 0 });
   try {
-    const batch = await server.submit(submission({ attempts: 1 }, `${demo.url}?latency_ms=150`), [adding('a', 20)]);
+    const batch = await server.submit(submission({ attempts: 1 }, `${demo.url}?latency_ms=150`), [
+      additionTask('a', 20),
+    ]);
     await using worker = await TestWorker.start(store, server, batch, { fence_seconds: 1 });
     await until(server, batch, (events) => events.filter((event) => event.kind === 'model.end').length >= 2);
     server.process.kill('SIGSTOP');
@@ -236,7 +242,7 @@ test('starts nothing new while the server is silent, and continues when it respo
 test('gives up when the server stays away, and leaves nothing', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=60000'), [adding('a', 1)]);
+  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=60000'), [additionTask('a', 1)]);
   await using worker = await TestWorker.start(store, server, batch, { reconnect_seconds: 1.5 });
   await until(server, batch, (events) => events.some((event) => event.kind === 'model.start'));
   await server.kill('SIGKILL');
@@ -249,7 +255,7 @@ test('ends a rollout that cannot be started as infrastructure, with the reason',
   await using store = new TestStore();
   const server = await store.start();
   const file = blobOf('text');
-  const lost = { ...adding('a', 1), files: [{ name: '../escape.txt', sha: file.sha, bytes: 4 }] };
+  const lost = { ...additionTask('a', 1), files: [{ name: '../escape.txt', sha: file.sha, bytes: 4 }] };
   await server.api.putBlob(file.sha, file.bytes);
   const batch = await server.submit(submission({ attempts: 1, retry: { infrastructure: 0 } }), [lost]);
   await using worker = await TestWorker.start(store, server, batch);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newId } from '../../src/common/ids.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
-import { adding, assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
+import { additionTask, assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
 import { TestStore } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
@@ -13,7 +13,7 @@ const kinds = (events: readonly TraceEvent[], kind: TraceEvent['kind']): number 
 test('a paused batch holds at the next gates and continues when it is resumed', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=100'), [adding('a', 6)]);
+  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=100'), [additionTask('a', 6)]);
   await using worker = await TestWorker.start(store, server, batch);
   await until(server, batch, (events) => kinds(events, 'model.end') >= 2);
   await server.api.commandBatch(batch, { command: newId('c'), verb: 'pause' });
@@ -31,8 +31,8 @@ test('a held rollout gives its slot to the next one', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1, concurrency: 1 }, 'demo:?latency_ms=50'), [
-    adding('a', 5),
-    adding('b', 1),
+    additionTask('a', 5),
+    additionTask('b', 1),
   ]);
   await using worker = await TestWorker.start(store, server, batch, { slots: 1 });
   const { rollout } = await until(server, batch, (events) => kinds(events, 'model.end') >= 1);
@@ -71,7 +71,7 @@ test('cancel ends a rollout within a second, even inside a hanging tool', async 
 test('one rollout of the batch stops at a breakpoint that holds once', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const batch = await server.submit(submission({ attempts: 4 }, 'demo:?latency_ms=400'), [adding('a', 1)]);
+  const batch = await server.submit(submission({ attempts: 4 }, 'demo:?latency_ms=400'), [additionTask('a', 1)]);
   await server.api.commandBatch(batch, {
     command: newId('c'),
     verb: 'breakpoints',
@@ -92,7 +92,9 @@ test('one rollout of the batch stops at a breakpoint that holds once', async () 
 test('a watcher of a rollout sees the text as it is written', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=1500&chunks=60'), [adding('a', 1)]);
+  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=1500&chunks=60'), [
+    additionTask('a', 1),
+  ]);
   await using worker = await TestWorker.start(store, server, batch);
   const { rollout } = await until(server, batch, (events) => kinds(events, 'model.start') === 1);
   const client = await server.client();

@@ -76,15 +76,15 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
   it('is created at the requested path, and init prints how to run it from here', async () => {
     const here = bench.path('deep', 'er');
     mkdirSync(here, { recursive: true });
-    const told = async (...args: string[]): Promise<string> =>
+    const outputOf = async (...args: string[]): Promise<string> =>
       /^Run it: {2}rollout run (.*)$/m.exec((await bench.run(['init', ...args], { cwd: here })).stdout)?.[1] ?? '';
     const first = path.join('batches', 'desk.batch.yaml');
-    assert.equal(await told(), first);
-    assert.equal(await told('below'), path.join('below', first));
-    assert.equal(await told('..below'), path.join('..below', first), 'a name, not a way up');
+    assert.equal(await outputOf(), first);
+    assert.equal(await outputOf('below'), path.join('below', first));
+    assert.equal(await outputOf('..below'), path.join('..below', first), 'a name, not a way up');
     // Nothing counts the steps up.
     for (const up of [path.join('..', 'beside'), path.join('..', '..', 'far')])
-      assert.equal(await told(up), path.join(realpathSync(here), up, first));
+      assert.equal(await outputOf(up), path.join(realpathSync(here), up, first));
   });
 
   it('is never overwritten', async () => {

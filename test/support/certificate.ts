@@ -7,7 +7,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-export interface Wanted {
+export interface CertificateOptions {
   /** The subject: an IPv4 address or a name. */
   readonly host: string;
   readonly from?: Date;
@@ -21,7 +21,7 @@ export function selfSigned({
   host,
   from = new Date(Date.now() - DAY_MS),
   until = new Date(Date.now() + DAY_MS),
-}: Wanted): Certificate {
+}: CertificateOptions): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = der(0x30, der(0x31, der(0x30, COMMON_NAME, der(0x0c, Buffer.from('Rollout test')))));
   const body = der(

@@ -8,7 +8,7 @@ import path from 'node:path';
 export const root = path.resolve(import.meta.dirname, '../..');
 const cli = path.join(root, 'dist', 'cli.mjs');
 
-export interface Ran {
+export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -47,7 +47,7 @@ export class Bench {
   async run(
     args: readonly string[],
     options: { cwd?: string; env?: Record<string, string>; timeoutMs?: number } = {},
-  ): Promise<Ran> {
+  ): Promise<CommandResult> {
     const child = this.start(args, options);
     const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 120_000);
     const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
@@ -99,13 +99,13 @@ export function alive(pid: number): boolean {
 export async function end(pid: number): Promise<void> {
   if (!alive(pid)) return;
   process.kill(pid, 'SIGTERM');
-  if (await gone(pid, 5_000)) return;
+  if (await hasEnded(pid, 5_000)) return;
   process.kill(pid, 'SIGKILL');
-  await gone(pid, 5_000);
+  await hasEnded(pid, 5_000);
 }
 
 /** Resolves to whether a process that is not our child ended within `ms`. Polls, because there is no event for that. */
-export async function gone(pid: number, ms: number): Promise<boolean> {
+export async function hasEnded(pid: number, ms: number): Promise<boolean> {
   for (const until = performance.now() + ms; performance.now() < until; ) {
     if (!alive(pid)) return true;
     await new Promise((resolve) => setTimeout(resolve, 20));

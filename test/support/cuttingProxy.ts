@@ -14,7 +14,7 @@ export interface CuttingProxy {
   /** While away, nothing gets through: open connections are cut, and new ones too. */
   setAway(on: boolean): void;
   /** Sends new connections to this port from now on. */
-  leadTo(port: number): void;
+  forwardTo(port: number): void;
   close(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export async function cuttingProxy(port: number): Promise<CuttingProxy> {
     cutAll() {
       for (const socket of sockets) socket.destroy();
     },
-    leadTo(other) {
+    forwardTo(other) {
       target = other;
     },
     async close() {

@@ -23,7 +23,7 @@ export interface Child {
 }
 
 /** The top of the call stack at a stop. */
-export interface Where {
+export interface StopLocation {
   readonly reason: string;
   readonly top: string;
   readonly place: string;
@@ -51,7 +51,7 @@ export class DebugDialogue {
   }
 
   /** Starts the adapter and the session, sets breakpoints, and waits for the first stop. */
-  async start(request: 'launch' | 'attach', args: Record<string, Json>, setup: Setup = {}): Promise<Where> {
+  async start(request: 'launch' | 'attach', args: Record<string, Json>, setup: Setup = {}): Promise<StopLocation> {
     await this.client.start();
     await this.client.initializeRequest({
       adapterID: 'rollout',
@@ -87,7 +87,7 @@ export class DebugDialogue {
   go(
     request: 'next' | 'stepIn' | 'stepOut' | 'stepBack' | 'continue' | 'reverseContinue' | 'goto',
     more: Record<string, Json> = {},
-  ): Promise<Where> {
+  ): Promise<StopLocation> {
     return this.#after(() => this.client.customRequest(request, { threadId: this.thread, ...more }));
   }
 
@@ -95,7 +95,7 @@ export class DebugDialogue {
    * Steps into the code of a live call and returns the session that the editor was asked to start. `stopped` resolves
    * when the call is over.
    */
-  async stepIntoCode(): Promise<{ readonly child: Child; readonly stopped: Promise<Where> }> {
+  async stepIntoCode(): Promise<{ readonly child: Child; readonly stopped: Promise<StopLocation> }> {
     const child = new Promise<Child>((resolve) => {
       const listening = this.onChild.event((asked) => {
         listening.dispose();
@@ -107,12 +107,12 @@ export class DebugDialogue {
   }
 
   /** Forks at a frame of the call stack and continues in the fork. */
-  restart(frame = 0): Promise<Where> {
+  restart(frame = 0): Promise<StopLocation> {
     return this.#after(() => this.client.customRequest('restartFrame', { frameId: this.frames[frame]?.id ?? 0 }));
   }
 
   /** Forks at a frame with overrides for what the fork runs. */
-  forkWith(runs: Record<string, Json>, frame = 0): Promise<Where> {
+  forkWith(runs: Record<string, Json>, frame = 0): Promise<StopLocation> {
     return this.#after(() => this.client.customRequest('fork', { frameId: this.frames[frame]?.id ?? 0, ...runs }));
   }
 
@@ -200,7 +200,7 @@ export class DebugDialogue {
     };
   }
 
-  async #after(act: () => Promise<unknown>): Promise<Where> {
+  async #after(act: () => Promise<unknown>): Promise<StopLocation> {
     const stopped = this.client.waitForEvent('stopped', PATIENCE_MS);
     await act();
     this.#stopped = (await stopped).body as DebugProtocol.StoppedEvent['body']; // the client's events are untyped

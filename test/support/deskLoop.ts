@@ -13,7 +13,11 @@ export interface LoopMessage {
   tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: string } }[];
   tool_call_id?: string;
 }
-export type Ask = (request: { messages: LoopMessage[]; tools: JsonObject[]; seed: number }) => Promise<LoopMessage>;
+export type CallModel = (request: {
+  messages: LoopMessage[];
+  tools: JsonObject[];
+  seed: number;
+}) => Promise<LoopMessage>;
 
 const PROMPT = readFileSync(join(SAMPLE, 'prompts', 'desk.md'), 'utf8');
 
@@ -27,7 +31,7 @@ export function toolsOf(library: OpenSample): JsonObject[] {
 /** Runs one attempt. The seed of a call is `seed` plus its number, so attempts and calls differ. */
 export async function attempt(
   library: OpenSample,
-  ask: Ask,
+  ask: CallModel,
   seed: number,
 ): Promise<{ verdict: Verdict; messages: LoopMessage[] }> {
   const messages: LoopMessage[] = [

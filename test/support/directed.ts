@@ -29,7 +29,7 @@ export function task(id: string, question: string, answer: string): TaskRecord {
 }
 
 /** Adds n times, one step each. */
-export function adding(id: string, steps: number): TaskRecord {
+export function additionTask(id: string, steps: number): TaskRecord {
   return task(id, `call calculate {"expression": "40 + 2"} times ${steps}\nanswer 42`, '42');
 }
 

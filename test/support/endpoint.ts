@@ -6,24 +6,24 @@ import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '../../src/common/json.ts';
 import { byAffinity } from '../../src/model/endpoint.ts';
 
-export interface SeenRequest {
+export interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: JsonObject;
   readonly at: number;
 }
 
-export type Script = (request: SeenRequest, response: ServerResponse, nth: number) => void | Promise<void>;
+export type Script = (request: ReceivedRequest, response: ServerResponse, nth: number) => void | Promise<void>;
 
 export interface FakeEndpoint extends AsyncDisposable {
   /** Base URL, including `/v1`. */
   readonly url: string;
   readonly port: number;
-  readonly seen: SeenRequest[];
+  readonly seen: ReceivedRequest[];
 }
 
 export async function fakeEndpoint(script: Script, port = 0): Promise<FakeEndpoint> {
-  const seen: SeenRequest[] = [];
+  const seen: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -61,7 +61,7 @@ export function callsOf({ seen }: FakeEndpoint): number {
  * Returns `count` names, such as task IDs, for each endpoint. Which endpoint a name belongs to follows from the ports
  * of all.
  */
-export function namesAt(endpoints: readonly FakeEndpoint[], prefix: string, count: number): string[] {
+export function namesByEndpoint(endpoints: readonly FakeEndpoint[], prefix: string, count: number): string[] {
   const urls = endpoints.map(({ url }) => url);
   const names = Array.from({ length: 1_000 }, (_, index) => `${prefix}${index}`);
   return urls.flatMap((url) => names.filter((name) => byAffinity(urls, name)[0] === url).slice(0, count));

@@ -74,7 +74,7 @@ export class FakeWorker {
     grant: Grant,
     end: { passed: boolean; status?: 'done' | 'infrastructure' | 'cancelled'; output_tokens?: number },
   ): Promise<void> {
-    await this.appendAcked(grant, [...opening(grant), ...ending(grant.last + 3, end)]);
+    await this.appendAcked(grant, [...openingEvents(grant), ...endingEvents(grant.last + 3, end)]);
   }
 
   close(): void {
@@ -83,7 +83,7 @@ export class FakeWorker {
 }
 
 /** The first two events of a holder: seq last + 1 and last + 2. */
-export function opening(grant: Grant): TraceEvent[] {
+export function openingEvents(grant: Grant): TraceEvent[] {
   const at = Date.now();
   return [
     {
@@ -104,7 +104,7 @@ export function opening(grant: Grant): TraceEvent[] {
 }
 
 /** Two events: a model's answer and the end. */
-export function ending(
+export function endingEvents(
   from: number,
   end: { passed: boolean; status?: 'done' | 'infrastructure' | 'cancelled'; output_tokens?: number },
 ): TraceEvent[] {

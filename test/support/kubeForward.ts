@@ -4,7 +4,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { KubeApi } from './kubeApi.ts';
 
 /** Makes the API server forward to ports of this machine. Pods that are not among `pods` do not exist. */
-export function forwards(api: KubeApi, pods: Set<string>, seen: string[] = []): Set<WebSocket> {
+export function servePortForwards(api: KubeApi, pods: Set<string>, seen: string[] = []): Set<WebSocket> {
   const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v4.channel.k8s.io' });
   const open = new Set<WebSocket>();
   api.server.on('upgrade', (request, raw, head) => {

@@ -5,7 +5,7 @@ import { isAbsolute, joinPath } from '../../src/config/paths.ts';
 
 export interface MemoryFiles extends Files {
   /** How many bytes `bytes` has returned so far. */
-  readonly given: () => number;
+  readonly bytesRead: () => number;
 }
 
 /** Keys are paths relative to `/w`. Content comes in pieces of `piece` bytes. */
@@ -23,7 +23,7 @@ export function memoryFiles(content: Readonly<Record<string, string | Uint8Array
   };
   let given = 0;
   return {
-    given: () => given,
+    bytesRead: () => given,
     absolute: (path) => (isAbsolute(path) ? path : joinPath('/w', path)),
     readText: (path) => Promise.resolve(new TextDecoder('utf-8').decode(need(path))),
     async *bytes(path) {

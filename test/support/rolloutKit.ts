@@ -24,7 +24,7 @@ import { type Change, checkEvent, type Part, type TraceEvent } from '../../src/t
 
 // ---- models ---------------------------------------------------------------------------------------------------
 
-export interface Said {
+export interface ScriptedReply {
   text?: string;
   reasoning?: string;
   calls?: readonly { id?: string; name: string; arguments?: Json }[];
@@ -32,7 +32,7 @@ export interface Said {
   usage?: { input_tokens: number; output_tokens: number; cached_tokens?: number };
 }
 
-export function reply(said: Said, turn = 0): ModelReply {
+export function reply(said: ScriptedReply, turn = 0): ModelReply {
   const parts: Part[] = [];
   if (said.reasoning !== undefined) parts.push({ type: 'reasoning', content: said.reasoning });
   if (said.text !== undefined) parts.push({ type: 'text', content: said.text });
@@ -54,7 +54,10 @@ export function reply(said: Said, turn = 0): ModelReply {
   };
 }
 
-type Answer = Said | Error | ((request: ModelRequest, context: ModelCallContext) => Said | Promise<Said>);
+type Answer =
+  | ScriptedReply
+  | Error
+  | ((request: ModelRequest, context: ModelCallContext) => ScriptedReply | Promise<ScriptedReply>);
 
 /** Answers by the number of its own messages in the context, so it depends only on the request. */
 export class ScriptedModel implements ModelClient {
@@ -436,7 +439,7 @@ const ENDS: Record<string, string> = {
  * What happened in a stream, regardless of who held it and when: without leases, times, spans that were closed because
  * a worker was lost, and the opening of the world. Every end carries the request of its start.
  */
-export function essence(events: readonly TraceEvent[]): unknown[] {
+export function normalizedEvents(events: readonly TraceEvent[]): unknown[] {
   const starts = new Map<number, TraceEvent>();
   const out: unknown[] = [];
   for (const event of events) {

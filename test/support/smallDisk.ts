@@ -24,15 +24,15 @@ export function smallDisk(bench: Bench, megabytes: number): SmallDisk | { readon
   if (process.platform !== 'linux') return { why: 'only Linux can mount a small disk here' };
   const folder = bench.path('small');
   mkdirSync(folder);
-  if (ran('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m,mode=700`, 'rollout-test', folder)) {
+  if (succeeds('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m,mode=700`, 'rollout-test', folder)) {
     return {
       store: path.join(folder, 'store'),
       start: () => Promise.resolve(),
-      makeRoom: () => void ran('mount', '-o', 'remount,size=1g', folder),
-      close: () => void ran('umount', '-l', folder),
+      makeRoom: () => void succeeds('mount', '-o', 'remount,size=1g', folder),
+      close: () => void succeeds('umount', '-l', folder),
     };
   }
-  if (!ran('prlimit', '--version')) return { why: 'neither mount nor prlimit is allowed here' };
+  if (!succeeds('prlimit', '--version')) return { why: 'neither mount nor prlimit is allowed here' };
   let pid = 0;
   const store = path.join(folder, 'store');
   return {
@@ -54,11 +54,11 @@ export function smallDisk(bench: Bench, megabytes: number): SmallDisk | { readon
       pid = server.pid ?? 0; // prlimit becomes the server
       await once(server.stdout, 'data');
     },
-    makeRoom: () => void ran('prlimit', '--pid', String(pid), '--fsize=unlimited:'),
+    makeRoom: () => void succeeds('prlimit', '--pid', String(pid), '--fsize=unlimited:'),
     close: () => undefined,
   };
 }
 
-function ran(command: string, ...args: string[]): boolean {
+function succeeds(command: string, ...args: string[]): boolean {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 }

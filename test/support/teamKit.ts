@@ -9,8 +9,8 @@ import {
   type KitOptions,
   kit,
   plain,
-  type Said,
   ScriptedModel,
+  type ScriptedReply,
   ScriptedTools,
   submission,
 } from './rolloutKit.ts';
@@ -53,7 +53,7 @@ export interface TeamKit extends Kit {
   readonly models: ReadonlyMap<string, ScriptedModel>;
   readonly tools: ScriptedTools;
   /** Model calls actually made. */
-  asked(): number;
+  callCount(): number;
 }
 
 /** `scripts` by the name of the agent; the root is `desk`. */
@@ -76,16 +76,16 @@ export function teamKit(
     ...made,
     models,
     tools,
-    asked: () => [...models.values()].reduce((sum, model) => sum + model.requests.length, 0),
+    callCount: () => [...models.values()].reduce((sum, model) => sum + model.requests.length, 0),
   };
 }
 
 /** Calls a member, as a leader does. */
-export function ask(name: string, task: string): NonNullable<Said['calls']>[number] {
+export function ask(name: string, task: string): NonNullable<ScriptedReply['calls']>[number] {
   return { name, arguments: { task } };
 }
 
-export function handOff(name: string, message: string): Said {
+export function handOff(name: string, message: string): ScriptedReply {
   return { calls: [{ name: `hand_off_to_${name}`, arguments: { message } }] };
 }
 

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../../src/common/json.ts';
 import type { Api } from '../../src/protocol/api.ts';
 import type { EventKind, EventOf, TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
-import { Bench, type Ran } from './cli.ts';
+import { Bench, type CommandResult } from './cli.ts';
 
 /** A task as a line of a dataset. */
 export type TaskLine = JsonObject & { readonly id: string; readonly question: string };
@@ -92,7 +92,7 @@ export class Workspace {
   }
 
   /** Runs `rollout …` to its end. */
-  run(...args: string[]): Promise<Ran> {
+  run(...args: string[]): Promise<CommandResult> {
     return this.bench.run(args, { cwd: this.#folder });
   }
 
@@ -123,7 +123,7 @@ export class Workspace {
   }
 
   /** Waits until the rows of a batch match, and returns them. */
-  async untilRows(batch: string, reached: (rows: readonly RolloutRow[]) => boolean): Promise<RolloutRow[]> {
+  async waitForRows(batch: string, reached: (rows: readonly RolloutRow[]) => boolean): Promise<RolloutRow[]> {
     const rows = new Map<string, RolloutRow>();
     await this.#follow(batch, (done) => ({
       rows: (changed: readonly RolloutRow[]) => {
@@ -135,7 +135,7 @@ export class Workspace {
   }
 
   /** Waits until the events of a stream match, and returns them. */
-  async untilEvents(stream: string, reached: (events: readonly TraceEvent[]) => boolean): Promise<TraceEvent[]> {
+  async waitForEvents(stream: string, reached: (events: readonly TraceEvent[]) => boolean): Promise<TraceEvent[]> {
     const events: TraceEvent[] = [];
     await this.#follow(stream, (done) => ({
       events: (more: readonly TraceEvent[]) => {
@@ -148,7 +148,7 @@ export class Workspace {
 
   /** Waits for the end of a batch and returns its rows. */
   async ended(batch: string): Promise<RolloutRow[]> {
-    await this.untilEvents(batch, (events) => events.some((event) => event.kind === 'batch.end'));
+    await this.waitForEvents(batch, (events) => events.some((event) => event.kind === 'batch.end'));
     return this.rows(batch);
   }
 

@@ -9,7 +9,7 @@ export interface WatchedDemo {
   /** Base URL, including `/v1`. */
   readonly url: string;
   /** Bodies of the requested chat completions, in order. */
-  readonly asked: JsonObject[];
+  readonly receivedRequests: JsonObject[];
   /** Calls with the header `x-gate: NAME` wait from now on. */
   shut(gate: string): void;
   /** Lets one of them pass: the one that has waited longest, else the next that arrives. */
@@ -39,7 +39,7 @@ export async function watchedDemo(): Promise<WatchedDemo> {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    asked,
+    receivedRequests: asked,
     counters: () => model.counters(),
     shut: (gate) => void gates.set(gate, new Gate()),
     pass: (gate) => gates.get(gate)?.pass(),

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { connect } from '../../src/client/connect.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
-import { Bench, type Ran } from './cli.ts';
+import { Bench, type CommandResult } from './cli.ts';
 
 export interface BatchText {
   /** The agent's `model`, as YAML. Default: the demo model. */
@@ -73,7 +73,7 @@ export class WorkspaceBench extends Bench {
   }
 
   /** Runs `rollout …` in the workspace. */
-  rollout(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  rollout(args: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> {
     return this.run(args, { cwd: this.work, env });
   }
 
@@ -83,13 +83,13 @@ export class WorkspaceBench extends Bench {
     env: Record<string, string> = {},
   ): Promise<{ code: number | null; report: Report; stderr: string }> {
     const { code, stdout, stderr } = await this.rollout(['run', file, '--json'], env);
-    return { code, stderr, report: oneDocument<Report>(stdout, stderr) };
+    return { code, stderr, report: parseDocument<Report>(stdout, stderr) };
   }
 
   /** All rows of a batch: the newest try of each attempt. */
   async rows(batch: string): Promise<RolloutRow[]> {
     const { stdout, stderr } = await this.rollout(['show', batch, '--json']);
-    return oneDocument<{ rollouts: RolloutRow[] }>(stdout, stderr).rollouts;
+    return parseDocument<{ rollouts: RolloutRow[] }>(stdout, stderr).rollouts;
   }
 
   /** The events of a rollout as stored: long values are in blobs. */
@@ -103,7 +103,7 @@ export class WorkspaceBench extends Bench {
 export const ADD = 'call calculate {"expression": "40 + 2"}\nanswer 42';
 
 /** Parses stdout, which must be one JSON document. */
-export function oneDocument<T>(stdout: string, stderr: string): T {
+export function parseDocument<T>(stdout: string, stderr: string): T {
   try {
     return JSON.parse(stdout) as T;
   } catch (error) {

@@ -124,7 +124,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       const names = ['find_member', 'loans_of', 'renew_loan'];
       const met = new Map<string, number>();
       for (const { events, calls: own, end, rollout } of trajectories) {
-        for (const { start, end: done, written, heard } of toolUses(events)) {
+        for (const { start, end: done, written, toolMessage: heard } of toolUses(events)) {
           const { name, arguments: given, raw, call } = start.data;
           const where = `call ${start.seq} of ${rollout}`;
           const wrong = !names.includes(name) ? 'unknown_tool' : raw !== undefined ? 'malformed_output' : undefined;
@@ -390,12 +390,12 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       times.down = Date.now();
       await engine.down();
       times.gone = Date.now();
-      const away = await bench.endpointUntil((one) => one.state === 'down' && one.running === undefined, 20_000);
+      const away = await bench.waitForEndpoint((one) => one.state === 'down' && one.running === undefined, 20_000);
       assert.ok(away.permits <= 1);
       assert.ok(ended.size < attempts / 2, 'it was the middle of the batch');
       await engine.up();
       times.up = Date.now();
-      const back = await bench.endpointUntil((one) => one.state === 'ok' && one.running !== undefined, 60_000);
+      const back = await bench.waitForEndpoint((one) => one.state === 'ok' && one.running !== undefined, 60_000);
       assert.ok(back.permits >= 1);
       await finished;
     } finally {
@@ -420,7 +420,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     );
     // Users got one line that it was gone, and one that it was back. The same applies when a new engine, which gets all
     // calls at once, is too busy for any.
-    const told = await bench.toldOfEndpoint(batch);
+    const told = await bench.endpointMessages(batch);
     assert.ok(told.length >= 2 && told.length % 2 === 0, told.join('\n'));
     for (const [index, line] of told.entries())
       assert.match(

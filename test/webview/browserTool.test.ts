@@ -10,7 +10,7 @@ import { findProgram } from '../../src/build/system/programs.ts';
 import type { BrowserSettings } from '../../src/config/schema/builtinSettings.ts';
 import type { ToolHost } from '../../src/rollout/ports.ts';
 import { openTools } from '../../src/tools/hosts.ts';
-import { isClass, type Stand, stand } from '../support/stand.ts';
+import { isClass, type StubServer, startStub } from '../support/stubServer.ts';
 import { callContext, callTool, type ToolBench, toolBench } from '../support/tools.ts';
 
 const FORM = `<title>Form</title><h1>Order</h1>
@@ -35,13 +35,13 @@ const STUCK = `<title>Stuck</title><button onclick="while (true) {}">Spin</butto
   <div onclick="this.textContent = 'Folded'" style="cursor: pointer">Fold</div><input aria-label=Text value=old>`;
 
 let bench: ToolBench;
-let site: Stand;
+let site: StubServer;
 let asked: string[] = [];
 
 before(async () => {
   process.env['CHROME_PATH'] ??= findProgram('chromium');
   bench = await toolBench();
-  site = await stand(({ url = '' }, _, response) => {
+  site = await startStub(({ url = '' }, _, response) => {
     asked.push(url);
     response.setHeader('content-type', 'text/html; charset=utf-8');
     if (url === '/away') response.writeHead(302, { location: `http://localhost:${new URL(site.url).port}/next` }).end();

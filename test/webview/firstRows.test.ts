@@ -16,7 +16,7 @@ const EARLY = '#page > .skeleton canvas';
 const GRID = 'main .batch-grid canvas';
 
 /** A canvas's position and pixels. */
-interface Shown {
+interface CanvasState {
   readonly box: unknown;
   readonly pixels: string;
 }
@@ -70,7 +70,7 @@ describe('the first rows of a batch', { timeout: 120_000 }, () => {
     return { page, come: () => resolve(undefined), [Symbol.asyncDispose]: () => context.close() };
   }
 
-  function shown(page: Page, canvas: string): Promise<Shown> {
+  function canvasState(page: Page, canvas: string): Promise<CanvasState> {
     return page.locator(canvas).evaluate((element: HTMLCanvasElement) => ({
       box: element.getBoundingClientRect().toJSON() as unknown,
       pixels: element.toDataURL(),
@@ -86,13 +86,13 @@ describe('the first rows of a batch', { timeout: 120_000 }, () => {
     await using opened = await held();
     const { page } = opened;
     await page.locator('#page > .skeleton.has-rows').waitFor();
-    const early = await shown(page, EARLY);
+    const early = await canvasState(page, EARLY);
     opened.come();
     await page.locator(GRID).waitFor();
     await page.locator('.skeleton').waitFor({ state: 'detached' });
     await page.locator('.batch-page[aria-busy="false"]').waitFor();
     await drawn(page);
-    assert.deepEqual(await shown(page, GRID), early);
+    assert.deepEqual(await canvasState(page, GRID), early);
   });
 
   it('wait for the page when it may show others: a filter, another order', async () => {

@@ -76,13 +76,13 @@ describe('output of a tried tool', { timeout: 120_000 }, () => {
         '() => undefined });',
     );
     await page.goto(served.url);
-    await tell(page, TOOL);
+    await postMessages(page, TOOL);
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByText('Running').waitFor();
     return page;
   }
 
-  async function tell(page: Page, ...messages: readonly TryToPage[]): Promise<void> {
+  async function postMessages(page: Page, ...messages: readonly TryToPage[]): Promise<void> {
     await page.evaluate((all) => {
       for (const message of JSON.parse(all) as unknown[]) window.postMessage(message);
     }, JSON.stringify(messages));
@@ -92,7 +92,7 @@ describe('output of a tried tool', { timeout: 120_000 }, () => {
 
   /** Prints lines up to this one, and waits until they are drawn. */
   async function print(page: Page, first: number, last: number): Promise<void> {
-    await tell(
+    await postMessages(
       page,
       ...Array.from(
         { length: last - first + 1 },
@@ -134,7 +134,7 @@ describe('output of a tried tool', { timeout: 120_000 }, () => {
   const IN_SIGHT = { lines: 0, page: 0 };
 
   for (const [name, width] of [
-    ['beside the form', 1100],
+    ['next to the form', 1100],
     ['under a form that fills the window', 400],
   ] as const) {
     it(`shows its newest lines: ${name}`, async () => {
@@ -179,7 +179,7 @@ describe('output of a tried tool', { timeout: 120_000 }, () => {
   it('stays after a cancelled call, with its last lines visible, and after a call that could not be made', async () => {
     const page = await running(1100);
     await print(page, 1, 80);
-    await tell(
+    await postMessages(
       page,
       { type: 'output', text: 'rollout: interrupted' },
       { type: 'noResult', why: 'cancelled', text: 'Cancelled.' },
@@ -189,7 +189,7 @@ describe('output of a tried tool', { timeout: 120_000 }, () => {
     assert.equal((await hidden(page)).lines, 0);
     await page.getByRole('button', { name: 'Run' }).click();
     await print(page, 1, 2);
-    await tell(
+    await postMessages(
       page,
       { type: 'output', text: 'rollout: There is no library.' },
       { type: 'noResult', why: 'failed', text: 'There is no library.' },

@@ -7,7 +7,7 @@ import type { Cluster } from '../../../src/kubernetes/access/cluster.ts';
 import type { Pod } from '../../../src/kubernetes/access/objects.ts';
 import { batchLabels, selector } from '../../../src/kubernetes/names.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
-import { Bench, type Ran } from '../../support/cli.ts';
+import { Bench, type CommandResult } from '../../support/cli.ts';
 import { assertWhole } from '../../support/directed.ts';
 import { Workspace } from '../../support/testWorkspace.ts';
 import { type Site, site } from './site.ts';
@@ -73,11 +73,11 @@ export class ClusterBench {
     return bench;
   }
 
-  install(...more: string[]): Promise<Ran> {
+  install(...more: string[]): Promise<CommandResult> {
     return this.#well(['cluster', 'install', '--create-namespace', ...this.site.arguments, ...more]);
   }
 
-  uninstall(...more: string[]): Promise<Ran> {
+  uninstall(...more: string[]): Promise<CommandResult> {
     return this.#well(['cluster', 'uninstall', ...more]);
   }
 
@@ -95,21 +95,21 @@ export class ClusterBench {
   }
 
   /** Runs `rollout … --target` to its end. */
-  rollout(...args: string[]): Promise<Ran> {
+  rollout(...args: string[]): Promise<CommandResult> {
     return this.#bench.run(args);
   }
 
   /** The same in a folder, with additional environment variables. */
-  rolloutIn(cwd: string, env: Record<string, string>, ...args: string[]): Promise<Ran> {
+  rolloutIn(cwd: string, env: Record<string, string>, ...args: string[]): Promise<CommandResult> {
     return this.#bench.run(args, { cwd, env });
   }
 
   /** Runs `rollout …` without a target. */
-  plainly(...args: string[]): Promise<Ran> {
+  rolloutWithoutTarget(...args: string[]): Promise<CommandResult> {
     return this.#plain.run(args);
   }
 
-  async #well(args: readonly string[]): Promise<Ran> {
+  async #well(args: readonly string[]): Promise<CommandResult> {
     const ran = await this.#bench.run(args);
     assert.equal(ran.code, 0, `${ran.stdout}\n${ran.stderr}`);
     return ran;

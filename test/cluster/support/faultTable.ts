@@ -6,7 +6,7 @@ import { ofKind } from '../../support/testWorkspace.ts';
 import type { ClusterBench } from './clusterBench.ts';
 
 /** A batch that had a fault. */
-export interface Suffered {
+export interface FaultyBatch {
   readonly batch: string;
   /** Attempts that end normally. */
   readonly attempts: number;
@@ -36,9 +36,9 @@ export class FaultTable {
   }
 
   /** Breaks something under a batch, then asserts that every attempt ended exactly once and the user got one line. */
-  async of(test: TestContext, suffer: () => Promise<Suffered>): Promise<void> {
+  async of(test: TestContext, breakBatch: () => Promise<FaultyBatch>): Promise<void> {
     const began = performance.now();
-    const { batch, attempts, told, also = [], lost = 0 } = await suffer();
+    const { batch, attempts, told, also = [], lost = 0 } = await breakBatch();
     const bench = this.#bench();
     const rows = await bench.assertSettledOnce(batch, attempts);
     assert.equal(rows.filter(({ settles }) => !settles).length, lost, 'tries that were lost');
@@ -75,7 +75,7 @@ export class FaultTable {
   }
 }
 
-function only(infra: readonly EventData['infra'][], { what, like }: Suffered['told']): EventData['infra'] {
+function only(infra: readonly EventData['infra'][], { what, like }: FaultyBatch['told']): EventData['infra'] {
   const found = infra.filter((data) => data.what === what && like.test(data.text));
   const [line] = found;
   assert.ok(

@@ -10,7 +10,7 @@ import WebSocket from 'ws';
 import { type Grant, PROTOCOL } from '../../../src/protocol/worker.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import type { FakeWorker } from '../../support/fakeWorker.ts';
-import { opening } from '../../support/fakeWorker.ts';
+import { openingEvents } from '../../support/fakeWorker.ts';
 import { plainSubmission, type TestServer, TestStore, tasks } from '../../support/rolloutServer.ts';
 import { table } from '../support/table.ts';
 import { addressOf, BenchWindow, longestTask, servePages, taskText } from './support/benchWindow.ts';
@@ -25,7 +25,7 @@ const ALL_IN_SIGHT = 1900;
 const STEPS_EACH = 95;
 
 /** What happened when, according to the page or the client: [what, ms since the epoch]. */
-type Seen = readonly (readonly [string, number])[];
+type Sightings = readonly (readonly [string, number])[];
 
 interface Latencies {
   readonly all: number[];
@@ -140,7 +140,7 @@ function noteSteps(): void {
 /**
  * Everything up to the seen event is shown: an event counts at the first frame that shows it or a later one of its row.
  */
-function latencies(written: ReadonlyMap<string, number>, seen: Seen): number[] {
+function latencies(written: ReadonlyMap<string, number>, seen: Sightings): number[] {
   const split = (what: string): [string, number] => {
     const space = what.lastIndexOf(' ');
     return [what.slice(0, Math.max(0, space)), Number(what.slice(space + 1))];
@@ -158,7 +158,7 @@ function latencies(written: ReadonlyMap<string, number>, seen: Seen): number[] {
 }
 
 /** Waits until the last written event is seen. */
-async function settled(page: Page, written: ReadonlyMap<string, number>): Promise<Seen> {
+async function settled(page: Page, written: ReadonlyMap<string, number>): Promise<Sightings> {
   for (let tries = 0; ; tries++) {
     const seen = await page.evaluate(() => (window as unknown as { seen: [string, number][] }).seen);
     if (latencies(written, seen).length === written.size || tries === 100) return seen;
@@ -173,7 +173,7 @@ async function granted(
   const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(count));
   const worker = await server.worker(batch, { slots: count });
   const grants = await worker.lease(count);
-  for (const grant of grants) await worker.appendAcked(grant, opening(grant));
+  for (const grant of grants) await worker.appendAcked(grant, openingEvents(grant));
   return { worker, grants, batch };
 }
 
@@ -207,7 +207,7 @@ async function bare(server: TestServer, worker: FakeWorker, grant: Grant): Promi
   return { all: complete(written, seen), task: 0 };
 }
 
-function complete(written: ReadonlyMap<string, number>, seen: Seen): number[] {
+function complete(written: ReadonlyMap<string, number>, seen: Sightings): number[] {
   const all = latencies(written, seen);
   if (all.length < written.size) throw new Error(`${written.size - all.length} of ${written.size} were never seen`);
   return all;

@@ -38,7 +38,7 @@ async function read(
   };
   for await (const item of readTasks(files, spec, (problem) => problems.push(formatProblem(problem, '/w'))))
     items.push(item);
-  return { items, problems, given: files.given() };
+  return { items, problems, given: files.bytesRead() };
 }
 
 const questions = (items: DatasetItem[]): string[] => items.map(({ task }) => task.question);

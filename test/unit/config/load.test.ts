@@ -156,7 +156,7 @@ describe('contradictions and missing references', () => {
       ['agents/desk.agent.yaml:11:13: file tools/loan.ts not found — Did you mean `tools/loans.ts`?'],
     ],
     [
-      'a module that is none',
+      'an invalid module',
       agentWith('tools/loans.ts', 'prompts/desk.md'),
       [
         'agents/desk.agent.yaml:11:13: `tools[0].module` must be a file that ends in .ts, .mts, .cts, .tsx, .js, ' +
@@ -177,12 +177,12 @@ describe('contradictions and missing references', () => {
       ['agents/desk.agent.yaml:9:9: desk.md is empty — Add the prompt to the file.'],
     ],
     [
-      'no prompt at all',
+      'a missing prompt key',
       agentWith(/prompt: .*\n/, ''),
       ['agents/desk.agent.yaml:1:1: `prompt` is missing — Add `prompt: prompts/desk.md`, or write the prompt inline.'],
     ],
     [
-      'placeholders of nothing',
+      'unknown placeholders',
       { 'agents/prompts/desk.md': 'Hello\n  {{task.city}} {{task.meta.cty}} {{task.level}} {{task.}}' },
       [
         'agents/prompts/desk.md:2:3: `{{task.city}}`: tasks have no `city` — Did you mean `{{task.meta.city}}`?',
@@ -194,7 +194,7 @@ describe('contradictions and missing references', () => {
       ],
     ],
     [
-      'a placeholder of some tasks only',
+      'a placeholder that only some tasks have',
       { 'data/tasks.jsonl': '{"question":"a","answer":1,"city":null}\n{"question":"b"}' },
       [
         'agents/prompts/desk.md:1:25: `{{task.meta.city}}`: task `#2` (line 2) has no `meta.city` — Add it to every ' +
@@ -202,7 +202,7 @@ describe('contradictions and missing references', () => {
       ],
     ],
     [
-      'placeholders to think about',
+      'suspicious placeholders',
       { 'agents/prompts/desk.md': '{{question}} {{task.answer}} {{city}} {{other}}' },
       [
         'agents/prompts/desk.md:1:1: warning: `{{question}}` is not replaced — Write {{task.question}}.',
@@ -212,12 +212,12 @@ describe('contradictions and missing references', () => {
       ],
     ],
     [
-      'a column that is not there',
+      'a missing column',
       batchWith('answer: answer', 'answer: anser'),
       ['batches/nightly.batch.yaml:4:67: tasks.jsonl has no column `anser` — Did you mean `answer: answer`?'],
     ],
     [
-      'a GAIA file read as another',
+      'a GAIA file in another format',
       {
         ...batchWith('question: question, answer: answer, ', ''),
         'data/tasks.jsonl': '{"task_id":"a","Question":"q","Final answer":"x"}',
@@ -241,12 +241,12 @@ describe('contradictions and missing references', () => {
       ['batches/nightly.batch.yaml:4:18: tasks.jsonl has no tasks — Add a record to the file.'],
     ],
     [
-      'an offset behind the end',
+      'an offset after the end',
       batchWith('limit: 100', 'offset: 5'),
       ['batches/nightly.batch.yaml:4:18: tasks.jsonl has no tasks after the first 5 — Decrease `offset`.'],
     ],
     [
-      'a dataset of no known format',
+      'a dataset of unknown format',
       { ...batchWith('tasks.jsonl', 'tasks.tsv'), 'data/tasks.tsv': 'x' },
       [
         'batches/nightly.batch.yaml:4:18: cannot detect the format of tasks.tsv — Add `format: jsonl` (or ' +
@@ -262,7 +262,7 @@ describe('contradictions and missing references', () => {
       ],
     ],
     [
-      'a world scorer without world',
+      'a world scorer without a world',
       {
         ...batchWith(/world: .*\n/, ''),
         [BATCH]: batchWith(/world: .*\n/, '')[BATCH]!.replace('kind: exact', 'kind: world'),
@@ -273,7 +273,7 @@ describe('contradictions and missing references', () => {
       ],
     ],
     [
-      'patterns that are none',
+      'invalid patterns',
       {
         ...batchWith('{ kind: exact }', '{ kind: regex, pattern: "(a" }'),
         ...agentWith('last_message', '{ regex: "[" }'),
@@ -305,7 +305,7 @@ describe('contradictions and missing references', () => {
       ],
     ],
     [
-      'limits inside out',
+      'contradictory limits',
       agentWith(/limits: .*/, 'limits: { seconds: 60, tool_seconds: 2 min, tokens: 2000 }'),
       [
         'agents/desk.agent.yaml:6:58: a reply may have 4096 tokens, but the whole rollout only 2000 — Increase ' +
@@ -325,7 +325,7 @@ describe('contradictions and missing references', () => {
       ],
     ],
     [
-      'one tool twice',
+      'a duplicate tool',
       agentWith(
         '  - builtin',
         '  - module: tools/loans.ts\n  - mcp: { command: some-server }\n  - builtin: [code]\n  - builtin',
@@ -338,7 +338,7 @@ describe('contradictions and missing references', () => {
       ],
     ],
     [
-      'endpoints that are none',
+      'invalid endpoints',
       agentWith('${env:VLLM_URL}', '[gpu-1:8000/v1, "http://gpu-2/v1", "http://gpu-2/v1", foo bar]'),
       [
         'agents/desk.agent.yaml:4:14: `model.endpoint[0]` must be a URL, not the text "gpu-1:8000/v1" — Write ' +
@@ -349,7 +349,7 @@ describe('contradictions and missing references', () => {
       ],
     ],
     [
-      'pods that cannot be',
+      'impossible pods',
       batchWith(
         'sidecars: []',
         'sidecars: [{ name: worker, image: x }, { name: b, env: [{ name: A, value: "${env:HOOK}" }], args: ' +
@@ -365,7 +365,7 @@ describe('contradictions and missing references', () => {
       ],
     ],
     [
-      'what is not yet available',
+      'unavailable features',
       {
         'worlds/library.world.yaml': 'version: 1\nname: w\nkind: simulated\ndomain: search\n',
         ...agentWith(

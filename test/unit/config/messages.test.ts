@@ -225,12 +225,13 @@ describe('secrets', () => {
     const hint = (name: string): string =>
       `Move it to an environment variable and write "\${env:${name}}" here. Since it was stored in a file, revoke it ` +
       'at its provider.';
-    const told = (key: string): string => `\`${key}\` looks like a secret; files may only contain secrets as \${env:…}`;
+    const secretMessage = (key: string): string =>
+      `\`${key}\` looks like a secret; files may only contain secrets as \${env:…}`;
     assert.deepEqual(await check('a.agent.yaml', model('api_key: sk-abcdefghijklmnopqrst')), [
-      `a.agent.yaml:7:12: ${told('model.api_key')} — ${hint('API_KEY')}`,
+      `a.agent.yaml:7:12: ${secretMessage('model.api_key')} — ${hint('API_KEY')}`,
     ]);
     assert.deepEqual(await check('a.agent.yaml', model('headers: { Authorization: Bearer 9f8e7d6c5b4a39281706f5 }')), [
-      `a.agent.yaml:7:29: ${told('model.headers.Authorization')} — ${hint('AUTHORIZATION')}`,
+      `a.agent.yaml:7:29: ${secretMessage('model.headers.Authorization')} — ${hint('AUTHORIZATION')}`,
     ]);
     const env = await check(
       'a.agent.yaml',

@@ -4,7 +4,8 @@ import { parseFile } from '../../../src/config/source/parse.ts';
 import { formatProblem } from '../../../src/config/source/problem.ts';
 import { closest } from '../../../src/config/source/suggest.ts';
 
-const told = (text: string): string[] => parseFile('f.yaml', text).problems.map((problem) => formatProblem(problem));
+const problemsOf = (text: string): string[] =>
+  parseFile('f.yaml', text).problems.map((problem) => formatProblem(problem));
 
 describe('positions', () => {
   const parsed = parseFile(
@@ -65,7 +66,7 @@ describe('positions', () => {
 
 describe('syntax errors', () => {
   const cases: [name: string, text: string, expected: string[]][] = [
-    ['a doubled key', 'a: 1\nb: 2\na: 3\n', ['f.yaml:3:1: duplicate key `a` — Remove one of them.']],
+    ['a duplicate key', 'a: 1\nb: 2\na: 3\n', ['f.yaml:3:1: duplicate key `a` — Remove one of them.']],
     [
       'a tab',
       'a:\n\tb: 1\n',
@@ -91,7 +92,7 @@ describe('syntax errors', () => {
       ['f.yaml:2:1: a second document starts here (`---`) — Keep one document per file.'],
     ],
     [
-      'a colon too many',
+      'an extra colon',
       'a: b: c\n',
       [
         'f.yaml:1:4: a second `:` in a line is ambiguous — Put the text in quotes, or start the inner key on its ' +
@@ -118,7 +119,7 @@ describe('syntax errors', () => {
       ],
     ],
     [
-      'an anchor nobody set',
+      'an unknown anchor',
       'a: 1\nb: *x\n',
       [
         'f.yaml:2:4: there is no anchor `&x` before this `*x` — Define the anchor with & first, or put the text in ' +
@@ -126,7 +127,7 @@ describe('syntax errors', () => {
       ],
     ],
     [
-      'a list where keys were',
+      'a list after keys',
       '- a\nb: 1\n',
       [
         'f.yaml:2:1: invalid YAML: unexpected scalar at node end — Check the indentation, quotes, and brackets in ' +
@@ -134,7 +135,7 @@ describe('syntax errors', () => {
       ],
     ],
     [
-      'several at once',
+      'several errors at once',
       'a: 1\na: 2\nb: @x\nc: "d\n',
       [
         'f.yaml:2:1: duplicate key `a` — Remove one of them.',
@@ -143,18 +144,18 @@ describe('syntax errors', () => {
       ],
     ],
   ];
-  for (const [name, text, expected] of cases) it(`report ${name}`, () => assert.deepEqual(told(text), expected));
+  for (const [name, text, expected] of cases) it(`report ${name}`, () => assert.deepEqual(problemsOf(text), expected));
 
   it('include an anchor that contains itself and one that explodes', () => {
-    assert.match(told('a: &a [*a]\n').join(), /cannot resolve the anchors of this file/);
+    assert.match(problemsOf('a: &a [*a]\n').join(), /cannot resolve the anchors of this file/);
     const bomb = [
       'a0: &a0 [x, x]',
       ...Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]`),
     ].join('\n');
-    assert.match(told(bomb).join(), /cannot resolve the anchors of this file/);
+    assert.match(problemsOf(bomb).join(), /cannot resolve the anchors of this file/);
   });
   it('never repeat a text of the file in a message', () => {
-    assert.doesNotMatch(told('- a\n"sk-abcdefghijklmnop"\n').join(), /sk-/);
+    assert.doesNotMatch(problemsOf('- a\n"sk-abcdefghijklmnop"\n').join(), /sk-/);
   });
 });
 

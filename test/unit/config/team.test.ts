@@ -67,12 +67,12 @@ describe('a team in a file', () => {
 
   const bad: [string, string, string[]][] = [
     [
-      'a member that is not there',
+      'a missing member',
       'team: { kind: workflow, members: [x.agent.yaml] }\n',
       ['desk.agent.yaml:3:35: file x.agent.yaml not found — Did you mean `a.agent.yaml`?'],
     ],
     [
-      'two of one name',
+      'two members with one name',
       'team: { kind: workflow, members: [a.agent.yaml, a.agent.yaml] }\n',
       [
         'desk.agent.yaml:3:49: two agents of this team are named `a` — Add a unique `name:` to one of them, as in ' +
@@ -80,17 +80,17 @@ describe('a team in a file', () => {
       ],
     ],
     [
-      "one that comes after nobody's member",
+      'a predecessor that is not a member',
       'team: { kind: workflow, members: [a.agent.yaml, { agent: b.agent.yaml, after: [aa] }] }\n',
       ['desk.agent.yaml:3:80: `aa` is not a member of this team — Did you mean `a`?'],
     ],
     [
-      'a handoff to no member',
+      'a handoff to an unknown member',
       'team: { kind: handoff, members: [{ agent: a.agent.yaml, to: [zebra] }, b.agent.yaml] }\n',
       ['desk.agent.yaml:3:62: `zebra` is not a member of this team — The members are a, b.'],
     ],
     [
-      'members that wait for one another',
+      'members that wait for each other',
       'team: { kind: workflow, members: [{ agent: a.agent.yaml, after: [b] }, b.agent.yaml] }\n',
       [
         'desk.agent.yaml:3:65: these members wait for each other: a → b → a — Remove one of them from `after`. To ' +
@@ -98,18 +98,18 @@ describe('a team in a file', () => {
       ],
     ],
     [
-      'one whom nobody hands the work to',
+      'a member without incoming handoffs',
       'team: { kind: handoff, members: [{ agent: a.agent.yaml, to: [b] }, { agent: b.agent.yaml, to: [] }, ' +
         'c.agent.yaml] }\n',
       ['desk.agent.yaml:3:101: no member ever hands off to `c` — Add it to `to` of another member, or remove it.'],
     ],
     [
-      'a loop without a bound',
+      'a loop without a limit',
       'team: { kind: workflow, members: [{ agent: a.agent.yaml, loop: { until: "(" } }] }\n',
       ['desk.agent.yaml:3:58: `team.members[0].loop.most` is missing — Add `most: 3`.'],
     ],
     [
-      'a rule that is none',
+      'an invalid rule',
       'team: { kind: workflow, members: [{ agent: a.agent.yaml, loop: { until: "(", most: 2 } }] }\n',
       [
         'desk.agent.yaml:3:73: invalid regular expression: unterminated group — Escape special characters with a ' +
@@ -117,7 +117,7 @@ describe('a team in a file', () => {
       ],
     ],
     [
-      'what belongs to another kind',
+      'keys of another kind',
       'team: { kind: workflow, members: [{ agent: a.agent.yaml, to: [] }] }\n',
       ['desk.agent.yaml:3:58: `to` has no effect in a team of kind `workflow` — Remove it.'],
     ],
@@ -130,7 +130,7 @@ describe('a team in a file', () => {
       ],
     ],
     [
-      'a prompt that nobody is given',
+      'an unused prompt',
       `prompt: Work.\nteam: { kind: workflow, members: [a.agent.yaml] }\n`,
       [
         'desk.agent.yaml:3:1: `prompt` has no effect: the members of a workflow do all the work — Remove it, or ' +
@@ -147,7 +147,7 @@ describe('a team in a file', () => {
       ],
     ],
     [
-      'a name that no tool can have',
+      'an invalid tool name',
       'team: { kind: handoff, members: [{ agent: a.agent.yaml, name: a.b }] }\n',
       [
         'desk.agent.yaml:3:34: `a.b` cannot be used in a tool name, which the other members need to reach it — Add ' +

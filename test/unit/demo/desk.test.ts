@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { decide } from '../../../src/demo/policy/decide.ts';
 import { chatRequest } from '../../../src/demo/request.ts';
 import { type DemoServer, startDemoServer } from '../../support/demoServer.ts';
-import { type Ask, attempt, type LoopMessage } from '../../support/deskLoop.ts';
+import { attempt, type CallModel, type LoopMessage } from '../../support/deskLoop.ts';
 import { OpenSample, sampleTasks } from '../../support/sampleWorkspace.ts';
 
 const tasks = sampleTasks();
@@ -18,7 +18,7 @@ async function inLibrary<T>(id: string, use: (library: OpenSample) => Promise<T>
 }
 
 /** The rules by themselves, without HTTP. */
-function rules(temperature: number): Ask {
+function rules(temperature: number): CallModel {
   return ({ messages, tools, seed }) => {
     const turn = decide(chatRequest.parse({ messages, tools, temperature }), seed, 1);
     const calls = turn.calls.map((call, i) => ({
@@ -42,7 +42,7 @@ describe('the clerk over HTTP, at temperature 0', () => {
   for (const { id } of tasks) {
     it(`passes ${id}`, () =>
       inLibrary(id, async (library) => {
-        const ask: Ask = async (request) => {
+        const ask: CallModel = async (request) => {
           const answer = await fetch(`${server.url}/chat/completions`, {
             method: 'POST',
             body: JSON.stringify({ ...request, temperature: 0 }),

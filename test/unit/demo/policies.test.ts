@@ -4,14 +4,14 @@ import { decide } from '../../../src/demo/policy/decide.ts';
 import { chatRequest } from '../../../src/demo/request.ts';
 import type { Turn } from '../../../src/demo/text/completion.ts';
 
-interface Said {
+interface ReplyMessage {
   role: string;
   content?: string;
   tool_calls?: unknown;
   tool_call_id?: string;
 }
 
-function next(messages: Said[], tools: string[] = []): Turn {
+function next(messages: ReplyMessage[], tools: string[] = []): Turn {
   return decide(
     chatRequest.parse({
       messages,
@@ -27,9 +27,9 @@ describe('directions', () => {
   const text =
     'Try this:\n  call add {"a": 1}\n  and mul {"b": 2}\n  say Two at once.\ncall next times 2\ncall broken ' +
     '{"a": oops\nanswer It is {{last}}.';
-  const done = (turns: number): Said[] => [
+  const done = (turns: number): ReplyMessage[] => [
     { role: 'user', content: text },
-    ...Array.from({ length: turns }, (_, i): Said[] => [
+    ...Array.from({ length: turns }, (_, i): ReplyMessage[] => [
       { role: 'assistant', content: '' },
       { role: 'tool', tool_call_id: `c${i}`, content: `result ${i}` },
     ]).flat(),
@@ -103,7 +103,7 @@ describe('the simulated user', () => {
 
 describe('the summary', () => {
   const tools = ['find_member', 'list_loans', 'return_book'];
-  const call = (name: string, args: string): Said => ({
+  const call = (name: string, args: string): ReplyMessage => ({
     role: 'assistant',
     content: '',
     tool_calls: [{ id: name, function: { name, arguments: args } }],
@@ -144,7 +144,7 @@ describe('the summary', () => {
 
 describe('a team', () => {
   const asked = { role: 'user', content: 'Jonas Lind returns "Night Ferry".' };
-  const turn = (messages: Said[], tools: readonly { name: string; parameters?: unknown }[]): Turn =>
+  const turn = (messages: ReplyMessage[], tools: readonly { name: string; parameters?: unknown }[]): Turn =>
     decide(chatRequest.parse({ messages, tools: tools.map((tool) => ({ type: 'function', function: tool })) }), 1, 1);
   it('hands the request off once', () => {
     const tools = [{ name: 'find_member' }, { name: 'list_loans' }, { name: 'hand_off_to_office' }];

@@ -9,7 +9,7 @@ import { pathOf } from '../../../src/language/workspace/uris.ts';
 import type { Workspace } from '../../../src/language/workspace.ts';
 import { at, DESK, edited, workspaceOf } from './workspaceKit.ts';
 
-async function shown(workspace: Workspace, file: string, text: string): Promise<string[]> {
+async function renderRename(workspace: Workspace, file: string, text: string): Promise<string[]> {
   const found = await findReferences(workspace, file, await at(workspace, file, text), { declaration: true });
   const places = found.map(async ({ uri, range }) => {
     const path = pathOf(uri) ?? '';
@@ -50,7 +50,7 @@ test('a tool is found at every place, from any of them', async () => {
     ['/w/agents/inline.agent.yaml', 'find_books'],
     ['/w/tools/index.ts', 'find_books'],
   ] as const) {
-    assert.deepEqual(await shown(workspace, file, text), TOOL_PLACES, file);
+    assert.deepEqual(await renderRename(workspace, file, text), TOOL_PLACES, file);
   }
 });
 
@@ -188,7 +188,7 @@ test('only the name itself is marked for a rename, and nothing elsewhere', async
 });
 
 test('an environment variable is found in all files', async () => {
-  assert.deepEqual(await shown(workspaceOf(), '/w/agents/desk.agent.yaml', 'KEY'), [
+  assert.deepEqual(await renderRename(workspaceOf(), '/w/agents/desk.agent.yaml', 'KEY'), [
     '/w/agents/desk.agent.yaml:3 KEY',
     '/w/agents/inline.agent.yaml:3 KEY',
   ]);

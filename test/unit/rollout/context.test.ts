@@ -5,10 +5,10 @@ import type { ModelRequest } from '../../../src/rollout/ports.ts';
 import { ClassedError } from '../../../src/trace/classedError.ts';
 import {
   end,
-  essence,
   type KitOptions,
   kit,
   NumberWorld,
+  normalizedEvents,
   plain,
   ScriptedModel,
   ScriptedTools,
@@ -175,7 +175,11 @@ describe('a context that does not fit', () => {
           job: { ...rules({ overflow }), how: 'resumed', epoch: 2 },
           after: { events: whole.slice(0, boundary), blobs: new Map(first.recorder.blobs) },
         });
-        assert.deepEqual(essence(await again.run()), essence(whole), `${overflow}, resumed after event ${boundary}`);
+        assert.deepEqual(
+          normalizedEvents(await again.run()),
+          normalizedEvents(whole),
+          `${overflow}, resumed after event ${boundary}`,
+        );
       }
     }
   });
@@ -290,7 +294,11 @@ describe('a simulated user', () => {
         job: { how: 'resumed', epoch: 2 },
         after: { events: events.slice(0, boundary), blobs: new Map(whole.recorder.blobs) },
       });
-      assert.deepEqual(essence(await again.run()), essence(events), `resumed after event ${boundary}`);
+      assert.deepEqual(
+        normalizedEvents(await again.run()),
+        normalizedEvents(events),
+        `resumed after event ${boundary}`,
+      );
     }
   });
 

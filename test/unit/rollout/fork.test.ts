@@ -5,12 +5,12 @@ import type { TraceEvent } from '../../../src/trace/schema.ts';
 import {
   completed,
   end,
-  essence,
   type Kit,
   type KitOptions,
   kinds,
   kit,
   NumberWorld,
+  normalizedEvents,
   ScriptedModel,
   ScriptedTools,
   submission,
@@ -182,13 +182,13 @@ describe('a fork', () => {
     const cut = parent.recorder.of('model.start')[1]!.seq - 1;
     const edits: ForkEdit[] = [{ of: { seq: rate.seq }, path: '/result', value: 6 }];
     const child = fork(parent, cut, edits);
-    const wanted = essence(await child.run());
+    const wanted = normalizedEvents(await child.run());
     for (const boundary of child.recorder.boundaries.slice(0, -1)) {
       const again = run(
         { after: { events: child.stream().slice(0, boundary), blobs: new Map(child.recorder.blobs) } },
         { rollout: 'r2', fork: { rollout: 'r1', seq: cut }, edits, how: 'resumed', epoch: 2 },
       );
-      assert.deepEqual(essence(await again.run()), wanted, `resumed after event ${boundary}`);
+      assert.deepEqual(normalizedEvents(await again.run()), wanted, `resumed after event ${boundary}`);
     }
   });
 

@@ -135,20 +135,20 @@ describe('a failed tool call is answered to the model, with its class', () => {
     ],
     ['invalid_arguments: missing', { name: 'renew' }, 'invalid_arguments', /"days" is missing/],
     [
-      'invalid_arguments: too much',
+      'invalid_arguments: additional',
       { name: 'renew', arguments: { days: 1, day: 2 } },
       'invalid_arguments',
       /"day" is not an argument/,
     ],
     [
-      'invalid_arguments: choice',
+      'invalid_arguments: enum',
       { name: 'renew', arguments: { days: 1, how: 'c' } },
       'invalid_arguments',
       /how must be one of \["a","b"\]/,
     ],
-    ['invalid_arguments: no object', { name: 'renew', arguments: [1] }, 'invalid_arguments', /one JSON object/],
+    ['invalid_arguments: not an object', { name: 'renew', arguments: [1] }, 'invalid_arguments', /one JSON object/],
     ['tool_error', { name: 'fail' }, 'tool_error', /out of order/],
-    ['a class that only the rollout has', { name: 'lie' }, 'tool_error', /cancelled by myself/],
+    ['a class that only the rollout sets', { name: 'lie' }, 'tool_error', /cancelled by myself/],
   ];
   for (const [name, call, errorClass, text] of cases) {
     it(name, async () => {

@@ -34,7 +34,7 @@ function ask(key: string, name = 'f', agent = 'desk', kind: EffectKind = 'tool')
   return { agent, kind, name, key: () => key };
 }
 
-function taken(prefix: Prefix, request: PrefixRequest): [string, number | boolean] {
+function takeAnswer(prefix: Prefix, request: PrefixRequest): [string, number | boolean] {
   const match = prefix.take(request);
   return match.how === 'new' ? ['new', match.diverged] : [match.how, match.action.seq];
 }
@@ -42,18 +42,18 @@ function taken(prefix: Prefix, request: PrefixRequest): [string, number | boolea
 describe('a prefix', () => {
   it('answers each recorded action once, in any order of its agent', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b'), action(5, 'a')], 'strict');
-    assert.deepEqual(taken(prefix, ask('b')), ['answered', 3]);
-    assert.deepEqual(taken(prefix, ask('a')), ['answered', 1]);
-    assert.deepEqual(taken(prefix, ask('a')), ['answered', 5]);
-    assert.deepEqual(taken(prefix, ask('a')), ['new', false]);
+    assert.deepEqual(takeAnswer(prefix, ask('b')), ['answered', 3]);
+    assert.deepEqual(takeAnswer(prefix, ask('a')), ['answered', 1]);
+    assert.deepEqual(takeAnswer(prefix, ask('a')), ['answered', 5]);
+    assert.deepEqual(takeAnswer(prefix, ask('a')), ['new', false]);
     assert.equal(prefix.spent('desk'), true);
   });
 
   it('prefers answered calls to lost ones', () => {
     const prefix = new Prefix([action(1, 'a', 'lost'), action(3, 'b', 'open'), action(4, 'a')], 'strict');
-    assert.deepEqual(taken(prefix, ask('a')), ['answered', 4]);
-    assert.deepEqual(taken(prefix, ask('b')), ['again', 3]);
-    assert.deepEqual(taken(prefix, ask('a')), ['again', 1]);
+    assert.deepEqual(takeAnswer(prefix, ask('a')), ['answered', 4]);
+    assert.deepEqual(takeAnswer(prefix, ask('b')), ['again', 3]);
+    assert.deepEqual(takeAnswer(prefix, ask('a')), ['again', 1]);
   });
 
   it('keeps agents apart', () => {
@@ -61,8 +61,8 @@ describe('a prefix', () => {
       [action(1, 'a', 'complete', 'desk/one#1'), action(3, 'a', 'complete', 'desk/two#1')],
       'strict',
     );
-    assert.deepEqual(taken(prefix, ask('a', 'f', 'desk/two#1')), ['answered', 3]);
-    assert.deepEqual(taken(prefix, ask('a', 'f', 'desk')), ['new', false]);
+    assert.deepEqual(takeAnswer(prefix, ask('a', 'f', 'desk/two#1')), ['answered', 3]);
+    assert.deepEqual(takeAnswer(prefix, ask('a', 'f', 'desk')), ['new', false]);
   });
 
   it('strict: a call that differs from the record diverges, until all is answered', () => {
@@ -70,29 +70,29 @@ describe('a prefix', () => {
     assert.throws(() => prefix.take(ask('x')), PrefixDivergence);
     assert.throws(() => prefix.take(ask('a', 'g')), /desk requested tool "g", but tool "f" was recorded \(event 1\)/);
     prefix.take(ask('a'));
-    assert.deepEqual(taken(prefix, ask('x')), ['new', false], 'an open action is no answer to miss');
+    assert.deepEqual(takeAnswer(prefix, ask('x')), ['new', false], 'an open action is no answer to miss');
   });
 
   it('in order: the next answer of the same kind and name, until there is none left', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b', 'complete', 'desk', 'g'), action(5, 'c')], 'in_order');
     const first = prefix.take(ask('x'));
     assert.deepEqual([first.how, first.how === 'answered' && first.exact], ['answered', false]);
-    assert.deepEqual(taken(prefix, ask('x', 'h')), ['new', true]);
-    assert.deepEqual(taken(prefix, ask('c')), ['new', false]);
+    assert.deepEqual(takeAnswer(prefix, ask('x', 'h')), ['new', true]);
+    assert.deepEqual(takeAnswer(prefix, ask('c')), ['new', false]);
     assert.equal(prefix.spent('desk'), true);
   });
 
   it('none: an unmatched call has no answer, and the others still have one', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b')], 'none');
-    assert.deepEqual(taken(prefix, ask('x')), ['new', false]);
-    assert.deepEqual(taken(prefix, ask('b')), ['answered', 3]);
+    assert.deepEqual(takeAnswer(prefix, ask('x')), ['new', false]);
+    assert.deepEqual(takeAnswer(prefix, ask('b')), ['answered', 3]);
   });
 
   it('may be strict for some answers only', () => {
     const prefix = new Prefix([action(1, 'a'), action(30, 'b')], (expected) =>
       expected.seq < 10 ? 'in_order' : 'strict',
     );
-    assert.deepEqual(taken(prefix, ask('x')), ['answered', 1]);
+    assert.deepEqual(takeAnswer(prefix, ask('x')), ['answered', 1]);
     assert.throws(() => prefix.take(ask('x')), PrefixDivergence);
   });
 

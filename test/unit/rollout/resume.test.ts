@@ -6,20 +6,20 @@ import { Random } from '../../support/random.ts';
 import {
   completed,
   end,
-  essence,
   type Kit,
   type KitOptions,
   kinds,
   kit,
   NumberWorld,
-  type Said,
+  normalizedEvents,
   ScriptedModel,
+  type ScriptedReply,
   ScriptedTools,
   submission,
 } from '../../support/rolloutKit.ts';
 
 /** A run with every feature: dropped reasoning, parallel calls, errors, a truncated result, snapshots, tokens. */
-const SCRIPT: Said[] = [
+const SCRIPT: ScriptedReply[] = [
   {
     reasoning: 'first',
     text: 'Looking.',
@@ -77,14 +77,14 @@ describe('a resumed rollout', () => {
   it('equals the undisturbed one, wherever its worker was lost, and repeats no recorded call', async () => {
     const whole = rich();
     const undisturbed = await whole.run();
-    const wanted = essence(undisturbed);
+    const wanted = normalizedEvents(undisturbed);
     const models = whole.model.requests.length;
     const calls = whole.tools.calls.length;
     for (const boundary of whole.recorder.boundaries.slice(0, -1)) {
       const prefix = undisturbed.slice(0, boundary);
       const again = resume(prefix, new Map(whole.recorder.blobs));
       const events = await again.run();
-      assert.deepEqual(essence(events), wanted, `resumed after event ${boundary}`);
+      assert.deepEqual(normalizedEvents(events), wanted, `resumed after event ${boundary}`);
       assert.equal(
         again.model.requests.length,
         models - completed(prefix, 'model.end'),
@@ -120,7 +120,7 @@ describe('a resumed rollout', () => {
 
   it('is undisturbed after any two losses', async () => {
     const whole = rich();
-    const wanted = essence(await whole.run());
+    const wanted = normalizedEvents(await whole.run());
     const random = new Random();
     for (let round = 0; round < 25; round++) {
       const first = whole.recorder.boundaries[Math.floor(random.next() * (whole.recorder.boundaries.length - 1))]!;
@@ -129,7 +129,7 @@ describe('a resumed rollout', () => {
       const second = once.recorder.boundaries[Math.floor(random.next() * (once.recorder.boundaries.length - 1))]!;
       const twice = resume(once.stream().slice(0, second), once.recorder.blobs, 3);
       assert.deepEqual(
-        essence(await twice.run()),
+        normalizedEvents(await twice.run()),
         wanted,
         `seed ${random.seed}: lost after events ${first} and ${second}`,
       );
@@ -385,7 +385,7 @@ describe('a resumed rollout', () => {
         job: { how: 'resumed', epoch: 2 },
         after: { events, blobs: new Map(first.recorder.blobs) },
       });
-      assert.deepEqual(essence(await again.run()), essence(whole), `resumed after event ${boundary}`);
+      assert.deepEqual(normalizedEvents(await again.run()), normalizedEvents(whole), `resumed after event ${boundary}`);
     }
   });
 

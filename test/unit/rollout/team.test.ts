@@ -135,7 +135,7 @@ describe('a leader', () => {
     assert.equal(end(events).status, 'truncated');
     assert.equal(end(events).error?.message, 'The limit of 3 steps was reached.');
     assert.equal(end(events).totals.steps, 3);
-    assert.equal(run.asked(), 3);
+    assert.equal(run.callCount(), 3);
     assert.deepEqual(new TrajectoryModelOf(events).openSpans(), []);
   });
 

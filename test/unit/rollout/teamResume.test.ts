@@ -3,18 +3,18 @@ import { describe, it } from 'node:test';
 import type { SubmittedAgent } from '../../../src/config/submission.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Random } from '../../support/random.ts';
-import { completed, end, type KitOptions, NumberWorld, type Said } from '../../support/rolloutKit.ts';
+import { completed, end, type KitOptions, NumberWorld, type ScriptedReply } from '../../support/rolloutKit.ts';
 import { ask, handOff, member, stories, type TeamKit, team, teamKit } from '../../support/teamKit.ts';
 
 /** Lets others go first, by chance that depends on the caller. */
-function slowly(said: Said): (request: { readonly seed: number }) => Promise<Said> {
+function slowly(said: ScriptedReply): (request: { readonly seed: number }) => Promise<ScriptedReply> {
   return async ({ seed }) => {
     for (let turn = 0; turn < seed % 5; turn++) await new Promise((resolve) => setImmediate(resolve));
     return said;
   };
 }
 
-const add = (n: number): NonNullable<Said['calls']>[number] => ({ name: 'add', arguments: { n } });
+const add = (n: number): NonNullable<ScriptedReply['calls']>[number] => ({ name: 'add', arguments: { n } });
 
 /**
  * A handoff to a leader whose members work on one world in parallel, and a workflow with a parallel pair that loops.
@@ -88,7 +88,7 @@ describe('a resumed team', () => {
     const undisturbed = await whole.run();
     const wanted = done(undisturbed);
     assert.equal(end(undisturbed).answer, '42');
-    const asked = whole.asked();
+    const asked = whole.callCount();
     const random = new Random();
     for (const boundary of whole.recorder.boundaries.slice(0, -1)) {
       if (random.next() > 0.4) continue; // others the next time
@@ -96,7 +96,7 @@ describe('a resumed team', () => {
       const again = resume(prefix, new Map(whole.recorder.blobs));
       const events = await again.run();
       assert.deepEqual(done(events), wanted, `TEST_SEED=${random.seed}: resumed after event ${boundary}`);
-      assert.equal(again.asked(), asked - completed(prefix, 'model.end'), `model calls after event ${boundary}`);
+      assert.equal(again.callCount(), asked - completed(prefix, 'model.end'), `model calls after event ${boundary}`);
       assert.equal(again.world.value, whole.world.value, `the world after event ${boundary}`);
       assert.deepEqual(again.recorder.logs, [], `after event ${boundary}`);
       assert.deepEqual(
@@ -128,7 +128,11 @@ describe('a resumed team', () => {
       const twice = resume(prefix, new Map(once.recorder.blobs), { epoch: 3, snapshots: false });
       const events = await twice.run();
       assert.deepEqual(done(events), wanted, `TEST_SEED=${random.seed}: lost after ${first} and ${second}`);
-      assert.equal(twice.asked(), whole.asked() - completed(prefix, 'model.end'), `lost after ${first} and ${second}`);
+      assert.equal(
+        twice.callCount(),
+        whole.callCount() - completed(prefix, 'model.end'),
+        `lost after ${first} and ${second}`,
+      );
       assert.deepEqual(twice.recorder.logs, []);
       assert.deepEqual(
         values(events),
@@ -152,7 +156,7 @@ describe('a resumed team', () => {
       });
       await last.run();
       assert.equal(end(last.stream()).answer, '42');
-      assert.equal(last.asked(), 2);
+      assert.equal(last.callCount(), 2);
     }
     assert.equal(
       events.filter((event) => event.kind === 'tool.end' && event.data.error?.class === 'infrastructure').length,
@@ -173,7 +177,7 @@ describe('a forked team', () => {
       });
       const events = await fork.run();
       assert.equal(end(events).answer, '42', `forked at ${cut}`);
-      assert.equal(fork.asked(), whole.asked() - completed(prefix, 'model.end'), `forked at ${cut}`);
+      assert.equal(fork.callCount(), whole.callCount() - completed(prefix, 'model.end'), `forked at ${cut}`);
       assert.deepEqual(fork.recorder.logs, [], `forked at ${cut}`);
     }
   });
@@ -225,6 +229,6 @@ describe('a held team', () => {
     );
     const again = resume(events.slice(0, -2), new Map(held.recorder.blobs));
     assert.equal(end(await again.run()).answer, '42');
-    assert.equal(again.asked(), 0);
+    assert.equal(again.callCount(), 0);
   });
 });

@@ -43,16 +43,16 @@ describe('the tasks', () => {
 describe('the rules of the desk', () => {
   const refusals: readonly (readonly [string, string, Record<string, string>, RegExp])[] = [
     ['no third renewal', 'renew_loan', { loan_id: 'L-3015' }, /renewed 2 times/],
-    ['no renewal of what others wait for', 'renew_loan', { loan_id: 'L-3010' }, /another member waits/],
-    ['no renewal of nothing', 'renew_loan', { loan_id: 'L-9999' }, /no open loan/],
+    ['no renewal while others wait', 'renew_loan', { loan_id: 'L-3010' }, /another member waits/],
+    ['no renewal without a loan', 'renew_loan', { loan_id: 'L-9999' }, /no open loan/],
     ['no loans to debtors', 'check_out', { member_id: 'M-1007', book_id: 'B-205' }, /owes 7.20/],
     ['no loans without a copy', 'check_out', { member_id: 'M-1003', book_id: 'B-204' }, /no copy .* is free/],
-    ['no hold on what is there', 'place_hold', { member_id: 'M-1003', book_id: 'B-203' }, /can be checked out/],
-    ['no hold on what one has', 'place_hold', { member_id: 'M-1008', book_id: 'B-206' }, /on loan/],
+    ['no hold on an available book', 'place_hold', { member_id: 'M-1003', book_id: 'B-203' }, /can be checked out/],
+    ["no hold on one's own loan", 'place_hold', { member_id: 'M-1008', book_id: 'B-206' }, /on loan/],
     ['no second hold', 'place_hold', { member_id: 'M-1017', book_id: 'B-206' }, /already/],
     ['no fine paid twice', 'pay_fine', { fine_id: 'F-503' }, /was paid on 2026-01-12/],
     ['no unknown members', 'list_loans', { member_id: 'M-1' }, /no member M-1/],
-    ['ids have a form', 'list_loans', { member_id: 'Mira' }, /a member id like M-1001/],
+    ['IDs have a format', 'list_loans', { member_id: 'Mira' }, /a member id like M-1001/],
   ];
   let library: OpenSample;
   before(async () => void (library = await OpenSample.open(task('renew-one'))));

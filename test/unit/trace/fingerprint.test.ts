@@ -10,7 +10,7 @@ function digest(events: readonly TraceEvent[]): string {
   return fingerprint.digest();
 }
 
-interface Made {
+interface StepOptions {
   ids?: string;
   given?: string;
   says?: string;
@@ -20,14 +20,14 @@ interface Made {
 }
 
 /** One step with two parallel calls and a closing message. */
-function made({
+function stepEvents({
   ids = 'c',
   given = 'hello',
   says = 'two calls',
   results = ['one', 'two'],
   order = 'first',
   args = { a: 1, b: 2 },
-}: Made = {}): Stream {
+}: StepOptions = {}): Stream {
   const s = new Stream();
   s.start();
   s.message('user', given);
@@ -43,7 +43,7 @@ function made({
 }
 
 describe('Fingerprint', () => {
-  const base = digest(made().events);
+  const base = digest(stepEvents().events);
 
   it('does not depend on IDs, times, input messages, key order, or the order of parallel results', () => {
     for (const same of [
@@ -52,9 +52,9 @@ describe('Fingerprint', () => {
       { order: 'second' as const },
       { args: { b: 2, a: 1 } },
     ]) {
-      assert.equal(digest(made(same).events), base, JSON.stringify(same));
+      assert.equal(digest(stepEvents(same).events), base, JSON.stringify(same));
     }
-    const later = made().events.map((event) => ({ ...event, at: event.at + 1e6 }));
+    const later = stepEvents().events.map((event) => ({ ...event, at: event.at + 1e6 }));
     assert.equal(digest(later), base);
   });
 
@@ -65,11 +65,11 @@ describe('Fingerprint', () => {
       { results: ['two', 'one'] as [string, string] },
       { args: { a: 1, b: 3 } },
     ];
-    for (const other of others) assert.notEqual(digest(made(other).events), base, JSON.stringify(other));
+    for (const other of others) assert.notEqual(digest(stepEvents(other).events), base, JSON.stringify(other));
   });
 
   it('distinguishes a failed call from one that returned the same text', () => {
-    const events = made().events.map(
+    const events = stepEvents().events.map(
       (event): TraceEvent =>
         event.kind === 'tool.end' ? { ...event, data: { ...event.data, status: 'error' } } : event,
     );
@@ -77,7 +77,7 @@ describe('Fingerprint', () => {
   });
 
   it('counts the result in the end event before the response in the message', () => {
-    const events = made().events.map(
+    const events = stepEvents().events.map(
       (event): TraceEvent =>
         event.kind === 'tool.end' ? { ...event, data: { ...event.data, result: 'more' } } : event,
     );

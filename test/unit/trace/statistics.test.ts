@@ -46,7 +46,7 @@ function rowsOf(outcomes: Readonly<Record<string, string>>): RolloutRow[] {
   );
 }
 
-function made(input: Omit<ReportInput, 'batch'>): ReturnType<typeof report> {
+function createReport(input: Omit<ReportInput, 'batch'>): ReturnType<typeof report> {
   return reportSchema.parse(report({ batch: 'b1', ...input }));
 }
 
@@ -102,7 +102,7 @@ describe('pass@k and pass^k of a task', () => {
 
 describe('report', () => {
   it('has means over tasks, each k over those with enough scored attempts', () => {
-    const result = made({ rows: rowsOf({ a: '++-', b: '-', c: '--+' }) });
+    const result = createReport({ rows: rowsOf({ a: '++-', b: '-', c: '--+' }) });
     near(result.pass_at?.['1'], (2 / 3 + 0 + 1 / 3) / 3);
     near(result.pass_at?.['2'], (1 + 2 / 3) / 2);
     near(result.pass_all?.['2'], (1 / 3 + 0) / 2);
@@ -126,7 +126,7 @@ describe('report', () => {
       row('c', 2, {}, { state: 'held' }),
       row('c', 3, { ...PASS, touched: true }, { settles: false }),
     ];
-    const result = made({ rows, attempts: 5, tasks: 3 });
+    const result = createReport({ rows, attempts: 5, tasks: 3 });
     assert.deepEqual(
       [result.attempts, result.scored, result.unscored, result.cancelled, result.infrastructure, result.open],
       [15, 3, 2, 1, 1, 8],
@@ -151,7 +151,7 @@ describe('report', () => {
       row('a', 1, { ...used }, { try: 3, state: 'running', settles: false }),
     ];
     for (const order of [rows, rows.toReversed()]) {
-      const result = made({ rows: order });
+      const result = createReport({ rows: order });
       assert.deepEqual([result.attempts, result.scored, result.passed], [1, 1, 1]);
       assert.deepEqual(result.tokens, { input: 30, output: 15, cached: 0 });
       assert.deepEqual([result.cost, result.cost_per_solved], [1.5, 1.5]);
@@ -160,7 +160,7 @@ describe('report', () => {
 
   it('uses the newest try of an unsettled attempt', () => {
     const rows = [row('a', 1, { status: 'infrastructure' }), row('a', 1, {}, { try: 2, state: 'running' })];
-    assert.deepEqual([made({ rows }).open, made({ rows }).infrastructure], [1, 0]);
+    assert.deepEqual([createReport({ rows }).open, createReport({ rows }).infrastructure], [1, 0]);
   });
 
   it('has no pass@k when a stop rule chose the attempts', () => {
@@ -169,7 +169,7 @@ describe('report', () => {
       row('a', 3, { status: 'cancelled' }),
       row('a', 4, { status: 'cancelled' }),
     ];
-    const result = made({ rows, passesPerTask: 2, levels: new Map([['a', 1]]) });
+    const result = createReport({ rows, passesPerTask: 2, levels: new Map([['a', 1]]) });
     assert.deepEqual(
       [result.pass_at, result.pass_all, result.intervals.pass_at, result.by_level['1']?.pass_at],
       [null, null, null, null],
@@ -177,18 +177,18 @@ describe('report', () => {
     assert.match(result.why['pass_at'] ?? '', /stops a task after 2 passes/);
     assert.equal(result.solved, 1);
     // the rule removed nothing
-    assert.notEqual(made({ rows: rowsOf({ a: '++--', b: '----' }), passesPerTask: 2 }).pass_at, null);
+    assert.notEqual(createReport({ rows: rowsOf({ a: '++--', b: '----' }), passesPerTask: 2 }).pass_at, null);
   });
 
   it('says why a figure is missing', () => {
-    const none = made({ rows: [row('a', 1)] });
+    const none = createReport({ rows: [row('a', 1)] });
     assert.equal(none.pass_at?.['1'], null);
     assert.deepEqual(Object.keys(none.why).sort(), ['cost', 'cost_per_solved', 'ms', 'pass_all', 'pass_at', 'tokens']);
-    const some = made({ rows: rowsOf({ a: '+', b: '-' }), attempts: 3 });
+    const some = createReport({ rows: rowsOf({ a: '+', b: '-' }), attempts: 3 });
     assert.equal(some.pass_at?.['3'], null);
     assert.equal(some.why['pass_at.3'], 'no task has 3 scored attempts');
-    assert.equal(made({ rows: rowsOf({ a: '+-' }) }).intervals.pass_at?.['1'], null);
-    assert.deepEqual(made({ rows: [] }).attempts, 0);
+    assert.equal(createReport({ rows: rowsOf({ a: '+-' }) }).intervals.pass_at?.['1'], null);
+    assert.deepEqual(createReport({ rows: [] }).attempts, 0);
   });
 
   it('breaks down by level, tool and time', () => {
@@ -199,7 +199,7 @@ describe('report', () => {
       row('b', 2, { ...FAIL, ms: 5000 }, { duplicate_of: 'r1' }),
       row('b', 3, { tools: ['find'] }, { state: 'running' }),
     ];
-    const result = made({
+    const result = createReport({
       rows,
       levels: new Map<string, string | number>([
         ['a', 10],
@@ -235,7 +235,7 @@ describe('report', () => {
       .map((value) => ({ value, key: random.next() }))
       .sort((a, b) => a.key - b.key)
       .map(({ value }) => value);
-    assert.deepEqual(made({ rows: shuffled }), made({ rows }));
+    assert.deepEqual(createReport({ rows: shuffled }), createReport({ rows }));
   });
 });
 
@@ -311,7 +311,7 @@ describe('pass bars', () => {
   });
 
   it('are reached at their value, and never by an unknown figure', () => {
-    const result = made({ rows: rowsOf({ a: '+-', b: '--' }), ks: [5] });
+    const result = createReport({ rows: rowsOf({ a: '+-', b: '--' }), ks: [5] });
     const check = (text: string): boolean => parseFailUnder(text).every((bar) => reaches(result, bar).ok);
     assert.ok(check('pass@1=0.25') && check('pass@2=0.5') && check('pass^2=0'));
     assert.ok(!check('pass@1=0.26'));

@@ -61,7 +61,7 @@ class FakeServer {
   }
 }
 
-interface Opened {
+interface OpenSession {
   session: Session;
   frames: ServerToWorker[];
   fences: boolean[];
@@ -73,7 +73,7 @@ interface Opened {
 function open(
   port: number,
   options: { others?: number[]; discovery?: string; giveUpSeconds?: number; fenceSeconds?: number } = {},
-): Opened {
+): OpenSession {
   const frames: ServerToWorker[] = [];
   const fences: boolean[] = [];
   let welcomes = 0;

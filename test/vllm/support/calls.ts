@@ -45,7 +45,7 @@ export interface ToolUse {
   readonly start: EventOf<'tool.start'>;
   readonly end: EventOf<'tool.end'>;
   readonly written: Extract<Part, { type: 'tool_call' }>;
-  readonly heard: EventData['message'];
+  readonly toolMessage: EventData['message'];
 }
 
 /** All tool calls of a rollout that has ended, in order. */

@@ -73,7 +73,7 @@ export class DeskBench {
   }
 
   /** Messages about the endpoint while a batch ran, in order. */
-  async toldOfEndpoint(batch: string): Promise<string[]> {
+  async endpointMessages(batch: string): Promise<string[]> {
     const { api } = await this.connection();
     const told: string[] = [];
     for await (const page of api.allEvents(batch))
@@ -140,7 +140,7 @@ export class DeskBench {
   }
 
   /** Polls the endpoint until it matches. */
-  async endpointUntil(wanted: (endpoint: EndpointInfo) => boolean, ms: number): Promise<EndpointInfo> {
+  async waitForEndpoint(wanted: (endpoint: EndpointInfo) => boolean, ms: number): Promise<EndpointInfo> {
     let last: EndpointInfo | undefined;
     for (const until = performance.now() + ms; performance.now() < until; ) {
       last = await this.endpoint();

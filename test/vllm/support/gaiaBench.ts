@@ -4,7 +4,7 @@ import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { connect } from '../../../src/client/connect.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
-import { Bench, type Ran } from '../../support/cli.ts';
+import { Bench, type CommandResult } from '../../support/cli.ts';
 
 const agentFile = z.looseObject({
   model: z.looseObject({ sampling: z.looseObject({ max_tokens: z.number() }) }),
@@ -26,7 +26,7 @@ export class GaiaBench {
     this.#bench = new Bench({ env: { LLM_BASE_URL: endpoint, LLM_MODEL_NAME: 'desk', LLM_API_KEY: 'none' } });
   }
 
-  init(): Promise<Ran> {
+  init(): Promise<CommandResult> {
     return this.#bench.run(['init', 'gaia', '--template', 'gaia']);
   }
 
@@ -39,7 +39,7 @@ export class GaiaBench {
   }
 
   /** One rollout at a time: an engine on a CPU does not split prompts when calls have a seed. */
-  run(): Promise<Ran> {
+  run(): Promise<CommandResult> {
     return this.#bench.run(['run', 'gaia/batches/gaia.batch.yaml', '--concurrency', '1']);
   }
 

@@ -3,7 +3,7 @@
  */
 
 /** A text on a canvas. */
-export interface Drawn {
+export interface DrawnText {
   readonly text: string;
   readonly y: number;
   readonly font: string;
@@ -18,7 +18,7 @@ export interface Probe {
   /** Calls it after each frame until it returns true. */
   frames(look: () => boolean, limit: number): Promise<void>;
   /** Texts on the canvas since it was last cleared. */
-  drawn(canvas: Element | null): readonly Drawn[];
+  drawn(canvas: Element | null): readonly DrawnText[];
   /** Longest task of the thread since the last call; 0: none took 50 ms. */
   longest(): number;
 }
@@ -31,7 +31,7 @@ declare global {
 
 /** Runs in the page before anything else; needs nothing from outside. */
 export function installProbe(): void {
-  const drawn = new WeakMap<Element, Drawn[]>();
+  const drawn = new WeakMap<Element, DrawnText[]>();
   const watch = (
     name: 'clearRect' | 'fillText',
     seen: (context: CanvasRenderingContext2D, given: readonly unknown[]) => void,

@@ -9,7 +9,7 @@ import { PRODUCT } from '../../../../src/common/product.ts';
 import { labels, NAMES } from '../../../../src/kubernetes/names.ts';
 import { PROTOCOL } from '../../../../src/protocol/worker.ts';
 import { type KubeApi, startKubeApi } from '../../../support/kubeApi.ts';
-import { forwards } from '../../../support/kubeForward.ts';
+import { servePortForwards } from '../../../support/kubeForward.ts';
 
 const READY = [
   { type: 'Ready', status: 'True' },
@@ -42,7 +42,7 @@ describe('a server in a cluster', () => {
         return { body: { metadata: { name: NAMES.tokens }, data: { full: base64('f'), read: base64('r') } } };
       return { body: { metadata: { name: NAMES.server } } };
     });
-    forwards(api, new Set(['well', 'heard-of-no-more']));
+    servePortForwards(api, new Set(['well', 'heard-of-no-more']));
   });
   after(async () => {
     await api[Symbol.asyncDispose]();

@@ -167,7 +167,7 @@ describe('findings about a target', () => {
 });
 
 describe('the reader of findings', () => {
-  interface Asked {
+  interface PendingQuery {
     readonly name: string;
     readonly signal: AbortSignal | undefined;
     readonly answer: (findings: readonly Finding[]) => void;
@@ -175,11 +175,11 @@ describe('the reader of findings', () => {
   }
   function reader(): {
     reader: FindingReader;
-    asked: Asked[];
+    asked: PendingQuery[];
     changes: () => number;
-    nth: (n: number) => Promise<Asked>;
+    nth: (n: number) => Promise<PendingQuery>;
   } {
-    const asked: Asked[] = [];
+    const asked: PendingQuery[] = [];
     let [changes, told] = [0, (): void => undefined];
     const made = new FindingReader(
       {
@@ -196,7 +196,7 @@ describe('the reader of findings', () => {
       },
       () => (changes += 1),
     );
-    const nth = async (n: number): Promise<Asked> => {
+    const nth = async (n: number): Promise<PendingQuery> => {
       while (asked.length < n)
         await new Promise<void>((resolve) => {
           told = resolve;

@@ -8,7 +8,7 @@ import type { StudioError } from '../../../../src/common/errors.ts';
 import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
 import { openForward } from '../../../../src/kubernetes/access/portForward.ts';
 import { startKubeApi } from '../../../support/kubeApi.ts';
-import { forwards } from '../../../support/kubeForward.ts';
+import { servePortForwards } from '../../../support/kubeForward.ts';
 
 async function listening(answer: http.RequestListener): Promise<{ port: number } & AsyncDisposable> {
   const server = http.createServer(answer).listen(0, '127.0.0.1');
@@ -26,7 +26,7 @@ test('every connection carries any amount of data both ways', async () => {
   await using pod = await listening((request, response) => void request.pipe(response));
   await using api = await startKubeApi();
   const seen: string[] = [];
-  forwards(api, new Set(['p1']), seen);
+  servePortForwards(api, new Set(['p1']), seen);
   let found = 0;
   const forward = await openForward(
     await Cluster.open({ kubeconfig: api.kubeconfig }),
@@ -51,7 +51,7 @@ test('the next connection finds the pod that replaced another', async () => {
   await using pod = await listening((_, response) => response.setHeader('connection', 'close').end('hello'));
   await using api = await startKubeApi();
   const pods = new Set(['old']);
-  const open = forwards(api, pods);
+  const open = servePortForwards(api, pods);
   const notices: (string | undefined)[] = [];
   const forward = await openForward(
     await Cluster.open({ kubeconfig: api.kubeconfig }),
@@ -82,9 +82,9 @@ test('a closed port, or an API server that is down, ends a connection at once', 
   const closed = await listening(() => undefined);
   await closed[Symbol.asyncDispose]();
   const api = await startKubeApi();
-  forwards(api, new Set(['p']));
+  servePortForwards(api, new Set(['p']));
   const notices: (string | undefined)[] = [];
-  const told = (): void => void notices.splice(0);
+  const clearNotices = (): void => void notices.splice(0);
   const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
   const over = new AbortController();
   const forward = await openForward(cluster, () => Promise.resolve('p'), closed.port, {
@@ -93,7 +93,7 @@ test('a closed port, or an API server that is down, ends a connection at once', 
   });
   await assert.rejects(fetch(forward.url));
   assert.match(notices[0] ?? '', /The pod does not respond on port \d+: error forwarding port \d+: .*ECONNREFUSED/);
-  told();
+  clearNotices();
   await api[Symbol.asyncDispose]();
   const away = await openForward(cluster, () => Promise.resolve('p'), closed.port, {
     signal: over.signal,

@@ -71,9 +71,9 @@ test('a new watch continues at the last version of the one before, bookmarks inc
 });
 
 for (const [what, reply] of [
-  ['an answer 410', statusReply(410, 'Expired', 'too old resource version')],
-  ['a line ERROR 410', says(line('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' }))],
-  ['a line that cannot be read', says('{"type":"ADDED","obj\n')],
+  ['a 410 response', statusReply(410, 'Expired', 'too old resource version')],
+  ['a 410 ERROR line', says(line('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' }))],
+  ['an unreadable line', says('{"type":"ADDED","obj\n')],
 ] as const) {
   test(`${what} leads to a new list, which reports what vanished`, async () => {
     const { told, versions } = await played([list('10', 'a', 'b'), list('30', 'b', 'c')], [reply]);

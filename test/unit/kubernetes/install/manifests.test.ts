@@ -32,7 +32,7 @@ interface Container {
   [more: string]: unknown;
 }
 
-function made(given: InstallInput): KubeObject[] {
+function create(given: InstallInput): KubeObject[] {
   return manifests(resolveOptions(given), ARCHIVE, 'team');
 }
 
@@ -47,7 +47,7 @@ function specOf(objects: readonly KubeObject[], name?: string): Spec {
 }
 
 function server(given: InstallInput): PodSpec {
-  return specOf(made(given)).template.spec;
+  return specOf(create(given)).template.spec;
 }
 
 function option(container: Container, name: string): string | undefined {
@@ -56,7 +56,7 @@ function option(container: Container, name: string): string | undefined {
 }
 
 describe('an installation', () => {
-  const objects = made({ vllm: { model: 'org/model' } });
+  const objects = create({ vllm: { model: 'org/model' } });
 
   test('is labelled, in its namespace, and found by its selectors', () => {
     for (const { kind, metadata } of [...objects, newTokens('team')]) {
@@ -126,7 +126,7 @@ describe('an installation', () => {
   });
 
   test('supports the cluster’s own tools', () => {
-    const { metadata, spec } = specOf(made({ port: 9000 })).template;
+    const { metadata, spec } = specOf(create({ port: 9000 })).template;
     assert.deepEqual(
       ['scrape', 'port', 'path'].map((name) => metadata.annotations?.[`prometheus.io/${name}`]),
       ['true', '9000', '/metrics'],
@@ -137,7 +137,7 @@ describe('an installation', () => {
       ['json', 'open', undefined],
     );
     assert.equal(option(server({ otlp: 'http://collector:4318' }).containers[0], '--otlp'), 'http://collector:4318');
-    assert.throws(() => made({ otlp: 'collector:4318' }), /--otlp: an address like/);
+    assert.throws(() => create({ otlp: 'collector:4318' }), /--otlp: an address like/);
   });
 
   test('has new, distinct tokens each time', () => {
@@ -151,7 +151,7 @@ describe('an installation', () => {
 
 describe('storage', () => {
   test('is a separate volume for SQLite, with one server at a time', () => {
-    const objects = made({ storage: 'pvc:fast', storageSize: '5Gi' });
+    const objects = create({ storage: 'pvc:fast', storageSize: '5Gi' });
     assert.deepEqual(find(objects, 'PersistentVolumeClaim', 'rollout-studio-store')['spec'], {
       accessModes: ['ReadWriteOnce'],
       resources: { requests: { storage: '5Gi' } },
@@ -161,7 +161,7 @@ describe('storage', () => {
     const [container] = specOf(objects).template.spec.containers;
     assert.equal(option(container, '--store'), container.volumeMounts.find(({ name }) => name === 'store')?.mountPath);
     assert.ok(
-      !('storageClassName' in (find(made({}), 'PersistentVolumeClaim', 'rollout-studio-store')['spec'] as object)),
+      !('storageClassName' in (find(create({}), 'PersistentVolumeClaim', 'rollout-studio-store')['spec'] as object)),
     );
   });
 
@@ -176,7 +176,7 @@ describe('storage', () => {
   });
 
   test('in PostgreSQL is named by a Secret, and allows several servers', () => {
-    const objects = made({ storage: 'postgres:db/dsn', replicas: 3 });
+    const objects = create({ storage: 'postgres:db/dsn', replicas: 3 });
     const {
       replicas,
       strategy,
@@ -209,7 +209,7 @@ describe('options', () => {
     );
     assert.equal(container.env.find(({ name }) => name === 'ROLLOUT_IMAGE')?.value, 'mine:1');
     assert.deepEqual(
-      find(made({ pullSecret: 'keys' }), 'ServiceAccount', 'rollout-studio-worker')['imagePullSecrets'],
+      find(create({ pullSecret: 'keys' }), 'ServiceAccount', 'rollout-studio-worker')['imagePullSecrets'],
       [{ name: 'keys' }],
     );
   });
@@ -242,7 +242,7 @@ describe('options', () => {
 
 describe('a model', () => {
   test('requests GPUs of the nodes that have them, and reports when it is busy', () => {
-    const objects = made({
+    const objects = create({
       vllm: {
         model: 'org/model',
         gpus: 4,
@@ -292,6 +292,6 @@ describe('a model', () => {
   });
 
   test('is absent by default', () => {
-    assert.ok(!made({}).some(({ metadata }) => metadata.name.includes('vllm')));
+    assert.ok(!create({}).some(({ metadata }) => metadata.name.includes('vllm')));
   });
 });

@@ -122,7 +122,7 @@ describe('an obstacle is reported', () => {
       'wait',
     ],
     [
-      'a node that is not heard of',
+      'an unresponsive node',
       {},
       [
         {

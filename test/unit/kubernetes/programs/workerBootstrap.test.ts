@@ -20,7 +20,7 @@ const ARCHIVE = await pack([
   { path: 'dist/chunks/part.mjs', bytes: Buffer.from('export const text = "hello";\n') },
 ]);
 
-interface Ran {
+interface BootstrapResult {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
@@ -36,7 +36,7 @@ async function run(
   context: TestContext,
   answers: ((response: ServerResponse) => void)[],
   options: { config?: object; first?: string; secrets?: string; whenAsked?: (kill: () => void) => void } = {},
-): Promise<Ran> {
+): Promise<BootstrapResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'bootstrap-'));
   context.after(() => rm(folder, { recursive: true, force: true }));
   const asked: string[] = [];

@@ -43,7 +43,7 @@ async function offered(file: string, text: string): Promise<string[]> {
   return (list?.items ?? []).map(({ label }) => label);
 }
 
-async function said(file: string, text: string): Promise<string> {
+async function hoverText(file: string, text: string): Promise<string> {
   const plain = text.replace('¦', '');
   const found = await hover(
     workspaceOf({ ...DESK, [file]: plain }, FACTS),
@@ -114,31 +114,31 @@ describe('completion', () => {
 describe('hover', () => {
   it("shows a key's meaning, its allowed values, and what a value resolves to", async () => {
     assert.match(
-      await said(AGENT, 'context: { over¦flow: fail }'),
+      await hoverText(AGENT, 'context: { over¦flow: fail }'),
       /no longer fits[^]*One of `fail`, `drop_oldest`, `summarize`[^]*Default: `fail`/,
     );
-    assert.match(await said(AGENT, 'limits: { seconds: 15 m¦in }'), /= 900 seconds$/);
-    assert.match(await said(AGENT, 'limits: { nothing: 1, tokens: 2¦00k }'), /= 200,000$/);
-    assert.match(await said('/w/batches/x.batch.yaml', 'stop: { failures: 5¦0% }'), /= 0\.5$/);
+    assert.match(await hoverText(AGENT, 'limits: { seconds: 15 m¦in }'), /= 900 seconds$/);
+    assert.match(await hoverText(AGENT, 'limits: { nothing: 1, tokens: 2¦00k }'), /= 200,000$/);
+    assert.match(await hoverText('/w/batches/x.batch.yaml', 'stop: { failures: 5¦0% }'), /= 0\.5$/);
   });
   it('shows the target of a name', async () => {
     assert.match(
-      await said(AGENT, 'tools:\n  - mcp: { command: uvx }\n    tools: [lo¦ok]'),
+      await hoverText(AGENT, 'tools:\n  - mcp: { command: uvx }\n    tools: [lo¦ok]'),
       /look\(at: string\)[^]*Looks\.[^]*From an MCP server/,
     );
     assert.match(
-      await said(AGENT, 'tools:\n  - module: ../tools/index.ts\nanswer: { tool: sub¦mit }'),
+      await hoverText(AGENT, 'tools:\n  - module: ../tools/index.ts\nanswer: { tool: sub¦mit }'),
       /submit = tool\([^]*The answer[^]*submit\.ts:2/,
     );
     assert.match(
-      await said(AGENT, 'tools:\n  - builtin: [calcul¦ator]'),
+      await hoverText(AGENT, 'tools:\n  - builtin: [calcul¦ator]'),
       /Built-in `calculator`[^]*- `calculate\(expression: string\)`: Computes\./,
     );
     assert.match(
-      await said('/w/batches/x.batch.yaml', 'agent: ../agents/de¦sk.agent.yaml'),
+      await hoverText('/w/batches/x.batch.yaml', 'agent: ../agents/de¦sk.agent.yaml'),
       /\*\*desk\*\*[^]*`find_books`/,
     );
-    assert.match(await said('/w/prompts/desk.md', 'In {{task.meta.ci¦ty}}'), /For task `a`:[^]*Oslo/);
-    assert.match(await said(AGENT, 'model: { api_key: "${env:K¦EY}" }'), /`KEY` is set in/);
+    assert.match(await hoverText('/w/prompts/desk.md', 'In {{task.meta.ci¦ty}}'), /For task `a`:[^]*Oslo/);
+    assert.match(await hoverText(AGENT, 'model: { api_key: "${env:K¦EY}" }'), /`KEY` is set in/);
   });
 });

@@ -111,7 +111,7 @@ describe('quick fixes of an agent file', () => {
       `${OK}context: { overflow: fail }\n`,
     ],
     [
-      'two settings that exclude each other',
+      'two conflicting settings',
       `${OK}tools:\n  - mcp: { url: "http://a:1/mcp", cwd: . }\n`,
       'conflict',
       /^Remove `tools\[0\].mcp.cwd`/,
@@ -132,7 +132,7 @@ describe('quick fixes of an agent file', () => {
       OK.replace("'demo:'", 'http://a:1/v1').replace('name: demo', 'name: demo, api_key: "${env:API_KEY}"'),
     ],
     [
-      'a URL without its beginning',
+      'a URL without its scheme',
       OK.replace("'demo:'", 'gpu:8000'),
       'value',
       /^Change to `http/,

@@ -5,7 +5,7 @@ import { after, before, it } from 'node:test';
 import type { ToolHost } from '../../../../src/rollout/ports.ts';
 import { openTools } from '../../../../src/tools/hosts.ts';
 import { docxFile, pdfFile, pptxFile } from '../../../support/officeFiles.ts';
-import { isClass } from '../../../support/stand.ts';
+import { isClass } from '../../../support/stubServer.ts';
 import { callText, type ToolBench, toolBench } from '../../../support/tools.ts';
 
 let bench: ToolBench;

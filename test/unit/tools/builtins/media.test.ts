@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import type { BuiltinSettings } from '../../../../src/config/schema/builtinSettings.ts';
 import { openBuiltin } from '../../../../src/tools/builtins/open.ts';
 import { PNG, wavFile } from '../../../support/officeFiles.ts';
-import { isClass, stand } from '../../../support/stand.ts';
+import { isClass, startStub } from '../../../support/stubServer.ts';
 import { callContext, callTool, type ToolBench, toolBench } from '../../../support/tools.ts';
 
 let bench: ToolBench;
@@ -26,7 +26,7 @@ describe('image_recognition', () => {
     ).response;
 
   it('sends images of files and URLs to a chat endpoint', async () => {
-    await using model = await stand(({ url, headers }, body, response) => {
+    await using model = await startStub(({ url, headers }, body, response) => {
       if (url === '/cat.jpg') {
         response.setHeader('content-type', 'image/jpeg').end('jpeg');
         return;
@@ -73,7 +73,7 @@ describe('image_recognition', () => {
   });
 
   it("returns the model's answer", async () => {
-    await using model = await stand((_, __, response) => {
+    await using model = await startStub((_, __, response) => {
       response.writeHead(400).end('{"error":"this model sees nothing"}');
     });
     await assert.rejects(
@@ -86,7 +86,7 @@ describe('image_recognition', () => {
 describe('transcribe_audio', () => {
   it('sends recordings as forms, one after the other', async () => {
     const forms: unknown[] = [];
-    await using whisper = await stand(({ url, headers }, body, response) => {
+    await using whisper = await startStub(({ url, headers }, body, response) => {
       assert.equal(url, '/v1/audio/transcriptions');
       void new Response(new Uint8Array(body), { headers: { 'content-type': headers['content-type'] ?? '' } })
         .formData()
@@ -120,7 +120,7 @@ describe('transcribe_audio', () => {
 
   it('fails when it is cancelled, or the endpoint is unreachable', async () => {
     const cancel = new AbortController();
-    await using whisper = await stand(() => {
+    await using whisper = await startStub(() => {
       cancel.abort();
     });
     const audio = { endpoint: whisper.url, model: 'whisper' };

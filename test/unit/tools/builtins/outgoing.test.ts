@@ -6,7 +6,7 @@ import type { SearchSettings } from '../../../../src/config/schema/builtinSettin
 import { openBuiltin } from '../../../../src/tools/builtins/open.ts';
 import { Outgoing } from '../../../../src/tools/builtins/web/outgoing.ts';
 import type { ToolEnvironment } from '../../../../src/tools/environment.ts';
-import { isClass, stand } from '../../../support/stand.ts';
+import { isClass, startStub } from '../../../support/stubServer.ts';
 import { callTool } from '../../../support/tools.ts';
 
 const environment = { cwd: '/', pools: { env: {} } } as ToolEnvironment;
@@ -64,7 +64,7 @@ describe('the outgoing proxy', () => {
   });
 
   it('is used by the search, by page reading, and by redirects of pages', async () => {
-    await using far = await stand(({ url = '', headers }, _, response) => {
+    await using far = await startStub(({ url = '', headers }, _, response) => {
       if (url === '/old') response.writeHead(302, { location: 'http://other.example/new' }).end();
       else if (url === '/search?q=a&format=json')
         response.end(
@@ -146,7 +146,7 @@ describe('a refusal of a search service', () => {
     body: unknown,
   ): Promise<{ said: string; asked: number }> => {
     let asked = 0;
-    await using service = await stand((_, __, response) => {
+    await using service = await startStub((_, __, response) => {
       asked++;
       response.writeHead(status, { 'retry-after': '0' }).end(JSON.stringify(body));
     });

@@ -7,7 +7,7 @@ import { strToU8, zipSync } from 'fflate';
 import { openBuiltin } from '../../../../src/tools/builtins/open.ts';
 import type { ToolEnvironment } from '../../../../src/tools/environment.ts';
 import { docxFile, pdfFile, pptxFile, workbookFile } from '../../../support/officeFiles.ts';
-import { isClass } from '../../../support/stand.ts';
+import { isClass } from '../../../support/stubServer.ts';
 import { callContext, callTool } from '../../../support/tools.ts';
 
 let cwd: string;

@@ -11,7 +11,7 @@ import { Gate, isPrivate } from '../../../../src/tools/builtins/web/addresses.ts
 import { readable } from '../../../../src/tools/builtins/web/readable.ts';
 import type { ToolEnvironment } from '../../../../src/tools/environment.ts';
 import { pdfFile } from '../../../support/officeFiles.ts';
-import { isClass, stand } from '../../../support/stand.ts';
+import { isClass, startStub } from '../../../support/stubServer.ts';
 import { callContext, callTool } from '../../../support/tools.ts';
 
 const environment = { cwd: '/', pools: { env: {} } } as ToolEnvironment;
@@ -32,7 +32,7 @@ describe('search', () => {
 
   it('queries Google, repeatedly for more than ten results', async () => {
     const asked: string[] = [];
-    await using google = await stand(({ url = '' }, _, response) => {
+    await using google = await startStub(({ url = '' }, _, response) => {
       asked.push(url);
       const query = new URL(url, 'http://x').searchParams;
       const from = Number(query.get('start'));
@@ -58,7 +58,7 @@ describe('search', () => {
   });
 
   it('queries Brave, and removes its markup', async () => {
-    await using brave = await stand(({ url, headers }, _, response) => {
+    await using brave = await startStub(({ url, headers }, _, response) => {
       assert.deepEqual([url, headers['x-subscription-token']], ['/?q=a&count=5', 'key']);
       response.end(
         JSON.stringify({
@@ -75,7 +75,7 @@ describe('search', () => {
 
   it('queries SearXNG, and reports missing settings', async () => {
     let status = 200;
-    await using searxng = await stand(({ url }, _, response) => {
+    await using searxng = await startStub(({ url }, _, response) => {
       assert.equal(url, '/search?q=a&format=json');
       response.writeHead(status).end(
         JSON.stringify({
@@ -94,7 +94,7 @@ describe('search', () => {
 
   it('waits out temporary errors, hides the key, and ends when it is cancelled', async () => {
     let turn = 0;
-    await using brave = await stand((_, __, response) => {
+    await using brave = await startStub((_, __, response) => {
       turn += 1;
       if (turn === 1) response.writeHead(429, { 'retry-after': '0' }).end();
       else if (turn === 2) response.end(JSON.stringify({ web: { results: [] } }));
@@ -131,7 +131,7 @@ describe('search', () => {
 it('download_file saves a URL to a file', async () => {
   const cwd = await mkdtemp(path.join(tmpdir(), 'download-'));
   try {
-    await using site = await stand((_, __, response) => {
+    await using site = await startStub((_, __, response) => {
       response.setHeader('content-type', 'text/csv').end('a,b\n');
     });
     const tools = openBuiltin(
@@ -156,7 +156,7 @@ it('download_file saves a URL to a file', async () => {
 
 describe('read_webpage', () => {
   it('returns text with links, after redirects', async () => {
-    await using site = await stand(({ url }, _, response) => {
+    await using site = await startStub(({ url }, _, response) => {
       if (url === '/old') response.writeHead(302, { location: '/new' }).end();
       else if (url === '/loop') response.writeHead(302, { location: '/loop' }).end();
       else if (url === '/gone') response.writeHead(404).end('gone');
@@ -201,7 +201,7 @@ describe('read_webpage', () => {
 
   it('reaches neither this machine nor its network, by any name, unless that is allowed', async () => {
     let asked = 0;
-    await using site = await stand((_, __, response) => {
+    await using site = await startStub((_, __, response) => {
       asked += 1;
       response.end('secret');
     });

@@ -6,7 +6,7 @@ import { strFromU8, unzipSync } from 'fflate';
 import type { ToolHost } from '../../../../src/rollout/ports.ts';
 import { openTools } from '../../../../src/tools/hosts.ts';
 import { workbookFile, zipOf } from '../../../support/officeFiles.ts';
-import { isClass } from '../../../support/stand.ts';
+import { isClass } from '../../../support/stubServer.ts';
 import { callTool, type ToolBench, toolBench } from '../../../support/tools.ts';
 
 let bench: ToolBench;

@@ -6,7 +6,7 @@ import { splitOf } from '../../../../src/trace/align/split.ts';
 import { actions, randomWords } from '../../../support/attempts.ts';
 import { Random } from '../../../support/random.ts';
 
-function shown(a: string, b: string): string {
+function render(a: string, b: string): string {
   const [left, right] = [a.split(' '), b.split(' ')];
   return pairwise(actions(a), actions(b))
     .map((pair) => `${pair.a === undefined ? '-' : left[pair.a]}:${pair.b === undefined ? '-' : right[pair.b]}`)
@@ -15,13 +15,13 @@ function shown(a: string, b: string): string {
 
 describe('pairwise alignment', () => {
   it('keeps equal actions side by side around a detour', () => {
-    assert.equal(shown('a1 b1 c1', 'a1 c1'), 'a1:a1 b1:- c1:c1');
-    assert.equal(shown('a1 b1 c1', 'a1 b2 b1 c1'), 'a1:a1 -:b2 b1:b1 c1:c1');
+    assert.equal(render('a1 b1 c1', 'a1 c1'), 'a1:a1 b1:- c1:c1');
+    assert.equal(render('a1 b1 c1', 'a1 b2 b1 c1'), 'a1:a1 -:b2 b1:b1 c1:c1');
   });
 
   it('prefers other arguments of the same tool to another tool', () => {
-    assert.equal(shown('a1 b1', 'a1 c1 b2'), 'a1:a1 -:c1 b1:b2');
-    assert.equal(shown('a1 b1 c1', 'a1 a2 c1'), 'a1:a1 b1:a2 c1:c1');
+    assert.equal(render('a1 b1', 'a1 c1 b2'), 'a1:a1 -:c1 b1:b2');
+    assert.equal(render('a1 b1 c1', 'a1 a2 c1'), 'a1:a1 b1:a2 c1:c1');
     assert.equal(
       pairwise(actions('a1 b1 c1'), actions('a1 says c1')).filter(
         (pair) => pair.a !== undefined && pair.b !== undefined,

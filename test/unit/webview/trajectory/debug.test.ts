@@ -140,7 +140,7 @@ async function page(
   return { host, data, breakpoints, until };
 }
 
-function told(seq: number, breakpoints: readonly Breakpoint[], of: string): TraceEvent {
+function breakpointEvent(seq: number, breakpoints: readonly Breakpoint[], of: string): TraceEvent {
   return {
     seq,
     v: 1,
@@ -166,8 +166,8 @@ describe('breakpoints of the page', { timeout: 60_000 }, () => {
     assert.deepEqual([sent?.verb, sent?.args], ['breakpoints', { breakpoints: [gate], of: 'page.' }]);
     assert.equal(breakpoints.get(spot), undefined, 'nothing holds before the batch says so');
     host.push(data.batch?.batch ?? '', [
-      told(1, [gate], 'page.'),
-      told(2, [{ id: 'dap.1', side: 'after', kind: 'tool' }], 'dap.'),
+      breakpointEvent(1, [gate], 'page.'),
+      breakpointEvent(2, [{ id: 'dap.1', side: 'after', kind: 'tool' }], 'dap.'),
     ]);
     await until(() => breakpoints.all.length === 2);
     assert.deepEqual([breakpoints.get(spot)?.armed, breakpoints.get(spot)?.foreign], [true, false]);

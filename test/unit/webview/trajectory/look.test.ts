@@ -32,7 +32,7 @@ function busy(steps: number): TraceEvent[] {
   return s.events;
 }
 
-function shown(look: Look): unknown {
+function snapshotOf(look: Look): unknown {
   return look.shown.map((row) => ({ ...row, fold: look.foldOf(row) }));
 }
 
@@ -56,12 +56,12 @@ describe('the look of partial events', () => {
         if (random.next() > 0.1) continue;
         const whole = new TrajectoryModel();
         whole.push(events.slice(0, at));
-        assert.deepEqual(shown(growing), shown(new Look(whole, choice)), `after ${at} events`);
+        assert.deepEqual(snapshotOf(growing), snapshotOf(new Look(whole, choice)), `after ${at} events`);
       }
       const whole = new TrajectoryModel();
       whole.push(events);
       const all = new Look(whole, choice);
-      assert.deepEqual(shown(growing), shown(all));
+      assert.deepEqual(snapshotOf(growing), snapshotOf(all));
       for (const row of all.shown) assert.equal(growing.indexOf(row.seq), all.indexOf(row.seq));
     });
   }

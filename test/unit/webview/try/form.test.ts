@@ -14,7 +14,7 @@ import {
 } from '../../../../webview/try/form/value.ts';
 
 const of = (schema: z.ZodType): JsonObject => z.toJSONSchema(schema, { io: 'input' }) as JsonObject;
-const told = (schema: JsonObject, value: FormValue): string[] =>
+const errorsOf = (schema: JsonObject, value: FormValue): string[] =>
   problemsOf(schema, schema, value, true).map(({ path, text }) => `${path.join('.')}: ${text}`);
 const kind = (schema: z.ZodType): string => describe(of(schema), of(schema)).shape.kind;
 
@@ -72,7 +72,7 @@ test('references are followed, including in a schema that refers to itself', () 
     },
   };
   assert.deepEqual(asJson(firstMembers(schema)), { tree: { name: '', below: [] } });
-  assert.deepEqual(told(schema, { tree: { name: 'a', below: [{ name: 1, below: [] }] } }), [
+  assert.deepEqual(errorsOf(schema, { tree: { name: 'a', below: [{ name: 1, below: [] }] } }), [
     'tree.below.0.name: Must be a text.',
   ]);
   assert.equal(
@@ -97,7 +97,7 @@ test('a form begins with required fields, defaults, and examples', () => {
     }),
   );
   assert.deepEqual(asJson(firstMembers(schema)), { id: '', n: 1, kind: 'a', at: {}, yes: false, all: [], like: 'one' });
-  assert.deepEqual(told(schema, firstMembers(schema)), ['free: Required.']);
+  assert.deepEqual(errorsOf(schema, firstMembers(schema)), ['free: Required.']);
 });
 
 test('errors are shown at their field', () => {
@@ -113,21 +113,21 @@ test('errors are shown at their field', () => {
       any: z.any().optional(),
     }),
   );
-  assert.deepEqual(told(schema, { name: 'ab', n: 5, step: 0.3, tags: ['x'] }), []);
-  assert.deepEqual(told(schema, { name: 'A', n: 6, step: 0.35, tags: [] }), [
+  assert.deepEqual(errorsOf(schema, { name: 'ab', n: 5, step: 0.3, tags: ['x'] }), []);
+  assert.deepEqual(errorsOf(schema, { name: 'A', n: 6, step: 0.35, tags: [] }), [
     'name: Must have at least 2 characters.',
     'n: Must be at most 5.',
     'step: Must be a multiple of 0.1.',
     'tags: Must have at least 1 item.',
   ]);
-  assert.deepEqual(told(schema, { name: 'AA', n: 1.5, tags: ['z'], any: new Unread('{') }), [
+  assert.deepEqual(errorsOf(schema, { name: 'AA', n: 1.5, tags: ['z'], any: new Unread('{') }), [
     'name: Must match ^[a-z]*$.',
     'n: Must be a whole number.',
     'tags.0: Must be one of its choices.',
     'any: Not valid JSON.',
   ]);
-  assert.deepEqual(told(schema, { name: 'ab', n: new Unread('1x'), tags: ['x'] }), ['n: “1x” is not a number.']);
-  assert.deepEqual(told({ ...schema, additionalProperties: false }, { name: 'ab', n: 1, tags: ['x'], nmae: 'x' }), [
+  assert.deepEqual(errorsOf(schema, { name: 'ab', n: new Unread('1x'), tags: ['x'] }), ['n: “1x” is not a number.']);
+  assert.deepEqual(errorsOf({ ...schema, additionalProperties: false }, { name: 'ab', n: 1, tags: ['x'], nmae: 'x' }), [
     ': Unknown argument “nmae”. Edit as JSON to remove it.',
   ]);
 });
@@ -138,13 +138,13 @@ test('errors of a choice are those of the closest variant', () => {
     z.object({ kind: z.literal('text'), text: z.string() }),
   ]);
   const schema = of(z.object({ shape, note: z.string().nullable() }));
-  assert.deepEqual(told(schema, { shape: { kind: 'circle', r: -1 }, note: null }), [
+  assert.deepEqual(errorsOf(schema, { shape: { kind: 'circle', r: -1 }, note: null }), [
     'shape.r: Must be at least 0.',
     'shape.x: Required.',
     'shape.y: Required.',
   ]);
-  assert.deepEqual(told(schema, { shape: { kind: 'text', text: 'a' }, note: 'b' }), []);
-  assert.deepEqual(told(schema, { shape: { kind: 'text', text: 'a' }, note: 1 }), ['note: Must be a text.']);
+  assert.deepEqual(errorsOf(schema, { shape: { kind: 'text', text: 'a' }, note: 'b' }), []);
+  assert.deepEqual(errorsOf(schema, { shape: { kind: 'text', text: 'a' }, note: 1 }), ['note: Must be a text.']);
 });
 
 test('bounds are described in a few words', () => {

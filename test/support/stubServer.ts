@@ -13,15 +13,15 @@ export function isClass(errorClass: string, pattern: RegExp): (error: unknown) =
   };
 }
 
-export interface Stand {
+export interface StubServer {
   readonly url: string;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** A server on loopback that stands in for a service. */
-export async function stand(
+export async function startStub(
   answer: (asked: IncomingMessage, body: Buffer, response: ServerResponse) => void,
-): Promise<Stand> {
+): Promise<StubServer> {
   const server = createServer((asked, response) => {
     const chunks: Buffer[] = [];
     asked.on('data', (chunk: Buffer) => chunks.push(chunk));
