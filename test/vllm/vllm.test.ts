@@ -124,7 +124,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       const names = ['find_member', 'loans_of', 'renew_loan'];
       const met = new Map<string, number>();
       for (const { events, calls: own, end, rollout } of trajectories) {
-        for (const { start, end: done, written, toolMessage: heard } of toolUses(events)) {
+        for (const { start, end: done, written, toolMessage } of toolUses(events)) {
           const { name, arguments: given, raw, call } = start.data;
           const where = `call ${start.seq} of ${rollout}`;
           const wrong = !names.includes(name) ? 'unknown_tool' : raw !== undefined ? 'malformed_output' : undefined;
@@ -144,7 +144,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
             assert.equal(done.data.status, 'error');
             assert.match(error.message, WHAT_IS_WRONG[error.class] ?? /./, where);
             assert.deepEqual(
-              heard.parts,
+              toolMessage.parts,
               [{ type: 'tool_call_response', id: call, response: `Error (${error.class}): ${error.message}` }],
               where,
             );
@@ -153,7 +153,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
           if (next === undefined) assert.equal(end.error?.class, 'limit', `${where} was its last step`);
           else
             assert.ok(
-              next.start.data.context.some(([first, last]) => first <= heard.m && heard.m <= last),
+              next.start.data.context.some(([first, last]) => first <= toolMessage.m && toolMessage.m <= last),
               `${where} is answered`,
             );
         }
@@ -358,16 +358,16 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     );
 
     // Watchers saw the text arrive.
-    let heard = 0;
+    let toolMessage = 0;
     for (const [rollout, texts] of listening) {
       for (const [span, text] of await texts) {
         const call = calls.find((one) => one.rollout === rollout && one.start.seq === span);
         if (call === undefined || call.parts.some((part) => part.type === 'tool_call')) continue;
         assert.ok((textOf(call.parts, 'reasoning') + textOf(call.parts, 'text')).startsWith(text), text);
-        heard += text.length;
+        toolMessage += text.length;
       }
     }
-    assert.ok(heard > 0, 'some text was heard before its call had ended');
+    assert.ok(toolMessage > 0, 'some text was toolMessage before its call had ended');
   });
 
   it('restarted during a batch: calls wait for it, and nothing is lost', async (test) => {

@@ -60,10 +60,10 @@ export function toolUses(events: readonly TraceEvent[]): ToolUse[] {
       const written = messages
         .flatMap(({ parts }) => parts)
         .find((part): part is ToolUse['written'] => part.type === 'tool_call' && part.id === start.data.call);
-      const heard = messages.find(({ m }) => m === end?.data.m);
-      if (end === undefined || written === undefined || heard === undefined)
+      const toolMessage = messages.find(({ m }) => m === end?.data.m);
+      if (end === undefined || written === undefined || toolMessage === undefined)
         throw new Error(`the use of a tool at ${start.seq} is not recorded whole`);
-      return { start, end, written, heard };
+      return { start, end, written, toolMessage };
     });
 }
 
