@@ -1,4 +1,4 @@
-/** Where the panel of “Try Tool…” begins, in VS Code. */
+/** Entry of the “Try Tool…” panel in VS Code. */
 import { render } from 'preact';
 import { firstRowsShown } from '../components/afterFirstRows.ts';
 import '../theme/page.css';
@@ -8,10 +8,10 @@ import { TrySession } from './trySession.ts';
 const api = globalThis.acquireVsCodeApi?.();
 const root = document.querySelector('#page');
 if (api !== undefined && root !== null) {
-  api.setState(JSON.parse(document.body.dataset['shown'] ?? 'null')); // the next window brings it back
+  api.setState(JSON.parse(document.body.dataset['shown'] ?? 'null')); // VS Code restores the panel from it
   const session = new TrySession({
     post: (message) => api.postMessage(message),
-    listen: (take) => window.addEventListener('message', (event: MessageEvent<unknown>) => take(event.data)),
+    listen: (listener) => window.addEventListener('message', (event: MessageEvent<unknown>) => listener(event.data)),
   });
   root.replaceChildren();
   render(<TryPage session={session} />, root);

@@ -1,4 +1,4 @@
-/** What a call gave, and one that is being made. */
+/** The outcome of a call, and the view of a running one. */
 import { useEffect, useState } from 'preact/hooks';
 import { StudioError } from '../../src/common/errors.ts';
 import { plural } from '../../src/common/text.ts';
@@ -12,23 +12,22 @@ import { WorldRows } from '../world/worldRows.tsx';
 import { Printed } from './printed.tsx';
 import type { RunningTry, Try, TrySession } from './trySession.ts';
 
-/** Nothing of a tried call is kept as a blob. */
-const NOTHING = new Blobs({
-  getBlob: (sha) =>
-    Promise.reject(new StudioError('not_found', `There is no blob ${sha}: calls of Try Tool are not recorded.`)),
+/** Calls of this panel store no blobs. */
+const NO_BLOBS = new Blobs({
+  getBlob: () => Promise.reject(new StudioError('not_found', 'Calls made with Try Tool are not recorded.')),
   blobChunks: () => {
-    throw new StudioError('not_found', 'Calls of Try Tool are not recorded.');
+    throw new StudioError('not_found', 'Calls made with Try Tool are not recorded.');
   },
 });
 const TICK_MS = 100;
 
-/** How a call went, in one line. */
+/** Returns the outcome of a call in one line. */
 export function outcomeText(outcome: Try['outcome']): string {
-  if (!('call' in outcome)) return outcome.why === 'cancelled' ? 'cancelled' : 'could not be called';
+  if (!('call' in outcome)) return outcome.why === 'cancelled' ? 'cancelled' : 'failed to start';
   const { error, ms, retries = [] } = outcome.call;
   return (
     `${error === undefined ? 'ok' : error.class} · ` +
-    `${duration(ms)}${retries.length === 0 ? '' : ` · made again ${retries.length}×`}`
+    `${duration(ms)}${retries.length === 0 ? '' : ` · ${plural(retries.length, 'retry', 'retries')}`}`
   );
 }
 
@@ -45,18 +44,18 @@ export function Outcome({ of: { at, outcome }, session }: { readonly of: Try; re
     </header>
   );
   if (!('call' in outcome)) {
-    const { why, text, told } = outcome;
+    const { why, text, printed } = outcome;
     return (
       <section aria-label="Outcome">
         {head}
         {why === 'failed' && <p class="try-failed">{text}</p>}
-        {told.length > 0 && <Printed title="Printed" text={told.join('\n')} from="end" />}
+        {printed.length > 0 && <Printed title="Printed" text={printed.join('\n')} from="end" />}
       </section>
     );
   }
   const { error, result, files = [], changes = [], log, needs_world: needsWorld } = outcome.call;
   const shared = {
-    blobs: NOTHING,
+    blobs: NO_BLOBS,
     onCopy: (text: string) => session.post({ type: 'copy', text }),
     onDocument: (title: string, text: string, language: string) =>
       session.post({ type: 'document', title, text, language }),
@@ -75,19 +74,19 @@ export function Outcome({ of: { at, outcome }, session }: { readonly of: Try; re
         <p class="try-remark">
           {session.worlds.length > 0
             ? 'This tool reads the state of a world. Choose a world above.'
-            : 'This tool reads the state of a world, but no batch file of this workspace has a world with it. ' +
-              'Return it from the `open` of a world.'}
+            : 'This tool reads the state of a world, but no world of a batch file in this workspace provides it. ' +
+              'Return the tool from the `open` function of a world.'}
         </p>
       )}
       {changes.length > 0 && (
-        <section class="value" aria-label="Changes of the world">
+        <section class="value" aria-label="World changes">
           <header class="section-head">
             <h3>World</h3>
             <span class="dim">{plural(changes.length, 'row')} changed</span>
           </header>
           <WorldRows
             changes={changes}
-            all="a document"
+            all="an editor"
             onAll={() =>
               session.post({
                 type: 'document',
@@ -132,8 +131,8 @@ export function RunningView({ running }: { readonly running: RunningTry }) {
         <OutcomeGlyph outcome={undefined} /> <strong>Running</strong>{' '}
         <span class="dim">{duration(Math.max(0, now - running.since))}</span>
       </header>
-      <progress class="only-read" aria-label="The tool runs" />
-      {running.told.length > 0 && <Printed title="Printed so far" text={running.told.join('\n')} from="newest" />}
+      <progress class="only-read" aria-label="Running" />
+      {running.printed.length > 0 && <Printed title="Printed so far" text={running.printed.join('\n')} from="newest" />}
     </section>
   );
 }

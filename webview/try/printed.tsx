@@ -1,17 +1,14 @@
-/**
- * What a tool printed. While it goes on printing, the newest lines stay in sight unless somebody scrolled away from
- * them.
- */
+/** Output of a tool. While the tool runs, the view follows the newest lines unless the user has scrolled away. */
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Ansi } from '../text/ansi.tsx';
 
-/** Less than a line, more than what is lost by rounding. */
+/** Less than a line, more than rounding errors. */
 const SLACK_PX = 4;
 
 interface PrintedProps {
   readonly title: string;
   readonly text: string;
-  /** `end`: it begins with its last lines. `newest`: there are more to come, and they are followed. */
+  /** `end`: scrolls to the last lines. `newest`: also follows new lines. */
   readonly from?: 'end' | 'newest';
 }
 
@@ -19,9 +16,9 @@ export function Printed({ title, text, from }: PrintedProps) {
   const box = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   useEffect(() => {
-    // Of the lines themselves and of the page that they are on.
+    // Either the lines or the whole page may have been scrolled.
     const onScroll = (): void => {
-      following.current = box.current !== null && endIsInSight(box.current);
+      following.current = box.current !== null && isEndVisible(box.current);
     };
     window.addEventListener('scroll', onScroll, { capture: true, passive: true });
     return () => window.removeEventListener('scroll', onScroll, { capture: true });
@@ -43,7 +40,7 @@ export function Printed({ title, text, from }: PrintedProps) {
   );
 }
 
-function endIsInSight(box: HTMLElement): boolean {
+function isEndVisible(box: HTMLElement): boolean {
   return (
     box.scrollHeight - box.scrollTop - box.clientHeight <= SLACK_PX &&
     box.getBoundingClientRect().bottom <= window.innerHeight + SLACK_PX

@@ -1,4 +1,4 @@
-/** The tries of this panel, the newest first: one is picked to be looked at, or its arguments are put back. */
+/** The runs of this panel, newest first. Each can be shown again, or its arguments restored. */
 import { valueText } from '../../src/trace/text/values.ts';
 import { Button } from '../components/controls.tsx';
 import { clock } from '../format.ts';
@@ -13,12 +13,12 @@ export function Tries({ session }: { readonly session: TrySession }) {
       </header>
       <ol>
         {session.tries.map((one) => (
-          <li key={one.number} class={one === session.shown ? 'is-selected' : ''}>
+          <li key={one.number} class={one === session.selected ? 'is-selected' : ''}>
             <button
               type="button"
               class="try-row"
-              aria-current={one === session.shown}
-              onClick={() => session.pick(one.number)}
+              aria-current={one === session.selected}
+              onClick={() => session.select(one.number)}
             >
               <span class="dim">{clock(one.at)}</span> <OutcomeGlyph outcome={one.outcome} />{' '}
               <span class="try-row-text">{outcomeText(one.outcome)}</span>{' '}
@@ -28,7 +28,7 @@ export function Tries({ session }: { readonly session: TrySession }) {
               kind="icon"
               icon="debug-restart"
               label={`Restore the arguments of try ${one.number}`}
-              onClick={() => session.putBack(one)}
+              onClick={() => session.restoreArguments(one)}
             />
           </li>
         ))}

@@ -1,4 +1,4 @@
-/** The panel of “Try Tool…”: a tool's arguments as a form, the call, and what it gave. */
+/** The “Try Tool…” panel: the arguments of a tool as a form, and the outcomes of its calls. */
 import { useEffect, useRef } from 'preact/hooks';
 import type { ListedTool } from '../../src/protocol/tryPage.ts';
 import { valueText } from '../../src/trace/text/values.ts';
@@ -8,7 +8,8 @@ import { announce } from '../components/notices/announcer.tsx';
 import { Banner } from '../components/notices/banner.tsx';
 import { Skeleton } from '../components/notices/skeleton.tsx';
 import { useChanges } from '../data/observe.ts';
-import { focusOn, idOf, MemberFields } from './form/field.tsx';
+import { MemberFields } from './form/field.tsx';
+import { focusOn, idOf } from './form/focus.ts';
 import { describe } from './form/shape.ts';
 import { Outcome, outcomeText, RunningView } from './outcome.tsx';
 import { Tries } from './tries.tsx';
@@ -21,7 +22,7 @@ export function TryPage({ session }: { readonly session: TrySession }) {
   const {
     tool,
     running,
-    shown,
+    selected,
     problem,
     text,
     tries: [last],
@@ -50,7 +51,7 @@ export function TryPage({ session }: { readonly session: TrySession }) {
         {tool.description !== '' && <p class="try-description dim">{tool.description}</p>}
         {tool.output !== undefined && (
           <p class="try-description dim">
-            gives <code>{valueText(tool.output)}</code>
+            Returns <code>{valueText(tool.output)}</code>
           </p>
         )}
       </header>
@@ -64,8 +65,8 @@ export function TryPage({ session }: { readonly session: TrySession }) {
             {hasFields(tool) && (
               <Button
                 kind="secondary"
-                label={text === undefined ? 'Edit as JSON' : 'Edit as fields'}
-                onClick={() => session.asText(text === undefined)}
+                label={text === undefined ? 'Edit as JSON' : 'Edit as form'}
+                onClick={() => session.editAsText(text === undefined)}
               />
             )}
           </header>
@@ -82,16 +83,18 @@ export function TryPage({ session }: { readonly session: TrySession }) {
                 onClick={() => session.cancel()}
               />
             )}
-            {running === undefined && last !== undefined && <span class="dim">last: {outcomeText(last.outcome)}</span>}
+            {running === undefined && last !== undefined && (
+              <span class="dim">Last run: {outcomeText(last.outcome)}</span>
+            )}
           </div>
         </section>
         <div class="try-results">
           {running !== undefined ? (
             <RunningView running={running} />
-          ) : shown === undefined ? (
+          ) : selected === undefined ? (
             <p class="try-empty dim">The result appears here.</p>
           ) : (
-            <Outcome key={shown.number} of={shown} session={session} />
+            <Outcome key={selected.number} of={selected} session={session} />
           )}
           {session.tries.length > 0 && <Tries session={session} />}
         </div>
@@ -107,7 +110,7 @@ function hasFields({ parameters }: ListedTool): boolean {
 const EFFECTS = {
   pure: 'Changes nothing',
   restorable: 'Changes only the world, which can be restored',
-  irreversible: 'May change things that cannot be undone',
+  irreversible: 'May make changes that cannot be undone',
 } as const;
 
 function Form({ session }: { readonly session: TrySession }) {
@@ -118,7 +121,7 @@ function Form({ session }: { readonly session: TrySession }) {
   if (text !== undefined || described.shape.kind !== 'object') return <JsonForm session={session} />;
   if (described.shape.members.length === 0 && Object.keys(members).length === 0)
     return <p class="try-empty dim">This tool takes no arguments.</p>;
-  const below = problems.filter(({ path }) => path.length === 0);
+  const general = problems.filter(({ path }) => path.length === 0);
   return (
     <>
       <MemberFields
@@ -127,11 +130,11 @@ function Form({ session }: { readonly session: TrySession }) {
         described={described}
         shape={described.shape}
         members={members}
-        onChange={(next) => session.write(next)}
+        onChange={(next) => session.setMembers(next)}
       />
-      {below.map(({ text: told }) => (
-        <p class="field-problem" role="alert" key={told}>
-          {told}
+      {general.map((problem) => (
+        <p class="field-problem" role="alert" key={problem.text}>
+          {problem.text}
         </p>
       ))}
     </>
@@ -141,7 +144,7 @@ function Form({ session }: { readonly session: TrySession }) {
 function JsonForm({ session }: { readonly session: TrySession }) {
   const { text = '', problems } = session;
   useEffect(() => {
-    if (session.text === undefined) session.asText(true); // a schema that no fields are for
+    if (session.text === undefined) session.editAsText(true); // the schema has no form
   }, [session.text]);
   return (
     <div class="field">
@@ -154,12 +157,12 @@ function JsonForm({ session }: { readonly session: TrySession }) {
         rows={Math.min(24, Math.max(6, text.split('\n').length + 1))}
         value={text}
         spellcheck={false}
-        onInput={(event) => session.writeText(event.currentTarget.value)}
+        onInput={(event) => session.setText(event.currentTarget.value)}
       />
       <div id="arguments-problems">
-        {problems.map(({ path, text: told }, index) => (
+        {problems.map((problem, index) => (
           <p class="field-problem" key={index}>
-            {path.length > 0 && <code>{path.join('.')}</code>} {told}
+            {problem.path.length > 0 && <code>{problem.path.join('.')}</code>} {problem.text}
           </p>
         ))}
       </div>
@@ -167,7 +170,7 @@ function JsonForm({ session }: { readonly session: TrySession }) {
   );
 }
 
-/** Where something keeps it from being run, that is where one goes on. */
+/** Runs the tool, or moves the focus to the first problem. */
 function run(session: TrySession): void {
   const problem = session.run();
   if (problem === undefined) return;
@@ -184,7 +187,7 @@ function useKeys(session: TrySession): void {
       event.preventDefault();
       event.stopPropagation();
     };
-    // Before the field that has the focus: a new line is none of its own then.
+    // Capture, so that a text area does not insert a line break.
     window.addEventListener('keydown', onKeyDown, { capture: true });
     return () => window.removeEventListener('keydown', onKeyDown, { capture: true });
   }, [session]);

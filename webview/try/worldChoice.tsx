@@ -1,29 +1,29 @@
-/** In which world a tool is called: that of a batch, opened for one of its tasks, or none. */
+/** The world to call a tool in: that of a batch, opened for one of its tasks, or none. */
 import { Dropdown, TextField } from '../components/controls.tsx';
 import type { TrySession } from './trySession.ts';
 
 export function WorldChoice({ session }: { readonly session: TrySession }) {
   const { worlds, world } = session;
   if (worlds.length === 0) return null;
-  const offered = worlds.find(({ batch }) => batch === world?.batch);
+  const current = worlds.find(({ batch }) => batch === world?.batch);
   return (
     <div class="try-world" role="group" aria-label="World">
-      <div class="try-choice" title="Calls the tool in the world of this batch">
+      <div class="try-choice" title="The batch whose world the tool is called in">
         <span class="field-name">World</span>
         <Dropdown
           label="World"
           value={world?.batch ?? ''}
           onChange={(batch) => session.chooseWorld(batch === '' ? undefined : batch)}
-          options={[...worlds.map(({ batch, name }) => ({ value: batch, text: name })), { value: '', text: 'none' }]}
+          options={[...worlds.map(({ batch, name }) => ({ value: batch, text: name })), { value: '', text: 'None' }]}
         />
       </div>
-      {world !== null && offered !== undefined && (
+      {world !== null && current !== undefined && (
         <div class="try-choice" title="The task to open the world for">
           <span class="field-name">Task</span>
-          {offered.more ? (
+          {current.more ? (
             <TextField
               label="Task"
-              placeholder="the first"
+              placeholder="First task"
               value={world.task}
               onInput={(task) => session.chooseTask(task.trim())}
             />
@@ -32,7 +32,7 @@ export function WorldChoice({ session }: { readonly session: TrySession }) {
               label="Task"
               value={world.task}
               onChange={(task) => session.chooseTask(task)}
-              options={offered.tasks.map((task) => ({ value: task, text: task }))}
+              options={current.tasks.map((task) => ({ value: task, text: task }))}
             />
           )}
         </div>

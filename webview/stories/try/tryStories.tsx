@@ -1,5 +1,4 @@
-/** The panel of “Try Tool…” in its states. */
-
+/** The “Try Tool…” panel in each of its states. */
 import type { Json, JsonObject } from '../../../src/common/json.ts';
 import type { ListedTool, TriedCall, TryToPage, TryWorld } from '../../../src/protocol/tryPage.ts';
 import { TryPage } from '../../try/tryPage.tsx';
@@ -53,7 +52,7 @@ const SHORT: ListedTool = {
     properties: { query: { type: 'string' }, most: { type: 'integer', minimum: 1 } },
   },
 };
-const GIVEN: JsonObject = {
+const ARGUMENTS: JsonObject = {
   query: 'The harbour\nat night',
   branch: 'harbour',
   copies: 2,
@@ -94,35 +93,35 @@ const failure: TriedCall = {
   },
 };
 
-/** A panel that was told these messages; a run among them is one that somebody asked for. */
+/** Shows a panel after these messages and actions. `run` presses Run. */
 function panel(...steps: readonly (TryToPage | 'run' | ((session: TrySession) => void))[]) {
-  let take: (data: unknown) => void = () => undefined;
+  let receive: (data: unknown) => void = () => undefined;
   const session = new TrySession({
     post: () => undefined,
     listen: (listener) => {
-      take = listener;
+      receive = listener;
     },
   });
   for (const step of steps) {
     if (step === 'run') session.run();
     else if (typeof step === 'function') step(session);
-    else take(step);
+    else receive(step);
   }
   return <TryPage session={session} />;
 }
 
-const tool = (of: ListedTool, given?: JsonObject, problem?: string): TryToPage => ({
+const tool = (of: ListedTool, args?: JsonObject, problem?: string): TryToPage => ({
   type: 'tool',
   tool: of,
   file: 'tools/catalogue.ts',
   worlds: [],
-  ...(given === undefined ? {} : { arguments: given }),
+  ...(args === undefined ? {} : { arguments: args }),
   ...(problem === undefined ? {} : { problem }),
 });
-/** Lines that a tool printed while it ran. */
-const told = (...texts: readonly string[]): TryToPage[] => texts.map((text) => ({ type: 'output', text }));
+/** Lines that a running tool prints. */
+const printed = (...texts: readonly string[]): TryToPage[] => texts.map((text) => ({ type: 'output', text }));
 const MANY = Array.from({ length: 60 }, (_, index) => `shelf ${index + 1} of 80: ${(index * 7) % 23} books`);
-const made = (call: TriedCall): TryToPage => ({ type: 'result', call });
+const called = (call: TriedCall): TryToPage => ({ type: 'result', call });
 
 const RENEW: ListedTool = {
   name: 'renew_loan',
@@ -186,20 +185,20 @@ const stateless: TriedCall = {
 };
 
 story('try', 'new', () => panel(tool(SEARCH)));
-story('try', 'filled', () => panel(tool(SEARCH, GIVEN)));
+story('try', 'filled', () => panel(tool(SEARCH, ARGUMENTS)));
 story('try', 'problems', () =>
-  panel(tool(SEARCH, { ...GIVEN, copies: 12, authors: [], due: 'soon', address: { street: '' }, page: 2 }), 'run'),
+  panel(tool(SEARCH, { ...ARGUMENTS, copies: 12, authors: [], due: 'soon', address: { street: '' }, page: 2 }), 'run'),
 );
-story('try', 'json', () => panel(tool(SEARCH, { ...GIVEN, copies: 'two' }), (session) => session.asText(true)));
+story('try', 'json', () => panel(tool(SEARCH, { ...ARGUMENTS, copies: 'two' }), (session) => session.editAsText(true)));
 story(
   'try',
   'running',
-  () => panel(tool(SHORT, { query: 'tides' }), 'run', ...told('asking the harbour branch', '2 of 3 branches')),
+  () => panel(tool(SHORT, { query: 'tides' }), 'run', ...printed('asking the harbour branch', '2 of 3 branches')),
   { busy: true },
 );
-story('try', 'printing', () => panel(tool(SHORT, { query: 'tides' }), 'run', ...told(...MANY)), { busy: true });
+story('try', 'printing', () => panel(tool(SHORT, { query: 'tides' }), 'run', ...printed(...MANY)), { busy: true });
 story('try', 'cancelled', () =>
-  panel(tool(SHORT, { query: 'tides' }), 'run', ...told(...MANY, 'rollout: interrupted'), {
+  panel(tool(SHORT, { query: 'tides' }), 'run', ...printed(...MANY, 'rollout: interrupted'), {
     type: 'noResult',
     why: 'cancelled',
     text: 'Cancelled.',
@@ -209,7 +208,7 @@ story('try', 'failed', () =>
   panel(
     tool(SHORT, { query: 'tides' }),
     'run',
-    ...told('\u001b[32mreading the shelves\u001b[0m', 'rollout: The library does not answer.'),
+    ...printed('\u001b[32mreading the shelves\u001b[0m', 'rollout: The library does not answer.'),
     { type: 'noResult', why: 'failed', text: 'The library does not answer.' },
   ),
 );
@@ -217,35 +216,35 @@ story('try', 'result', () =>
   panel(
     tool(SHORT, { query: 'tides' }),
     'run',
-    made(ok(BOOKS, { log: 'asking the harbour branch\n', retries: [{ class: 'timeout' }] })),
+    called(ok(BOOKS, { log: 'asking the harbour branch\n', retries: [{ class: 'timeout' }] })),
   ),
 );
 story('try', 'tries', () =>
   panel(
     tool(SHORT, { query: 'tides' }),
     'run',
-    made(ok((BOOKS as { books: Json }).books)),
+    called(ok((BOOKS as { books: Json }).books)),
     'run',
     { type: 'noResult', why: 'cancelled', text: 'Cancelled.' },
     'run',
-    made(failure),
+    called(failure),
     'run',
     {
       type: 'noResult',
       why: 'failed',
       text: 'The tools use ${env:LIBRARY_KEY}, and the environment has no value for it.',
     },
-    (session) => session.pick(1),
+    (session) => session.select(1),
   ),
 );
 story('try', 'error', () =>
-  panel(tool(SHORT, { query: 'tides' }, 'tools/catalogue.ts:4: “)” expected.'), 'run', made(failure)),
+  panel(tool(SHORT, { query: 'tides' }, 'tools/catalogue.ts:4: “)” expected.'), 'run', called(failure)),
 );
 story('try', 'picture', () =>
   panel(
     tool({ ...SHORT, parameters: { type: 'object', properties: {} } }),
     'run',
-    made(
+    called(
       ok('a map of the branch', {
         files: [
           { mime_type: 'image/png', content: PIXEL },
@@ -255,14 +254,14 @@ story('try', 'picture', () =>
     ),
   ),
 );
-story('try', 'world', () => panel(renew(), 'run', made(ok({ loan_id: 'L-3001', due: '2026-04-03' }, RENEWED))));
+story('try', 'world', () => panel(renew(), 'run', called(ok({ loan_id: 'L-3001', due: '2026-04-03' }, RENEWED))));
 story('try', 'world-entered', () =>
   panel(
     renew(),
     (session) => session.chooseWorld(WORLDS[1]?.batch),
     (session) => session.chooseTask('renew-late'),
     'run',
-    made({ ...failure, ...RENEWED }),
+    called({ ...failure, ...RENEWED }),
   ),
 );
-story('try', 'no-world', () => panel(renew(), (session) => session.chooseWorld(undefined), 'run', made(stateless)));
+story('try', 'no-world', () => panel(renew(), (session) => session.chooseWorld(undefined), 'run', called(stateless)));

@@ -1,28 +1,28 @@
-/**
- * One argument of a form, and what is within it: a control that its schema asks for, with what it is and what is wrong.
- */
+/** The fields of a form: label, description, control, and problem of an argument and of the values inside it. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { isSameJson, type Json, type JsonObject } from '../../../src/common/json.ts';
+import type { Json, JsonObject } from '../../../src/common/json.ts';
 import { valueText } from '../../../src/trace/text/values.ts';
 import { Button } from '../../components/controls.tsx';
+import { focusOn, idOf } from './focus.ts';
+import { Area, Choice, type ControlAttributes, JsonArea, NOT_SET, NumberInput } from './inputs.tsx';
 import { describe, type FieldDescription, type Shape } from './shape.ts';
 import {
   asJson,
   boundsText,
+  extraMembers,
   type FormProblem,
   type FormValue,
   firstValue,
   fits,
+  InvalidText,
   isList,
   isMembers,
   nearestOption,
-  othersIn,
   type Path,
-  Unread,
 } from './value.ts';
 
-/** What every field of a form needs. */
+/** The form that the fields belong to. */
 interface FormContext {
   readonly root: JsonObject;
   readonly problems: readonly FormProblem[];
@@ -31,36 +31,31 @@ interface FormContext {
 interface FieldProps {
   readonly context: FormContext;
   readonly path: Path;
-  /** What it is called; of an item its number. */
+  /** Name of the argument, or number of the item. */
   readonly name: string;
   readonly schema: Json;
   readonly required: boolean;
   readonly value: FormValue;
   readonly onChange: (value: FormValue) => void;
-  /** Behind its name. */
+  /** Buttons after the name. */
   readonly children?: ComponentChildren;
 }
 
-/** The control's id in the document. */
-export function idOf(path: Path): string {
-  return `argument-${path.map((part) => encodeURIComponent(part)).join('/')}`;
-}
-
 function Field(props: FieldProps) {
-  const { context, path, name, schema: given, required, value, onChange, children } = props;
-  const described = describe(given, context.root);
+  const { context, path, name, schema: source, required, value, onChange, children } = props;
+  const described = describe(source, context.root);
   const { schema, shape } = described;
   const id = idOf(path);
   const problem = context.problems.find((one) => isSamePath(one.path, path));
   const description = typeof schema['description'] === 'string' ? schema['description'] : undefined;
   const hint = [
     boundsText(schema),
-    ...(schema['default'] === undefined ? [] : [`${valueText(schema['default'])} by default`]),
+    ...(schema['default'] === undefined ? [] : [`default ${valueText(schema['default'])}`]),
   ]
     .filter((text) => text !== '')
     .join(' · ');
   const group = shape.kind === 'object' || shape.kind === 'list' || shape.kind === 'variants';
-  const item = typeof path.at(-1) === 'number'; // there is no item that is left out
+  const item = typeof path.at(-1) === 'number'; // always required
   const label = (
     <>
       {name}
@@ -72,18 +67,18 @@ function Field(props: FieldProps) {
       )}
     </>
   );
-  const told = [
+  const descriptions = [
     ...(description === undefined ? [] : [`${id}-description`]),
     ...(hint === '' ? [] : [`${id}-hint`]),
     ...(problem === undefined ? [] : [`${id}-problem`]),
   ].join(' ');
   const control = {
     id,
-    'aria-describedby': told === '' ? undefined : told,
+    'aria-describedby': descriptions === '' ? undefined : descriptions,
     'aria-invalid': problem !== undefined,
     'aria-required': required,
   };
-  const within = value !== undefined || !group || shape.kind === 'variants';
+  const hasControl = value !== undefined || !group || shape.kind === 'variants';
   return (
     <div
       class={`field is-${shape.kind}${problem === undefined ? '' : ' is-wrong'}`}
@@ -107,11 +102,11 @@ function Field(props: FieldProps) {
         <span class="grow" />
         {group && shape.kind !== 'variants' && value === undefined && (
           <span id={`${id}-add`}>
-            <Button kind="secondary" label={`Set ${name}`} onClick={() => onChange(firstValue(given, context.root))} />
+            <Button kind="secondary" label={`Set ${name}`} onClick={() => onChange(firstValue(source, context.root))} />
           </span>
         )}
         {group && shape.kind !== 'variants' && value !== undefined && !required && (
-          <Button kind="icon" icon="close" label={`Leave out ${name}`} onClick={() => onChange(undefined)} />
+          <Button kind="icon" icon="close" label={`Clear ${name}`} onClick={() => onChange(undefined)} />
         )}
         {children}
       </div>
@@ -120,7 +115,7 @@ function Field(props: FieldProps) {
           {description}
         </p>
       )}
-      {within && <Control {...props} described={described} control={control} />}
+      {hasControl && <Control {...props} described={described} control={control} />}
       {problem !== undefined && (
         <p class="field-problem" id={`${id}-problem`}>
           {problem.text}
@@ -136,13 +131,7 @@ function isSamePath(a: Path, b: Path): boolean {
 
 interface ControlProps extends FieldProps {
   readonly described: FieldDescription;
-  readonly control: {
-    readonly id: string;
-    readonly 'aria-describedby': string | undefined;
-    readonly 'aria-invalid': boolean;
-    readonly 'aria-required': boolean;
-    readonly 'aria-label'?: string;
-  };
+  readonly control: ControlAttributes;
 }
 
 function Control(props: ControlProps) {
@@ -167,7 +156,7 @@ function Control(props: ControlProps) {
           onInput={(event) => write(event.currentTarget.value)}
         />
       ) : (
-        <Area control={control} text={text} least={1} onInput={write} />
+        <Area control={control} text={text} minRows={1} onInput={write} />
       );
     }
     case 'number':
@@ -202,162 +191,12 @@ function Control(props: ControlProps) {
       return (
         <JsonArea
           control={control}
-          placeholder={typeof schema['type'] === 'string' ? `${schema['type']}, as JSON` : 'JSON'}
+          placeholder={typeof schema['type'] === 'string' ? `JSON ${schema['type']}` : 'JSON'}
           value={value}
           onChange={onChange}
         />
       );
   }
-}
-
-function Area({
-  control,
-  text,
-  least,
-  placeholder,
-  onInput,
-}: {
-  readonly control: ControlProps['control'];
-  readonly text: string;
-  readonly least: number;
-  readonly placeholder?: string;
-  readonly onInput: (text: string) => void;
-}) {
-  const rows = Math.min(16, Math.max(least, text.split('\n').length + Math.floor(text.length / 100)));
-  return (
-    <textarea
-      class="input is-area"
-      {...control}
-      rows={rows}
-      value={text}
-      placeholder={placeholder ?? ''}
-      spellcheck={false}
-      onInput={(event) => onInput(event.currentTarget.value)}
-    />
-  );
-}
-
-/** The text of a field as it is typed, for as long as it says the value: `1.50` stays `1.50`. */
-function useTyped(
-  value: FormValue,
-  read: (text: string) => FormValue,
-  write: (value: Json) => string,
-): readonly [string, (text: string) => void] {
-  const [typed, setTyped] = useState<string>();
-  const said = typed === undefined ? undefined : read(typed);
-  const same =
-    typed !== undefined &&
-    said instanceof Unread === value instanceof Unread &&
-    isSameJson(asJson(said), asJson(value));
-  const json = asJson(value);
-  return [same ? typed : value instanceof Unread ? value.text : json === undefined ? '' : write(json), setTyped];
-}
-
-function NumberInput({
-  control,
-  integer,
-  value,
-  onChange,
-}: {
-  readonly control: ControlProps['control'];
-  readonly integer: boolean;
-  readonly value: FormValue;
-  readonly onChange: (value: FormValue) => void;
-}) {
-  const [text, setTyped] = useTyped(value, readNumber, (json) =>
-    typeof json === 'string' ? json : JSON.stringify(json),
-  );
-  return (
-    <input
-      class="input is-number"
-      type="text"
-      inputMode={integer ? 'numeric' : 'decimal'}
-      spellcheck={false}
-      {...control}
-      value={text}
-      onInput={(event) => {
-        setTyped(event.currentTarget.value);
-        onChange(readNumber(event.currentTarget.value));
-      }}
-    />
-  );
-}
-
-function readNumber(text: string): FormValue {
-  if (text.trim() === '') return undefined;
-  const number = Number(text);
-  return Number.isFinite(number) ? number : new Unread(text);
-}
-
-function JsonArea({
-  control,
-  placeholder,
-  value,
-  onChange,
-}: {
-  readonly control: ControlProps['control'];
-  readonly placeholder: string;
-  readonly value: FormValue;
-  readonly onChange: (value: FormValue) => void;
-}) {
-  const [text, setTyped] = useTyped(value, readJson, (json) => JSON.stringify(json, null, 2));
-  return (
-    <Area
-      control={control}
-      text={text}
-      least={2}
-      placeholder={placeholder}
-      onInput={(next) => {
-        setTyped(next);
-        onChange(readJson(next));
-      }}
-    />
-  );
-}
-
-function readJson(text: string): Json | Unread | undefined {
-  if (text.trim() === '') return undefined;
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return new Unread(text); // what is wrong with it is told beside it
-  }
-}
-
-const LEFT_OUT = 'none';
-
-function Choice({
-  control,
-  values,
-  required,
-  value,
-  onChange,
-}: {
-  readonly control: ControlProps['control'];
-  readonly values: readonly Json[];
-  readonly required: boolean;
-  readonly value: FormValue;
-  readonly onChange: (value: FormValue) => void;
-}) {
-  const json = asJson(value);
-  const at = values.findIndex((one) => isSameJson(one, json));
-  return (
-    <select
-      class="input is-choice"
-      {...control}
-      value={at === -1 ? LEFT_OUT : String(at)}
-      onChange={(event) => onChange(values[Number(event.currentTarget.value)])}
-    >
-      {(!required || at === -1) && (
-        <option value={LEFT_OUT}>{value === undefined || !required ? 'left out' : valueText(json ?? null)}</option>
-      )}
-      {values.map((one, index) => (
-        <option key={index} value={String(index)}>
-          {valueText(one)}
-        </option>
-      ))}
-    </select>
-  );
 }
 
 function Variants({
@@ -373,8 +212,8 @@ function Variants({
 }: ControlProps & { readonly shape: Extract<Shape, { kind: 'variants' }> }) {
   const { root } = context;
   const [chosen, setChosen] = useState<number>();
-  const keeps = chosen !== undefined && fitsOption(shape, chosen, root, value);
-  const at = value === undefined && chosen === undefined ? -1 : keeps ? chosen : nearestOption(described, root, value);
+  const isKept = chosen !== undefined && fitsOption(shape, chosen, root, value);
+  const at = value === undefined && chosen === undefined ? -1 : isKept ? chosen : nearestOption(described, root, value);
   const option = shape.options[at];
   const choose = (text: string): void => {
     const next = shape.options[Number(text)];
@@ -387,12 +226,12 @@ function Variants({
       <select
         class="input is-choice"
         id={control.id}
-        aria-label={`${name}: kind`}
+        aria-label={`Type of ${name}`}
         aria-invalid={control['aria-invalid']}
-        value={option === undefined ? LEFT_OUT : String(at)}
+        value={option === undefined ? NOT_SET : String(at)}
         onChange={(event) => choose(event.currentTarget.value)}
       >
-        {(!required || option === undefined) && <option value={LEFT_OUT}>left out</option>}
+        {(!required || option === undefined) && <option value={NOT_SET}>Not set</option>}
         {shape.options.map((one, index) => (
           <option key={index} value={String(index)}>
             {one.name}
@@ -425,7 +264,7 @@ function fitsOption(
 ): boolean {
   const option = shape.options[at];
   if (option === undefined) return false;
-  return value === undefined || value instanceof Unread || fits(describe(option.schema, root), value);
+  return value === undefined || value instanceof InvalidText || fits(describe(option.schema, root), value);
 }
 
 function Items({
@@ -437,7 +276,7 @@ function Items({
   onChange,
 }: ControlProps & { readonly shape: Extract<Shape, { kind: 'list' }> }) {
   const items = isList(value) ? value : [];
-  const moved = (from: number, to: number): void => {
+  const move = (from: number, to: number): void => {
     const next = [...items];
     next.splice(to, 0, ...next.splice(from, 1));
     onChange(next);
@@ -462,7 +301,7 @@ function Items({
                 kind="icon"
                 icon="chevron-up"
                 label={`Move ${name} ${index + 1} up`}
-                onClick={() => moved(index, index - 1)}
+                onClick={() => move(index, index - 1)}
               />
             )}
           </span>
@@ -472,7 +311,7 @@ function Items({
                 kind="icon"
                 icon="chevron-down"
                 label={`Move ${name} ${index + 1} down`}
-                onClick={() => moved(index, index + 1)}
+                onClick={() => move(index, index + 1)}
               />
             )}
           </span>
@@ -500,18 +339,6 @@ function Items({
       </div>
     </div>
   );
-}
-
-/** A control, or the first one in a part, once it is drawn; of a list or an object what adds to it. */
-export function focusOn(id: string): void {
-  requestAnimationFrame(() => {
-    const part = document.getElementById(id) ?? document.getElementById(`${id}-add`);
-    const control =
-      part?.matches('input, textarea, select') === true
-        ? part
-        : part?.querySelector<HTMLElement>('input, textarea, select, vscode-button');
-    control?.focus();
-  });
 }
 
 function Members({
@@ -544,9 +371,9 @@ interface MemberFieldsProps {
   readonly onChange: (members: Readonly<Record<string, FormValue>>) => void;
 }
 
-/** A field for each member of an object. */
+/** One field for each member of an object. */
 export function MemberFields({ context, path, described, shape, members, onChange }: MemberFieldsProps) {
-  const others = othersIn(described, members);
+  const others = extraMembers(described, members);
   return (
     <div class="field-members">
       {shape.members.map(({ name, schema, required }) => (
@@ -562,7 +389,7 @@ export function MemberFields({ context, path, described, shape, members, onChang
         />
       ))}
       {others.length > 0 && described.schema['additionalProperties'] !== false && (
-        <p class="field-hint dim">Beside these: {others.join(', ')} (as JSON)</p>
+        <p class="field-hint dim">Also set: {others.join(', ')}. Edit as JSON to change.</p>
       )}
     </div>
   );

@@ -1,4 +1,4 @@
-/** A JSON Schema as what a form is made of. Read one level at a time: a schema may name itself. */
+/** Maps a JSON Schema to form fields, one level at a time because a schema may refer to itself. */
 import { isJsonObject, type Json, type JsonObject } from '../../../src/common/json.ts';
 
 interface Member {
@@ -16,16 +16,16 @@ export type Shape =
   | { readonly kind: 'variants'; readonly options: readonly { readonly name: string; readonly schema: Json }[] }
   | { readonly kind: 'list'; readonly items: Json }
   | { readonly kind: 'object'; readonly members: readonly Member[] }
-  /** Whatever no field is for. */
+  /** Anything without a control of its own. */
   | { readonly kind: 'json' };
 
 export interface FieldDescription {
   readonly shape: Shape;
-  /** With references followed. */
+  /** With references resolved. */
   readonly schema: JsonObject;
 }
 
-/** Texts that are no longer than this by their schema have one line. */
+/** Texts with at most this `maxLength` get a single-line input. */
 const LINE_CHARS = 200;
 const MAX_REFERENCES = 50;
 const NAMES: Readonly<Record<string, string>> = {
@@ -38,9 +38,9 @@ const NAMES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** `root`: where references begin. */
-export function describe(given: Json, root: JsonObject): FieldDescription {
-  const schema = followed(given, root);
+/** Returns the field for a schema. `root`: the schema that references are relative to. */
+export function describe(source: Json, root: JsonObject): FieldDescription {
+  const schema = resolve(source, root);
   return { schema, shape: shapeOf(schema, root) };
 }
 
@@ -51,7 +51,7 @@ function shapeOf(schema: JsonObject, root: JsonObject): Shape {
   if (Array.isArray(options) && schema['properties'] === undefined) {
     return {
       kind: 'variants',
-      options: options.map((option, index) => ({ name: variantName(followed(option, root), index), schema: option })),
+      options: options.map((option, index) => ({ name: variantName(resolve(option, root), index), schema: option })),
     };
   }
   const { type } = schema;
@@ -104,18 +104,18 @@ function objectOf(schema: JsonObject): Shape {
       })),
     };
   }
-  // One that takes nothing at all has no fields; one that takes anything is written as JSON.
+  // No properties allowed: an object without fields. Any properties allowed: edited as JSON.
   return type === 'object' && others === false ? { kind: 'object', members: [] } : { kind: 'json' };
 }
 
-/** A schema with its reference put in; what stands beside one counts more. */
-function followed(given: Json, root: JsonObject): JsonObject {
-  let schema = isJsonObject(given) ? given : {};
+/** Resolves `$ref` and a single `allOf`. Keywords next to the reference override those of its target. */
+function resolve(source: Json, root: JsonObject): JsonObject {
+  let schema = isJsonObject(source) ? source : {};
   for (let hops = 0; hops < MAX_REFERENCES; hops++) {
     const { $ref: reference, allOf, ...rest } = schema;
     const next =
       typeof reference === 'string'
-        ? pointed(reference, root)
+        ? referenceTarget(reference, root)
         : Array.isArray(allOf) && allOf.length === 1
           ? allOf[0]
           : undefined;
@@ -125,8 +125,8 @@ function followed(given: Json, root: JsonObject): JsonObject {
   return schema;
 }
 
-/** What `#/$defs/x` names. */
-function pointed(reference: string, root: JsonObject): Json | undefined {
+/** Returns the schema at a local reference such as `#/$defs/x`. */
+function referenceTarget(reference: string, root: JsonObject): Json | undefined {
   if (!reference.startsWith('#')) return undefined;
   let at: Json | undefined = root;
   for (const part of reference
@@ -142,13 +142,14 @@ function variantName(schema: JsonObject, index: number): string {
   const { title, type, properties } = schema;
   if (typeof title === 'string' && title !== '') return title;
   if (schema['const'] !== undefined) return JSON.stringify(schema['const']);
-  // What tells one object from the other, as in `kind: "circle"`.
-  const told = isJsonObject(properties)
+  // The member that distinguishes the variants, as in `kind: "circle"`.
+  const discriminator = isJsonObject(properties)
     ? Object.entries(properties).find(([, member]) => isJsonObject(member) && member['const'] !== undefined)
     : undefined;
-  if (told !== undefined && isJsonObject(told[1])) return `${told[0]}: ${JSON.stringify(told[1]['const'])}`;
-  if (Array.isArray(schema['enum'])) return 'one of';
-  return (typeof type === 'string' ? NAMES[type] : undefined) ?? `form ${index + 1}`;
+  if (discriminator !== undefined && isJsonObject(discriminator[1]))
+    return `${discriminator[0]}: ${JSON.stringify(discriminator[1]['const'])}`;
+  if (Array.isArray(schema['enum'])) return 'choice';
+  return (typeof type === 'string' ? NAMES[type] : undefined) ?? `option ${index + 1}`;
 }
 
 function atMost(schema: JsonObject, key: string, most: number): boolean {

@@ -1,9 +1,10 @@
-/** What a form holds: JSON, where a text that is not (yet) a value of its field stands as it was typed. */
+/** Values of a form: JSON, and typed text that is not (yet) valid for its field. */
 import { isSameJson, type Json, type JsonObject } from '../../../src/common/json.ts';
+import { plural } from '../../../src/common/text.ts';
 import { describe, type FieldDescription } from './shape.ts';
 
-/** What was typed where a number or JSON is wanted, and is none. */
-export class Unread {
+/** Typed text that is not a number or JSON, where one is expected. */
+export class InvalidText {
   readonly text: string;
 
   constructor(text: string) {
@@ -11,40 +12,40 @@ export class Unread {
   }
 }
 
-/** undefined: left out. */
-export type FormValue = Json | Unread | undefined | readonly FormValue[] | { readonly [name: string]: FormValue };
+/** undefined: not set. */
+export type FormValue = Json | InvalidText | undefined | readonly FormValue[] | { readonly [name: string]: FormValue };
 export type Members = Readonly<Record<string, FormValue>>;
 
 export function isMembers(value: FormValue): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Unread);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof InvalidText);
 }
 
 export function isList(value: FormValue): value is readonly FormValue[] {
   return Array.isArray(value);
 }
 
-/** The JSON that a form stands for; what could not be read is the text that was typed. */
+/** Returns the JSON of a form value. Invalid text becomes a string. */
 export function asJson(value: FormValue): Json | undefined {
-  if (value instanceof Unread) return value.text;
+  if (value instanceof InvalidText) return value.text;
   if (isList(value)) return value.map((item) => asJson(item) ?? null);
   if (!isMembers(value)) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, member]): [string, Json][] => {
-      const made = asJson(member);
-      return made === undefined ? [] : [[name, made]];
+      const json = asJson(member);
+      return json === undefined ? [] : [[name, json]];
     }),
   );
 }
 
-/** What a form begins with: what its schema requires, with defaults and examples, else as empty as the types allow. */
+/** Returns the initial values of a form: required members, with defaults, examples, or empty values. */
 export function firstMembers(parameters: JsonObject): Members {
   const value = firstValue(parameters, parameters);
   return isMembers(value) ? value : {};
 }
 
-/** undefined where the type has nothing that is empty, as numbers have not. */
-export function firstValue(given: Json, root: JsonObject): FormValue {
-  const { schema, shape } = describe(given, root);
+/** Returns the initial value of a field; undefined if its type has no empty value, such as numbers. */
+export function firstValue(source: Json, root: JsonObject): FormValue {
+  const { schema, shape } = describe(source, root);
   if (schema['default'] !== undefined) return schema['default'];
   const [example] = Array.isArray(schema['examples']) ? schema['examples'] : [];
   if (example !== undefined) return example;
@@ -82,29 +83,29 @@ export type Path = readonly (string | number)[];
 export interface FormProblem {
   readonly path: Path;
   readonly text: string;
-  /** It is only not there yet. */
+  /** The value is required and not set. */
   readonly missing?: true;
 }
 
-/** What keeps a value from being what its schema wants; of a choice, what keeps it from being what it is nearest to. */
+/** Returns how a value violates its schema. For variants, compares with the closest one. */
 export function problemsOf(
-  given: Json,
+  source: Json,
   root: JsonObject,
   value: FormValue,
   required: boolean,
   path: Path = [],
 ): FormProblem[] {
   if (value === undefined) return required ? [{ path, text: 'Required.', missing: true }] : [];
-  const described = describe(given, root);
+  const described = describe(source, root);
   const { schema, shape } = described;
   const wrong = (text: string): FormProblem[] => [{ path, text }];
-  if (value instanceof Unread)
+  if (value instanceof InvalidText)
     return wrong(shape.kind === 'number' ? `“${value.text}” is not a number.` : 'Not valid JSON.');
   if (shape.kind === 'variants') {
     const option = shape.options[nearestOption(described, root, value)];
     return option === undefined ? [] : problemsOf(option.schema, root, value, required, path);
   }
-  if (!fits(described, value)) return wrong(`Must be ${WANTED[shape.kind] ?? wantedType(schema)}.`);
+  if (!fits(described, value)) return wrong(`Must be ${TYPE_TEXTS[shape.kind] ?? jsonTypeText(schema)}.`);
   switch (shape.kind) {
     case 'text':
       return typeof value === 'string' ? textProblems(schema, value).flatMap(wrong) : [];
@@ -124,7 +125,7 @@ export function problemsOf(
               problemsOf(member.schema, root, value[member.name], member.required, [...path, member.name]),
             ),
             ...(schema['additionalProperties'] === false
-              ? othersIn(described, value).map((name) => ({
+              ? extraMembers(described, value).map((name) => ({
                   path,
                   text: `Unknown argument “${name}”. Edit as JSON to remove it.`,
                 }))
@@ -136,30 +137,30 @@ export function problemsOf(
   }
 }
 
-/** Members of a value that its schema does not name. */
-export function othersIn({ shape }: FieldDescription, value: Members): string[] {
+/** Returns the names of members that the schema does not define. */
+export function extraMembers({ shape }: FieldDescription, value: Members): string[] {
   if (shape.kind !== 'object') return [];
   return Object.keys(value).filter(
     (name) => value[name] !== undefined && !shape.members.some((member) => member.name === name),
   );
 }
 
-/** Which of a choice a value is, or is nearest to. */
+/** Returns the index of the variant that a value matches, or is closest to. */
 export function nearestOption({ shape }: FieldDescription, root: JsonObject, value: FormValue): number {
   if (shape.kind !== 'variants') return -1;
   const distances = shape.options.map(({ schema }) => distance(schema, root, value));
   return distances.indexOf(Math.min(...distances));
 }
 
-/** Another type is farther away than another `kind`, and that farther than whatever is wrong within. */
+/** A different type weighs more than a different `kind`, and that more than any problems inside. */
 const [OTHER_TYPE, OTHER_KIND] = [1e6, 1e3];
 
-function distance(given: Json, root: JsonObject, value: FormValue): number {
-  const described = describe(given, root);
+function distance(source: Json, root: JsonObject, value: FormValue): number {
+  const described = describe(source, root);
   const { shape } = described;
   if (shape.kind === 'variants')
     return Math.min(...shape.options.map((option) => distance(option.schema, root, value)));
-  if (!(value instanceof Unread && (shape.kind === 'number' || shape.kind === 'json')) && !fits(described, value))
+  if (!(value instanceof InvalidText && (shape.kind === 'number' || shape.kind === 'json')) && !fits(described, value))
     return OTHER_TYPE;
   const kinds =
     shape.kind === 'object' && isMembers(value)
@@ -168,24 +169,24 @@ function distance(given: Json, root: JsonObject, value: FormValue): number {
           return member.schema['const'] !== undefined && !isSameJson(member.schema['const'], asJson(value[name]));
         }).length
       : 0;
-  return kinds * OTHER_KIND + problemsOf(given, root, value, true).length;
+  return kinds * OTHER_KIND + problemsOf(source, root, value, true).length;
 }
 
-const WANTED: Readonly<Partial<Record<string, string>>> = {
-  text: 'a text',
+const TYPE_TEXTS: Readonly<Partial<Record<string, string>>> = {
+  text: 'text',
   number: 'a number',
   flag: 'true or false',
-  enum: 'one of its choices',
+  enum: 'one of the listed values',
   null: 'null',
   list: 'a list',
   object: 'an object',
 };
 
-function wantedType({ type }: JsonObject): string {
+function jsonTypeText({ type }: JsonObject): string {
   return type === 'array' ? 'a list' : type === 'object' ? 'an object' : 'JSON';
 }
 
-/** Whether a value is of its field's type. */
+/** Whether a value has the type of its field. */
 export function fits({ schema, shape }: FieldDescription, value: FormValue): boolean {
   switch (shape.kind) {
     case 'text':
@@ -214,12 +215,13 @@ function textProblems(schema: JsonObject, value: string): string[] {
   const { length } = Array.from(value); // as JSON Schema counts
   if (typeof minLength === 'number' && length < minLength)
     return [minLength === 1 ? 'Must not be empty.' : `Must have at least ${minLength} characters.`];
-  if (typeof maxLength === 'number' && length > maxLength) return [`Must have at most ${maxLength} characters.`];
+  if (typeof maxLength === 'number' && length > maxLength)
+    return [`Must have at most ${plural(maxLength, 'character')}.`];
   if (typeof pattern === 'string' && patternOf(pattern)?.test(value) === false) return [`Must match ${pattern}.`];
   return [];
 }
 
-/** Other languages' expressions are left to the tool. */
+/** Returns undefined for patterns that are not valid in JavaScript: the tool checks those. */
 function patternOf(pattern: string): RegExp | undefined {
   try {
     return new RegExp(pattern, 'u');
@@ -240,31 +242,28 @@ function numberProblems(schema: JsonObject, value: number, integer: boolean): st
   return [];
 }
 
-function countProblems({ minItems: least, maxItems: most }: JsonObject, count: number): string[] {
-  if (typeof least === 'number' && count < least)
-    return [`Must have at least ${least} ${least === 1 ? 'item' : 'items'}.`];
-  return typeof most === 'number' && count > most
-    ? [`Must have at most ${most} ${most === 1 ? 'item' : 'items'}.`]
-    : [];
+function countProblems({ minItems: min, maxItems: max }: JsonObject, count: number): string[] {
+  if (typeof min === 'number' && count < min) return [`Must have at least ${plural(min, 'item')}.`];
+  return typeof max === 'number' && count > max ? [`Must have at most ${plural(max, 'item')}.`] : [];
 }
 
-/** The bounds of a value, in a few words; '' where there are none. */
+/** Returns the bounds of a value, such as `1 to 3 items`; '' if it has none. */
 export function boundsText(schema: JsonObject): string {
   const number = (key: string): number | undefined => {
     const bound = schema[key];
     return typeof bound === 'number' && Math.abs(bound) < Number.MAX_SAFE_INTEGER ? bound : undefined;
   };
-  const range = (least: number | undefined, most: number | undefined, unit = ''): string => {
-    if (least === undefined && most === undefined) return '';
-    const words =
-      least !== undefined && most !== undefined
-        ? least === most
-          ? `${least}`
-          : `${least} to ${most}`
-        : least !== undefined
-          ? `at least ${least}`
-          : `at most ${most ?? ''}`;
-    return unit === '' ? words : `${words} ${unit}${(most ?? least) === 1 ? '' : 's'}`;
+  const range = (min: number | undefined, max: number | undefined, unit = ''): string => {
+    if (min === undefined && max === undefined) return '';
+    const text =
+      min !== undefined && max !== undefined
+        ? min === max
+          ? `${min}`
+          : `${min} to ${max}`
+        : min !== undefined
+          ? `at least ${min}`
+          : `at most ${max ?? ''}`;
+    return unit === '' ? text : `${text} ${unit}${(max ?? min) === 1 ? '' : 's'}`;
   };
   const above = number('exclusiveMinimum');
   const below = number('exclusiveMaximum');

@@ -10,7 +10,7 @@ import {
   type FormValue,
   firstMembers,
   problemsOf,
-  Unread,
+  InvalidText,
 } from '../../../../webview/try/form/value.ts';
 
 const of = (schema: z.ZodType): JsonObject => z.toJSONSchema(schema, { io: 'input' }) as JsonObject;
@@ -73,7 +73,7 @@ test('references are followed, including in a schema that refers to itself', () 
   };
   assert.deepEqual(asJson(firstMembers(schema)), { tree: { name: '', below: [] } });
   assert.deepEqual(errorsOf(schema, { tree: { name: 'a', below: [{ name: 1, below: [] }] } }), [
-    'tree.below.0.name: Must be a text.',
+    'tree.below.0.name: Must be text.',
   ]);
   assert.equal(
     describe({ $ref: '#/$defs/a' }, { $defs: { a: { $ref: '#/$defs/a' } } }).shape.kind,
@@ -120,13 +120,13 @@ test('errors are shown at their field', () => {
     'step: Must be a multiple of 0.1.',
     'tags: Must have at least 1 item.',
   ]);
-  assert.deepEqual(errorsOf(schema, { name: 'AA', n: 1.5, tags: ['z'], any: new Unread('{') }), [
+  assert.deepEqual(errorsOf(schema, { name: 'AA', n: 1.5, tags: ['z'], any: new InvalidText('{') }), [
     'name: Must match ^[a-z]*$.',
     'n: Must be a whole number.',
-    'tags.0: Must be one of its choices.',
+    'tags.0: Must be one of the listed values.',
     'any: Not valid JSON.',
   ]);
-  assert.deepEqual(errorsOf(schema, { name: 'ab', n: new Unread('1x'), tags: ['x'] }), ['n: “1x” is not a number.']);
+  assert.deepEqual(errorsOf(schema, { name: 'ab', n: new InvalidText('1x'), tags: ['x'] }), ['n: “1x” is not a number.']);
   assert.deepEqual(errorsOf({ ...schema, additionalProperties: false }, { name: 'ab', n: 1, tags: ['x'], nmae: 'x' }), [
     ': Unknown argument “nmae”. Edit as JSON to remove it.',
   ]);
@@ -144,7 +144,7 @@ test('errors of a choice are those of the closest variant', () => {
     'shape.y: Required.',
   ]);
   assert.deepEqual(errorsOf(schema, { shape: { kind: 'text', text: 'a' }, note: 'b' }), []);
-  assert.deepEqual(errorsOf(schema, { shape: { kind: 'text', text: 'a' }, note: 1 }), ['note: Must be a text.']);
+  assert.deepEqual(errorsOf(schema, { shape: { kind: 'text', text: 'a' }, note: 1 }), ['note: Must be text.']);
 });
 
 test('bounds are described in a few words', () => {

@@ -27,7 +27,7 @@ const CALL: TriedCall = { status: 'ok', result: 1, ms: 2, log: '' };
 function session(): {
   readonly session: TrySession;
   readonly posted: PageToTry[];
-  readonly told: (message: TryToPage) => void;
+  readonly send: (message: TryToPage) => void;
 } {
   const posted: PageToTry[] = [];
   let take: (data: unknown) => void = () => assert.fail('nobody listens');
@@ -38,7 +38,7 @@ function session(): {
     },
   });
   take({ type: 'tool', tool: TOOL, file: 'words.ts', worlds: [] });
-  return { session: made, posted, told: (message) => take(message) };
+  return { session: made, posted, send: (message) => take(message) };
 }
 
 test('missing values prevent a run, and are reported only then', () => {
@@ -46,37 +46,37 @@ test('missing values prevent a run, and are reported only then', () => {
   assert.deepEqual([one.members, one.problems], [{ text: '', n: undefined }, []]);
   assert.deepEqual(one.run()?.path, ['n']);
   assert.equal(one.problems.length, 1);
-  one.write({ text: 'a', n: 1 });
+  one.setMembers({ text: 'a', n: 1 });
   assert.equal(one.run(), undefined);
   assert.equal(one.run(), undefined, 'one call at a time');
   assert.deepEqual(posted, [{ type: 'ready' }, { type: 'run', arguments: { text: 'a', n: 1 } }]);
 });
 
 test('the last twenty tries are kept; one is viewed, and its arguments are restored', () => {
-  const { session: one, told } = session();
+  const { session: one, send } = session();
   for (let n = 1; n <= 22; n++) {
-    one.write({ text: 'a', n });
+    one.setMembers({ text: 'a', n });
     one.run();
-    told({ type: 'output', text: `line ${n}` });
-    assert.deepEqual(one.running?.told, [`line ${n}`]);
-    told(n === 22 ? { type: 'noResult', why: 'cancelled', text: 'Cancelled.' } : { type: 'result', call: CALL });
+    send({ type: 'output', text: `line ${n}` });
+    assert.deepEqual(one.running?.printed, [`line ${n}`]);
+    send(n === 22 ? { type: 'noResult', why: 'cancelled', text: 'Cancelled.' } : { type: 'result', call: CALL });
   }
-  assert.deepEqual([one.tries.length, one.tries.at(-1)?.number, one.shown?.number], [20, 3, 22]);
-  one.pick(5);
-  assert.deepEqual(one.shown?.arguments, { text: 'a', n: 5 });
-  one.putBack(one.shown);
+  assert.deepEqual([one.tries.length, one.tries.at(-1)?.number, one.selected?.number], [20, 3, 22]);
+  one.select(5);
+  assert.deepEqual(one.selected?.arguments, { text: 'a', n: 5 });
+  one.restoreArguments(one.selected);
   assert.deepEqual(one.members, { text: 'a', n: 5 });
 });
 
 test('output stays with a call that was cancelled or could not be made', () => {
-  const { session: one, told } = session();
-  one.write({ text: 'a', n: 1 });
+  const { session: one, send } = session();
+  one.setMembers({ text: 'a', n: 1 });
   const ended = (lines: readonly string[], end: TryToPage): readonly string[] | undefined => {
     one.run();
-    for (const text of lines) told({ type: 'output', text });
-    told(end);
+    for (const text of lines) send({ type: 'output', text });
+    send(end);
     const [last] = one.tries;
-    return last !== undefined && 'told' in last.outcome ? last.outcome.told : undefined;
+    return last !== undefined && 'printed' in last.outcome ? last.outcome.printed : undefined;
   };
   assert.deepEqual(
     ended(['counting', '1 of 3', 'rollout: interrupted'], {
@@ -103,24 +103,24 @@ test('output stays with a call that was cancelled or could not be made', () => {
     undefined,
     'a call that was made has it in its log',
   );
-  one.pick(1);
+  one.select(1);
   assert.ok(
-    one.shown !== undefined && 'told' in one.shown.outcome && one.shown.outcome.told.length === 2,
+    one.selected !== undefined && 'printed' in one.selected.outcome && one.selected.outcome.printed.length === 2,
     'also when it is looked at again',
   );
 });
 
 test('arguments are edited as text and as fields, one after the other', () => {
-  const { session: one, told } = session();
-  one.write({ text: 'a', n: 1 });
-  one.asText(true);
-  one.writeText('{"text": "b", "n": ');
-  one.asText(false);
-  assert.equal(one.problems[0]?.text, 'This is not a JSON object.', 'a text that is no object stays one');
-  one.writeText('{"text": "b", "n": 2}');
-  one.asText(false);
+  const { session: one, send } = session();
+  one.setMembers({ text: 'a', n: 1 });
+  one.editAsText(true);
+  one.setText('{"text": "b", "n": ');
+  one.editAsText(false);
+  assert.equal(one.problems[0]?.text, 'Must be a JSON object.', 'a text that is no object stays one');
+  one.setText('{"text": "b", "n": 2}');
+  one.editAsText(false);
   assert.deepEqual([one.text, one.members], [undefined, { text: 'b', n: 2 }]);
-  told({ type: 'tool', tool: { ...TOOL, description: 'new' }, file: 'words.ts', worlds: [] });
+  send({ type: 'tool', tool: { ...TOOL, description: 'new' }, file: 'words.ts', worlds: [] });
   assert.deepEqual(
     [one.tool?.description, one.members],
     ['new', { text: 'b', n: 2 }],
@@ -131,9 +131,9 @@ test('arguments are edited as text and as fields, one after the other', () => {
 test('it is called in the first world, or the selected one, while that exists', () => {
   const desk: TryWorld = { batch: '/w/desk.batch.yaml', name: 'desk.batch.yaml', tasks: ['one', 'two'], more: false };
   const large: TryWorld = { batch: '/w/large.batch.yaml', name: 'large.batch.yaml', tasks: ['one'], more: true };
-  const { session: one, posted, told } = session();
+  const { session: one, posted, send } = session();
   const offer = (worlds: TryWorld[], world?: ChosenWorld): ChosenWorld => {
-    told({ type: 'tool', tool: TOOL, file: 'words.ts', worlds, ...(world === undefined ? {} : { world }) });
+    send({ type: 'tool', tool: TOOL, file: 'words.ts', worlds, ...(world === undefined ? {} : { world }) });
     return one.world;
   };
   assert.equal(one.world, null);
@@ -144,13 +144,13 @@ test('it is called in the first world, or the selected one, while that exists', 
   assert.deepEqual(offer([large]), { batch: large.batch, task: 'one' }, 'a batch that is gone');
   one.chooseTask('far down');
   assert.deepEqual(offer([large]), { batch: large.batch, task: 'far down' });
-  one.write({ text: 'a', n: 1 });
+  one.setMembers({ text: 'a', n: 1 });
   one.run();
-  told({ type: 'result', call: CALL });
+  send({ type: 'result', call: CALL });
   one.chooseWorld(undefined);
   assert.equal(offer([large]), null, 'none is a choice');
-  told({ type: 'tool', tool: TOOL, file: 'words.ts' });
-  assert.deepEqual(one.worlds, [large], 'what is not told again is as it was');
+  send({ type: 'tool', tool: TOOL, file: 'words.ts' });
+  assert.deepEqual(one.worlds, [large], 'what is not sent again stays as it was');
   one.run();
   assert.deepEqual(
     posted.filter(({ type }) => type === 'run').map((message) => 'world' in message && message.world),
