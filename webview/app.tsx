@@ -22,18 +22,18 @@ export function begin(host: Host): Promise<StartResult> {
 interface AppProps {
   readonly host: Host;
   /** If absent, nothing is shown until it has started. */
-  readonly begun?: StartResult;
-  /** Where it was navigated to in the meantime. */
-  readonly went?: PagePlace | undefined;
+  readonly result?: StartResult;
+  /** Where it has navigated since the start. */
+  readonly navigated?: PagePlace | undefined;
 }
 
-export function App({ host, begun: initial, went }: AppProps) {
-  const [started, setBegun] = useState(initial);
-  const [place, setPlace] = useState(went);
+export function App({ host, result, navigated }: AppProps) {
+  const [started, setStarted] = useState(result);
+  const [place, setPlace] = useState(navigated);
   useEffect(() => {
-    if (started === undefined) void begin(host).then(setBegun);
-    const going = host.went(setPlace);
-    return () => going.dispose();
+    if (started === undefined) void begin(host).then(setStarted);
+    const subscription = host.onNavigate(setPlace);
+    return () => subscription.dispose();
   }, [host]);
   if (started === undefined) return null;
   if ('problem' in started) return <EmptyState icon="error" title="This page cannot be shown" text={started.problem} />;

@@ -15,16 +15,16 @@ export function show(started: StartHost): Promise<void> {
 }
 
 export async function showPage(host: Host): Promise<void> {
-  let went: PagePlace | undefined;
-  const early = host.went((place) => {
-    went = place;
+  let navigated: PagePlace | undefined;
+  const subscription = host.onNavigate((place) => {
+    navigated = place;
   });
-  const begun = await begin(host);
-  early.dispose();
+  const result = await begin(host);
+  subscription.dispose();
   const root = document.querySelector('#page');
   if (root === null) return;
   makeRoom(root);
-  render(<App host={host} begun={begun} went={went} />, root);
+  render(<App host={host} result={result} navigated={navigated} />, root);
 }
 
 /** Removes the document's skeleton. One that already shows rows stays above the page until the page shows them too. */

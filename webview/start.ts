@@ -5,10 +5,10 @@
 
 import type { PagePlace } from '../src/protocol/page.ts';
 import { placeFromParams } from '../src/protocol/viewLink.ts';
-import { askEarly, type Early } from './host/early.ts';
+import { type Early, requestEarly } from './host/early.ts';
 import type { VsCodeStart } from './host/vscode.ts';
 import { followSystemTheme } from './theme/browserTheme.ts';
-import { styled } from './theme/styled.ts';
+import { stylesLoaded } from './theme/stylesLoaded.ts';
 
 /** The result of the start, with which show.tsx continues. */
 export type StartHost = { readonly vscode: VsCodeStart } | { readonly browser: Early | undefined };
@@ -23,9 +23,9 @@ interface Start {
 declare const __PROGRAM__: readonly string[];
 
 /** Browsers do not paint hidden pages, so do not wait longer for it. */
-const PAINTED_MS = 300;
+const MAX_PAINT_MS = 300;
 /** If the server has not responded by then, the program is fetched while waiting. */
-const ANSWERED_MS = 250;
+const MAX_RESPONSE_MS = 250;
 
 /** Fetches all files of the program in parallel, instead of one after the other as they import each other. */
 function fetchProgram(): void {
@@ -45,10 +45,10 @@ function start(): Start {
   const place = placeFromParams(params);
   if (place === undefined) return { started: { browser: undefined } };
   markSkeleton(place.page);
-  const early = askEarly(place, params.get('token') ?? '');
+  const early = requestEarly(place, params.get('token') ?? '');
   return {
     started: { browser: early },
-    first: soon(place.page === 'batch' ? firstRows(place, early) : answered(early)),
+    first: withLimit(place.page === 'batch' ? firstRows(place, early) : firstMessage(early)),
   };
 }
 
@@ -82,7 +82,7 @@ async function firstRows(place: Extract<PagePlace, { page: 'batch' }>, early: Ea
   }
 }
 
-function answered({ socket }: Early): Promise<void> {
+function firstMessage({ socket }: Early): Promise<void> {
   return new Promise((resolve) => {
     if (socket === undefined) resolve();
     else socket.socket.addEventListener('message', () => resolve(), { once: true });
@@ -90,8 +90,8 @@ function answered({ socket }: Early): Promise<void> {
 }
 
 /** Waits for a promise, with a time limit. */
-function soon(pending: Promise<void>): Promise<void> {
-  return Promise.race([pending, new Promise<void>((resolve) => setTimeout(resolve, ANSWERED_MS))]);
+function withLimit(pending: Promise<void>): Promise<void> {
+  return Promise.race([pending, new Promise<void>((resolve) => setTimeout(resolve, MAX_RESPONSE_MS))]);
 }
 
 function firstPaint(): Promise<void> {
@@ -100,29 +100,29 @@ function firstPaint(): Promise<void> {
     port1.onmessage = () => resolve();
     // A message posted in the frame callback arrives after the frame was painted.
     requestAnimationFrame(() => port2.postMessage(0));
-    setTimeout(resolve, PAINTED_MS);
+    setTimeout(resolve, MAX_PAINT_MS);
   });
 }
 
 /** Yields to other tasks. */
-function turn(): Promise<void> {
+function nextTask(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
 
 async function run(started: StartHost): Promise<void> {
-  await import('./shapes.ts');
-  await turn();
+  await import('./messageSchemas.ts');
+  await nextTask();
   const { show } = await import('./show.tsx');
-  await turn();
+  await nextTask();
   await show(started);
 }
 
 // Browsers limit parallel requests, and the server responds one after the other, so the page's data goes first.
 const { started, first } = start();
-void Promise.all([first, styled()])
+void Promise.all([first, stylesLoaded()])
   .then(firstPaint)
   .then(() => {
-    if ('browser' in started) started.browser?.askMore();
+    if ('browser' in started) started.browser?.requestMore();
     fetchProgram();
     return run(started);
   });

@@ -32,7 +32,7 @@ const TRY_ENTRY = 'webview/try/main.tsx';
 /** Becomes `dist/webview/start.js`, which loads the program beside it: the same pages in VS Code and in a browser. */
 const START_ENTRY = 'webview/start.ts';
 const FIRST_ROWS_ENTRY = 'webview/batch/grid/firstRows.ts';
-const PROGRAM_ENTRIES = ['webview/shapes.ts', 'webview/show.tsx'];
+const PROGRAM_ENTRIES = ['webview/messageSchemas.ts', 'webview/show.tsx'];
 
 /** CommonJS libraries inside an ES module bundle still call `require`. */
 const REQUIRE =

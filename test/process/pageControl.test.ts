@@ -42,12 +42,12 @@ async function pageHost(): Promise<Host> {
     kind: 'story',
     start: new Promise(() => undefined),
     server: new Observable<ServerState>({ state: 'ok' }),
-    went: () => ({ dispose: () => undefined }),
+    onNavigate: () => ({ dispose: () => undefined }),
     breakpoints: new Observable<readonly EditorBreakpoint[]>([]),
     transport: fetchTransport(() => connection.address()),
     openSocket: wsSocket(() => connection.address()),
     act: () => Promise.resolve(),
-    at: () => undefined,
+    setPlace: () => undefined,
   };
 }
 

@@ -157,7 +157,8 @@ function useTelling(host: Host, view: BatchView): void {
   const { data, counts, filter } = view;
   const name = data.row?.name;
   useEffect(() => {
-    if (name !== undefined) host.at({ page: 'batch', batch: data.batch, ...(filter === '' ? {} : { filter }) }, name);
+    if (name !== undefined)
+      host.setPlace({ page: 'batch', batch: data.batch, ...(filter === '' ? {} : { filter }) }, name);
   }, [host, data, name, filter]);
   const announced = useRef<number | undefined>(undefined);
   const { done } = view;

@@ -30,7 +30,10 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
   useChanges(data.changed);
   useEffect(
     () =>
-      host.at({ page: 'compare', batch, task, ...(other === undefined ? {} : { with: other }) }, `Attempts of ${task}`),
+      host.setPlace(
+        { page: 'compare', batch, task, ...(other === undefined ? {} : { with: other }) },
+        `Attempts of ${task}`,
+      ),
     [host, batch, task, other],
   );
   const reload = (): void => setReading(reading + 1);

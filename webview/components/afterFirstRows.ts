@@ -1,28 +1,28 @@
-/** Work that waits until the page shows what one came for. */
+/** Defers work until the page shows its first rows. */
 
-/** A page that never says so shows nothing: then there is nothing to wait for. */
-const LATEST_MS = 1_000;
+/** Time limit, for pages that have no rows. */
+const MAX_WAIT_MS = 1_000;
 
-let shown = false;
-let waiting: (() => void)[] = [];
+let hasRows = false;
+let pending: (() => void)[] = [];
 
-/** The first rows are there: what waited for that begins after the frame that shows them. */
-export function firstRowsShown(): void {
-  if (shown) return;
-  shown = true;
-  requestAnimationFrame(() => setTimeout(begin));
+/** Reports that the first rows are visible. Deferred work starts after the frame that shows them. */
+export function reportFirstRows(): void {
+  if (hasRows) return;
+  hasRows = true;
+  requestAnimationFrame(() => setTimeout(runAll));
 }
 
-/** Begins now, or once the first rows are shown. */
+/** Runs `work` once the first rows are visible. */
 export function afterFirstRows(work: () => void): void {
-  if (waiting.length === 0 && !shown) setTimeout(begin, LATEST_MS);
-  waiting.push(work);
-  if (shown) setTimeout(begin);
+  if (pending.length === 0 && !hasRows) setTimeout(runAll, MAX_WAIT_MS);
+  pending.push(work);
+  if (hasRows) setTimeout(runAll);
 }
 
-function begin(): void {
-  shown = true;
-  const works = waiting;
-  waiting = [];
+function runAll(): void {
+  hasRows = true;
+  const works = pending;
+  pending = [];
   for (const work of works) work();
 }

@@ -1,7 +1,7 @@
 /** A list of rows of one height, of which only those in sight are drawn: it reaches the last of any number. */
 import type { HTMLAttributes, VNode } from 'preact';
 import { useEffect, useId, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
-import { firstRowsShown } from './afterFirstRows.ts';
+import { reportFirstRows } from './afterFirstRows.ts';
 
 interface VirtualListProps {
   readonly count: number;
@@ -74,7 +74,7 @@ export function VirtualList({
   }, []);
 
   useEffect(() => {
-    if (count > 0 && height > 0) firstRowsShown();
+    if (count > 0 && height > 0) reportFirstRows();
   }, [count === 0 || height === 0]);
 
   const scrollTo = (to: number): void => {

@@ -1,6 +1,4 @@
-/**
- * The page in a plain browser, served by the server under `/view/`. The token is in the fragment, which no server sees.
- */
+/** The host of a page in a browser. Served under `/view/`. The token is in the fragment, which is never sent to a server. */
 import { Emitter, Observable } from '../../src/common/emitter.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { editorUrl } from '../../src/protocol/editorLink.ts';
@@ -8,64 +6,64 @@ import type { OpenSocket } from '../../src/protocol/follow.ts';
 import type { PageAction, PagePlace, PageVerb, ServerState } from '../../src/protocol/page.ts';
 import { fetchTransport, type ServerAddress, type Transport } from '../../src/protocol/transport.ts';
 import { placeFromParams, placeToParams } from './address.ts';
-import { answeredEarly, clientSocket, type Early, openedEarly } from './early.ts';
+import { clientSocket, type Early, withEarlyReplies, withEarlySocket } from './early.ts';
 import type { Host, Start } from './host.ts';
 
 const CAN: readonly PageVerb[] = ['open', 'copy', 'external', 'link', 'batch'];
-/** The fragment follows the cursor, but browsers take only so many changes in a while. */
-const ADDRESS_EVERY_MS = 400;
+/** The fragment follows the cursor, but browsers limit how often it may change. */
+const ADDRESS_INTERVAL_MS = 400;
 
-/** `early`: what was asked for before the program was there. */
+/** `early`: requests that were sent before the program was loaded. */
 export function browserHost(early: Early | undefined): Host {
-  const given = new URLSearchParams(window.location.hash.slice(1));
-  const token = given.get('token') ?? '';
+  const params = new URLSearchParams(window.location.hash.slice(1));
+  const token = params.get('token') ?? '';
   const address = (): ServerAddress => ({ url: window.location.origin, token });
   const server = new Observable<ServerState>({ state: 'ok' });
   const fetching = fetchTransport(address);
   return {
-    ...tab(given),
+    ...browserTab(params),
     kind: 'browser',
     server,
-    transport: watched(early === undefined ? fetching : answeredEarly(fetching, early), server),
-    openSocket: openedEarly(browserSocket(address, server), early?.socket),
+    transport: reportState(early === undefined ? fetching : withEarlyReplies(fetching, early), server),
+    openSocket: withEarlySocket(browserSocket(address, server), early?.socket),
   };
 }
 
-/** What a browser tab does of a host: its address is the place, and Back and Forward go. */
-export function tab(
-  given: URLSearchParams,
-): Pick<Host, 'start' | 'went' | 'act' | 'at' | 'breakpoints'> & { readonly can: readonly PageVerb[] } {
-  const keep = new URLSearchParams([...given].filter(([key]) => key === 'token' || key === 'edit'));
-  const readOnly = given.get('edit') === null;
-  const went = new Emitter<PagePlace>();
+/** Returns the part of a host that a browser tab provides: its address is the place, and Back and Forward navigate. */
+export function browserTab(
+  params: URLSearchParams,
+): Pick<Host, 'start' | 'onNavigate' | 'act' | 'setPlace' | 'breakpoints'> & { readonly can: readonly PageVerb[] } {
+  const keep = new URLSearchParams([...params].filter(([key]) => key === 'token' || key === 'edit'));
+  const readOnly = params.get('edit') === null;
+  const navigated = new Emitter<PagePlace>();
   const urlOf = (place: PagePlace): string => `#${new URLSearchParams([...keep, ...placeToParams(place)]).toString()}`;
   const can = readOnly ? CAN.filter((verb) => verb !== 'batch') : CAN;
   window.addEventListener('popstate', () => {
     const place = placeFromParams(new URLSearchParams(window.location.hash.slice(1)));
-    if (place !== undefined) went.fire(place);
+    if (place !== undefined) navigated.fire(place);
   });
   let latest: string | undefined;
-  const place = placeFromParams(given);
+  const place = placeFromParams(params);
   return {
     can,
-    went: went.event,
+    onNavigate: navigated.event,
     breakpoints: new Observable<Host['breakpoints']['value']>([]),
     start:
       place === undefined
         ? Promise.reject(
             new StudioError('usage', 'This address has no batch or rollout.', {
-              hint: 'Open the whole address that `rollout view` printed.',
+              hint: 'Open the complete address that `rollout view` printed.',
             }),
           )
         : Promise.resolve<Start>({ place, readOnly, can: new Set(can) }),
-    act: (action) => act(action, urlOf, (to) => went.fire(to)),
-    at: (to, title) => {
+    act: (action) => act(action, urlOf, (to) => navigated.fire(to)),
+    setPlace: (to, title) => {
       document.title = title;
       if (latest === undefined) {
         setTimeout(() => {
           window.history.replaceState(null, '', latest);
           latest = undefined;
-        }, ADDRESS_EVERY_MS);
+        }, ADDRESS_INTERVAL_MS);
       }
       latest = urlOf(to);
     },
@@ -98,7 +96,9 @@ async function act(
       window.open(action.url, '_blank', 'noopener,noreferrer');
       return;
     default:
-      throw new StudioError('unsupported', 'This works only in VS Code.', { hint: 'Open the page in VS Code.' });
+      throw new StudioError('unsupported', 'This action is only available in VS Code.', {
+        hint: 'Open the page in VS Code.',
+      });
   }
 }
 
@@ -121,7 +121,8 @@ function browserSocket(address: () => ServerAddress, server: Observable<ServerSt
   };
 }
 
-function watched(transport: Transport, server: Observable<ServerState>): Transport {
+/** Reports whether the server responds. */
+function reportState(transport: Transport, server: Observable<ServerState>): Transport {
   return {
     async request(request) {
       try {

@@ -1,8 +1,7 @@
 /**
- * What a page in a browser asks for before its program is there: the same as it asks for later, so that the answers are
- * on their way meanwhile. Small, and without anything of the program.
+ * Early requests of a page in a browser: sends what the page will request anyway before its program is loaded. Small,
+ * and independent of the program.
  */
-
 import type { FrameSocket, OpenSocket, SocketEvents } from '../../src/protocol/follow.ts';
 import { type Opening, openingFrames } from '../../src/protocol/opening.ts';
 import type { PagePlace } from '../../src/protocol/page.ts';
@@ -10,40 +9,36 @@ import type { Transport } from '../../src/protocol/transport.ts';
 
 export interface EarlySocket {
   readonly socket: WebSocket;
-  /** What was said on it. */
-  readonly said: readonly string[];
-  /** What came on it, until somebody takes over. */
-  readonly came: readonly string[];
-  /** Takes over: what came so far; what comes now is the taker's. */
+  readonly sent: readonly string[];
+  readonly received: readonly string[];
+  /** Stops buffering and returns the messages so far. The caller listens from then on. */
   readonly take: () => readonly string[];
 }
 
 export interface Early {
-  /** By path. */
+  /** Replies by path. */
   readonly replies: Map<string, Promise<Response>>;
   readonly socket: EarlySocket | undefined;
-  /**
-   * Asks for what the page needs besides its first rows: a server that was just started takes its time for each answer.
-   */
-  readonly askMore: () => void;
+  /** Requests what the page needs after its first rows. Later, because a new server responds slowly. */
+  readonly requestMore: () => void;
 }
 
-/** Asks. What is never taken does no harm, and what the page asks for otherwise it asks for itself. */
-export function askEarly(place: PagePlace, token: string): Early {
+/** Sends the early requests of a page. Unused replies do no harm, and the page sends any other requests itself. */
+export function requestEarly(place: PagePlace, token: string): Early {
   const headers = { authorization: `Bearer ${token}` };
   const replies = new Map<string, Promise<Response>>();
-  const ask = (paths: readonly string[]): void => {
+  const request = (paths: readonly string[]): void => {
     for (const path of paths) {
       const reply = fetch(path, { headers });
-      reply.catch(() => undefined); // the page asks again, and tells of it
+      reply.catch(() => undefined); // the page repeats the request and reports the error
       replies.set(path, reply);
     }
   };
   const { first, more } = pathsOf(place);
-  ask(first);
+  request(first);
   const stream = streamOf(place);
   const socket = stream === undefined ? undefined : openEarly(openingFrames(stream), token);
-  return { replies, socket, askMore: () => ask(more) };
+  return { replies, socket, requestMore: () => request(more) };
 }
 
 function pathsOf(place: PagePlace): { readonly first: readonly string[]; readonly more: readonly string[] } {
@@ -73,23 +68,23 @@ function streamOf(place: PagePlace): Opening | undefined {
   }
 }
 
-/** WebSockets of a browser cannot send headers: the token is a subprotocol. */
+/** A browser's WebSocket cannot send headers, so the token is a subprotocol. */
 export function clientSocket(origin: string, token: string): WebSocket {
   return new WebSocket(`${origin.replace(/^http/, 'ws')}/v1/client`, [`token.${token}`]);
 }
 
-function openEarly(said: readonly string[], token: string): EarlySocket {
+function openEarly(sent: readonly string[], token: string): EarlySocket {
   const socket = clientSocket(window.location.origin, token);
   const messages: string[] = [];
   const keep = (event: MessageEvent<unknown>): void => void messages.push(String(event.data));
   socket.addEventListener('open', () => {
-    for (const text of said) socket.send(text);
+    for (const text of sent) socket.send(text);
   });
   socket.addEventListener('message', keep);
   return {
     socket,
-    said,
-    came: messages,
+    sent,
+    received: messages,
     take: () => {
       socket.removeEventListener('message', keep);
       return messages;
@@ -97,8 +92,8 @@ function openEarly(said: readonly string[], token: string): EarlySocket {
   };
 }
 
-/** Requests whose answers are on their way already get those, each once. */
-export function answeredEarly(transport: Transport, { replies }: Pick<Early, 'replies'>): Transport {
+/** Answers requests with their early replies, each once. Other requests use `transport`. */
+export function withEarlyReplies(transport: Transport, { replies }: Pick<Early, 'replies'>): Transport {
   return {
     request: async (request) => {
       const reply = request.method === 'GET' ? replies.get(request.path) : undefined;
@@ -119,35 +114,33 @@ export function answeredEarly(transport: Transport, { replies }: Pick<Early, 're
   };
 }
 
-/**
- * The first subscription goes on with what came early, when it begins with the same words; otherwise it begins anew.
- */
-export function openedEarly(open: OpenSocket, early: EarlySocket | undefined): OpenSocket {
+/** The first subscription takes over the early socket if it sends the same frames, else it opens a new one. */
+export function withEarlySocket(open: OpenSocket, early: EarlySocket | undefined): OpenSocket {
   let first = early;
   return (events) => {
     if (first === undefined) return open(events);
-    const given = first;
+    const socket = first;
     first = undefined;
-    return goOn(open, given, events);
+    return takeOver(open, socket, events);
   };
 }
 
-function goOn(open: OpenSocket, { socket, said, take }: EarlySocket, events: SocketEvents): FrameSocket {
-  const words: string[] = [];
+function takeOver(open: OpenSocket, { socket, sent, take }: EarlySocket, events: SocketEvents): FrameSocket {
+  const frames: string[] = [];
   let other: FrameSocket | undefined;
-  const begin = (): void => {
+  const attach = (): void => {
     const messages = take();
     socket.addEventListener('message', (event: MessageEvent<unknown>) => events.message(String(event.data)));
     socket.addEventListener('close', () => events.close());
     for (const text of messages) events.message(text);
     if (socket.readyState >= WebSocket.CLOSING) events.close();
   };
-  const anew = (): void => {
+  const reopen = (): void => {
     take();
     socket.close();
     const fresh = open({
       open: () => {
-        for (const text of words) fresh.send(text);
+        for (const text of frames) fresh.send(text);
       },
       message: (text) => events.message(text),
       close: () => events.close(),
@@ -158,12 +151,12 @@ function goOn(open: OpenSocket, { socket, said, take }: EarlySocket, events: Soc
   return {
     send: (text) => {
       if (other !== undefined) other.send(text);
-      else if (words.length === said.length) {
+      else if (frames.length === sent.length) {
         if (socket.readyState === WebSocket.OPEN) socket.send(text);
       } else {
-        words.push(text);
-        if (text !== said[words.length - 1]) anew();
-        else if (words.length === said.length) begin();
+        frames.push(text);
+        if (text !== sent[frames.length - 1]) reopen();
+        else if (frames.length === sent.length) attach();
       }
     },
     close: () => {

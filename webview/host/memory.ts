@@ -1,20 +1,20 @@
-/** Small choices of a person that outlive a page: widths, open panes, the last sort. Lost without harm. */
+/** Remembers small choices across pages: widths, open panes, the last sort. Losing them does no harm. */
 import type { z } from 'zod';
 
 const PREFIX = 'rollout.';
 
-/** What was kept under a key, when it still has the shape asked for. */
-export function recall<T>(key: string, shape: z.ZodType<T>): T | undefined {
-  return shape.safeParse(kept(key)).data;
+/** Returns the value of a key, if it matches the schema. */
+export function recall<T>(key: string, schema: z.ZodType<T>): T | undefined {
+  return schema.safeParse(recallUnchecked(key)).data;
 }
 
-/** What was kept under a key, whatever it is by now. */
-export function kept(key: string): unknown {
+/** Returns the value of a key without validating it. */
+export function recallUnchecked(key: string): unknown {
   try {
     const text = window.localStorage.getItem(PREFIX + key);
     return text === null ? undefined : JSON.parse(text);
   } catch (error) {
-    // storage is off, or somebody else's
+    // storage is disabled, or the value is not JSON
     if (error instanceof DOMException || error instanceof SyntaxError) return undefined;
     throw error;
   }
@@ -24,6 +24,6 @@ export function remember(key: string, value: unknown): void {
   try {
     window.localStorage.setItem(PREFIX + key, JSON.stringify(value));
   } catch (error) {
-    if (!(error instanceof DOMException)) throw error; // storage is off or full
+    if (!(error instanceof DOMException)) throw error; // storage is disabled or full
   }
 }

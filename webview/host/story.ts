@@ -1,4 +1,4 @@
-/** A host over made-up data, for stories and tests: what it holds can grow while a page looks at it. */
+/** A host with sample data, for stories and tests. Its data can change while a page shows it. */
 import { Emitter, Observable } from '../../src/common/emitter.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import type { JsonObject } from '../../src/common/json.ts';
@@ -18,42 +18,42 @@ export interface StoryData {
   readonly rows: readonly RolloutRow[];
   readonly tasks: readonly TaskRecord[];
   readonly server?: ServerInfo;
-  /** By rollout, or by batch for its own stream. */
+  /** Events by stream: a rollout or a batch. */
   readonly events?: Readonly<Record<string, readonly TraceEvent[]>>;
   /** Base64 by sha256. */
   readonly blobs?: Readonly<Record<string, string>>;
   readonly readOnly?: boolean;
-  /** Other batches there are, newest first. */
+  /** Other batches, newest first. */
   readonly others?: readonly Pick<StoryData, 'batch' | 'rows' | 'tasks'>[];
-  /** Of the editor; without them it has none. */
+  /** The editor's breakpoints. */
   readonly breakpoints?: readonly EditorBreakpoint[];
-  /** Where the page begins; the batch, by default. */
+  /** The first place. Default: the batch. */
   readonly place?: PagePlace;
-  /** Nothing is ever answered: the page stays as it is while it loads. */
+  /** Whether requests are never answered, so that the page keeps loading. */
   readonly silent?: boolean;
 }
 
 export interface StoryHost extends Host {
-  /** What the page asked for, oldest first. */
-  readonly acts: readonly PageAction[];
+  /** Actions of the page, oldest first. */
+  readonly actions: readonly PageAction[];
   /** Bodies of commands that the page sent, oldest first. */
   readonly commands: readonly unknown[];
   readonly places: readonly PagePlace[];
-  /** New events of a rollout or of the batch. */
+  /** Adds events to a stream. */
   push(stream: string, events: readonly TraceEvent[]): void;
-  /** New rows of rollouts; each takes the place of the older one. */
+  /** Adds or replaces rows of rollouts. */
   pushRows(rows: readonly RolloutRow[]): void;
   delta(stream: string, span: number, offset: number, text: string): void;
-  /** Cuts every connection. */
-  cut(): void;
-  /** Asks the page to go somewhere. */
+  /** Closes all connections. */
+  disconnect(): void;
+  /** Makes the page navigate. */
   go(place: PagePlace): void;
 }
 
 interface Subscriber {
   readonly stream: string;
   readonly sub: string;
-  readonly say: (frame: ServerToClient) => void;
+  readonly send: (frame: ServerToClient) => void;
   readonly close: () => void;
 }
 
@@ -81,37 +81,37 @@ const SERVER: ServerInfo = {
   endpoints: [],
 };
 
-export function storyHost(given: StoryData): StoryHost {
-  const { batch, readOnly = false, silent = false, others = [] } = given;
-  const place: PagePlace = given.place ?? { page: 'batch', batch: batch.batch };
+export function storyHost(sample: StoryData): StoryHost {
+  const { batch, readOnly = false, silent = false, others = [] } = sample;
+  const place: PagePlace = sample.place ?? { page: 'batch', batch: batch.batch };
   const streams: Record<string, TraceEvent[]> = { [batch.batch]: [] };
   for (const other of others) streams[other.batch.batch] = [];
-  for (const [stream, events] of Object.entries(given.events ?? {})) streams[stream] = [...events];
-  let rows = [...given.rows];
+  for (const [stream, events] of Object.entries(sample.events ?? {})) streams[stream] = [...events];
+  let rows = [...sample.rows];
   const data: OfflineData = {
     version: 1,
     saved_at: batch.created_at,
     place,
-    server: given.server ?? SERVER,
+    server: sample.server ?? SERVER,
     batches: [...others.map((other) => other.batch), batch],
-    tasks: Object.fromEntries([given, ...others].map((one) => [one.batch.batch, [...one.tasks]])),
+    tasks: Object.fromEntries([sample, ...others].map((one) => [one.batch.batch, [...one.tasks]])),
     rollouts: {
       ...Object.fromEntries(others.map((other) => [other.batch.batch, [...other.rows]])),
       [batch.batch]: rows,
     },
     lineages: {},
     streams,
-    blobs: { ...given.blobs },
+    blobs: { ...sample.blobs },
   };
   const subscribers = new Set<Subscriber>();
-  const [acts, commands, places]: [PageAction[], unknown[], PagePlace[]] = [[], [], []];
-  const went = new Emitter<PagePlace>();
-  const breakpoints = new Observable<readonly EditorBreakpoint[]>(given.breakpoints ?? []);
-  const tell = (stream: string, frame: (sub: string) => ServerToClient): void => {
-    for (const subscriber of subscribers) if (subscriber.stream === stream) subscriber.say(frame(subscriber.sub));
+  const [actions, commands, places]: [PageAction[], unknown[], PagePlace[]] = [[], [], []];
+  const navigated = new Emitter<PagePlace>();
+  const breakpoints = new Observable<readonly EditorBreakpoint[]>(sample.breakpoints ?? []);
+  const send = (stream: string, frame: (sub: string) => ServerToClient): void => {
+    for (const subscriber of subscribers) if (subscriber.stream === stream) subscriber.send(frame(subscriber.sub));
   };
-  /** Takes what would change something: a batch tells of its commands, as a server's does. */
-  const take = (path: string, body: JsonObject): JsonObject => {
+  /** Handles a command. As on a server, commands to a batch become events of its stream. */
+  const handleCommand = (path: string, body: JsonObject): JsonObject => {
     commands.push(body);
     if (path === '/v1/forks') return { batch: body['batch'] ?? '' };
     const { command, verb, by, args } = body;
@@ -122,42 +122,42 @@ export function storyHost(given: StoryData): StoryHost {
       typeof by === 'string' &&
       verb !== 'note'
     ) {
-      const told = streams[batch.batch] ?? [];
+      const events = streams[batch.batch] ?? [];
       const event = {
-        seq: told.length + 1,
+        seq: events.length + 1,
         v: 1,
-        at: told.at(-1)?.at ?? batch.created_at,
+        at: events.at(-1)?.at ?? batch.created_at,
         kind: 'control',
         data: { command, verb, by, ...(args === undefined ? {} : { args }) },
       } as const;
       (streams[batch.batch] ??= []).push(event);
-      tell(batch.batch, (sub) => ({ type: 'events', sub, events: [event] }));
+      send(batch.batch, (sub) => ({ type: 'events', sub, events: [event] }));
     }
     return {};
   };
   return {
     kind: 'story',
-    acts,
+    actions,
     commands,
     places,
     start: Promise.resolve<Start>({ place, readOnly, can: new Set(CAN) }),
     server: new Observable<ServerState>({ state: 'ok' }),
-    went: went.event,
+    onNavigate: navigated.event,
     breakpoints,
     transport: silent
       ? { request: () => new Promise(() => undefined) }
-      : takingCommands(offlineTransport(data), readOnly, (path, body) => take(path, body)),
+      : withCommands(offlineTransport(data), readOnly, handleCommand),
     openSocket: silent
       ? () => ({ send: () => undefined, close: () => undefined })
-      : watched(offlineSocket(data), subscribers),
+      : trackSubscribers(offlineSocket(data), subscribers),
     act: (action) => {
-      acts.push(action);
+      actions.push(action);
       return Promise.resolve();
     },
-    at: (to) => void places.push(to),
+    setPlace: (to) => void places.push(to),
     push: (stream, events) => {
       (streams[stream] ??= []).push(...events);
-      tell(stream, (sub) => ({ type: 'events', sub, events: [...events] }));
+      send(stream, (sub) => ({ type: 'events', sub, events: [...events] }));
     },
     pushRows: (changed) => {
       const ids = new Set(changed.map(({ rollout }) => rollout));
@@ -165,31 +165,31 @@ export function storyHost(given: StoryData): StoryHost {
         (a, b) => a.task_index - b.task_index || a.attempt - b.attempt || a.try - b.try,
       );
       data.rollouts[batch.batch] = rows;
-      tell(batch.batch, (sub) => ({
+      send(batch.batch, (sub) => ({
         type: 'rows',
         sub,
         rev: Math.max(...changed.map(({ rev }) => rev)),
         rows: [...changed],
       }));
     },
-    delta: (stream, span, offset, text) => tell(stream, (sub) => ({ type: 'delta', sub, span, offset, text })),
-    cut: () => {
+    delta: (stream, span, offset, text) => send(stream, (sub) => ({ type: 'delta', sub, span, offset, text })),
+    disconnect: () => {
       for (const subscriber of [...subscribers]) subscriber.close();
     },
-    go: (to) => went.fire(to),
+    go: (to) => navigated.fire(to),
   };
 }
 
-function takingCommands(
-  reading: Transport,
+function withCommands(
+  reader: Transport,
   readOnly: boolean,
-  take: (path: string, body: JsonObject) => JsonObject,
+  handle: (path: string, body: JsonObject) => JsonObject,
 ): Transport {
   return {
     request: (request) => {
-      if (request.method !== 'POST' || readOnly) return reading.request(request);
-      if (typeof request.body !== 'string') return Promise.reject(new StudioError('usage', 'A command is JSON.'));
-      return Promise.resolve(replyOf(take(request.path, JSON.parse(request.body) as JsonObject)));
+      if (request.method !== 'POST' || readOnly) return reader.request(request);
+      if (typeof request.body !== 'string') return Promise.reject(new StudioError('usage', 'A command must be JSON.'));
+      return Promise.resolve(replyOf(handle(request.path, JSON.parse(request.body) as JsonObject)));
     },
   };
 }
@@ -203,8 +203,8 @@ function replyOf(body: JsonObject): WireReply {
   };
 }
 
-/** Notes who listens to what, so that more can be said later. */
-function watched(open: OpenSocket, subscribers: Set<Subscriber>): OpenSocket {
+/** Tracks the subscribers of each stream. */
+function trackSubscribers(open: OpenSocket, subscribers: Set<Subscriber>): OpenSocket {
   return (events: SocketEvents): FrameSocket => {
     const mine = new Set<Subscriber>();
     const inner = open({
@@ -222,7 +222,7 @@ function watched(open: OpenSocket, subscribers: Set<Subscriber>): OpenSocket {
           const subscriber: Subscriber = {
             stream: frame.stream,
             sub: frame.sub,
-            say: (said) => events.message(JSON.stringify(said)),
+            send: (reply) => events.message(JSON.stringify(reply)),
             close: () => inner.close(),
           };
           mine.add(subscriber);

@@ -1,4 +1,4 @@
-/** The page inside VS Code: everything goes through the extension by messages. */
+/** The host of a page in VS Code. All communication is by messages to the extension. */
 import { Emitter, Observable } from '../../src/common/emitter.ts';
 import { type ErrorCode, StudioError } from '../../src/common/errors.ts';
 import type { FrameSocket, SocketEvents } from '../../src/protocol/follow.ts';
@@ -20,7 +20,7 @@ interface VsCodeApi {
 }
 
 declare global {
-  /** There only inside a webview of VS Code, and callable once. */
+  /** Defined only in webviews of VS Code. Can be called once. */
   var acquireVsCodeApi: (() => VsCodeApi) | undefined;
 }
 
@@ -29,10 +29,10 @@ interface PendingReply<T> {
   reject(error: StudioError): void;
 }
 
-/** A page that told its editor that it is there, before its program was. */
+/** A page that connected to its editor before its program was loaded. */
 export interface VsCodeStart {
   readonly api: VsCodeApi;
-  /** What the editor said since; gives the editor's messages up to whoever takes over. */
+  /** Stops buffering and returns the messages so far. The caller listens from then on. */
   readonly take: () => readonly unknown[];
 }
 
@@ -41,18 +41,18 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
   const requests = new Map<number, PendingReply<WireReply>>();
   const actions = new Map<number, PendingReply<undefined>>();
   const sockets = new Map<number, SocketEvents>();
-  const went = new Emitter<PagePlace>();
+  const navigated = new Emitter<PagePlace>();
   const server = new Observable<ServerState>({ state: 'ok' });
   const breakpoints = new Observable<readonly EditorBreakpoint[]>([]);
   const post = (message: PageToHost): void => api.postMessage(message);
-  const begun = Promise.withResolvers<Start>();
+  const started = Promise.withResolvers<Start>();
 
-  const take = (message: HostToPage): void => {
+  const handle = (message: HostToPage): void => {
     switch (message.type) {
       case 'init':
         server.set(message.server);
-        api.setState({ place: message.place }); // from the first moment on a reload of the window brings it back
-        begun.resolve({ place: message.place, readOnly: message.read_only, can: new Set(message.can as PageVerb[]) });
+        api.setState({ place: message.place }); // VS Code restores the page from it when the window reloads
+        started.resolve({ place: message.place, readOnly: message.read_only, can: new Set(message.can as PageVerb[]) });
         return;
       case 'reply':
         settle(requests, message.id)?.resolve(replyOf(message));
@@ -78,7 +78,7 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
         sockets.get(message.id)?.message(message.text);
         return;
       case 'go':
-        went.fire(message.place);
+        navigated.fire(message.place);
         return;
       case 'server':
         server.set(message.server);
@@ -92,20 +92,20 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
     sockets.delete(id);
     events?.close();
   };
-  const read = (data: unknown): void => {
+  const parse = (data: unknown): void => {
     const parsed = hostToPage.safeParse(data);
-    if (parsed.success) take(parsed.data);
-    else console.error('a message of the host could not be read', parsed.error.issues[0]?.message);
+    if (parsed.success) handle(parsed.data);
+    else console.error('invalid message of the extension:', parsed.error.issues[0]?.message);
   };
-  const before = takeEarly();
-  window.addEventListener('message', (event: MessageEvent<unknown>) => read(event.data));
-  for (const data of before) read(data);
+  const buffered = takeEarly();
+  window.addEventListener('message', (event: MessageEvent<unknown>) => parse(event.data));
+  for (const data of buffered) parse(data);
 
   const transport: Transport = {
     request: ({ method, path, body, range, signal }) =>
       new Promise((resolve, reject) => {
         if (method !== 'GET' && method !== 'HEAD' && method !== 'POST' && method !== 'PUT') {
-          reject(new StudioError('internal', `A page does not send ${method}.`));
+          reject(new StudioError('internal', `Pages cannot send ${method} requests.`));
           return;
         }
         const id = ++last;
@@ -132,9 +132,9 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
   };
   return {
     kind: 'vscode',
-    start: begun.promise,
+    start: started.promise,
     server,
-    went: went.event,
+    onNavigate: navigated.event,
     breakpoints,
     transport,
     openSocket: (events): FrameSocket => {
@@ -156,17 +156,17 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
         actions.set(id, { resolve, reject });
         post({ type: 'action', id, action });
       }),
-    at: (place, title) => {
+    setPlace: (place, title) => {
       api.setState({ place });
       post({ type: 'place', place, title });
     },
   };
 }
 
-function settle<T>(waiting: Map<number, PendingReply<T>>, id: number): PendingReply<T> | undefined {
-  const found = waiting.get(id);
-  waiting.delete(id);
-  return found;
+function settle<T>(pending: Map<number, PendingReply<T>>, id: number): PendingReply<T> | undefined {
+  const reply = pending.get(id);
+  pending.delete(id);
+  return reply;
 }
 
 function replyOf({ status, text, bytes }: Extract<HostToPage, { type: 'reply' }>): WireReply {

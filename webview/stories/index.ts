@@ -1,10 +1,10 @@
-/** All stories: one state of one part of the pages each, with made-up data. For tests and for looking at. */
+/** All stories. Each shows one state of one part of the pages, with sample data, for tests and for developers. */
 import type { ComponentChild } from 'preact';
 
 interface Story {
-  /** `part/name`: its address. */
+  /** `part/name`, also its address. */
   readonly id: string;
-  /** Shows something that is still being loaded, for as long as one looks. */
+  /** Whether it never stops loading. */
   readonly busy: boolean;
   readonly render: () => ComponentChild;
 }
@@ -19,7 +19,7 @@ export function story(
   { busy = false }: { readonly busy?: boolean } = {},
 ): void {
   const id = `${part}/${name}`;
-  if (stories.has(id)) throw new TypeError(`there are two stories ${id}`);
+  if (stories.has(id)) throw new TypeError(`story ${id} is registered twice`);
   stories.set(id, { id, busy, render });
 }
 
@@ -27,7 +27,7 @@ export function storyOf(id: string): Story | undefined {
   return stories.get(id);
 }
 
-/** In the order in which they were registered. */
+/** Returns the IDs in the order of registration. */
 export function storyIds(): string[] {
   return [...stories.keys()];
 }

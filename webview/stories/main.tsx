@@ -1,7 +1,7 @@
-/** A page of stories: `#part/name&theme=dark&width=400`. Without a story in the address it lists them all. */
+/** The page that shows stories: `#part/name&theme=dark&width=400`. Without a story in the address, it lists all. */
 import { render } from 'preact';
 import { z } from 'zod';
-import { firstRowsShown } from '../components/afterFirstRows.ts';
+import { reportFirstRows } from '../components/afterFirstRows.ts';
 import { setTheme, type ThemeKind } from '../theme/browserTheme.ts';
 import { storyIds, storyOf } from './index.ts';
 import '../theme/page.css';
@@ -16,14 +16,14 @@ import './try/tryStories.tsx';
 import './stories.css';
 
 z.config({ jitless: true });
-firstRowsShown(); // the elements of the controls are part of what a story shows
+reportFirstRows(); // defines the control elements immediately
 
-/** What a test asks of the page. */
+/** What tests call. */
 interface Stories {
   readonly ids: readonly string[];
-  /** Shows a story and waits until nothing changes anymore. */
+  /** Shows a story and waits until the page stops changing. */
   show(id: string, theme: string): Promise<void>;
-  /** Shows the same in another theme, as when somebody chooses one. */
+  /** Switches the theme of the current story. */
   theme(theme: string): Promise<void>;
 }
 
@@ -37,10 +37,10 @@ const THEMES: Readonly<Record<string, ThemeKind>> = {
   hc: 'vscode-high-contrast',
   'hc-light': 'vscode-high-contrast-light',
 };
-/** A story is quiet when nothing changed for so long; one that never is counts as shown after the longer time. */
+/** A story is complete after this time without changes, and at the latest after `SHOWN_MS`. */
 const QUIET_MS = 250;
 const SHOWN_MS = 3_000;
-/** What a story loads is there by then, also on a busy machine. */
+/** Time limit for loading, long enough for a busy machine. */
 const LOADED_MS = 30_000;
 
 const root = document.querySelector('#page');
@@ -51,10 +51,10 @@ function draw(id: string | undefined, theme: string, width?: string): void {
   root.style.width = width === undefined ? '' : `${width}px`;
   render(null, root);
   root.replaceChildren();
-  for (const left of document.body.querySelectorAll('.notice')) left.remove();
+  for (const notice of document.body.querySelectorAll('.notice')) notice.remove();
   window.localStorage.clear();
-  const found = id === undefined ? undefined : storyOf(id);
-  render(found === undefined ? <List theme={theme} /> : found.render(), root);
+  const selected = id === undefined ? undefined : storyOf(id);
+  render(selected === undefined ? <List theme={theme} /> : selected.render(), root);
 }
 
 function List({ theme }: { readonly theme: string }) {
@@ -72,42 +72,42 @@ function List({ theme }: { readonly theme: string }) {
   );
 }
 
-function fromAddress(): void {
+function showFromAddress(): void {
   const [id = '', ...rest] = decodeURIComponent(window.location.hash.slice(1)).split('&');
-  const given = new URLSearchParams(rest.join('&'));
-  draw(id === '' ? undefined : id, given.get('theme') ?? 'dark', given.get('width') ?? undefined);
+  const params = new URLSearchParams(rest.join('&'));
+  draw(id === '' ? undefined : id, params.get('theme') ?? 'dark', params.get('width') ?? undefined);
 }
 
 globalThis.stories = {
   ids: storyIds(),
   async show(id, theme) {
-    const found = storyOf(id);
-    if (found === undefined) throw new TypeError(`there is no story ${id}`);
+    const selected = storyOf(id);
+    if (selected === undefined) throw new TypeError(`there is no story ${id}`);
     draw(id, theme);
     await Promise.all([document.fonts.ready, customElements.whenDefined('vscode-checkbox')]);
-    await quiet(found.busy);
+    await untilQuiet(selected.busy);
   },
   async theme(theme) {
     setTheme(THEMES[theme] ?? 'vscode-dark');
-    // Drawn once: then the next frame.
+    // Elements follow the theme within a few frames.
     for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
   },
 };
 
-/** Until the page stopped changing, and shows what it waited for. Rejects when that never comes. */
-function quiet(busy: boolean): Promise<void> {
+/** Waits until the page has loaded and stops changing. Rejects if it does not finish loading. */
+function untilQuiet(busy: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const began = performance.now();
     const done = (): void => {
-      const waits = !busy && document.querySelector('[aria-busy="true"]') !== null;
-      if (waits && performance.now() - began < LOADED_MS) {
+      const isLoading = !busy && document.querySelector('[aria-busy="true"]') !== null;
+      if (isLoading && performance.now() - began < LOADED_MS) {
         timer = setTimeout(done, QUIET_MS);
         return;
       }
       observer.disconnect();
       clearTimeout(timer);
       clearTimeout(longest);
-      if (waits) reject(new Error('the story is still loading'));
+      if (isLoading) reject(new Error('the story is still loading'));
       else requestAnimationFrame(() => resolve());
     };
     let timer = setTimeout(done, QUIET_MS);
@@ -120,5 +120,5 @@ function quiet(busy: boolean): Promise<void> {
   });
 }
 
-window.addEventListener('hashchange', fromAddress);
-fromAddress();
+window.addEventListener('hashchange', showFromAddress);
+showFromAddress();

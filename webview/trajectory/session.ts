@@ -318,7 +318,7 @@ export class TrajectorySession implements TrajectoryView {
   #tell(): void {
     const { info, rollout } = this.data;
     const title = info === undefined ? 'Trajectory' : `${info.row.task} · ${info.row.attempt}`;
-    this.host.at(
+    this.host.setPlace(
       {
         page: 'trajectory',
         rollout,

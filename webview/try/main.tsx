@@ -1,6 +1,6 @@
 /** Entry of the “Try Tool…” panel in VS Code. */
 import { render } from 'preact';
-import { firstRowsShown } from '../components/afterFirstRows.ts';
+import { reportFirstRows } from '../components/afterFirstRows.ts';
 import '../theme/page.css';
 import { TryPage } from './tryPage.tsx';
 import { TrySession } from './trySession.ts';
@@ -15,5 +15,5 @@ if (api !== undefined && root !== null) {
   });
   root.replaceChildren();
   render(<TryPage session={session} />, root);
-  firstRowsShown();
+  reportFirstRows();
 }

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { OpenSocket, SocketEvents } from '../../../src/protocol/follow.ts';
 import { openingFrames } from '../../../src/protocol/opening.ts';
 import type { Transport } from '../../../src/protocol/transport.ts';
-import { answeredEarly, type EarlySocket, openedEarly } from '../../../webview/host/early.ts';
+import { type EarlySocket, withEarlyReplies, withEarlySocket } from '../../../webview/host/early.ts';
 
 /** The part of it that a page uses. */
 class Socket extends EventTarget {
@@ -25,7 +25,7 @@ class Socket extends EventTarget {
 const SAID = openingFrames({ stream: 'b1' });
 
 function early(socket: Socket, kept: readonly string[]): EarlySocket {
-  return { socket: socket as unknown as WebSocket, said: SAID, came: kept, take: () => kept };
+  return { socket: socket as unknown as WebSocket, sent: SAID, received: kept, take: () => kept };
 }
 
 function listener(): SocketEvents & { readonly heard: string[]; readonly opened: Promise<undefined> } {
@@ -43,7 +43,7 @@ function listener(): SocketEvents & { readonly heard: string[]; readonly opened:
 describe('an early socket', () => {
   it('continues as an equal subscription: nothing twice, and what arrived in the meantime first', async () => {
     const socket = new Socket();
-    const open = openedEarly(() => assert.fail('a second socket'), early(socket, ['welcome']));
+    const open = withEarlySocket(() => assert.fail('a second socket'), early(socket, ['welcome']));
     const events = listener();
     const frames = open(events);
     await events.opened;
@@ -62,7 +62,7 @@ describe('an early socket', () => {
       queueMicrotask(() => events.open());
       return { send: (text) => fresh.send(text), close: () => events.close() };
     };
-    const open = openedEarly(other, early(socket, ['welcome', 'rows of b1']));
+    const open = withEarlySocket(other, early(socket, ['welcome', 'rows of b1']));
     const events = listener();
     const frames = open(events);
     await events.opened;
@@ -76,7 +76,7 @@ describe('an early socket', () => {
 
   it('is used once', async () => {
     const opened: SocketEvents[] = [];
-    const open = openedEarly(
+    const open = withEarlySocket(
       (events) => {
         opened.push(events);
         return { send: () => undefined, close: () => undefined };
@@ -106,7 +106,7 @@ describe('an early response', () => {
   it('is returned once; a failed one is requested again', async () => {
     const failed = Promise.reject(new TypeError('fetch failed'));
     failed.catch(() => undefined);
-    const answered = answeredEarly(transport, {
+    const answered = withEarlyReplies(transport, {
       replies: new Map([
         ['/v1/batches/b1', Promise.resolve(new Response('early'))],
         ['/v1/server', failed],

@@ -8,8 +8,8 @@ import type { BatchRow } from '../../../src/protocol/client.ts';
 import type { PagePlace } from '../../../src/protocol/page.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { Early } from '../../host/early.ts';
-import { kept } from '../../host/memory.ts';
-import { styled } from '../../theme/styled.ts';
+import { recallUnchecked } from '../../host/memory.ts';
+import { stylesLoaded } from '../../theme/stylesLoaded.ts';
 import type { GridRow } from '../model/arrange.ts';
 import { attemptsSeen, HEAD, type Layout, LETTER, layoutOf, numbered, ROW, rowsSeen } from '../model/geometry.ts';
 import { type AttemptRows, taskFacts } from '../model/taskFacts.ts';
@@ -52,10 +52,10 @@ export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { re
       socket.socket.removeEventListener('message', hear);
       resolve();
     };
-    for (const text of socket.came) take(text);
+    for (const text of socket.received) take(text);
     socket.socket.addEventListener('message', hear);
     // Layout and colours are read from the styles.
-    void Promise.all([request.then((reply): Promise<BatchRow> => reply.clone().json()), styled()])
+    void Promise.all([request.then((reply): Promise<BatchRow> => reply.clone().json()), stylesLoaded()])
       .then(([row]) => {
         grid = inTaskOrder(row.name) ? FirstGrid.begin(row, tasks) : undefined;
         if (grid === undefined) done();
@@ -80,7 +80,7 @@ function rowsOf(text: string): readonly RolloutRow[] {
 
 /** Returns whether batches of this name use the default order without groups. */
 function inTaskOrder(name: string): boolean {
-  const chosen = kept(`batch.${name}`);
+  const chosen = recallUnchecked(`batch.${name}`);
   return chosen === undefined || JSON.stringify(chosen) === JSON.stringify({ sort: 'task', group: 'none' });
 }
 
@@ -105,7 +105,7 @@ class FirstGrid {
     size.style.height = `${HEAD + row.tasks * ROW}px`;
     this.#stage = box('batch-grid-stage', size);
     this.#canvas = document.createElement('canvas');
-    if (window.innerWidth >= WITH_PANE && kept('batch.pane') !== false) box('attempt-pane', body);
+    if (window.innerWidth >= WITH_PANE && recallUnchecked('batch.pane') !== false) box('attempt-pane', body);
     skeleton.classList.add('batch-page');
     skeleton.querySelector('.skeleton-rows')?.replaceWith(body, box('batch-foot'));
   }

@@ -1,7 +1,7 @@
 /** The state of the grid's drawing: size, scroll position, colors, and scheduling. */
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { firstRowsShown } from '../../components/afterFirstRows.ts';
+import { reportFirstRows } from '../../components/afterFirstRows.ts';
 import type { BatchView } from '../batchView.ts';
 import { HEAD, type Layout, LETTER, layoutOf, ROW } from '../model/geometry.ts';
 import { coloursOf, type GridColours, onTheme } from './colours.ts';
@@ -69,7 +69,7 @@ export function useGridScene(view: BatchView, page: number, focused: boolean): G
       scroll: { left: at.scrollLeft, top: at.scrollTop },
       focused,
     });
-    if (view.rows.length > 0 && (view.data.version > 0 || view.data.loading !== 'loading')) firstRowsShown();
+    if (view.rows.length > 0 && (view.data.version > 0 || view.data.loading !== 'loading')) reportFirstRows();
   };
   const draw = useCallback(() => {
     if (frame.current !== 0) return;

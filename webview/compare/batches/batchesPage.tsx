@@ -66,7 +66,7 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
   useChanges(data.changed);
   const [before, after] = [data.before?.name ?? batch, data.after?.name ?? other];
   useEffect(
-    () => host.at({ page: 'batches', batch, with: other }, `${before} and ${after}`),
+    () => host.setPlace({ page: 'batches', batch, with: other }, `${before} and ${after}`),
     [host, batch, other, before, after],
   );
   const reload = (): void => setReading(reading + 1);

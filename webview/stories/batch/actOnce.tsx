@@ -1,35 +1,35 @@
-/** A page after somebody did something with it. */
+/** Acts on a page once it is ready, and is busy until the result appears. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 interface OnceProps {
-  /** What must be there first. */
-  readonly there: string;
-  readonly does: (page: HTMLElement) => void;
-  /** What is there once it is done. */
-  readonly then: string;
+  /** Selector of an element to wait for before acting. */
+  readonly when: string;
+  readonly act: (page: HTMLElement) => void;
+  /** Selector of an element that appears as the result. */
+  readonly until: string;
   readonly children: ComponentChildren;
 }
 
-export function ActOnce({ there, does, then, children }: OnceProps) {
+export function ActOnce({ when, act, until, children }: OnceProps) {
   const whole = useRef<HTMLDivElement>(null);
   const [done, setDone] = useState(false);
   useEffect(() => {
     const page = whole.current;
     if (page === null) return undefined;
-    let did = false;
-    const look = (): void => {
-      if (!did && page.querySelector(there) !== null) {
-        did = true;
-        does(page);
+    let hasActed = false;
+    const check = (): void => {
+      if (!hasActed && page.querySelector(when) !== null) {
+        hasActed = true;
+        act(page);
       }
-      if (!did || page.querySelector(then) === null) return;
+      if (!hasActed || page.querySelector(until) === null) return;
       observer.disconnect();
       setDone(true);
     };
-    const observer = new MutationObserver(look);
+    const observer = new MutationObserver(check);
     observer.observe(page, { subtree: true, childList: true, attributes: true });
-    look();
+    check();
     return () => observer.disconnect();
   }, []);
   return (
@@ -39,7 +39,7 @@ export function ActOnce({ there, does, then, children }: OnceProps) {
   );
 }
 
-/** Keys pressed on an element, one after the other. */
+/** Presses keys on an element, one after the other. */
 export function press(selector: string, ...keys: readonly string[]): (page: HTMLElement) => void {
   return (page) => {
     const element = page.querySelector<HTMLElement>(selector);
@@ -49,7 +49,7 @@ export function press(selector: string, ...keys: readonly string[]): (page: HTML
   };
 }
 
-/** The pointer comes to the middle of an element. */
+/** Moves the pointer to the center of an element. */
 export function pointAt(selector: string): (page: HTMLElement) => void {
   return (page) => {
     const box = page.querySelector(selector)?.getBoundingClientRect();
@@ -60,6 +60,7 @@ export function pointAt(selector: string): (page: HTMLElement) => void {
   };
 }
 
+/** Clicks all elements that match. */
 export function click(selector: string): (page: HTMLElement) => void {
   return (page) => {
     for (const element of page.querySelectorAll<HTMLElement>(selector)) element.click();

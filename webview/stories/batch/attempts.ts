@@ -1,21 +1,17 @@
-/** Attempts with something to tell, in the first task of a made-up batch. */
-
+/** Attempts with events, for the first task of a sample batch. */
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import type { Progress, RolloutRow } from '../../../src/trace/summary.ts';
 import { Stream } from '../../../test/support/stream.ts';
-import { long, running, team } from '../trajectory/someRollout.ts';
-import { BATCH, type SomeBatch } from './someBatch.ts';
+import { long, running, team } from '../trajectory/sampleRollouts.ts';
+import { BATCH, type SampleBatch } from './sampleBatch.ts';
 
-interface AttemptsOptions extends SomeBatch {
+interface AttemptsOptions extends SampleBatch {
   readonly events: Readonly<Record<string, readonly TraceEvent[]>>;
 }
 
-/**
- * Attempts 1 to 5: a team that failed, one of very many steps, one that runs, one that is held, one whose earlier tries
- * were lost.
- */
-export function withAttempts(batch: SomeBatch): AttemptsOptions {
-  const told: Readonly<Record<number, Partial<RolloutRow> & { readonly events: readonly TraceEvent[] }>> = {
+/** Adds attempts 1 to 5: a failed team, a long one, a running one, a held one, and one with two lost tries. */
+export function withAttempts(batch: SampleBatch): AttemptsOptions {
+  const details: Readonly<Record<number, Partial<RolloutRow> & { readonly events: readonly TraceEvent[] }>> = {
     1: { events: team(), duplicate_of: 'r0x2', state: 'ended', settles: true },
     2: { events: long(300), state: 'ended', settles: true },
     3: { events: running(), state: 'running', settles: false },
@@ -24,21 +20,21 @@ export function withAttempts(batch: SomeBatch): AttemptsOptions {
   };
   const events: Record<string, readonly TraceEvent[]> = {};
   const rows = batch.rows.map((row): RolloutRow => {
-    const of = row.task_index === 0 ? told[row.attempt] : undefined;
-    if (of === undefined) return row;
-    const { events: own, ...over } = of;
+    const detail = row.task_index === 0 ? details[row.attempt] : undefined;
+    if (detail === undefined) return row;
+    const { events: own, ...over } = detail;
     events[row.rollout] = own;
     return { ...row, ...over, last: own.at(-1)?.seq ?? 0, progress: progressOf(row, over.state) };
   });
   const fifth = rows.find((row) => row.task_index === 0 && row.attempt === 5);
   if (fifth !== undefined) {
-    for (const tried of [1, 2])
+    for (const number of [1, 2])
       rows.push({
         ...fifth,
-        rollout: `${fifth.rollout}t${tried}`,
-        try: tried,
+        rollout: `${fifth.rollout}t${number}`,
+        try: number,
         settles: false,
-        rev: 100_000 + tried,
+        rev: 100_000 + number,
         progress: {
           ...fifth.progress,
           status: 'infrastructure',
@@ -60,12 +56,12 @@ export function withAttempts(batch: SomeBatch): AttemptsOptions {
   return { ...batch, rows, events };
 }
 
-const NOTES = ['Asked the library: the renewal limit was wrong on that day.', 'Look at it again with the new tools.'];
+const NOTES = ['The library says the renewal limit was wrong that day.', 'Try again with the new tools.'];
 
 function progressOf({ attempt, progress }: RolloutRow, state: RolloutRow['state'] | undefined): Progress {
   const { steps, step, tool_calls, input_tokens, output_tokens, cached_tokens, tools, touched, started_at, cost } =
     progress;
-  const begun: Progress = {
+  const started: Progress = {
     steps,
     tool_calls,
     input_tokens,
@@ -77,11 +73,11 @@ function progressOf({ attempt, progress }: RolloutRow, state: RolloutRow['state'
     ...(started_at === undefined ? {} : { started_at }),
     ...(cost === undefined ? {} : { cost }),
   };
-  if (state === 'held') return { ...begun, hold: { why: 'breakpoint', side: 'before', seq: 8, breakpoint: 'bp1' } };
-  if (state !== 'ended') return begun;
-  if (attempt === 2) return { ...begun, status: 'done', passed: true, reward: 1, ms: 38_400 };
+  if (state === 'held') return { ...started, hold: { why: 'breakpoint', side: 'before', seq: 8, breakpoint: 'bp1' } };
+  if (state !== 'ended') return started;
+  if (attempt === 2) return { ...started, status: 'done', passed: true, reward: 1, ms: 38_400 };
   return {
-    ...begun,
+    ...started,
     status: 'done',
     passed: false,
     reward: 0,

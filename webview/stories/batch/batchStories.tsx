@@ -1,5 +1,4 @@
 /** The batch page in all its states. */
-
 import type { ServerState } from '../../../src/protocol/page.ts';
 import { BatchPage } from '../../batch/batchPage.tsx';
 import type { Group, Sort } from '../../batch/model/arrange.ts';
@@ -9,26 +8,27 @@ import { story } from '../index.ts';
 import { ActOnce, click, pointAt, press } from './actOnce.tsx';
 import { withAttempts } from './attempts.ts';
 import { podEvents } from './podEvents.ts';
-import { BATCH, someBatch, type Wishes } from './someBatch.ts';
+import { BATCH, type BatchOptions, sampleBatch } from './sampleBatch.ts';
 
 interface StoryOptions {
-  readonly wishes?: Wishes;
+  readonly options?: BatchOptions;
   readonly filter?: string;
   readonly readOnly?: boolean;
   /** The server never answers. */
   readonly silent?: boolean;
-  /** What the server says of itself. */
+  /** State of the server. */
   readonly server?: ServerState;
-  /** Attempts of the first task that have something to tell. */
-  readonly told?: boolean;
-  /** What was chosen for this batch before, and whether the pane is open. */
-  readonly chosen?: { readonly sort: Sort; readonly group: Group };
+  /** Whether attempts of the first task have events. */
+  readonly events?: boolean;
+  /** Saved choices for this batch. */
+  readonly choices?: { readonly sort: Sort; readonly group: Group };
+  /** Whether the attempt pane is open. */
   readonly pane?: boolean;
   /** Names of other batches of the store. */
   readonly others?: readonly string[];
-  /** Done once the rows are there; `then` comes of it. */
-  readonly does?: (page: HTMLElement) => void;
-  readonly then?: string;
+  /** Runs once the rows are visible. `until`: selector of its result. */
+  readonly act?: (page: HTMLElement) => void;
+  readonly until?: string;
 }
 
 const CAN = new Set(['open', 'copy', 'external', 'link', 'batch', 'save'] as const);
@@ -37,40 +37,40 @@ const ROWS = '[role="grid"] [role="rowheader"]';
 function page(
   name: string,
   {
-    wishes,
+    options,
     filter,
     readOnly = false,
     silent = false,
     server,
-    told = false,
+    events = false,
     others = [],
-    chosen,
+    choices,
     pane = true,
-    does,
-    then = ROWS,
+    act,
+    until = ROWS,
   }: StoryOptions = {},
 ): void {
   story(
     'batch',
     name,
     () => {
-      const made = someBatch(wishes);
-      const events = wishes?.pods === true ? { events: { [BATCH]: podEvents(240, made.batch.created_at) } } : {};
+      const sample = sampleBatch(options);
+      const pods = options?.pods === true ? { events: { [BATCH]: podEvents(240, sample.batch.created_at) } } : {};
       const host = storyHost({
-        ...(told ? withAttempts(made) : made),
-        ...events,
+        ...(events ? withAttempts(sample) : sample),
+        ...pods,
         readOnly,
         silent,
         others: others.map((name, index) => ({
-          ...made,
+          ...sample,
           rows: [],
-          batch: { ...made.batch, batch: `b-${index}`, name },
+          batch: { ...sample.batch, batch: `b-${index}`, name },
         })),
       });
       if (server !== undefined) host.server.set(server);
-      if (chosen !== undefined) remember(`batch.${made.batch.name}`, chosen);
+      if (choices !== undefined) remember(`batch.${sample.batch.name}`, choices);
       if (!pane) remember('batch.pane', false);
-      const shown = (
+      const content = (
         <BatchPage
           host={host}
           readOnly={readOnly}
@@ -78,11 +78,11 @@ function page(
           place={{ page: 'batch', batch: BATCH, ...(filter === undefined ? {} : { filter }) }}
         />
       );
-      return does === undefined ? (
-        shown
+      return act === undefined ? (
+        content
       ) : (
-        <ActOnce there={ROWS} does={does} then={then}>
-          {shown}
+        <ActOnce when={ROWS} act={act} until={until}>
+          {content}
         </ActOnce>
       );
     },
@@ -90,46 +90,46 @@ function page(
   );
 }
 
-/** An attempt of the first task at the cursor, with its steps where there is a pane. */
-function selected(name: string, attempt: number, given: StoryOptions = {}): void {
+/** Shows an attempt of the first task at the cursor, with its steps if there is a pane. */
+function selected(name: string, attempt: number, options: StoryOptions = {}): void {
   page(name, {
-    told: true,
-    ...given,
-    does: press('[role="grid"]', ...Array.from({ length: attempt - 1 }, () => 'ArrowRight')),
-    then: '.attempt-steps ol, .attempt-sheet',
+    events: true,
+    ...options,
+    act: press('[role="grid"]', ...Array.from({ length: attempt - 1 }, () => 'ArrowRight')),
+    until: '.attempt-steps ol, .attempt-sheet',
   });
 }
 
 page('running');
-page('paused', { wishes: { state: 'paused' } });
-page('pods', { wishes: { pods: true } });
-page('pods-released', { wishes: { pods: true, state: 'paused', released: true } });
-page('ended', { wishes: { state: 'ended', tasks: 40, attempts: 8 } });
+page('paused', { options: { state: 'paused' } });
+page('pods', { options: { pods: true } });
+page('pods-released', { options: { pods: true, state: 'paused', released: true } });
+page('ended', { options: { state: 'ended', tasks: 40, attempts: 8 } });
 page('imported', {
-  wishes: { state: 'ended', tasks: 50, attempts: 4, imported: true, levels: false, name: 'gpt-4o-airline' },
+  options: { state: 'ended', tasks: 50, attempts: 4, imported: true, levels: false, name: 'gpt-4o-airline' },
 });
-page('one-task', { wishes: { tasks: 1, attempts: 32 } });
-page('fork', { wishes: { tasks: 1, attempts: 8, parent: { rollout: 'r17x3', seq: 42 }, name: 'nightly, edited' } });
-page('wide', { wishes: { tasks: 120, attempts: 100 } });
-page('long', { wishes: { tasks: 5_000, attempts: 1, levels: false } });
+page('one-task', { options: { tasks: 1, attempts: 32 } });
+page('fork', { options: { tasks: 1, attempts: 8, parent: { rollout: 'r17x3', seq: 42 }, name: 'nightly, edited' } });
+page('wide', { options: { tasks: 120, attempts: 100 } });
+page('long', { options: { tasks: 5_000, attempts: 1, levels: false } });
 page('long-names', {
-  wishes: { longNames: true, name: 'nightly-with-a-name-that-somebody-made-from-all-the-settings-of-the-run' },
+  options: { longNames: true, name: 'nightly-with-a-name-that-somebody-made-from-all-the-settings-of-the-run' },
 });
-page('all-failed', { wishes: { state: 'ended', tasks: 20, attempts: 8, passes: () => 0 } });
-page('all-passed', { wishes: { state: 'ended', tasks: 20, attempts: 8, passes: () => 1, trouble: 0 } });
-page('infrastructure-storm', { wishes: { tasks: 40, attempts: 16, trouble: 0.7 } });
-page('not-begun', { wishes: { begun: 0 } });
+page('all-failed', { options: { state: 'ended', tasks: 20, attempts: 8, passes: () => 0 } });
+page('all-passed', { options: { state: 'ended', tasks: 20, attempts: 8, passes: () => 1, failureRate: 0 } });
+page('infrastructure-storm', { options: { tasks: 40, attempts: 16, failureRate: 0.7 } });
+page('not-begun', { options: { started: 0 } });
 page('stopped-by-hand', {
-  wishes: { state: 'ended', begun: 0.5, tasks: 30, attempts: 16, reason: 'Cancelled by a client.' },
+  options: { state: 'ended', started: 0.5, tasks: 30, attempts: 16, reason: 'Cancelled by a client.' },
 });
 page('server-stopped', {
   server: {
     state: 'stopped',
-    text: 'The rollout server stopped: it ran out of memory (exit code 137). Nothing that was acknowledged is lost.',
+    text: 'The rollout server stopped: it ran out of memory (exit code 137). Acknowledged events are saved.',
   },
 });
-page('empty', { wishes: { state: 'open', tasks: 0, attempts: 4 } });
-page('read-only', { wishes: { state: 'ended', tasks: 30, attempts: 8 }, readOnly: true });
+page('empty', { options: { state: 'open', tasks: 0, attempts: 4 } });
+page('read-only', { options: { state: 'ended', tasks: 30, attempts: 8 }, readOnly: true });
 page('filtered', { filter: 'error:tool_error steps>5' });
 page('no-match', { filter: 'error:timeout tool:renew_loan steps>30' });
 page('broken-filter', { filter: 'status == ' });
@@ -145,28 +145,28 @@ page('server-elsewhere', {
 page('found', { filter: 'renew' });
 page('expression', { filter: 'usage.output_tokens > 500 && status == "done"' });
 page('expression-no-match', { filter: 'usage.output_tokens > 5000000 && status == "done"' });
-page('token-limit', { wishes: { tokenLimit: 30_000_000 } });
-page('token-limit-soon', { wishes: { tokenLimit: 21_000_000 } });
+page('token-limit', { options: { tokenLimit: 30_000_000 } });
+page('token-limit-soon', { options: { tokenLimit: 21_000_000 } });
 page('token-limit-reached', {
-  wishes: {
+  options: {
     state: 'ended',
-    begun: 0.6,
+    started: 0.6,
     tokenLimit: 15_000_000,
     reason: 'stop.tokens: 15004120 tokens were used (limit 15000000).',
   },
 });
 page('huge-numbers', {
-  wishes: { tasks: 1_000, attempts: 4, times: 250_000, tokenLimit: 9_000_000_000_000, name: 'everything' },
+  options: { tasks: 1_000, attempts: 4, scale: 250_000, tokenLimit: 9_000_000_000_000, name: 'everything' },
 });
-page('grouped', { chosen: { sort: 'rate', group: 'level' } });
+page('grouped', { choices: { sort: 'rate', group: 'level' } });
 page('grouped-folded', {
-  chosen: { sort: 'failures', group: 'outcome' },
-  does: press('[role="grid"]', 'ArrowUp', 'ArrowLeft'),
-  then: '[aria-expanded="false"]',
+  choices: { sort: 'failures', group: 'outcome' },
+  act: press('[role="grid"]', 'ArrowUp', 'ArrowLeft'),
+  until: '[aria-expanded="false"]',
 });
-page('outcomes-hidden', { does: click('.batch-chip:nth-child(2n)'), then: '.batch-chip[aria-pressed="false"]' });
-page('nothing-shown', { does: click('.batch-chip'), then: '.batch-no-match' });
-page('keys', { does: press('[role="grid"]', '?'), then: '[role="dialog"]' });
+page('outcomes-hidden', { act: click('.batch-chip:nth-child(2n)'), until: '.batch-chip[aria-pressed="false"]' });
+page('nothing-shown', { act: click('.batch-chip'), until: '.batch-no-match' });
+page('keys', { act: press('[role="grid"]', '?'), until: '[role="dialog"]' });
 page('compare-with', {
   others: [
     'nightly',
@@ -174,18 +174,18 @@ page('compare-with', {
     'gpt-4o-airline',
     'nightly-with-a-name-that-somebody-made-from-all-the-settings-of-the-run',
   ],
-  does: click('vscode-button[aria-label="Compare with…"]'),
-  then: '.compare-with .list-row',
+  act: click('vscode-button[aria-label="Compare with…"]'),
+  until: '.compare-with .list-row',
 });
 page('compare-with-none', {
-  does: click('vscode-button[aria-label="Compare with…"]'),
-  then: '.compare-with [role="status"]:not(.skeleton)',
+  act: click('vscode-button[aria-label="Compare with…"]'),
+  until: '.compare-with [role="status"]:not(.skeleton)',
 });
-page('card', { told: true, pane: false, does: pointAt('#cell-0-1'), then: '.attempt-card, .attempt-sheet' });
+page('card', { events: true, pane: false, act: pointAt('#cell-0-1'), until: '.attempt-card, .attempt-sheet' });
 selected('attempt', 1);
 selected('attempt-long', 2);
 selected('attempt-running', 3);
 selected('attempt-held', 4);
-selected('attempt-tries', 5, { wishes: { longNames: true } });
+selected('attempt-tries', 5, { options: { longNames: true } });
 selected('attempt-read-only', 5, { readOnly: true });
-page('attempt-not-begun', { does: press('[role="grid"]', 'End'), then: '.attempt-top, .attempt-sheet' });
+page('attempt-not-begun', { act: press('[role="grid"]', 'End'), until: '.attempt-top, .attempt-sheet' });

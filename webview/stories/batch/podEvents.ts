@@ -1,9 +1,9 @@
-/** What a batch's own stream tells of its pods. */
+/** Events about pods in a batch's stream. */
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 
 export function podEvents(pods: number, from: number): TraceEvent[] {
   const events: TraceEvent[] = [];
-  const tell = (what: string, text: string, pod: string): void => {
+  const add = (what: string, text: string, pod: string): void => {
     events.push({
       v: 1,
       seq: events.length + 1,
@@ -14,9 +14,9 @@ export function podEvents(pods: number, from: number): TraceEvent[] {
   };
   for (let n = 0; n < pods; n++) {
     const pod = `rollout-b1-1-${n}-x7k2p`;
-    tell('pod_started', `Pod ${pod} started on node n${n % 9}, ${n % 6} s after its creation.`, pod);
+    add('pod_started', `Pod ${pod} started on node n${n % 9}, ${n % 6} s after its creation.`, pod);
     if (n % 15 === 14)
-      tell('pod_oom', `Pod ${pod} was killed on node n${n % 9} because it exceeded its memory limit (OOMKilled).`, pod);
+      add('pod_oom', `Pod ${pod} was killed on node n${n % 9} because it exceeded its memory limit (OOMKilled).`, pod);
   }
   return events;
 }

@@ -1,5 +1,4 @@
-/** The compare page in each of its states. */
-
+/** The compare page in all its states. */
 import type { PageAction, PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
@@ -8,12 +7,12 @@ import { App } from '../../app.tsx';
 import { BatchesPage } from '../../compare/batches/batchesPage.tsx';
 import { ComparePage } from '../../compare/comparePage.tsx';
 import { type StoryData, type StoryHost, storyHost } from '../../host/story.ts';
-import { someBatch } from '../batch/someBatch.ts';
+import { sampleBatch } from '../batch/sampleBatch.ts';
 import { story } from '../index.ts';
 
 const CAN: ReadonlySet<PageVerb> = new Set(['open', 'copy', 'link', 'save']);
 
-/** How many days each attempt renews for: what they part over. */
+/** How many days each attempt renews for: where they diverge. */
 const DAYS = [14, 7, 14, 7, 21, 14];
 
 function attempt(number: number, days: number): readonly TraceEvent[] {
@@ -34,23 +33,23 @@ function attempt(number: number, days: number): readonly TraceEvent[] {
   return s.events;
 }
 
-interface Over {
+interface CompareOptions {
   readonly silent?: boolean;
   readonly broken?: boolean;
-  /** Attempts that have not ended. */
+  /** Number of attempts that have not ended. */
   readonly running?: number;
 }
 
-function hostOf(
+function attemptsHost(
   attempts: number,
-  over: Over = {},
+  options: CompareOptions = {},
 ): { readonly host: StoryHost; readonly place: PagePlace & { page: 'compare' } } {
-  const made = someBatch({ tasks: 1, attempts: Math.max(1, attempts), state: 'ended' });
+  const sample = sampleBatch({ tasks: 1, attempts: Math.max(1, attempts), state: 'ended' });
   const rows =
     attempts === 0
       ? []
-      : made.rows.map((row) => {
-          if (row.attempt > attempts - (over.running ?? 0))
+      : sample.rows.map((row) => {
+          if (row.attempt > attempts - (options.running ?? 0))
             return { ...row, state: 'running' as const, settles: false, progress: EMPTY_PROGRESS };
           const passed = DAYS[(row.attempt - 1) % DAYS.length] === 14;
           return {
@@ -64,39 +63,39 @@ function hostOf(
     rows.map((row) => [row.rollout, attempt(row.attempt, DAYS[(row.attempt - 1) % DAYS.length] ?? 14)]),
   );
   const host = storyHost({
-    ...made,
+    ...sample,
     rows,
-    events: over.broken === true ? {} : events,
-    ...(over.silent === true ? { silent: true } : {}),
+    events: options.broken === true ? {} : events,
+    ...(options.silent === true ? { silent: true } : {}),
   });
   return {
     host,
     place: {
       page: 'compare',
-      batch: over.broken === true ? 'b-none' : made.batch.batch,
-      task: made.tasks[0]?.id ?? '',
+      batch: options.broken === true ? 'b-none' : sample.batch.batch,
+      task: sample.tasks[0]?.id ?? '',
     },
   };
 }
 
-function add(name: string, attempts: number, over: Over = {}): void {
+function addAttempts(name: string, attempts: number, options: CompareOptions = {}): void {
   story(
     'compare',
     name,
-    () => <ComparePage can={CAN} {...hostOf(attempts, over)} />,
-    over.silent === true ? { busy: true } : {},
+    () => <ComparePage can={CAN} {...attemptsHost(attempts, options)} />,
+    options.silent === true ? { busy: true } : {},
   );
 }
 
-add('six', 6);
-add('many', 32);
-add('running', 4, { running: 2 });
-add('one', 1);
-add('none', 0);
-add('loading', 2, { silent: true });
-add('failed', 2, { broken: true });
-// Two batches.
-const SHARES: readonly (readonly [number, number])[] = [
+addAttempts('six', 6);
+addAttempts('many', 32);
+addAttempts('running', 4, { running: 2 });
+addAttempts('one', 1);
+addAttempts('none', 0);
+addAttempts('loading', 2, { silent: true });
+addAttempts('failed', 2, { broken: true });
+// Two batches, with the number of passed attempts of four for each task.
+const PASSED: readonly (readonly [number, number])[] = [
   [4, 0],
   [0, 3],
   [4, 2],
@@ -109,21 +108,31 @@ const SHARES: readonly (readonly [number, number])[] = [
   [0, 1],
 ];
 
-/** As many tasks; of each so many of four attempts passed, before and after. `apart`: no task is in both. */
-function twoOf(
+/** `apart`: no task is in both batches. `open`: the later batch is still running. */
+function batchesHost(
   tasks: number,
-  over: Over & { readonly apart?: boolean; readonly open?: boolean } = {},
+  options: CompareOptions & { readonly apart?: boolean; readonly open?: boolean } = {},
 ): { readonly host: StoryHost; readonly place: PagePlace & { page: 'batches' } } {
-  const made = someBatch({ tasks, attempts: 4, state: over.open === true ? 'running' : 'ended', name: 'nightly' });
+  const sample = sampleBatch({
+    tasks,
+    attempts: 4,
+    state: options.open === true ? 'running' : 'ended',
+    name: 'nightly',
+  });
   const side = (id: string, name: string, which: 0 | 1): StoryData => {
-    const counts = { ...made.batch.counts, running: over.open === true && which === 1 ? 3 : 0, held: 0, queued: 0 };
-    const rows = made.tasks.flatMap((task, index) =>
+    const counts = {
+      ...sample.batch.counts,
+      running: options.open === true && which === 1 ? 3 : 0,
+      held: 0,
+      queued: 0,
+    };
+    const rows = sample.tasks.flatMap((task, index) =>
       [1, 2, 3, 4].map((attempt): RolloutRow => {
-        const passed = attempt <= (SHARES[index % SHARES.length]?.[which] ?? 0);
+        const passed = attempt <= (PASSED[index % PASSED.length]?.[which] ?? 0);
         return {
           rollout: `r${id}${index}x${attempt}`,
           batch: id,
-          task: over.apart === true ? `${name} ${task.id}` : task.id,
+          task: options.apart === true ? `${name} ${task.id}` : task.id,
           task_index: index,
           attempt,
           try: 1,
@@ -140,31 +149,31 @@ function twoOf(
       rows.slice(0, 8).map((row) => [row.rollout, attempt(row.attempt, row.progress.passed === true ? 14 : 7)]),
     );
     return {
-      batch: { ...made.batch, batch: id, name, counts, created_at: made.batch.created_at + which },
-      tasks: made.tasks,
+      batch: { ...sample.batch, batch: id, name, counts, created_at: sample.batch.created_at + which },
+      tasks: sample.tasks,
       rows,
       events,
     };
   };
   const [before, after] = [
     side('b1', 'nightly', 0),
-    side('b2', 'nightly with a very long name of what was changed in it', 1),
+    side('b2', 'nightly with a very long name that lists everything that was changed', 1),
   ];
   const host = storyHost({
     ...after,
     events: { ...before.events, ...after.events },
     others: [before],
-    ...(over.silent === true ? { silent: true } : {}),
+    ...(options.silent === true ? { silent: true } : {}),
   });
-  return { host, place: { page: 'batches', batch: over.broken === true ? 'b0' : 'b1', with: 'b2' } };
+  return { host, place: { page: 'batches', batch: options.broken === true ? 'b0' : 'b1', with: 'b2' } };
 }
 
-function addBatches(name: string, tasks: number, over: Parameters<typeof twoOf>[1] = {}): void {
+function addBatches(name: string, tasks: number, options: Parameters<typeof batchesHost>[1] = {}): void {
   story(
     'compare',
     name,
-    () => <BatchesPage can={CAN} {...twoOf(tasks, over)} onNavigate={() => undefined} />,
-    over.silent === true ? { busy: true } : {},
+    () => <BatchesPage can={CAN} {...batchesHost(tasks, options)} onNavigate={() => undefined} />,
+    options.silent === true ? { busy: true } : {},
   );
 }
 
@@ -175,12 +184,12 @@ addBatches('batches-apart', 3, { apart: true });
 addBatches('batches-loading', 3, { silent: true });
 addBatches('batches-failed', 3, { broken: true });
 story('compare', 'across-batches', () => {
-  const { host } = twoOf(3);
-  const task = Object.values(someBatch({ tasks: 1 }).tasks)[0]?.id ?? '';
+  const { host } = batchesHost(3);
+  const task = Object.values(sampleBatch({ tasks: 1 }).tasks)[0]?.id ?? '';
   return <ComparePage can={CAN} host={host} place={{ page: 'compare', batch: 'b1', task, with: 'b2' }} />;
 });
 story('compare', 'from-batches', () => {
-  const { host, place } = twoOf(12);
+  const { host, place } = batchesHost(12);
   const act = (action: PageAction): Promise<void> => {
     if (action.do === 'open') host.go(action.place);
     return host.act(action);
@@ -188,9 +197,9 @@ story('compare', 'from-batches', () => {
   return <App host={{ ...host, act, start: Promise.resolve({ place, readOnly: false, can: CAN }) }} />;
 });
 
-// From page to page, as in an editor: what is opened comes in the place of what was there.
+// From page to page: like in an editor, an opened page replaces the current one.
 story('compare', 'from-batch', () => {
-  const { host } = hostOf(6);
+  const { host } = attemptsHost(6);
   const act = (action: PageAction): Promise<void> => {
     if (action.do === 'open') host.go(action.place);
     return host.act(action);

@@ -1,4 +1,4 @@
-/** Buttons, fields, choices, tabs and menus in all their states. */
+/** Buttons, fields, dropdowns, tabs, and menus in all their states. */
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Button, Checkbox, Dropdown, TextField } from '../../components/controls.tsx';
@@ -104,7 +104,7 @@ function OpenMenu() {
 }
 story('components', 'menu', () => <OpenMenu />);
 
-const GROUPS = ['Move', 'Time axis', 'Detail', 'Debug', 'Find', 'Elsewhere'].map((title) => ({
+const GROUPS = ['Move', 'Time axis', 'Detail', 'Debug', 'Find', 'Other'].map((title) => ({
   title,
   keys: [
     { keys: 'J / K', does: 'next, previous step' },

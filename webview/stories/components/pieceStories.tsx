@@ -1,4 +1,4 @@
-/** Lists, glyphs, banners and what stands where there is nothing to show. */
+/** Lists, glyphs, banners, and empty states. */
 import { useState } from 'preact/hooks';
 import { count } from '../../../src/common/units.ts';
 import { OUTCOMES } from '../../../src/trace/outcome.ts';
@@ -78,7 +78,7 @@ story('components', 'list-first', () => <LongList role="listbox" begin={0} />);
 story('components', 'list-last', () => <LongList role="listbox" begin={MANY - 1} />);
 story('components', 'list-plain', () => <LongList role="list" begin={-1} />);
 story('components', 'list-empty', () => (
-  <Sheet title="A list without rows">
+  <Sheet title="An empty list">
     <div class="story-tall">
       <VirtualList
         count={0}
@@ -116,14 +116,14 @@ story('components', 'banners', () => (
     <Banner kind="info" text="This is a saved file of 3 May, 9:41." onClose={nothing} />
     <Banner
       kind="warning"
-      text="Two files differ from the submission: lines may be elsewhere by now."
+      text="Two files differ from the submission, so lines may have moved."
       actions={[{ label: 'Show Submission', onClick: nothing }]}
     />
     <Banner
       kind="error"
-      text="The rollout server stopped: it ran out of memory (exit code 137). Nothing that was acknowledged is lost."
+      text="The rollout server stopped: it ran out of memory (exit code 137). Acknowledged events are saved."
       actions={[
-        { label: 'Start Again', onClick: nothing },
+        { label: 'Restart', onClick: nothing },
         { label: 'Show Log', onClick: nothing },
       ]}
     />
@@ -157,7 +157,7 @@ for (const [name, x, y] of [
   ['corner', 4_000, 4_000],
 ] as const) {
   story('components', `hover-card-${name}`, () => (
-    <Sheet title="A card beside its cell">
+    <Sheet title="A card next to its cell">
       <HoverCard
         anchor={new DOMRect(Math.min(x, window.innerWidth - 40), Math.min(y, window.innerHeight - 40), 20, 20)}
       >

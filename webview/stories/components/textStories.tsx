@@ -1,4 +1,4 @@
-/** Text of trajectories: whatever is in it, it stays text. */
+/** Text of trajectories: markup in it stays text. */
 import { Ansi } from '../../text/ansi.tsx';
 import { Markdown } from '../../text/markdown.tsx';
 import { PlainText } from '../../text/plain.tsx';
@@ -25,8 +25,8 @@ rules](https://example.org/rules).
 | 23 | 2026-05-12 | 1 |
 
 \`\`\`ts
-throw new LimitError(loan, limit); // a line that is a good deal longer than the page is wide, so that it has to \
-scroll by itself
+throw new LimitError(loan, limit); // a line that is much longer than the page is wide, so that it must \
+scroll
 \`\`\`
 
 ---
@@ -46,7 +46,7 @@ const ANSI = [
   '\u001b[2J\u001b[10;10Hcursor moves are dropped',
 ].join('\n');
 story('text', 'ansi', () => (
-  <Sheet title="What a program printed">
+  <Sheet title="Output of a program">
     <Ansi text={ANSI} />
   </Sheet>
 ));

@@ -1,20 +1,21 @@
-/** A link to a far step: shown before what comes before it is read, which a test lets go on with `story-rest`. */
-
+/**
+ * A link to a late step, which is shown before earlier events are read. The event `story-rest` continues reading.
+ */
 import type { OpenSocket } from '../../../src/protocol/follow.ts';
 import { TrajectoryPage } from '../../trajectory/trajectoryPage.tsx';
 import { story } from '../index.ts';
-import { hostOf, long, ROLLOUT } from './someRollout.ts';
+import { long, ROLLOUT, rolloutHost } from './sampleRollouts.ts';
 
 const STEPS = 3_000;
 const STEP = 2_700;
-/** Long enough that the rest comes in more than one piece. */
-const FRAMES_AT_FIRST = 3;
+/** Few enough that more than one frame remains. */
+const FIRST_FRAMES = 3;
 
 story('trajectory', 'far-step', () => {
-  const host = hostOf(long(STEPS), {});
+  const host = rolloutHost(long(STEPS), {});
   return (
     <TrajectoryPage
-      host={{ ...host, openSocket: holding(host.openSocket) }}
+      host={{ ...host, openSocket: holdFrames(host.openSocket) }}
       readOnly={false}
       can={new Set()}
       onNavigate={() => undefined}
@@ -23,13 +24,13 @@ story('trajectory', 'far-step', () => {
   );
 });
 
-/** Hands over the first frames; the others wait. */
-function holding(open: OpenSocket): OpenSocket {
+/** Delivers the first frames and holds the others until `story-rest`. */
+function holdFrames(open: OpenSocket): OpenSocket {
   let held: (() => void)[] | undefined = [];
   window.addEventListener(
     'story-rest',
     () => {
-      for (const say of held ?? []) say();
+      for (const deliver of held ?? []) deliver();
       held = undefined;
     },
     { once: true },
@@ -40,7 +41,7 @@ function holding(open: OpenSocket): OpenSocket {
       open: () => events.open(),
       close: () => events.close(),
       message: (text) => {
-        if (frames++ < FRAMES_AT_FIRST || held === undefined) events.message(text);
+        if (frames++ < FIRST_FRAMES || held === undefined) events.message(text);
         else held.push(() => events.message(text));
       },
     });

@@ -1,5 +1,4 @@
-/** A team at the lending desk: a handoff to the office, where two look things up at the same time for the clerk. */
-
+/** A team at the lending desk: a handoff to the office, where two members look things up in parallel. */
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Stream } from '../../../test/support/stream.ts';
 
@@ -15,30 +14,30 @@ export function office(): TraceEvent[] {
   s.message('user', 'Mina Okafor wants to renew what is overdue, and reserves "Riverglass".', 'given', {
     agent: COUNTER,
   });
-  const handed = { message: 'Please take this request.' };
-  s.model('', [{ id: 'h1', name: 'hand_off_to_office', arguments: handed }], {
+  const handoff = { message: 'Please take this request.' };
+  s.model('', [{ id: 'h1', name: 'hand_off_to_office', arguments: handoff }], {
     agent: COUNTER,
     parent: counter,
     ms: 500,
   });
   s.toolEnd(
-    s.toolStart('h1', 'hand_off_to_office', handed, { agent: COUNTER, parent: counter }),
+    s.toolStart('h1', 'hand_off_to_office', handoff, { agent: COUNTER, parent: counter }),
     'h1',
-    'office goes on.',
+    'office takes over.',
     { agent: COUNTER },
   );
   s.add('agent.end', { status: 'ok', ms: 600 }, { agent: COUNTER, span: counter });
-  const begun = s.add('agent.start', { how: 'handoff' }, { agent: OFFICE });
+  const officeStart = s.add('agent.start', { how: 'handoff' }, { agent: OFFICE });
   const pair = ['members', 'books'].map((name) =>
-    begin(s, `${OFFICE}/${name}#1`, 'parallel', begun, COUNTER, 'handoff', handed.message),
+    addMember(s, `${OFFICE}/${name}#1`, 'parallel', officeStart, COUNTER, 'handoff', handoff.message),
   );
-  const asked = [
+  const lookups = [
     ['find_member', { name: 'Mina Okafor' }],
     ['find_books', { text: 'Riverglass' }],
   ] as const;
-  for (const [index, [name, args]] of asked.entries())
+  for (const [index, [name, args]] of lookups.entries())
     s.model('', [{ id: `l${index}`, name, arguments: args }], { ...pair[index], ms: 700 });
-  const calls = asked.map(([name, args], index) => s.toolStart(`l${index}`, name, args, pair[index]));
+  const calls = lookups.map(([name, args], index) => s.toolStart(`l${index}`, name, args, pair[index]));
   for (const [index, call] of calls.entries())
     s.toolEnd(call, `l${index}`, [{ id: index === 0 ? 'M-1004' : 'B-219' }], {
       agent: pair[index]?.agent ?? '',
@@ -48,11 +47,11 @@ export function office(): TraceEvent[] {
     s.model(index === 0 ? 'Mina Okafor is M-1004.' : 'Riverglass is B-219.', [], { agent, parent, ms: 600 });
     s.add('agent.end', { status: 'ok', ms: 1_550 }, { agent, span: parent });
   }
-  const desk = begin(
+  const desk = addMember(
     s,
     `${OFFICE}/desk#1`,
     'team',
-    begun,
+    officeStart,
     `${OFFICE}/members#1`,
     'output',
     'members answered:\nMina Okafor is M-1004.',
@@ -66,13 +65,13 @@ export function office(): TraceEvent[] {
   );
   s.model('Renewed, and the book is on hold.', [], { ...desk, ms: 900 });
   s.add('agent.end', { status: 'ok', ms: 900 }, { agent: desk.agent, span: desk.parent });
-  s.add('agent.end', { status: 'ok', ms: 2_500 }, { agent: OFFICE, span: begun });
+  s.add('agent.end', { status: 'ok', ms: 2_500 }, { agent: OFFICE, span: officeStart });
   s.add('score', { scorer: 'world', value: 1, passed: true });
   s.end({ passed: true, reward: 1, answer: 'Renewed, and the book is on hold.' });
   return s.events;
 }
 
-function begin(
+function addMember(
   s: Stream,
   agent: string,
   how: 'team' | 'parallel',

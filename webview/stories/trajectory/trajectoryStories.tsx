@@ -1,36 +1,28 @@
 /** The trajectory page in all its states. */
-
 import type { PageVerb } from '../../../src/protocol/page.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import type { Host } from '../../host/host.ts';
 import type { StoryHost } from '../../host/story.ts';
 import { TrajectoryPage } from '../../trajectory/trajectoryPage.tsx';
 import { story } from '../index.ts';
-import {
-  asking,
-  breakpointsOf,
-  careful,
-  forksOf,
-  heldDesk,
-  interrupted,
-  manyChanges,
-  outsideOf,
-  sampled,
-  stubborn,
-} from './deskRollouts.ts';
+import { batchEvents, breakpointEvents, forkBatches } from './desk/batch.ts';
+import { failedDesk, passedDesk } from './desk/ended.ts';
+import { askingDesk, heldDesk } from './desk/held.ts';
+import { interruptedDesk } from './desk/interrupted.ts';
+import { manyChanges, sampledTokens } from './desk/values.ts';
 import { office } from './officeRollout.ts';
 import {
   desk,
-  hostOf,
   imported,
   long,
   ROLLOUT,
   type RolloutOptions,
   restOfRunning,
+  rolloutHost,
   running,
   team,
   values,
-} from './someRollout.ts';
+} from './sampleRollouts.ts';
 
 const CAN: ReadonlySet<PageVerb> = new Set([
   'open',
@@ -44,24 +36,25 @@ const CAN: ReadonlySet<PageVerb> = new Set([
   'save',
 ]);
 
-/** By then the page shows what it was given. */
+/** The page has shown its events by then. */
 const SHOWN_MS = 200;
 
 interface StoryOptions extends RolloutOptions {
   readonly seq?: number;
   readonly tab?: string;
-  /** The server is gone. */
+  /** Whether the server has stopped. */
   readonly stopped?: boolean;
-  /** The connection is cut, and no other comes about. */
-  readonly cut?: boolean;
+  /** Whether the connection is lost for good. */
+  readonly disconnected?: boolean;
+  /** Live text of the last event. */
   readonly live?: string;
-  /** Comes once a test dispatches `story-rest`. */
+  /** Events that arrive when a test dispatches `story-rest`. */
   readonly rest?: () => readonly TraceEvent[];
   /** Typed into the search field. */
   readonly search?: string;
-  /** Pressed once the page stands, e.g. `Shift+B`. */
+  /** A key to press once the page is shown, e.g. `Shift+B`. */
   readonly press?: string;
-  /** The button of this name is clicked. */
+  /** Label of a button to click. */
   readonly click?: string;
   readonly rollout?: string;
 }
@@ -73,27 +66,26 @@ function page(
     seq,
     tab,
     stopped = false,
-    cut = false,
+    disconnected = false,
     live,
     rest,
     search,
     press,
     click,
     rollout = ROLLOUT,
-    ...telling
+    ...options
   }: StoryOptions = {},
 ): void {
-  const { readOnly = false, silent = false } = telling;
+  const { readOnly = false, silent = false } = options;
   story(
     'trajectory',
     name,
     () => {
-      const told = hostOf(events(), telling);
-      const host = cut ? cutting(told) : told;
-      if (stopped)
-        told.server.set({ state: 'stopped', text: 'The rollout server stopped. What is shown is what came before.' });
-      if (live !== undefined) setTimeout(() => told.delta(ROLLOUT, events().at(-1)?.seq ?? 0, 0, live), SHOWN_MS);
-      if (rest !== undefined) window.addEventListener('story-rest', () => told.push(ROLLOUT, rest()), { once: true });
+      const base = rolloutHost(events(), options);
+      const host = disconnected ? disconnect(base) : base;
+      if (stopped) base.server.set({ state: 'stopped', text: 'The rollout server stopped. Data may be out of date.' });
+      if (live !== undefined) setTimeout(() => base.delta(ROLLOUT, events().at(-1)?.seq ?? 0, 0, live), SHOWN_MS);
+      if (rest !== undefined) window.addEventListener('story-rest', () => base.push(ROLLOUT, rest()), { once: true });
       if (search !== undefined) setTimeout(() => type(search), SHOWN_MS);
       if (press !== undefined)
         setTimeout(
@@ -130,17 +122,17 @@ function page(
   );
 }
 
-/** Loses its connections after a moment, and every one that is made anew. */
-function cutting(host: StoryHost): Host {
-  let lost = false;
+/** Closes the connections after a moment, and every new one immediately. */
+function disconnect(host: StoryHost): Host {
+  let isLost = false;
   setTimeout(() => {
-    lost = true;
-    host.cut();
+    isLost = true;
+    host.disconnect();
   }, 100);
   return {
     ...host,
     openSocket: (events) => {
-      if (!lost) return host.openSocket(events);
+      if (!isLost) return host.openSocket(events);
       setTimeout(() => events.close());
       return { send: () => undefined, close: () => undefined };
     },
@@ -154,7 +146,7 @@ function type(text: string): void {
   field.dispatchEvent(new Event('input', { bubbles: true }));
 }
 
-/** seq of the n-th event of a kind. */
+/** Returns the seq of the n-th event of a kind. */
 function at(events: readonly TraceEvent[], kind: TraceEvent['kind'], n = 0): number {
   return events.filter((event) => event.kind === kind)[n]?.seq ?? 0;
 }
@@ -187,28 +179,32 @@ page('long-message', values, { seq: 2 });
 page('many-steps', () => long(1_000));
 page('read-only', desk, { readOnly: true });
 page('server-stopped', desk, { stopped: true });
-page('connection-lost', running, { cut: true });
+page('connection-lost', running, { disconnected: true });
 page('nothing-yet', () => []);
 page('loading', () => [], { silent: true });
 page('not-there', desk, { rollout: 'r404' });
 
-// What several things happen to.
-const failed = stubborn();
+// Rollouts in which several things happen.
+const failed = failedDesk();
 page('why', () => failed, {
   seq: at(failed, 'tool.start', 8),
-  outside: outsideOf(failed, ROLLOUT),
-  others: [careful(), careful()],
+  batchEvents: batchEvents(failed, ROLLOUT),
+  others: [passedDesk(), passedDesk()],
 });
-page('split', () => failed, { seq: at(failed, 'tool.start', 5), others: [careful(), failed] });
+page('split', () => failed, { seq: at(failed, 'tool.start', 5), others: [passedDesk(), failed] });
 page('fold', () => failed, { seq: at(failed, 'tool.start', 9) });
 page('fold-open', () => failed, { seq: at(failed, 'tool.start', 11) });
 page('several-agents', () => failed, { seq: at(failed, 'tool.start', 3) });
 page('message-of-member', () => failed, { seq: at(failed, 'model.start', 4), tab: 'messages' });
 page('timing-of-step', () => failed, { seq: at(failed, 'tool.start', 7), tab: 'timing' });
-const noted = outsideOf(failed, ROLLOUT).flatMap((event) => (event.kind === 'note' ? [event.data] : []));
-page('bookmarked', () => failed, { seq: noted[0]?.seq ?? 1, outside: outsideOf(failed, ROLLOUT) });
-page('noted', () => failed, { seq: noted[1]?.seq ?? 1, outside: outsideOf(failed, ROLLOUT) });
-page('zoomed', () => failed, { seq: at(failed, 'tool.start', 7), press: 'z', outside: outsideOf(failed, ROLLOUT) });
+const notes = batchEvents(failed, ROLLOUT).flatMap((event) => (event.kind === 'note' ? [event.data] : []));
+page('bookmarked', () => failed, { seq: notes[0]?.seq ?? 1, batchEvents: batchEvents(failed, ROLLOUT) });
+page('noted', () => failed, { seq: notes[1]?.seq ?? 1, batchEvents: batchEvents(failed, ROLLOUT) });
+page('zoomed', () => failed, {
+  seq: at(failed, 'tool.start', 7),
+  press: 'z',
+  batchEvents: batchEvents(failed, ROLLOUT),
+});
 page('search', () => failed, { search: 'renew_loan' });
 page('search-none', () => failed, { search: 'giraffe' });
 page('search-wrong', () => failed, { search: 'tool.name ==' });
@@ -232,34 +228,37 @@ page('infrastructure', () =>
     },
   }),
 );
-const lost = interrupted();
+const lost = interruptedDesk();
 page('interrupted', () => lost, { seq: at(lost, 'model.start', 3) });
 page('interrupted-call', () => lost, { seq: at(lost, 'tool.start', 5), tab: 'timing' });
 page('held-before', () => lost, { seq: at(lost, 'tool.start', 4), press: 'z' });
-page('sampled-tokens', () => sampled(86).events, {
-  ...sampled(86),
-  seq: at(sampled(86).events, 'tool.start', 2),
+page('sampled-tokens', () => sampledTokens(86).events, {
+  ...sampledTokens(86),
+  seq: at(sampledTokens(86).events, 'tool.start', 2),
   tab: 'tokens',
 });
-page('tokens-without-logprobs', () => sampled(40, { logprobs: false }).events, {
-  ...sampled(40, { logprobs: false }),
-  seq: at(sampled(40).events, 'tool.start', 2),
+page('tokens-without-logprobs', () => sampledTokens(40, { logprobs: false }).events, {
+  ...sampledTokens(40, { logprobs: false }),
+  seq: at(sampledTokens(40).events, 'tool.start', 2),
   tab: 'tokens',
 });
-page('many-tokens', () => sampled(5_000).events, {
-  ...sampled(5_000),
-  seq: at(sampled(40).events, 'tool.start', 2),
+page('many-tokens', () => sampledTokens(5_000).events, {
+  ...sampledTokens(5_000),
+  seq: at(sampledTokens(40).events, 'tool.start', 2),
   tab: 'tokens',
 });
-page('tokens-gone', () => sampled(40).events, { seq: at(sampled(40).events, 'tool.start', 2), tab: 'tokens' });
-page('tokens-before', () => sampled(40).events, { seq: at(sampled(40).events, 'message'), tab: 'tokens' });
+page('tokens-gone', () => sampledTokens(40).events, {
+  seq: at(sampledTokens(40).events, 'tool.start', 2),
+  tab: 'tokens',
+});
+page('tokens-before', () => sampledTokens(40).events, { seq: at(sampledTokens(40).events, 'message'), tab: 'tokens' });
 page('many-changes', () => manyChanges(2_000), { seq: at(manyChanges(1), 'tool.start', 2), tab: 'world' });
 page('many-changes-in-call', () => manyChanges(2_000), { seq: at(manyChanges(1), 'tool.start', 2) });
 page('nothing-changed', running, { tab: 'world' });
 
 // Breakpoints, edits and forks.
-page('breakpoints', () => heldDesk(42_000), { outside: breakpointsOf() });
-page('breakpoint-with-condition', () => heldDesk(42_000), { outside: breakpointsOf(), press: 'Shift+B' });
+page('breakpoints', () => heldDesk(42_000), { batchEvents: breakpointEvents() });
+page('breakpoint-with-condition', () => heldDesk(42_000), { batchEvents: breakpointEvents(), press: 'Shift+B' });
 page('breakpoint-new', () => heldDesk(42_000), { seq: 8, press: 'Shift+B' });
 page('breakpoints-of-editor', () => failed, {
   ended: true,
@@ -271,7 +270,7 @@ page('breakpoints-of-editor', () => failed, {
     { id: 'e3', on: { rollout: ROLLOUT, seq: at(failed, 'model.start', 1) }, enabled: true, log: 'seen {event.seq}' },
   ],
 });
-page('edit-arguments', () => heldDesk(42_000), { outside: breakpointsOf(), press: 'a' });
+page('edit-arguments', () => heldDesk(42_000), { batchEvents: breakpointEvents(), press: 'a' });
 page('edit-as-fork', () => failed, { ended: true, seq: at(failed, 'tool.start', 5), press: 'a' });
 page('edit-sampling', () => failed, { ended: true, seq: at(failed, 'model.start', 5), click: 'Edit sampling' });
 page('edit-reply', () => failed, { ended: true, seq: at(failed, 'model.start', 5), press: 'a' });
@@ -280,13 +279,13 @@ page('edit-text-result', values, { ended: true, seq: at(values(), 'tool.start', 
 page('fork-form', () => failed, { ended: true, seq: at(failed, 'tool.start', 5), press: 'f' });
 page('skip-form', () => heldDesk(42_000), { click: 'Skip…' });
 page('say-form', () => heldDesk(42_000), { click: 'Say…' });
-page('question', () => asking(42_000));
-page('question-answered', () => asking(42_000), { click: 'Answer…' });
+page('question', () => askingDesk(42_000));
+page('question-answered', () => askingDesk(42_000), { click: 'Answer…' });
 
 page('forks', () => failed, {
   ended: true,
   seq: at(failed, 'tool.start', 6),
-  batches: forksOf(ROLLOUT, [
+  batches: forkBatches(ROLLOUT, [
     at(failed, 'tool.start', 6),
     at(failed, 'tool.start', 6),
     at(failed, 'model.start', 1) - 1,
@@ -294,7 +293,7 @@ page('forks', () => failed, {
   ]),
 });
 
-/** The lending desk, ended in another way. */
-function endedAs(over: Partial<Extract<TraceEvent, { kind: 'rollout.end' }>['data']>): TraceEvent[] {
-  return desk().map((event) => (event.kind === 'rollout.end' ? { ...event, data: { ...event.data, ...over } } : event));
+/** The lending desk with another end. */
+function endedAs(end: Partial<Extract<TraceEvent, { kind: 'rollout.end' }>['data']>): TraceEvent[] {
+  return desk().map((event) => (event.kind === 'rollout.end' ? { ...event, data: { ...event.data, ...end } } : event));
 }

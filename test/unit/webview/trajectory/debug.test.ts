@@ -8,7 +8,7 @@ import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import type { TraceEvent } from '../../../../src/trace/schema.ts';
 import { TrajectoryData } from '../../../../webview/data/trajectoryData.ts';
 import { type StoryHost, storyHost } from '../../../../webview/host/story.ts';
-import { someBatch } from '../../../../webview/stories/batch/someBatch.ts';
+import { sampleBatch } from '../../../../webview/stories/batch/sampleBatch.ts';
 import { hitsSoFar, PageBreakpoints } from '../../../../webview/trajectory/debug/breakpoints.ts';
 import {
   editsOf,
@@ -111,7 +111,7 @@ async function page(
   events: readonly TraceEvent[],
   given: { readonly ended?: boolean; readonly editor?: readonly EditorBreakpoint[] } = {},
 ): Promise<Page> {
-  const made = someBatch({ tasks: 1, attempts: 1, state: given.ended === true ? 'ended' : 'running' });
+  const made = sampleBatch({ tasks: 1, attempts: 1, state: given.ended === true ? 'ended' : 'running' });
   const row = aRow({
     rollout: 'r1',
     batch: made.batch.batch,
@@ -200,7 +200,7 @@ describe('breakpoints of the page', { timeout: 60_000 }, () => {
       ],
     );
     await breakpoints.toggle(spot);
-    assert.deepEqual(host.acts, [{ do: 'breakpoint', on: { name: 'renew' }, set: { hits: '2' } }]);
+    assert.deepEqual(host.actions, [{ do: 'breakpoint', on: { name: 'renew' }, set: { hits: '2' } }]);
     assert.deepEqual((host.commands[0] as { args: Json }).args, {
       breakpoints: [{ id: 'page.tool.renew', side: 'before', tool: 'renew', hits: 2 }],
       of: 'page.',
@@ -220,7 +220,7 @@ describe('breakpoints of the page', { timeout: 60_000 }, () => {
     assert.deepEqual([breakpoints.settable, breakpoints.get(spot)?.armed], [true, true]);
     await breakpoints.toggle(spot);
     await breakpoints.toggle({ on: 'step', step: 1 });
-    assert.deepEqual(host.acts, [
+    assert.deepEqual(host.actions, [
       { do: 'breakpoint', on: { name: 'renew' } },
       { do: 'breakpoint', on: { rollout: 'r1', seq: steps[0] }, set: {} },
     ]);

@@ -1,11 +1,11 @@
-/** Events with the times that their calls tell of themselves: as a real rollout would have them. */
+/** Gives sample events realistic times, derived from the durations of their calls. */
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 
-/** What passes between two events that tell of no time. */
-const BETWEEN_MS = 4;
+/** Time between two events without a duration. */
+const GAP_MS = 4;
 
-/** Begins at `begins`; without it, so that the last event is `ago` ms ago. Members of a team may overlap. */
-export function clocked(
+/** Returns the events, the first at `begins`; with `ago`, the last one that many ms ago. Team members may overlap. */
+export function withTimes(
   events: readonly TraceEvent[],
   { begins = 1_795_000_000_000, ago }: { readonly begins?: number; readonly ago?: number } = {},
 ): TraceEvent[] {
@@ -14,7 +14,7 @@ export function clocked(
   const timed = events.map((event): TraceEvent => {
     const ms = 'ms' in event.data && event.kind !== 'infra' && event.span !== undefined ? event.data.ms : undefined;
     const start = event.span === undefined ? undefined : starts.get(event.span);
-    at = Math.max(at + BETWEEN_MS, ms === undefined || start === undefined ? 0 : start + ms);
+    at = Math.max(at + GAP_MS, ms === undefined || start === undefined ? 0 : start + ms);
     starts.set(event.seq, at);
     return { ...event, at };
   });

@@ -1,37 +1,36 @@
-/** Made-up rollouts for stories, each with something in it that a page must be able to show. */
-
+/** Sample rollouts for stories, each with something that a page must be able to show. */
 import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
 import { advanceProgress } from '../../../src/trace/progress.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
 import { lendingDesk, Stream } from '../../../test/support/stream.ts';
 import { type StoryData, type StoryHost, storyHost } from '../../host/story.ts';
-import { BATCH, someBatch } from '../batch/someBatch.ts';
+import { BATCH, sampleBatch } from '../batch/sampleBatch.ts';
 
 export const ROLLOUT = 'r1';
 
 export interface RolloutOptions {
   readonly readOnly?: boolean;
   readonly blobs?: Readonly<Record<string, string>>;
-  /** What the batch's stream tells. */
-  readonly outside?: readonly TraceEvent[];
-  /** Other attempts of the task, from the first. */
+  /** Events of the batch's stream. */
+  readonly batchEvents?: readonly TraceEvent[];
+  /** Events of other attempts of the task. */
   readonly others?: readonly (readonly TraceEvent[])[];
   readonly silent?: boolean;
-  /** The batch has ended. */
+  /** Whether the batch has ended. */
   readonly ended?: boolean;
-  /** Of the editor. */
+  /** Breakpoints of the editor. */
   readonly breakpoints?: readonly EditorBreakpoint[];
-  /** Other batches: its forks among them. */
+  /** Other batches, such as its forks. */
   readonly batches?: readonly Pick<StoryData, 'batch' | 'rows' | 'tasks'>[];
 }
 
-/** A page's host that has one rollout of these events, and others beside it. */
-export function hostOf(
+/** Returns a host with one rollout with these events, and other attempts. */
+export function rolloutHost(
   events: readonly TraceEvent[],
   {
     others = [],
-    outside = [],
+    batchEvents = [],
     readOnly = false,
     silent = false,
     ended = false,
@@ -40,8 +39,8 @@ export function hostOf(
     batches,
   }: RolloutOptions = {},
 ): StoryHost {
-  const { batch, tasks, server } = someBatch({ tasks: 1, attempts: 4, state: ended ? 'ended' : 'running' });
-  const streams: Record<string, readonly TraceEvent[]> = { [ROLLOUT]: events, [BATCH]: outside };
+  const { batch, tasks, server } = sampleBatch({ tasks: 1, attempts: 4, state: ended ? 'ended' : 'running' });
+  const streams: Record<string, readonly TraceEvent[]> = { [ROLLOUT]: events, [BATCH]: batchEvents };
   const rows = [rowOf(ROLLOUT, 3, events, tasks[0]?.id ?? '')];
   for (const [index, other] of others.entries()) {
     const rollout = `r${index + 10}`;
@@ -81,7 +80,7 @@ function rowOf(rollout: string, attempt: number, events: readonly TraceEvent[], 
   };
 }
 
-/** A member of a team who was asked by another, an error, changes of the world, a score. */
+/** A call of a team member, an error, changes of the world, a score. */
 export function team(): TraceEvent[] {
   const s = new Stream();
   s.start();
@@ -89,7 +88,7 @@ export function team(): TraceEvent[] {
   s.message('system', 'You are the lending desk of a small library. **Be brief.**');
   s.message('user', 'Renew everything overdue for Mina Okafor, and write her a letter.');
   const ask = s.model(
-    'I ask the searcher.',
+    'I will ask the searcher.',
     [{ id: 'c1', name: 'searcher', arguments: { question: 'Who waits for loan 17?' } }],
     { agent: 'desk' },
   );
@@ -147,7 +146,7 @@ export function team(): TraceEvent[] {
   return s.events;
 }
 
-/** The model is writing; live text is beside it. */
+/** A rollout with an open model call. */
 export function running(): TraceEvent[] {
   const s = new Stream();
   s.start();
@@ -162,7 +161,7 @@ export function running(): TraceEvent[] {
   return s.events;
 }
 
-/** How that one ends, all at once. */
+/** The remaining events of `running`. */
 export function restOfRunning(): TraceEvent[] {
   const s = new Stream(running().length + 1);
   s.add('score', { scorer: 'world', value: 1, passed: true, explanation: 'as expected' });
@@ -180,7 +179,7 @@ export function held(): TraceEvent[] {
   return s.events;
 }
 
-/** As a source that knows neither times nor usage tells it, with an event of a kind of tomorrow. */
+/** A recording without times and usage, with an event of an unknown kind. */
 export function imported(): TraceEvent[] {
   const s = new Stream();
   s.start({ times: 'none' });
@@ -198,7 +197,7 @@ export function imported(): TraceEvent[] {
   return events;
 }
 
-/** Long words everywhere, a picture, a table, a value with many rows, a text of many lines. */
+/** Long words, a picture, a table, a deep value, a text with many lines. */
 export function values(): TraceEvent[] {
   const s = new Stream();
   s.start();

@@ -1,8 +1,5 @@
-/**
- * Resolves once the document's styles are there: its script does not wait for them. Without them (the file is missing)
- * the page goes on as it is.
- */
-export function styled(): Promise<void> {
+/** Resolves once the document's style sheet is loaded, or is missing. Scripts do not wait for it on their own. */
+export function stylesLoaded(): Promise<void> {
   const link = document.querySelector<HTMLLinkElement>('link[rel=stylesheet]');
   if (link === null || link.sheet !== null) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,5 +1,4 @@
-/** A made-up batch: the same every time for the same wishes. */
-
+/** Sample batches for stories and tests: the same options give the same batch. */
 import type { Json } from '../../../src/common/json.ts';
 import type { BatchRow, ServerInfo } from '../../../src/protocol/client.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
@@ -7,34 +6,34 @@ import type { ErrorClass } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../src/trace/summary.ts';
 import type { TaskRecord } from '../../../src/trace/task.ts';
 
-export interface Wishes {
+export interface BatchOptions {
   readonly name?: string;
   readonly tasks?: number;
   readonly attempts?: number;
   readonly state?: BatchRow['state'];
-  /** Share of the attempts that have begun; the rest is queued. */
-  readonly begun?: number;
-  /** Chance to pass, by task from 0 (first) to 1 (last). */
+  /** Share of the attempts that have started; the rest are queued. */
+  readonly started?: number;
+  /** Returns the probability to pass, for a task from 0 (first) to 1 (last). */
   readonly passes?: (task: number) => number;
-  /** Chance that infrastructure ends an attempt. */
-  readonly trouble?: number;
-  /** Recordings tell no timings, no tokens and no worker. */
+  /** Probability of an infrastructure failure. */
+  readonly failureRate?: number;
+  /** Recordings have no timings, token usage, or worker. */
   readonly imported?: boolean;
   readonly longNames?: boolean;
   readonly levels?: boolean;
   readonly parent?: BatchRow['parent'];
   readonly reason?: string;
-  /** Each attempt has a pod of its own. */
+  /** Whether each attempt has its own pod. */
   readonly pods?: boolean;
-  /** It is paused and keeps no pods. */
+  /** Whether it is paused and has released its pods. */
   readonly released?: boolean;
-  /** Tokens after which the batch stops. */
+  /** The batch stops after this many tokens. */
   readonly tokenLimit?: number;
-  /** Everything that is counted in an attempt, so many times. */
-  readonly times?: number;
+  /** Multiplies the numbers of steps and tokens. */
+  readonly scale?: number;
 }
 
-export interface SomeBatch {
+export interface SampleBatch {
   readonly batch: BatchRow;
   readonly rows: RolloutRow[];
   readonly tasks: TaskRecord[];
@@ -69,7 +68,7 @@ const HOUR = 3_600_000;
 export const BATCH = 'b1';
 const SUBMISSION = '0'.repeat(64);
 
-export function someBatch(wishes: Wishes = {}): SomeBatch {
+export function sampleBatch(options: BatchOptions = {}): SampleBatch {
   const {
     name = 'nightly',
     tasks: count = 100,
@@ -79,12 +78,12 @@ export function someBatch(wishes: Wishes = {}): SomeBatch {
     released = false,
     parent,
     reason,
-  } = wishes;
-  const random = chance(count * 1000 + attempts);
+  } = options;
+  const random = randomNumbers(count * 1000 + attempts);
   const now = Date.now();
-  const tasks = Array.from({ length: count }, (_, i) => taskOf(i, wishes));
+  const tasks = Array.from({ length: count }, (_, i) => taskOf(i, options));
   const rows = tasks.flatMap((task, index) =>
-    Array.from({ length: attempts }, (_, at) => rowOf({ task, index, attempt: at + 1, wishes, random, now })),
+    Array.from({ length: attempts }, (_, at) => rowOf({ task, index, attempt: at + 1, options, random, now })),
   );
   const ended = rows.filter((row) => row.state === 'ended').map(outcomeOf);
   const of = (outcome: string): number => ended.filter((each) => each === outcome).length;
@@ -123,12 +122,12 @@ export function someBatch(wishes: Wishes = {}): SomeBatch {
     rows,
     tasks,
     server: serverOf(batch, now),
-    blobs: imported ? {} : { [SUBMISSION]: btoa(JSON.stringify(submissionOf(wishes))) },
+    blobs: imported ? {} : { [SUBMISSION]: btoa(JSON.stringify(submissionOf(options))) },
   };
 }
 
-/** As much of it as a page reads. */
-function submissionOf({ name = 'nightly', tokenLimit, pods = false }: Wishes): Json {
+/** Returns the part of a submission that a page reads. */
+function submissionOf({ name = 'nightly', tokenLimit, pods = false }: BatchOptions): Json {
   return {
     name,
     agent: { name: 'desk', file: 'agents/desk.agent.yaml', model: { name: 'qwen3-8b' } },
@@ -138,7 +137,7 @@ function submissionOf({ name = 'nightly', tokenLimit, pods = false }: Wishes): J
   };
 }
 
-function taskOf(i: number, { longNames = false, levels = true }: Wishes): TaskRecord {
+function taskOf(i: number, { longNames = false, levels = true }: BatchOptions): TaskRecord {
   const number = i < CASES.length ? '' : `-${i}`;
   const long = longNames ? '-asked-by-a-member-who-wrote-three-letters-and-then-came-to-the-desk-with-all-of-them' : '';
   const id = `${TOPICS[Math.floor(i / 20) % TOPICS.length] ?? ''}-${CASES[i % CASES.length] ?? ''}${long}${number}`;
@@ -156,36 +155,36 @@ interface Cell {
   readonly task: TaskRecord;
   readonly index: number;
   readonly attempt: number;
-  readonly wishes: Wishes;
+  readonly options: BatchOptions;
   readonly random: () => number;
   readonly now: number;
 }
 
-function rowOf({ task, index, attempt, wishes, random, now }: Cell): RolloutRow {
+function rowOf({ task, index, attempt, options, random, now }: Cell): RolloutRow {
   const {
     tasks = 100,
     attempts = 32,
     state: batchState = 'running',
-    begun = batchState === 'ended' ? 1 : 0.72,
+    started: startedShare = batchState === 'ended' ? 1 : 0.72,
     imported = false,
-    times: scale = 1,
-  } = wishes;
+    scale = 1,
+  } = options;
   const place = (attempt + random()) / (attempts + 1);
-  const cut = batchState === 'ended' && place > begun - 0.04 && begun < 1;
+  const cut = batchState === 'ended' && place > startedShare - 0.04 && startedShare < 1;
   const state: RolloutRow['state'] = cut
     ? 'ended'
-    : place > begun
+    : place > startedShare
       ? 'queued'
-      : place > begun - 0.04 && begun < 1
+      : place > startedShare - 0.04 && startedShare < 1
         ? random() < 0.05
           ? 'held'
           : 'running'
         : 'ended';
   const end: ReturnType<typeof endOf> = cut
     ? { status: 'cancelled', passed: null, reward: null }
-    : endOf(wishes, tasks < 2 ? 0.5 : index / (tasks - 1), random);
+    : endOf(options, tasks < 2 ? 0.5 : index / (tasks - 1), random);
   const started = Math.round(
-    now - HOUR * 0.9 * (1 - Math.min(1, place / Math.max(0.1, begun))) - 45_000 - random() * 30_000,
+    now - HOUR * 0.9 * (1 - Math.min(1, place / Math.max(0.1, startedShare))) - 45_000 - random() * 30_000,
   );
   const steps = cut ? 0 : (3 + Math.floor(random() * 12)) * scale;
   const times = imported
@@ -231,11 +230,11 @@ function rowOf({ task, index, attempt, wishes, random, now }: Cell): RolloutRow 
 }
 
 function endOf(
-  { passes = (task) => 1 - task, trouble = 0.02 }: Wishes,
+  { passes = (task) => 1 - task, failureRate = 0.02 }: BatchOptions,
   task: number,
   random: () => number,
 ): Partial<Progress> & Pick<Progress, 'status'> {
-  if (random() < trouble)
+  if (random() < failureRate)
     return {
       status: 'infrastructure',
       error_class: 'infrastructure',
@@ -279,8 +278,8 @@ function serverOf({ counts, created_at: started }: BatchRow, now: number): Serve
   };
 }
 
-/** Numbers from 0 to 1 that look random. */
-function chance(seed: number): () => number {
+/** Returns a generator of pseudo-random numbers from 0 to 1. */
+function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff;
