@@ -9,21 +9,20 @@ import { registerCodeLens } from './host/codelens/codeLens.ts';
 import { registerGroups } from './host/commandGroups.ts';
 import { registerDebug } from './host/debug/debug.ts';
 import { registerDiagnostics } from './host/diagnostics/diagnostics.ts';
-import { OLD_EDITOR } from './host/editorVersion.ts';
+import { OLD_EDITOR_TEXT } from './host/editorVersion.ts';
 import { StudioFiles } from './host/files/studioFiles.ts';
 import { registerLanguage } from './host/language/language.ts';
 import { StoredValues } from './host/launch/values/storedValues.ts';
 import { registerMcp } from './host/mcp/mcp.ts';
 import { createPages, registerPages } from './host/pages/pages.ts';
-import { createCli } from './host/server/cli.ts';
 import { registerServer } from './host/server/commands.ts';
 import { ServerConnections } from './host/server/connections.ts';
-import { createOwnLink, createServerLink } from './host/server/hostLink.ts';
+import { createCli, createPageLink, createServerLink } from './host/server/hostLink.ts';
 import type { Services } from './host/services.ts';
 import { registerContextKeys } from './host/status/contextKeys.ts';
 import { registerStatusBar } from './host/status/statusBar.ts';
 import { TargetTokens } from './host/targets/address/targetTokens.ts';
-import { KnownTargets, targetNow } from './host/targets/knownTargets.ts';
+import { readTarget, TargetRegistry } from './host/targets/targetRegistry.ts';
 import { registerTesting } from './host/testing/testing.ts';
 import { registerToolCalls } from './host/toolCalls/toolCalls.ts';
 import { registerTools } from './host/tools/tools.ts';
@@ -31,29 +30,29 @@ import { registerViews } from './host/views/views.ts';
 import { commandRegistrar } from './host/window/commands.ts';
 import { createLog } from './host/window/log.ts';
 import { FileProblems } from './host/window/problems.ts';
-import { chosenStore, chosenTarget, setting } from './host/window/settings.ts';
+import { setting } from './host/window/settings.ts';
 
 export function activate(context: vscode.ExtensionContext): void {
   if (nodeProblem(process.versions.node) !== undefined) {
-    void vscode.window.showErrorMessage(OLD_EDITOR);
+    void vscode.window.showErrorMessage(OLD_EDITOR_TEXT);
     return;
   }
   const log = createLog();
   const problems = new FileProblems();
   const register = commandRegistrar(log, problems);
-  const tokens = new TargetTokens(context.secrets, targetNow);
+  const tokens = new TargetTokens(context.secrets, readTarget);
   const server = createServerLink(log, tokens);
-  const cli = createCli(log, { store: chosenStore, target: chosenTarget, tokens });
+  const cli = createCli(log, tokens);
   const batches = new HostBatchList({
     server,
     pageSize: () => setting('view.batchesLimit'),
     log: (text) => log.channel.warn(text),
   });
   const files = new StudioFiles();
-  const targets = new KnownTargets(log.channel);
+  const targets = new TargetRegistry(log.channel);
   const values = new StoredValues(context.secrets, context.globalState);
   const parts = { context, log: log.channel, server, cli, batches };
-  const pages = createPages(parts, new ServerConnections(server, (where) => createOwnLink(where, log, tokens)));
+  const pages = createPages(parts, new ServerConnections(server, (where) => createPageLink(where, log, tokens)));
   const services: Services = { ...parts, pages };
   context.subscriptions.push(
     log,

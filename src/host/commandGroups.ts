@@ -4,14 +4,14 @@ import type { StudioFiles } from './files/studioFiles.ts';
 import type { StoredValues } from './launch/values/storedValues.ts';
 import type { RegisterCommand, Services } from './services.ts';
 import type { TargetTokens } from './targets/address/targetTokens.ts';
-import type { KnownTargets } from './targets/knownTargets.ts';
+import type { TargetRegistry } from './targets/targetRegistry.ts';
 import { registerGroup } from './window/commands.ts';
 import type { FileProblems } from './window/problems.ts';
 
 interface GroupParts {
   readonly problems: FileProblems;
   readonly files: StudioFiles;
-  readonly targets: KnownTargets;
+  readonly targets: TargetRegistry;
   readonly tokens: TargetTokens;
   readonly values: StoredValues;
 }

@@ -23,7 +23,7 @@ export interface ServerLink {
   /** Fires after each connect and reconnect. */
   readonly connected: Listen<Connection>;
   /** Fires when the store or target changed, so that cached data is invalid. */
-  readonly moved: Listen<undefined>;
+  readonly serverChanged: Listen<undefined>;
 }
 
 /**
@@ -63,7 +63,7 @@ export interface BatchList {
 
 /** The page panels. */
 export interface Pages {
-  open(place: PagePlace, options?: { readonly beside?: boolean; readonly preserveFocus?: boolean }): Promise<void>;
+  open(place: PagePlace, options?: { readonly toSide?: boolean; readonly preserveFocus?: boolean }): Promise<void>;
   /** Returns whether the page is open. */
   shows(place: PagePlace): boolean;
   /**

@@ -1,12 +1,12 @@
 import type { Connection } from 'vscode-languageserver';
 
 /** Minimum number of files for showing progress. */
-const WORTH_SHOWING = 50;
+const MIN_FILES = 50;
 
 /** Reports the progress of checking many files to the editor. */
 export class CheckProgress {
   /** Whether the editor supports progress. */
-  shown = false;
+  supported = false;
   readonly #connection: Connection;
   #total = 0;
   #reporter: ReturnType<Connection['window']['createWorkDoneProgress']> | undefined;
@@ -15,10 +15,10 @@ export class CheckProgress {
     this.#connection = connection;
   }
 
-  left(count: number): void {
-    if (!this.shown) return;
+  update(count: number): void {
+    if (!this.supported) return;
     if (this.#reporter === undefined) {
-      if (count < WORTH_SHOWING) return;
+      if (count < MIN_FILES) return;
       this.#total = count;
       this.#reporter = this.#connection.window.createWorkDoneProgress();
       this.#reporter.then(
@@ -26,10 +26,10 @@ export class CheckProgress {
         () => undefined,
       ); // continue without progress
     }
-    const [total, reporting] = [Math.max(this.#total, count), this.#reporter];
+    const [total, currentReporter] = [Math.max(this.#total, count), this.#reporter];
     this.#total = total;
     if (count === 0) this.#reporter = undefined;
-    reporting.then(
+    currentReporter.then(
       (reporter) => {
         if (count === 0) reporter.done();
         else reporter.report(Math.floor((100 * (total - count)) / total), `${total - count} of ${total}`);

@@ -43,7 +43,7 @@ interface ServePorts {
 }
 
 /** Watched files: config files, prompts, code, and datasets. */
-const WATCHED = [
+const WATCHED_FILES = [
   ...FILE_KINDS.map(fileGlob),
   '**/*.{md,txt}',
   '**/*.{ts,mts,cts,tsx,js,mjs,cjs,jsx}',
@@ -83,11 +83,11 @@ class Server {
           }),
         );
       },
-      failed: (file, thrown) => connection.console.error(`${file}: ${errorText(thrown)}`),
-      left: (count) => this.#progress.left(count),
+      failed: (file, error) => connection.console.error(`${file}: ${errorText(error)}`),
+      remaining: (count) => this.#progress.update(count),
     });
     ports.facts.changed(() => this.#background(this.#checker.checkAll()));
-    ports.facts.counted(() => {
+    ports.facts.tokensCounted(() => {
       if (this.#client.workspace?.inlayHint?.refreshSupport === true)
         this.#background(connection.languages.inlayHint.refresh());
     });
@@ -96,41 +96,46 @@ class Server {
   listen(): void {
     const connection = this.#connection;
     connection.onInitialize((params) => this.#initialize(params));
-    connection.onInitialized(() => this.#background(this.#begin()));
+    connection.onInitialized(() => this.#background(this.#start()));
     connection.onDidChangeConfiguration(({ settings }) => {
-      this.#take(settings);
+      this.#applySettings(settings);
       this.#background(this.#checker.checkAll());
     });
     connection.onDidChangeWatchedFiles(({ changes }) =>
-      this.#background(this.#changedOnDisk(changes.map(({ uri }) => uri))),
+      this.#background(this.#handleDiskChanges(changes.map(({ uri }) => uri))),
     );
     connection.onShutdown(() => {
       this.#checker.dispose();
       this.#ports.facts.dispose();
     });
     this.#listenToDocuments();
-    this.#answer();
+    this.#listenToRequests();
     this.#documents.listen(connection);
     connection.listen();
   }
 
-  #initialize({ capabilities, workspaceFolders, initializationOptions, ...older }: InitializeParams): InitializeResult {
+  #initialize({
+    capabilities,
+    workspaceFolders,
+    initializationOptions,
+    ...otherParams
+  }: InitializeParams): InitializeResult {
     this.#client = capabilities;
-    this.#take(initializationOptions);
-    const uris = workspaceFolders?.map(({ uri }) => uri) ?? rootOf(older);
+    this.#applySettings(initializationOptions);
+    const uris = workspaceFolders?.map(({ uri }) => uri) ?? rootOf(otherParams);
     this.#workspace.setFolders(uris.flatMap((uri) => pathOf(uri) ?? []));
-    this.#progress.shown = capabilities.window?.workDoneProgress === true;
+    this.#progress.supported = capabilities.window?.workDoneProgress === true;
     return { capabilities: CAPABILITIES, serverInfo: { name: 'rollout', version: PRODUCT.split(' ')[1] ?? '' } };
   }
 
-  get #watches(): boolean {
+  get #hasFileWatching(): boolean {
     return this.#client.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
   }
 
-  async #begin(): Promise<void> {
-    if (this.#watches)
+  async #start(): Promise<void> {
+    if (this.#hasFileWatching)
       await this.#connection.client.register(DidChangeWatchedFilesNotification.type, {
-        watchers: WATCHED.map((globPattern) => ({ globPattern })),
+        watchers: WATCHED_FILES.map((globPattern) => ({ globPattern })),
       });
     if (this.#client.workspace?.workspaceFolders === true) {
       this.#connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
@@ -146,15 +151,15 @@ class Server {
   }
 
   /** Invalid settings do not change the current ones. */
-  #take(settings: unknown): void {
-    const given = typeof settings === 'object' && settings !== null ? settings : {};
-    const parsed = languageSettings.safeParse({ ...this.#ports.settings, ...given });
+  #applySettings(settings: unknown): void {
+    const changes = typeof settings === 'object' && settings !== null ? settings : {};
+    const parsed = languageSettings.safeParse({ ...this.#ports.settings, ...changes });
     if (!parsed.success) {
       this.#connection.console.warn(`Ignoring invalid settings: ${parsed.error.message}`);
       return;
     }
     this.#settings = parsed.data;
-    this.#ports.facts.allow(parsed.data);
+    this.#ports.facts.configure(parsed.data);
   }
 
   // ---- documents
@@ -178,13 +183,13 @@ class Server {
       const path = pathOf(document.uri);
       if (path === undefined) return;
       // Editors without file watching report only their own saves.
-      if (!this.#watches) this.#workspace.files.forgetAll();
+      if (!this.#hasFileWatching) this.#workspace.files.invalidateAll();
       this.#workspace.files.save(path);
       this.#background(this.#checker.changed([path], { typed: false }));
     });
   }
 
-  async #changedOnDisk(uris: readonly string[]): Promise<void> {
+  async #handleDiskChanges(uris: readonly string[]): Promise<void> {
     const paths = uris.flatMap((uri) => pathOf(uri) ?? []);
     await this.#workspace.changed(paths);
     await this.#checker.changed(paths, { typed: false });
@@ -192,40 +197,40 @@ class Server {
 
   // ---- requests
 
-  #answer(): void {
+  #listenToRequests(): void {
     const connection = this.#connection;
     const workspace = this.#workspace;
     connection.onCompletion(({ textDocument, position }, token) =>
-      this.#of(textDocument, token, (path) => complete(workspace, path, position)),
+      this.#respond(textDocument, token, (path) => complete(workspace, path, position)),
     );
     connection.onHover(({ textDocument, position }, token) =>
-      this.#of(textDocument, token, (path) => hover(workspace, path, position)),
+      this.#respond(textDocument, token, (path) => hover(workspace, path, position)),
     );
     connection.onDefinition(({ textDocument, position }, token) =>
-      this.#of(textDocument, token, (path) => definition(workspace, path, position)),
+      this.#respond(textDocument, token, (path) => definition(workspace, path, position)),
     );
     connection.onReferences(({ textDocument, position, context }, token) =>
-      this.#of(textDocument, token, (path) =>
+      this.#respond(textDocument, token, (path) =>
         findReferences(workspace, path, position, { declaration: context.includeDeclaration }),
       ),
     );
     connection.onPrepareRename(({ textDocument, position }, token) =>
-      this.#of(textDocument, token, (path) => prepareRename(workspace, path, position)),
+      this.#respond(textDocument, token, (path) => prepareRename(workspace, path, position)),
     );
     connection.onRenameRequest(({ textDocument, position, newName }, token) =>
-      this.#of(textDocument, token, (path) => rename(workspace, path, position, newName)),
+      this.#respond(textDocument, token, (path) => rename(workspace, path, position, newName)),
     );
     connection.onDocumentSymbol(({ textDocument }, token) =>
-      this.#of(textDocument, token, (path) => documentSymbols(workspace, path)),
+      this.#respond(textDocument, token, (path) => documentSymbols(workspace, path)),
     );
     connection.onFoldingRanges(({ textDocument }, token) =>
-      this.#of(textDocument, token, (path) => foldingRanges(workspace, path)),
+      this.#respond(textDocument, token, (path) => foldingRanges(workspace, path)),
     );
     connection.onDocumentLinks(({ textDocument }, token) =>
-      this.#of(textDocument, token, (path) => documentLinks(workspace, path)),
+      this.#respond(textDocument, token, (path) => documentLinks(workspace, path)),
     );
     connection.languages.inlayHint.on(({ textDocument, range }, token) =>
-      this.#of(textDocument, token, async (path) =>
+      this.#respond(textDocument, token, async (path) =>
         this.#settings.tokenHints ? inlayHints(workspace, path, range) : undefined,
       ),
     );
@@ -239,7 +244,7 @@ class Server {
       ),
     );
     connection.onCodeAction(({ textDocument, range, context }, token) =>
-      this.#of(textDocument, token, (path) =>
+      this.#respond(textDocument, token, (path) =>
         codeActions(workspace, path, range, {
           problems: this.#checker.problemsOf(path),
           mayCreate: this.#client.workspace?.workspaceEdit?.resourceOperations?.includes('create') === true,
@@ -250,7 +255,7 @@ class Server {
   }
 
   /** Returns null if there is no result. Reports errors as readable messages. */
-  async #of<T>(
+  async #respond<T>(
     document: { readonly uri: string },
     token: CancellationToken,
     act: (path: string) => Promise<T | undefined>,
@@ -263,13 +268,13 @@ class Server {
       return isCancelled()
         ? new ResponseError(LSPErrorCodes.RequestCancelled, 'The request was cancelled.')
         : (result ?? null);
-    } catch (thrown) {
-      return new ResponseError(LSPErrorCodes.RequestFailed, errorText(thrown));
+    } catch (error) {
+      return new ResponseError(LSPErrorCodes.RequestFailed, errorText(error));
     }
   }
 
   #background(work: Promise<unknown>): void {
-    work.catch((thrown: unknown) => this.#connection.console.error(errorText(thrown)));
+    work.catch((error: unknown) => this.#connection.console.error(errorText(error)));
   }
 }
 

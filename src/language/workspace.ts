@@ -22,7 +22,7 @@ interface Mention {
   readonly reference: Reference;
 }
 
-interface KnownFile {
+interface CachedFile {
   readonly segments: Segments;
   text: string;
   parsed: ParsedFile;
@@ -34,8 +34,8 @@ export class Workspace {
   readonly files: CachedFiles;
   readonly facts: Facts;
   #folders: readonly string[];
-  readonly #cache = new Map<string, KnownFile>();
-  #listed: Promise<Set<string>> | undefined;
+  readonly #cache = new Map<string, CachedFile>();
+  #configFiles: Promise<Set<string>> | undefined;
   /** Mentions by referenced file, valid for one change count. */
   #mentions: { readonly at: number; readonly byFile: Promise<Map<string, Mention[]>> } | undefined;
 
@@ -51,7 +51,7 @@ export class Workspace {
 
   setFolders(folders: readonly string[]): void {
     this.#folders = folders.map((folder) => this.files.absolute(folder));
-    this.#listed = undefined;
+    this.#configFiles = undefined;
     this.#mentions = undefined;
   }
 
@@ -68,9 +68,9 @@ export class Workspace {
 
   /** Called when files on disk were changed, created, or deleted. */
   async changed(paths: readonly string[]): Promise<void> {
-    const listed = await this.#listed;
+    const listed = await this.#configFiles;
     for (const path of paths) {
-      this.files.forget(path);
+      this.files.invalidate(path);
       if (fileKind(path) === undefined || listed === undefined) continue;
       if ((await this.files.stat(path))?.kind === 'file') listed.add(path);
       else {
@@ -103,7 +103,7 @@ export class Workspace {
     return this.#cachedFile(path, text).parsed;
   }
 
-  #cachedFile(path: string, text: string): KnownFile {
+  #cachedFile(path: string, text: string): CachedFile {
     let cached = this.#cache.get(path);
     if (cached?.text === text) return cached;
     const segments = cached?.segments ?? new Segments();
@@ -115,10 +115,10 @@ export class Workspace {
   /** Returns all agent, world, and batch files in the folders, and open ones, sorted. */
   async configFiles(): Promise<string[]> {
     const folders = this.#folders;
-    this.#listed ??= Promise.all(folders.map((folder) => configFilesUnder(this.files, folder))).then(
+    this.#configFiles ??= Promise.all(folders.map((folder) => configFilesUnder(this.files, folder))).then(
       (lists) => new Set(lists.flat()),
     );
-    const listed = await this.#listed;
+    const listed = await this.#configFiles;
     return [...new Set([...listed, ...this.files.openPaths().filter((path) => fileKind(path) !== undefined)])].sort();
   }
 

@@ -56,7 +56,7 @@ describe('the Batches view', { timeout: 120_000 }, () => {
     try {
       const row = await connection.api.batch(batch);
       await contents.loadMore(connection.api);
-      follower.begin(row);
+      follower.start(row);
       assert.deepEqual(states(), ['queued', 'queued', 'queued', 'queued']);
       const worker = await server.worker(batch);
       const [first, ...others] = await worker.lease(4);
@@ -73,12 +73,12 @@ describe('the Batches view', { timeout: 120_000 }, () => {
       await drawnUntil(() => states().every((state) => state === 'passed'));
 
       assert.deepEqual(follower.active, [batch]);
-      follower.state({ ...row, state: 'ended' });
+      follower.updateRow({ ...row, state: 'ended' });
       assert.deepEqual(follower.active, [], 'nothing more is to come');
-      follower.state({ ...row, state: 'running', rev: row.rev + 100 });
+      follower.updateRow({ ...row, state: 'running', rev: row.rev + 100 });
       assert.deepEqual(follower.active, [batch], 'it was retried');
     } finally {
-      follower.endAll();
+      follower.stopAll();
     }
     assert.deepEqual(follower.active, []);
   });

@@ -5,10 +5,10 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Connection, connect } from '../../src/client/connect.ts';
 import { StudioError } from '../../src/common/errors.ts';
-import { allTasks, failedTasks, submissionOf } from '../../src/host/launch/again.ts';
 import type { Memory } from '../../src/host/launch/memory.ts';
+import { allTasks, failedTasks, submissionOf } from '../../src/host/launch/relaunch.ts';
 import { runBatch } from '../../src/host/launch/runBatch.ts';
-import { StoredValues, type Vault } from '../../src/host/launch/values/storedValues.ts';
+import { type SecretStore, StoredValues } from '../../src/host/launch/values/storedValues.ts';
 import { withValues } from '../../src/host/launch/values/withValues.ts';
 import { missingValues, problemsOf } from '../../src/host/server/cliFailure.ts';
 import { type CliPorts, cliOf } from '../../src/host/server/runCli.ts';
@@ -50,7 +50,7 @@ class MemoryStorage {
     get: (key) => this.values.get(key),
     update: (key, value) => Promise.resolve(void this.values.set(key, value)),
   };
-  readonly vault: Vault = {
+  readonly vault: SecretStore = {
     get: (key) => Promise.resolve(this.values.get(key) as string | undefined), // only texts are stored
     store: (key, value) => Promise.resolve(void this.values.set(key, value)),
     delete: (key) => Promise.resolve(void this.values.delete(key)),
@@ -125,7 +125,7 @@ describe('values for ${env:…}', () => {
     assert.notEqual(second.result, first.result);
     assert.equal(asked.length, 2, 'the second launch asks nothing');
     assert.equal(logged.filter((line) => line.includes('value-of-')).length, 0);
-    assert.equal(await stored.forgetAll(), 2);
+    assert.equal(await stored.deleteAll(), 2);
     assert.deepEqual(await stored.of(first.names), {});
   });
 
@@ -268,7 +268,7 @@ describe('the command as a process', () => {
     const stop = new AbortController();
     const script = bench.path('deaf.mjs');
     writeFileSync(script, 'process.stderr.write("begun\\n"); setInterval(() => {}, 1000);');
-    const running = cli({ file: script, patienceMs: 200 }).json(['x'], {
+    const running = cli({ file: script, stopTimeoutMs: 200 }).json(['x'], {
       cwd: folder,
       signal: stop.signal,
       onProgress: (line) => line === 'begun' && stop.abort(),

@@ -54,7 +54,7 @@ class Page {
         this.#told.fire(message);
       },
       other: (message) => void this.others.push(message),
-      strange: (why) => void this.strange.push(why),
+      invalid: (why) => void this.strange.push(why),
     });
   }
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { connect } from '../../src/client/connect.ts';
 import { StudioError } from '../../src/common/errors.ts';
-import { type LinkPorts, shownStore, WindowServerLink } from '../../src/host/server/serverLink.ts';
+import { type LinkPorts, redactStore, WindowServerLink } from '../../src/host/server/serverLink.ts';
 import { Bench, hasEnded } from '../support/cli.ts';
 
 interface Link {
@@ -120,7 +120,7 @@ test('a killed server is reported once, is not restarted automatically, and ever
 });
 
 test('a server that another window starts is found silently', async () => {
-  await using at = open({ regainMs: 60_000 });
+  await using at = open({ reconnectMs: 60_000 });
   const connection = await at.link.connection();
   const first = at.pid();
   const lost = at.reached('lost');
@@ -144,7 +144,7 @@ test(
     await using at = open({
       store: () => bench.store,
       target: () => 'lab',
-      regainMs: 500,
+      reconnectMs: 500,
       connect: async (target, { signal }) => {
         wanted.push(target);
         const found = await connect({
@@ -171,7 +171,7 @@ test(
       assert.equal(connection.address().url, other.address().url);
       assert.deepEqual([at.states, at.told, held], [['lost', 'ok'], [], 1]);
       let moved = 0;
-      at.link.moved(() => moved++);
+      at.link.serverChanged(() => moved++);
       at.link.reset();
       assert.deepEqual([moved, held], [1, 0]);
       assert.ok(wanted.every((name) => name === 'lab'));
@@ -224,8 +224,8 @@ test('a waiting use can be aborted, and a closed window starts nothing more', as
 });
 
 test('a store is shown without its password', () => {
-  assert.equal(shownStore('postgres://me:secret@host/db'), 'postgres://me:***@host/db');
-  assert.equal(shownStore('postgres://host/db?user=me&password=secret'), 'postgres://host/db?user=me&password=***');
-  assert.equal(shownStore('/data/store'), '/data/store');
-  assert.equal(shownStore('C:\\data\\store'), 'C:\\data\\store');
+  assert.equal(redactStore('postgres://me:secret@host/db'), 'postgres://me:***@host/db');
+  assert.equal(redactStore('postgres://host/db?user=me&password=secret'), 'postgres://host/db?user=me&password=***');
+  assert.equal(redactStore('/data/store'), '/data/store');
+  assert.equal(redactStore('C:\\data\\store'), 'C:\\data\\store');
 });

@@ -98,7 +98,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
 
   it('is read and followed through TLS, and found again after a cut', async () => {
     const kept = tokens();
-    await kept.keep(NAME, { url: proxy.url, token: server.file.token });
+    await kept.store(NAME, { url: proxy.url, token: server.file.token });
     const stopped: string[] = [];
     const link = new WindowServerLink({
       store: () => bench.store,
@@ -143,9 +143,9 @@ describe('a server by its address', { timeout: 120_000 }, () => {
       connectTarget(NAME, target, { env: await kept.env([NAME]) }),
       of('usage', /VS Code stores the token of target lab, and LAB_TOKEN is not set here\. .*set LAB_TOKEN/),
     );
-    await kept.keep(NAME, { url: 'https://elsewhere.example.org', token: 'secret' });
+    await kept.store(NAME, { url: 'https://elsewhere.example.org', token: 'secret' });
     assert.deepEqual(await kept.env(['local', NAME, '--json']), {}, 'another server of the same name gets no token');
-    await kept.keep(NAME, { url: proxy.url, token: 'old', read: 'r' });
+    await kept.store(NAME, { url: proxy.url, token: 'old', read: 'r' });
     assert.deepEqual(await kept.env(['status', NAME]), { LAB_TOKEN: 'old', LAB_READ: 'r' });
     await assert.rejects(
       connectTarget(NAME, target, { env: await kept.env([NAME]) }),
@@ -163,7 +163,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     );
     await bench.json(['target', 'add', NAME, '--url', proxy.url, '--token-env', 'LAB_TOKEN', '--ca', 'ca.pem']);
     const kept = tokens();
-    await kept.keep(NAME, { url: proxy.url, token: server.file.token });
+    await kept.store(NAME, { url: proxy.url, token: server.file.token });
     const cli = cliOf({
       store: () => bench.store,
       target: () => 'local',

@@ -9,11 +9,11 @@ import type { BatchRow } from '../../protocol/client.ts';
 import type { BatchList, ServerLink } from '../services.ts';
 import { isLive } from './batchText.ts';
 
-const LIVE_MS = 1_000;
-const QUIET_MS = 5_000;
+const LIVE_POLL_MS = 1_000;
+const IDLE_POLL_MS = 5_000;
 
 interface BatchListPorts {
-  readonly server: Pick<ServerLink, 'connection' | 'connected' | 'moved' | 'state'>;
+  readonly server: Pick<ServerLink, 'connection' | 'connected' | 'serverChanged' | 'state'>;
   /** Number of batches per page. */
   readonly pageSize: () => number;
   readonly log: (text: string) => void;
@@ -31,21 +31,21 @@ export class HostBatchList implements BatchList {
   readonly #ended = new AbortController();
   readonly #listeners: readonly { dispose(): void }[];
   #timer: NodeJS.Timeout | undefined;
-  #asking: Promise<void> | undefined;
-  #askAgain = false;
+  #polling: Promise<void> | undefined;
+  #pollAgain = false;
   /** Whether the oldest batch was loaded. */
   #complete = false;
   /** Incremented for each server, to discard outdated responses. */
-  #era = 0;
+  #generation = 0;
 
   constructor(ports: BatchListPorts) {
     this.#ports = ports;
-    this.#listeners = [ports.server.connected(() => this.refresh()), ports.server.moved(() => this.#forget())];
+    this.#listeners = [ports.server.connected(() => this.refresh()), ports.server.serverChanged(() => this.#clear())];
   }
 
   async get(batch: string, signal?: AbortSignal): Promise<BatchRow> {
-    const known = this.rows.value.find((row) => row.batch === batch);
-    if (known !== undefined) return known;
+    const listed = this.rows.value.find((row) => row.batch === batch);
+    if (listed !== undefined) return listed;
     const { api } = await this.#ports.server.connection(signal === undefined ? {} : { signal });
     return api.batch(batch, signal);
   }
@@ -58,19 +58,19 @@ export class HostBatchList implements BatchList {
       signal,
     );
     this.#complete = page.next === undefined;
-    const known = new Set(this.rows.value.map((row) => row.batch));
-    this.#set([...this.rows.value, ...page.batches.filter((row) => !known.has(row.batch))]);
+    const listed = new Set(this.rows.value.map((row) => row.batch));
+    this.#set([...this.rows.value, ...page.batches.filter((row) => !listed.has(row.batch))]);
     return !this.#complete;
   }
 
   refresh(): void {
-    if (this.#watchers.size > 0) this.#ask();
+    if (this.#watchers.size > 0) this.#poll();
   }
 
   watch(options: WatchOptions = {}): { dispose(): void } {
     const watcher = { ...options };
     this.#watchers.add(watcher);
-    this.#ask();
+    this.#poll();
     return {
       dispose: () => {
         this.#watchers.delete(watcher);
@@ -87,30 +87,30 @@ export class HostBatchList implements BatchList {
   }
 
   /** Discards the list when the server changes. */
-  #forget(): void {
-    this.#era += 1;
+  #clear(): void {
+    this.#generation += 1;
     this.#complete = false;
     this.#set([]);
     this.refresh();
   }
 
   /** Runs one request at a time. Requests in the meantime cause one more afterwards. */
-  #ask(): void {
+  #poll(): void {
     clearTimeout(this.#timer);
-    if (this.#asking !== undefined) {
-      this.#askAgain = true;
+    if (this.#polling !== undefined) {
+      this.#pollAgain = true;
       return;
     }
-    this.#askAgain = false;
-    this.#asking = this.#askOnce().finally(() => {
-      this.#asking = undefined;
+    this.#pollAgain = false;
+    this.#polling = this.#pollOnce().finally(() => {
+      this.#polling = undefined;
       if (this.#ended.signal.aborted || this.#watchers.size === 0) return;
-      if (this.#askAgain) this.#ask();
-      else this.#timer = setTimeout(() => this.#ask(), this.rows.value.some(isLive) ? LIVE_MS : QUIET_MS);
+      if (this.#pollAgain) this.#poll();
+      else this.#timer = setTimeout(() => this.#poll(), this.rows.value.some(isLive) ? LIVE_POLL_MS : IDLE_POLL_MS);
     });
   }
 
-  async #askOnce(): Promise<void> {
+  async #pollOnce(): Promise<void> {
     const { signal } = this.#ended;
     const mayStart = [...this.#watchers].some(({ start }) => start !== false);
     try {
@@ -124,16 +124,16 @@ export class HostBatchList implements BatchList {
   }
 
   async #update(api: Api, signal: AbortSignal): Promise<void> {
-    const era = this.#era;
+    const generation = this.#generation;
     const page = await api.batches({ limit: this.#ports.pageSize() }, signal);
-    if (era !== this.#era) return;
+    if (generation !== this.#generation) return;
     if (page.next === undefined) this.#complete = true;
     const oldest = page.batches.at(-1)?.batch;
     // IDs sort by time: keep batches older than the page, and update only those that are running.
     const older =
       page.next === undefined || oldest === undefined ? [] : this.rows.value.filter((row) => row.batch < oldest);
     const current = await Promise.all(older.map(async (row) => (isLive(row) ? api.batch(row.batch, signal) : row)));
-    if (era === this.#era) this.#set([...page.batches, ...current]);
+    if (generation === this.#generation) this.#set([...page.batches, ...current]);
   }
 
   #set(rows: readonly BatchRow[]): void {

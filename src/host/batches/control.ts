@@ -14,7 +14,7 @@ import { isLive } from './batchText.ts';
 import { pickBatch } from './pickBatch.ts';
 
 /** The author that the events of a batch record. */
-const BY = 'vscode';
+const AUTHOR = 'vscode';
 
 type ControlCommand =
   | 'rollout.pauseBatch'
@@ -27,13 +27,13 @@ type ControlCommand =
 export function controlCommands(services: Services, values: StoredValues): CommandGroup<ControlCommand> {
   return {
     'rollout.pauseBatch': async (argument) => {
-      const batch = await pickBatch(services, argument, { title: 'Pause', sensible: isLive, direct: true });
+      const batch = await pickBatch(services, argument, { title: 'Pause', applies: isLive, direct: true });
       if (batch !== undefined) await command(services, batch, { verb: 'pause' });
     },
     'rollout.releasePods': async (argument) => {
       const batch = await pickBatch(services, argument, {
         title: 'Pause and Release Pods',
-        sensible: (row) => row.state !== 'ended' && row.released !== true,
+        applies: (row) => row.state !== 'ended' && row.released !== true,
         direct: true,
       });
       if (batch === undefined) return;
@@ -43,7 +43,7 @@ export function controlCommands(services: Services, values: StoredValues): Comma
     'rollout.resumeBatch': async (argument) => {
       const batch = await pickBatch(services, argument, {
         title: 'Resume',
-        sensible: (row) => row.state === 'paused',
+        applies: (row) => row.state === 'paused',
         direct: true,
       });
       if (batch !== undefined) await command(services, batch, { verb: 'resume' });
@@ -51,7 +51,7 @@ export function controlCommands(services: Services, values: StoredValues): Comma
     'rollout.stopBatch': async (argument) => {
       const batch = await pickBatch(services, argument, {
         title: 'Stop',
-        sensible: (row) => row.state !== 'ended',
+        applies: (row) => row.state !== 'ended',
         direct: true,
       });
       if (batch !== undefined) await stop(services, batch);
@@ -59,7 +59,7 @@ export function controlCommands(services: Services, values: StoredValues): Comma
     'rollout.retryUnsettled': async (argument) => {
       const batch = await pickBatch(services, argument, {
         title: 'Retry Unsettled',
-        sensible: (row) => !row.imported && row.counts.infrastructure + row.counts.cancelled > 0,
+        applies: (row) => !row.imported && row.counts.infrastructure + row.counts.cancelled > 0,
       });
       if (batch !== undefined) await retry(services, batch, values);
     },
@@ -70,10 +70,10 @@ export function controlCommands(services: Services, values: StoredValues): Comma
 async function command(
   services: Services,
   batch: string,
-  what: Pick<BatchCommand, 'verb' | 'args'>,
+  request: Pick<BatchCommand, 'verb' | 'args'>,
 ): Promise<CommandReply> {
   const { api } = await services.server.connection();
-  const reply = await api.commandBatch(batch, { command: newId('c'), by: BY, ...what });
+  const reply = await api.commandBatch(batch, { command: newId('c'), by: AUTHOR, ...request });
   services.batches.refresh();
   return reply;
 }

@@ -32,25 +32,25 @@ export class BatchOrigins {
       .filter((row) => !row.imported && row.parent === undefined)
       .sort((a, b) => b.created_at - a.created_at)
       .slice(0, MAX_BATCHES);
-    for (const row of launched) if (await this.#isFrom(row, path)) return row;
+    for (const row of launched) if (await this.#wasLaunchedFrom(row, path)) return row;
     return undefined;
   }
 
-  async #isFrom(row: BatchRow, path: string): Promise<boolean> {
-    const remembered = this.#memory.batch(row.batch)?.file;
-    if (remembered !== undefined) return remembered.replaceAll('\\', '/') === path;
+  async #wasLaunchedFrom(row: BatchRow, path: string): Promise<boolean> {
+    const stored = this.#memory.batch(row.batch)?.file;
+    if (stored !== undefined) return stored.replaceAll('\\', '/') === path;
     // The path in a submission is relative to the root of its workspace.
     const file = await this.#fileOf(row.submission);
     return file === undefined ? row.name === nameOf(path) : path === file || path.endsWith(`/${file}`);
   }
 
   #fileOf(submission: string): Promise<string | undefined> {
-    let found = this.#submittedFile.get(submission);
-    if (found === undefined) {
-      found = this.#read(submission);
-      this.#submittedFile.set(submission, found);
+    let file = this.#submittedFile.get(submission);
+    if (file === undefined) {
+      file = this.#read(submission);
+      this.#submittedFile.set(submission, file);
     }
-    return found;
+    return file;
   }
 
   async #read(submission: string): Promise<string | undefined> {

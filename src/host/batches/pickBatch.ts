@@ -9,7 +9,7 @@ import { batchText } from './batchText.ts';
 interface PickBatchOptions {
   readonly title: string;
   /** Whether the command applies to a batch. */
-  readonly sensible: (row: BatchRow) => boolean;
+  readonly applies: (row: BatchRow) => boolean;
   /** If only one batch applies, use it without asking. */
   readonly direct?: boolean;
 }
@@ -24,7 +24,7 @@ export async function pickBatch(
   if (named !== undefined) return named;
   const { api } = await services.server.connection();
   const { batches } = await api.batches({ limit: 200 });
-  const rows = batches.filter(options.sensible);
+  const rows = batches.filter(options.applies);
   const [only] = rows;
   if (only === undefined) throw new StudioError('not_found', `No batch is available for “${options.title}”.`);
   if (options.direct === true && rows.length === 1) return only.batch;

@@ -47,9 +47,7 @@ export function statusText(rows: readonly BatchRow[], server: ServerState, alway
     const all = sums.reduce((sum, each) => sum + each.all, 0);
     return {
       text: `$(beaker) Rollout ${live.length} running ${done}/${all}`,
-      label:
-        `Rollout: ${plural(live.length, 'batch').replace(/batchs$/, 'batches')} running, ${done} of ${all} ` +
-        'attempts settled',
+      label: `Rollout: ${plural(live.length, 'batch', 'batches')} running, ${done} of ${all} ` + 'attempts settled',
       tooltip: lines([...live, ...paused]),
       warning: false,
       click: { do: 'open', batch: newest.batch },

@@ -4,25 +4,25 @@ import { fileGlob } from '../../common/fileKinds.ts';
 import { basename } from '../../config/paths.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { RegisterCommand, Services } from '../services.ts';
-import { LAUNCH_ONE, LAUNCH_TASK } from './lensCommands.ts';
-import type { LensMaker } from './lenses.ts';
+import { LAUNCH_FILE, LAUNCH_TASK } from './lensCommands.ts';
+import type { LensBuilder } from './lenses.ts';
 
 const BATCHES = { pattern: fileGlob('batch') };
 const AGENTS = { pattern: fileGlob('agent') };
 const DATASETS = { pattern: '**/*.{jsonl,ndjson}' };
 
 export function registerCodeLens(services: Services, register: RegisterCommand, files: StudioFiles): vscode.Disposable {
-  let maker: LensMaker | undefined;
-  const lenses = async (): Promise<LensMaker> => {
-    const { LensMaker } = await import('./lenses.ts');
-    return (maker ??= new LensMaker(services, files.index));
+  let builder: LensBuilder | undefined;
+  const lenses = async (): Promise<LensBuilder> => {
+    const { LensBuilder } = await import('./lenses.ts');
+    return (builder ??= new LensBuilder(services, files.index));
   };
   const changed = new vscode.EventEmitter<void>();
-  const provider = (of: 'batch' | 'agent' | 'dataset'): vscode.CodeLensProvider => ({
+  const provider = (kind: 'batch' | 'agent' | 'dataset'): vscode.CodeLensProvider => ({
     onDidChangeCodeLenses: changed.event,
     // In Restricted Mode and for files that are not on disk, nothing can run.
     provideCodeLenses: async (document) =>
-      vscode.workspace.isTrusted && document.uri.scheme === 'file' ? (await lenses())[of](document) : [],
+      vscode.workspace.isTrusted && document.uri.scheme === 'file' ? (await lenses())[kind](document) : [],
   });
   return vscode.Disposable.from(
     changed,
@@ -34,8 +34,8 @@ export function registerCodeLens(services: Services, register: RegisterCommand, 
     files.changed((kind) => {
       if (kind === 'batch') changed.fire();
     }),
-    watchWhileShown(services),
-    register(LAUNCH_ONE, async (uris) => {
+    watchWhileVisible(services),
+    register(LAUNCH_FILE, async (uris) => {
       const file = await pickFile(uris as vscode.Uri[]); // only these lenses use the command
       if (file !== undefined) await vscode.commands.executeCommand('rollout.launchBatch', file);
     }),
@@ -47,9 +47,9 @@ export function registerCodeLens(services: Services, register: RegisterCommand, 
 }
 
 /** Follows the list of batches while a batch file is visible, because its lens shows the last result. */
-function watchWhileShown({ batches }: Services): vscode.Disposable {
+function watchWhileVisible({ batches }: Services): vscode.Disposable {
   let watching: vscode.Disposable | undefined;
-  const look = (editors: readonly vscode.TextEditor[]): void => {
+  const update = (editors: readonly vscode.TextEditor[]): void => {
     if (vscode.workspace.isTrusted && editors.some(({ document }) => vscode.languages.match(BATCHES, document) > 0))
       watching ??= batches.watch({ start: false });
     else {
@@ -57,10 +57,10 @@ function watchWhileShown({ batches }: Services): vscode.Disposable {
       watching = undefined;
     }
   };
-  look(vscode.window.visibleTextEditors);
+  update(vscode.window.visibleTextEditors);
   return vscode.Disposable.from(
-    vscode.window.onDidChangeVisibleTextEditors(look),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => look(vscode.window.visibleTextEditors)),
+    vscode.window.onDidChangeVisibleTextEditors(update),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => update(vscode.window.visibleTextEditors)),
     { dispose: () => void watching?.dispose() },
   );
 }

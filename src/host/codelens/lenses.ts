@@ -7,13 +7,13 @@ import { firstTasks } from '../files/batchRefs.ts';
 import { folderOf, pathOf, workspaceFiles } from '../files/workspaceFiles.ts';
 import { LaunchMemory } from '../launch/memory.ts';
 import type { BatchList, Services } from '../services.ts';
-import { LAUNCH_ONE, LAUNCH_TASK } from './lensCommands.ts';
+import { LAUNCH_FILE, LAUNCH_TASK } from './lensCommands.ts';
 import { lastText, NBSP, usedByText } from './lensText.ts';
 
 /** Maximum number of dataset lines with a lens. */
 const MAX_LINES = 200;
 
-export class LensMaker {
+export class LensBuilder {
   readonly #batches: BatchList;
   readonly #origins: BatchOrigins;
   readonly #index: BatchIndex;
@@ -42,7 +42,7 @@ export class LensMaker {
   async agent({ uri }: vscode.TextDocument): Promise<vscode.CodeLens[]> {
     const path = pathOf(uri);
     const users = (await this.#index.all()).filter(({ agent }) => agent === path).map((batch) => batch.uri);
-    return users.length === 0 ? [] : [lens(0, usedByText(users.length), LAUNCH_ONE, users)];
+    return users.length === 0 ? [] : [lens(0, usedByText(users.length), LAUNCH_FILE, users)];
   }
 
   async dataset({ uri }: vscode.TextDocument): Promise<vscode.CodeLens[]> {
@@ -59,9 +59,9 @@ export class LensMaker {
       return tasks.map(({ task, line }) =>
         lens(line - 1, `$(play)${NBSP}Launch on This Task`, LAUNCH_TASK, task.id, uris),
       );
-    } catch (thrown) {
-      if (StudioError.is(thrown)) return [];
-      throw thrown;
+    } catch (error) {
+      if (StudioError.is(error)) return [];
+      throw error;
     }
   }
 }

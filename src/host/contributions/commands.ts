@@ -27,7 +27,7 @@ export const COMMANDS = {
   'rollout.attachDebugger': { title: 'Attach Debugger…', icon: 'debug-alt' },
   'rollout.fork': { title: 'Fork…', icon: 'repo-forked' },
   'rollout.showCalls': { title: 'Show Calls of Tool', icon: 'list-tree' },
-  'rollout.chooseToolBatch': { title: 'Choose Batch for Tool Figures…', icon: 'history' },
+  'rollout.chooseToolBatch': { title: 'Choose Batch for Tool Statistics…', icon: 'history' },
   'rollout.rerunCall': { title: 'Re-run This Call', icon: 'debug-rerun' },
   'rollout.runCall': { title: 'Run Call', icon: 'play' },
   'rollout.saveTestCase': { title: 'Save Call as Test Case', icon: 'beaker' },

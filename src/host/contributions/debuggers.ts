@@ -11,7 +11,7 @@ const store = {
 };
 const stopOnEntry = { type: 'boolean', description: 'Stop at the start of the rollout.' };
 
-/** Attributes by which a recorded rollout is named. */
+/** Attributes that identify a recorded rollout. */
 const recorded = {
   rollout: { type: 'string', description: 'ID of a rollout.' },
   task: { type: 'string', description: 'ID of a task.' },
@@ -46,7 +46,7 @@ export const debuggers = [
   {
     type: DEBUG_TYPE,
     label: 'Rollout',
-    // YAML: F5 on a batch file. Where another YAML file is open, it says what can be debugged.
+    // YAML: F5 on a batch file. In other YAML files, a message says what can be debugged.
     languages: [TRAJECTORY_LANGUAGE, 'yaml'],
     configurationAttributes: {
       launch: {
@@ -68,7 +68,7 @@ export const debuggers = [
           rollout: { type: 'string', description: 'ID of a running rollout.' },
           batch: {
             type: 'string',
-            description: 'ID of a running batch, or `last`. Every held rollout of it is a thread.',
+            description: 'ID of a running batch, or `last`. Each held rollout is a thread.',
           },
           stopOnEntry,
           store,

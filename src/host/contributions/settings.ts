@@ -26,7 +26,7 @@ interface SettingRow {
   readonly maximum?: number;
 }
 
-const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Record<SettingName, SettingRow>> }[] = [
+const TOPICS: readonly { readonly title: string; readonly settings: Partial<Record<SettingName, SettingRow>> }[] = [
   {
     title: 'Store',
     settings: {
@@ -117,7 +117,7 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
   },
 ];
 
-export const configuration = CONCERNS.map(({ title, settings }, order) => ({
+export const configuration = TOPICS.map(({ title, settings }, order) => ({
   title,
   order,
   properties: Object.fromEntries(

@@ -66,11 +66,11 @@ export function adapterOf(
       );
       return launched.parse(result).batch;
     },
-    fork: async (wish, signal) => {
+    fork: async (request, signal) => {
       await vscode.workspace.saveAll(false);
       const cwd = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? os.homedir();
       return forkHeld(
-        wish,
+        request,
         async (args) => (await withValues(values, [], askValue, (env) => cli.json(args, { cwd, env, signal }))).result,
       );
     },

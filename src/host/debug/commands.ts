@@ -25,13 +25,13 @@ export function debugCommands(
     'rollout.attachDebugger': async (argument) => {
       const batch = await pickBatch(services, argument, {
         title: 'Attach Debugger',
-        sensible: (row) => row.state !== 'ended',
+        applies: (row) => row.state !== 'ended',
         direct: true,
       });
       if (batch !== undefined) await start({ type: DEBUG_TYPE, request: 'attach', name: 'Attached to a batch', batch });
     },
     'rollout.fork': async (argument) => {
-      const place = await wantedTrajectory(services, argument);
+      const place = await trajectoryOf(services, argument);
       if (place !== undefined) await fork(services, place, values);
     },
   };
@@ -54,7 +54,7 @@ async function rolloutConfiguration(
     isBatchFile(active)
   )
     return liveOf(active);
-  const place = await wantedTrajectory(services, argument);
+  const place = await trajectoryOf(services, argument);
   if (place === undefined) return undefined;
   const { api } = await services.server.connection();
   const { row } = await api.rollout(place.rollout);
@@ -62,7 +62,7 @@ async function rolloutConfiguration(
   return { type: DEBUG_TYPE, request: 'attach', name: 'Attached', rollout: place.rollout };
 }
 
-async function wantedTrajectory(
+async function trajectoryOf(
   services: Services,
   argument: unknown,
 ): Promise<Extract<PagePlace, { page: 'trajectory' }> | undefined> {

@@ -4,8 +4,8 @@ import { DEBUG_TYPE, TRAJECTORY_LANGUAGE } from '../contributions/debuggers.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { Services } from '../services.ts';
 import { ConfigurationProvider } from './configurations.ts';
-import { registerHeads } from './heads.ts';
 import { InlineToolValues } from './inlineValues.ts';
+import { registerPositionSync } from './positionSync.ts';
 import { TrajectoryDocuments } from './trajectoryDocuments.ts';
 
 export function registerDebug(services: Services, values: StoredValues): vscode.Disposable {
@@ -22,6 +22,6 @@ export function registerDebug(services: Services, values: StoredValues): vscode.
       [{ language: 'typescript' }, { language: 'javascript' }, { language: TRAJECTORY_LANGUAGE }],
       new InlineToolValues(),
     ),
-    registerHeads(services, documents),
+    registerPositionSync(services, documents),
   );
 }

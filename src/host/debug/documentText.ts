@@ -6,7 +6,7 @@ import { TrajectoryModel } from '../../trace/model.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 import type { ServerLink } from '../services.ts';
 
-const answer = z.object({ text: z.string() });
+const textReply = z.object({ text: z.string() });
 
 /** Reads the text from the session that debugs the rollout, or else from the store. */
 export async function documentText(
@@ -17,7 +17,7 @@ export async function documentText(
 ): Promise<string> {
   // While a session debugs the rollout, line numbers must match the session's text.
   for (const session of sessions) {
-    const reply = answer.safeParse(
+    const reply = textReply.safeParse(
       await session.customRequest('text', { rollout }).then(
         (text: unknown) => text,
         () => undefined,

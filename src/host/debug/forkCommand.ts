@@ -4,23 +4,23 @@ import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { findFiles, type StudioFileKind } from '../files/findFiles.ts';
-import { submissionOf } from '../launch/again.ts';
+import { submissionOf } from '../launch/relaunch.ts';
 import { askValue } from '../launch/values/askValue.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { withValues } from '../launch/values/withValues.ts';
 import type { Services } from '../services.ts';
 
 /** Maximum number of continuations. */
-const OFFERED = 4;
+const DEFAULT_CONTINUATIONS = 4;
 const MAX_CONTINUATIONS = 1_000;
 /** Maximum number of files to offer. */
 const MAX_FILES = 200;
 
-const planned = z.object({ differs: z.array(z.string()), notes: z.array(z.string()) });
-const launched = z.object({ batch: z.string() });
+const planReply = z.object({ differs: z.array(z.string()), notes: z.array(z.string()) });
+const launchReply = z.object({ batch: z.string() });
 
 /** Arguments of `rollout fork` that change what the fork runs; empty to use the parent's configuration. */
-type Runs = readonly string[];
+type RunArguments = readonly string[];
 
 /** Forks a rollout at the current step of its page. */
 export async function fork(
@@ -42,19 +42,19 @@ export async function fork(
       )
     ).result;
   };
-  const runs = await chosenRuns(services, place.rollout, folder, run);
-  if (runs === undefined) return;
-  const typed = await vscode.window.showInputBox({
+  const runArguments = await pickRunArguments(services, place.rollout, folder, run);
+  if (runArguments === undefined) return;
+  const entered = await vscode.window.showInputBox({
     title: 'Fork',
     prompt: `How many continuations from ${point.slice(place.rollout.length)}?`,
-    value: String(OFFERED),
+    value: String(DEFAULT_CONTINUATIONS),
     validateInput: (text) =>
       /^\d+$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= MAX_CONTINUATIONS
         ? undefined
         : `Enter a number from 1 to ${MAX_CONTINUATIONS}.`,
   });
-  if (typed === undefined) return;
-  const args = ['-k', typed.trim(), '--detach', ...runs];
+  if (entered === undefined) return;
+  const args = ['-k', entered.trim(), '--detach', ...runArguments];
   const answer = await run(args).catch(async (error: unknown) => {
     if (!StudioError.is(error, 'conflict') || error.details?.['irreversible'] === undefined) throw error;
     const chosen = await vscode.window.showWarningMessage(
@@ -66,49 +66,49 @@ export async function fork(
   });
   if (answer === undefined) return;
   services.batches.refresh();
-  await services.pages.open({ page: 'batch', batch: launched.parse(answer).batch });
+  await services.pages.open({ page: 'batch', batch: launchReply.parse(answer).batch });
 }
 
-interface RunsItem extends vscode.QuickPickItem {
-  readonly runs: () => Promise<Runs | undefined>;
+interface RunItem extends vscode.QuickPickItem {
+  readonly runArguments: () => Promise<RunArguments | undefined>;
 }
 
 /** Asks what the fork runs and confirms the differences from the parent. Returns undefined if the user cancels. */
-async function chosenRuns(
+async function pickRunArguments(
   { server }: Services,
   rollout: string,
   folder: vscode.Uri,
   run: (args: readonly string[]) => Promise<unknown>,
-): Promise<Runs | undefined> {
+): Promise<RunArguments | undefined> {
   const { api } = await server.connection();
   const { row } = await api.rollout(rollout);
   const batch = await api.batch(row.batch);
   const submission = batch.imported ? undefined : await submissionOf(api, batch);
-  const items: RunsItem[] =
+  const items: RunItem[] =
     submission === undefined
       ? []
       : [
           {
             label: 'Original files',
             description: `${submission.agent.name}, ${submission.agent.model.name}`,
-            runs: () => Promise.resolve([]),
+            runArguments: () => Promise.resolve([]),
           },
           {
             label: 'Current files',
             description: submission.file,
-            runs: () => Promise.resolve(['--batch', vscode.Uri.joinPath(folder, submission.file).fsPath]),
+            runArguments: () => Promise.resolve(['--batch', vscode.Uri.joinPath(folder, submission.file).fsPath]),
           },
           {
             label: 'Another model…',
             description: `instead of ${submission.agent.model.name}`,
-            runs: () => inputOption('Name of the model', submission.agent.model.name, '--model'),
+            runArguments: () => inputOption('Name of the model', submission.agent.model.name, '--model'),
           },
-          { label: 'Another agent…', runs: () => pickFile('agent') },
+          { label: 'Another agent…', runArguments: () => pickFile('agent') },
         ];
   items.push({
     label: 'Another batch file…',
     description: 'use its agent, world, and scorer',
-    runs: () => pickFile('batch'),
+    runArguments: () => pickFile('batch'),
   });
   for (;;) {
     const item = await vscode.window.showQuickPick(items, {
@@ -116,20 +116,20 @@ async function chosenRuns(
       placeHolder: 'Select what the fork runs',
       matchOnDescription: true,
     });
-    const runs = await item?.runs();
-    if (runs === undefined) return undefined;
-    if (runs.length === 0) return runs;
+    const runArguments = await item?.runArguments();
+    if (runArguments === undefined) return undefined;
+    if (runArguments.length === 0) return runArguments;
     const plan = await vscode.window.withProgress(
       { location: vscode.ProgressLocation.Window, title: 'Comparing with the parent' },
-      async () => planned.parse(await run([...runs, '--dry-run'])),
+      async () => planReply.parse(await run([...runArguments, '--dry-run'])),
     );
-    const agreed = await agreedTo(plan);
-    if (agreed !== 'back') return agreed ? runs : undefined;
+    const isConfirmed = await confirmDifferences(plan);
+    if (isConfirmed !== 'back') return isConfirmed ? runArguments : undefined;
   }
 }
 
 /** Shows the differences from the parent. Returns false if the user cancels. */
-async function agreedTo({ differs, notes }: z.infer<typeof planned>): Promise<boolean | 'back'> {
+async function confirmDifferences({ differs, notes }: z.infer<typeof planReply>): Promise<boolean | 'back'> {
   if (differs.length + notes.length === 0) return true;
   const go = { label: '$(check) Fork with These Differences' };
   const back = { label: '$(arrow-left) Choose Again' };
@@ -143,22 +143,22 @@ async function agreedTo({ differs, notes }: z.infer<typeof planned>): Promise<bo
   return chosen === back ? 'back' : true;
 }
 
-async function inputOption(prompt: string, value: string, option: string): Promise<Runs | undefined> {
-  const typed = (await vscode.window.showInputBox({ title: 'Fork', prompt, value }))?.trim();
-  return typed === undefined || typed === '' ? undefined : [option, typed];
+async function inputOption(prompt: string, value: string, option: string): Promise<RunArguments | undefined> {
+  const entered = (await vscode.window.showInputBox({ title: 'Fork', prompt, value }))?.trim();
+  return entered === undefined || entered === '' ? undefined : [option, entered];
 }
 
-async function pickFile(kind: StudioFileKind): Promise<Runs | undefined> {
-  const found = await findFiles(
+async function pickFile(kind: StudioFileKind): Promise<RunArguments | undefined> {
+  const files = await findFiles(
     (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
     kind,
     MAX_FILES,
   );
-  if (found.length === 0)
+  if (files.length === 0)
     throw new StudioError('not_found', `There is no ${kind} file in this workspace.`, {
       hint: `Create one with Rollout: New ${kind === 'agent' ? 'Agent' : 'Batch'}….`,
     });
-  const items = found
+  const items = files
     .sort((a, b) => (a.path < b.path ? -1 : 1))
     .map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri }));
   const chosen = await vscode.window.showQuickPick(items, {

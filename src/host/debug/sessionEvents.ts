@@ -1,7 +1,7 @@
 /** Custom events of debug sessions. */
 import { z } from 'zod';
 
-export const moved = z.object({ rollout: z.string(), seq: z.number().int() });
-export type MovedEvent = z.infer<typeof moved>;
+export const placeEvent = z.object({ rollout: z.string(), seq: z.number().int() });
+export type PlaceEvent = z.infer<typeof placeEvent>;
 
-export const forked = z.object({ batch: z.string() });
+export const forkedEvent = z.object({ batch: z.string() });

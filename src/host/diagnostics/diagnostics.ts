@@ -25,13 +25,13 @@ export function registerDiagnostics(
 ): vscode.Disposable {
   return register('rollout.collectDiagnostics', async () => {
     const secrets = Object.values(await values.of(values.names));
-    let answer: ServerInfo | string;
+    let serverInfo: ServerInfo | string;
     try {
       const connection = await server.connection({ start: false });
       secrets.push(connection.address().token, ...readToken(connection));
-      answer = await connection.api.server();
+      serverInfo = await connection.api.server();
     } catch (error) {
-      answer = errorText(error);
+      serverInfo = errorText(error);
     }
     const settings = Object.fromEntries(
       Object.keys(DEFAULTS).map((name) => [`rollout.${name}`, setting(name as SettingName)]),
@@ -45,7 +45,7 @@ export function registerDiagnostics(
       store: server.store,
       target: server.target,
       settings,
-      server: answer,
+      server: serverInfo,
       log: log.lines,
       secrets,
     });

@@ -1,7 +1,7 @@
 /** Builds the text of Collect Diagnostics and redacts it. */
 import { redactor } from '../../common/redact.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
-import { shownStore } from '../server/serverLink.ts';
+import { redactStore } from '../server/serverLink.ts';
 
 export interface DiagnosticFacts {
   readonly product: string;
@@ -31,7 +31,7 @@ export function diagnosticsText(facts: DiagnosticFacts): string {
       `- remote: ${remote ?? 'no'}`,
       `- workspace trusted: ${trusted ? 'yes' : 'no'}`,
       `- target: ${target}`,
-      `- store: ${shownStore(store)}`,
+      `- store: ${redactStore(store)}`,
     ].join('\n'),
     ['## Settings', fenced('json', JSON.stringify(settings, undefined, 2))].join('\n\n'),
     ['## Server', typeof server === 'string' ? server : fenced('json', JSON.stringify(server, undefined, 2))].join(

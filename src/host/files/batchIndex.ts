@@ -16,29 +16,29 @@ export class BatchIndex {
     this.#list = list;
   }
 
-  forget(): void {
+  clear(): void {
     this.#index = undefined;
   }
 
   all(): Promise<IndexedBatch[]> {
     this.#index ??= this.#read();
-    this.#index.catch(() => this.forget());
+    this.#index.catch(() => this.clear());
     return this.#index;
   }
 
   async #read(): Promise<IndexedBatch[]> {
     const [{ batchRefs }, uris] = await Promise.all([import('./batchRefs.ts'), this.#list()]);
-    const found = await Promise.all(
+    const batches = await Promise.all(
       uris.map(async (uri) => {
         const path = pathOf(uri);
         try {
           return { uri, ...batchRefs(path, await workspaceFiles(folderOf(uri)).readText(path)) };
-        } catch (thrown) {
-          if (StudioError.is(thrown)) return undefined; // deleted, or not text
-          throw thrown;
+        } catch (error) {
+          if (StudioError.is(error)) return undefined; // deleted, or not text
+          throw error;
         }
       }),
     );
-    return found.filter((each) => each !== undefined);
+    return batches.filter((each) => each !== undefined);
   }
 }

@@ -18,8 +18,8 @@ export interface BatchRefs {
 export function batchRefs(path: string, text: string): BatchRefs {
   const { value } = parseFile(path, text);
   const file = isJsonObject(value) ? value : {};
-  const at = (named: unknown): string | undefined =>
-    typeof named === 'string' ? joinPath(dirname(path), named) : undefined;
+  const at = (reference: unknown): string | undefined =>
+    typeof reference === 'string' ? joinPath(dirname(path), reference) : undefined;
   return { agent: at(file['agent']), world: at(file['world']), dataset: datasetSpec(path, file['dataset']) };
 }
 

@@ -5,14 +5,14 @@ import { type FileKind, fileGlob, filePattern } from '../../common/fileKinds.ts'
 /** Kinds that the views list. */
 export type StudioFileKind = Exclude<FileKind, 'world'>;
 
-const LEFT_OUT = ['node_modules', '.git', 'dist', '.rollout'];
+const EXCLUDED_FOLDERS = ['node_modules', '.git', 'dist', '.rollout'];
 /** Maximum number of folders to search in a virtual file system, which can be slow. */
 const MAX_FOLDERS = 500;
 
 /** Returns whether a name is probably a folder to search: most file names have a dot. */
-export function mayHoldFiles({ path }: vscode.Uri): boolean {
+export function mayContainFiles({ path }: vscode.Uri): boolean {
   const names = path.split('/');
-  return !names.at(-1)?.includes('.') && !names.some((name) => LEFT_OUT.includes(name));
+  return !names.at(-1)?.includes('.') && !names.some((name) => EXCLUDED_FOLDERS.includes(name));
 }
 
 /** Finds up to `max` files of a kind in each folder. */
@@ -26,7 +26,7 @@ export async function findFiles(
       folder.scheme === 'file'
         ? vscode.workspace.findFiles(
             new vscode.RelativePattern(folder, fileGlob(kind)),
-            `**/{${LEFT_OUT.join()}}/**`,
+            `**/{${EXCLUDED_FOLDERS.join()}}/**`,
             max,
           )
         : findVirtual(folder, new RegExp(filePattern(kind)), max),
@@ -44,7 +44,7 @@ async function findVirtual(top: vscode.Uri, matches: RegExp, max: number): Promi
     for (const [name, type] of await entriesOf(folder)) {
       const uri = vscode.Uri.joinPath(folder, name);
       if ((type & vscode.FileType.Directory) !== 0) {
-        if (!LEFT_OUT.includes(name) && folders.length < MAX_FOLDERS) folders.push(uri);
+        if (!EXCLUDED_FOLDERS.includes(name) && folders.length < MAX_FOLDERS) folders.push(uri);
       } else if (matches.test(name) && files.length < max) files.push(uri);
     }
   }

@@ -4,7 +4,7 @@ import { Emitter } from '../../common/emitter.ts';
 import { fileGlob } from '../../common/fileKinds.ts';
 import { VIEW_KEYS } from '../contributions/views.ts';
 import { BatchIndex } from './batchIndex.ts';
-import { findFiles, mayHoldFiles, type StudioFileKind } from './findFiles.ts';
+import { findFiles, mayContainFiles, type StudioFileKind } from './findFiles.ts';
 
 /** Maximum number of files per kind. */
 const MAX_FILES = 1000;
@@ -27,14 +27,14 @@ export class StudioFiles implements vscode.Disposable {
   constructor() {
     for (const kind of ['agent', 'batch'] as const) {
       const watcher = vscode.workspace.createFileSystemWatcher(fileGlob(kind));
-      const listed = (): void => {
+      const filesChanged = (): void => {
         this.#lists.delete(kind);
         this.#notify(kind);
       };
       this.#disposables.push(
         watcher,
-        watcher.onDidCreate(listed),
-        watcher.onDidDelete(listed),
+        watcher.onDidCreate(filesChanged),
+        watcher.onDidDelete(filesChanged),
         watcher.onDidChange(() => this.#notify(kind)),
       );
     }
@@ -43,7 +43,7 @@ export class StudioFiles implements vscode.Disposable {
     this.#disposables.push(
       folders,
       folders.onDidCreate((uri) => {
-        if (mayHoldFiles(uri)) this.#refreshSoon();
+        if (mayContainFiles(uri)) this.#refreshSoon();
       }),
       vscode.workspace.onDidChangeWorkspaceFolders(() => this.refresh()),
       vscode.workspace.onDidSaveTextDocument(({ fileName }) => {
@@ -54,13 +54,13 @@ export class StudioFiles implements vscode.Disposable {
 
   /** Returns the files of a kind, sorted by path. */
   list(kind: StudioFileKind): Promise<vscode.Uri[]> {
-    let found = this.#lists.get(kind);
-    if (found === undefined) {
-      found = find(kind);
-      this.#lists.set(kind, found);
-      found.catch(() => this.#lists.delete(kind)); // retry on the next call
+    let list = this.#lists.get(kind);
+    if (list === undefined) {
+      list = find(kind);
+      this.#lists.set(kind, list);
+      list.catch(() => this.#lists.delete(kind)); // retry on the next call
     }
-    return found;
+    return list;
   }
 
   refresh(): void {
@@ -79,7 +79,7 @@ export class StudioFiles implements vscode.Disposable {
     this.#timers.set(
       kind,
       setTimeout(() => {
-        if (kind === 'batch') this.index.forget();
+        if (kind === 'batch') this.index.clear();
         this.#changed.fire(kind);
       }, SETTLE_MS),
     );

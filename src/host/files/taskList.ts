@@ -5,7 +5,7 @@ import type { Files } from '../../config/files.ts';
 import { loadBatch } from '../../config/load.ts';
 import { hasErrors, type Problem } from '../../config/source/problem.ts';
 
-interface TaskSpot {
+interface TaskLocation {
   readonly id: string;
   readonly question: string;
   /** Line of the record, starting at 1. */
@@ -19,37 +19,37 @@ export interface TaskList {
   readonly attempts: number;
   /** The target in the batch file. */
   readonly target: string;
-  readonly tasks: readonly TaskSpot[];
+  readonly tasks: readonly TaskLocation[];
   /** Whether these are all tasks of the dataset. */
-  readonly whole: boolean;
+  readonly complete: boolean;
 }
 
 /** Throws StudioError `config` with the problems of the file if it is invalid. */
 export async function taskList(files: Files, path: string, max: number): Promise<TaskList> {
   const { value, problems } = await loadBatch(files, path, { records: 1 });
-  if (value === undefined) throw wrong(problems);
-  const tasks: TaskSpot[] = [];
-  const faults: Problem[] = [];
-  let whole = true;
-  for await (const { task, line } of readTasks(files, value.dataset.spec, (problem) => faults.push(problem))) {
+  if (value === undefined) throw invalidFile(problems);
+  const tasks: TaskLocation[] = [];
+  const datasetProblems: Problem[] = [];
+  let complete = true;
+  for await (const { task, line } of readTasks(files, value.dataset.spec, (problem) => datasetProblems.push(problem))) {
     if (tasks.length === max) {
-      whole = false;
+      complete = false;
       break;
     }
     tasks.push({ id: task.id, question: task.question, line });
   }
-  if (tasks.length === 0 && hasErrors(faults)) throw wrong(faults);
+  if (tasks.length === 0 && hasErrors(datasetProblems)) throw invalidFile(datasetProblems);
   return {
     name: value.name,
     dataset: value.dataset.spec.path,
     attempts: value.file.attempts,
     target: value.file.target,
     tasks,
-    whole,
+    complete,
   };
 }
 
-function wrong(problems: readonly Problem[]): StudioError {
+function invalidFile(problems: readonly Problem[]): StudioError {
   const first = problems[0];
   return new StudioError(
     'config',

@@ -22,16 +22,16 @@ export function workspaceFiles(folder: vscode.Uri): Files {
   const absolute = (path: string): string => joinPath(pathOf(folder), path);
   const at = (path: string): vscode.Uri => uriOf(folder, absolute(path));
   const saved: Files = folder.scheme === 'file' ? diskFiles(folder.fsPath) : virtualFiles(at, absolute);
-  const edited = (path: string): vscode.TextDocument | undefined => {
+  const unsavedDocument = (path: string): vscode.TextDocument | undefined => {
     const uri = at(path).toString();
     return vscode.workspace.textDocuments.find((document) => document.isDirty && document.uri.toString() === uri);
   };
   return {
     ...saved,
     absolute,
-    readText: async (path) => edited(path)?.getText() ?? saved.readText(path),
+    readText: async (path) => unsavedDocument(path)?.getText() ?? saved.readText(path),
     async *bytes(path) {
-      const document = edited(path);
+      const document = unsavedDocument(path);
       if (document === undefined) yield* saved.bytes(path);
       else yield new TextEncoder().encode(document.getText());
     },
@@ -70,8 +70,8 @@ function virtualFiles(at: (path: string) => vscode.Uri, absolute: (path: string)
     },
     async stat(path) {
       try {
-        const found = await vscode.workspace.fs.stat(at(path));
-        return { kind: (found.type & vscode.FileType.Directory) === 0 ? 'file' : 'folder', bytes: found.size };
+        const stat = await vscode.workspace.fs.stat(at(path));
+        return { kind: (stat.type & vscode.FileType.Directory) === 0 ? 'file' : 'folder', bytes: stat.size };
       } catch (cause) {
         if (isMissing(cause)) return undefined;
         throw new StudioError('unavailable', `Cannot access ${path}.`, { cause });
@@ -89,11 +89,21 @@ function virtualFiles(at: (path: string) => vscode.Uri, absolute: (path: string)
   };
 }
 
-function isMissing(thrown: unknown): boolean {
-  return thrown instanceof vscode.FileSystemError && thrown.code === 'FileNotFound';
+function isMissing(error: unknown): boolean {
+  return error instanceof vscode.FileSystemError && error.code === 'FileNotFound';
 }
 
 /** Returns the workspace folder of a file, or else its own folder. */
 export function folderOf(uri: vscode.Uri): vscode.Uri {
   return vscode.workspace.getWorkspaceFolder(uri)?.uri ?? vscode.Uri.joinPath(uri, '..');
+}
+
+export async function exists(uri: vscode.Uri): Promise<boolean> {
+  try {
+    await vscode.workspace.fs.stat(uri);
+    return true;
+  } catch (error) {
+    if (error instanceof vscode.FileSystemError) return false;
+    throw error;
+  }
 }

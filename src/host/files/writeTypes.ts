@@ -9,5 +9,5 @@ export function writeTypes({ cli, log }: Pick<Services, 'cli' | 'log'>, folder: 
   // Ignore problems in other files.
   cli
     .json(['check'], { cwd: folder.fsPath })
-    .catch((thrown: unknown) => log.debug(`Types for modules: ${errorText(thrown)}`));
+    .catch((error: unknown) => log.debug(`Types for modules: ${errorText(error)}`));
 }

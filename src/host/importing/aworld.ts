@@ -7,7 +7,7 @@ import type { StudioFiles } from '../files/studioFiles.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 
-const imported = z.object({ files: z.array(z.string()), main: z.string(), notes: z.array(z.string()) });
+const importReply = z.object({ files: z.array(z.string()), main: z.string(), notes: z.array(z.string()) });
 const SHOW_LOG = 'Show Log';
 
 export function aworldCommands(
@@ -27,7 +27,7 @@ export function aworldCommands(
           filters: { 'AWorld agents': ['yaml', 'yml', 'json', 'md'] },
         })) ?? [];
       if (source === undefined) return;
-      const result = imported.parse(
+      const result = importReply.parse(
         await withProgress('Importing agents', ({ signal }) =>
           cli.json(['agent', 'import', source.fsPath, '--out', folder.fsPath], { cwd: folder.fsPath, signal }),
         ),

@@ -7,18 +7,18 @@ import type { CommandGroup, Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 
 const skippedRecord = z.object({ place: z.string(), why: z.string() });
-const imported = z.object({
+const importReport = z.object({
   batch: z.string(),
   tasks: z.array(z.string()),
   rollouts: z.number().int(),
   skipped: z.array(skippedRecord),
 });
-type ImportReport = z.infer<typeof imported>;
+type ImportReport = z.infer<typeof importReport>;
 
 export function importCommands(services: Services): CommandGroup<'rollout.import'> {
   return {
     'rollout.import': async (argument) => {
-      const files = argument instanceof vscode.Uri ? [argument] : await chosenFiles();
+      const files = argument instanceof vscode.Uri ? [argument] : await pickFiles();
       if (files === undefined) return;
       const results = await importAll(
         services,
@@ -32,7 +32,7 @@ export function importCommands(services: Services): CommandGroup<'rollout.import
   };
 }
 
-function chosenFiles(): Thenable<vscode.Uri[] | undefined> {
+function pickFiles(): Thenable<vscode.Uri[] | undefined> {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   return vscode.window.showOpenDialog({
     title: 'Import Recordings',
@@ -55,15 +55,15 @@ async function importAll(services: Services, files: readonly string[]): Promise<
     files.length === 1 ? `Importing ${path.basename(files[0] ?? '')}` : `Importing ${files.length} files`,
     async ({ signal, report }) => {
       await server.connection({ start: true, signal });
-      const done: ImportedFile[] = [];
+      const imports: ImportedFile[] = [];
       for (const [index, file] of files.entries()) {
         if (files.length > 1) report(`${index + 1} of ${files.length}: ${path.basename(file)}`);
-        done.push({
+        imports.push({
           file,
-          result: imported.parse(await cli.json(['import', file], { cwd: path.dirname(file), signal })),
+          result: importReport.parse(await cli.json(['import', file], { cwd: path.dirname(file), signal })),
         });
       }
-      return done;
+      return imports;
     },
   );
 }

@@ -21,7 +21,7 @@ export function sampleCommands(
 ): CommandGroup<'rollout.createSample' | 'rollout.createGaia'> {
   const create = async ({ template, name, first }: Sample): Promise<void> => {
     const open = await emptyFolder();
-    const target = open ?? (await chosenFolder(name));
+    const target = open ?? (await pickFolder(name));
     if (target === undefined) return;
     const { folder } = await withProgress(`Creating the ${name}`, async ({ signal }) =>
       initReply.parse(await cli.json(['init', target.fsPath, '--template', template], { cwd: target.fsPath, signal })),
@@ -50,7 +50,7 @@ async function emptyFolder(): Promise<vscode.Uri | undefined> {
   return entries.every(([name]) => name === '.vscode' || name === '.git') ? folder.uri : undefined;
 }
 
-async function chosenFolder(name: string): Promise<vscode.Uri | undefined> {
+async function pickFolder(name: string): Promise<vscode.Uri | undefined> {
   const chosen = await vscode.window.showOpenDialog({
     title: `Folder for the ${name}`,
     openLabel: 'Create Here',

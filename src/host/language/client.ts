@@ -17,7 +17,7 @@ import { DOCUMENT_SELECTOR, isForNamesOnly, STUDIO_SELECTOR } from './documents.
 import { Restarts } from './restarts.ts';
 import { ServerProcess } from './serverProcess.ts';
 
-const LOST = 'The language server stopped several times. Files are not checked until you restart it.';
+const STOPPED_TEXT = 'The language server stopped several times. Files are not checked until you restart it.';
 
 /** Sends the library's messages to the log. Users get a single message of the extension instead. */
 class QuietClient extends LanguageClient {
@@ -67,7 +67,7 @@ export class StudioLanguageClient implements vscode.Disposable {
   }
 
   async restart(): Promise<void> {
-    this.#restarts.forget();
+    this.#restarts.reset();
     await this.#stop();
     await this.start();
   }
@@ -100,7 +100,7 @@ export class StudioLanguageClient implements vscode.Disposable {
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {
-          if (this.#restarts.ended(Date.now())) return { action: CloseAction.Restart, handled: true };
+          if (this.#restarts.recordExit(Date.now())) return { action: CloseAction.Restart, handled: true };
           void this.#showStopped();
           return { action: CloseAction.DoNotRestart, handled: true };
         },
@@ -119,7 +119,7 @@ export class StudioLanguageClient implements vscode.Disposable {
   }
 
   async #showStopped(): Promise<void> {
-    const choice = await vscode.window.showErrorMessage(LOST, 'Restart', 'Show Log');
+    const choice = await vscode.window.showErrorMessage(STOPPED_TEXT, 'Restart', 'Show Log');
     if (choice === 'Restart') await vscode.commands.executeCommand('rollout.restartLanguageServer');
     if (choice === 'Show Log') this.#log.show(true);
   }

@@ -14,7 +14,7 @@ export function registerLanguage(
 ): vscode.Disposable {
   let client: Promise<StudioLanguageClient> | undefined;
   let disposed = false;
-  const started = (): Promise<StudioLanguageClient> =>
+  const startedClient = (): Promise<StudioLanguageClient> =>
     (client ??= import('./client.ts').then(async ({ StudioLanguageClient }) => {
       const created = new StudioLanguageClient(log, values);
       if (disposed) created.dispose();
@@ -23,31 +23,31 @@ export function registerLanguage(
     }));
   const start = (): void => {
     if (client === undefined)
-      started().catch((error: unknown) => log.error(error instanceof Error ? error : String(error), 'language'));
+      startedClient().catch((error: unknown) => log.error(error instanceof Error ? error : String(error), 'language'));
   };
-  const look = (document: vscode.TextDocument): void => {
+  const startFor = (document: vscode.TextDocument): void => {
     if (vscode.languages.match(STUDIO_SELECTOR, document) > 0) start();
   };
   const search = async (): Promise<void> => {
     for (const kind of ['agent', 'batch'] as const)
       if ((await files.list(kind)).some(({ scheme }) => scheme === 'file')) start();
   };
-  vscode.workspace.textDocuments.forEach(look);
-  const searched = (): void => {
+  vscode.workspace.textDocuments.forEach(startFor);
+  const startSearch = (): void => {
     if (client === undefined)
       search().catch((error: unknown) => log.warn(`Cannot search the workspace for agents: ${String(error)}`));
   };
-  searched();
-  const listening = files.changed(searched);
+  startSearch();
+  const listener = files.changed(startSearch);
   return vscode.Disposable.from(
-    vscode.workspace.onDidOpenTextDocument(look),
+    vscode.workspace.onDidOpenTextDocument(startFor),
     register('rollout.restartLanguageServer', async () => {
       if (client === undefined) start();
       else await (await client).restart();
     }),
     new vscode.Disposable(() => {
       disposed = true;
-      listening.dispose();
+      listener.dispose();
       client?.then(
         (created) => created.dispose(),
         () => undefined,

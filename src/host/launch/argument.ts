@@ -18,10 +18,10 @@ export type LaunchTarget =
   | { readonly kind: 'task'; readonly batch: string; readonly task: string };
 
 export function launchTarget(value: unknown): LaunchTarget | undefined {
-  const ofBatch = taskOfBatch.safeParse(value);
-  if (ofBatch.success) return { kind: 'task', ...ofBatch.data };
-  const ofFile = fileArgument.safeParse(value);
-  if (!ofFile.success) return undefined;
-  const { file: path, task } = ofFile.data;
+  const batchTask = taskOfBatch.safeParse(value);
+  if (batchTask.success) return { kind: 'task', ...batchTask.data };
+  const parsedFile = fileArgument.safeParse(value);
+  if (!parsedFile.success) return undefined;
+  const { file: path, task } = parsedFile.data;
   return { kind: 'file', file: path, ...(task === undefined ? {} : { tasks: { kind: 'some', ids: [...task] } }) };
 }

@@ -31,12 +31,12 @@ export async function batchFiles(files: StudioFiles, memory: LaunchMemory): Prom
 /** Finds the workspace file that a batch was launched from. Throws StudioError `not_found`. */
 export async function fileOf(submission: Submission, files: StudioFiles): Promise<vscode.Uri> {
   const listed = await files.list('batch');
-  const same = listed.filter((uri) => uri.path === submission.file || uri.path.endsWith(`/${submission.file}`));
-  const [only] = same;
-  if (only === undefined || same.length > 1) {
+  const matches = listed.filter((uri) => uri.path === submission.file || uri.path.endsWith(`/${submission.file}`));
+  const [only] = matches;
+  if (only === undefined || matches.length > 1) {
     throw new StudioError(
       'not_found',
-      same.length > 1
+      matches.length > 1
         ? `Several files in this workspace are named ${submission.file}.`
         : `The batch file ${submission.file} is not in this workspace.`,
       { hint: 'Open the folder it was launched from, or launch a file with Rollout: Launch Batch….' },

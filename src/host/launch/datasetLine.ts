@@ -4,7 +4,7 @@ import { StudioError } from '../../common/errors.ts';
 import { taskList } from '../files/taskList.ts';
 import { folderOf, pathOf, workspaceFiles } from '../files/workspaceFiles.ts';
 
-const TASKS_READ = 10_000;
+const MAX_TASKS = 10_000;
 
 export interface LineTask {
   readonly file: vscode.Uri;
@@ -18,16 +18,16 @@ export async function tasksOfLine(
   files: readonly vscode.Uri[],
 ): Promise<readonly LineTask[]> {
   const matches: LineTask[] = [];
-  let named = false;
+  let isUsed = false;
   for (const file of files) {
     // ignore problems of other files
-    const list = await taskList(workspaceFiles(folderOf(file)), pathOf(file), TASKS_READ).catch(() => undefined);
+    const list = await taskList(workspaceFiles(folderOf(file)), pathOf(file), MAX_TASKS).catch(() => undefined);
     if (list?.dataset !== pathOf(dataset)) continue;
-    named = true;
+    isUsed = true;
     const task = list.tasks.findLast((spot) => spot.line <= line);
     if (task !== undefined) matches.push({ file, task: task.id });
   }
-  if (!named)
+  if (!isUsed)
     throw new StudioError('not_found', 'No batch file in this workspace uses this dataset.', {
       hint: 'Create one with Rollout: New Batch….',
     });

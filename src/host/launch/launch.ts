@@ -3,18 +3,19 @@ import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { pickBatch } from '../batches/pickBatch.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
+import { exists } from '../files/workspaceFiles.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 import { BACK } from '../window/questions/answer.ts';
 import { pickOne } from '../window/questions/dialogue.ts';
-import { allTasks, failedTasks, submissionOf } from './again.ts';
 import { type LaunchTarget, launchTarget } from './argument.ts';
+import { askLaunch } from './askLaunch.ts';
 import { batchFiles, fileOf } from './batchFiles.ts';
 import { type LineTask, tasksOfLine } from './datasetLine.ts';
 import { type LauncherParts, launchBatch } from './launcher.ts';
 import { LaunchMemory } from './memory.ts';
 import type { ChosenTasks, LaunchAnswers } from './plan.ts';
-import { askLaunch } from './questions.ts';
+import { allTasks, failedTasks, submissionOf } from './relaunch.ts';
 import type { StoredValues } from './values/storedValues.ts';
 
 /** State that the launch commands share in this window. */
@@ -42,27 +43,27 @@ export function launchCommands(
   return {
     'rollout.launchBatch': async (argument) => {
       const target = launchTarget(argument);
-      await (target?.kind === 'task' ? onTask(parts, target) : ask(parts, target));
+      await (target?.kind === 'task' ? launchTask(parts, target) : askAndLaunch(parts, target));
     },
     'rollout.launchTask': async (argument) => {
       const target = launchTarget(argument);
-      if (target?.kind === 'task') await onTask(parts, target);
-      else if (target?.tasks !== undefined) await ask(parts, target);
-      else await onLine(parts);
+      if (target?.kind === 'task') await launchTask(parts, target);
+      else if (target?.tasks !== undefined) await askAndLaunch(parts, target);
+      else await launchLine(parts);
     },
     'rollout.launchAgain': async (argument) => {
-      const batch = await pickBatch(services, argument, { title: 'Launch Again', sensible: (row) => !row.imported });
-      if (batch !== undefined) await again(parts, batch, 'all');
+      const batch = await pickBatch(services, argument, { title: 'Launch Again', applies: (row) => !row.imported });
+      if (batch !== undefined) await launchAgain(parts, batch, 'all');
     },
     'rollout.runFailedAgain': async (argument) => {
       const batch = await pickBatch(services, argument, {
         title: 'Run Failed Again',
-        sensible: (row) => !row.imported && row.counts.failed > 0,
+        applies: (row) => !row.imported && row.counts.failed > 0,
       });
-      if (batch !== undefined) await again(parts, batch, 'failed');
+      if (batch !== undefined) await launchAgain(parts, batch, 'failed');
     },
     'rollout.forgetSecrets': async () => {
-      const count = await parts.values.forgetAll();
+      const count = await parts.values.deleteAll();
       void vscode.window.showInformationMessage(
         count === 0 ? 'No values are stored.' : `${count} stored ${count === 1 ? 'value was' : 'values were'} removed.`,
       );
@@ -71,7 +72,7 @@ export function launchCommands(
 }
 
 /** Asks the remaining questions and launches. */
-async function ask(parts: Parts, target: Extract<LaunchTarget, { kind: 'file' }> | undefined): Promise<void> {
+async function askAndLaunch(parts: Parts, target: Extract<LaunchTarget, { kind: 'file' }> | undefined): Promise<void> {
   // Let the server start during the questions. The launch reports its errors.
   parts.services.server.connection().catch(() => undefined);
   const choice = await askLaunch(
@@ -83,17 +84,20 @@ async function ask(parts: Parts, target: Extract<LaunchTarget, { kind: 'file' }>
     },
     parts.memory,
   );
-  if (choice !== undefined) await launchBatch(parts, { ...choice, once: target?.tasks !== undefined });
+  if (choice !== undefined) await launchBatch(parts, { ...choice, forgetAnswers: target?.tasks !== undefined });
 }
 
 /** Launches the same task from the file of the batch. */
-async function onTask(parts: Parts, { batch, task }: { readonly batch: string; readonly task: string }): Promise<void> {
+async function launchTask(
+  parts: Parts,
+  { batch, task }: { readonly batch: string; readonly task: string },
+): Promise<void> {
   const { file } = await origin(parts, batch);
-  await ask(parts, { kind: 'file', file: file.fsPath, tasks: { kind: 'some', ids: [task] } });
+  await askAndLaunch(parts, { kind: 'file', file: file.fsPath, tasks: { kind: 'some', ids: [task] } });
 }
 
 /** Launches the task on the line of the cursor. */
-async function onLine(parts: Parts): Promise<void> {
+async function launchLine(parts: Parts): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) throw new StudioError('usage', 'Place the cursor on a line of a dataset first.');
   const matches = await tasksOfLine(
@@ -101,12 +105,12 @@ async function onLine(parts: Parts): Promise<void> {
     editor.selection.active.line + 1,
     await batchFiles(parts.files, parts.memory),
   );
-  const chosen = await oneOf(matches);
+  const chosen = await pickMatch(matches);
   if (chosen !== undefined)
-    await ask(parts, { kind: 'file', file: chosen.file.fsPath, tasks: { kind: 'some', ids: [chosen.task] } });
+    await askAndLaunch(parts, { kind: 'file', file: chosen.file.fsPath, tasks: { kind: 'some', ids: [chosen.task] } });
 }
 
-async function oneOf(matches: readonly LineTask[]): Promise<LineTask | undefined> {
+async function pickMatch(matches: readonly LineTask[]): Promise<LineTask | undefined> {
   if (matches.length < 2) return matches[0];
   const choices = matches.map((value) => ({
     label: vscode.workspace.asRelativePath(value.file),
@@ -119,11 +123,12 @@ async function oneOf(matches: readonly LineTask[]): Promise<LineTask | undefined
   return chosen === BACK ? undefined : chosen;
 }
 
-async function again(parts: Parts, batch: string, which: 'all' | 'failed'): Promise<void> {
-  const from = await origin(parts, batch);
-  const answers = which === 'all' ? from.answers : { ...from.answers, tasks: await failedOf(parts, batch, from.name) };
+async function launchAgain(parts: Parts, batch: string, selection: 'all' | 'failed'): Promise<void> {
+  const source = await origin(parts, batch);
+  const answers =
+    selection === 'all' ? source.answers : { ...source.answers, tasks: await failedOf(parts, batch, source.name) };
   if (answers.tasks.kind === 'some' && answers.tasks.ids.length === 0) return;
-  await launchBatch(parts, { file: from.file, answers, once: true });
+  await launchBatch(parts, { file: source.file, answers, forgetAnswers: true });
 }
 
 async function failedOf({ services }: Parts, batch: string, name: string): Promise<ChosenTasks> {
@@ -143,9 +148,9 @@ interface Origin {
 /** Finds the origin of a batch, from memory or from its submission. */
 async function origin({ services, memory, files }: Parts, batch: string): Promise<Origin> {
   const row = await services.batches.get(batch);
-  const remembered = memory.batch(batch);
-  if (remembered !== undefined && (await exists(remembered.file)))
-    return { file: vscode.Uri.file(remembered.file), name: row.name, answers: remembered.answers };
+  const stored = memory.batch(batch);
+  if (stored !== undefined && (await exists(vscode.Uri.file(stored.file))))
+    return { file: vscode.Uri.file(stored.file), name: row.name, answers: stored.answers };
   const { api } = await services.server.connection();
   const submission = await submissionOf(api, row);
   return {
@@ -153,14 +158,4 @@ async function origin({ services, memory, files }: Parts, batch: string): Promis
     name: row.name,
     answers: { tasks: await allTasks(api, batch), attempts: row.attempts },
   };
-}
-
-async function exists(file: string): Promise<boolean> {
-  try {
-    await vscode.workspace.fs.stat(vscode.Uri.file(file));
-    return true;
-  } catch (error) {
-    if (error instanceof vscode.FileSystemError) return false;
-    throw error;
-  }
 }

@@ -8,7 +8,7 @@ import { folderOf } from '../files/workspaceFiles.ts';
 import type { Services } from '../services.ts';
 import type { FileProblems } from '../window/problems.ts';
 import { withProgress } from '../window/progress.ts';
-import { chooseTarget, setting } from '../window/settings.ts';
+import { setting, switchTarget } from '../window/settings.ts';
 import type { LaunchMemory } from './memory.ts';
 import { answersText, attemptCount, type FileFacts, type LaunchAnswers } from './plan.ts';
 import { runBatch } from './runBatch.ts';
@@ -23,7 +23,7 @@ export interface LauncherParts {
   readonly problems: FileProblems;
 }
 
-interface LaunchOrder {
+interface LaunchRequest {
   readonly file: vscode.Uri;
   readonly answers: LaunchAnswers;
   /** For confirming large batches; without it, there is no confirmation. */
@@ -31,32 +31,32 @@ interface LaunchOrder {
   /** The target to switch the window to; defaults to the current one. */
   readonly target?: string;
   /** If set, the answers are not offered for the next launch. */
-  readonly once?: boolean;
+  readonly forgetAnswers?: boolean;
 }
 
 /** Launches the batch, remembers the answers, and opens the page. Throws the errors of the CLI. */
-export async function launchBatch(parts: LauncherParts, order: LaunchOrder): Promise<void> {
+export async function launchBatch(parts: LauncherParts, request: LaunchRequest): Promise<void> {
   const { services, memory, values, problems } = parts;
-  const { file, answers, facts } = order;
+  const { file, answers, facts } = request;
   if (file.scheme !== 'file')
     throw new StudioError('unsupported', 'Batches can be launched only from files on disk.', {
       hint: 'Open the folder on the machine that has the file.',
     });
-  if (facts !== undefined && !(await confirmed(answers, facts))) return;
-  if (order.target !== undefined && order.target !== services.server.target) await chooseTarget(order.target);
+  if (facts !== undefined && !(await confirmLaunch(answers, facts))) return;
+  if (request.target !== undefined && request.target !== services.server.target) await switchTarget(request.target);
   // The CLI reads files from disk.
   await vscode.workspace.saveAll(false);
-  const known = memory.file(file.fsPath);
+  const previous = memory.file(file.fsPath);
   const { result: batch, names } = await withProgress(
     `Launching ${path.basename(file.fsPath)}`,
     async ({ signal, report }) => {
       // Start the server here, so that it does not inherit the values of this launch.
       await services.server.connection({ start: true, signal });
       const ask: AskValue = (name) => {
-        report(`waiting for the value of ${name}`); // replaces the last message of the CLI
+        report(`Waiting for the value of ${name}`); // replaces the last message of the CLI
         return askValue(name);
       };
-      return withValues(values, known?.values ?? [], ask, (env) =>
+      return withValues(values, previous?.values ?? [], ask, (env) =>
         runBatch(services.cli, {
           file: file.fsPath,
           cwd: folderOf(file).fsPath,
@@ -70,10 +70,10 @@ export async function launchBatch(parts: LauncherParts, order: LaunchOrder): Pro
   );
   problems.clear();
   services.log.info(`Launched ${file.fsPath} as ${batch}: ${answersText(answers, facts)}`);
-  await memory.keepBatch({ batch, file: file.fsPath, answers });
-  await memory.keepFile({
+  await memory.storeBatch({ batch, file: file.fsPath, answers });
+  await memory.storeFile({
     file: file.fsPath,
-    answers: order.once === true ? (known?.answers ?? { tasks: { kind: 'all' } }) : answers,
+    answers: request.forgetAnswers === true ? (previous?.answers ?? { tasks: { kind: 'all' } }) : answers,
     values: [...names],
   });
   services.batches.refresh();
@@ -86,9 +86,9 @@ async function offerPage({ pages }: Services, name: string, batch: string): Prom
     await pages.open({ page: 'batch', batch });
 }
 
-async function confirmed(answers: LaunchAnswers, facts: FileFacts): Promise<boolean> {
+async function confirmLaunch(answers: LaunchAnswers, facts: FileFacts): Promise<boolean> {
   const count = attemptCount(answers, facts);
-  const all = facts.whole || answers.tasks.kind !== 'all';
+  const all = facts.complete || answers.tasks.kind !== 'all';
   if (count <= setting('launch.confirmAbove') && all) return true;
   const text = `Launch ${all ? '' : 'more than '}${count.toLocaleString('en')} ${nounFor(count, 'attempt')}?`;
   return (

@@ -8,21 +8,21 @@ export interface Memory {
   update(key: string, value: unknown): Thenable<void>;
 }
 
-const launched = z.object({ batch: z.string(), file: z.string(), answers: launchAnswers });
+const launchedBatch = z.object({ batch: z.string(), file: z.string(), answers: launchAnswers });
 /** A remembered launch with the absolute path of its batch file. */
-export type LaunchedBatch = z.infer<typeof launched>;
+export type LaunchedBatch = z.infer<typeof launchedBatch>;
 
-const remembered = z.object({
+const launchedFile = z.object({
   file: z.string(),
   answers: launchAnswers,
   /** Names of the values that the user entered. */ values: z.array(z.string()).default([]),
 });
-type RememberedFile = z.infer<typeof remembered>;
+type LaunchedFile = z.infer<typeof launchedFile>;
 
 const FILES = 'launch.files';
 const BATCHES = 'launch.batches';
-const FILES_KEPT = 100;
-const BATCHES_KEPT = 500;
+const MAX_FILES = 100;
+const MAX_BATCHES = 500;
 
 export class LaunchMemory {
   readonly #memory: Memory;
@@ -32,27 +32,30 @@ export class LaunchMemory {
   }
 
   /** Most recent first. */
-  get files(): readonly RememberedFile[] {
-    return listOf(remembered, this.#memory.get(FILES));
+  get files(): readonly LaunchedFile[] {
+    return listOf(launchedFile, this.#memory.get(FILES));
   }
 
-  file(file: string): RememberedFile | undefined {
+  file(file: string): LaunchedFile | undefined {
     return this.files.find((entry) => entry.file === file);
   }
 
   batch(batch: string): LaunchedBatch | undefined {
-    return listOf(launched, this.#memory.get(BATCHES)).find((entry) => entry.batch === batch);
+    return listOf(launchedBatch, this.#memory.get(BATCHES)).find((entry) => entry.batch === batch);
   }
 
-  async keepFile(entry: RememberedFile): Promise<void> {
+  async storeFile(entry: LaunchedFile): Promise<void> {
     await this.#memory.update(
       FILES,
-      [entry, ...this.files.filter(({ file }) => file !== entry.file)].slice(0, FILES_KEPT),
+      [entry, ...this.files.filter(({ file }) => file !== entry.file)].slice(0, MAX_FILES),
     );
   }
 
-  async keepBatch(entry: LaunchedBatch): Promise<void> {
-    await this.#memory.update(BATCHES, [entry, ...listOf(launched, this.#memory.get(BATCHES))].slice(0, BATCHES_KEPT));
+  async storeBatch(entry: LaunchedBatch): Promise<void> {
+    await this.#memory.update(
+      BATCHES,
+      [entry, ...listOf(launchedBatch, this.#memory.get(BATCHES))].slice(0, MAX_BATCHES),
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 /** Models the answers for a launch, their choices, and the resulting CLI arguments. */
 import { z } from 'zod';
 import { plural } from '../../common/text.ts';
-import type { Choice } from '../window/questions/choice.ts';
+import type { Choice } from '../window/questions/answer.ts';
 
 const chosenTasks = z.discriminatedUnion('kind', [
   /** Value in the batch file. */
@@ -22,12 +22,12 @@ export type LaunchAnswers = z.infer<typeof launchAnswers>;
 export interface FileFacts {
   readonly tasks: number;
   /** Whether these are all tasks. */
-  readonly whole: boolean;
+  readonly complete: boolean;
   readonly attempts: number;
 }
 
-const FEW = 10;
-const USUAL_ATTEMPTS = [1, 4, 8, 32] as const;
+const FIRST_TASKS = 10;
+const ATTEMPT_COUNTS = [1, 4, 8, 32] as const;
 
 type TaskChoice = { readonly kind: 'same'; readonly answers: LaunchAnswers } | ChosenTasks | { readonly kind: 'pick' };
 
@@ -46,11 +46,11 @@ export function taskChoices(facts: FileFacts, last: LaunchAnswers | undefined): 
     description: facts.tasks === 1 ? 'the only task of the dataset' : 'tasks of the dataset',
     value: { kind: 'all' },
   });
-  if (facts.tasks > FEW)
+  if (facts.tasks > FIRST_TASKS)
     choices.push({
-      label: `First ${FEW}`,
+      label: `First ${FIRST_TASKS}`,
       description: 'tasks in the order of the dataset',
-      value: { kind: 'first', count: FEW },
+      value: { kind: 'first', count: FIRST_TASKS },
     });
   if (facts.tasks > 1) choices.push({ label: 'Pick tasks…', description: 'by ID', value: { kind: 'pick' } });
   return choices;
@@ -62,22 +62,22 @@ type AttemptChoice =
   | { readonly kind: 'other' };
 
 export function attemptChoices(facts: FileFacts, last: LaunchAnswers | undefined): Choice<AttemptChoice>[] {
-  const counts = USUAL_ATTEMPTS.filter((count) => count !== facts.attempts);
-  const own = last?.attempts;
+  const counts = ATTEMPT_COUNTS.filter((count) => count !== facts.attempts);
+  const lastAttempts = last?.attempts;
   return [
     { label: String(facts.attempts), description: 'from the file', value: { kind: 'file' } },
     ...counts.map(
       (count): Choice<AttemptChoice> => ({
         label: String(count),
-        description: count === own ? 'last time' : count === 1 ? 'attempt per task' : 'attempts per task',
+        description: count === lastAttempts ? 'last time' : count === 1 ? 'attempt per task' : 'attempts per task',
         value: { kind: 'count', count },
       }),
     ),
     {
       label: 'Other…',
       description:
-        own !== undefined && own !== facts.attempts && !counts.some((count) => count === own)
-          ? `last time ${own}`
+        lastAttempts !== undefined && lastAttempts !== facts.attempts && !counts.some((count) => count === lastAttempts)
+          ? `last time ${lastAttempts}`
           : 'a number',
       value: { kind: 'other' },
     },
@@ -85,7 +85,7 @@ export function attemptChoices(facts: FileFacts, last: LaunchAnswers | undefined
 }
 
 /** Returns the error for an entered number of attempts, if any. */
-export function wrongAttempts(text: string): string | undefined {
+export function attemptsProblem(text: string): string | undefined {
   const count = Number(text);
   return /^\d+$/.test(text.trim()) && count >= 1 && count <= 100_000 ? undefined : 'Enter an integer from 1 to 100000.';
 }
@@ -98,25 +98,25 @@ export function attemptCount({ tasks, attempts }: LaunchAnswers, facts: FileFact
 }
 
 export function answersText({ tasks, attempts }: LaunchAnswers, facts?: FileFacts): string {
-  const named =
+  const tasksByName =
     tasks.kind === 'some'
       ? tasks.ids.length === 1
         ? (tasks.ids[0] ?? '')
         : plural(tasks.ids.length, 'task')
       : undefined;
-  const some =
-    named ??
+  const tasksText =
+    tasksByName ??
     (tasks.kind === 'first'
       ? `first ${plural(tasks.count, 'task')}`
       : facts === undefined
         ? 'all tasks'
         : `all ${countText(facts)} tasks`);
   const count = attempts ?? facts?.attempts;
-  return `${some} × ${count === undefined ? 'attempts from the file' : plural(count, 'attempt')}`;
+  return `${tasksText} × ${count === undefined ? 'attempts from the file' : plural(count, 'attempt')}`;
 }
 
-function countText({ tasks, whole }: FileFacts): string {
-  return whole ? String(tasks) : `${tasks}+`;
+function countText({ tasks, complete }: FileFacts): string {
+  return complete ? String(tasks) : `${tasks}+`;
 }
 
 /** More IDs than this are passed in a file, because command lines are limited in length. */

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Cli } from '../services.ts';
 import { type LaunchAnswers, needsTaskFile, runArguments } from './plan.ts';
 
-const launched = z.object({ batch: z.string() });
+const launchReply = z.object({ batch: z.string() });
 
 interface BatchRun {
   /** Absolute path of the batch file. */
@@ -22,7 +22,7 @@ interface BatchRun {
 /** Launches a batch and returns its ID. Throws the errors of `Cli.json`. */
 export async function runBatch(cli: Cli, { file, answers, ...options }: BatchRun): Promise<string> {
   const run = async (taskFile?: string): Promise<string> =>
-    launched.parse(await cli.json(runArguments(file, answers, taskFile), options)).batch;
+    launchReply.parse(await cli.json(runArguments(file, answers, taskFile), options)).batch;
   const { tasks } = answers;
   if (tasks.kind !== 'some' || !needsTaskFile(answers)) return run();
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-tasks-'));

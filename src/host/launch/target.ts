@@ -1,7 +1,6 @@
 /** Asks where to launch a batch, if there is a choice. */
 import { LOCAL } from '../../client/targets/local.ts';
-import type { Answer } from '../window/questions/answer.ts';
-import type { Choice } from '../window/questions/choice.ts';
+import type { Answer, Choice } from '../window/questions/answer.ts';
 import { pickOne, type StepPlace } from '../window/questions/dialogue.ts';
 
 /** Returns the names of all targets, this machine first, or none if it is the only one. */
@@ -11,14 +10,14 @@ export async function targetNames(): Promise<readonly string[]> {
   return names.length === 0 ? [] : [LOCAL, ...names];
 }
 
-/** Puts the batch file's target (`named`) first, or else the window's current target (`used`). */
-function targetChoices(names: readonly string[], named: string, used: string): Choice<string>[] {
-  const first = named !== LOCAL && names.includes(named) ? named : used;
+/** Puts the batch file's target first, or else the window's current target. */
+function targetChoices(names: readonly string[], fileTarget: string, current: string): Choice<string>[] {
+  const first = fileTarget !== LOCAL && names.includes(fileTarget) ? fileTarget : current;
   const choice = (value: string): Choice<string> => {
     const notes = [
       value === LOCAL ? 'this machine' : '',
-      value === named && value !== LOCAL ? 'from the file' : '',
-      value === used ? 'in use' : 'the window switches to it',
+      value === fileTarget && value !== LOCAL ? 'from the file' : '',
+      value === current ? 'in use' : 'the window switches to it',
     ].filter((part) => part !== '');
     return { label: value, description: notes.join(' · '), icon: value === LOCAL ? 'vm' : 'server-environment', value };
   };
@@ -28,8 +27,8 @@ function targetChoices(names: readonly string[], named: string, used: string): C
 export function askTarget(
   place: StepPlace,
   names: readonly string[],
-  named: string,
-  used: string,
+  fileTarget: string,
+  current: string,
 ): Promise<Answer<string>> {
-  return pickOne(place, targetChoices(names, named, used), { placeholder: 'Select where to run' });
+  return pickOne(place, targetChoices(names, fileTarget, current), { placeholder: 'Select where to run' });
 }

@@ -25,7 +25,7 @@ interface McpApi {
   ): StdioDefinition;
 }
 
-interface Newer {
+interface NewerApi {
   readonly McpStdioServerDefinition?: new (
     label: string,
     command: string,
@@ -39,7 +39,7 @@ interface Newer {
 /** Returns undefined if this editor does not support MCP servers from extensions. */
 export function mcpApi(): McpApi | undefined {
   // In older versions these members do not exist.
-  const { McpStdioServerDefinition: Definition, lm }: Newer = vscode as unknown as Newer;
+  const { McpStdioServerDefinition: Definition, lm }: NewerApi = vscode as unknown as NewerApi;
   if (Definition === undefined || lm?.registerMcpServerDefinitionProvider === undefined) return undefined;
   return {
     register: (id, provider) =>

@@ -11,7 +11,7 @@ interface McpDefinition {
   readonly env: Readonly<Record<string, string>>;
 }
 
-interface McpPlace {
+interface McpContext {
   /** Paths of the workspace folders. */
   readonly folders: readonly string[];
   readonly store: string;
@@ -24,7 +24,7 @@ interface McpPlace {
 }
 
 /** Returns one server per folder, or none in Restricted Mode. */
-export function mcpDefinitions({ folders, store, target, trusted, program, file }: McpPlace): McpDefinition[] {
+export function mcpDefinitions({ folders, store, target, trusted, program, file }: McpContext): McpDefinition[] {
   if (!trusted) return [];
   return folders.map((folder) => ({
     label: folders.length === 1 ? 'Rollout Studio' : `Rollout Studio (${path.basename(folder)})`,

@@ -7,7 +7,7 @@ import { MCP_PROVIDER } from '../contributions/names.ts';
 import { SECTION } from '../contributions/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { TargetTokens } from '../targets/address/targetTokens.ts';
-import { chosenStore, chosenTarget } from '../window/settings.ts';
+import { currentStore, currentTarget } from '../window/settings.ts';
 import { mcpApi } from './api.ts';
 import { mcpDefinitions } from './definitions.ts';
 
@@ -33,8 +33,8 @@ export function registerMcp(values: StoredValues, tokens: TargetTokens): vscode.
           folders: (vscode.workspace.workspaceFolders ?? [])
             .filter((folder) => folder.uri.scheme === 'file')
             .map((folder) => folder.uri.fsPath),
-          store: chosenStore(),
-          target: chosenTarget(),
+          store: currentStore(),
+          target: currentTarget(),
           trusted: vscode.workspace.isTrusted,
           program: process.execPath,
           file: fileURLToPath(entryUrl('cli')),
@@ -42,7 +42,7 @@ export function registerMcp(values: StoredValues, tokens: TargetTokens): vscode.
       resolveMcpServerDefinition: async (definition) => {
         definition.env = {
           ...(await values.of(values.names)),
-          ...(await tokens.env([chosenTarget()])),
+          ...(await tokens.env([currentTarget()])),
           ...definition.env,
         };
         return definition;

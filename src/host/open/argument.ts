@@ -14,13 +14,15 @@ const task = z
   .object({ batch: id, task: id })
   .transform((of): PagePlace => ({ page: 'batch', batch: of.batch, filter: of.task }));
 const batch = z.object({ batch: id }).transform((of): PagePlace => ({ page: 'batch', batch: of.batch }));
-const ofTask = z.object({ batch: id, task: id }).transform((of): TaskWanted => ({ batch: of.batch, task: of.task }));
-const ofRollout = z.object({ rollout: id }).transform((of): TaskWanted => ({ rollout: of.rollout }));
+const taskReference = z
+  .object({ batch: id, task: id })
+  .transform((of): TaskReference => ({ batch: of.batch, task: of.task }));
+const rolloutReference = z.object({ rollout: id }).transform((of): TaskReference => ({ rollout: of.rollout }));
 const comparable = z.union([
-  id.transform((reference): TaskWanted => ({ reference })),
-  ofTask,
-  ofRollout,
-  z.object({ batch: id }).transform((of): TaskWanted => ({ batch: of.batch })),
+  id.transform((reference): TaskReference => ({ reference })),
+  taskReference,
+  rolloutReference,
+  z.object({ batch: id }).transform((of): TaskReference => ({ batch: of.batch })),
 ]);
 const row = z.union([id, pagePlace, rollout, attempt, task, batch]);
 /** Tree items contain the row they show. */
@@ -30,7 +32,7 @@ const taskArgument = z.union([comparable, z.object({ row: comparable }).transfor
 /**
  * The task whose attempts to compare: a task, the task of a rollout or reference, or a task of a batch to choose.
  */
-export interface TaskWanted {
+export interface TaskReference {
   readonly batch?: string;
   readonly task?: string;
   readonly rollout?: string;
@@ -38,7 +40,7 @@ export interface TaskWanted {
 }
 
 /** Returns undefined if the argument does not identify a task or batch. */
-export function argumentTask(value: unknown): TaskWanted | undefined {
+export function argumentTask(value: unknown): TaskReference | undefined {
   return taskArgument.safeParse(value).data;
 }
 

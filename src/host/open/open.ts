@@ -6,7 +6,7 @@ import type { BatchRow } from '../../protocol/client.ts';
 import { linkPlace, readLink } from '../../protocol/editorLink.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import type { CommandGroup, Services } from '../services.ts';
-import { argumentPlace, argumentTask, type TaskWanted } from './argument.ts';
+import { argumentPlace, argumentTask, type TaskReference } from './argument.ts';
 import { pickBatch, pickTask, pickTrajectory } from './pick.ts';
 
 type OpenCommand =
@@ -45,19 +45,22 @@ async function batchesToCompare(
   argument: unknown,
   selected: unknown,
 ): Promise<PagePlace | undefined> {
-  const chosen = Array.isArray(selected) ? [...new Set(selected.flatMap((item) => batchOf(item) ?? []))] : [];
+  const selectedBatches = Array.isArray(selected) ? [...new Set(selected.flatMap((item) => batchOf(item) ?? []))] : [];
   const signal = new AbortController().signal;
   const { api } = await services.server.connection();
-  const pickOther = async (title: string, than?: BatchRow): Promise<BatchRow | undefined> => {
-    const picked = await pickBatch(services, { title, ...(than === undefined ? {} : { except: than.batch }) });
+  const pickBatchRow = async (title: string, first?: BatchRow): Promise<BatchRow | undefined> => {
+    const picked = await pickBatch(services, { title, ...(first === undefined ? {} : { except: first.batch }) });
     const place = typeof picked === 'string' ? await lookUp(services, picked, placeOf) : picked;
     return place?.page === 'batch' ? api.batch(place.batch, signal) : undefined;
   };
-  const one = chosen[0] ?? batchOf(argument) ?? batchOf(services.pages.active.value);
-  const first = one === undefined ? await pickOther('Compare Batches: First Batch') : await api.batch(one, signal);
+  const firstBatch = selectedBatches[0] ?? batchOf(argument) ?? batchOf(services.pages.active.value);
+  const first =
+    firstBatch === undefined ? await pickBatchRow('Compare Batches: First Batch') : await api.batch(firstBatch, signal);
   if (first === undefined) return undefined;
   const second =
-    chosen[1] === undefined ? await pickOther(`Compare ${first.name} With`, first) : await api.batch(chosen[1], signal);
+    selectedBatches[1] === undefined
+      ? await pickBatchRow(`Compare ${first.name} With`, first)
+      : await api.batch(selectedBatches[1], signal);
   if (second === undefined) return undefined;
   const [before, after] = first.created_at <= second.created_at ? [first, second] : [second, first];
   return { page: 'batches', batch: before.batch, with: after.batch };
@@ -71,7 +74,7 @@ function batchOf(argument: unknown): string | undefined {
 /** Asks for what the argument does not specify. Returns undefined if the user cancels. */
 async function placeToCompare(
   services: Services,
-  { batch, task, rollout, reference }: TaskWanted = {},
+  { batch, task, rollout, reference }: TaskReference = {},
 ): Promise<PagePlace | undefined> {
   if (batch !== undefined && task !== undefined) return { page: 'compare', batch, task };
   const signal = new AbortController().signal;
@@ -81,17 +84,17 @@ async function placeToCompare(
   }
   if (reference !== undefined && taskOf(reference) !== undefined) return lookUp(services, reference, comparePlaceOf);
   const batchRef = batch ?? reference;
-  const chosen = await pickTask(
+  const selectedBatches = await pickTask(
     services,
     batchRef === undefined ? undefined : await services.batches.get(batchRef, signal),
   );
-  return typeof chosen === 'string' ? lookUp(services, chosen, comparePlaceOf) : chosen;
+  return typeof selectedBatches === 'string' ? lookUp(services, selectedBatches, comparePlaceOf) : selectedBatches;
 }
 
 /** @param place A place, or a reference to look up on the server. */
 async function openPlace(services: Services, place: PagePlace | string, options: unknown): Promise<void> {
-  const beside = typeof options === 'object' && options !== null && 'beside' in options && options.beside === true;
-  await services.pages.open(typeof place === 'string' ? await lookUp(services, place, placeOf) : place, { beside });
+  const toSide = typeof options === 'object' && options !== null && 'beside' in options && options.beside === true;
+  await services.pages.open(typeof place === 'string' ? await lookUp(services, place, placeOf) : place, { toSide });
 }
 
 function lookUp(services: Services, reference: string, find: typeof placeOf): Promise<PagePlace> {

@@ -32,7 +32,7 @@ interface PlaceItem extends vscode.QuickPickItem {
   readonly batch?: BatchRow;
 }
 
-interface Choice {
+interface PickOptions {
   readonly title: string;
   readonly placeholder: string;
   /** Parses an entered reference. */
@@ -62,10 +62,10 @@ export async function pickBatch(
 
 /** Asks for the batch, then the attempt. A reference answers both. */
 export function pickTrajectory(services: Services): Promise<PagePlace | string | undefined> {
-  return pickWithin(services, {
+  return pickInBatch(services, {
     title: 'Open Trajectory',
     placeholder: 'Select a batch, or enter a reference such as BATCH/TASK/ATTEMPT or ROLLOUT:STEP',
-    within: 'Select an attempt',
+    itemPlaceholder: 'Select an attempt',
     accepts: isReference(['rollout', 'attempt']),
     items: async ({ batch }, signal) => {
       const { api } = await services.server.connection({ signal });
@@ -81,12 +81,12 @@ export function pickTrajectory(services: Services): Promise<PagePlace | string |
 
 /** Asks for the batch, unless it is known, then the task. The user can also enter `BATCH/TASK`. */
 export function pickTask(services: Services, batch: BatchRow | undefined): Promise<PagePlace | string | undefined> {
-  return pickWithin(
+  return pickInBatch(
     services,
     {
       title: 'Compare Attempts',
       placeholder: 'Select a batch, or enter a reference BATCH/TASK',
-      within: 'Task',
+      itemPlaceholder: 'Select a task',
       accepts: (text) => taskOf(text) !== undefined,
       items: async ({ batch: of }, signal) => {
         const { api } = await services.server.connection({ signal });
@@ -102,34 +102,34 @@ export function pickTask(services: Services, batch: BatchRow | undefined): Promi
   );
 }
 
-interface Within extends Omit<Choice, 'items' | 'back'> {
+interface NestedPick extends Omit<PickOptions, 'items' | 'back'> {
   /** Placeholder of the second step, after a batch was chosen. */
-  readonly within: string;
+  readonly itemPlaceholder: string;
   readonly items: (batch: BatchRow, signal: AbortSignal) => Promise<readonly PlaceItem[]>;
 }
 
-/** @param known The batch, if it is already determined. */
-async function pickWithin(
+/** @param initialBatch The batch, if it is already determined. */
+async function pickInBatch(
   services: Services,
-  { title, placeholder, within, accepts, items }: Within,
-  known?: BatchRow,
+  { title, placeholder, itemPlaceholder, accepts, items }: NestedPick,
+  initialBatch?: BatchRow,
 ): Promise<PagePlace | string | undefined> {
   for (;;) {
     const chosen =
-      known === undefined
+      initialBatch === undefined
         ? await choose({ title, placeholder, accepts, items: (signal) => batches(services, signal) })
-        : { batch: known, place: undefined };
+        : { batch: initialBatch, place: undefined };
     if (chosen === undefined || chosen === 'back') return undefined;
     const { batch } = chosen;
     if (batch === undefined) return chosen.place;
-    const inBatch = await choose({
+    const item = await choose({
       title: `${title} of ${batch.name}`,
-      placeholder: within,
+      placeholder: itemPlaceholder,
       accepts,
-      back: known === undefined,
+      back: initialBatch === undefined,
       items: (signal) => items(batch, signal),
     });
-    if (inBatch !== 'back') return inBatch?.place;
+    if (item !== 'back') return item?.place;
   }
 }
 
@@ -143,7 +143,7 @@ async function batches(services: Services, signal: AbortSignal): Promise<PlaceIt
       description: new Date(row.created_at).toLocaleString(),
       detail:
         `${row.state} · ${plural(row.tasks, 'task')} · ${passed} passed, ${failed} ` +
-        `failed${open === 0 ? '' : `, ${open} to go`} · ${row.batch}`,
+        `failed${open === 0 ? '' : `, ${open} remaining`} · ${row.batch}`,
       batch: row,
     };
   });
@@ -151,17 +151,17 @@ async function batches(services: Services, signal: AbortSignal): Promise<PlaceIt
 
 function attemptItem(row: RolloutRow): PlaceItem {
   const outcome = outcomeOf(row);
-  const why = row.progress.error_message;
+  const errorMessage = row.progress.error_message;
   return {
     label: `$(${CODICONS[outcome]}) ${row.task}`,
     description: `attempt ${row.attempt} · ${outcome} · ${plural(row.progress.steps, 'step')}`,
-    ...(why === undefined ? {} : { detail: why }),
+    ...(errorMessage === undefined ? {} : { detail: errorMessage }),
     place: { page: 'trajectory', rollout: row.rollout },
   };
 }
 
 /** Shows a list at once and fills it when the server responds. */
-function choose({ title, placeholder, accepts, items, back }: Choice): Promise<PlaceItem | 'back' | undefined> {
+function choose({ title, placeholder, accepts, items, back }: PickOptions): Promise<PlaceItem | 'back' | undefined> {
   const stop = new AbortController();
   const pick = vscode.window.createQuickPick<PlaceItem>();
   pick.title = title;
@@ -173,9 +173,9 @@ function choose({ title, placeholder, accepts, items, back }: Choice): Promise<P
   return new Promise<PlaceItem | 'back' | undefined>((resolve, reject) => {
     let listed: readonly PlaceItem[] = [];
     const show = (): void => {
-      const typed = pick.value.trim();
-      pick.items = accepts(typed)
-        ? [{ label: `$(link) Open ${typed}`, alwaysShow: true, place: typed }, ...listed]
+      const text = pick.value.trim();
+      pick.items = accepts(text)
+        ? [{ label: `$(link) Open ${text}`, alwaysShow: true, place: text }, ...listed]
         : listed;
     };
     pick.onDidChangeValue(show);

@@ -6,7 +6,7 @@ import { placeLink, placeWords } from '../../protocol/editorLink.ts';
 import type { PageAction, PagePlace } from '../../protocol/page.ts';
 import { viewUrl } from '../../protocol/viewLink.ts';
 import type { Place } from '../../trace/schema.ts';
-import type { PageWay, Where } from '../server/connections.ts';
+import type { PageServer, ServerId } from '../server/connections.ts';
 import type { HostAction, Pages, ServerLink, Services } from '../services.ts';
 import { placeFile } from './placeName.ts';
 import { findSource } from './sourceFile.ts';
@@ -33,19 +33,19 @@ interface ActionParts {
   readonly open: Pages['open'];
   readonly documents: ValueDocuments;
   /** Connection of the requesting page. undefined uses the window's server. */
-  readonly way: PageWay | undefined;
+  readonly pageServer: PageServer | undefined;
 }
 
 /** Reads come from the page's server; commands act on the window's server. */
 export async function doAction(
-  { services: { context, log, ...ours }, open, documents, way }: ActionParts,
+  { services: { context, log, ...windowServices }, open, documents, pageServer }: ActionParts,
   action: HostAction,
 ): Promise<void> {
-  const { cli } = ours;
-  const server: Pick<ServerLink, 'connection'> = way ?? ours.server;
+  const { cli } = windowServices;
+  const server: Pick<ServerLink, 'connection'> = pageServer ?? windowServices.server;
   switch (action.do) {
     case 'open':
-      await open(action.place, { beside: action.beside ?? false });
+      await open(action.place, { toSide: action.beside ?? false });
       return;
     case 'source':
       await openSource({ server }, action.place, action.rollout);
@@ -68,19 +68,19 @@ export async function doAction(
       vscode.window.setStatusBarMessage('$(link) Link copied', 3_000);
       return;
     case 'batch':
-      checkHere(way);
+      checkSameServer(pageServer);
       await vscode.commands.executeCommand(BATCH_COMMANDS[action.verb], { batch: action.batch });
       return;
     case 'debug':
-      checkHere(way);
+      checkSameServer(pageServer);
       await vscode.commands.executeCommand('rollout.debug', action.place);
       return;
     case 'call':
-      checkHere(way);
+      checkSameServer(pageServer);
       await vscode.commands.executeCommand(CALL_COMMANDS[action.what], action.place);
       return;
     case 'save':
-      await savePage({ cli, server, log, at: way?.where }, action.place);
+      await savePage({ cli, server, log, serverId: pageServer?.id }, action.place);
   }
 }
 
@@ -94,7 +94,7 @@ async function browserLink(server: Pick<ServerLink, 'connection'>, place: PagePl
   return viewUrl((await server.connection()).readAddress(), place, false);
 }
 
-/** Opens a file beside the page, unless it is already visible. */
+/** Opens a file to the side of the page, unless it is already visible. */
 export async function openSource(
   { server }: { readonly server: Pick<ServerLink, 'connection'> },
   place: Place,
@@ -107,10 +107,10 @@ export async function openSource(
     (editor) => editor.document.uri.toString() === uri.toString(),
   );
   const document = await vscode.workspace.openTextDocument(uri);
-  const at = document.validatePosition(new vscode.Position(place.line - 1, place.column - 1));
+  const serverId = document.validatePosition(new vscode.Position(place.line - 1, place.column - 1));
   await vscode.window.showTextDocument(document, {
     viewColumn: visibleEditor?.viewColumn ?? vscode.ViewColumn.Beside,
-    selection: new vscode.Range(at, at),
+    selection: new vscode.Range(serverId, serverId),
     preview: true,
   });
 }
@@ -123,8 +123,8 @@ async function openExternal(text: string): Promise<void> {
 }
 
 /** Throws StudioError `conflict` if the window uses another server than the page. */
-function checkHere(way: PageWay | undefined): void {
-  const elsewhere = way?.state.value.elsewhere;
+function checkSameServer(pageServer: PageServer | undefined): void {
+  const elsewhere = pageServer?.state.value.elsewhere;
   if (elsewhere !== undefined)
     throw new StudioError('conflict', elsewhere.text, {
       hint:
@@ -136,10 +136,10 @@ function checkHere(way: PageWay | undefined): void {
 
 interface SaveServices extends Pick<Services, 'cli' | 'log'> {
   readonly server: Pick<ServerLink, 'connection'>;
-  readonly at: Where | undefined;
+  readonly serverId: ServerId | undefined;
 }
 
-async function savePage({ cli, server, log, at }: SaveServices, place: PagePlace): Promise<void> {
+async function savePage({ cli, server, log, serverId }: SaveServices, place: PagePlace): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.find((candidate) => candidate.uri.scheme === 'file')?.uri;
   const target = await vscode.window.showSaveDialog({
     title: 'Save as Standalone Page',
@@ -159,7 +159,11 @@ async function savePage({ cli, server, log, at }: SaveServices, place: PagePlace
       try {
         await cli.json(
           ['view', ...placeWords(place), ...(place.page === 'compare' ? ['--compare'] : []), '--save', target.fsPath],
-          { cwd: path.dirname(target.fsPath), signal: stop.signal, ...(at === undefined ? {} : { at }) },
+          {
+            cwd: path.dirname(target.fsPath),
+            signal: stop.signal,
+            ...(serverId === undefined ? {} : { at: serverId }),
+          },
         );
       } catch (error) {
         if (stop.signal.aborted) return;

@@ -14,7 +14,7 @@ import type { Services } from '../services.ts';
 type BreakpointAction = Extract<PageAction, { do: 'breakpoint' }>;
 
 /** The loaded text of a rollout, with the position of each event. */
-interface Text {
+interface RolloutText {
   readonly model: TrajectoryModel;
   readonly document: TrajectoryDocument;
   readonly title: string;
@@ -24,22 +24,22 @@ export class EditorBreakpoints {
   /** Breakpoints in the editor's order. */
   readonly all = new Observable<readonly EditorBreakpoint[]>([]);
   readonly #services: Pick<Services, 'server' | 'log'>;
-  readonly #texts = new Map<string, Text>();
+  readonly #texts = new Map<string, RolloutText>();
   readonly #listener: vscode.Disposable;
 
   constructor(services: Pick<Services, 'server' | 'log'>) {
     this.#services = services;
-    this.#listener = vscode.debug.onDidChangeBreakpoints(() => this.#look());
-    this.#look();
+    this.#listener = vscode.debug.onDidChangeBreakpoints(() => this.#refresh());
+    this.#refresh();
   }
 
   /** Sets, replaces, or removes a breakpoint for a page. */
   async set({ on, set }: BreakpointAction): Promise<void> {
     const place = 'rollout' in on ? await this.#locationOf(on) : undefined;
-    const existing = vscode.debug.breakpoints.filter((one) =>
+    const existing = vscode.debug.breakpoints.filter((breakpoint) =>
       'name' in on
-        ? one instanceof vscode.FunctionBreakpoint && one.functionName === on.name
-        : one instanceof vscode.SourceBreakpoint && place !== undefined && isAt(one.location, place),
+        ? breakpoint instanceof vscode.FunctionBreakpoint && breakpoint.functionName === on.name
+        : breakpoint instanceof vscode.SourceBreakpoint && place !== undefined && isAt(breakpoint.location, place),
     );
     vscode.debug.removeBreakpoints(existing);
     if (set === undefined) return;
@@ -55,7 +55,7 @@ export class EditorBreakpoints {
     this.#listener.dispose();
   }
 
-  #look(): void {
+  #refresh(): void {
     this.#read().then(
       (all) => this.all.set(all),
       (error: unknown) => this.#services.log.debug(`Cannot place the breakpoints of a trajectory: ${errorText(error)}`),
@@ -64,10 +64,10 @@ export class EditorBreakpoints {
 
   async #read(): Promise<EditorBreakpoint[]> {
     const found: EditorBreakpoint[] = [];
-    for (const one of vscode.debug.breakpoints) {
-      const on = await this.#placeOf(one);
+    for (const breakpoint of vscode.debug.breakpoints) {
+      const on = await this.#placeOf(breakpoint);
       if (on === undefined) continue;
-      const { id, enabled, condition, hitCondition, logMessage } = one;
+      const { id, enabled, condition, hitCondition, logMessage } = breakpoint;
       found.push({
         id,
         on,
@@ -80,11 +80,12 @@ export class EditorBreakpoints {
     return found;
   }
 
-  async #placeOf(one: vscode.Breakpoint): Promise<EditorBreakpoint['on'] | undefined> {
-    if (one instanceof vscode.FunctionBreakpoint) return { name: one.functionName };
-    if (!(one instanceof vscode.SourceBreakpoint) || one.location.uri.scheme !== TRAJECTORY_SCHEME) return undefined;
-    const rollout = one.location.uri.path.split('/')[1] ?? '';
-    const line = one.location.range.start.line + 1;
+  async #placeOf(breakpoint: vscode.Breakpoint): Promise<EditorBreakpoint['on'] | undefined> {
+    if (breakpoint instanceof vscode.FunctionBreakpoint) return { name: breakpoint.functionName };
+    if (!(breakpoint instanceof vscode.SourceBreakpoint) || breakpoint.location.uri.scheme !== TRAJECTORY_SCHEME)
+      return undefined;
+    const rollout = breakpoint.location.uri.path.split('/')[1] ?? '';
+    const line = breakpoint.location.range.start.line + 1;
     const { document } = await this.#textOf(rollout, (text) => line <= text.document.lineCount);
     const seq = document.stopAt(line);
     return seq === undefined ? undefined : { rollout, seq };
@@ -100,7 +101,7 @@ export class EditorBreakpoints {
   }
 
   /** Returns a rollout's text. Loads more if it is not `enough`. */
-  async #textOf(rollout: string, enough: (text: Text) => boolean): Promise<Text> {
+  async #textOf(rollout: string, enough: (text: RolloutText) => boolean): Promise<RolloutText> {
     const loaded = this.#texts.get(rollout);
     if (loaded !== undefined && enough(loaded)) return loaded;
     const { api } = await this.#services.server.connection();

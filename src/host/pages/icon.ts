@@ -3,14 +3,14 @@
 import type { BatchRow } from '../../protocol/client.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
-import type { PageWay } from '../server/connections.ts';
+import type { PageServer } from '../server/connections.ts';
 import type { Services } from '../services.ts';
 
 /** File names in `media/icons/pages`. */
 export type PageIcon = 'batch' | Outcome;
 
 interface IconServices extends Pick<Services, 'batches'> {
-  readonly server: Pick<PageWay, 'connection' | 'elsewhere'>;
+  readonly server: Pick<PageServer, 'connection' | 'elsewhere'>;
 }
 
 export async function iconOfPlace(

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { Observable } from '../../common/emitter.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { PAGE_VIEW_TYPE } from '../contributions/names.ts';
-import type { PageWay, ServerConnections } from '../server/connections.ts';
+import type { PageServer, ServerConnections } from '../server/connections.ts';
 import type { DoAction, HostAction, Pages, Services } from '../services.ts';
 import type { PagePanels } from './panels.ts';
 import { ValueDocuments } from './textDocuments.ts';
@@ -14,30 +14,31 @@ interface HostPages extends Pages {
 }
 
 /** Creates the pages. The panel code is loaded with the first page. */
-export function createPages(services: Omit<Services, 'pages'>, ways: ServerConnections): HostPages {
+export function createPages(services: Omit<Services, 'pages'>, connections: ServerConnections): HostPages {
   const documents = new ValueDocuments();
   const active = new Observable<PagePlace | undefined>(undefined);
   let panels: PagePanels | undefined;
-  const shown = async (): Promise<PagePanels> => {
+  const loadPanels = async (): Promise<PagePanels> => {
     const { PagePanels } = await import('./panels.ts');
-    return (panels ??= new PagePanels(services, { ways, act: doFor, active }));
+    return (panels ??= new PagePanels(services, { connections, act: perform, active }));
   };
-  const open: Pages['open'] = async (place, options) => (await shown()).open(place, options);
-  const doFor = async (action: HostAction, way?: PageWay): Promise<void> => {
+  const open: Pages['open'] = async (place, options) => (await loadPanels()).open(place, options);
+  const perform = async (action: HostAction, server?: PageServer): Promise<void> => {
     const { doAction } = await import('./actions.ts');
     await doAction(
       {
         services,
-        open: async (place, options) => (await shown()).open(place, { ...options, where: way?.where ?? ways.here }),
+        open: async (place, options) =>
+          (await loadPanels()).open(place, { ...options, id: server?.id ?? connections.current }),
         documents,
-        way,
+        pageServer: server,
       },
       action,
     );
   };
-  const act: DoAction = (action) => doFor(action);
+  const act: DoAction = (action) => perform(action);
   const serializer = vscode.window.registerWebviewPanelSerializer(PAGE_VIEW_TYPE, {
-    deserializeWebviewPanel: async (view, state) => (await shown()).restore(view, state),
+    deserializeWebviewPanel: async (view, state) => (await loadPanels()).restore(view, state),
   });
   return {
     open,

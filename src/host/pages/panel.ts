@@ -3,9 +3,9 @@ import * as vscode from 'vscode';
 import { errorText } from '../../common/errors.ts';
 import { pageHtml } from '../../common/pageHtml.ts';
 import type { HostToPage, PageAction, PagePlace, PageToHost, PageVerb } from '../../protocol/page.ts';
-import type { PageWay } from '../server/connections.ts';
+import type { PageServer } from '../server/connections.ts';
 import type { HostAction, Services } from '../services.ts';
-import { chooseTarget } from '../window/settings.ts';
+import { switchTarget } from '../window/settings.ts';
 import type { EditorBreakpoints } from './breakpoints.ts';
 import { iconOfPlace, type PageIcon } from './icon.ts';
 import { panelKey } from './placeName.ts';
@@ -13,7 +13,7 @@ import { Relay } from './relay.ts';
 import { pageFolder, webviewOptions } from './webviewFiles.ts';
 
 /** This host supports all page actions. */
-const CAN: readonly PageVerb[] = [
+const ACTIONS: readonly PageVerb[] = [
   'open',
   'source',
   'document',
@@ -30,11 +30,11 @@ const CAN: readonly PageVerb[] = [
 export interface PanelOptions {
   readonly services: Pick<Services, 'context' | 'log' | 'batches'>;
   /** Connection to the page's server, disposed with the page. */
-  readonly way: PageWay;
-  readonly act: (action: HostAction, way: PageWay) => Promise<void>;
+  readonly server: PageServer;
+  readonly act: (action: HostAction, server: PageServer) => Promise<void>;
   readonly breakpoints: EditorBreakpoints;
   /** Called when the page navigated, e.g. to the next attempt. */
-  readonly moved: (panel: PagePanel, before: string) => void;
+  readonly navigated: (panel: PagePanel, previousKey: string) => void;
   readonly activeChanged: () => void;
   /** Called when the place or title changed. */
   readonly changed: () => void;
@@ -52,20 +52,20 @@ export class PagePanel {
   #title: string;
   #ready = false;
   #icon: PageIcon | undefined;
-  #iconWanted: Promise<void> | undefined;
+  #iconUpdate: Promise<void> | undefined;
 
   constructor(view: vscode.WebviewPanel, place: PagePlace, options: PanelOptions) {
     this.view = view;
     this.#place = place;
     this.#options = options;
-    const { services, way } = options;
+    const { services, server } = options;
     // The title of a restored tab includes the suffix.
     this.#title = view.title.endsWith(this.#suffix) ? view.title.slice(0, -this.#suffix.length) : view.title;
     this.#relay = new Relay({
-      server: way,
+      server,
       post: (message) => this.#post(message),
-      other: (message) => this.#take(message),
-      strange: (why) => services.log.warn(`A page sent an invalid message: ${why}`),
+      other: (message) => this.#handleMessage(message),
+      invalid: (why) => services.log.warn(`A page sent an invalid message: ${why}`),
     });
     const listeners: vscode.Disposable[] = [
       view.webview.onDidReceiveMessage((raw: unknown) => this.#relay.take(raw)),
@@ -77,13 +77,13 @@ export class PagePanel {
     // Keep the tab icon up to date, even if the tab is hidden.
     const batchListener = services.batches.rows.changed(() => this.#refreshIcon());
     const watch = services.batches.watch();
-    const wayListener = way.state.changed(() => this.#refreshTitle());
+    const stateListener = server.state.changed(() => this.#refreshTitle());
     const breakpoints = options.breakpoints.all.changed(() => this.#sendBreakpoints());
     this.#release = () => {
       this.#stop.abort();
       this.#relay.dispose();
-      wayListener.dispose();
-      way.dispose();
+      stateListener.dispose();
+      server.dispose();
       for (const listener of listeners) listener.dispose();
       batchListener.dispose();
       watch.dispose();
@@ -110,14 +110,14 @@ export class PagePanel {
   }
 
   /** Connection to the page's server. */
-  get way(): PageWay {
-    return this.#options.way;
+  get server(): PageServer {
+    return this.#options.server;
   }
 
   /** Shows the panel, at `place`. */
   show(place: PagePlace, options: { readonly preserveFocus: boolean }): void {
     this.view.reveal(undefined, options.preserveFocus);
-    if (!goesFurther(place)) return;
+    if (!isSpecific(place)) return;
     this.#place = place;
     if (this.#ready) this.#post({ type: 'go', place });
   }
@@ -127,21 +127,27 @@ export class PagePanel {
     this.#release();
   }
 
-  #take(message: Exclude<PageToHost, { type: 'request' | 'cancel' | 'socket' | 'send' }>): void {
+  #handleMessage(message: Exclude<PageToHost, { type: 'request' | 'cancel' | 'socket' | 'send' }>): void {
     switch (message.type) {
       case 'ready':
         // A reloaded page (a moved tab, a developer's reload) starts over.
         this.#relay.reset();
         this.#ready = true;
-        this.#post({ type: 'init', place: this.#place, read_only: false, can: [...CAN], server: this.way.state.value });
+        this.#post({
+          type: 'init',
+          place: this.#place,
+          read_only: false,
+          can: [...ACTIONS],
+          server: this.server.state.value,
+        });
         this.#sendBreakpoints();
         return;
       case 'place': {
-        const before = this.key;
+        const previousKey = this.key;
         this.#place = message.place;
         if (message.title !== '') this.#title = message.title;
         this.#refreshTitle();
-        if (this.key !== before) this.#options.moved(this, before);
+        if (this.key !== previousKey) this.#options.navigated(this, previousKey);
         this.#options.activeChanged();
         this.#options.changed();
         this.#refreshIcon();
@@ -155,8 +161,8 @@ export class PagePanel {
   async #act(id: number, action: PageAction): Promise<void> {
     try {
       if (action.do === 'breakpoint') await this.#options.breakpoints.set(action);
-      else if (action.do === 'elsewhere') await this.#leave(action.what);
-      else await this.#options.act(action, this.way);
+      else if (action.do === 'elsewhere') await this.#switchOrClose(action.what);
+      else await this.#options.act(action, this.server);
       this.#post({ type: 'done', id });
     } catch (error) {
       this.#options.services.log.warn(`${action.do}: ${errorText(error)}`);
@@ -164,18 +170,18 @@ export class PagePanel {
     }
   }
 
-  async #leave(what: 'use' | 'close'): Promise<void> {
-    if (what === 'use') await chooseTarget(this.way.where.target);
+  async #switchOrClose(choice: 'use' | 'close'): Promise<void> {
+    if (choice === 'use') await switchTarget(this.server.id.target);
     else this.view.dispose();
   }
 
   /** Title suffix of a page whose server is not the window's. */
   get #suffix(): string {
-    return ` · ${this.way.where.target}`;
+    return ` · ${this.server.id.target}`;
   }
 
   #refreshTitle(): void {
-    const title = this.way.elsewhere ? this.#title + this.#suffix : this.#title;
+    const title = this.server.elsewhere ? this.#title + this.#suffix : this.#title;
     if (this.view.title !== title) this.view.title = title;
   }
 
@@ -190,8 +196,8 @@ export class PagePanel {
   /** Runs one icon update at a time; the next change triggers another. */
   #refreshIcon(): void {
     if (this.#stop.signal.aborted) return;
-    this.#iconWanted ??= iconOfPlace(
-      { server: this.way, batches: this.#options.services.batches },
+    this.#iconUpdate ??= iconOfPlace(
+      { server: this.server, batches: this.#options.services.batches },
       this.#place,
       this.#stop.signal,
     )
@@ -210,7 +216,7 @@ export class PagePanel {
         () => undefined,
       ) // the page reports a missing server
       .finally(() => {
-        this.#iconWanted = undefined;
+        this.#iconUpdate = undefined;
       });
   }
 }
@@ -230,7 +236,7 @@ function documentOf(view: vscode.WebviewPanel, place: PagePlace, context: vscode
 }
 
 /** Returns whether a place is more specific than its page, so that an open page must navigate. */
-function goesFurther(place: PagePlace): boolean {
+function isSpecific(place: PagePlace): boolean {
   if (place.page === 'batch') return place.filter !== undefined;
   if (place.page === 'compare' || place.page === 'batches') return false;
   return place.seq !== undefined || place.step !== undefined || place.tab !== undefined;

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Observable } from '../../common/emitter.ts';
 import { type PagePlace, pagePlace } from '../../protocol/page.ts';
 import { PAGE_VIEW_TYPE } from '../contributions/names.ts';
-import { type ServerConnections, type Where, whereKey } from '../server/connections.ts';
+import { type ServerConnections, type ServerId, serverKey } from '../server/connections.ts';
 import type { Services } from '../services.ts';
 import { EditorBreakpoints } from './breakpoints.ts';
 import { PagePanel, type PanelOptions } from './panel.ts';
@@ -15,15 +15,15 @@ import { panelKey } from './placeName.ts';
 import { webviewOptions } from './webviewFiles.ts';
 
 /** State that a page stores with `setState`. */
-const kept = z.object({ place: pagePlace });
+const pageState = z.object({ place: pagePlace });
 /** Memento key for the open pages, because a window may close before a page stored its state. */
-const MEMORY = 'pages';
+const STATE_KEY = 'pages';
 /** `target` is set for pages of another server than the window's. */
-const remembered = z.array(z.object({ title: z.string(), place: pagePlace, target: z.string().optional() })).catch([]);
-const REMEMBER_AFTER_MS = 500;
+const storedPages = z.array(z.object({ title: z.string(), place: pagePlace, target: z.string().optional() })).catch([]);
+const SAVE_DELAY_MS = 500;
 
 interface PanelsParts {
-  readonly ways: ServerConnections;
+  readonly connections: ServerConnections;
   readonly act: PanelOptions['act'];
   readonly active: Observable<PagePlace | undefined>;
 }
@@ -31,40 +31,43 @@ interface PanelsParts {
 export class PagePanels {
   readonly #panels = new Set<PagePanel>();
   readonly #services: PanelOptions['services'];
-  readonly #ways: ServerConnections;
+  readonly #connections: ServerConnections;
   readonly #act: PanelOptions['act'];
-  readonly #movedListener: { dispose(): void };
+  readonly #serverListener: { dispose(): void };
   readonly #breakpoints: EditorBreakpoints;
   readonly #active: Observable<PagePlace | undefined>;
-  readonly #before: z.infer<typeof remembered>;
-  #remembering: NodeJS.Timeout | undefined;
+  readonly #previousPages: z.infer<typeof storedPages>;
+  #saveTimer: NodeJS.Timeout | undefined;
 
   /** @param active Updated with the place of the active page. */
-  constructor(services: PanelOptions['services'] & Pick<Services, 'server'>, { ways, act, active }: PanelsParts) {
+  constructor(
+    services: PanelOptions['services'] & Pick<Services, 'server'>,
+    { connections, act, active }: PanelsParts,
+  ) {
     this.#services = services;
-    this.#ways = ways;
+    this.#connections = connections;
     this.#act = act;
     this.#breakpoints = new EditorBreakpoints(services);
-    this.#movedListener = services.server.moved(() => {
+    this.#serverListener = services.server.serverChanged(() => {
       this.#updateActive();
-      this.#remember(0);
+      this.#savePages(0);
     });
     this.#active = active;
-    this.#before = remembered.parse(services.context.workspaceState.get(MEMORY) ?? []);
+    this.#previousPages = storedPages.parse(services.context.workspaceState.get(STATE_KEY) ?? []);
   }
 
-  /** Opens a page. `where` is its server and defaults to the window's. */
+  /** Opens a page. `id` is its server and defaults to the window's. */
   open(
     place: PagePlace,
-    options: { readonly beside?: boolean; readonly preserveFocus?: boolean; readonly where?: Where } = {},
+    options: { readonly toSide?: boolean; readonly preserveFocus?: boolean; readonly id?: ServerId } = {},
   ): void {
-    const { preserveFocus = false, where = this.#ways.here } = options;
-    const open = this.#find(panelKey(place), where);
+    const { preserveFocus = false, id = this.#connections.current } = options;
+    const open = this.#find(panelKey(place), id);
     if (open !== undefined) {
       open.show(place, { preserveFocus });
       return;
     }
-    const viewColumn = options.beside === true ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
+    const viewColumn = options.toSide === true ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
     const view = vscode.window.createWebviewPanel(
       PAGE_VIEW_TYPE,
       this.#firstTitle(place),
@@ -75,82 +78,91 @@ export class PagePanels {
         enableFindWidget: false,
       },
     );
-    this.#adopt(view, place, where);
+    this.#addPanel(view, place, id);
   }
 
   shows(place: PagePlace): boolean {
-    return this.#find(panelKey(place), this.#ways.here) !== undefined;
+    return this.#find(panelKey(place), this.#connections.current) !== undefined;
   }
 
   /** Restores a page after a window reload. */
   restore(view: vscode.WebviewPanel, state: unknown): void {
-    const parsed = kept.safeParse(state);
-    const before = this.#rememberedPage(view.title, parsed.data?.place);
-    const place = parsed.data?.place ?? before?.place;
-    const where = before?.target === undefined ? this.#ways.here : { ...this.#ways.here, target: before.target };
-    if (place !== undefined && this.#find(panelKey(place), where) === undefined) this.#adopt(view, place, where);
+    const parsed = pageState.safeParse(state);
+    const previous = this.#previousPage(view.title, parsed.data?.place);
+    const place = parsed.data?.place ?? previous?.place;
+    const id =
+      previous?.target === undefined
+        ? this.#connections.current
+        : { ...this.#connections.current, target: previous.target };
+    if (place !== undefined && this.#find(panelKey(place), id) === undefined) this.#addPanel(view, place, id);
     else view.dispose(); // written by another version, or already open
   }
 
   /** Keeps the tabs, which the next window restores. */
   dispose(): void {
-    clearTimeout(this.#remembering);
-    this.#movedListener.dispose();
+    clearTimeout(this.#saveTimer);
+    this.#serverListener.dispose();
     this.#breakpoints.dispose();
     for (const panel of this.#panels) panel.release();
   }
 
   /** @param place The place that the page stored. */
-  #rememberedPage(title: string, place: PagePlace | undefined): z.infer<typeof remembered>[number] | undefined {
+  #previousPage(title: string, place: PagePlace | undefined): z.infer<typeof storedPages>[number] | undefined {
     if (place !== undefined) {
-      const same = this.#before.filter((page) => panelKey(page.place) === panelKey(place));
+      const same = this.#previousPages.filter((page) => panelKey(page.place) === panelKey(place));
       return same.find((page) => page.title === title) ?? same[0];
     }
-    const lost = this.#before.filter((page) => ![...this.#panels].some((panel) => panel.key === panelKey(page.place)));
-    return lost.find((page) => page.title === title) ?? lost[0];
+    const missing = this.#previousPages.filter(
+      (page) => ![...this.#panels].some((panel) => panel.key === panelKey(page.place)),
+    );
+    return missing.find((page) => page.title === title) ?? missing[0];
   }
 
   /** Debounces writes, because the place changes with every step through a trajectory. */
-  #remember(delay: number): void {
-    clearTimeout(this.#remembering);
-    this.#remembering = setTimeout(() => {
-      const pages = [...this.#panels].map(({ view, place, way }) => ({
+  #savePages(delay: number): void {
+    clearTimeout(this.#saveTimer);
+    this.#saveTimer = setTimeout(() => {
+      const pages = [...this.#panels].map(({ view, place, server }) => ({
         title: view.title,
         place,
-        ...(way.elsewhere ? { target: way.where.target } : {}),
+        ...(server.elsewhere ? { target: server.id.target } : {}),
       }));
-      void this.#services.context.workspaceState.update(MEMORY, pages);
+      void this.#services.context.workspaceState.update(STATE_KEY, pages);
     }, delay);
   }
 
-  #adopt(view: vscode.WebviewPanel, place: PagePlace, where: Where): void {
+  #addPanel(view: vscode.WebviewPanel, place: PagePlace, id: ServerId): void {
     const panel = new PagePanel(view, place, {
       services: this.#services,
-      way: this.#ways.open(where),
+      server: this.#connections.open(id),
       act: this.#act,
       breakpoints: this.#breakpoints,
-      moved: (mover) => this.#closeTwins(mover),
+      navigated: (navigatedPanel) => this.#closeDuplicates(navigatedPanel),
       activeChanged: () => this.#updateActive(),
-      changed: () => this.#remember(REMEMBER_AFTER_MS),
+      changed: () => this.#savePages(SAVE_DELAY_MS),
       closed: (panel) => {
         this.#panels.delete(panel);
         this.#updateActive();
-        this.#remember(0);
+        this.#savePages(0);
       },
     });
     this.#panels.add(panel);
     this.#updateActive();
-    this.#remember(0);
+    this.#savePages(0);
   }
 
-  #find(key: string, where: Where): PagePanel | undefined {
-    return [...this.#panels].find((panel) => panel.key === key && whereKey(panel.way.where) === whereKey(where));
+  #find(key: string, id: ServerId): PagePanel | undefined {
+    return [...this.#panels].find((panel) => panel.key === key && serverKey(panel.server.id) === serverKey(id));
   }
 
   /** Closes other tabs of a page that this one navigated to. */
-  #closeTwins(mover: PagePanel): void {
+  #closeDuplicates(navigatedPanel: PagePanel): void {
     for (const panel of [...this.#panels]) {
-      if (panel !== mover && panel.key === mover.key && whereKey(panel.way.where) === whereKey(mover.way.where))
+      if (
+        panel !== navigatedPanel &&
+        panel.key === navigatedPanel.key &&
+        serverKey(panel.server.id) === serverKey(navigatedPanel.server.id)
+      )
         panel.view.dispose();
     }
   }
@@ -158,7 +170,7 @@ export class PagePanels {
   #updateActive(): void {
     const active = [...this.#panels].find((panel) => panel.view.active);
     // Commands use the window's server.
-    this.#active.set(active?.way.elsewhere === true ? undefined : active?.place);
+    this.#active.set(active?.server.elsewhere === true ? undefined : active?.place);
   }
 
   /** Returns a title for use until the page reports its own. */

@@ -25,7 +25,7 @@ interface RelayOptions {
   /** Handles other messages: the page is ready, navigated, or requests an action. */
   readonly other: (message: Exclude<PageToHost, { type: 'request' | 'cancel' | 'socket' | 'send' }>) => void;
   /** Called for invalid messages. */
-  readonly strange: (why: string) => void;
+  readonly invalid: (reason: string) => void;
 }
 
 interface RelayedSocket {
@@ -50,7 +50,7 @@ export class Relay {
     if (this.#disposed) return;
     const parsed = pageToHost.safeParse(raw);
     if (!parsed.success) {
-      this.#options.strange(parsed.error.issues[0]?.message ?? 'unknown');
+      this.#options.invalid(parsed.error.issues[0]?.message ?? 'unknown');
       return;
     }
     const message = parsed.data;
@@ -158,17 +158,17 @@ export class Relay {
   async #whenConnected(signal: AbortSignal): Promise<Connection> {
     const { server } = this.#options;
     for (;;) {
-      const again = nextOf(server.connected, signal);
+      const reconnected = nextEvent(server.connected, signal);
       try {
         const connection = await server.connection({ signal });
-        again.dispose();
+        reconnected.dispose();
         return connection;
       } catch (error) {
         if (signal.aborted || !StudioError.is(error, 'unavailable')) {
-          again.dispose();
+          reconnected.dispose();
           throw error;
         }
-        await again.happened; // or the page gave up, which the next iteration detects
+        await reconnected.fired; // or the page gave up, which the next iteration detects
       }
     }
   }
@@ -195,9 +195,9 @@ export function isOwnPath(path: string): boolean {
 }
 
 /** Starts listening immediately, so that no event is missed. */
-function nextOf(listen: Listen<unknown>, signal: AbortSignal): { readonly happened: Promise<void>; dispose(): void } {
+function nextEvent(listen: Listen<unknown>, signal: AbortSignal): { readonly fired: Promise<void>; dispose(): void } {
   let end = (): void => undefined;
-  const happened = new Promise<void>((resolve) => {
+  const fired = new Promise<void>((resolve) => {
     const listener = listen(() => end());
     end = (): void => {
       listener.dispose();
@@ -206,7 +206,7 @@ function nextOf(listen: Listen<unknown>, signal: AbortSignal): { readonly happen
     };
     signal.addEventListener('abort', end, { once: true });
   });
-  return { happened, dispose: () => end() };
+  return { fired, dispose: () => end() };
 }
 
 function failureOf(error: unknown): { code: string; message: string; hint?: string } {

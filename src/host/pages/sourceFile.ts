@@ -14,12 +14,12 @@ export async function findSource(place: Place, api: Api | undefined, rollout: st
   const folders = (vscode.workspace.workspaceFolders ?? [])
     .map(({ uri }) => uri)
     .filter((uri) => uri.scheme === 'file');
-  const tried = candidatesOf(
+  const candidates = candidatesOf(
     place.file,
     modules,
     folders.map((folder) => folder.fsPath),
   );
-  for (const file of tried) {
+  for (const file of candidates) {
     const uri = vscode.Uri.file(file);
     if (await exists(uri)) return uri;
   }
@@ -34,7 +34,7 @@ export async function findSource(place: Place, api: Api | undefined, rollout: st
       );
   const nearest = matches.flat().sort((a, b) => a.path.length - b.path.length)[0];
   if (nearest !== undefined) return nearest;
-  throw new StudioError('not_found', `File not found: ${tried[0] ?? place.file}.`, {
+  throw new StudioError('not_found', `File not found: ${candidates[0] ?? place.file}.`, {
     hint: 'If it was moved, open its folder.',
   });
 }

@@ -4,7 +4,7 @@
 import * as vscode from 'vscode';
 
 const SCHEME = 'rollout-value';
-const ENDINGS: Readonly<Record<string, string>> = { json: 'json', markdown: 'md', plaintext: 'txt' };
+const EXTENSIONS: Readonly<Record<string, string>> = { json: 'json', markdown: 'md', plaintext: 'txt' };
 
 export class ValueDocuments implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #texts = new Map<string, string>();
@@ -27,12 +27,12 @@ export class ValueDocuments implements vscode.TextDocumentContentProvider, vscod
     this.#last += 1;
     const uri = vscode.Uri.from({
       scheme: SCHEME,
-      path: `/${name}.${ENDINGS[language] ?? 'txt'}`,
+      path: `/${name}.${EXTENSIONS[language] ?? 'txt'}`,
       query: String(this.#last),
     });
     this.#texts.set(uri.toString(), text);
     const document = await vscode.workspace.openTextDocument(uri);
-    await vscode.languages.setTextDocumentLanguage(document, language in ENDINGS ? language : 'plaintext');
+    await vscode.languages.setTextDocumentLanguage(document, language in EXTENSIONS ? language : 'plaintext');
     await vscode.window.showTextDocument(document, { preview: true, viewColumn: vscode.ViewColumn.Beside });
   }
 

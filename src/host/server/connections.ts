@@ -9,88 +9,88 @@ import { LOCAL } from '../../client/targets/local.ts';
 import { Emitter, Observable } from '../../common/emitter.ts';
 import type { ServerState } from '../../protocol/page.ts';
 import type { ServerLink } from '../services.ts';
-import { shownStore } from './serverLink.ts';
+import { redactStore } from './serverLink.ts';
 
 /** Identifies a server. */
-export type Where = Pick<ServerLink, 'target' | 'store'>;
-export type OwnLink = ServerLink & { dispose(): void };
+export type ServerId = Pick<ServerLink, 'target' | 'store'>;
+export type PageLink = ServerLink & { dispose(): void };
 
-interface Lent {
-  readonly link: OwnLink;
+interface SharedLink {
+  readonly link: PageLink;
   users: number;
 }
 
 export class ServerConnections {
   readonly #window: ServerLink;
-  readonly #make: (where: Where) => OwnLink;
-  readonly #lent = new Map<string, Lent>();
+  readonly #createLink: (id: ServerId) => PageLink;
+  readonly #links = new Map<string, SharedLink>();
 
-  /** @param make Creates a link that stays on its server. */
-  constructor(window: ServerLink, make: (where: Where) => OwnLink) {
+  /** @param createLink Creates a link that stays on its server. */
+  constructor(window: ServerLink, createLink: (id: ServerId) => PageLink) {
     this.#window = window;
-    this.#make = make;
+    this.#createLink = createLink;
   }
 
   /** The server that the window uses now. */
-  get here(): Where {
+  get current(): ServerId {
     return { target: this.#window.target, store: this.#window.store };
   }
 
   /** Opens the connection of a page, which lasts until it is disposed. */
-  open(where: Where): PageWay {
-    return new PageWay(where, this.#window, (where) => this.#lend(where));
+  open(id: ServerId): PageServer {
+    return new PageServer(id, this.#window, (id) => this.#acquire(id));
   }
 
-  #lend(where: Where): { readonly link: ServerLink; dispose(): void } {
-    const key = whereKey(where);
-    const lent = this.#lent.get(key) ?? { link: this.#make(where), users: 0 };
-    this.#lent.set(key, lent);
-    lent.users++;
+  #acquire(id: ServerId): { readonly link: ServerLink; dispose(): void } {
+    const key = serverKey(id);
+    const shared = this.#links.get(key) ?? { link: this.#createLink(id), users: 0 };
+    this.#links.set(key, shared);
+    shared.users++;
     return {
-      link: lent.link,
+      link: shared.link,
       dispose: () => {
-        if (--lent.users > 0) return;
-        this.#lent.delete(key);
-        lent.link.dispose();
+        if (--shared.users > 0) return;
+        this.#links.delete(key);
+        shared.link.dispose();
       },
     };
   }
 }
 
 /** A page's connection to its server. */
-export class PageWay {
-  readonly where: Where;
+export class PageServer {
+  readonly id: ServerId;
   readonly state: Observable<ServerState>;
   readonly #connected = new Emitter<Connection>();
   readonly connected = this.#connected.event;
   readonly #window: ServerLink;
-  readonly #lend: (where: Where) => { readonly link: ServerLink; dispose(): void };
+  readonly #acquire: (id: ServerId) => { readonly link: ServerLink; dispose(): void };
   readonly #listener: { dispose(): void };
   #link: ServerLink;
   #release: () => void;
 
   constructor(
-    where: Where,
+    id: ServerId,
     window: ServerLink,
-    lend: (where: Where) => { readonly link: ServerLink; dispose(): void },
+    acquire: (id: ServerId) => { readonly link: ServerLink; dispose(): void },
   ) {
-    this.where = where;
+    this.id = id;
     this.#window = window;
-    this.#lend = lend;
-    [this.#link, this.#release] = this.#take();
-    this.state = new Observable(this.#stateNow());
-    this.#listener = window.moved(() => {
-      const before = this.#release;
-      [this.#link, this.#release] = this.#take();
+    this.#acquire = acquire;
+    [this.#link, this.#release] = this.#attach();
+    this.state = new Observable(this.#currentState());
+    this.#listener = window.serverChanged(() => {
+      const releasePrevious = this.#release;
+      [this.#link, this.#release] = this.#attach();
       // Only now, so that a link in use is kept.
-      before();
-      this.state.set(this.#stateNow());
+      releasePrevious();
+      this.state.set(this.#currentState());
     });
   }
 
   /** Whether the window uses another server. */
   get elsewhere(): boolean {
-    return whereKey(this.where) !== whereKey(this.#window);
+    return serverKey(this.id) !== serverKey(this.#window);
   }
 
   connection(options?: { readonly start?: boolean; readonly signal?: AbortSignal }): Promise<Connection> {
@@ -103,36 +103,36 @@ export class PageWay {
   }
 
   /** Setting the same state twice while links are swapped is harmless. */
-  #take(): [ServerLink, () => void] {
-    const lent = this.elsewhere ? this.#lend(this.where) : { link: this.#window, dispose: () => undefined };
+  #attach(): [ServerLink, () => void] {
+    const shared = this.elsewhere ? this.#acquire(this.id) : { link: this.#window, dispose: () => undefined };
     const listeners = [
-      lent.link.state.changed(() => this.state.set(this.#stateNow())),
-      lent.link.connected((connection) => this.#connected.fire(connection)),
+      shared.link.state.changed(() => this.state.set(this.#currentState())),
+      shared.link.connected((connection) => this.#connected.fire(connection)),
     ];
     return [
-      lent.link,
+      shared.link,
       () => {
         for (const listener of listeners) listener.dispose();
-        lent.dispose();
+        shared.dispose();
       },
     ];
   }
 
-  #stateNow(): ServerState {
+  #currentState(): ServerState {
     const state = this.#link.state.value;
-    return this.elsewhere ? { ...state, elsewhere: elsewhereText(this.where, this.#window) } : state;
+    return this.elsewhere ? { ...state, elsewhere: elsewhereText(this.id, this.#window) } : state;
   }
 }
 
 /** Returns a key for the server. Stores matter only for the local machine, because targets have their own. */
-export function whereKey({ target, store }: Where): string {
+export function serverKey({ target, store }: ServerId): string {
   return target === LOCAL ? `store ${store}` : `target ${target}`;
 }
 
-function elsewhereText(page: Where, window: Where): NonNullable<ServerState['elsewhere']> {
+function elsewhereText(page: ServerId, window: ServerId): NonNullable<ServerState['elsewhere']> {
   // Users cannot switch stores from here, only in the settings.
   if (page.target === window.target)
-    return { text: `This page shows the store ${shownStore(page.store)}, but the window uses another one.` };
+    return { text: `This page shows the store ${redactStore(page.store)}, but the window uses another one.` };
   return {
     text: `This page shows the target ${page.target}, but the window uses ${window.target}.`,
     ...(page.target === LOCAL && page.store !== window.store ? {} : { target: page.target }),

@@ -1,25 +1,26 @@
-/** Creates the server links of this window from its settings and trust, and shows their messages. */
+/** Creates the server links and the CLI runner of this window from its settings and trust, and shows their messages. */
 import * as vscode from 'vscode';
 import type { ConnectOptions } from '../../client/connect.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { SECTION } from '../contributions/settings.ts';
-import type { ServerLink } from '../services.ts';
+import type { Cli, ServerLink } from '../services.ts';
 import type { TargetTokens } from '../targets/address/targetTokens.ts';
 import type { Log } from '../window/log.ts';
-import { chosenStore, chosenTarget } from '../window/settings.ts';
-import type { Where } from './connections.ts';
-import { type HeldConnection, type LinkPorts, WindowServerLink } from './serverLink.ts';
+import { currentStore, currentTarget } from '../window/settings.ts';
+import type { ServerId } from './connections.ts';
+import { cliOf } from './runCli.ts';
+import { type ClosableConnection, type LinkPorts, WindowServerLink } from './serverLink.ts';
 
 type HostLink = ServerLink & { dispose(): void };
 
 /** Creates the window's link, which follows the settings. */
 export function createServerLink(log: Log, tokens: TargetTokens): HostLink {
   const link = linkTo(
-    { store: chosenStore, target: chosenTarget, stopped: (text) => void tellStopped(text, log) },
+    { store: currentStore, target: currentTarget, stopped: (text) => void showStopped(text, log) },
     log,
     tokens,
   );
-  link.during(
+  link.addDisposable(
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration(`${SECTION}.store`) || event.affectsConfiguration(`${SECTION}.target`))
         link.reset();
@@ -29,7 +30,7 @@ export function createServerLink(log: Log, tokens: TargetTokens): HostLink {
 }
 
 /** Creates a link that stays on its server, for pages of other servers. The pages report its errors. */
-export function createOwnLink({ store, target }: Where, log: Log, tokens: TargetTokens): HostLink {
+export function createPageLink({ store, target }: ServerId, log: Log, tokens: TargetTokens): HostLink {
   return linkTo({ store: () => store, target: () => target, stopped: (text) => log.channel.warn(text) }, log, tokens);
 }
 
@@ -48,7 +49,7 @@ function linkTo(
       void vscode.window.showWarningMessage(text);
     },
   });
-  link.during(
+  link.addDisposable(
     tokens.changed((name) => {
       if (name === link.target) link.reset();
     }),
@@ -56,7 +57,7 @@ function linkTo(
   return link;
 }
 
-async function connectTo(target: string, options: ConnectOptions, tokens: TargetTokens): Promise<HeldConnection> {
+async function connectTo(target: string, options: ConnectOptions, tokens: TargetTokens): Promise<ClosableConnection> {
   if (target === LOCAL) return (await import('../../client/connect.ts')).connect(options);
   const [{ connectTarget }, { TargetFile }, env] = await Promise.all([
     import('../../client/targets/connectTarget.ts'),
@@ -66,8 +67,18 @@ async function connectTo(target: string, options: ConnectOptions, tokens: Target
   return connectTarget(target, new TargetFile().get(target), { env: { ...process.env, ...env }, ...options });
 }
 
-async function tellStopped(text: string, log: Log): Promise<void> {
+async function showStopped(text: string, log: Log): Promise<void> {
   const chosen = await vscode.window.showWarningMessage(text, 'Start Server', 'Show Log');
   if (chosen === 'Start Server') await vscode.commands.executeCommand('rollout.startServer');
   else if (chosen === 'Show Log') log.channel.show(true);
+}
+
+export function createCli(log: Log, tokens: TargetTokens): Cli {
+  return cliOf({
+    store: currentStore,
+    target: currentTarget,
+    tokens: (names) => tokens.env(names),
+    trusted: () => vscode.workspace.isTrusted,
+    log: (text) => log.channel.debug(text),
+  });
 }

@@ -9,18 +9,18 @@ import type { FrameSocket } from '../../protocol/follow.ts';
 import type { ServerAddress } from '../../protocol/transport.ts';
 import { PROTOCOL } from '../../protocol/worker.ts';
 
-export interface BothAddresses {
+export interface ServerAddresses {
   readonly full: ServerAddress;
   /** Throws StudioError `usage` if there is no read-only token. */
-  readonly reading: () => ServerAddress;
+  readonly readOnly: () => ServerAddress;
 }
 
 /** Creates a connection that always uses the current address of the server. */
-export function connectionTo(address: () => BothAddresses, reconnect: Connection['reconnect']): Connection {
+export function connectionTo(address: () => ServerAddresses, reconnect: Connection['reconnect']): Connection {
   return {
     api: new Api(nodeTransport(() => address().full)),
     address: () => address().full,
-    readAddress: () => address().reading(),
+    readAddress: () => address().readOnly(),
     reconnect,
   };
 }

@@ -19,10 +19,10 @@ export interface CliPorts {
   /** The CLI file, if it is not next to this program. */
   readonly file?: string;
   /** How long to wait for a command to stop before killing it. */
-  readonly patienceMs?: number;
+  readonly stopTimeoutMs?: number;
 }
 
-const PATIENCE_MS = 5_000;
+const STOP_TIMEOUT_MS = 5_000;
 
 export function cliOf(ports: CliPorts): Cli {
   return {
@@ -63,12 +63,12 @@ async function run(
       ELECTRON_RUN_AS_NODE: '1',
     },
   });
-  let patience: NodeJS.Timeout | undefined;
+  let killTimer: NodeJS.Timeout | undefined;
   const stopped = { requested: false };
   const stop = (): void => {
     stopped.requested = true;
     if (child.connected) child.disconnect();
-    patience = setTimeout(() => child.kill('SIGKILL'), ports.patienceMs ?? PATIENCE_MS);
+    killTimer = setTimeout(() => child.kill('SIGKILL'), ports.stopTimeoutMs ?? STOP_TIMEOUT_MS);
   };
   signal?.addEventListener('abort', stop, { once: true });
   try {
@@ -84,7 +84,7 @@ async function run(
     output.on('data', (chunk: Buffer) => stdout.push(chunk));
     const exited = new Promise<number | null>((resolve, reject) => {
       child.once('error', (cause) =>
-        reject(new StudioError('internal', `Could not start the rollout command: ${cause.message}.`, { cause })),
+        reject(new StudioError('internal', `Cannot start the rollout command: ${cause.message}.`, { cause })),
       );
       child.once('exit', resolve);
     });
@@ -97,7 +97,7 @@ async function run(
     // Ignore its output after a stop request.
     throw stopped.requested ? cancelled(signal) : error;
   } finally {
-    clearTimeout(patience);
+    clearTimeout(killTimer);
     signal?.removeEventListener('abort', stop);
   }
 }

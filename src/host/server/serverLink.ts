@@ -15,13 +15,13 @@ import type { ServerLink } from '../services.ts';
 import type * as live from './liveConnection.ts';
 
 /** How long to search for a server that lost its connections. */
-const REGAIN_MS = 3_000;
-const REGAIN_POLL_MS = 250;
+const RECONNECT_MS = 3_000;
+const RECONNECT_POLL_MS = 250;
 /** How often to retry an unreachable target. */
-const LATER_POLL_MS = 5_000;
+const SLOW_POLL_MS = 5_000;
 
 /** A connection that may need to be closed, such as the port forward of a target. */
-export type HeldConnection = Connection & { close?(): void };
+export type ClosableConnection = Connection & { close?(): void };
 
 export interface LinkPorts {
   readonly store: () => string;
@@ -30,41 +30,41 @@ export interface LinkPorts {
   /** false in Restricted Mode. */
   readonly trusted: () => boolean;
   /** Connects to the server of the target, or for `local` to the store's. */
-  readonly connect: (target: string, options: ConnectOptions) => Promise<HeldConnection>;
+  readonly connect: (target: string, options: ConnectOptions) => Promise<ClosableConnection>;
   readonly log: (text: string) => void;
   /** Called once per loss if the user must restart the server. */
   readonly stopped: (text: string) => void;
   /** Called with messages of the server for the user. */
   readonly notice: (text: string) => void;
   /** How long to search for a lost server. */
-  readonly regainMs?: number;
+  readonly reconnectMs?: number;
 }
 
-interface Attempt {
+interface ConnectAttempt {
   readonly starts: boolean;
   readonly connection: Promise<Connection>;
 }
 
-const FINE: ServerState = { state: 'ok' };
+const CONNECTED: ServerState = { state: 'ok' };
 
 export class WindowServerLink implements ServerLink {
-  readonly state = new Observable<ServerState>(FINE);
+  readonly state = new Observable<ServerState>(CONNECTED);
   readonly #ports: LinkPorts;
   readonly #connected = new Emitter<Connection>();
-  readonly #moved = new Emitter<undefined>();
+  readonly #serverChanged = new Emitter<undefined>();
   readonly #ended = new AbortController();
   /** Aborts everything that belongs to the current store. */
-  #era = new AbortController();
-  #now: HeldConnection | undefined;
+  #scope = new AbortController();
+  #connection: ClosableConnection | undefined;
   #socket: FrameSocket | undefined;
-  #attempt: Attempt | undefined;
-  #regaining: Promise<unknown> | undefined;
-  #lastAddress: live.BothAddresses | undefined;
+  #attempt: ConnectAttempt | undefined;
+  #reconnecting: Promise<unknown> | undefined;
+  #lastAddress: live.ServerAddresses | undefined;
   readonly connected = this.#connected.event;
-  readonly moved = this.#moved.event;
+  readonly serverChanged = this.#serverChanged.event;
 
-  /** The connection that callers hold. It stays the same when the server changes. */
-  #handedOut: Connection | undefined;
+  /** The connection that callers share. It stays the same when the server changes. */
+  #shared: Connection | undefined;
 
   constructor(ports: LinkPorts) {
     this.#ports = ports;
@@ -85,53 +85,53 @@ export class WindowServerLink implements ServerLink {
         hint: 'Trust the workspace to continue.',
       });
     if (this.#ended.signal.aborted) throw new StudioError('cancelled', 'The window is closing.');
-    if (this.#regaining !== undefined) await abortable(this.#patience(this.#regaining, signal), signal);
-    if (this.#now !== undefined && this.#handedOut !== undefined) return this.#handedOut;
+    if (this.#reconnecting !== undefined) await abortable(this.#waitForReconnect(this.#reconnecting, signal), signal);
+    if (this.#connection !== undefined && this.#shared !== undefined) return this.#shared;
     // After a loss, only the user restarts the server.
     const start = options.start ?? this.state.value.state !== 'stopped';
-    return abortable(this.#make(start), signal);
+    return abortable(this.#connectOnce(start), signal);
   }
 
   /** Switches to another store or target. The next use finds or starts its server. */
   reset(): void {
-    this.#leave();
-    this.state.set(FINE);
-    this.#moved.fire(undefined);
+    this.#disconnect();
+    this.state.set(CONNECTED);
+    this.#serverChanged.fire(undefined);
   }
 
   /** Disposes a listener together with this link. */
-  during(listener: { dispose(): unknown }): void {
-    this.#ended.signal.addEventListener('abort', () => void listener.dispose(), { once: true });
+  addDisposable(disposable: { dispose(): unknown }): void {
+    this.#ended.signal.addEventListener('abort', () => void disposable.dispose(), { once: true });
   }
 
   dispose(): void {
     this.#ended.abort();
-    this.#leave();
+    this.#disconnect();
   }
 
-  #leave(): void {
-    this.#era.abort();
-    this.#era = new AbortController();
-    this.#now?.close?.();
-    this.#now = undefined;
+  #disconnect(): void {
+    this.#scope.abort();
+    this.#scope = new AbortController();
+    this.#connection?.close?.();
+    this.#connection = undefined;
     this.#attempt = undefined;
-    this.#regaining = undefined;
+    this.#reconnecting = undefined;
     this.#socket?.close();
     this.#socket = undefined;
   }
 
-  #address(): live.BothAddresses {
+  #address(): live.ServerAddresses {
     if (this.#lastAddress === undefined) throw new StudioError('unavailable', 'Not connected to a rollout server yet.');
     return this.#lastAddress;
   }
 
   /** Shares one attempt among callers. A caller that can start a server waits for an attach-only attempt first. */
-  #make(start: boolean): Promise<Connection> {
+  #connectOnce(start: boolean): Promise<Connection> {
     const running = this.#attempt;
     if (running !== undefined && (running.starts || !start)) return running.connection;
     const connection =
       running === undefined ? this.#connect(start) : running.connection.catch(() => this.#connect(start));
-    const attempt: Attempt = { starts: start, connection };
+    const attempt: ConnectAttempt = { starts: start, connection };
     this.#attempt = attempt;
     const done = (): void => {
       if (this.#attempt === attempt) this.#attempt = undefined;
@@ -141,17 +141,17 @@ export class WindowServerLink implements ServerLink {
   }
 
   async #connect(start: boolean): Promise<Connection> {
-    const era = this.#era.signal;
+    const scope = this.#scope.signal;
     try {
       // Load the client code in parallel, because it takes longer than the rest of the activation.
       await setImmediate();
       const [held, connection] = await Promise.all([
-        this.#ports.connect(this.target, { store: this.store, start, signal: era, onNotice: this.#ports.notice }),
+        this.#ports.connect(this.target, { store: this.store, start, signal: scope, onNotice: this.#ports.notice }),
         import('./liveConnection.ts'),
       ]);
-      return this.#take(held, connection, era);
+      return this.#adopt(held, connection, scope);
     } catch (error) {
-      if (start && !era.aborted) {
+      if (start && !scope.aborted) {
         this.#ports.log(`Cannot start the server: ${errorText(error)}`);
         this.state.set({ state: 'stopped', text: errorText(error) });
       }
@@ -159,55 +159,55 @@ export class WindowServerLink implements ServerLink {
     }
   }
 
-  #take(held: HeldConnection, { connectionTo, holdServer }: typeof live, era: AbortSignal): Connection {
-    if (era.aborted) {
+  #adopt(held: ClosableConnection, { connectionTo, holdServer }: typeof live, scope: AbortSignal): Connection {
+    if (scope.aborted) {
       held.close?.();
       throw new StudioError('cancelled', 'The store or target was changed.');
     }
-    this.#now = held;
-    this.#lastAddress = { full: held.address(), reading: () => held.readAddress() };
+    this.#connection = held;
+    this.#lastAddress = { full: held.address(), readOnly: () => held.readAddress() };
     this.#ports.log(
       'Connected to the server of ' +
-        `${this.target === LOCAL ? shownStore(this.store) : `the target ${this.target}`} at ${held.address().url}`,
+        `${this.target === LOCAL ? redactStore(this.store) : `the target ${this.target}`} at ${held.address().url}`,
     );
     this.#socket = holdServer(held, {
       notice: this.#ports.notice,
       closed: () => {
-        if (!era.aborted && this.#now === held) this.#lose(era);
+        if (!scope.aborted && this.#connection === held) this.#handleLoss(scope);
       },
     });
-    this.#handedOut ??= connectionTo(
+    this.#shared ??= connectionTo(
       () => this.#address(),
       async (signal) => {
         await this.connection(signal === undefined ? {} : { signal });
       },
     );
-    this.state.set(FINE);
-    this.#connected.fire(this.#handedOut);
-    return this.#handedOut;
+    this.state.set(CONNECTED);
+    this.#connected.fire(this.#shared);
+    return this.#shared;
   }
 
   /** Fails callers that wait too long for a lost server, while the search continues. */
-  async #patience(regaining: Promise<unknown>, signal: AbortSignal): Promise<void> {
-    const over = new AbortController();
-    const late = sleep(this.#regainMs, AbortSignal.any([over.signal, signal])).then(
+  async #waitForReconnect(reconnecting: Promise<unknown>, signal: AbortSignal): Promise<void> {
+    const done = new AbortController();
+    const isLate = sleep(this.#reconnectMs, AbortSignal.any([done.signal, signal])).then(
       () => 'late',
       () => 'over',
     );
-    const first = await Promise.race([regaining, late]);
-    over.abort();
-    if (first === 'late' && this.#regaining === regaining)
+    const first = await Promise.race([reconnecting, isLate]);
+    done.abort();
+    if (first === 'late' && this.#reconnecting === reconnecting)
       throw new StudioError('unavailable', this.state.value.text ?? 'The rollout server does not respond.');
   }
 
-  #lose(era: AbortSignal): void {
+  #handleLoss(scope: AbortSignal): void {
     const { target } = this;
-    this.#now?.close?.();
-    this.#now = undefined;
+    this.#connection?.close?.();
+    this.#connection = undefined;
     this.#socket = undefined;
     this.#ports.log('The connection to the server was lost');
-    const regaining = this.#regain(era);
-    this.#regaining = regaining;
+    const reconnecting = this.#reconnect(scope);
+    this.#reconnecting = reconnecting;
     this.state.set({
       state: 'lost',
       text:
@@ -215,31 +215,31 @@ export class WindowServerLink implements ServerLink {
           ? 'The rollout server does not respond. Reconnecting…'
           : `Target ${target} does not respond. Reconnecting…`,
     });
-    void regaining.then((why) => {
-      if (era.aborted) return;
-      this.#regaining = undefined;
-      if (this.#now !== undefined) return;
+    void reconnecting.then((reason) => {
+      if (scope.aborted) return;
+      this.#reconnecting = undefined;
+      if (this.#connection !== undefined) return;
       const text =
         target === LOCAL
           ? 'The rollout server stopped. Running batches continue when you start it again.'
-          : (why ?? `Target ${target} does not respond.`);
+          : (reason ?? `Target ${target} does not respond.`);
       this.state.set({ state: 'stopped', text });
       this.#ports.stopped(text);
     });
   }
 
-  get #regainMs(): number {
-    return this.#ports.regainMs ?? REGAIN_MS;
+  get #reconnectMs(): number {
+    return this.#ports.reconnectMs ?? RECONNECT_MS;
   }
 
   /** Returns the reason for giving up. */
-  async #regain(era: AbortSignal): Promise<string | undefined> {
-    const until = performance.now() + this.#regainMs;
+  async #reconnect(scope: AbortSignal): Promise<string | undefined> {
+    const deadline = performance.now() + this.#reconnectMs;
     for (;;) {
-      const late = performance.now() >= until;
-      if (era.aborted || (late && this.target === LOCAL)) return undefined;
+      const isLate = performance.now() >= deadline;
+      if (scope.aborted || (isLate && this.target === LOCAL)) return undefined;
       try {
-        await sleep(late ? LATER_POLL_MS : REGAIN_POLL_MS, era);
+        await sleep(isLate ? SLOW_POLL_MS : RECONNECT_POLL_MS, scope);
         await this.#connect(false);
         return undefined;
       } catch (error) {
@@ -252,7 +252,7 @@ export class WindowServerLink implements ServerLink {
 }
 
 /** Returns the store without a password, for display. */
-export function shownStore(store: string): string {
+export function redactStore(store: string): string {
   if (!URL.canParse(store) || !store.includes('://')) return store;
   const url = new URL(store);
   if (url.password !== '') url.password = '***';

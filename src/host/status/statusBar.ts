@@ -5,18 +5,18 @@ import { LOCAL } from '../../client/targets/local.ts';
 import type { HostBatchList } from '../batches/batchList.ts';
 import { statusText } from '../batches/statusText.ts';
 import type { Services } from '../services.ts';
-import type { KnownTargets } from '../targets/knownTargets.ts';
 import { targetItem } from '../targets/targetItem.ts';
+import type { TargetRegistry } from '../targets/targetRegistry.ts';
 
 export function registerStatusBar(
   services: Services,
   batches: HostBatchList,
-  targets: KnownTargets,
+  targets: TargetRegistry,
 ): vscode.Disposable {
-  return vscode.Disposable.from(runningItem(services, batches), whereItem(services, batches, targets));
+  return vscode.Disposable.from(createRunningItem(services, batches), createTargetItem(services, batches, targets));
 }
 
-function runningItem(services: Services, batches: HostBatchList): vscode.Disposable {
+function createRunningItem(services: Services, batches: HostBatchList): vscode.Disposable {
   const item = vscode.window.createStatusBarItem('rollout.status', vscode.StatusBarAlignment.Left, 10);
   item.name = 'Rollout';
   const show = (): void => {
@@ -38,7 +38,11 @@ function runningItem(services: Services, batches: HostBatchList): vscode.Disposa
   };
   // Follow a running server, but do not start one for this item.
   let watching = vscode.workspace.isTrusted ? batches.watch({ start: false }) : undefined;
-  const listeners = [batches.rows.changed(show), services.server.state.changed(show), services.server.moved(show)];
+  const listeners = [
+    batches.rows.changed(show),
+    services.server.state.changed(show),
+    services.server.serverChanged(show),
+  ];
   show();
   return vscode.Disposable.from(
     item,
@@ -48,7 +52,7 @@ function runningItem(services: Services, batches: HostBatchList): vscode.Disposa
   );
 }
 
-function whereItem({ server }: Services, batches: HostBatchList, targets: KnownTargets): vscode.Disposable {
+function createTargetItem({ server }: Services, batches: HostBatchList, targets: TargetRegistry): vscode.Disposable {
   const item = vscode.window.createStatusBarItem('rollout.target', vscode.StatusBarAlignment.Left, 9.9);
   item.name = 'Rollout Target';
   item.command = 'rollout.selectTarget';
@@ -56,7 +60,7 @@ function whereItem({ server }: Services, batches: HostBatchList, targets: KnownT
   const show = (): void => {
     const content = targetItem({
       targets: targets.list.value,
-      used: server.target,
+      current: server.target,
       state: server.state.value,
       product,
       batches: batches.rows.value,
@@ -83,7 +87,7 @@ function whereItem({ server }: Services, batches: HostBatchList, targets: KnownT
       () => undefined,
     ); // the link state shows failures
   };
-  const forget = (): void => {
+  const clear = (): void => {
     request.abort();
     product = undefined;
     show();
@@ -92,7 +96,7 @@ function whereItem({ server }: Services, batches: HostBatchList, targets: KnownT
     targets.list.changed(show),
     batches.rows.changed(show),
     server.state.changed(show),
-    server.moved(forget),
+    server.serverChanged(clear),
     server.connected(query),
   ];
   show();

@@ -2,15 +2,15 @@
 import * as vscode from 'vscode';
 import { LOCAL } from '../../client/targets/local.ts';
 import type { CommandGroup, Services } from '../services.ts';
-import { chooseTarget } from '../window/settings.ts';
-import { addAddress, changeToken } from './address/keep.ts';
+import { switchTarget } from '../window/settings.ts';
+import { addAddress, changeToken } from './address/addAddress.ts';
 import type { TargetTokens } from './address/targetTokens.ts';
-import { askTarget } from './ask.ts';
+import { askTarget } from './askTarget.ts';
 import { install, uninstall } from './install.ts';
-import type { KnownTargets } from './knownTargets.ts';
-import { pickTarget, pickTargetInUse, targetArgument } from './pickTarget.ts';
+import { pickCurrentTarget, pickTarget, targetArgument } from './pickTarget.ts';
+import { reportAdded } from './report.ts';
 import { addTarget, removeTarget } from './targetCli.ts';
-import { reportAdded } from './tell.ts';
+import type { TargetRegistry } from './targetRegistry.ts';
 
 type TargetCommand =
   | 'rollout.addTarget'
@@ -23,13 +23,13 @@ type TargetCommand =
 
 export function targetCommands(
   services: Services,
-  targets: KnownTargets,
+  targets: TargetRegistry,
   tokens: TargetTokens,
 ): CommandGroup<TargetCommand> {
   const { cli, server } = services;
   const use = async (argument: unknown): Promise<void> => {
-    const name = targetArgument(argument) ?? (await pickTargetInUse(targets, server.target));
-    if (name !== undefined) await chooseTarget(name);
+    const name = targetArgument(argument) ?? (await pickCurrentTarget(targets, server.target));
+    if (name !== undefined) await switchTarget(name);
   };
   return {
     'rollout.addTarget': async () => {
@@ -56,7 +56,7 @@ export function targetCommands(
         'Remove'
       )
         return;
-      if (name === server.target) await chooseTarget(LOCAL);
+      if (name === server.target) await switchTarget(LOCAL);
       await removeTarget(cli, name);
       await tokens.forget(name);
       await targets.refresh();

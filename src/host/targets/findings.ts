@@ -18,7 +18,7 @@ export function hasServer(findings: readonly Finding[] | undefined): boolean | u
 }
 
 /** Returns the first problem that prevents using a target, except a missing server. */
-export function troubleOf(findings: readonly Finding[]): StudioError | undefined {
+export function blockingProblem(findings: readonly Finding[]): StudioError | undefined {
   const problem = findings.find(({ name, state }) => state === 'wrong' && (name === 'cluster' || name === 'server'));
   return problem === undefined
     ? undefined

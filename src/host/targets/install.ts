@@ -4,18 +4,18 @@ import { LOCAL } from '../../client/targets/local.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
-import { chooseTarget } from '../window/settings.ts';
-import { type Finding, hasServer, troubleOf } from './findings.ts';
+import { switchTarget } from '../window/settings.ts';
+import { blockingProblem, type Finding, hasServer } from './findings.ts';
 import { askInstall } from './installOptions.ts';
-import type { KnownTarget } from './knownTargets.ts';
+import { reportInstalled } from './report.ts';
 import { clusterCommand, targetFindings } from './targetCli.ts';
-import { tellInstalled } from './tell.ts';
+import type { ConfiguredTarget } from './targetRegistry.ts';
 
-export async function install(services: Services, { name, namespace }: KnownTarget): Promise<void> {
-  const findings = await look(services, name);
+export async function install(services: Services, { name, namespace }: ConfiguredTarget): Promise<void> {
+  const findings = await readFindings(services, name);
   // Installing may fix an unresponsive server, but not an unreachable cluster.
-  const trouble = troubleOf(findings.filter((found) => found.name === 'cluster'));
-  if (trouble !== undefined) throw trouble;
+  const problem = blockingProblem(findings.filter((finding) => finding.name === 'cluster'));
+  if (problem !== undefined) throw problem;
   const installed = hasServer(findings) === true;
   const options = await askInstall(name, namespace, installed);
   if (options === undefined) return;
@@ -24,26 +24,26 @@ export async function install(services: Services, { name, namespace }: KnownTarg
     '--create-namespace',
     ...options,
   ]);
-  await tellInstalled(
+  await reportInstalled(
     services,
     name,
     installed ? `Upgraded the rollout server of ${name}.` : `Installed the rollout server on ${name}.`,
   );
 }
 
-export async function uninstall(services: Services, { name, namespace }: KnownTarget): Promise<void> {
-  const findings = await look(services, name);
-  const trouble = troubleOf(findings.filter((found) => found.name === 'cluster'));
-  if (trouble !== undefined) throw trouble;
-  const used = services.server.target === name;
-  const queue = findings.find((found) => found.name === 'queue')?.text;
+export async function uninstall(services: Services, { name, namespace }: ConfiguredTarget): Promise<void> {
+  const findings = await readFindings(services, name);
+  const problem = blockingProblem(findings.filter((finding) => finding.name === 'cluster'));
+  if (problem !== undefined) throw problem;
+  const isCurrent = services.server.target === name;
+  const queue = findings.find((finding) => finding.name === 'queue')?.text;
   const detail = [
     `This removes the server from ${namespace === undefined ? 'its namespace' : `namespace ${namespace}`}, ` +
       'including its roles, its tokens, and the Jobs and pods of running batches.',
-    ...(queue === undefined ? [] : [`Now: ${queue}.`]),
+    ...(queue === undefined ? [] : [`Current queue: ${queue}.`]),
     'Trajectories in a volume claim, on a node, or in a database are kept; those in an emptyDir are lost. The ' +
       'target stays in the list.',
-    ...(used ? ['The window switches to this machine.'] : []),
+    ...(isCurrent ? ['The window switches to this machine.'] : []),
   ].join('\n\n');
   const chosen = await vscode.window.showWarningMessage(
     `Uninstall the rollout server from ${name}?`,
@@ -53,21 +53,21 @@ export async function uninstall(services: Services, { name, namespace }: KnownTa
   );
   if (chosen === undefined) return;
   // Disconnect first, so that the window does not search for the removed server.
-  if (used) await chooseTarget(LOCAL);
+  if (isCurrent) await switchTarget(LOCAL);
   await run(services, name, `Uninstalling from ${name}`, [
     'uninstall',
     ...(chosen === DELETE ? ['--delete-data'] : []),
   ]);
   void vscode.window.showInformationMessage(
-    `Uninstalled the rollout server from ${name}.${used ? ' This window now uses this machine.' : ''}`,
+    `Uninstalled the rollout server from ${name}.${isCurrent ? ' This window now uses this machine.' : ''}`,
   );
 }
 
 const UNINSTALL = 'Uninstall';
 const DELETE = 'Uninstall and Delete Volumes';
 
-function look({ cli }: Services, name: string): Promise<readonly Finding[]> {
-  return withProgress(`Looking at ${name}`, ({ signal }) => targetFindings(cli, name, signal));
+function readFindings({ cli }: Services, name: string): Promise<readonly Finding[]> {
+  return withProgress(`Checking ${name}`, ({ signal }) => targetFindings(cli, name, signal));
 }
 
 /** Reports each object in the log and in the notification. */

@@ -1,37 +1,36 @@
 /** Asks how to install a server: with defaults, or with custom options. */
-import { type Answer, BACK } from '../window/questions/answer.ts';
-import type { Choice } from '../window/questions/choice.ts';
+import { type Answer, BACK, type Choice } from '../window/questions/answer.ts';
 import { input, pickOne } from '../window/questions/dialogue.ts';
 
 interface Row {
   /** Option of `rollout cluster install`. */
   readonly option: string;
   readonly label: string;
-  readonly usual: string;
+  readonly defaultText: string;
   readonly prompt: string;
   /** Cannot be changed by an upgrade. */
-  readonly once?: true;
+  readonly installOnly?: true;
 }
 
 const ROWS: readonly Row[] = [
   {
     option: 'image',
     label: 'Image',
-    usual: 'node:24-slim',
+    defaultText: 'node:24-slim',
     prompt: 'Image for the server and its workers, with Node 22.19 or newer',
   },
   {
     option: 'storage',
     label: 'Storage',
-    usual: 'pvc',
+    defaultText: 'pvc',
     prompt: 'Where data is stored: pvc[:CLASS], hostPath:/FOLDER, emptyDir, postgres:SECRET[/KEY]',
-    once: true,
+    installOnly: true,
   },
-  { option: 'port', label: 'Port', usual: '8080', prompt: 'Port of the server' },
+  { option: 'port', label: 'Port', defaultText: '8080', prompt: 'Port of the server' },
   {
     option: 'advertise',
     label: 'URL for workers',
-    usual: 'its Service',
+    defaultText: 'its Service',
     prompt: 'URL at which workers reach the server, if not its Service: http://HOST:PORT',
   },
 ];
@@ -47,7 +46,7 @@ export async function askInstall(
   const title = installed ? `Upgrade ${name}` : `Install on ${name}`;
   const detail = installed
     ? 'with the installed options; running batches continue afterwards'
-    : `image ${ROWS[0]?.usual ?? ''}, storage in a volume claim`;
+    : `image ${ROWS[0]?.defaultText ?? ''}, storage in a volume claim`;
   const place = namespace === undefined ? 'the namespace of the context' : `namespace ${namespace}`;
   for (;;) {
     const first = await pickOne<'go' | 'options'>(
@@ -78,7 +77,7 @@ export async function askInstall(
 /** Lets the user edit options until they continue or go back. */
 async function askOptions(title: string, installed: boolean): Promise<Answer<OptionValues>> {
   const values = new Map<string, string>();
-  const rows = ROWS.filter(({ once }) => once !== true || !installed);
+  const rows = ROWS.filter(({ installOnly }) => installOnly !== true || !installed);
   for (;;) {
     const choices: Choice<Row | 'go'>[] = [
       {
@@ -88,7 +87,7 @@ async function askOptions(title: string, installed: boolean): Promise<Answer<Opt
       },
       ...rows.map((value) => ({
         label: value.label,
-        description: values.get(value.option) ?? (installed ? 'unchanged' : value.usual),
+        description: values.get(value.option) ?? (installed ? 'unchanged' : value.defaultText),
         icon: 'edit',
         value,
       })),
@@ -102,7 +101,7 @@ async function askOptions(title: string, installed: boolean): Promise<Answer<Opt
       { title: picked.label, step: 3, steps: 3 },
       {
         prompt: picked.prompt,
-        placeholder: installed ? 'unchanged' : picked.usual,
+        placeholder: installed ? 'unchanged' : picked.defaultText,
         value: values.get(picked.option) ?? '',
       },
     );

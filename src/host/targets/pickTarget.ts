@@ -3,10 +3,9 @@ import * as vscode from 'vscode';
 import { z } from 'zod';
 import { LOCAL } from '../../client/targets/local.ts';
 import { StudioError } from '../../common/errors.ts';
-import { BACK } from '../window/questions/answer.ts';
-import type { Choice } from '../window/questions/choice.ts';
+import { BACK, type Choice } from '../window/questions/answer.ts';
 import { pickOne } from '../window/questions/dialogue.ts';
-import type { KnownTarget, KnownTargets } from './knownTargets.ts';
+import type { ConfiguredTarget, TargetRegistry } from './targetRegistry.ts';
 
 const ADD = Symbol('add');
 const name = z.string().min(1);
@@ -19,20 +18,20 @@ export function targetArgument(argument: unknown): string | undefined {
 
 interface TargetFilter {
   readonly title: string;
-  readonly kind?: KnownTarget['kind'];
+  readonly kind?: ConfiguredTarget['kind'];
 }
 
 /** The named target, else the only one, else the one the user picks. Throws StudioError `not_found`. */
 export async function pickTarget(
-  targets: KnownTargets,
+  targets: TargetRegistry,
   argument: unknown,
   { title, kind }: TargetFilter,
-): Promise<KnownTarget | undefined> {
+): Promise<ConfiguredTarget | undefined> {
   await targets.refresh();
-  const known = targets.list.value.filter((target) => kind === undefined || target.kind === kind);
+  const candidates = targets.list.value.filter((target) => kind === undefined || target.kind === kind);
   const named = targetArgument(argument);
   if (named !== undefined) {
-    const match = known.find((target) => target.name === named);
+    const match = candidates.find((target) => target.name === named);
     if (match === undefined)
       throw new StudioError(
         'not_found',
@@ -41,30 +40,30 @@ export async function pickTarget(
       );
     return match;
   }
-  if (known.length === 0)
+  if (candidates.length === 0)
     throw new StudioError('not_found', 'No cluster has been added yet.', {
       hint: 'Add one with “Rollout: Add Target…”.',
     });
-  if (known.length === 1) return known[0];
+  if (candidates.length === 1) return candidates[0];
   const picked = await pickOne(
     { title, step: 1, steps: 1 },
-    known.map((value) => ({ label: value.name, description: value.place, value })),
+    candidates.map((value) => ({ label: value.name, description: value.place, value })),
     { placeholder: 'Select a target' },
   );
   return picked === BACK ? undefined : picked;
 }
 
 /** Picks the target that this window works with. Also offers Add Target…, which runs that command. */
-export async function pickTargetInUse(targets: KnownTargets, used: string): Promise<string | undefined> {
+export async function pickCurrentTarget(targets: TargetRegistry, current: string): Promise<string | undefined> {
   await targets.refresh();
-  const known = [{ name: LOCAL, place: 'this machine' }, ...targets.list.value];
-  const choices: Choice<string | typeof ADD>[] = known.map(({ name: value, place }) => ({
+  const candidates = [{ name: LOCAL, place: 'this machine' }, ...targets.list.value];
+  const choices: Choice<string | typeof ADD>[] = candidates.map(({ name: value, place }) => ({
     label: value,
-    description: value === used ? `${place} · in use` : place,
-    icon: value === used ? 'check' : 'blank',
+    description: value === current ? `${place} · in use` : place,
+    icon: value === current ? 'check' : 'blank',
     value,
   }));
-  const active = known.findIndex(({ name: each }) => each === used);
+  const active = candidates.findIndex(({ name: each }) => each === current);
   const picked = await pickOne(
     { title: 'Select Target', step: 1, steps: 1 },
     [...choices, { label: 'Add Target…', icon: 'add', value: ADD }],

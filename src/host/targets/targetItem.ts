@@ -3,7 +3,7 @@ import { LOCAL } from '../../client/targets/local.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { ServerState } from '../../protocol/page.ts';
 import { batchText, isLive } from '../batches/batchText.ts';
-import type { KnownTarget } from './knownTargets.ts';
+import type { ConfiguredTarget } from './targetRegistry.ts';
 
 interface TargetItem {
   readonly text: string;
@@ -12,10 +12,10 @@ interface TargetItem {
   readonly label: string;
 }
 
-export interface TargetSeen {
-  readonly targets: readonly KnownTarget[];
+export interface TargetItemInput {
+  readonly targets: readonly ConfiguredTarget[];
   /** Name of the window's target. */
-  readonly used: string;
+  readonly current: string;
   readonly state: ServerState;
   /** Product of its server; undefined while not connected. */
   readonly product: string | undefined;
@@ -25,12 +25,18 @@ export interface TargetSeen {
 const MAX_BATCHES = 10;
 
 /** Returns undefined if there are no targets besides this machine. */
-export function targetItem({ targets, used, state, product, batches }: TargetSeen): TargetItem | undefined {
-  if (targets.length === 0 && used === LOCAL) return undefined;
-  const target = targets.find(({ name }) => name === used);
+export function targetItem({ targets, current, state, product, batches }: TargetItemInput): TargetItem | undefined {
+  if (targets.length === 0 && current === LOCAL) return undefined;
+  const target = targets.find(({ name }) => name === current);
   const icon =
-    used === LOCAL ? 'vm' : target === undefined ? 'warning' : target.kind === 'url' ? 'globe' : 'server-environment';
-  const place = used === LOCAL ? 'this machine' : (target?.place ?? 'not among the targets');
+    current === LOCAL
+      ? 'vm'
+      : target === undefined
+        ? 'warning'
+        : target.kind === 'url'
+          ? 'globe'
+          : 'server-environment';
+  const place = current === LOCAL ? 'this machine' : (target?.place ?? 'not among the targets');
   const server =
     state.state === 'ok' ? (product ?? 'Not connected yet') : (state.text ?? 'The server does not respond.');
   const live = batches.filter(isLive);
@@ -42,10 +48,10 @@ export function targetItem({ targets, used, state, product, batches }: TargetSee
           ...(live.length > MAX_BATCHES ? [`and ${live.length - MAX_BATCHES} more`] : []),
         ];
   return {
-    text: `$(${icon}) ${used}`,
-    tooltip: [`Target ${used}: ${place}`, server, ...running, 'Click to select another target.'].join('\n'),
+    text: `$(${icon}) ${current}`,
+    tooltip: [`Target ${current}: ${place}`, server, ...running, 'Click to select another target.'].join('\n'),
     label:
-      `Rollout target ${used}, ${state.state === 'ok' ? `${live.length} running` : 'not connected'}; ` +
+      `Rollout target ${current}, ${state.state === 'ok' ? `${live.length} running` : 'not connected'}; ` +
       'select another target',
   };
 }

@@ -13,8 +13,8 @@ import { problemPage, teamPage } from './teamPicture.ts';
 
 const VIEW_TYPE = 'rollout.team';
 /** Delay after the last edit. */
-const QUIET_MS = 300;
-const clicked = z.object({ box: z.number().int().min(0) });
+const DEBOUNCE_MS = 300;
+const clickMessage = z.object({ box: z.number().int().min(0) });
 
 export function teamCommands(): CommandGroup<'rollout.showTeam'> {
   const open = new Map<string, vscode.WebviewPanel>();
@@ -25,12 +25,12 @@ export function teamCommands(): CommandGroup<'rollout.showTeam'> {
         throw new StudioError('usage', 'No agent file is open.', {
           hint: 'Open a file such as desk.agent.yaml.',
         });
-      const before = open.get(uri.toString());
-      if (before !== undefined) {
-        before.reveal();
+      const existing = open.get(uri.toString());
+      if (existing !== undefined) {
+        existing.reveal();
         return;
       }
-      const { value, problems } = await loadAgent(filesBeside(uri), pathOf(uri));
+      const { value, problems } = await loadAgent(siblingFiles(uri), pathOf(uri));
       if (value !== undefined && value.team === undefined)
         throw new StudioError('usage', `${basename(uri.path)} has no team.`, {
           hint: 'Add one: `team: { kind: handoff, members: […] }`.',
@@ -53,18 +53,18 @@ export function teamCommands(): CommandGroup<'rollout.showTeam'> {
   };
 }
 
-function filesBeside(uri: vscode.Uri): ReturnType<typeof workspaceFiles> {
+function siblingFiles(uri: vscode.Uri): ReturnType<typeof workspaceFiles> {
   return workspaceFiles(vscode.Uri.joinPath(uri, '..'));
 }
 
 function follow(panel: vscode.WebviewPanel, uri: vscode.Uri): vscode.Disposable {
   let places: readonly GraphPlace[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let drawn = 0;
+  let latest = 0;
   const draw = async (): Promise<void> => {
-    const turn = ++drawn;
-    const { value, problems } = await loadAgent(filesBeside(uri), pathOf(uri));
-    if (turn !== drawn) return; // superseded by a later edit
+    const version = ++latest;
+    const { value, problems } = await loadAgent(siblingFiles(uri), pathOf(uri));
+    if (version !== latest) return; // superseded by a later edit
     const nonce = randomBytes(16).toString('base64url');
     const title = `The team of ${basename(uri.path)}`;
     if (value?.team === undefined) {
@@ -89,10 +89,10 @@ function follow(panel: vscode.WebviewPanel, uri: vscode.Uri): vscode.Disposable 
     vscode.workspace.onDidChangeTextDocument(({ document }) => {
       if (fileKind(document.uri.path) !== 'agent') return;
       clearTimeout(timer);
-      timer = setTimeout(() => void draw(), QUIET_MS);
+      timer = setTimeout(() => void draw(), DEBOUNCE_MS);
     }),
     panel.webview.onDidReceiveMessage((raw: unknown) => {
-      const message = clicked.safeParse(raw);
+      const message = clickMessage.safeParse(raw);
       const place = message.success ? places[message.data.box] : undefined;
       if (place !== undefined) void reveal(uri, place);
     }),

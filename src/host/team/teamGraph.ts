@@ -17,7 +17,7 @@ export interface GraphBox {
   readonly height: number;
   readonly name: string;
   /** The model of an agent or the kind of a team. */
-  readonly about: string;
+  readonly detail: string;
   readonly loop: string | undefined;
   readonly team: boolean;
   readonly place: GraphPlace;
@@ -27,7 +27,7 @@ export interface GraphLine {
   readonly from: { readonly x: number; readonly y: number };
   readonly to: { readonly x: number; readonly y: number };
   /** Whether both ends are in the same column, so that the line curves around on the right. */
-  readonly beside: boolean;
+  readonly sameColumn: boolean;
 }
 
 export interface TeamGraph {
@@ -42,10 +42,10 @@ const NODE = { width: 168, height: 48 } as const;
 const GAP = { x: 56, y: 24 } as const;
 const PADDING = 20;
 /** Vertical offset of lines that lead back. */
-const BACK = 14;
+const BACK_OFFSET = 14;
 /** Width of a line that curves around on the right. */
-export const BULGE = 32;
-const HEAD = 40;
+export const CURVE_WIDTH = 32;
+const HEADER_HEIGHT = 40;
 
 /** A member with its column and its successors. */
 interface Node {
@@ -59,14 +59,14 @@ export function teamGraph(agent: LoadedAgent): TeamGraph {
   return graphOf(agent, { name: agent.file.name, loop: undefined, place: { path: agent.path, line: 1 } });
 }
 
-function graphOf(agent: LoadedAgent, as: Pick<GraphBox, 'name' | 'loop' | 'place'>): TeamGraph {
+function graphOf(agent: LoadedAgent, frame: Pick<GraphBox, 'name' | 'loop' | 'place'>): TeamGraph {
   const { team, file } = agent;
-  if (team === undefined) return single(agent, as);
+  if (team === undefined) return agentGraph(agent, frame);
   const own = worksItself(file)
     ? [
         {
           name: file.name,
-          graph: single(agent, { name: file.name, loop: undefined, place: { path: agent.path, line: 1 } }),
+          graph: agentGraph(agent, { name: file.name, loop: undefined, place: { path: agent.path, line: 1 } }),
         },
       ]
     : [];
@@ -84,22 +84,22 @@ function graphOf(agent: LoadedAgent, as: Pick<GraphBox, 'name' | 'loop' | 'place
     next,
     team.kind === 'workflow',
   );
-  return framed(
+  return frameGraph(
     [...own, ...members].map(({ name, graph }) => ({
       name,
       graph,
       column: columns.get(name) ?? 0,
       next: next.get(name) ?? [],
     })),
-    as,
+    frame,
     team.kind,
   );
 }
 
-function single({ file }: LoadedAgent, as: Pick<GraphBox, 'name' | 'loop' | 'place'>): TeamGraph {
+function agentGraph({ file }: LoadedAgent, frame: Pick<GraphBox, 'name' | 'loop' | 'place'>): TeamGraph {
   const [endpoint = ''] = file.model === undefined ? [] : endpointsOf(file.model);
-  const about = file.model === undefined ? '' : endpoint.startsWith('demo:') ? 'the demo model' : file.model.name;
-  return { ...NODE, boxes: [{ x: 0, y: 0, ...NODE, ...as, about, team: false }], lines: [] };
+  const detail = file.model === undefined ? '' : endpoint.startsWith('demo:') ? 'the demo model' : file.model.name;
+  return { ...NODE, boxes: [{ x: 0, y: 0, ...NODE, ...frame, detail, team: false }], lines: [] };
 }
 
 function loopText({ loop }: LoadedMember): string | undefined {
@@ -146,9 +146,9 @@ function columnsOf(
   for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
     const column = (columns.get(name) ?? 0) + 1;
     for (const other of next.get(name) ?? []) {
-      const known = columns.get(other);
+      const existing = columns.get(other);
       // Cycles are reported as problems elsewhere; here, only stop.
-      if (known !== undefined && (!longest || known >= column || column > names.length)) continue;
+      if (existing !== undefined && (!longest || existing >= column || column > names.length)) continue;
       columns.set(other, column);
       queue.push(other);
     }
@@ -157,29 +157,29 @@ function columnsOf(
 }
 
 /** Places the members in columns inside the frame of their team. */
-function framed(nodes: readonly Node[], as: Pick<GraphBox, 'name' | 'loop' | 'place'>, kind: string): TeamGraph {
+function frameGraph(nodes: readonly Node[], frame: Pick<GraphBox, 'name' | 'loop' | 'place'>, kind: string): TeamGraph {
   const columns = [...new Set(nodes.map(({ column }) => column))]
     .sort((a, b) => a - b)
     .map((column) => nodes.filter((node) => node.column === column));
   const heights = columns.map((column) =>
     column.reduce((sum, { graph }) => sum + graph.height, GAP.y * (column.length - 1)),
   );
-  const tallest = Math.max(...heights);
+  const maxHeight = Math.max(...heights);
   const boxes: GraphBox[] = [];
   const lines: GraphLine[] = [];
   const at = new Map<string, { x: number; y: number; width: number; height: number }>();
   let x = PADDING;
   columns.forEach((column, index) => {
-    let y = HEAD + (tallest - (heights[index] ?? 0)) / 2;
+    let y = HEADER_HEIGHT + (maxHeight - (heights[index] ?? 0)) / 2;
     const width = Math.max(...column.map(({ graph }) => graph.width));
     for (const { name, graph } of column) {
       at.set(name, { x, y, width: graph.width, height: graph.height });
       boxes.push(...graph.boxes.map((box) => ({ ...box, x: box.x + x, y: box.y + y })));
       lines.push(
-        ...graph.lines.map(({ from, to, beside }) => ({
+        ...graph.lines.map(({ from, to, sameColumn }) => ({
           from: { x: from.x + x, y: from.y + y },
           to: { x: to.x + x, y: to.y + y },
-          beside,
+          sameColumn,
         })),
       );
       y += graph.height + GAP.y;
@@ -199,10 +199,12 @@ function framed(nodes: readonly Node[], as: Pick<GraphBox, 'name' | 'loop' | 'pl
     right +
     Math.max(
       PADDING,
-      ...lines.flatMap(({ beside, from, to }) => (beside ? [Math.max(from.x, to.x) + BULGE - right] : [])),
+      ...lines.flatMap(({ sameColumn, from, to }) =>
+        sameColumn ? [Math.max(from.x, to.x) + CURVE_WIDTH - right] : [],
+      ),
     );
-  const height = HEAD + tallest + PADDING;
-  return { width, height, boxes: [{ x: 0, y: 0, width, height, ...as, about: kind, team: true }, ...boxes], lines };
+  const height = HEADER_HEIGHT + maxHeight + PADDING;
+  return { width, height, boxes: [{ x: 0, y: 0, width, height, ...frame, detail: kind, team: true }, ...boxes], lines };
 }
 
 type Rect = Pick<GraphBox, 'x' | 'y' | 'width' | 'height'>;
@@ -214,8 +216,12 @@ function lineBetween(from: Rect, to: Rect, column: number, other: number): Graph
     ({ y, height }: Rect): number => y + height / 2,
   ];
   if (other === column)
-    return { from: { x: right(from), y: middle(from) }, to: { x: right(to), y: middle(to) }, beside: true };
+    return { from: { x: right(from), y: middle(from) }, to: { x: right(to), y: middle(to) }, sameColumn: true };
   if (other > column)
-    return { from: { x: right(from), y: middle(from) }, to: { x: left(to), y: middle(to) }, beside: false };
-  return { from: { x: left(from), y: middle(from) + BACK }, to: { x: right(to), y: middle(to) + BACK }, beside: false };
+    return { from: { x: right(from), y: middle(from) }, to: { x: left(to), y: middle(to) }, sameColumn: false };
+  return {
+    from: { x: left(from), y: middle(from) + BACK_OFFSET },
+    to: { x: right(to), y: middle(to) + BACK_OFFSET },
+    sameColumn: false,
+  };
 }

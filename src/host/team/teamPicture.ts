@@ -2,7 +2,7 @@
  * Renders a team as an HTML document with an SVG. Its boxes can be clicked and focused with the keyboard.
  */
 import { escapeHtml } from '../../common/pageHtml.ts';
-import { BULGE, type GraphBox, type GraphLine, type TeamGraph } from './teamGraph.ts';
+import { CURVE_WIDTH, type GraphBox, type GraphLine, type TeamGraph } from './teamGraph.ts';
 
 /** Maximum number of characters in a box. */
 const MAX_CHARS = 20;
@@ -64,8 +64,8 @@ function svgOf(title: string, { width, height, boxes, lines }: TeamGraph): strin
   );
 }
 
-function boxOf({ x, y, width, height, name, about, loop, team }: GraphBox, index: number): string {
-  const details = [about, ...(loop === undefined ? [] : [loop])].filter((text) => text !== '').join(', ');
+function boxOf({ x, y, width, height, name, detail, loop, team }: GraphBox, index: number): string {
+  const details = [detail, ...(loop === undefined ? [] : [loop])].filter((text) => text !== '').join(', ');
   const label = escapeHtml(`${name}${details === '' ? '' : `, ${details}`}`);
   const mark = loop === undefined ? '' : ' ↻';
   return (
@@ -73,12 +73,12 @@ function boxOf({ x, y, width, height, name, about, loop, team }: GraphBox, index
     `aria-label="${label}"><title>${label}</title>` +
     `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="4"${team ? ' pointer-events="all"' : ''}/>` +
     `<text x="${x + 12}" y="${y + 20}">${escapeHtml(short(name) + mark)}</text><text class="about" x="${x + 12}" ` +
-    `y="${y + (team ? 34 : 37)}">${escapeHtml(short(about))}</text></g>`
+    `y="${y + (team ? 34 : 37)}">${escapeHtml(short(detail))}</text></g>`
   );
 }
 
-function lineOf({ from, to, beside }: GraphLine): string {
-  const bend = beside ? Math.max(from.x, to.x) + BULGE : (from.x + to.x) / 2;
+function lineOf({ from, to, sameColumn }: GraphLine): string {
+  const bend = sameColumn ? Math.max(from.x, to.x) + CURVE_WIDTH : (from.x + to.x) / 2;
   return (
     `<path class="line" d="M${from.x} ${from.y} C${bend} ${from.y} ${bend} ${to.y} ${to.x} ${to.y}" ` +
     'marker-end="url(#arrow)"/>'

@@ -140,12 +140,12 @@ const RESERVED_IN_PYTHON = new Set([
   'print',
   'len',
 ]);
-const LONGEST = 64;
+const MAX_NAME_LENGTH = 64;
 
 /** Returns the error of a name, or undefined if it is valid. */
 export function nameProblem(kind: TemplateKind, name: string): string | undefined {
   if (name === '') return 'Enter a name.';
-  if (name.length > LONGEST) return `Use at most ${LONGEST} characters.`;
+  if (name.length > MAX_NAME_LENGTH) return `Use at most ${MAX_NAME_LENGTH} characters.`;
   if (kind === 'tool' || kind === 'pythonTool') {
     if (!/^[A-Za-z_]\w*$/.test(name)) return 'Use letters, digits, and _, for example count_words.';
     const python = kind === 'pythonTool';

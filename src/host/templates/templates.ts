@@ -2,8 +2,8 @@
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { relative } from '../../config/paths.ts';
-import { exists } from '../files/exists.ts';
 import { findFiles } from '../files/findFiles.ts';
+import { exists } from '../files/workspaceFiles.ts';
 import { writeTypes } from '../files/writeTypes.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import {
@@ -30,7 +30,7 @@ export function templateCommands(
   return {
     'rollout.newAgent': () => create(services, 'agent'),
     'rollout.newTool': async () => {
-      const kind = await chosenLanguage();
+      const kind = await pickLanguage();
       if (kind !== undefined) await create(services, kind);
     },
     'rollout.newBatch': () => create(services, 'batch'),
@@ -38,13 +38,13 @@ export function templateCommands(
 }
 
 async function create(services: Services, kind: TemplateKind): Promise<void> {
-  const folder = await chosenFolder();
+  const folder = await pickFolder();
   if (folder === undefined) return;
   const name = await askName(kind, folder);
   if (name === undefined) return;
   const values: Record<string, string> = { NAME: name };
   if (kind === 'batch') {
-    const agent = await chosenAgent(folder, vscode.Uri.joinPath(folder, templateSet(kind, name).main.path));
+    const agent = await pickAgent(folder, vscode.Uri.joinPath(folder, templateSet(kind, name).main.path));
     if (agent === undefined) return;
     values['AGENT'] = agent;
   }
@@ -57,15 +57,15 @@ async function create(services: Services, kind: TemplateKind): Promise<void> {
     });
   const filled = await write(services, uri, main, values);
   for (const file of references) {
-    const besideUri = vscode.Uri.joinPath(folder, file.path);
-    if (!(await exists(besideUri))) await write(services, besideUri, file, values);
+    const referenceUri = vscode.Uri.joinPath(folder, file.path);
+    if (!(await exists(referenceUri))) await write(services, referenceUri, file, values);
   }
   if (kind === 'tool') writeTypes(services, folder);
   const at = new vscode.Position(filled.cursor.line, filled.cursor.column);
   await vscode.window.showTextDocument(uri, { preview: false, selection: new vscode.Range(at, at) });
 }
 
-async function chosenLanguage(): Promise<'tool' | 'pythonTool' | undefined> {
+async function pickLanguage(): Promise<'tool' | 'pythonTool' | undefined> {
   const items = [
     { label: 'TypeScript', description: 'a function and a zod schema', language: 'tool' as const },
     {
@@ -77,7 +77,7 @@ async function chosenLanguage(): Promise<'tool' | 'pythonTool' | undefined> {
   return (await vscode.window.showQuickPick(items, { title: 'New Tool', placeHolder: 'Select a language' }))?.language;
 }
 
-async function chosenFolder(): Promise<vscode.Uri | undefined> {
+async function pickFolder(): Promise<vscode.Uri | undefined> {
   const folders = vscode.workspace.workspaceFolders ?? [];
   if (folders.length === 0) throw new StudioError('usage', 'No folder is open.', { hint: 'Open a folder first.' });
   if (folders.length === 1) return folders[0]?.uri;
@@ -94,8 +94,8 @@ async function askName(kind: TemplateKind, folder: vscode.Uri): Promise<string |
     validateInput: async (text) => {
       const trimmed = text.trim();
       if (trimmed === '') return undefined; // no error while empty; checked below
-      const wrong = nameProblem(kind, trimmed);
-      if (wrong !== undefined) return wrong;
+      const problem = nameProblem(kind, trimmed);
+      if (problem !== undefined) return problem;
       const { path } = templateSet(kind, trimmed).main;
       return (await exists(vscode.Uri.joinPath(folder, path)))
         ? `${path} already exists. Choose another name.`
@@ -107,7 +107,7 @@ async function askName(kind: TemplateKind, folder: vscode.Uri): Promise<string |
 }
 
 /** Returns the batch file's path to its agent. Lets the user pick if there are several. */
-async function chosenAgent(folder: vscode.Uri, batch: vscode.Uri): Promise<string | undefined> {
+async function pickAgent(folder: vscode.Uri, batch: vscode.Uri): Promise<string | undefined> {
   const agents = await findFiles([folder], 'agent', 200);
   const from = vscode.Uri.joinPath(batch, '..').path;
   const items = agents

@@ -17,7 +17,7 @@ interface BatchRunInput {
   /** Launches the batch and returns its ID. */
   launch(signal: AbortSignal): Promise<string>;
   /** Called with the batch's ID. */
-  launched(batch: string): void;
+  onLaunched(batch: string): void;
 }
 
 export class BatchRun {
@@ -41,30 +41,30 @@ export class BatchRun {
     for (const item of items.values()) run.enqueued(item);
     try {
       this.#batch = await this.#input.launch(cancelled);
-      this.#input.launched(this.#batch);
+      this.#input.onLaunched(this.#batch);
       const connection = await this.#services.server.connection();
       const row = await connection.api.batch(this.#batch);
       this.#attempts = row.attempts;
       this.#print(`batch ${this.#batch}: ${plural(row.tasks, 'task')} x ${row.attempts}`);
-      await this.#toEnd(connection, cancelled);
-      for await (const each of connection.api.allRollouts(this.#batch)) this.#take(each);
+      await this.#followToEnd(connection, cancelled);
+      for await (const each of connection.api.allRollouts(this.#batch)) this.#addRow(each);
       for (const [task, item] of items) this.#report(connection, task, item);
       await Promise.all(this.#reports);
-    } catch (thrown) {
-      this.#fail(thrown);
+    } catch (error) {
+      this.#fail(error);
     }
   }
 
   /** Cancels the batch, but waits for its end so that completed tasks are reported. */
-  async #toEnd(connection: Connection, cancelled: AbortSignal): Promise<void> {
+  async #followToEnd(connection: Connection, cancelled: AbortSignal): Promise<void> {
     const done = new AbortController();
     const cancel = (): void => {
       this.#print('stopping…');
       connection.api
         .commandBatch(this.#batch, { command: newId('c'), verb: 'cancel', by: 'vscode' })
-        .catch((thrown: unknown) => {
-          if (!StudioError.is(thrown, 'conflict'))
-            this.#services.log.warn(`Testing view: cannot stop ${this.#batch}: ${errorText(thrown)}`);
+        .catch((error: unknown) => {
+          if (!StudioError.is(error, 'conflict'))
+            this.#services.log.warn(`Testing view: cannot stop ${this.#batch}: ${errorText(error)}`);
         });
     };
     if (cancelled.aborted) cancel();
@@ -79,7 +79,7 @@ export class BatchRun {
             for (const event of events) if (event.kind === 'batch.end') ended = true;
           },
           rows: (rows) => {
-            for (const row of rows) this.#take(row);
+            for (const row of rows) this.#addRow(row);
             for (const task of new Set(rows.map((row) => row.task))) {
               const item = this.#input.items.get(task);
               if (item !== undefined && isSettled(this.#rowsOf(task), this.#attempts))
@@ -99,18 +99,18 @@ export class BatchRun {
     }
   }
 
-  #take(row: RolloutRow): void {
+  #addRow(row: RolloutRow): void {
     const item = this.#input.items.get(row.task);
     if (item === undefined) return;
     let rows = this.#rows.get(row.task);
     if (rows === undefined) this.#rows.set(row.task, (rows = new Map<string, RolloutRow>()));
-    const before = rows.get(row.rollout);
+    const previous = rows.get(row.rollout);
     rows.set(row.rollout, row);
     if (row.state !== 'queued' && !this.#started.has(row.task)) {
       this.#started.add(row.task);
       this.#input.run.started(item);
     }
-    if (row.state === 'ended' && before?.state !== 'ended') this.#print(attemptLine(row), item);
+    if (row.state === 'ended' && previous?.state !== 'ended') this.#print(attemptLine(row), item);
   }
 
   #rowsOf(task: string): RolloutRow[] {
@@ -144,12 +144,12 @@ export class BatchRun {
   }
 
   /** Reports that the batch could not be launched or followed. */
-  #fail(thrown: unknown): void {
+  #fail(error: unknown): void {
     const { run, items } = this.#input;
-    const text = errorText(thrown);
-    const cancelled = StudioError.is(thrown, 'cancelled');
+    const text = errorText(error);
+    const cancelled = StudioError.is(error, 'cancelled');
     if (!cancelled) {
-      this.#services.log.error(thrown instanceof Error ? thrown : text);
+      this.#services.log.error(error instanceof Error ? error : text);
       this.#print(text);
     }
     for (const [task, item] of items) {

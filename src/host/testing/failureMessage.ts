@@ -9,7 +9,7 @@ import { attemptText, type TaskVerdict } from './verdict.ts';
 
 /** The score is near the end of the stream. */
 const LAST_EVENTS = 20;
-const LONGEST = 4_000;
+const MAX_OUTPUT_CHARS = 4_000;
 const OPEN = ['rollout.openTrajectory', 'rollout.openBatch'] as const;
 
 export async function failureMessage(
@@ -25,7 +25,7 @@ export async function failureMessage(
   const { first } = verdict;
   if (first !== undefined) {
     const output = [attemptText(first), ...(await explanation(api, first.rollout, first.last))].join('\n');
-    text.appendCodeblock(output.length > LONGEST ? `${output.slice(0, LONGEST)}…` : output, 'text');
+    text.appendCodeblock(output.length > MAX_OUTPUT_CHARS ? `${output.slice(0, MAX_OUTPUT_CHARS)}…` : output, 'text');
     text.appendMarkdown(`\n${link('Open trajectory', OPEN[0], first.rollout)} · `);
   }
   text.appendMarkdown(link('Open batch', OPEN[1], batch));
@@ -42,9 +42,9 @@ async function explanation(api: Api, rollout: string, last: number): Promise<str
   try {
     const { events } = await api.events(rollout, { after: Math.max(0, last - LAST_EVENTS) });
     return verdictLines(events);
-  } catch (thrown) {
-    if (StudioError.is(thrown)) return []; // still show the verdict
-    throw thrown;
+  } catch (error) {
+    if (StudioError.is(error)) return []; // still show the verdict
+    throw error;
   }
 }
 

@@ -19,7 +19,7 @@ export class FileItems {
   readonly #files: StudioFiles;
   readonly #lists = new Map<string, TaskList>();
   /** The newest batch of each file or task. */
-  readonly #ran = new Map<string, string>();
+  readonly #batches = new Map<string, string>();
   readonly #resolving = new Map<string, Promise<void>>();
 
   constructor(services: Services, files: StudioFiles, controller: vscode.TestController) {
@@ -32,7 +32,7 @@ export class FileItems {
   async discover(): Promise<void> {
     const uris = await this.#files.list('batch');
     const ids = new Set(uris.map(String));
-    for (const [id] of [...this.controller.items]) if (!ids.has(id)) this.#drop(id);
+    for (const [id] of [...this.controller.items]) if (!ids.has(id)) this.#remove(id);
     for (const uri of uris) {
       if (this.controller.items.get(uri.toString()) !== undefined) continue;
       const item = this.controller.createTestItem(uri.toString(), basename(uri.path), uri);
@@ -43,7 +43,7 @@ export class FileItems {
     }
   }
 
-  #drop(id: string): void {
+  #remove(id: string): void {
     this.controller.items.delete(id);
     this.#lists.delete(id);
   }
@@ -59,7 +59,7 @@ export class FileItems {
   }
 
   /** Reads files again that were read before. */
-  async reread(): Promise<void> {
+  async refresh(): Promise<void> {
     for (const [id, item] of this.controller.items)
       if (this.#lists.has(id) || item.error !== undefined) await this.resolve(item);
   }
@@ -70,9 +70,9 @@ export class FileItems {
   }
 
   /** Records the batch that ran tasks of a file. */
-  ranAs(file: vscode.TestItem, tasks: Iterable<string>, batch: string): void {
-    this.#ran.set(file.id, batch);
-    for (const task of tasks) this.#ran.set(keyOf(file, task), batch);
+  recordRun(file: vscode.TestItem, tasks: Iterable<string>, batch: string): void {
+    this.#batches.set(file.id, batch);
+    for (const task of tasks) this.#batches.set(keyOf(file, task), batch);
   }
 
   /** Returns the item of a context menu. */
@@ -82,7 +82,7 @@ export class FileItems {
 
   /** Returns the newest batch of an item. */
   batchOf(item: vscode.TestItem): string | undefined {
-    return this.#ran.get(item.parent === undefined ? item.id : keyOf(item.parent, item.id));
+    return this.#batches.get(item.parent === undefined ? item.id : keyOf(item.parent, item.id));
   }
 
   async #read(item: vscode.TestItem): Promise<void> {
@@ -96,28 +96,30 @@ export class FileItems {
       item.error = undefined;
       item.description = [
         folderText(uri),
-        list.whole ? `${list.tasks.length} x ${list.attempts}` : `more than ${list.tasks.length} tasks`,
+        list.complete ? `${list.tasks.length} x ${list.attempts}` : `more than ${list.tasks.length} tasks`,
       ]
         .filter((part) => part !== '')
         .join(' · ');
       const dataset = uriOf(uri, list.dataset);
-      const known = new Map([...item.children]);
+      const existing = new Map([...item.children]);
       item.children.replace(
         list.tasks.map(({ id, question, line }, index) => {
           // Reuse the item if its location is unchanged, so that its results stay.
-          const before = known.get(id);
+          const previous = existing.get(id);
           const child =
-            before?.uri?.toString() === dataset.toString() ? before : this.controller.createTestItem(id, id, dataset);
+            previous?.uri?.toString() === dataset.toString()
+              ? previous
+              : this.controller.createTestItem(id, id, dataset);
           child.range = new vscode.Range(line - 1, 0, line - 1, 0);
           child.sortText = String(index).padStart(6, '0');
           child.description = oneLine(question, 80);
           return child;
         }),
       );
-    } catch (thrown) {
-      this.#services.log.info(`Testing view: ${item.id}: ${errorText(thrown)}`);
+    } catch (error) {
+      this.#services.log.info(`Testing view: ${item.id}: ${errorText(error)}`);
       this.#lists.delete(item.id);
-      item.error = errorText(thrown);
+      item.error = errorText(error);
       item.children.replace([]);
     } finally {
       item.busy = false;

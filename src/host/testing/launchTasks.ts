@@ -25,12 +25,12 @@ export async function launchTasks(
   const answers: LaunchAnswers = { tasks: tasks === 'all' ? { kind: 'all' } : { kind: 'some', ids: [...tasks] } };
   // Start the server here, so that it does not inherit the values of this launch.
   await server.connection({ start: true, signal });
-  const known = memory.file(file);
+  const launchedFile = memory.file(file);
   // A cancelled run does not abort the launch, because the batch may already be submitted. The run cancels it when it
   // has the ID.
-  const { result: batch } = await withValues(values, known?.values ?? [], askValue, (env) =>
+  const { result: batch } = await withValues(values, launchedFile?.values ?? [], askValue, (env) =>
     runBatch(cli, { file, cwd: folderOf(uri).fsPath, answers, env }),
   );
-  await memory.keepBatch({ batch, file, answers });
+  await memory.storeBatch({ batch, file, answers });
   return batch;
 }

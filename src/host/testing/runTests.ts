@@ -20,15 +20,17 @@ export async function runTests(
   request: vscode.TestRunRequest,
   token: vscode.CancellationToken,
 ): Promise<void> {
-  const launching = { memory: new LaunchMemory(services.context.workspaceState), values };
+  const launchState = { memory: new LaunchMemory(services.context.workspaceState), values };
   const run = items.controller.createTestRun(request);
   const stop = new AbortController();
   const listener = token.onCancellationRequested(() => stop.abort());
   try {
     if (!vscode.workspace.isTrusted)
-      throw new StudioError('forbidden', 'Nothing runs in Restricted Mode.', { hint: 'Trust this workspace first.' });
+      throw new StudioError('forbidden', 'Nothing runs in Restricted Mode.', {
+        hint: 'Trust the workspace to continue.',
+      });
     if (request.include === undefined) await items.discover();
-    const include = (request.include ?? [...items.controller.items].map(([, item]) => item)).map(chosen);
+    const include = (request.include ?? [...items.controller.items].map(([, item]) => item)).map(selectionOf);
     // Read the tasks again, because a file may have changed.
     for (const file of new Set(include.map((each) => each.file))) await items.resolve(file);
     for (const { file } of include) {
@@ -38,7 +40,7 @@ export async function runTests(
           new vscode.TestMessage(typeof file.error === 'string' ? file.error : 'Cannot read this batch file.'),
         );
     }
-    const runs = runsOf(include, (request.exclude ?? []).map(chosen), (file) =>
+    const runs = runsOf(include, (request.exclude ?? []).map(selectionOf), (file) =>
       (items.list(file)?.tasks ?? []).map(({ id }) => id),
     );
     await Promise.all(
@@ -48,24 +50,24 @@ export async function runTests(
         return new BatchRun(services, {
           run,
           items: children,
-          launch: (signal) => launchTasks(services, launching, file, tasks, signal),
-          launched: (batch) => {
+          launch: (signal) => launchTasks(services, launchState, file, tasks, signal),
+          onLaunched: (batch) => {
             services.log.info(`Testing view: ${file.label} runs as ${batch}`);
-            items.ranAs(file, children.keys(), batch);
+            items.recordRun(file, children.keys(), batch);
           },
         }).follow(stop.signal);
       }),
     );
-  } catch (thrown) {
-    run.appendOutput(`${errorText(thrown)}\r\n`);
-    for (const item of request.include ?? []) run.errored(item, new vscode.TestMessage(errorText(thrown)));
-    if (!StudioError.is(thrown)) services.log.error(thrown instanceof Error ? thrown : String(thrown));
+  } catch (error) {
+    run.appendOutput(`${errorText(error)}\r\n`);
+    for (const item of request.include ?? []) run.errored(item, new vscode.TestMessage(errorText(error)));
+    if (!StudioError.is(error)) services.log.error(error instanceof Error ? error : String(error));
   } finally {
     listener.dispose();
     run.end();
   }
 }
 
-function chosen(item: vscode.TestItem): Selection<vscode.TestItem> {
+function selectionOf(item: vscode.TestItem): Selection<vscode.TestItem> {
   return item.parent === undefined ? { file: item } : { file: item.parent, task: item.id };
 }

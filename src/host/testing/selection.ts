@@ -19,14 +19,14 @@ export function runsOf<File>(
   tasksOf: (file: File) => readonly string[],
 ): FileRun<File>[] {
   const runs: FileRun<File>[] = [];
-  for (const [file, chosen] of Map.groupBy(include, (each) => each.file)) {
-    const without = exclude.filter((each) => each.file === file);
-    if (without.some(({ task }) => task === undefined)) continue;
-    const out = new Set(without.map(({ task }) => task));
+  for (const [file, selected] of Map.groupBy(include, (each) => each.file)) {
+    const excluded = exclude.filter((each) => each.file === file);
+    if (excluded.some(({ task }) => task === undefined)) continue;
+    const excludedTasks = new Set(excluded.map(({ task }) => task));
     const all = tasksOf(file);
-    const whole = chosen.some(({ task }) => task === undefined);
-    const named = new Set(chosen.map(({ task }) => task));
-    const tasks = all.filter((task) => (whole || named.has(task)) && !out.has(task));
+    const isWholeFile = selected.some(({ task }) => task === undefined);
+    const includedTasks = new Set(selected.map(({ task }) => task));
+    const tasks = all.filter((task) => (isWholeFile || includedTasks.has(task)) && !excludedTasks.has(task));
     if (tasks.length > 0) runs.push({ file, tasks: tasks.length === all.length ? 'all' : tasks });
   }
   return runs;

@@ -13,8 +13,8 @@ export function registerTesting(
 ): vscode.Disposable {
   const controller = vscode.tests.createTestController('rollout', 'Rollout batches');
   const items = new FileItems(services, files, controller);
-  const quietly = (work: Promise<void>): void =>
-    void work.catch((thrown: unknown) => services.log.warn(`Testing view: ${errorText(thrown)}`));
+  const logErrors = (work: Promise<void>): void =>
+    void work.catch((error: unknown) => services.log.warn(`Testing view: ${errorText(error)}`));
   controller.resolveHandler = async (item) => {
     if (item === undefined) await items.discover();
     else if (item.parent === undefined) await items.resolve(item);
@@ -22,9 +22,9 @@ export function registerTesting(
   controller.refreshHandler = async () => {
     files.refresh();
     await items.discover();
-    await items.reread();
+    await items.refresh();
   };
-  const offerRun = (): void =>
+  const addRunProfile = (): void =>
     void controller.createRunProfile(
       'Run',
       vscode.TestRunProfileKind.Run,
@@ -35,12 +35,12 @@ export function registerTesting(
       true,
     );
   // In Restricted Mode, tasks are listed but cannot run.
-  if (vscode.workspace.isTrusted) offerRun();
+  if (vscode.workspace.isTrusted) addRunProfile();
   return vscode.Disposable.from(
     controller,
-    vscode.workspace.onDidGrantWorkspaceTrust(offerRun),
+    vscode.workspace.onDidGrantWorkspaceTrust(addRunProfile),
     files.changed((kind) => {
-      if (kind === 'batch') quietly(items.discover().then(() => items.reread()));
+      if (kind === 'batch') logErrors(items.discover().then(() => items.refresh()));
     }),
     register('rollout.openTestAttempts', (item) => openAttempts(services, items, item)),
   );

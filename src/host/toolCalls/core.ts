@@ -10,17 +10,16 @@ import { chooseBatch, showCallsHere } from './editor/commands.ts';
 import { toolHover } from './editor/hovers.ts';
 import { toolInlays } from './editor/inlays.ts';
 import { toolLenses } from './editor/lenses.ts';
-import { Lookup } from './editor/lookup.ts';
-import { ThrownMarks } from './editor/marks.ts';
-import { CallDocuments, callsOf, showCalls } from './editor/showCalls.ts';
-import type { ToolCallCommand } from './lensCommands.ts';
-import { type CallPlace, callPlace } from './rerun/described.ts';
+import { ToolLookup } from './editor/lookup.ts';
+import { ErrorMarks } from './editor/marks.ts';
+import { CallDocuments, callsQuery, showCalls } from './editor/showCalls.ts';
+import { CALLS_SCHEME, FORM_SCHEME, type ToolCallCommand } from './ids.ts';
+import { type CallPlace, callPlace } from './rerun/callOutput.ts';
 import type { FormFiles } from './rerun/formFiles.ts';
 import { Reruns } from './rerun/reruns.ts';
 import { moduleOf, saveTest } from './rerun/saveTest.ts';
-import { CALLS_SCHEME, FORM_SCHEME } from './schemes.ts';
 import { followBatch } from './state/openBatches.ts';
-import { Figures } from './state/toolFigures.ts';
+import { ToolStatistics } from './state/toolStatistics.ts';
 
 const sourcePlace = z.object({ place, rollout: z.string() });
 
@@ -33,18 +32,18 @@ interface CoreParts {
 }
 
 export class ToolCallsCore implements vscode.Disposable {
-  readonly figures: Figures;
+  readonly statistics: ToolStatistics;
   readonly documents = new CallDocuments();
   readonly reruns: Reruns;
-  readonly #lookup: Lookup;
+  readonly #lookup: ToolLookup;
   readonly #services: Services;
-  readonly #marks: ThrownMarks;
+  readonly #marks: ErrorMarks;
   readonly #listener: { dispose(): void };
 
   constructor({ services, values, forms, changed }: CoreParts) {
     const log = (text: string): void => services.log.warn(text);
     this.#services = services;
-    this.figures = new Figures({
+    this.statistics = new ToolStatistics({
       server: services.server,
       batches: services.batches,
       log,
@@ -55,22 +54,22 @@ export class ToolCallsCore implements vscode.Disposable {
           .filter(({ uri }) => uri.scheme === 'file')
           .map(({ uri }) => uri.fsPath),
     });
-    this.#lookup = new Lookup(this.figures);
+    this.#lookup = new ToolLookup(this.statistics);
     this.reruns = new Reruns(services, values, forms);
-    this.#marks = new ThrownMarks(
-      this.figures,
+    this.#marks = new ErrorMarks(
+      this.statistics,
       vscode.Uri.joinPath(services.context.extensionUri, 'media', 'icons', 'thrown.svg'),
       log,
     );
-    this.#listener = this.figures.changed(() => {
+    this.#listener = this.statistics.changed(() => {
       changed();
-      this.#marks.look();
+      this.#marks.refresh();
     });
   }
 
   dispose(): void {
     this.#listener.dispose();
-    this.figures.dispose();
+    this.statistics.dispose();
     this.#marks.dispose();
     this.reruns.dispose();
   }
@@ -88,31 +87,32 @@ export class ToolCallsCore implements vscode.Disposable {
   }
 
   /** Called when visible editors or settings changed. */
-  look(): void {
-    this.#marks.look();
+  refreshMarks(): void {
+    this.#marks.refresh();
   }
 
   /** Called when a file that may define or reference tools was saved. */
-  saved(): void {
-    this.figures.filesChanged();
+  fileSaved(): void {
+    this.statistics.filesChanged();
   }
 
   readonly commands: CommandGroup<ToolCallCommand> = {
     'rollout.showCalls': async (argument) => {
-      const of = callsOf.safeParse(argument);
+      const of = callsQuery.safeParse(argument);
       await (of.success
-        ? showCalls(this.figures, this.documents, of.data)
-        : showCallsHere(this.figures, this.#lookup, this.documents));
+        ? showCalls(this.statistics, this.documents, of.data)
+        : showCallsHere(this.statistics, this.#lookup, this.documents));
     },
-    'rollout.chooseToolBatch': () => chooseBatch(this.figures, this.#lookup, undefined),
+    'rollout.chooseToolBatch': () => chooseBatch(this.statistics, this.#lookup, undefined),
     'rollout.rerunCall': async (argument) => this.reruns.open(await this.#call(argument)),
     'rollout.runCall': (uri, code) =>
       this.reruns.run(uri instanceof vscode.Uri ? uri : undefined, code === 'recorded' ? code : 'now'),
     'rollout.saveTestCase': (argument) => this.#save(argument),
-    'rollout.toolCalls.chooseBatch': (argument) => chooseBatch(this.figures, this.#lookup, callsOf.parse(argument)),
+    'rollout.toolCalls.chooseBatch': (argument) =>
+      chooseBatch(this.statistics, this.#lookup, callsQuery.parse(argument)),
     'rollout.toolCalls.openStep': async (argument) => {
       const { rollout, seq } = callPlace.parse(argument);
-      await this.#services.pages.open({ page: 'trajectory', rollout, seq }, { beside: true });
+      await this.#services.pages.open({ page: 'trajectory', rollout, seq }, { toSide: true });
     },
     'rollout.toolCalls.compare': (uri) => this.reruns.compare(uri instanceof vscode.Uri ? uri : undefined),
     'rollout.toolCalls.try': (argument) => this.#try(argument),
@@ -175,10 +175,10 @@ export class ToolCallsCore implements vscode.Disposable {
       }
       await saveTest(this.#services, {
         call: await this.reruns.describe(form),
-        made: { arguments: form.arguments, outcome: form.outcome },
+        rerun: { arguments: form.arguments, outcome: form.outcome },
       });
       return;
     }
-    await saveTest(this.#services, { call: await this.reruns.describe(await this.#call(argument)), made: undefined });
+    await saveTest(this.#services, { call: await this.reruns.describe(await this.#call(argument)), rerun: undefined });
   }
 }

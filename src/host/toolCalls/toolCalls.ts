@@ -9,9 +9,8 @@ import type { RegisterCommand, Services } from '../services.ts';
 import { registerGroup } from '../window/commands.ts';
 import { setting } from '../window/settings.ts';
 import type { ToolCallsCore } from './core.ts';
-import { INNER_COMMANDS } from './lensCommands.ts';
+import { CALLS_SCHEME, FORM_SCHEME, INTERNAL_COMMANDS, OUTCOME_SCHEME, SCHEMA_SCHEME } from './ids.ts';
 import { FormFiles } from './rerun/formFiles.ts';
-import { CALLS_SCHEME, FORM_SCHEME, OUTCOME_SCHEME, SCHEMA_SCHEME } from './schemes.ts';
 
 const CODE: readonly vscode.DocumentFilter[] = ['typescript', 'javascript'].map((language) => ({
   language,
@@ -47,22 +46,22 @@ export function registerToolCalls(
   const trusted = (): boolean => vscode.workspace.isTrusted;
 
   let watching: vscode.Disposable | undefined;
-  const look = (): void => {
-    const seen =
+  const update = (): void => {
+    const isVisible =
       trusted() && vscode.window.visibleTextEditors.some(({ document }) => vscode.languages.match(TOOLS, document) > 0);
-    if (seen) {
+    if (isVisible) {
       watching ??= services.batches.watch({ start: false });
       core().then(
-        (shown) => shown.look(),
+        (loaded) => loaded.refreshMarks(),
         (error: unknown) => services.log.error(`Calls of tools: ${String(error)}`),
       );
       return;
     }
     watching?.dispose();
     watching = undefined;
-    instance?.figures.rest();
+    instance?.statistics.stopFollowing();
   };
-  look();
+  update();
   closeLeftovers([CALLS_SCHEME, FORM_SCHEME, OUTCOME_SCHEME]);
 
   return vscode.Disposable.from(
@@ -112,22 +111,22 @@ export function registerToolCalls(
       ['rollout.showCalls', 'rollout.chooseToolBatch', 'rollout.rerunCall', 'rollout.runCall', 'rollout.saveTestCase'],
       async () => (await core()).commands,
     ),
-    registerGroup(register, INNER_COMMANDS, async () => (await core()).commands),
+    registerGroup(register, INTERNAL_COMMANDS, async () => (await core()).commands),
     vscode.workspace.onDidCloseTextDocument((document) => {
       if (document.uri.scheme === FORM_SCHEME) instance?.reruns.closed(document);
     }),
     vscode.workspace.onDidSaveTextDocument((document) => {
-      if (vscode.languages.match(TOOLS, document) > 0) instance?.saved();
+      if (vscode.languages.match(TOOLS, document) > 0) instance?.fileSaved();
     }),
-    vscode.window.onDidChangeVisibleTextEditors(look),
+    vscode.window.onDidChangeVisibleTextEditors(update),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       changed();
-      look();
+      update();
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (!event.affectsConfiguration(`${SECTION}.tools`)) return;
       changed();
-      instance?.look();
+      instance?.refreshMarks();
     }),
     new vscode.Disposable(() => {
       watching?.dispose();
@@ -146,8 +145,8 @@ function closeLeftovers(schemes: readonly string[]): void {
       : input instanceof vscode.TabInputTextDiff
         ? input.modified
         : undefined;
-  const left = vscode.window.tabGroups.all.flatMap(({ tabs }) =>
+  const leftovers = vscode.window.tabGroups.all.flatMap(({ tabs }) =>
     tabs.filter((tab) => schemes.includes(uriOf(tab)?.scheme ?? '')),
   );
-  if (left.length > 0) void vscode.window.tabGroups.close(left, true);
+  if (leftovers.length > 0) void vscode.window.tabGroups.close(leftovers, true);
 }

@@ -11,7 +11,7 @@ import type { TryPanels } from './try/tryPanels.ts';
 
 const MAX_AGENTS = 200;
 const AGENT = new RegExp(filePattern('agent'));
-const WITH_TOOLS = new RegExp(`\\.[cm]?[jt]sx?$|${filePattern('agent')}`);
+const TOOL_FILE = new RegExp(`\\.[cm]?[jt]sx?$|${filePattern('agent')}`);
 
 export function toolCommands(
   services: Services,
@@ -20,7 +20,8 @@ export function toolCommands(
 ): CommandGroup<'rollout.tryTool' | 'rollout.addMcpServer' | 'rollout.importOpenApi'> {
   return {
     'rollout.tryTool': async (uri, tool, args) => {
-      const file = uri instanceof vscode.Uri ? uri : await chosenAgent(WITH_TOOLS, 'Select an agent', 'Try Tool');
+      const file =
+        uri instanceof vscode.Uri ? uri : await activeOrPickedAgent(TOOL_FILE, 'Select an agent', 'Try Tool');
       if (file === undefined) return;
       if (file.scheme !== 'file')
         throw new StudioError('unsupported', 'Only files on disk can run.', {
@@ -36,7 +37,7 @@ export function toolCommands(
       const agent =
         uri instanceof vscode.Uri
           ? uri
-          : await chosenAgent(AGENT, 'Select the agent to add the server to', 'Add MCP Server');
+          : await activeOrPickedAgent(AGENT, 'Select the agent to add the server to', 'Add MCP Server');
       if (agent === undefined) return;
       await (await import('./mcp/addServer.ts')).addServer(services, values, agent);
     },
@@ -45,9 +46,13 @@ export function toolCommands(
 }
 
 /** Returns the active file if its name matches, or else lets the user pick an agent. */
-async function chosenAgent(fits: RegExp, placeHolder: string, title: string): Promise<vscode.Uri | undefined> {
+async function activeOrPickedAgent(
+  pattern: RegExp,
+  placeHolder: string,
+  title: string,
+): Promise<vscode.Uri | undefined> {
   const active = vscode.window.activeTextEditor?.document.uri;
-  if (active?.scheme === 'file' && fits.test(path.basename(active.path))) return active;
+  if (active?.scheme === 'file' && pattern.test(path.basename(active.path))) return active;
   const agents = await findFiles(
     (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
     'agent',

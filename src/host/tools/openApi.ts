@@ -4,13 +4,13 @@ import * as vscode from 'vscode';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
-import { exists } from '../files/exists.ts';
+import { exists } from '../files/workspaceFiles.ts';
 import { writeTypes } from '../files/writeTypes.ts';
 import type { Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 
 const TITLE = 'Import Tools from OpenAPI';
-const imported = z.object({
+const importReply = z.object({
   tools: z.array(z.object({ name: z.string() })),
   secrets: z.array(z.string()),
   skipped: z.array(z.object({ operation: z.string(), why: z.string() })),
@@ -22,18 +22,18 @@ export async function importOpenApi({ cli, log }: Pick<Services, 'cli' | 'log'>)
   if (folder === undefined) throw new StudioError('usage', 'No folder is open.', { hint: 'Open a folder first.' });
   const spec = await askSpec(folder);
   if (spec === undefined) return;
-  const out = await askOut(folder, spec);
-  if (out === undefined) return;
-  const generated = imported.parse(
+  const module = await askModule(folder, spec);
+  if (module === undefined) return;
+  const generated = importReply.parse(
     await withProgress('Creating tools', ({ signal }) =>
-      cli.json(['tool', 'openapi', spec, '--out', out], { cwd: folder.fsPath, signal }),
+      cli.json(['tool', 'openapi', spec, '--out', module], { cwd: folder.fsPath, signal }),
     ),
   );
   writeTypes({ cli, log }, folder);
   for (const { operation, why } of generated.skipped) log.warn(`${operation} was skipped: ${why}.`);
-  await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, out), { preview: false });
+  await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, module), { preview: false });
   const notes = [
-    `Created ${out} with ${plural(generated.tools.length, 'tool')}.`,
+    `Created ${module} with ${plural(generated.tools.length, 'tool')}.`,
     ...(generated.skipped.length === 0
       ? []
       : [`${plural(generated.skipped.length, 'operation')} skipped. See the log.`]),
@@ -74,11 +74,11 @@ async function askSpec(folder: vscode.Uri): Promise<string | undefined> {
   return file?.fsPath;
 }
 
-async function askOut(folder: vscode.Uri, spec: string): Promise<string | undefined> {
+async function askModule(folder: vscode.Uri, spec: string): Promise<string | undefined> {
   const base = /^https?:/.test(spec)
     ? (new URL(spec).hostname.split('.').at(-2) ?? 'service')
     : path.basename(spec).replace(/\.\w+$/, '');
-  const out = await vscode.window.showInputBox({
+  const module = await vscode.window.showInputBox({
     title: TITLE,
     prompt: 'Module to create',
     value: `tools/${base.replaceAll(/[^\w-]+/g, '_')}.ts`,
@@ -91,5 +91,5 @@ async function askOut(folder: vscode.Uri, spec: string): Promise<string | undefi
         : undefined;
     },
   });
-  return out?.trim();
+  return module?.trim();
 }

@@ -1,10 +1,10 @@
 /** Converts a look to a VS Code tree item. */
 import * as vscode from 'vscode';
-import type { Icon, Look } from './look.ts';
+import type { Icon, ItemContent } from './itemContent.ts';
 
-export function treeItem(look: Look, state: 'none' | 'closed' | 'open', id?: string): vscode.TreeItem {
+export function treeItem(content: ItemContent, state: 'none' | 'closed' | 'open', id?: string): vscode.TreeItem {
   const item = new vscode.TreeItem(
-    look.label,
+    content.label,
     {
       none: vscode.TreeItemCollapsibleState.None,
       closed: vscode.TreeItemCollapsibleState.Collapsed,
@@ -12,11 +12,11 @@ export function treeItem(look: Look, state: 'none' | 'closed' | 'open', id?: str
     }[state],
   );
   if (id !== undefined) item.id = id;
-  if (look.description !== undefined) item.description = look.description;
-  if (look.tooltip !== undefined) item.tooltip = look.tooltip;
-  if (look.icon !== undefined) item.iconPath = themeIcon(look.icon);
-  if (look.context !== undefined) item.contextValue = look.context;
-  item.accessibilityInformation = { label: look.spoken };
+  if (content.description !== undefined) item.description = content.description;
+  if (content.tooltip !== undefined) item.tooltip = content.tooltip;
+  if (content.icon !== undefined) item.iconPath = themeIcon(content.icon);
+  if (content.context !== undefined) item.contextValue = content.context;
+  item.accessibilityInformation = { label: content.ariaLabel };
   return item;
 }
 

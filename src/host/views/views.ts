@@ -3,9 +3,9 @@ import * as vscode from 'vscode';
 import { VIEW_IDS, VIEW_KEYS } from '../contributions/views.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { RegisterCommand, Services } from '../services.ts';
-import type { KnownTargets } from '../targets/knownTargets.ts';
+import type { TargetRegistry } from '../targets/targetRegistry.ts';
 import { AgentTree } from './agents/agentTree.ts';
-import type { MoreNode, TroubleNode } from './batches/batchNodes.ts';
+import type { ErrorNode, MoreNode } from './batches/batchNodes.ts';
 import { BatchTree, LOAD_MORE } from './batches/batchTree.ts';
 import { TargetTree } from './targets/targetTree.ts';
 
@@ -13,11 +13,11 @@ export function registerViews(
   services: Services,
   register: RegisterCommand,
   files: StudioFiles,
-  known: KnownTargets,
+  registry: TargetRegistry,
 ): vscode.Disposable {
   const batches = new BatchTree(services);
   const agents = new AgentTree(services, files);
-  const targets = new TargetTree(services, known);
+  const targets = new TargetTree(services, registry);
   const batchView = vscode.window.createTreeView(VIEW_IDS.batches, {
     treeDataProvider: batches,
     showCollapseAll: true,
@@ -28,19 +28,19 @@ export function registerViews(
 
   // Watch the list of batches only while the view is visible.
   let watching: vscode.Disposable | undefined;
-  const seen = (visible: boolean): void => {
+  const setBatchesVisible = (visible: boolean): void => {
     if (!visible) {
       watching?.dispose();
       watching = undefined;
     } else watching ??= services.batches.watch();
     batches.visible(visible);
   };
-  seen(batchView.visible);
+  setBatchesVisible(batchView.visible);
   targets.visible(targetView.visible);
 
-  const tellState = (): void =>
+  const updateServerKey = (): void =>
     void vscode.commands.executeCommand('setContext', VIEW_KEYS.server, services.server.state.value.state);
-  tellState();
+  updateServerKey();
   void files.list('batch'); // updates the context key for the welcome content
   return vscode.Disposable.from(
     batches,
@@ -52,7 +52,7 @@ export function registerViews(
     { dispose: () => void watching?.dispose() },
     services.batches.rows.changed(() => batches.batchesChanged()),
     services.server.state.changed(() => {
-      tellState();
+      updateServerKey();
       targets.refresh();
     }),
     files.changed((kind) => {
@@ -63,18 +63,18 @@ export function registerViews(
     vscode.workspace.onDidSaveTextDocument(({ languageId }) => {
       if (/^(type|java)script/.test(languageId)) agents.refresh();
     }),
-    batchView.onDidChangeVisibility(({ visible }) => seen(visible)),
+    batchView.onDidChangeVisibility(({ visible }) => setBatchesVisible(visible)),
     targetView.onDidChangeVisibility(({ visible }) => targets.visible(visible)),
     batchView.onDidExpandElement(({ element }) => batches.expanded(element, true)),
     batchView.onDidCollapseElement(({ element }) => batches.expanded(element, false)),
     targetView.onDidExpandElement(({ element }) => targets.expanded(element, true)),
     targetView.onDidCollapseElement(({ element }) => targets.expanded(element, false)),
-    register(LOAD_MORE, (node) => batches.loadMore(node as MoreNode | TroubleNode)), // used only by items of this view
+    register(LOAD_MORE, (node) => batches.loadMore(node as MoreNode | ErrorNode)), // used only by items of this view
     register('rollout.refresh', () => {
       services.batches.refresh();
       batches.refresh();
       files.refresh();
-      targets.askAgain();
+      targets.refreshAll();
       return Promise.resolve();
     }),
   );

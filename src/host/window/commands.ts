@@ -12,7 +12,7 @@ export function commandRegistrar(log: Log, problems: FileProblems): RegisterComm
         return await run(...args);
       } catch (error) {
         // Not awaited, because the message can stay open for long.
-        void tellFailure(id, error, log, problems);
+        void showFailure(id, error, log, problems);
         return undefined;
       }
     });
@@ -27,22 +27,22 @@ export function registerGroup<Id extends string>(
   return vscode.Disposable.from(...ids.map((id) => register(id, async (...args) => (await load())[id](...args))));
 }
 
-async function tellFailure(id: string, error: unknown, log: Log, problems: FileProblems): Promise<void> {
+async function showFailure(id: string, error: unknown, log: Log, problems: FileProblems): Promise<void> {
   if (StudioError.is(error, 'cancelled') || error instanceof vscode.CancellationError) {
     log.channel.debug(`${id} was cancelled`);
     return;
   }
   log.channel.error(error instanceof Error ? error : String(error), id);
   const { problemsOf } = await import('../server/cliFailure.ts');
-  const wrong = problemsOf(error);
-  if (wrong.length > 0) {
-    problems.show(wrong);
-    if ((await vscode.window.showErrorMessage(summaryOf(wrong.length), 'Show Problems')) !== undefined)
+  const fileProblems = problemsOf(error);
+  if (fileProblems.length > 0) {
+    problems.show(fileProblems);
+    if ((await vscode.window.showErrorMessage(summaryOf(fileProblems.length), 'Show Problems')) !== undefined)
       await vscode.commands.executeCommand('workbench.actions.view.problems');
     return;
   }
-  const unforeseen = !StudioError.is(error);
-  const text = unforeseen ? `Rollout Studio: unexpected error: ${errorText(error)}` : errorText(error);
+  const isUnexpected = !StudioError.is(error);
+  const text = isUnexpected ? `Rollout Studio: unexpected error: ${errorText(error)}` : errorText(error);
   if ((await vscode.window.showErrorMessage(text, 'Show Log')) !== undefined) log.channel.show(true);
 }
 

@@ -1,6 +1,6 @@
 /** The output channel, which keeps its last lines for diagnostics. */
 import * as vscode from 'vscode';
-import { KeptLines } from './keptLines.ts';
+import { LogBuffer } from './logBuffer.ts';
 
 export interface Log {
   readonly channel: vscode.LogOutputChannel;
@@ -9,26 +9,26 @@ export interface Log {
   dispose(): void;
 }
 
-const LINES_KEPT = 200;
+const MAX_LINES = 200;
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 
 export function createLog(): Log {
   const channel = vscode.window.createOutputChannel('Rollout', { log: true });
-  const kept = new KeptLines(LINES_KEPT);
-  const remembering = Object.fromEntries(
+  const buffer = new LogBuffer(MAX_LINES);
+  const methods = Object.fromEntries(
     LEVELS.map((level) => [
       level,
       (message: string | Error, ...args: unknown[]): void => {
-        kept.add(level, message, args);
+        buffer.add(level, message, args);
         // Only the error level accepts an Error, whose stack it logs.
         if (level === 'error') channel.error(message, ...args);
         else channel[level](String(message), ...args);
       },
     ]),
   );
-  const watched = new Proxy(channel, {
+  const recorded = new Proxy(channel, {
     get(target, key): unknown {
-      if (typeof key === 'string' && Object.hasOwn(remembering, key)) return remembering[key];
+      if (typeof key === 'string' && Object.hasOwn(methods, key)) return methods[key];
       const member: unknown = Reflect.get(target, key, target);
       return typeof member === 'function'
         ? (...args: unknown[]): unknown => Reflect.apply(member, target, args)
@@ -36,9 +36,9 @@ export function createLog(): Log {
     },
   });
   return {
-    channel: watched,
+    channel: recorded,
     get lines() {
-      return kept.lines;
+      return buffer.lines;
     },
     dispose: () => channel.dispose(),
   };

@@ -27,7 +27,7 @@ export class FileProblems implements vscode.Disposable {
       const existing = vscode.languages.getDiagnostics(uri); // of the language server
       this.#collection.set(
         uri,
-        list.filter((one) => !existing.some((other) => isSame(one, other))),
+        list.filter((diagnostic) => !existing.some((other) => isSame(diagnostic, other))),
       );
     }
   }

@@ -7,15 +7,15 @@ import { isPostgresUrl } from '../../common/postgres.ts';
  * Returns the store in the setting, the environment, or the user's data folder. Expands `~`, and resolves relative
  * folders against the workspace.
  */
-export function storeOf(
-  set: string,
+export function resolveStore(
+  setting: string,
   environment: string | undefined,
   workspace: string | undefined,
-  otherwise: string,
+  fallback: string,
 ): string {
-  const named = [set, environment].map((text) => text?.trim() ?? '').find((text) => text !== '');
-  if (named === undefined) return otherwise;
-  if (isPostgresUrl(named)) return named;
-  const folder = named === '~' || /^~[\\/]/.test(named) ? path.join(os.homedir(), named.slice(1)) : named;
+  const value = [setting, environment].map((text) => text?.trim() ?? '').find((text) => text !== '');
+  if (value === undefined) return fallback;
+  if (isPostgresUrl(value)) return value;
+  const folder = value === '~' || /^~[\\/]/.test(value) ? path.join(os.homedir(), value.slice(1)) : value;
   return path.resolve(workspace ?? os.homedir(), folder);
 }

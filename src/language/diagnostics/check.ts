@@ -1,7 +1,7 @@
 /** Finds the problems of an agent, world, or batch file and of all files it references. */
 import { checkConfig } from '../../config/checkFiles.ts';
 import { type Problem, sortProblems } from '../../config/source/problem.ts';
-import { watched } from '../workspace/cachedFiles.ts';
+import { trackReads } from '../workspace/cachedFiles.ts';
 import type { Workspace } from '../workspace.ts';
 import { memberProblems } from './members.ts';
 import { servedProblems } from './served.ts';
@@ -12,16 +12,16 @@ const RECORDS = 200;
 export interface CheckResult {
   readonly problems: readonly Problem[];
   /** All files that the check read or searched for, whose changes may affect the result. */
-  readonly looked: ReadonlySet<string>;
+  readonly dependencies: ReadonlySet<string>;
 }
 
 export async function checkFile(workspace: Workspace, path: string): Promise<CheckResult> {
-  const looked = new Set([path]);
-  const files = watched(workspace.files, looked, (file, text) => workspace.parse(file, text));
+  const dependencies = new Set([path]);
+  const files = trackReads(workspace.files, dependencies, (file, text) => workspace.parse(file, text));
   const problems = [
     ...((await checkConfig(files, path, RECORDS)) ?? []),
-    ...(await memberProblems(workspace, path, looked)),
+    ...(await memberProblems(workspace, path, dependencies)),
     ...(await servedProblems(workspace, path)),
   ];
-  return { problems: sortProblems(problems), looked };
+  return { problems: sortProblems(problems), dependencies };
 }

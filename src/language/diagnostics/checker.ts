@@ -13,9 +13,9 @@ import { type CheckResult, checkFile } from './check.ts';
 interface CheckerPorts {
   /** Replaces the published problems of a file. */
   publish(file: string, problems: readonly Problem[]): void;
-  failed(file: string, thrown: unknown): void;
+  failed(file: string, error: unknown): void;
   /** Number of files left to check; 0 at the end. */
-  left?(count: number): void;
+  remaining?(count: number): void;
 }
 
 /** Debounces keystrokes. */
@@ -30,7 +30,7 @@ export class Checker {
   readonly #workspace: Workspace;
   readonly #ports: CheckerPorts;
   readonly #results = new Map<string, CheckResult>();
-  readonly #dirty = new Map<string, Rank>();
+  readonly #queue = new Map<string, Rank>();
   readonly #published = new Map<string, string>();
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
@@ -43,24 +43,24 @@ export class Checker {
   /** Rechecks all files: at the start, when folders changed, or when new facts arrived. */
   async checkAll(): Promise<void> {
     const files = await this.#workspace.configFiles();
-    const there = new Set(files);
-    for (const gone of [...this.#results.keys()].filter((file) => !there.has(file))) this.#drop(gone);
+    const existing = new Set(files);
+    for (const removed of [...this.#results.keys()].filter((file) => !existing.has(file))) this.#remove(removed);
     for (const file of files) this.#mark(file);
     this.#run();
   }
 
   /** Rechecks after these files changed. `typed` means in the editor. */
   async changed(paths: readonly string[], options: { typed: boolean }): Promise<void> {
-    const there = new Set(await this.#workspace.configFiles());
+    const existing = new Set(await this.#workspace.configFiles());
     for (const path of paths) {
       if (options.typed) this.#published.delete(path); // the editor has moved the published problems
-      if (there.has(path)) this.#mark(path, options.typed ? 0 : undefined);
-      else if (this.#results.has(path)) this.#drop(path);
-      const isCode = MODULE_ENDINGS.some((ending) => path.endsWith(ending));
-      for (const [file, { looked }] of this.#results) {
+      if (existing.has(path)) this.#mark(path, options.typed ? 0 : undefined);
+      else if (this.#results.has(path)) this.#remove(path);
+      const isCode = MODULE_ENDINGS.some((extension) => path.endsWith(extension));
+      for (const [file, { dependencies }] of this.#results) {
         if (
-          looked.has(path) ||
-          (isCode && [...looked].some((other) => MODULE_ENDINGS.some((ending) => other.endsWith(ending))))
+          dependencies.has(path) ||
+          (isCode && [...dependencies].some((other) => MODULE_ENDINGS.some((extension) => other.endsWith(extension))))
         )
           this.#mark(file);
       }
@@ -75,51 +75,51 @@ export class Checker {
 
   /** Returns the currently known problems. */
   problemsOf(file: string): readonly Problem[] {
-    const found: Problem[] = [];
+    const problemsInFile: Problem[] = [];
     for (const { problems } of this.#results.values())
-      found.push(...problems.filter((problem) => problem.file === file));
-    return sortProblems(found);
+      problemsInFile.push(...problems.filter((problem) => problem.file === file));
+    return sortProblems(problemsInFile);
   }
 
   dispose(): void {
-    this.#dirty.clear();
+    this.#queue.clear();
     this.#stop.abort();
   }
 
   #mark(file: string, rank?: Rank): void {
-    const usual = this.#workspace.files.openText(file) !== undefined ? 1 : fileKind(file) === 'batch' ? 3 : 2;
-    this.#dirty.set(file, Math.min(rank ?? usual, this.#dirty.get(file) ?? 3) as Rank);
+    const defaultRank = this.#workspace.files.openText(file) !== undefined ? 1 : fileKind(file) === 'batch' ? 3 : 2;
+    this.#queue.set(file, Math.min(rank ?? defaultRank, this.#queue.get(file) ?? 3) as Rank);
   }
 
   #run(): void {
-    this.#running ??= this.#work().finally(() => {
+    this.#running ??= this.#checkQueue().finally(() => {
       this.#running = undefined;
-      if (this.#dirty.size > 0 && !this.#stop.signal.aborted) this.#run();
+      if (this.#queue.size > 0 && !this.#stop.signal.aborted) this.#run();
     });
   }
 
-  async #work(): Promise<void> {
+  async #checkQueue(): Promise<void> {
     try {
       await sleep(SETTLE_MS, this.#stop.signal);
-      let began = performance.now();
+      let sliceStart = performance.now();
       for (let next = this.#next(); next !== undefined; next = this.#next()) {
-        this.#dirty.delete(next);
+        this.#queue.delete(next);
         await this.#check(next);
-        if (performance.now() - began < SLICE_MS) continue;
-        this.#ports.left?.(this.#dirty.size);
+        if (performance.now() - sliceStart < SLICE_MS) continue;
+        this.#ports.remaining?.(this.#queue.size);
         await sleep(0, this.#stop.signal);
-        began = performance.now();
+        sliceStart = performance.now();
       }
-      this.#ports.left?.(0);
-    } catch (thrown) {
-      if (!this.#stop.signal.aborted) throw thrown;
+      this.#ports.remaining?.(0);
+    } catch (error) {
+      if (!this.#stop.signal.aborted) throw error;
     }
   }
 
   #next(): string | undefined {
     let best: string | undefined;
     let bestRank = Infinity;
-    for (const [file, rank] of this.#dirty) {
+    for (const [file, rank] of this.#queue) {
       if (rank >= bestRank) continue;
       [best, bestRank] = [file, rank];
       if (rank === 0) break;
@@ -131,22 +131,22 @@ export class Checker {
     let result: CheckResult;
     try {
       result = await checkFile(this.#workspace, file);
-    } catch (thrown) {
-      this.#ports.failed(file, thrown);
+    } catch (error) {
+      this.#ports.failed(file, error);
       return;
     }
     // The file changed during the check, so the result is outdated and the file is queued again.
-    if (this.#dirty.has(file) || this.#stop.signal.aborted) return;
-    const before = this.#results.get(file);
+    if (this.#queue.has(file) || this.#stop.signal.aborted) return;
+    const previous = this.#results.get(file);
     this.#results.set(file, {
-      problems: result.problems.filter((problem) => problem.file === file || !this.#knows(problem)),
-      looked: result.looked,
+      problems: result.problems.filter((problem) => problem.file === file || !this.#isReported(problem)),
+      dependencies: result.dependencies,
     });
-    this.#publish(new Set([file, ...filesOf(before), ...filesOf(result)]));
+    this.#publish(new Set([file, ...filesOf(previous), ...filesOf(result)]));
   }
 
   /** Returns whether the check of the problem's own file reports it. */
-  #knows(problem: Problem): boolean {
+  #isReported(problem: Problem): boolean {
     return (
       this.#results
         .get(problem.file)
@@ -156,25 +156,25 @@ export class Checker {
     );
   }
 
-  #drop(file: string): void {
-    const before = this.#results.get(file);
+  #remove(file: string): void {
+    const previous = this.#results.get(file);
     this.#results.delete(file);
-    this.#dirty.delete(file);
-    for (const [other, { looked }] of this.#results) if (looked.has(file)) this.#mark(other);
-    this.#publish(new Set([file, ...filesOf(before)]));
+    this.#queue.delete(file);
+    for (const [other, { dependencies }] of this.#results) if (dependencies.has(file)) this.#mark(other);
+    this.#publish(new Set([file, ...filesOf(previous)]));
   }
 
   #publish(files: ReadonlySet<string>): void {
     for (const file of files) {
       const problems = this.problemsOf(file);
       const text = JSON.stringify(problems);
-      const told = this.#published.get(file);
+      const previous = this.#published.get(file);
       // Do not publish an empty list for files that are not open and had no problems.
-      const silent =
-        told === undefined
+      const isUnchanged =
+        previous === undefined
           ? problems.length === 0 && this.#workspace.files.openText(file) === undefined
-          : told === text;
-      if (silent) continue;
+          : previous === text;
+      if (isUnchanged) continue;
       this.#published.set(file, text);
       this.#ports.publish(file, problems);
     }

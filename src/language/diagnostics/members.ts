@@ -8,16 +8,20 @@ import type { ParsedFile, Path } from '../../config/source/parse.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { closest } from '../../config/source/suggest.ts';
 import { exportsIn } from '../names/exports.ts';
-import { mcpQuestion, toolsOf } from '../workspace/tools.ts';
+import { mcpServerRef, toolsOf } from '../workspace/tools.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** Adds the additional files it reads to `looked`. */
-export async function memberProblems(workspace: Workspace, path: string, looked: Set<string>): Promise<Problem[]> {
+/** Adds the additional files it reads to `dependencies`. */
+export async function memberProblems(
+  workspace: Workspace,
+  path: string,
+  dependencies: Set<string>,
+): Promise<Problem[]> {
   const parsed = await workspace.parsed(path);
   if (parsed === undefined || !isJsonObject(parsed.value)) return [];
   switch (fileKind(path)) {
     case 'agent':
-      return agentMembers(workspace, path, parsed, looked);
+      return agentMembers(workspace, path, parsed, dependencies);
     case 'world':
       return exportProblems(workspace, parsed, ['module'], parsed.value['module'], 'open', ['module'], 'a world');
     case 'batch': {
@@ -45,7 +49,7 @@ async function agentMembers(
   workspace: Workspace,
   path: string,
   parsed: ParsedFile,
-  looked: Set<string>,
+  dependencies: Set<string>,
 ): Promise<Problem[]> {
   const root = parsed.value;
   if (!isJsonObject(root)) return [];
@@ -53,11 +57,11 @@ async function agentMembers(
   const entries = Array.isArray(root['tools']) ? root['tools'] : [];
   for (const [index, entry] of entries.entries()) {
     if (!isJsonObject(entry) || !Array.isArray(entry['tools'])) continue;
-    const server = mcpQuestion(entry['mcp']);
-    const known =
+    const server = mcpServerRef(entry['mcp']);
+    const serverTools =
       server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
-    if (known === undefined) continue;
-    const names = known.map(({ name }) => name);
+    if (serverTools === undefined) continue;
+    const names = serverTools.map(({ name }) => name);
     for (const [position, name] of entry['tools'].entries()) {
       if (typeof name === 'string' && !names.includes(name))
         problems.push(
@@ -69,7 +73,7 @@ async function agentMembers(
   const answerTool = isJsonObject(answer) ? answer['tool'] : undefined;
   if (typeof answerTool !== 'string' || entries.length === 0) return problems;
   const { tools, complete } = await toolsOf(workspace, path);
-  for (const { place } of tools) if (place !== undefined) looked.add(place.path);
+  for (const { place } of tools) if (place !== undefined) dependencies.add(place.path);
   const names = [...new Set(tools.map(({ name }) => name))];
   if (complete && !names.includes(answerTool) && !(await hasWorld(workspace, path))) {
     problems.push(
@@ -94,13 +98,13 @@ async function hasWorld(workspace: Workspace, agent: string): Promise<boolean> {
 }
 
 function unknownTool(parsed: ParsedFile, at: Path, message: string, name: string, names: readonly string[]): Problem {
-  const near = closest(name, names);
+  const suggestion = closest(name, names);
   return parsed.problem(at, {
     code: 'unknown_tool',
     severity: 'warning',
     message,
-    hint: near === undefined ? `Available tools: ${names.join(', ')}.` : `Did you mean \`${near}\`?`,
-    ...(near === undefined ? {} : { fixes: [{ do: 'replace', text: near }] }),
+    hint: suggestion === undefined ? `Available tools: ${names.join(', ')}.` : `Did you mean \`${suggestion}\`?`,
+    ...(suggestion === undefined ? {} : { fixes: [{ do: 'replace', text: suggestion }] }),
   });
 }
 
@@ -118,18 +122,18 @@ async function exportProblems(
   const text = await workspace.text(joinPath(dirname(parsed.file), module));
   const exported = text === undefined ? undefined : exportsIn(text);
   if (exported === undefined || exported.includes(name)) return [];
-  const near = parsed.has(['scorer', 'export']) ? closest(name, exported) : undefined;
+  const suggestion = parsed.has(['scorer', 'export']) ? closest(name, exported) : undefined;
   return [
     parsed.problem(at, {
       code: 'unknown_export',
       message: `${basename(module)} does not export \`${name}\`, which ${of} needs`,
       hint:
-        near !== undefined
-          ? `Did you mean \`${near}\`?`
+        suggestion !== undefined
+          ? `Did you mean \`${suggestion}\`?`
           : exported.length === 0
             ? `Add \`export function ${name}\` to it.`
             : `It exports ${exported.join(', ')}.`,
-      ...(near === undefined ? {} : { fixes: [{ do: 'replace', text: near }] }),
+      ...(suggestion === undefined ? {} : { fixes: [{ do: 'replace', text: suggestion }] }),
     }),
   ];
 }

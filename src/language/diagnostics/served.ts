@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../../common/json.ts';
 import type { Path } from '../../config/source/parse.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { closest } from '../../config/source/suggest.ts';
-import type { EndpointQuestion } from '../workspace/facts.ts';
+import type { EndpointRef } from '../workspace/facts.ts';
 import { valueAt } from '../workspace/valueAt.ts';
 import type { Workspace } from '../workspace.ts';
 
@@ -32,20 +32,25 @@ export async function servedProblems(workspace: Workspace, path: string): Promis
     const name = valueAt(parsed.value, at);
     if (!isJsonObject(model)) return [];
     if (typeof name !== 'string' || name.includes('${')) return [];
-    return endpointQuestions(model)
+    return endpointRefs(model)
       .slice(0, 1)
-      .flatMap((question) => {
-        const names = workspace.facts.models(question, workspace.files.isSaved(path));
+      .flatMap((ref) => {
+        const names = workspace.facts.models(ref, workspace.files.isSaved(path));
         if (names === undefined || names.length === 0 || names.includes(name)) return [];
-        const near = closest(name, names);
+        const suggestion = closest(name, names);
         return [
           parsed.problem(at, {
             code: 'not_served',
             severity: 'warning',
-            message: `${question.endpoint} does not serve \`${name}\``,
+            message: `${ref.endpoint} does not serve \`${name}\``,
             hint:
-              near === undefined ? `Available models: ${names.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
-            fixes: (near === undefined ? names.slice(0, 3) : [near]).map((text) => ({ do: 'replace', text })),
+              suggestion === undefined
+                ? `Available models: ${names.slice(0, 5).join(', ')}.`
+                : `Did you mean \`${suggestion}\`?`,
+            fixes: (suggestion === undefined ? names.slice(0, 3) : [suggestion]).map((text) => ({
+              do: 'replace',
+              text,
+            })),
           }),
         ];
       });
@@ -53,7 +58,7 @@ export async function servedProblems(workspace: Workspace, path: string): Promis
 }
 
 /** Returns the endpoints of a model section, as written. */
-export function endpointQuestions(model: JsonObject): EndpointQuestion[] {
+export function endpointRefs(model: JsonObject): EndpointRef[] {
   const { endpoint, api_key: apiKey, headers } = model;
   const written = (Array.isArray(endpoint) ? endpoint : [endpoint]).filter(
     (url): url is string => typeof url === 'string',

@@ -7,63 +7,63 @@ const FAILED_MS = 60_000;
 
 interface CacheEntry<T> {
   value: T | undefined;
-  again: number;
-  asking: boolean;
+  refreshAt: number;
+  isRefreshing: boolean;
 }
 
 export class RefreshingCache<T> {
-  readonly #options: { readonly atOnce: number; readonly changed: () => void };
+  readonly #options: { readonly concurrency: number; readonly changed: () => void };
   readonly #entries = new Map<string, CacheEntry<T>>();
-  readonly #waiting: (() => Promise<void>)[] = [];
+  readonly #queue: (() => Promise<void>)[] = [];
   readonly #stop = new AbortController();
   #running = 0;
 
-  constructor(options: { readonly atOnce: number; readonly changed: () => void }) {
+  constructor(options: { readonly concurrency: number; readonly changed: () => void }) {
     this.#options = options;
   }
 
-  /** Returns the known value and refreshes it with `ask`, if provided. `ask` throws on failure. */
-  look(key: string, ask: ((signal: AbortSignal) => Promise<T>) | undefined): T | undefined {
-    let look = this.#entries.get(key);
-    if (ask === undefined) return look?.value;
-    if (look === undefined) this.#entries.set(key, (look = { value: undefined, again: 0, asking: false }));
-    if (!look.asking && Date.now() >= look.again && !this.#stop.signal.aborted) {
-      look.asking = true;
-      const entry = look;
-      this.#waiting.push(() => this.#ask(entry, ask));
+  /** Returns the known value and refreshes it with `load`, if provided. `load` throws on failure. */
+  entry(key: string, load: ((signal: AbortSignal) => Promise<T>) | undefined): T | undefined {
+    const known = this.#entries.get(key);
+    if (load === undefined) return known?.value;
+    const entry = known ?? { value: undefined, refreshAt: 0, isRefreshing: false };
+    this.#entries.set(key, entry);
+    if (!entry.isRefreshing && Date.now() >= entry.refreshAt && !this.#stop.signal.aborted) {
+      entry.isRefreshing = true;
+      this.#queue.push(() => this.#refresh(entry, load));
       this.#next();
     }
-    return look.value;
+    return entry.value;
   }
 
   dispose(): void {
-    this.#waiting.length = 0;
+    this.#queue.length = 0;
     this.#stop.abort();
   }
 
   #next(): void {
-    while (this.#running < this.#options.atOnce) {
-      const begin = this.#waiting.shift();
-      if (begin === undefined || this.#stop.signal.aborted) return;
+    while (this.#running < this.#options.concurrency) {
+      const refresh = this.#queue.shift();
+      if (refresh === undefined || this.#stop.signal.aborted) return;
       this.#running++;
-      void begin().finally(() => {
+      void refresh().finally(() => {
         this.#running--;
         this.#next();
       });
     }
   }
 
-  async #ask(look: CacheEntry<T>, ask: (signal: AbortSignal) => Promise<T>): Promise<void> {
-    const before = JSON.stringify(look.value);
+  async #refresh(entry: CacheEntry<T>, load: (signal: AbortSignal) => Promise<T>): Promise<void> {
+    const previous = JSON.stringify(entry.value);
     try {
-      look.value = await ask(this.#stop.signal);
-      look.again = Date.now() + FRESH_MS;
+      entry.value = await load(this.#stop.signal);
+      entry.refreshAt = Date.now() + FRESH_MS;
     } catch {
       // An unavailable endpoint is reported where it is used; here it only means that the value is unknown.
-      look.value = undefined;
-      look.again = Date.now() + FAILED_MS;
+      entry.value = undefined;
+      entry.refreshAt = Date.now() + FAILED_MS;
     }
-    look.asking = false;
-    if (JSON.stringify(look.value) !== before && !this.#stop.signal.aborted) this.#options.changed();
+    entry.isRefreshing = false;
+    if (JSON.stringify(entry.value) !== previous && !this.#stop.signal.aborted) this.#options.changed();
   }
 }

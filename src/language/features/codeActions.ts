@@ -27,7 +27,7 @@ export async function codeActions(
   const actions: CodeAction[] = [];
   if (isRequested(CodeActionKind.QuickFix)) {
     for (const problem of problems)
-      if (meet(lspRange(problem), range)) actions.push(...(await quickFixes(workspace, problem)));
+      if (rangesTouch(lspRange(problem), range)) actions.push(...(await quickFixes(workspace, problem)));
   }
   if (fileKind(path) !== undefined)
     actions.push(...(await refactorings(workspace, path, range)).filter(({ kind = '' }) => isRequested(kind)));
@@ -37,7 +37,7 @@ export async function codeActions(
 }
 
 /** Returns whether two ranges touch. */
-function meet(a: Range, b: Range): boolean {
+function rangesTouch(a: Range, b: Range): boolean {
   const before = (one: Range['start'], other: Range['start']): boolean =>
     one.line < other.line || (one.line === other.line && one.character <= other.character);
   return before(a.start, b.end) && before(b.start, a.end);

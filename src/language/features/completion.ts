@@ -8,11 +8,11 @@ import {
 import { type FileKind, fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { type Cursor, cursorAt } from '../workspace/cursor.ts';
-import { choicesOf, described, isGroup, type SchemaNode, schemaAt } from '../workspace/schema.ts';
+import { choicesOf, describedNode, isGroup, type SchemaNode, schemaAt } from '../workspace/schema.ts';
 import type { Lines } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
 import { fieldSuggestions } from './completion/fields.ts';
-import { namesFor, type Suggestion } from './completion/names.ts';
+import { nameSuggestions, type Suggestion } from './completion/names.ts';
 
 export async function complete(
   workspace: Workspace,
@@ -22,16 +22,16 @@ export async function complete(
   const lines = await workspace.lines(path);
   if (lines === undefined) return undefined;
   const kind = fileKind(path);
-  const inside = openReference(lines, position);
-  if (inside?.of === 'task')
+  const placeholder = openPlaceholder(lines, position);
+  if (placeholder?.of === 'task')
     return kind !== undefined || (await workspace.roleOf(path)) === 'prompt'
-      ? listOf(await fieldSuggestions(workspace, path), inside.range(), '}}')
+      ? listOf(await fieldSuggestions(workspace, path), placeholder.range(), '}}')
       : undefined;
   if (kind === undefined) return undefined;
-  if (inside?.of === 'env')
+  if (placeholder?.of === 'env')
     return listOf(
       workspace.facts.envNames().map((name) => ({ name, kind: CompletionItemKind.Variable })),
-      inside.range(),
+      placeholder.range(),
       '}',
     );
   const cursor = cursorAt(lines, position);
@@ -41,7 +41,7 @@ export async function complete(
   const nodes = schemaAt(kind, cursor.path, value);
   if (cursor.on === 'key') items.push(...keyItems(kind, cursor, nodes, value, lines));
   items.push(...choiceItems(nodes, cursor));
-  const names = await namesFor(workspace, path, kind, cursor);
+  const names = await nameSuggestions(workspace, path, kind, cursor);
   items.push(...listOf(names, cursor.range, '').items);
   return { isIncomplete: false, items };
 }
@@ -56,11 +56,11 @@ function keyItems(
   lines: Lines,
 ): CompletionItem[] {
   const present = new Set(Object.keys(groupAt(root, cursor)));
-  const here = lines.line(cursor.range.start.line).slice(cursor.range.start.character, cursor.range.end.character);
+  const current = lines.line(cursor.range.start.line).slice(cursor.range.start.character, cursor.range.end.character);
   const items = new Map<string, CompletionItem>();
   for (const node of nodes) {
     for (const [key, child] of Object.entries(node.properties ?? {})) {
-      if (items.has(key) || (present.has(key) && key !== here)) continue;
+      if (items.has(key) || (present.has(key) && key !== current)) continue;
       items.set(
         key,
         keyItem(
@@ -69,7 +69,7 @@ function keyItems(
           node.required?.includes(key) === true && child.default === undefined,
           cursor,
           lines,
-          described(kind, [...cursor.path, key], root),
+          describedNode(kind, [...cursor.path, key], root),
         ),
       );
     }
@@ -98,10 +98,10 @@ function keyItem(
 ): CompletionItem {
   const { start, end } = cursor.range;
   const hasColon = /^\s*:/.test(lines.line(end.line).slice(end.character));
-  const below = cursor.indent !== undefined && (isGroup(node) || node.type === 'array');
+  const isNested = cursor.indent !== undefined && (isGroup(node) || node.type === 'array');
   const text = hasColon
     ? key
-    : below
+    : isNested
       ? `${key}:\n${' '.repeat(cursor.indent + 2)}${node.type === 'array' ? '- ' : ''}`
       : `${key}: `;
   const documentation = documented?.description;
@@ -134,10 +134,10 @@ function groupAt(root: unknown, { path }: Cursor): Readonly<Record<string, unkno
 // ---- values
 
 function choiceItems(nodes: readonly SchemaNode[], cursor: Cursor): CompletionItem[] {
-  const found = new Map<string, CompletionItem>();
+  const match = new Map<string, CompletionItem>();
   for (const node of nodes) {
     for (const label of choicesOf(node)) {
-      found.set(label, {
+      match.set(label, {
         label,
         kind: CompletionItemKind.EnumMember,
         textEdit: { range: cursor.range, newText: label },
@@ -148,7 +148,7 @@ function choiceItems(nodes: readonly SchemaNode[], cursor: Cursor): CompletionIt
       });
     }
   }
-  return [...found.values()];
+  return [...match.values()];
 }
 
 function listOf(suggestions: readonly Suggestion[], range: Cursor['range'], closing: string): CompletionList {
@@ -167,21 +167,21 @@ function listOf(suggestions: readonly Suggestion[], range: Cursor['range'], clos
 }
 
 /** Finds the `{{task.` or `${env:` placeholder at the cursor. The range includes its end, if any. */
-function openReference(
+function openPlaceholder(
   lines: Lines,
   { line, character }: Position,
 ): { readonly of: 'task' | 'env'; range(): Cursor['range'] } | undefined {
   const text = lines.line(line);
   const before = text.slice(0, character);
-  const found = /(?:(\{\{\s*task\.)|(\$\{env:))([\w.]*)$/.exec(before);
-  if (found === null) return undefined;
-  const of = found[1] === undefined ? 'env' : 'task';
-  const behind = (of === 'env' ? /^\w*\}?/ : /^[\w.]*\s*\}{0,2}/).exec(text.slice(character))?.[0] ?? '';
+  const match = /(?:(\{\{\s*task\.)|(\$\{env:))([\w.]*)$/.exec(before);
+  if (match === null) return undefined;
+  const of = match[1] === undefined ? 'env' : 'task';
+  const after = (of === 'env' ? /^\w*\}?/ : /^[\w.]*\s*\}{0,2}/).exec(text.slice(character))?.[0] ?? '';
   return {
     of,
     range: () => ({
-      start: { line, character: character - (found[3] ?? '').length },
-      end: { line, character: character + behind.length },
+      start: { line, character: character - (match[3] ?? '').length },
+      end: { line, character: character + after.length },
     }),
   };
 }

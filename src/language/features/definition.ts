@@ -1,7 +1,7 @@
 /** Provides definitions: referenced files, tool functions, and dataset columns. */
 import type { Location, Position } from 'vscode-languageserver-types';
 import { placesOf } from '../names/places.ts';
-import { thingAt } from '../names/symbol.ts';
+import { symbolAt } from '../names/symbol.ts';
 import { lspRange, touches } from '../workspace/text.ts';
 import { uriOf } from '../workspace/uris.ts';
 import type { Workspace } from '../workspace.ts';
@@ -15,13 +15,13 @@ export async function definition(workspace: Workspace, path: string, position: P
       ? [{ uri: uriOf(reference.file), range: START }]
       : [];
   }
-  const found = await thingAt(workspace, path, position);
+  const found = await symbolAt(workspace, path, position);
   if (found === undefined) return [];
-  const places = (await placesOf(workspace, found.thing)).filter(({ role }) => role !== 'use');
+  const places = (await placesOf(workspace, found.symbol)).filter(({ role }) => role !== 'use');
   // Exclude the current location.
-  const elsewhere = places.filter(({ file, range }) => file !== path || !touches(range, position));
+  const others = places.filter(({ file, range }) => file !== path || !touches(range, position));
   // A column is in every record; go to the first one.
-  return elsewhere
-    .slice(0, found.thing.kind === 'column' ? 1 : undefined)
+  return others
+    .slice(0, found.symbol.kind === 'column' ? 1 : undefined)
     .map(({ file, range }) => ({ uri: uriOf(file), range: lspRange(range) }));
 }

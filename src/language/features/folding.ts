@@ -12,15 +12,15 @@ export async function foldingRanges(workspace: Workspace, path: string): Promise
   return text === undefined ? [] : foldsOf(text);
 }
 
-interface Open {
+interface OpenBlock {
   readonly line: number;
   readonly depth: number;
 }
 
 function foldsOf(text: string): FoldingRange[] {
   const folds: FoldingRange[] = [];
-  const open: Open[] = [];
-  let comment: Open | undefined;
+  const open: OpenBlock[] = [];
+  let comment: OpenBlock | undefined;
   let last = -1;
   const close = (depth: number): void => {
     for (let top = open.at(-1); top !== undefined && top.depth >= depth; top = open.at(-1)) {

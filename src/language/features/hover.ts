@@ -2,7 +2,7 @@
 import type { Hover, Position } from 'vscode-languageserver-types';
 import { type FileKind, fileKind } from '../../common/fileKinds.ts';
 import type { PlaceInFile } from '../../config/source/parse.ts';
-import { choicesOf, described, schemaAt } from '../workspace/schema.ts';
+import { choicesOf, describedNode, schemaAt } from '../workspace/schema.ts';
 import { lspRange } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
 import { referenceText } from './hover/referenceText.ts';
@@ -29,7 +29,7 @@ export async function hover(workspace: Workspace, path: string, position: Positi
 
 /** Returns the documentation of a key or value. Enum values have their own text. */
 function keyText(kind: FileKind, { path, on }: PlaceInFile, root: unknown): string | undefined {
-  const node = described(kind, path, root);
+  const node = describedNode(kind, path, root);
   const nodes = schemaAt(kind, path, root);
   if (on === 'value') {
     const chosen = nodes.find(({ const: choice, description }) => choice !== undefined && description !== undefined);

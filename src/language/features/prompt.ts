@@ -8,30 +8,29 @@ import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { plural } from '../../common/text.ts';
 import { fillPrompt } from '../../config/prompt.ts';
-import { endpointQuestions } from '../diagnostics/served.ts';
+import { endpointRefs } from '../diagnostics/served.ts';
 import { estimateTokens } from '../prompts/tokenEstimate.ts';
-import type { EndpointQuestion } from '../workspace/facts.ts';
+import type { EndpointRef } from '../workspace/facts.ts';
 import { isPromptPath } from '../workspace/references.ts';
-import { datasetsFor, filesNamed, namedBy } from '../workspace/relations.ts';
+import { datasetsFor, referencedFiles, referencingFiles } from '../workspace/relations.ts';
 import type { Workspace } from '../workspace.ts';
 
 export async function inlayHints(workspace: Workspace, path: string, { start, end }: Range): Promise<InlayHint[]> {
   const found = await promptOf(workspace, path);
   if (found === undefined || found.line < start.line || found.line > end.line) return [];
   const lines = await workspace.lines(path);
-  const rendered = await rendering(workspace, path, found.text);
+  const rendered = await renderPrompt(workspace, path, found.text);
   const target = await modelOf(workspace, found.agent);
-  const counted =
-    target === undefined ? undefined : workspace.facts.tokens(target.question, target.model, rendered.text);
-  const count = counted ?? estimateTokens(rendered.text);
+  const exactCount = target === undefined ? undefined : workspace.facts.tokens(target.ref, target.model, rendered.text);
+  const count = exactCount ?? estimateTokens(rendered.text);
   return [
     {
       position: { line: found.line, character: lines?.line(found.line).length ?? 0 },
-      label: `${counted === undefined ? '≈ ' : ''}${plural(count, 'token')}`,
+      label: `${exactCount === undefined ? '≈ ' : ''}${plural(count, 'token')}`,
       kind: InlayHintKind.Parameter,
       paddingLeft: true,
       tooltip: [
-        counted === undefined
+        exactCount === undefined
           ? 'Estimated, because no endpoint was queried or it does not count tokens.'
           : `Counted by the tokenizer of ${target?.model ?? 'the model'}.`,
         rendered.task === undefined ? 'For the prompt as written.' : `For the prompt with task ${rendered.task}.`,
@@ -51,7 +50,7 @@ interface Prompt {
 async function promptOf(workspace: Workspace, path: string): Promise<Prompt | undefined> {
   const kind = fileKind(path);
   if (kind === undefined) {
-    const [agent] = await namedBy(workspace, path, 'agent');
+    const [agent] = await referencingFiles(workspace, path, 'agent');
     const text = agent === undefined ? undefined : await workspace.text(path);
     return agent === undefined || text === undefined || text.trim() === '' ? undefined : { text, line: 0, agent };
   }
@@ -59,7 +58,7 @@ async function promptOf(workspace: Workspace, path: string): Promise<Prompt | un
   const parsed = await workspace.parsed(path);
   const written = isJsonObject(parsed?.value) ? parsed.value['prompt'] : undefined;
   if (parsed === undefined || typeof written !== 'string') return undefined;
-  const [file] = isPromptPath(written) ? await filesNamed(workspace, path, 'prompt') : [];
+  const [file] = isPromptPath(written) ? await referencedFiles(workspace, path, 'prompt') : [];
   const text = isPromptPath(written) ? (file === undefined ? undefined : await workspace.text(file)) : written;
   const key = parsed.keyRange(['prompt']);
   return text === undefined || text.trim() === '' || key === undefined
@@ -68,7 +67,7 @@ async function promptOf(workspace: Workspace, path: string): Promise<Prompt | un
 }
 
 /** Renders the prompt with the first suitable task. */
-async function rendering(
+async function renderPrompt(
   workspace: Workspace,
   path: string,
   prompt: string,
@@ -85,10 +84,10 @@ async function rendering(
 async function modelOf(
   workspace: Workspace,
   agent: string,
-): Promise<{ readonly question: EndpointQuestion; readonly model: string } | undefined> {
+): Promise<{ readonly ref: EndpointRef; readonly model: string } | undefined> {
   const value = (await workspace.parsed(agent))?.value;
   const model = isJsonObject(value) && isJsonObject(value['model']) ? value['model'] : {};
-  const [question] = endpointQuestions(model);
+  const [ref] = endpointRefs(model);
   const { name } = model;
-  return question === undefined || typeof name !== 'string' ? undefined : { question, model: name };
+  return ref === undefined || typeof name !== 'string' ? undefined : { ref, model: name };
 }

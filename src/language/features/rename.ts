@@ -8,7 +8,7 @@ import { isTopLevelName } from '../names/codeNames.ts';
 import { headsOf, MAX_DATASET_BYTES, roleOf } from '../names/columnUses.ts';
 import type { Place } from '../names/place.ts';
 import { placesOf } from '../names/places.ts';
-import { type SymbolAt, thingAt } from '../names/symbol.ts';
+import { type StudioSymbol, symbolAt } from '../names/symbol.ts';
 import { moduleToolsOf } from '../workspace/relations.ts';
 import { lspRange } from '../workspace/text.ts';
 import { toolsOf } from '../workspace/tools.ts';
@@ -21,10 +21,10 @@ export async function prepareRename(
   path: string,
   position: Position,
 ): Promise<{ readonly range: Range; readonly placeholder: string } | undefined> {
-  const found = await thingAt(workspace, path, position);
+  const found = await symbolAt(workspace, path, position);
   if (found === undefined) return undefined;
-  await mustBeRenamable(workspace, found.thing);
-  return { range: lspRange(found.range), placeholder: nameOf(found.thing) };
+  await checkRenamable(workspace, found.symbol);
+  return { range: lspRange(found.range), placeholder: nameOf(found.symbol) };
 }
 
 /** Throws StudioError `usage` for an invalid name. */
@@ -34,24 +34,24 @@ export async function rename(
   position: Position,
   newName: string,
 ): Promise<WorkspaceEdit | undefined> {
-  const found = await thingAt(workspace, path, position);
+  const found = await symbolAt(workspace, path, position);
   if (found === undefined) return undefined;
-  const { thing } = found;
-  await mustBeRenamable(workspace, thing);
-  const old = nameOf(thing);
+  const { symbol } = found;
+  await checkRenamable(workspace, symbol);
+  const oldName = nameOf(symbol);
   const name = newName.trim();
-  if (name === old) return { changes: {} };
-  await mustBeName(workspace, thing, name);
-  const places = await placesOf(workspace, thing);
-  if (thing.kind === 'export') await mustBeFree(workspace, thing.name, places, name);
-  const changes = editsOf(places, (place) => newText(thing, place, name));
-  if (thing.kind !== 'file') return { changes };
+  if (name === oldName) return { changes: {} };
+  await checkName(workspace, symbol, name);
+  const places = await placesOf(workspace, symbol);
+  if (symbol.kind === 'export') await checkUnused(workspace, symbol.name, places, name);
+  const changes = editsOf(places, (place) => newText(symbol, place, name));
+  if (symbol.kind !== 'file') return { changes };
   // Order matters: edits of the file come before its rename.
   const edits = Object.entries(changes).map(([uri, list]) => ({ textDocument: { uri, version: null }, edits: list }));
   return {
     documentChanges: [
       ...edits,
-      { kind: 'rename', oldUri: uriOf(thing.file), newUri: uriOf(joinPath(dirname(thing.file), name)) },
+      { kind: 'rename', oldUri: uriOf(symbol.file), newUri: uriOf(joinPath(dirname(symbol.file), name)) },
     ],
   };
 }
@@ -70,99 +70,109 @@ function editsOf(places: readonly Place[], textAt: (place: Place) => string): Re
 }
 
 /** Imports of a module use its name without the extension. */
-function newText(thing: SymbolAt, { file }: Place, name: string): string {
-  return thing.kind === 'file' && fileKind(file) === undefined ? name.replace(/\.[^.]+$/, '') : name;
+function newText(symbol: StudioSymbol, { file }: Place, name: string): string {
+  return symbol.kind === 'file' && fileKind(file) === undefined ? name.replace(/\.[^.]+$/, '') : name;
 }
 
-function nameOf(thing: SymbolAt): string {
-  switch (thing.kind) {
+function nameOf(symbol: StudioSymbol): string {
+  switch (symbol.kind) {
     case 'file':
-      return basename(thing.file);
+      return basename(symbol.file);
     case 'column':
-      return thing.column;
+      return symbol.column;
     default:
-      return thing.name;
+      return symbol.name;
   }
 }
 
-async function mustBeRenamable(workspace: Workspace, thing: SymbolAt): Promise<void> {
-  if (thing.kind === 'file') {
-    if ((await workspace.files.stat(thing.file))?.kind !== 'file')
-      throw new StudioError('usage', `File not found: ${basename(thing.file)}.`, { hint: 'Create it first.' });
+async function checkRenamable(workspace: Workspace, symbol: StudioSymbol): Promise<void> {
+  if (symbol.kind === 'file') {
+    if ((await workspace.files.stat(symbol.file))?.kind !== 'file')
+      throw new StudioError('usage', `File not found: ${basename(symbol.file)}.`, { hint: 'Create it first.' });
     return;
   }
-  if (thing.kind !== 'column') return;
-  const heads = await headsOf(workspace, thing.dataset);
+  if (symbol.kind !== 'column') return;
+  const heads = await headsOf(workspace, symbol.dataset);
   for (const head of heads) {
-    const role = roleOf(head, thing.column);
+    const role = roleOf(head, symbol.column);
     if (role !== undefined && !head.mapping.explicit.has(role)) {
       throw new StudioError(
         'usage',
-        `${basename(head.batch)} uses the column \`${thing.column}\` by its default name.`,
-        { hint: `Add \`${role}: ${thing.column}\` to its \`dataset\` first.` },
+        `${basename(head.batch)} uses the column \`${symbol.column}\` by its default name.`,
+        { hint: `Add \`${role}: ${symbol.column}\` to its \`dataset\` first.` },
       );
     }
   }
-  if (((await workspace.files.stat(thing.dataset))?.bytes ?? 0) > MAX_DATASET_BYTES) {
+  if (((await workspace.files.stat(symbol.dataset))?.bytes ?? 0) > MAX_DATASET_BYTES) {
     throw new StudioError(
       'usage',
-      `${basename(thing.dataset)} is larger than ${MAX_DATASET_BYTES / 1024 / 1024} MiB, so its columns cannot be ` +
+      `${basename(symbol.dataset)} is larger than ${MAX_DATASET_BYTES / 1024 / 1024} MiB, so its columns cannot be ` +
         'renamed here.',
       { hint: 'Rename the column with a script, then update the files that reference it.' },
     );
   }
 }
 
-async function mustBeName(workspace: Workspace, thing: SymbolAt, name: string): Promise<void> {
-  const refuse = (message: string, hint: string): never => {
+async function checkName(workspace: Workspace, symbol: StudioSymbol, name: string): Promise<void> {
+  const fail = (message: string, hint: string): never => {
     throw new StudioError('usage', message, { hint });
   };
-  switch (thing.kind) {
+  switch (symbol.kind) {
     case 'export':
       if (!/^[A-Za-z_]\w{0,63}$/.test(name))
-        refuse(
+        fail(
           `\`${name}\` is not a valid tool name.`,
           'Use up to 64 letters, digits, and underscores, not starting with a digit.',
         );
       return;
     case 'variable':
       if (!/^[A-Za-z_]\w*$/.test(name))
-        refuse(`\`${name}\` is not a valid environment variable name.`, 'Use letters, digits, and underscores.');
+        fail(`\`${name}\` is not a valid environment variable name.`, 'Use letters, digits, and underscores.');
       return;
     case 'column':
       if (name === '' || /["\\{},\n]|^\s|\s$/.test(name))
-        refuse(`\`${name}\` is not a valid column name.`, 'Do not use quotes, braces, commas, or backslashes.');
-      if ((await headsOf(workspace, thing.dataset)).some(({ columns }) => columns.includes(name)))
-        refuse(`The dataset already has a column \`${name}\`.`, 'Choose another name.');
+        fail(`\`${name}\` is not a valid column name.`, 'Do not use quotes, braces, commas, or backslashes.');
+      if ((await headsOf(workspace, symbol.dataset)).some(({ columns }) => columns.includes(name)))
+        fail(`The dataset already has a column \`${name}\`.`, 'Choose another name.');
       return;
     case 'file': {
-      const kind = fileKind(thing.file);
+      const kind = fileKind(symbol.file);
       if (name === '' || /[\\/:*?"<>|\n]/.test(name))
-        refuse(`\`${name}\` is not a valid file name.`, 'Enter only the name, without folders.');
-      if (fileKind(name) !== kind || formatOf(name) !== formatOf(thing.file) || endingOf(name) !== endingOf(thing.file))
-        refuse(
-          `\`${name}\` has a different extension than ${basename(thing.file)}.`,
+        fail(`\`${name}\` is not a valid file name.`, 'Enter only the name, without folders.');
+      if (
+        fileKind(name) !== kind ||
+        formatOf(name) !== formatOf(symbol.file) ||
+        extensionOf(name) !== extensionOf(symbol.file)
+      )
+        fail(
+          `\`${name}\` has a different extension than ${basename(symbol.file)}.`,
           'Keep the extension, which determines the kind of the file.',
         );
-      if ((await workspace.files.stat(joinPath(dirname(thing.file), name))) !== undefined)
-        refuse(`The file ${name} already exists.`, 'Choose another name.');
+      if ((await workspace.files.stat(joinPath(dirname(symbol.file), name))) !== undefined)
+        fail(`The file ${name} already exists.`, 'Choose another name.');
     }
   }
 }
 
 /** Throws StudioError `usage` if the name is already used by another tool or function. */
-async function mustBeFree(workspace: Workspace, old: string, places: readonly Place[], name: string): Promise<void> {
-  const taken = (where: string): StudioError =>
+async function checkUnused(
+  workspace: Workspace,
+  oldName: string,
+  places: readonly Place[],
+  name: string,
+): Promise<void> {
+  const nameInUse = (where: string): StudioError =>
     new StudioError('usage', `${where} already has \`${name}\`.`, { hint: 'Choose another name.' });
   for (const file of new Set(places.map((place) => place.file))) {
     if (fileKind(file) !== undefined) continue;
     const code = (await workspace.roleOf(file)) === 'module' ? await workspace.text(file) : undefined;
-    if (code !== undefined && isTopLevelName(code, name)) throw taken(basename(file));
+    if (code !== undefined && isTopLevelName(code, name)) throw nameInUse(basename(file));
   }
   for (const file of await workspace.configFiles()) {
     if (fileKind(file) !== 'agent') continue;
     const tools = new Set((await moduleToolsOf(workspace, file)).map((tool) => tool.name));
-    if (tools.has(old) && (tools.has(name) || (await hasTool(workspace, file, name)))) throw taken(basename(file));
+    if (tools.has(oldName) && (tools.has(name) || (await hasTool(workspace, file, name))))
+      throw nameInUse(basename(file));
   }
 }
 
@@ -171,6 +181,6 @@ async function hasTool(workspace: Workspace, agent: string, name: string): Promi
   return (await toolsOf(workspace, agent)).tools.some((tool) => tool.name === name);
 }
 
-function endingOf(path: string): string {
+function extensionOf(path: string): string {
   return /\.[^./]+$/.exec(path)?.[0].toLowerCase() ?? '';
 }

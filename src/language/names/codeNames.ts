@@ -12,20 +12,22 @@ export interface Span {
   readonly end: number;
 }
 
-/** Finds the name in the module that exports it. `outside` is the exported name. */
-export function namesAtHome(source: string, outside: string): Span[] {
+/** Finds an exported name in its own module. */
+export function namesInModule(source: string, exportedName: string): Span[] {
   const code = withoutTexts(source);
-  const renamed = new RegExp(`\\bexport\\s*\\{[^}]*?\\b([\\w$]+)\\s+as\\s+${escaped(outside)}\\b`, 'd').exec(code);
-  // `export { inside as NAME }`: the local name is different and does not change.
-  if (renamed !== null)
-    return [{ start: renamed.index + renamed[0].length - outside.length, end: renamed.index + renamed[0].length }];
-  return usesOf(code, outside);
+  const alias = new RegExp(`\\bexport\\s*\\{[^}]*?\\b([\\w$]+)\\s+as\\s+${escapePattern(exportedName)}\\b`, 'd').exec(
+    code,
+  );
+  // `export { other as NAME }`: the local name is different and does not change.
+  if (alias !== null)
+    return [{ start: alias.index + alias[0].length - exportedName.length, end: alias.index + alias[0].length }];
+  return usesOf(code, exportedName);
 }
 
 /** Returns whether a module already declares, imports, or exports this name. */
 export function isTopLevelName(source: string, name: string): boolean {
   const code = withoutTexts(source);
-  const word = `${escaped(name)}(?![\\w$])`;
+  const word = `${escapePattern(name)}(?![\\w$])`;
   return (
     exportsIn(source)?.includes(name) === true ||
     new RegExp(`^(?:export\\s+)?(?:async\\s+)?(?:const|let|var|class|function\\s*\\*?)\\s+${word}`, 'm').test(code) ||
@@ -35,25 +37,29 @@ export function isTopLevelName(source: string, name: string): boolean {
   );
 }
 
-/** Finds the name in another module. `isHome` returns whether a specifier is the exporting module. */
-export function namesAbroad(source: string, outside: string, isHome: (specifier: string) => boolean): Span[] {
+/** Finds an exported name in another module. `isExporter` returns whether a specifier is the exporting module. */
+export function namesInImporter(
+  source: string,
+  exportedName: string,
+  isExporter: (specifier: string) => boolean,
+): Span[] {
   const code = withoutTexts(source);
   const found: Span[] = [];
   for (const clause of clausesOf(source, code)) {
-    if (!isHome(clause.specifier)) continue;
+    if (!isExporter(clause.specifier)) continue;
     const space = /^\s*\*\s*as\s+([\w$]+)/.exec(clause.names);
     if (space !== null && clause.kind === 'import') {
-      found.push(...membersOf(code, space[1] ?? '', outside));
+      found.push(...membersOf(code, space[1] ?? '', exportedName));
       continue;
     }
     for (const match of clause.names.matchAll(
-      new RegExp(`(?<![\\w$])${escaped(outside)}(?![\\w$])(\\s+as\\s+([\\w$]+))?`, 'g'),
+      new RegExp(`(?<![\\w$])${escapePattern(exportedName)}(?![\\w$])(\\s+as\\s+([\\w$]+))?`, 'g'),
     )) {
       // `x as NAME` is a different name.
       if (/\bas\s+$/.test(clause.names.slice(0, match.index))) continue;
       const start = clause.start + match.index;
-      if (match[2] !== undefined || clause.kind === 'export') found.push({ start, end: start + outside.length });
-      else found.push(...usesOf(code, outside)); // includes the clause
+      if (match[2] !== undefined || clause.kind === 'export') found.push({ start, end: start + exportedName.length });
+      else found.push(...usesOf(code, exportedName)); // includes the clause
     }
   }
   return distinct(found);
@@ -62,11 +68,11 @@ export function namesAbroad(source: string, outside: string, isHome: (specifier:
 /**
  * Returns whether a module re-exports the name: `export { NAME } from …` or `export * from …`.
  */
-export function passesOn(source: string, outside: string, isHome: (specifier: string) => boolean): boolean {
-  const named = new RegExp(`(?<![\\w$])(?<!\\bas\\s+)${escaped(outside)}(?![\\w$])(?!\\s+as\\b)`);
+export function reExports(source: string, exportedName: string, isExporter: (specifier: string) => boolean): boolean {
+  const named = new RegExp(`(?<![\\w$])(?<!\\bas\\s+)${escapePattern(exportedName)}(?![\\w$])(?!\\s+as\\b)`);
   return clausesOf(source, withoutTexts(source)).some(
     ({ kind, names, specifier }) =>
-      kind === 'export' && (/^\s*\*\s*$/.test(names) || named.test(names)) && isHome(specifier),
+      kind === 'export' && (/^\s*\*\s*$/.test(names) || named.test(names)) && isExporter(specifier),
   );
 }
 
@@ -97,7 +103,7 @@ function clausesOf(source: string, code: string): Clause[] {
 
 /** Finds uses of a name that are not members or keys. */
 function usesOf(code: string, name: string): Span[] {
-  return [...code.matchAll(new RegExp(`(?<![\\w$.])${escaped(name)}(?![\\w$])`, 'g'))].flatMap(({ index }) => {
+  return [...code.matchAll(new RegExp(`(?<![\\w$.])${escapePattern(name)}(?![\\w$])`, 'g'))].flatMap(({ index }) => {
     const end = index + name.length;
     const isKey = /[{,]\s*$/.test(code.slice(0, index)) && /^\s*:/.test(code.slice(end));
     return isKey ? [] : [{ start: index, end }];
@@ -107,7 +113,9 @@ function usesOf(code: string, name: string): Span[] {
 /** Finds uses as `space.name`. */
 function membersOf(code: string, space: string, name: string): Span[] {
   return [
-    ...code.matchAll(new RegExp(`(?<![\\w$.])${escaped(space)}\\s*\\??\\.\\s*${escaped(name)}(?![\\w$])`, 'g')),
+    ...code.matchAll(
+      new RegExp(`(?<![\\w$.])${escapePattern(space)}\\s*\\??\\.\\s*${escapePattern(name)}(?![\\w$])`, 'g'),
+    ),
   ].map(({ 0: whole, index }) => ({ start: index + whole.length - name.length, end: index + whole.length }));
 }
 
@@ -116,6 +124,6 @@ function distinct(spans: readonly Span[]): Span[] {
 }
 
 /** Escapes a name for a pattern. */
-export function escaped(name: string): string {
+export function escapePattern(name: string): string {
   return name.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&');
 }

@@ -29,28 +29,28 @@ export function columnPlaces(text: string, format: DatasetFormat, column: string
 function keysAt(text: string, depth: number, name: string): Span[] {
   const written = JSON.stringify(name);
   const found: Span[] = [];
-  let now = 0;
-  for (const { 0: piece, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"|[[\]{}]/g)) {
-    if (piece === '{' || piece === '[') now += 1;
-    else if (piece === '}' || piece === ']') now -= 1;
+  let currentDepth = 0;
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"|[[\]{}]/g)) {
+    if (token === '{' || token === '[') currentDepth += 1;
+    else if (token === '}' || token === ']') currentDepth -= 1;
     else if (
-      now === depth &&
-      piece === written &&
-      /^\s*:/.test(text.slice(index + piece.length, index + piece.length + 100))
+      currentDepth === depth &&
+      token === written &&
+      /^\s*:/.test(text.slice(index + token.length, index + token.length + 100))
     )
-      found.push({ start: index + 1, end: index + piece.length - 1 });
+      found.push({ start: index + 1, end: index + token.length - 1 });
   }
   return found;
 }
 
 function headerCells(text: string): { readonly name: string; readonly span: Span }[] {
-  const begin = text.startsWith('\uFEFF') ? 1 : 0;
-  const header = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text.slice(begin))?.[0] ?? '';
+  const headerStart = text.startsWith('\uFEFF') ? 1 : 0;
+  const header = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text.slice(headerStart))?.[0] ?? '';
   return [...header.matchAll(/(?<=^|,)(?:"((?:[^"]|"")*)"|([^",]*))(?=,|$)/g)].map(
     ({ index, 1: quoted, 2: plain = '' }) => {
       const written = quoted ?? plain;
       const name = written.trim();
-      const start = begin + index + (quoted === undefined ? 0 : 1) + written.indexOf(name);
+      const start = headerStart + index + (quoted === undefined ? 0 : 1) + written.indexOf(name);
       return { name: name.replaceAll('""', '"'), span: { start, end: start + name.length } };
     },
   );

@@ -2,17 +2,17 @@
 import { COLUMNS } from '../../config/dataset/columns.ts';
 import { type DatasetHead, datasetOf } from '../workspace/columns.ts';
 import type { Reference } from '../workspace/references.ts';
-import { filesNamed, namedBy } from '../workspace/relations.ts';
+import { referencedFiles, referencingFiles } from '../workspace/relations.ts';
 import type { Lines } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
-import { escaped, type Span } from './codeNames.ts';
+import { escapePattern, type Span } from './codeNames.ts';
 import { columnPlaces } from './columnPlaces.ts';
 import { codeFiles } from './exportPlaces.ts';
 import type { Place } from './place.ts';
-import { columnNamed, type SymbolAt } from './symbol.ts';
+import { columnOfPlaceholder, type StudioSymbol } from './symbol.ts';
 import { nameRange } from './words.ts';
 
-type Column = Extract<SymbolAt, { kind: 'column' }>;
+type Column = Extract<StudioSymbol, { kind: 'column' }>;
 
 /** Larger datasets are not searched. */
 export const MAX_DATASET_BYTES = 4 * 1024 * 1024;
@@ -21,23 +21,23 @@ export async function columnUses(workspace: Workspace, { dataset, column }: Colu
   const heads = await headsOf(workspace, dataset);
   const [head] = heads;
   if (head === undefined) return [];
-  const found = await inRecords(workspace, head, column);
+  const found = await placesInRecords(workspace, head, column);
   const texts = new Set<string>();
   for (const { batch } of heads) {
     for (const file of [
       batch,
-      ...(await filesNamed(workspace, batch, 'agent')),
-      ...(await filesNamed(workspace, batch, 'world')),
+      ...(await referencedFiles(workspace, batch, 'agent')),
+      ...(await referencedFiles(workspace, batch, 'world')),
     ]) {
       texts.add(file);
-      for (const prompt of await filesNamed(workspace, file, 'prompt')) texts.add(prompt);
+      for (const prompt of await referencedFiles(workspace, file, 'prompt')) texts.add(prompt);
     }
   }
   for (const file of texts) {
     const lines = await workspace.lines(file);
     if (lines === undefined) continue;
     for (const reference of await workspace.references(file)) {
-      const place = inReference(file, lines, reference, head, column);
+      const place = placeInReference(file, lines, reference, head, column);
       if (place !== undefined) found.push(place);
     }
   }
@@ -45,7 +45,7 @@ export async function columnUses(workspace: Workspace, { dataset, column }: Colu
   for (const file of await codeFiles(workspace, dataset)) {
     const lines = await workspace.lines(file);
     if (lines?.text.includes('task') === true)
-      for (const span of readsOf(lines.text, column)) found.push(placeOf(file, lines, span));
+      for (const span of columnReads(lines.text, column)) found.push(placeOf(file, lines, span));
   }
   return found;
 }
@@ -55,7 +55,7 @@ export async function headsOf(
   workspace: Workspace,
   dataset: string,
 ): Promise<(DatasetHead & { readonly batch: string })[]> {
-  const found = (await namedBy(workspace, dataset, 'batch')).map(async (batch) => {
+  const found = (await referencingFiles(workspace, dataset, 'batch')).map(async (batch) => {
     const head = await datasetOf(workspace, batch);
     return head === undefined ? undefined : { ...head, batch };
   });
@@ -67,7 +67,7 @@ export function roleOf({ mapping }: DatasetHead, column: string): (typeof COLUMN
   return COLUMNS.find((key) => mapping.names[key] === column);
 }
 
-async function inRecords(workspace: Workspace, { path, format }: DatasetHead, column: string): Promise<Place[]> {
+async function placesInRecords(workspace: Workspace, { path, format }: DatasetHead, column: string): Promise<Place[]> {
   const stat = await workspace.files.stat(path);
   const lines = stat === undefined || stat.bytes > MAX_DATASET_BYTES ? undefined : await workspace.lines(path);
   if (lines === undefined) return [];
@@ -77,7 +77,7 @@ async function inRecords(workspace: Workspace, { path, format }: DatasetHead, co
   }));
 }
 
-function inReference(
+function placeInReference(
   file: string,
   lines: Lines,
   { kind, text, range }: Reference,
@@ -88,7 +88,7 @@ function inReference(
     const name = nameRange(lines, range, column);
     return name === undefined ? undefined : { file, range: name, role: 'use' };
   }
-  if (kind !== 'placeholder' || columnNamed(head, text) !== column) return undefined;
+  if (kind !== 'placeholder' || columnOfPlaceholder(head, text) !== column) return undefined;
   const start = lines.offsetAt({ line: range.line - 1, character: range.column - 1 });
   const inside = start + lines.slice(range).indexOf(text);
   if (text.startsWith('meta.'))
@@ -98,8 +98,8 @@ function inReference(
 }
 
 /** Finds `task.meta.COLUMN` in code. */
-function readsOf(source: string, column: string): Span[] {
-  const name = escaped(column);
+function columnReads(source: string, column: string): Span[] {
+  const name = escapePattern(column);
   const pattern = new RegExp(
     `\\btask\\??\\.meta(?:\\??\\.(?<plain>${name})(?![\\w$])|(?:\\?\\.)?\\[(['"])(?<quoted>${name})\\2\\])`,
     'dg',

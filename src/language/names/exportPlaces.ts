@@ -3,24 +3,24 @@ import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { MODULE_ENDINGS } from '../../config/load/agent.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
-import { filesNamed, moduleToolsOf, namedBy } from '../workspace/relations.ts';
+import { moduleToolsOf, referencedFiles, referencingFiles } from '../workspace/relations.ts';
 import { Lines } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
-import { namesAbroad, namesAtHome, passesOn, type Span } from './codeNames.ts';
+import { namesInImporter, namesInModule, reExports, type Span } from './codeNames.ts';
 import type { Place } from './place.ts';
-import type { SymbolAt } from './symbol.ts';
+import type { StudioSymbol } from './symbol.ts';
 import { nameRange, toolWords } from './words.ts';
 
-type Export = Extract<SymbolAt, { kind: 'export' }>;
+type Export = Extract<StudioSymbol, { kind: 'export' }>;
 
 /** Larger modules are probably generated and are skipped. */
 const MAX_BYTES = 300_000;
 /** Maximum number of code files to search. */
 const MAX_FILES = 3000;
-const LEFT_OUT = /^(\.|node_modules\/|dist\/|out\/|build\/)/;
+const EXCLUDED = /^(\.|node_modules\/|dist\/|out\/|build\/)/;
 
-export async function exportPlaces(workspace: Workspace, thing: Export): Promise<Place[]> {
-  const [code, mentions] = await Promise.all([inCode(workspace, thing), inConfig(workspace, thing)]);
+export async function exportPlaces(workspace: Workspace, symbol: Export): Promise<Place[]> {
+  const [code, mentions] = await Promise.all([placesInCode(workspace, symbol), placesInConfig(workspace, symbol)]);
   return [...code, ...mentions];
 }
 
@@ -28,27 +28,27 @@ export async function exportPlaces(workspace: Workspace, thing: Export): Promise
 export async function codePlaces(workspace: Workspace, { module, name }: Export, file: string): Promise<Span[]> {
   const text = await workspace.text(file);
   if (text === undefined || !text.includes(name)) return [];
-  if (file === module) return namesAtHome(text, name);
-  const homes = await homesOf(workspace, { kind: 'export', module, name });
-  return namesAbroad(text, name, (specifier) => leadsTo(file, specifier, homes));
+  if (file === module) return namesInModule(text, name);
+  const exporters = await exportersOf(workspace, { kind: 'export', module, name });
+  return namesInImporter(text, name, (specifier) => resolvesTo(file, specifier, exporters));
 }
 
-async function inCode(workspace: Workspace, thing: Export): Promise<Place[]> {
-  const homes = await homesOf(workspace, thing);
+async function placesInCode(workspace: Workspace, symbol: Export): Promise<Place[]> {
+  const exporters = await exportersOf(workspace, symbol);
   const found: Place[] = [];
-  for (const file of await codeFiles(workspace, thing.module)) {
+  for (const file of await codeFiles(workspace, symbol.module)) {
     const text = await workspace.text(file);
-    if (text?.includes(thing.name) !== true) continue;
+    if (text?.includes(symbol.name) !== true) continue;
     const spans =
-      file === thing.module
-        ? namesAtHome(text, thing.name)
-        : namesAbroad(text, thing.name, (specifier) => leadsTo(file, specifier, homes));
+      file === symbol.module
+        ? namesInModule(text, symbol.name)
+        : namesInImporter(text, symbol.name, (specifier) => resolvesTo(file, specifier, exporters));
     const lines = new Lines(text);
     spans.forEach(({ start, end }, index) =>
       found.push({
         file,
         range: lines.range(start, end - start),
-        role: file === thing.module && index === 0 ? 'definition' : 'use',
+        role: file === symbol.module && index === 0 ? 'definition' : 'use',
       }),
     );
   }
@@ -56,32 +56,35 @@ async function inCode(workspace: Workspace, thing: Export): Promise<Place[]> {
 }
 
 /** Returns the module and those that re-export its exports. */
-async function homesOf(workspace: Workspace, { module, name }: Export): Promise<Set<string>> {
-  const homes = new Set([module]);
+async function exportersOf(workspace: Workspace, { module, name }: Export): Promise<Set<string>> {
+  const exporters = new Set([module]);
   const files = await codeFiles(workspace, module);
-  for (let before = 0; before < homes.size; ) {
-    before = homes.size;
+  for (let before = 0; before < exporters.size; ) {
+    before = exporters.size;
     for (const file of files) {
-      if (homes.has(file)) continue;
+      if (exporters.has(file)) continue;
       const text = await workspace.text(file);
-      if (text?.includes('export') === true && passesOn(text, name, (specifier) => leadsTo(file, specifier, homes)))
-        homes.add(file);
+      if (
+        text?.includes('export') === true &&
+        reExports(text, name, (specifier) => resolvesTo(file, specifier, exporters))
+      )
+        exporters.add(file);
     }
   }
-  return homes;
+  return exporters;
 }
 
 /**
  * Returns whether an import specifier resolves to one of the modules. The extension can be missing, or that of the
  * compiled file.
  */
-export function leadsTo(file: string, specifier: string, homes: ReadonlySet<string>): boolean {
+export function resolvesTo(file: string, specifier: string, exporters: ReadonlySet<string>): boolean {
   if (!specifier.startsWith('.')) return false;
-  const target = withoutEnding(joinPath(dirname(file), specifier));
-  return [...homes].some((home) => [target, `${target}/index`].includes(withoutEnding(home)));
+  const target = withoutExtension(joinPath(dirname(file), specifier));
+  return [...exporters].some((exporter) => [target, `${target}/index`].includes(withoutExtension(exporter)));
 }
 
-function withoutEnding(path: string): string {
+function withoutExtension(path: string): string {
   return path.replace(/\.[cm]?[jt]sx?$/, '');
 }
 
@@ -92,7 +95,7 @@ export async function codeFiles(workspace: Workspace, module: string): Promise<s
   for (const folder of folders) {
     for (const name of await workspace.files.list(folder)) {
       const path = joinPath(folder, name);
-      if (LEFT_OUT.test(name) || found.size >= MAX_FILES) continue;
+      if (EXCLUDED.test(name) || found.size >= MAX_FILES) continue;
       if (name.endsWith('/')) folders.push(path);
       else if (
         MODULE_ENDINGS.some((ending) => name.endsWith(ending)) &&
@@ -105,7 +108,7 @@ export async function codeFiles(workspace: Workspace, module: string): Promise<s
 }
 
 /** Finds the occurrences in config files and prompts of agents that have the tool, and in batches of a scorer. */
-async function inConfig(workspace: Workspace, { module, name }: Export): Promise<Place[]> {
+async function placesInConfig(workspace: Workspace, { module, name }: Export): Promise<Place[]> {
   const found: Place[] = [];
   const addReferences = async (file: string, kind: 'tool' | 'export'): Promise<void> => {
     const lines = await workspace.lines(file);
@@ -132,10 +135,10 @@ async function inConfig(workspace: Workspace, { module, name }: Export): Promise
     )
       continue;
     await addReferences(file, 'tool');
-    found.push(...(await inValue(workspace, file, ['prompt'], (text) => toolWords(text, name))));
-    for (const prompt of await filesNamed(workspace, file, 'prompt')) prompts.add(prompt);
-    for (const batch of await namedBy(workspace, file, 'batch'))
-      for (const world of await filesNamed(workspace, batch, 'world')) worlds.add(world);
+    found.push(...(await placesInValue(workspace, file, ['prompt'], (text) => toolWords(text, name))));
+    for (const prompt of await referencedFiles(workspace, file, 'prompt')) prompts.add(prompt);
+    for (const batch of await referencingFiles(workspace, file, 'batch'))
+      for (const world of await referencedFiles(workspace, batch, 'world')) worlds.add(world);
   }
   for (const prompt of prompts) {
     const lines = await workspace.lines(prompt);
@@ -146,22 +149,22 @@ async function inConfig(workspace: Workspace, { module, name }: Export): Promise
         ),
       );
   }
-  for (const world of worlds) found.push(...(await inFaults(workspace, world, name)));
+  for (const world of worlds) found.push(...(await placesInFaults(workspace, world, name)));
   return found;
 }
 
 /** Finds `tool.name == "NAME"` in the fault rules of a world. */
-async function inFaults(workspace: Workspace, world: string, name: string): Promise<Place[]> {
+async function placesInFaults(workspace: Workspace, world: string, name: string): Promise<Place[]> {
   const value = (await workspace.parsed(world))?.value;
   const rules = isJsonObject(value) && Array.isArray(value['perturb']) ? value['perturb'] : [];
   const found = rules.map((_, index) =>
-    inValue(workspace, world, ['perturb', index, 'when'], (text) => toolWords(text, name)),
+    placesInValue(workspace, world, ['perturb', index, 'when'], (text) => toolWords(text, name)),
   );
   return (await Promise.all(found)).flat();
 }
 
 /** Finds the occurrences in a value of a config file. */
-async function inValue(
+async function placesInValue(
   workspace: Workspace,
   file: string,
   path: readonly (string | number)[],

@@ -14,8 +14,8 @@ export function exportsIn(source: string): string[] | undefined {
   if (/^[ \t]*export\s+(?:const|let|var)\s*[[{]/m.test(code)) return undefined;
   for (const [, list = ''] of code.matchAll(/^[ \t]*export\s*\{([^}]*)\}/gm)) {
     for (const item of list.split(',')) {
-      const [inside = '', outside] = item.trim().split(/\s+as\s+/);
-      if (inside !== '' && !inside.startsWith('type ')) names.push(outside ?? inside);
+      const [localName = '', exportedName] = item.trim().split(/\s+as\s+/);
+      if (localName !== '' && !localName.startsWith('type ')) names.push(exportedName ?? localName);
     }
   }
   if (/^[ \t]*export\s+default\b/m.test(code)) names.push('default');

@@ -4,21 +4,21 @@ import type { ReferenceKind } from '../workspace/references.ts';
 import type { Workspace } from '../workspace.ts';
 import { specifiersIn } from './codeNames.ts';
 import { columnUses } from './columnUses.ts';
-import { codeFiles, exportPlaces, leadsTo } from './exportPlaces.ts';
+import { codeFiles, exportPlaces, resolvesTo } from './exportPlaces.ts';
 import type { Place } from './place.ts';
-import type { SymbolAt } from './symbol.ts';
+import type { StudioSymbol } from './symbol.ts';
 import { nameRange } from './words.ts';
 
-export async function placesOf(workspace: Workspace, thing: SymbolAt): Promise<Place[]> {
-  switch (thing.kind) {
+export async function placesOf(workspace: Workspace, symbol: StudioSymbol): Promise<Place[]> {
+  switch (symbol.kind) {
     case 'export':
-      return exportPlaces(workspace, thing);
+      return exportPlaces(workspace, symbol);
     case 'column':
-      return columnUses(workspace, thing);
+      return columnUses(workspace, symbol);
     case 'file':
-      return filePlaces(workspace, thing.file);
+      return filePlaces(workspace, symbol.file);
     case 'variable':
-      return referencesTo(workspace, 'env', thing.name);
+      return referencesTo(workspace, 'env', symbol.name);
   }
 }
 
@@ -40,14 +40,14 @@ async function filePlaces(workspace: Workspace, file: string): Promise<Place[]> 
 /** Finds imports of a module, by its name without the extension. */
 async function importsOf(workspace: Workspace, module: string): Promise<Place[]> {
   const found: Place[] = [];
-  const stem = basename(module).replace(/\.[^.]+$/, '');
+  const moduleName = basename(module).replace(/\.[^.]+$/, '');
   for (const file of await codeFiles(workspace, module)) {
     const lines = file === module ? undefined : await workspace.lines(file);
-    if (lines?.text.includes(stem) !== true) continue;
+    if (lines?.text.includes(moduleName) !== true) continue;
     for (const { text, start } of specifiersIn(lines.text)) {
-      const at = text.lastIndexOf(stem);
-      if (at === -1 || !leadsTo(file, text, new Set([module]))) continue;
-      found.push({ file, range: lines.range(start + at, stem.length), role: 'use' });
+      const at = text.lastIndexOf(moduleName);
+      if (at === -1 || !resolvesTo(file, text, new Set([module]))) continue;
+      found.push({ file, range: lines.range(start + at, moduleName.length), role: 'use' });
     }
   }
   return found;

@@ -6,54 +6,58 @@ import { basename } from '../../config/paths.ts';
 import type { Range } from '../../config/source/problem.ts';
 import { type DatasetHead, datasetOf } from '../workspace/columns.ts';
 import type { Reference } from '../workspace/references.ts';
-import { datasetsFor, moduleToolsOf, namedBy } from '../workspace/relations.ts';
+import { datasetsFor, moduleToolsOf, referencingFiles } from '../workspace/relations.ts';
 import { type Lines, touches } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
 import { columnPlaces } from './columnPlaces.ts';
 import { codePlaces } from './exportPlaces.ts';
 import { nameRange, wordAt } from './words.ts';
 
-export type SymbolAt =
+export type StudioSymbol =
   /** An export of a module: a tool, or a scorer's function. */
   | { readonly kind: 'export'; readonly module: string; readonly name: string }
   | { readonly kind: 'file'; readonly file: string }
   | { readonly kind: 'column'; readonly dataset: string; readonly column: string }
   | { readonly kind: 'variable'; readonly name: string };
 
-interface FoundThing {
-  readonly thing: SymbolAt;
+interface FoundSymbol {
+  readonly symbol: StudioSymbol;
   /** Range of the name at the cursor. */
   readonly range: Range;
 }
 
 /** Returns undefined if there is no symbol. */
-export async function thingAt(workspace: Workspace, path: string, position: Position): Promise<FoundThing | undefined> {
+export async function symbolAt(
+  workspace: Workspace,
+  path: string,
+  position: Position,
+): Promise<FoundSymbol | undefined> {
   const lines = await workspace.lines(path);
   if (lines === undefined) return undefined;
   const reference = await workspace.referenceAt(path, position);
-  if (reference !== undefined) return ofReference(workspace, path, lines, reference);
+  if (reference !== undefined) return symbolOfReference(workspace, path, lines, reference);
   switch (await workspace.roleOf(path)) {
     case 'module':
-      return inCode(workspace, path, lines, position);
+      return symbolInCode(workspace, path, lines, position);
     case 'dataset':
-      return inDataset(workspace, path, lines, position);
+      return symbolInDataset(workspace, path, lines, position);
     case undefined:
       return undefined;
     default:
-      return inText(workspace, path, lines, position);
+      return symbolInText(workspace, path, lines, position);
   }
 }
 
-async function ofReference(
+async function symbolOfReference(
   workspace: Workspace,
   path: string,
   lines: Lines,
   reference: Reference,
-): Promise<FoundThing | undefined> {
+): Promise<FoundSymbol | undefined> {
   const { kind, text, range, file } = reference;
-  const found = (thing: SymbolAt, name: string): FoundThing | undefined => {
+  const found = (symbol: StudioSymbol, name: string): FoundSymbol | undefined => {
     const place = nameRange(lines, range, name);
-    return place === undefined ? undefined : { thing, range: place };
+    return place === undefined ? undefined : { symbol, range: place };
   };
   switch (kind) {
     case 'agent':
@@ -74,7 +78,7 @@ async function ofReference(
     }
     case 'placeholder': {
       const [use] = await datasetsFor(workspace, path);
-      const column = use === undefined ? undefined : columnNamed(use, text);
+      const column = use === undefined ? undefined : columnOfPlaceholder(use, text);
       if (use === undefined || column === undefined) return undefined;
       return found({ kind: 'column', dataset: use.path, column }, text.startsWith('meta.') ? column : text);
     }
@@ -86,75 +90,75 @@ async function ofReference(
 }
 
 /** Returns the column of a placeholder's path. */
-export function columnNamed({ mapping }: DatasetHead, placeholder: string): string | undefined {
+export function columnOfPlaceholder({ mapping }: DatasetHead, placeholder: string): string | undefined {
   const [first = '', second] = placeholder.split('.');
   if (first === 'meta') return second;
   return Object.hasOwn(mapping.names, first) ? mapping.names[first as keyof typeof mapping.names] : undefined;
 }
 
-async function inCode(
+async function symbolInCode(
   workspace: Workspace,
   path: string,
   lines: Lines,
   position: Position,
-): Promise<FoundThing | undefined> {
+): Promise<FoundSymbol | undefined> {
   const word = wordAt(lines, position);
   if (word === undefined) return undefined;
-  const named = (await allTools(workspace)).filter(({ name }) => name === word.text);
+  const matches = (await allTools(workspace)).filter(({ name }) => name === word.text);
   // Check the current module first, because it is the most likely.
-  for (const tool of named.sort((a, b) => Number(b.module === path) - Number(a.module === path))) {
+  for (const tool of matches.sort((a, b) => Number(b.module === path) - Number(a.module === path))) {
     const spans = await codePlaces(workspace, tool, path);
     const span = spans
       .map(({ start, end }) => lines.range(start, end - start))
       .find((range) => touches(range, position));
-    if (span !== undefined) return { thing: tool, range: span };
+    if (span !== undefined) return { symbol: tool, range: span };
   }
   return undefined;
 }
 
 /** Returns all tools of all agents. */
-async function allTools(workspace: Workspace): Promise<Extract<SymbolAt, { kind: 'export' }>[]> {
+async function allTools(workspace: Workspace): Promise<Extract<StudioSymbol, { kind: 'export' }>[]> {
   const agents = (await workspace.configFiles()).filter((file) => fileKind(file) === 'agent');
   const tools = (await Promise.all(agents.map((agent) => moduleToolsOf(workspace, agent)))).flat();
-  const things = tools.map(({ place, name }) => ({ kind: 'export' as const, module: place.path, name }));
-  return [...new Map(things.map((thing) => [`${thing.module}\n${thing.name}`, thing])).values()];
+  const symbols = tools.map(({ place, name }) => ({ kind: 'export' as const, module: place.path, name }));
+  return [...new Map(symbols.map((symbol) => [`${symbol.module}\n${symbol.name}`, symbol])).values()];
 }
 
-async function inDataset(
+async function symbolInDataset(
   workspace: Workspace,
   path: string,
   lines: Lines,
   position: Position,
-): Promise<FoundThing | undefined> {
+): Promise<FoundSymbol | undefined> {
   const format = formatOf(path);
-  if (format === undefined || (await namedBy(workspace, path, 'batch')).length === 0) return undefined;
+  if (format === undefined || (await referencingFiles(workspace, path, 'batch')).length === 0) return undefined;
   const text = lines.line(position.line);
-  const quoted = [...text.matchAll(format === 'csv' ? /[^",\s][^",]*/g : /(?<=")(?:[^"\\]|\\.)+(?=")/g)].find(
+  const match = [...text.matchAll(format === 'csv' ? /[^",\s][^",]*/g : /(?<=")(?:[^"\\]|\\.)+(?=")/g)].find(
     ({ 0: whole, index }) => index <= position.character && position.character <= index + whole.length,
   );
-  const column = quoted?.[0].trim();
+  const column = match?.[0].trim();
   if (column === undefined) return undefined;
   const range = columnPlaces(lines.text, format, column)
     .map(({ start, end }) => lines.range(start, end - start))
     .find((place) => touches(place, position));
-  return range === undefined ? undefined : { thing: { kind: 'column', dataset: path, column }, range };
+  return range === undefined ? undefined : { symbol: { kind: 'column', dataset: path, column }, range };
 }
 
 /** Finds a tool name in a prompt file or an agent's inline prompt. */
-async function inText(
+async function symbolInText(
   workspace: Workspace,
   path: string,
   lines: Lines,
   position: Position,
-): Promise<FoundThing | undefined> {
+): Promise<FoundSymbol | undefined> {
   const word = wordAt(lines, position);
   if (word === undefined) return undefined;
   if (fileKind(path) !== undefined && !isPromptPlace((await workspace.nodeAt(path, position))?.path)) return undefined;
-  const agents = fileKind(path) === 'agent' ? [path] : await namedBy(workspace, path, 'agent');
+  const agents = fileKind(path) === 'agent' ? [path] : await referencingFiles(workspace, path, 'agent');
   for (const agent of agents) {
     const tool = (await moduleToolsOf(workspace, agent)).find(({ name }) => name === word.text);
     if (tool !== undefined)
-      return { thing: { kind: 'export', module: tool.place.path, name: tool.name }, range: word.range };
+      return { symbol: { kind: 'export', module: tool.place.path, name: tool.name }, range: word.range };
   }
   return undefined;
 }

@@ -2,12 +2,12 @@
 import type { Position } from 'vscode-languageserver-types';
 import type { Range } from '../../config/source/problem.ts';
 import type { Lines } from '../workspace/text.ts';
-import { escaped, type Span } from './codeNames.ts';
+import { escapePattern, type Span } from './codeNames.ts';
 
 /** Returns the range of a name without quotes, folders, and surrounding text. */
 export function nameRange(lines: Lines, range: Range, name: string): Range | undefined {
-  const written = lines.slice(range);
-  const at = written.lastIndexOf(name);
+  const text = lines.slice(range);
+  const at = text.lastIndexOf(name);
   return at === -1
     ? undefined
     : lines.range(lines.offsetAt({ line: range.line - 1, character: range.column - 1 }) + at, name.length);
@@ -34,7 +34,7 @@ export function wordAt(
  */
 export function toolWords(text: string, name: string): Span[] {
   const plain = /^[a-z]+$/.test(name);
-  return [...text.matchAll(new RegExp(`(?<![\\w$.-])${escaped(name)}(?![\\w$-])`, 'g'))].flatMap(({ index }) => {
+  return [...text.matchAll(new RegExp(`(?<![\\w$.-])${escapePattern(name)}(?![\\w$-])`, 'g'))].flatMap(({ index }) => {
     const end = index + name.length;
     const isMarked = (/[`'"]$/.test(text.slice(0, index)) && /^[`'"]/.test(text.slice(end))) || text[end] === '(';
     return plain && !isMarked ? [] : [{ start: index, end }];

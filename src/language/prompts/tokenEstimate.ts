@@ -3,7 +3,7 @@
  * common word with its space is one token, a long one several; digits are grouped in threes; symbols and characters of
  * scripts without spaces count individually.
  */
-const PIECE = new RegExp(
+const TOKEN = new RegExp(
   [
     String.raw`(?<dense>[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])`,
     String.raw`(?<word>\p{L}[\p{L}\p{M}]*)`,
@@ -19,7 +19,7 @@ const WORD_PART = 5;
 
 export function estimateTokens(text: string): number {
   let count = 0;
-  for (const { groups } of text.matchAll(PIECE)) {
+  for (const { groups } of text.matchAll(TOKEN)) {
     const word = groups?.['word'];
     count += word === undefined || word.length <= WHOLE_WORD ? 1 : Math.ceil(word.length / WORD_PART);
   }

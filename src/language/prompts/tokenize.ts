@@ -11,25 +11,25 @@ export interface TokenizeTarget {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-interface Question {
+interface CountRequest {
   readonly target: TokenizeTarget;
   readonly text: string;
-  readonly answer: (count: number | undefined) => void;
+  readonly countReply: (count: number | undefined) => void;
 }
 
 const TIMEOUT_MS = 3_000;
 /** Maximum queue length. Every keystroke adds a text, so older ones are dropped. */
-const MAX_WAITING = 4;
+const MAX_QUEUED = 4;
 /** How long to skip an endpoint that did not respond. */
-const REST_MS = 5 * 60_000;
+const RETRY_MS = 5 * 60_000;
 
-const answer = z.object({ count: z.int().min(0) });
+const countReply = z.object({ count: z.int().min(0) });
 
 /** Counts one text at a time. Does not cache counts, only failing endpoints. */
 export class Tokenizers {
   /** Failing endpoints, with the time until they are skipped. */
-  readonly #resting = new Map<string, number>();
-  readonly #waiting: Question[] = [];
+  readonly #retryAt = new Map<string, number>();
+  readonly #queue: CountRequest[] = [];
   #busy = false;
   readonly #fetch: typeof fetch;
   readonly #now: () => number;
@@ -42,26 +42,26 @@ export class Tokenizers {
   /** Returns undefined if the endpoint fails or newer texts replaced this one. */
   count(target: TokenizeTarget, text: string): Promise<number | undefined> {
     return new Promise((resolve) => {
-      this.#waiting.push({ target, text, answer: resolve });
-      if (this.#waiting.length > MAX_WAITING) this.#waiting.shift()?.answer(undefined);
-      if (!this.#busy) void this.#work();
+      this.#queue.push({ target, text, countReply: resolve });
+      if (this.#queue.length > MAX_QUEUED) this.#queue.shift()?.countReply(undefined);
+      if (!this.#busy) void this.#countQueue();
     });
   }
 
-  async #work(): Promise<void> {
+  async #countQueue(): Promise<void> {
     this.#busy = true;
-    for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
+    for (let next = this.#queue.pop(); next !== undefined; next = this.#queue.pop()) {
       const { endpoint } = next.target;
       const count =
-        (this.#resting.get(endpoint) ?? 0) > this.#now() ? undefined : await this.#fetchFn(next.target, next.text);
-      if (count === undefined && !this.#resting.has(endpoint)) this.#resting.set(endpoint, this.#now() + REST_MS);
-      next.answer(count);
+        (this.#retryAt.get(endpoint) ?? 0) > this.#now() ? undefined : await this.#fetchFn(next.target, next.text);
+      if (count === undefined && !this.#retryAt.has(endpoint)) this.#retryAt.set(endpoint, this.#now() + RETRY_MS);
+      next.countReply(count);
     }
     this.#busy = false;
   }
 
   async #fetchFn({ endpoint, model, apiKey, headers }: TokenizeTarget, text: string): Promise<number | undefined> {
-    this.#resting.delete(endpoint);
+    this.#retryAt.delete(endpoint);
     try {
       const response = await this.#fetch(`${endpoint.replace(/\/+$/, '').replace(/\/v1$/, '')}/tokenize`, {
         method: 'POST',
@@ -74,7 +74,7 @@ export class Tokenizers {
         body: JSON.stringify({ model, prompt: text, add_special_tokens: false }),
       });
       if (!response.ok) return undefined;
-      return answer.safeParse(await response.json()).data?.count;
+      return countReply.safeParse(await response.json()).data?.count;
     } catch {
       return undefined; // unavailable, too slow, or unsupported; use the estimate
     }

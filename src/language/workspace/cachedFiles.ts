@@ -9,20 +9,20 @@ import { dirname } from '../../config/paths.ts';
 /** Cached size of a dataset, which covers the records checked while typing. */
 const HEAD_BYTES = 256 * 1024;
 
-interface OpenText {
+interface OpenDocument {
   readonly text: string;
   readonly version: number;
   /** Whether the text is saved to disk. */
   readonly saved: boolean;
 }
 
-type Stat = Awaited<ReturnType<Files['stat']>>;
+type FileStat = Awaited<ReturnType<Files['stat']>>;
 
 export class CachedFiles implements Files {
   readonly #disk: Files;
-  readonly #open = new Map<string, OpenText>();
+  readonly #open = new Map<string, OpenDocument>();
   readonly #texts = new Map<string, Promise<string>>();
-  readonly #stats = new Map<string, Promise<Stat>>();
+  readonly #stats = new Map<string, Promise<FileStat>>();
   readonly #lists = new Map<string, Promise<string[]>>();
   readonly #heads = new Map<string, Promise<Head>>();
   #changes = 0;
@@ -50,7 +50,7 @@ export class CachedFiles implements Files {
   save(path: string): void {
     const open = this.#open.get(path);
     if (open !== undefined) this.#open.set(path, { ...open, saved: true });
-    this.forget(path);
+    this.invalidate(path);
   }
 
   /** Returns whether a file has no unsaved changes, because partly typed names must not be queried. */
@@ -60,10 +60,10 @@ export class CachedFiles implements Files {
 
   close(path: string): void {
     this.#open.delete(path);
-    this.forget(path);
+    this.invalidate(path);
   }
 
-  openText(path: string): Pick<OpenText, 'text' | 'version'> | undefined {
+  openText(path: string): Pick<OpenDocument, 'text' | 'version'> | undefined {
     return this.#open.get(path);
   }
 
@@ -72,13 +72,13 @@ export class CachedFiles implements Files {
   }
 
   /** Called when a file on disk was changed, created, or deleted. */
-  forget(path: string): void {
+  invalidate(path: string): void {
     this.#changes += 1;
     for (const map of [this.#texts, this.#stats, this.#lists, this.#heads]) map.delete(path);
     this.#lists.delete(dirname(path));
   }
 
-  forgetAll(): void {
+  invalidateAll(): void {
     this.#changes += 1;
     for (const map of [this.#texts, this.#stats, this.#lists, this.#heads]) map.clear();
   }
@@ -95,24 +95,24 @@ export class CachedFiles implements Files {
     }
     const head = await cached(this.#heads, path, () => this.#readHead(path));
     yield head.bytes;
-    if (head.whole) return;
+    if (head.complete) return;
     let skipped = 0;
     for await (const chunk of this.#disk.bytes(path)) {
-      const behind = Math.max(0, head.bytes.length - skipped);
+      const rest = Math.max(0, head.bytes.length - skipped);
       skipped += chunk.length;
-      if (behind < chunk.length) yield chunk.subarray(behind);
+      if (rest < chunk.length) yield chunk.subarray(rest);
     }
   }
 
   async #readHead(path: string): Promise<Head> {
     const chunks: Uint8Array[] = [];
     let length = 0;
-    let whole = true;
+    let complete = true;
     for await (const chunk of this.#disk.bytes(path)) {
       chunks.push(chunk);
       length += chunk.length;
       if (length < HEAD_BYTES) continue;
-      whole = false; // not entry to be complete
+      complete = false; // possibly incomplete
       break;
     }
     const bytes = new Uint8Array(length);
@@ -121,10 +121,10 @@ export class CachedFiles implements Files {
       bytes.set(chunk, at);
       at += chunk.length;
     }
-    return { bytes, whole };
+    return { bytes, complete };
   }
 
-  async stat(path: string): Promise<Stat> {
+  async stat(path: string): Promise<FileStat> {
     const open = this.#open.get(path);
     return open === undefined
       ? cached(this.#stats, path, () => this.#disk.stat(path))
@@ -138,7 +138,7 @@ export class CachedFiles implements Files {
 
 interface Head {
   readonly bytes: Uint8Array;
-  readonly whole: boolean;
+  readonly complete: boolean;
 }
 
 /** Caches failures too, so that unreadable files are not retried with each keystroke. */
@@ -153,9 +153,9 @@ function cached<T>(map: Map<string, Promise<T>>, path: string, read: () => Promi
 }
 
 /** Records every accessed path, which a check depends on. */
-export function watched(files: Files, seen: Set<string>, parse: NonNullable<Files['parse']>): Files {
+export function trackReads(files: Files, paths: Set<string>, parse: NonNullable<Files['parse']>): Files {
   const note = (path: string): string => {
-    seen.add(path);
+    paths.add(path);
     return path;
   };
   return {
@@ -172,8 +172,8 @@ export function watched(files: Files, seen: Set<string>, parse: NonNullable<File
 export async function textOf(files: Files, path: string): Promise<string | undefined> {
   try {
     return await files.readText(path);
-  } catch (thrown) {
-    if (StudioError.is(thrown)) return undefined;
-    throw thrown;
+  } catch (error) {
+    if (StudioError.is(error)) return undefined;
+    throw error;
   }
 }

@@ -9,7 +9,7 @@ import { batchFile, type DatasetSection } from '../../config/schema/batchFile.ts
 import type { Workspace } from '../workspace.ts';
 
 /** Number of records to read for the columns. */
-const HEAD = 20;
+const MAX_RECORDS = 20;
 
 export interface DatasetHead {
   readonly path: string;
@@ -45,7 +45,7 @@ export async function datasetOf(workspace: Workspace, batch: string): Promise<Da
         const result = taskOf(record.value, columns, `#${record.number}`, dirname(path));
         if ('task' in result) tasks.push(result.task);
       }
-      if (++read === HEAD) break;
+      if (++read === MAX_RECORDS) break;
     }
   } catch {
     // The dataset check reports the error. Use what was read so far.
@@ -66,20 +66,20 @@ function mappingOf(
   section: JsonObject,
 ): Pick<DatasetSection, 'format' | 'id' | 'question' | 'answer' | 'level' | 'files' | 'world'> {
   const { shape } = batchFile.shape.dataset;
-  const right = Object.entries(section).filter(
+  const validMembers = Object.entries(section).filter(
     ([key, value]) => Object.hasOwn(shape, key) && shape[key as keyof typeof shape].safeParse(value).success,
   );
-  return Object.fromEntries(right); // each member matches the schema of its key
+  return Object.fromEntries(validMembers); // each member matches the schema of its key
 }
 
 /** Returns the batches whose tasks fill a prompt's placeholders, through its agent or its world's user. */
 export async function batchesOfPrompt(workspace: Workspace, path: string): Promise<string[]> {
   const kind = fileKind(path);
   if (kind === 'batch') return [path];
-  const holders = kind === undefined ? (await workspace.mentionsOf(path)).map(({ file }) => file) : [path];
-  const batches = new Set<string>(holders.filter((file) => fileKind(file) === 'batch'));
-  for (const holder of new Set(holders)) {
-    for (const { file } of await workspace.mentionsOf(holder)) if (fileKind(file) === 'batch') batches.add(file);
+  const referrers = kind === undefined ? (await workspace.mentionsOf(path)).map(({ file }) => file) : [path];
+  const batches = new Set<string>(referrers.filter((file) => fileKind(file) === 'batch'));
+  for (const referrer of new Set(referrers)) {
+    for (const { file } of await workspace.mentionsOf(referrer)) if (fileKind(file) === 'batch') batches.add(file);
   }
   return [...batches];
 }

@@ -45,8 +45,8 @@ function entryOf(line: string): Entry | undefined {
     start += match[0].length;
   }
   const found = KEY.exec(line.slice(start));
-  const behind = found === null ? start : start + found[0].length;
-  const rest = line.slice(behind);
+  const after = found === null ? start : start + found[0].length;
+  const rest = line.slice(after);
   const blank = rest.length - rest.trimStart().length;
   return {
     column,
@@ -54,7 +54,7 @@ function entryOf(line: string): Entry | undefined {
     start,
     key: found?.[1]?.replace(/^(["'])(.*)\1$/s, '$2'),
     rest: rest.trimStart(),
-    restStart: behind + blank,
+    restStart: after + blank,
   };
 }
 
@@ -65,17 +65,17 @@ export function cursorAt(lines: Lines, position: Position): Cursor {
   const depth = own === undefined ? before.length : own.start;
   const column = own === undefined ? before.length : own.column;
   const block = blockAbove(lines, position.line, column);
-  if (block !== undefined) return word(lines, position, 'text', block, '', before.length, undefined);
+  if (block !== undefined) return cursorFor(lines, position, 'text', block, '', before.length, undefined);
   const above = pathAbove(lines, position.line, column, own?.dashes ?? []);
-  if (own === undefined) return word(lines, position, 'key', above, '', before.length, depth);
+  if (own === undefined) return cursorFor(lines, position, 'key', above, '', before.length, depth);
   const key = own.key;
   const path: Path = key === undefined ? above : [...above, key];
   if (key !== undefined && own.restStart > before.length)
-    return word(lines, position, 'value', path, '', before.length, undefined);
-  if (/^[{[]/.test(own.rest)) return inBrackets(lines, position, path, own.rest, own.restStart);
+    return cursorFor(lines, position, 'value', path, '', before.length, undefined);
+  if (/^[{[]/.test(own.rest)) return cursorInBrackets(lines, position, path, own.rest, own.restStart);
   if (/^[|>]/.test(own.rest) && key !== undefined)
-    return word(lines, position, 'value', path, own.rest, own.restStart, undefined);
-  return word(
+    return cursorFor(lines, position, 'value', path, own.rest, own.restStart, undefined);
+  return cursorFor(
     lines,
     position,
     key === undefined ? 'key' : 'value',
@@ -137,7 +137,7 @@ function pathAbove(lines: Lines, row: number, column: number, dashes: readonly n
   return path;
 }
 
-function inBrackets(lines: Lines, position: Position, path: Path, text: string, start: number): Cursor {
+function cursorInBrackets(lines: Lines, position: Position, path: Path, text: string, start: number): Cursor {
   interface Level {
     readonly path: Path;
     readonly list: boolean;
@@ -148,16 +148,16 @@ function inBrackets(lines: Lines, position: Position, path: Path, text: string, 
   let from = 0;
   let quote = '';
   for (let at = 0; at < text.length; at++) {
-    const sign = text.charAt(at);
+    const char = text.charAt(at);
     const top = levels.at(-1);
     if (quote !== '') {
-      if (sign === quote) quote = '';
+      if (char === quote) quote = '';
       continue;
     }
-    switch (sign) {
+    switch (char) {
       case '"':
       case "'":
-        if (text.slice(from, at).trim() === '') quote = sign;
+        if (text.slice(from, at).trim() === '') quote = char;
         continue;
       case '$':
         // `${env:NAME}` is not a group of keys.
@@ -165,7 +165,7 @@ function inBrackets(lines: Lines, position: Position, path: Path, text: string, 
         continue;
       case '{':
       case '[':
-        levels.push({ path: top === undefined ? path : within(top), list: sign === '[', key: undefined, index: 0 });
+        levels.push({ path: top === undefined ? path : levelPath(top), list: char === '[', key: undefined, index: 0 });
         break;
       case '}':
       case ']':
@@ -189,12 +189,12 @@ function inBrackets(lines: Lines, position: Position, path: Path, text: string, 
   const top = levels.at(-1);
   const typed = text.slice(from);
   const wordStart = start + from + (typed.length - typed.trimStart().length);
-  if (top === undefined) return word(lines, position, 'value', path, typed.trimStart(), wordStart, undefined);
+  if (top === undefined) return cursorFor(lines, position, 'value', path, typed.trimStart(), wordStart, undefined);
   const on = !top.list && top.key === undefined ? 'key' : top.list ? 'key' : 'value';
-  return word(lines, position, on, within(top), typed.trimStart(), wordStart, undefined);
+  return cursorFor(lines, position, on, levelPath(top), typed.trimStart(), wordStart, undefined);
 }
 
-function within({
+function levelPath({
   path,
   list,
   key,
@@ -208,7 +208,7 @@ function within({
   return list ? [...path, index] : key === undefined ? path : [...path, key];
 }
 
-function word(
+function cursorFor(
   lines: Lines,
   position: Position,
   on: Cursor['on'],
@@ -218,7 +218,7 @@ function word(
   indent: number | undefined,
 ): Cursor {
   const quoted = /^["']/.test(typed) ? 1 : 0;
-  const behind = /^[^\s,:{}[\]"'#]*/.exec(lines.line(position.line).slice(position.character))?.[0] ?? '';
+  const after = /^[^\s,:{}[\]"'#]*/.exec(lines.line(position.line).slice(position.character))?.[0] ?? '';
   return {
     on,
     path,
@@ -226,7 +226,7 @@ function word(
     indent,
     range: {
       start: { line: position.line, character: Math.min(start + quoted, position.character) },
-      end: { line: position.line, character: position.character + behind.length },
+      end: { line: position.line, character: position.character + after.length },
     },
   };
 }

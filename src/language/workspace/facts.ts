@@ -3,7 +3,7 @@
  */
 import type { JsonObject } from '../../common/json.ts';
 
-export interface KnownTool {
+export interface ToolInfo {
   readonly name: string;
   readonly description?: string;
   /** JSON Schema of its arguments. */
@@ -11,14 +11,14 @@ export interface KnownTool {
 }
 
 /** An endpoint in a file, with `${env:…}` as written. */
-export interface EndpointQuestion {
+export interface EndpointRef {
   readonly endpoint: string;
   readonly apiKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** An MCP server in a file. */
-export interface McpQuestion {
+export interface McpServerRef {
   readonly command?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -28,20 +28,20 @@ export interface McpQuestion {
 }
 
 /**
- * Methods return the known facts, or undefined if there are none yet. `ask` allows a query; use it only for saved
- * files, because a partly typed name could reach another server.
+ * Methods return the known facts, or undefined if there are none yet. `allowQuery` is for saved files
+ * only, because a partly typed name could reach another server.
  */
 export interface Facts {
   /** Returns the models that an endpoint serves. */
-  models(question: EndpointQuestion, ask: boolean): readonly string[] | undefined;
+  models(ref: EndpointRef, allowQuery: boolean): readonly string[] | undefined;
   /** Returns a server's `tools/list`. `folder` is that of the referencing file. */
-  mcpTools(question: McpQuestion, folder: string, ask: boolean): readonly KnownTool[] | undefined;
+  mcpTools(ref: McpServerRef, folder: string, allowQuery: boolean): readonly ToolInfo[] | undefined;
   /** Returns the tools of a built-in set. */
-  builtinTools(set: string): readonly KnownTool[] | undefined;
+  builtinTools(set: string): readonly ToolInfo[] | undefined;
   /** Returns the variables with a value, in the environment or stored by the editor. */
   envNames(): readonly string[];
   /** Returns the number of tokens of a text for a model. */
-  tokens(question: EndpointQuestion, model: string, text: string): number | undefined;
+  tokens(ref: EndpointRef, model: string, text: string): number | undefined;
 }
 
 export const NO_FACTS: Facts = {

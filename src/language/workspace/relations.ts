@@ -6,14 +6,14 @@ import type { FileRole } from './references.ts';
 import { type ToolOfFile, toolsOf } from './tools.ts';
 
 /** Returns the files that a config file references with this role. */
-export async function filesNamed(workspace: Workspace, path: string, role: FileRole): Promise<string[]> {
+export async function referencedFiles(workspace: Workspace, path: string, role: FileRole): Promise<string[]> {
   return (await workspace.references(path)).flatMap(({ kind, file }) =>
     kind === role && file !== undefined ? [file] : [],
   );
 }
 
 /** Returns the config files of a kind that reference this file. */
-export async function namedBy(workspace: Workspace, path: string, kind: FileKind): Promise<string[]> {
+export async function referencingFiles(workspace: Workspace, path: string, kind: FileKind): Promise<string[]> {
   const files = (await workspace.mentionsOf(path)).map(({ file }) => file).filter((file) => fileKind(file) === kind);
   return [...new Set(files)];
 }
@@ -23,8 +23,10 @@ type ModuleTool = ToolOfFile & { readonly place: NonNullable<ToolOfFile['place']
 
 /** Returns the tools of an agent that have a location in code: of its modules and its batches' worlds. */
 export async function moduleToolsOf(workspace: Workspace, agent: string): Promise<ModuleTool[]> {
-  const batches = await namedBy(workspace, agent, 'batch');
-  const worlds = new Set((await Promise.all(batches.map((batch) => filesNamed(workspace, batch, 'world')))).flat());
+  const batches = await referencingFiles(workspace, agent, 'batch');
+  const worlds = new Set(
+    (await Promise.all(batches.map((batch) => referencedFiles(workspace, batch, 'world')))).flat(),
+  );
   const found = (await Promise.all([agent, ...worlds].map((file) => toolsOf(workspace, file)))).flatMap(
     ({ tools }) => tools,
   );

@@ -52,7 +52,7 @@ export function schemaAt(kind: FileKind, path: Path, value: unknown): SchemaNode
 }
 
 /** Returns a schema node before resolving its alternatives, because it has the description. */
-export function described(kind: FileKind, path: Path, value: unknown): SchemaNode | undefined {
+export function describedNode(kind: FileKind, path: Path, value: unknown): SchemaNode | undefined {
   const key = path.at(-1);
   if (key === undefined) return rootOf(kind);
   for (const parent of schemaAt(kind, path.slice(0, -1), value)) {
@@ -72,15 +72,15 @@ function branches(root: SchemaNode & JsonObject, node: SchemaNode, value: unknow
   }
   const alternatives = [...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])];
   const own = alternatives.length === 0 || node.properties !== undefined ? [node] : [];
-  const fitting = alternatives.filter((branch) => fits(branch, value));
+  const matching = alternatives.filter((branch) => matchesBranch(branch, value));
   return [
     ...own,
-    ...(fitting.length === 0 ? alternatives : fitting).flatMap((branch) => branches(root, branch, value)),
+    ...(matching.length === 0 ? alternatives : matching).flatMap((branch) => branches(root, branch, value)),
   ];
 }
 
 /** Returns whether the value's discriminating keys match the branch. */
-function fits(branch: SchemaNode, value: unknown): boolean {
+function matchesBranch(branch: SchemaNode, value: unknown): boolean {
   if (!isJsonObject(value)) return true;
   return Object.entries(branch.properties ?? {}).every(
     ([key, node]) => node.const === undefined || value[key] === undefined || value[key] === node.const,

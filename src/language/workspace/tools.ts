@@ -6,9 +6,9 @@ import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
 import { CATALOGUE, CATALOGUE_NAMES } from '../../config/tools/mcp/catalogue.ts';
 import { moduleTools } from '../../config/tools/toolModules.ts';
 import type { Workspace } from '../workspace.ts';
-import type { KnownTool, McpQuestion } from './facts.ts';
+import type { McpServerRef, ToolInfo } from './facts.ts';
 
-export interface ToolOfFile extends KnownTool {
+export interface ToolOfFile extends ToolInfo {
   readonly from: 'module' | 'mcp' | 'builtin';
   /** Index of its entry in `tools:`; undefined for a world's tool. */
   readonly entry?: number;
@@ -27,11 +27,11 @@ export async function toolsOf(workspace: Workspace, path: string): Promise<Tools
   if (!isJsonObject(root)) return { tools: [], complete: false };
   if (fileKind(path) === 'world') {
     const module = root['module'];
-    const found =
+    const tools =
       typeof module === 'string'
         ? await moduleToolsOf(workspace, joinPath(dirname(path), module), 'reached')
         : undefined;
-    return { tools: found ?? [], complete: false }; // a world can create tools at run time
+    return { tools: tools ?? [], complete: false }; // a world can create tools at run time
   }
   const entries = Array.isArray(root['tools']) ? root['tools'] : [];
   const found = await Promise.all(entries.map((entry, index) => entryTools(workspace, path, entry, index)));
@@ -47,20 +47,20 @@ export async function entryTools(
 ): Promise<readonly ToolOfFile[] | undefined> {
   if (!isJsonObject(entry)) return undefined;
   if (typeof entry['module'] === 'string') {
-    const found = await moduleToolsOf(workspace, joinPath(dirname(path), entry['module']), 'exported');
-    return found?.map((tool) => ({ ...tool, entry: index }));
+    const tools = await moduleToolsOf(workspace, joinPath(dirname(path), entry['module']), 'exported');
+    return tools?.map((tool) => ({ ...tool, entry: index }));
   }
   if (Array.isArray(entry['builtin'])) {
     return entry['builtin']
       .flatMap((name) => (typeof name === 'string' ? builtinTools(workspace, name) : []))
       .map((tool) => ({ ...tool, entry: index }));
   }
-  const server = mcpQuestion(entry['mcp']);
-  const known =
+  const server = mcpServerRef(entry['mcp']);
+  const available =
     server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
-  const only = listed(entry['tools']);
-  if (known === undefined) return only?.map((name) => ({ name, from: 'mcp', entry: index }));
-  return known
+  const only = stringList(entry['tools']);
+  if (available === undefined) return only?.map((name) => ({ name, from: 'mcp', entry: index }));
+  return available
     .filter(({ name }) => only?.includes(name) ?? true)
     .map((tool) => ({ ...tool, from: 'mcp', entry: index }));
 }
@@ -68,11 +68,11 @@ export async function entryTools(
 /** Returns the tools of a built-in set, with their parameters if known. */
 export function builtinTools(workspace: Workspace, set: string): ToolOfFile[] {
   if (!Object.hasOwn(BUILTIN_TOOLS, set)) return [];
-  const known = workspace.facts.builtinTools(set) ?? [];
+  const available = workspace.facts.builtinTools(set) ?? [];
   return BUILTIN_TOOLS[set as keyof typeof BUILTIN_TOOLS].map((name) => ({
     name,
     from: 'builtin',
-    ...known.find((tool) => tool.name === name),
+    ...available.find((tool) => tool.name === name),
   }));
 }
 
@@ -80,11 +80,11 @@ export function builtinTools(workspace: Workspace, set: string): ToolOfFile[] {
 async function moduleToolsOf(
   workspace: Workspace,
   module: string,
-  how: 'exported' | 'reached',
+  mode: 'exported' | 'reached',
 ): Promise<ToolOfFile[] | undefined> {
-  const found = await moduleTools(module, how, (file) => workspace.text(file));
-  if (found === undefined || found.length === 0) return undefined;
-  return found.map(({ name, description, path, line, column }) => ({
+  const tools = await moduleTools(module, mode, (file) => workspace.text(file));
+  if (tools === undefined || tools.length === 0) return undefined;
+  return tools.map(({ name, description, path, line, column }) => ({
     name,
     from: 'module',
     place: { path, line, column },
@@ -93,14 +93,14 @@ async function moduleToolsOf(
 }
 
 /** Returns the server of an entry, as written. */
-export function mcpQuestion(mcp: unknown): McpQuestion | undefined {
-  const known = CATALOGUE_NAMES.find((name) => name === mcp);
-  const server = known === undefined ? mcp : { ...CATALOGUE[known] };
+export function mcpServerRef(mcp: unknown): McpServerRef | undefined {
+  const available = CATALOGUE_NAMES.find((name) => name === mcp);
+  const server = available === undefined ? mcp : { ...CATALOGUE[available] };
   if (!isJsonObject(server)) return undefined;
   const { command, args, env, cwd, url, headers } = server;
   if (typeof command !== 'string' && typeof url !== 'string') return undefined;
-  const arguments_ = listed(args);
-  const [variables, fields] = [textsIn(env), textsIn(headers)];
+  const arguments_ = stringList(args);
+  const [variables, fields] = [stringRecord(env), stringRecord(headers)];
   return {
     ...(typeof command === 'string' ? { command } : {}),
     ...(typeof url === 'string' ? { url } : {}),
@@ -111,11 +111,11 @@ export function mcpQuestion(mcp: unknown): McpQuestion | undefined {
   };
 }
 
-function listed(value: unknown): string[] | undefined {
+function stringList(value: unknown): string[] | undefined {
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : undefined;
 }
 
-function textsIn(value: unknown): Record<string, string> | undefined {
+function stringRecord(value: unknown): Record<string, string> | undefined {
   return isJsonObject(value)
     ? Object.fromEntries(
         Object.entries(value).filter((member): member is [string, string] => typeof member[1] === 'string'),

@@ -89,7 +89,7 @@ function desk(batches: BatchRow[]): Desk {
     server: {
       state: new Observable<ServerState>({ state: 'ok' }),
       connected: connected.event,
-      moved: moved.event,
+      serverChanged: moved.event,
       connection: (options) => {
         at.starts.push(options?.start);
         return at.there ? Promise.resolve(connection) : Promise.reject(new StudioError('unavailable', 'none'));

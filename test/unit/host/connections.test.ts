@@ -2,23 +2,23 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Connection } from '../../../src/client/connect.ts';
 import { Emitter, Observable } from '../../../src/common/emitter.ts';
-import { type OwnLink, ServerConnections, type Where } from '../../../src/host/server/connections.ts';
+import { type PageLink, ServerConnections, type ServerId } from '../../../src/host/server/connections.ts';
 import type { ServerState } from '../../../src/protocol/page.ts';
 
 /** A link without a connection; `go` chooses another target. */
-class FakeLink implements OwnLink {
+class FakeLink implements PageLink {
   readonly state = new Observable<ServerState>({ state: 'ok' });
   readonly #connected = new Emitter<Connection>();
-  readonly #moved = new Emitter<undefined>();
+  readonly #serverChanged = new Emitter<undefined>();
   readonly connected = this.#connected.event;
-  readonly moved = this.#moved.event;
+  readonly serverChanged = this.#serverChanged.event;
   /** Only compared. */
   readonly own = {} as Connection;
   disposed = false;
   target: string;
   store: string;
 
-  constructor({ target, store }: Where) {
+  constructor({ target, store }: ServerId) {
     this.target = target;
     this.store = store;
   }
@@ -28,9 +28,9 @@ class FakeLink implements OwnLink {
     return Promise.resolve(this.own);
   }
 
-  go(where: Partial<Where>): void {
+  go(where: Partial<ServerId>): void {
     Object.assign(this, where);
-    this.#moved.fire(undefined);
+    this.#serverChanged.fire(undefined);
   }
 
   dispose(): void {
@@ -52,7 +52,7 @@ function setUp(): { window: FakeLink; made: FakeLink[]; ways: ServerConnections 
 describe('the connection of a page', () => {
   it('is the window’s until the window changes its target, and again once it is back', async () => {
     const { window, made, ways } = setUp();
-    const [one, two] = [ways.open(ways.here), ways.open(ways.here)];
+    const [one, two] = [ways.open(ways.current), ways.open(ways.current)];
     assert.equal(await one.connection(), window.own);
     window.go({ target: 'lab' });
     assert.equal(made.length, 1, 'pages of one server share a link');
@@ -74,7 +74,7 @@ describe('the connection of a page', () => {
     made[0]?.state.set({ state: 'stopped', text: 'gone' });
     assert.deepEqual([one.state.value.state, one.state.value.text], ['stopped', 'gone']);
 
-    const there = ways.open(ways.here);
+    const there = ways.open(ways.current);
     assert.deepEqual([there.elsewhere, made.length], [false, 1]);
     window.go({ target: 'cloud' });
     assert.deepEqual([made.map(({ target }) => target), made[0]?.disposed], [['local', 'lab'], false]);
@@ -91,7 +91,7 @@ describe('the connection of a page', () => {
 
   it('reports that there is nothing to choose when another store is in use', () => {
     const { window, ways } = setUp();
-    const page = ways.open(ways.here);
+    const page = ways.open(ways.current);
     window.go({ store: 'postgres://me:secret@host/db' });
     assert.deepEqual(page.state.value.elsewhere, {
       text: 'This page shows the store /s, but the window uses another one.',
@@ -102,7 +102,7 @@ describe('the connection of a page', () => {
       { text: 'This page shows the target local, but the window uses lab.' },
       '“local” would now be the other store',
     );
-    const remote = ways.open(ways.here);
+    const remote = ways.open(ways.current);
     window.go({ store: '/other' });
     assert.equal(remote.elsewhere, false, 'a target has a store of its own');
   });

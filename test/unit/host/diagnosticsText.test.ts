@@ -4,8 +4,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { type DiagnosticFacts, diagnosticsText } from '../../../src/host/diagnostics/diagnosticsText.ts';
-import { KeptLines } from '../../../src/host/window/keptLines.ts';
-import { storeOf } from '../../../src/host/window/storeSetting.ts';
+import { LogBuffer } from '../../../src/host/window/logBuffer.ts';
+import { resolveStore } from '../../../src/host/window/storeSetting.ts';
 
 const facts: DiagnosticFacts = {
   product: 'rollout-studio 1',
@@ -74,7 +74,7 @@ test('a log with Markdown in it stays a log', () => {
 });
 
 test('the log keeps its last lines', () => {
-  const kept = new KeptLines(3);
+  const kept = new LogBuffer(3);
   for (let i = 1; i <= 5; i++) kept.add('info', `line ${i}`, []);
   kept.add('error', new Error('boom'), ['rollout.import']);
   assert.equal(kept.lines.length, 3);
@@ -83,9 +83,9 @@ test('the log keeps its last lines', () => {
 
 test('the store comes from the setting, the environment, or the default', () => {
   const workspace = path.resolve('/w');
-  assert.equal(storeOf('', undefined, workspace, '/default'), '/default');
-  assert.equal(storeOf('', 'postgres://h/d', workspace, '/default'), 'postgres://h/d');
-  assert.equal(storeOf('runs', 'postgres://h/d', workspace, '/default'), path.join(workspace, 'runs'));
-  assert.equal(storeOf(' ~/runs ', undefined, workspace, '/default'), path.join(os.homedir(), 'runs'));
-  assert.equal(storeOf('runs', undefined, undefined, '/default'), path.join(os.homedir(), 'runs'));
+  assert.equal(resolveStore('', undefined, workspace, '/default'), '/default');
+  assert.equal(resolveStore('', 'postgres://h/d', workspace, '/default'), 'postgres://h/d');
+  assert.equal(resolveStore('runs', 'postgres://h/d', workspace, '/default'), path.join(workspace, 'runs'));
+  assert.equal(resolveStore(' ~/runs ', undefined, workspace, '/default'), path.join(os.homedir(), 'runs'));
+  assert.equal(resolveStore('runs', undefined, undefined, '/default'), path.join(os.homedir(), 'runs'));
 });

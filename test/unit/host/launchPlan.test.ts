@@ -7,17 +7,17 @@ import {
   answersText,
   attemptChoices,
   attemptCount,
+  attemptsProblem,
   type FileFacts,
   type LaunchAnswers,
   needsTaskFile,
   runArguments,
   taskChoices,
-  wrongAttempts,
 } from '../../../src/host/launch/plan.ts';
 import { BACK } from '../../../src/host/window/questions/answer.ts';
-import { SKIPPED, walk } from '../../../src/host/window/questions/steps.ts';
+import { runSteps, SKIPPED } from '../../../src/host/window/questions/steps.ts';
 
-const desk: FileFacts = { tasks: 12, whole: true, attempts: 8 };
+const desk: FileFacts = { tasks: 12, complete: true, attempts: 8 };
 
 class TestMemory implements Memory {
   readonly #values = new Map<string, unknown>();
@@ -44,7 +44,7 @@ describe('the choice of tasks', () => {
       taskChoices({ ...desk, tasks: 1 }, undefined).map(({ label }) => label),
       ['All 1'],
     );
-    assert.equal(taskChoices({ tasks: 10_000, whole: false, attempts: 1 }, undefined)[0]?.label, 'All 10000+');
+    assert.equal(taskChoices({ tasks: 10_000, complete: false, attempts: 1 }, undefined)[0]?.label, 'All 10000+');
   });
 
   test('offers the last answers first, with their current meaning', () => {
@@ -65,9 +65,9 @@ describe('the number of attempts', () => {
   });
 
   test('accepts a whole number from 1', () => {
-    assert.equal(wrongAttempts('16'), undefined);
+    assert.equal(attemptsProblem('16'), undefined);
     for (const text of ['', '0', '-1', '1.5', '1e3', 'many', '100001'])
-      assert.notEqual(wrongAttempts(text), undefined, text);
+      assert.notEqual(attemptsProblem(text), undefined, text);
   });
 
   test('shows the resulting number of rollouts', () => {
@@ -117,13 +117,13 @@ describe('steps', () => {
       asked.push(number);
       return Promise.resolve(answers[number]?.shift());
     };
-    assert.equal(await walk([step(1), () => Promise.resolve(SKIPPED), step(3)]), true);
+    assert.equal(await runSteps([step(1), () => Promise.resolve(SKIPPED), step(3)]), true);
     assert.deepEqual(asked, [1, 3, 1, 3]);
   });
 
   test('end when one is closed; going back from the first repeats it', async () => {
     assert.equal(
-      await walk([
+      await runSteps([
         () => Promise.resolve('a'),
         () => Promise.resolve(undefined),
         () => assert.fail('asked after the end'),
@@ -131,7 +131,7 @@ describe('steps', () => {
       false,
     );
     const answers = [BACK, 'a'];
-    assert.equal(await walk([() => Promise.resolve(answers.shift())]), true);
+    assert.equal(await runSteps([() => Promise.resolve(answers.shift())]), true);
     assert.equal(answers.length, 0);
   });
 });
@@ -167,16 +167,16 @@ describe('the launch history', () => {
   test('keeps the newest first, each file once, and which file a batch came from', async () => {
     const memory = new LaunchMemory(new TestMemory());
     const answers: LaunchAnswers = { tasks: { kind: 'all' }, attempts: 2 };
-    await memory.keepFile({ file: '/a', answers, values: [] });
-    await memory.keepFile({ file: '/b', answers, values: ['KEY'] });
-    await memory.keepFile({ file: '/a', answers: { tasks: { kind: 'first', count: 10 } }, values: [] });
+    await memory.storeFile({ file: '/a', answers, values: [] });
+    await memory.storeFile({ file: '/b', answers, values: ['KEY'] });
+    await memory.storeFile({ file: '/a', answers: { tasks: { kind: 'first', count: 10 } }, values: [] });
     assert.deepEqual(
       memory.files.map(({ file }) => file),
       ['/a', '/b'],
     );
     assert.deepEqual(memory.file('/a')?.answers, { tasks: { kind: 'first', count: 10 } });
     assert.deepEqual(memory.file('/b')?.values, ['KEY']);
-    await memory.keepBatch({ batch: 'b1', file: '/a', answers });
+    await memory.storeBatch({ batch: 'b1', file: '/a', answers });
     assert.deepEqual(memory.batch('b1'), { batch: 'b1', file: '/a', answers });
     assert.equal(memory.batch('b2'), undefined);
   });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type TargetSeen, targetItem } from '../../../src/host/targets/targetItem.ts';
+import { type TargetItemInput, targetItem } from '../../../src/host/targets/targetItem.ts';
 import { batchRow } from './rows.ts';
 
 const LAB = { name: 'lab', kind: 'cluster', place: 'context gpu, namespace team' } as const;
-const seen = (changes: Partial<TargetSeen> = {}): TargetSeen => ({
+const seen = (changes: Partial<TargetItemInput> = {}): TargetItemInput => ({
   targets: [LAB],
-  used: 'lab',
+  current: 'lab',
   state: { state: 'ok' },
   product: 'rollout-studio 1.2.3',
   batches: [],
@@ -15,8 +15,8 @@ const seen = (changes: Partial<TargetSeen> = {}): TargetSeen => ({
 
 describe('the target in the status bar', () => {
   it('is hidden when there is nothing to choose', () => {
-    assert.equal(targetItem(seen({ targets: [], used: 'local' })), undefined);
-    assert.equal(targetItem(seen({ used: 'local', product: undefined }))?.text, '$(vm) local');
+    assert.equal(targetItem(seen({ targets: [], current: 'local' })), undefined);
+    assert.equal(targetItem(seen({ current: 'local', product: undefined }))?.text, '$(vm) local');
   });
 
   it('names the target, the version of its server, and what runs there', () => {
@@ -40,7 +40,7 @@ describe('the target in the status bar', () => {
     assert.match(lost?.tooltip ?? '', /^The target lab does not answer/m);
     assert.match(lost?.label ?? '', /not connected/);
     assert.deepEqual(
-      [targetItem(seen({ used: 'gone' }))?.text, targetItem(seen({ targets: [{ ...LAB, kind: 'url' }] }))?.text],
+      [targetItem(seen({ current: 'gone' }))?.text, targetItem(seen({ targets: [{ ...LAB, kind: 'url' }] }))?.text],
       ['$(warning) gone', '$(globe) lab'],
     );
   });

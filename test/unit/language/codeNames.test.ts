@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { namesAbroad, namesAtHome, type Span } from '../../../src/language/names/codeNames.ts';
+import { namesInImporter, namesInModule, type Span } from '../../../src/language/names/codeNames.ts';
 
 /** Marks the places with » and «. */
 function marked(text: string, spans: readonly Span[]): string {
@@ -15,7 +15,7 @@ export const find = tool({ description: 'find something', run: () => other.find(
 const all = { find, find: 1, findAll: find.run };
 `;
   assert.equal(
-    marked(source, namesAtHome(source, 'find')),
+    marked(source, namesInModule(source, 'find')),
     `// find it
 export const »find« = tool({ description: 'find something', run: () => other.find() });
 const all = { »find«, find: 1, findAll: »find«.run };
@@ -26,14 +26,14 @@ const all = { »find«, find: 1, findAll: »find«.run };
 test('an export under another name keeps its own', () => {
   const source = 'const inner = tool({});\nexport { inner as find, other };\n';
   assert.equal(
-    marked(source, namesAtHome(source, 'find')),
+    marked(source, namesInModule(source, 'find')),
     'const inner = tool({});\nexport { inner as »find«, other };\n',
   );
 });
 
 test('in other modules it is followed through imports of every form', () => {
   const home = (specifier: string): boolean => specifier === './home.ts';
-  const at = (source: string): string => marked(source, namesAbroad(source, 'find', home));
+  const at = (source: string): string => marked(source, namesInImporter(source, 'find', home));
   assert.equal(
     at("import { find, other } from './home.ts';\nfind.run(find);\n"),
     "import { »find«, other } from './home.ts';\n»find«.run(»find«);\n",

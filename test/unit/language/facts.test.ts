@@ -18,9 +18,9 @@ it(
   'variables are those of the environment and those the editor keeps; in Restricted Mode they are never ' + 'revealed',
   () => {
     const known = facts();
-    known.allow({ trusted: true, askEndpoints: true, keptNames: ['KEY', 'PATH'] });
+    known.configure({ trusted: true, askEndpoints: true, keptNames: ['KEY', 'PATH'] });
     assert.deepEqual(known.envNames(), ['KEY', 'PATH']);
-    known.allow({ trusted: false, askEndpoints: true, keptNames: ['KEY'] });
+    known.configure({ trusted: false, askEndpoints: true, keptNames: ['KEY'] });
     assert.deepEqual(known.envNames(), []);
     known.dispose();
   },

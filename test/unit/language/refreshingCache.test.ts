@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TaskEntry } from '../../../src/host/views/batches/batchContents.ts';
-import { agoText, attemptLook, batchLook, passRateText, taskLook } from '../../../src/host/views/batches/batchNodes.ts';
-import { OUTCOME_ICONS } from '../../../src/host/views/look.ts';
+import { agoText, attemptItem, batchItem, passRateText, taskItem } from '../../../src/host/views/batches/batchNodes.ts';
+import { OUTCOME_ICONS } from '../../../src/host/views/itemContent.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { batchRow, rolloutRow, scored } from '../host/rows.ts';
 
@@ -17,11 +17,11 @@ describe('outcomes', () => {
 
 describe('a batch’s row', () => {
   it('shows the progress while it runs', () => {
-    const look = batchLook(batchRow({ counts: { passed: 8, failed: 4, running: 2, queued: 82 } }), 2 * HOUR);
+    const look = batchItem(batchRow({ counts: { passed: 8, failed: 4, running: 2, queued: 82 } }), 2 * HOUR);
     assert.equal(look.description, '12/96 · 67% of 12 passed · 2 h ago');
     assert.equal(look.context, 'batch.running');
     assert.equal(look.icon?.id, 'loading~spin');
-    assert.match(look.spoken, /^Batch desk, running, 12\/96/);
+    assert.match(look.ariaLabel, /^Batch desk, running, 12\/96/);
   });
   it('calls the rate pass@1 only when every attempt was scored', () => {
     assert.equal(passRateText(batchRow({ state: 'ended', counts: { passed: 42, failed: 54 } })), 'pass@1 0.44');
@@ -33,7 +33,7 @@ describe('a batch’s row', () => {
   });
   it('distinguishes how it ended', () => {
     const icon = (row: Parameters<typeof batchRow>[0]): string | undefined =>
-      batchLook(batchRow({ state: 'ended', ...row }), 0).icon?.id;
+      batchItem(batchRow({ state: 'ended', ...row }), 0).icon?.id;
     assert.deepEqual(
       [icon({}), icon({ reason: 'cancelled' }), icon({ counts: { infrastructure: 1 } }), icon({ state: 'paused' })],
       ['table', 'circle-slash', 'warning', 'debug-pause'],
@@ -63,7 +63,7 @@ function task(rows: readonly RolloutRow[], complete = true): TaskEntry {
 
 describe('a task’s row', () => {
   it('counts passed and running attempts', () => {
-    const look = taskLook(
+    const look = taskItem(
       task([
         scored('t1', 1, true),
         scored('t1', 2, false),
@@ -76,7 +76,7 @@ describe('a task’s row', () => {
     assert.equal(look.tooltip, 'How many?\nlevel 2');
   });
   it('shows the best outcome, and distinguishes all passed from some passed', () => {
-    const icon = (...rows: RolloutRow[]): string | undefined => taskLook(task(rows), 2).icon?.id;
+    const icon = (...rows: RolloutRow[]): string | undefined => taskItem(task(rows), 2).icon?.id;
     assert.equal(icon(scored('t1', 1, true), scored('t1', 2, true)), 'pass-filled');
     assert.equal(icon(scored('t1', 1, true), scored('t1', 2, false)), 'pass');
     assert.equal(icon(scored('t1', 1, false), scored('t1', 2, false, { progress: { status: 'truncated' } })), 'close');
@@ -84,7 +84,7 @@ describe('a task’s row', () => {
     assert.equal(icon(rolloutRow({ state: 'queued', settles: false })), 'circle-outline');
   });
   it('says nothing about unknown attempts', () => {
-    const look = taskLook(task([scored('t1', 1, true)], false), 4000);
+    const look = taskItem(task([scored('t1', 1, true)], false), 4000);
     assert.equal(look.description, '');
     assert.equal(look.icon?.id, 'list-flat');
   });
@@ -92,7 +92,7 @@ describe('a task’s row', () => {
 
 describe('an attempt’s row', () => {
   it('shows its outcome in words', () => {
-    const look = attemptLook(
+    const look = attemptItem(
       scored('t1', 3, false, { try: 2, progress: { error_class: 'tool_error', error_message: 'it broke' } }),
     );
     assert.equal(look.label, 'Attempt 3');
@@ -101,12 +101,12 @@ describe('an attempt’s row', () => {
     assert.equal(look.context, 'attempt');
   });
   it('can be stopped while it runs or is held', () => {
-    assert.equal(attemptLook(rolloutRow({ state: 'running' })).context, 'attempt.running');
+    assert.equal(attemptItem(rolloutRow({ state: 'running' })).context, 'attempt.running');
     assert.equal(
-      attemptLook(rolloutRow({ state: 'held', progress: { hold: { why: 'breakpoint', side: 'before', seq: 3 } } }))
+      attemptItem(rolloutRow({ state: 'held', progress: { hold: { why: 'breakpoint', side: 'before', seq: 3 } } }))
         .context,
       'attempt.running',
     );
-    assert.equal(attemptLook(rolloutRow({ state: 'queued' })).description, 'queued');
+    assert.equal(attemptItem(rolloutRow({ state: 'queued' })).description, 'queued');
   });
 });

@@ -3,7 +3,7 @@ import { Emitter } from '../../../common/emitter.ts';
 import type { Memory } from '../memory.ts';
 
 /** The required part of `vscode.SecretStorage`. */
-export interface Vault {
+export interface SecretStore {
   get(key: string): Thenable<string | undefined>;
   store(key: string, value: string): Thenable<void>;
   delete(key: string): Thenable<void>;
@@ -14,14 +14,14 @@ const NAMES = 'launch.valueNames';
 const key = (name: string): string => `env:${name}`;
 
 export class StoredValues {
-  readonly #vault: Vault;
+  readonly #secrets: SecretStore;
   readonly #names: Memory;
   readonly #changed = new Emitter<undefined>();
   /** Fires when the set of stored names changes. */
   readonly changed = this.#changed.event;
 
-  constructor(vault: Vault, names: Memory) {
-    this.#vault = vault;
+  constructor(secrets: SecretStore, names: Memory) {
+    this.#secrets = secrets;
     this.#names = names;
   }
 
@@ -34,21 +34,21 @@ export class StoredValues {
   async of(names: readonly string[]): Promise<Record<string, string>> {
     const stored: Record<string, string> = {};
     for (const name of names) {
-      const value = await this.#vault.get(key(name));
+      const value = await this.#secrets.get(key(name));
       if (value !== undefined) stored[name] = value;
     }
     return stored;
   }
 
-  async keep(name: string, value: string): Promise<void> {
-    await this.#vault.store(key(name), value);
+  async store(name: string, value: string): Promise<void> {
+    await this.#secrets.store(key(name), value);
     await this.#names.update(NAMES, [...new Set([...this.names, name])].sort());
     this.#changed.fire(undefined);
   }
 
-  async forgetAll(): Promise<number> {
+  async deleteAll(): Promise<number> {
     const { names } = this;
-    for (const name of names) await this.#vault.delete(key(name));
+    for (const name of names) await this.#secrets.delete(key(name));
     await this.#names.update(NAMES, []);
     this.#changed.fire(undefined);
     return names.length;

@@ -28,14 +28,14 @@ export async function withValues<T>(
       Object.assign(env, await stored.of(missing));
       for (const name of missing) {
         if (env[name] !== undefined) continue;
-        const own = process.env[name];
-        if (own !== undefined && own !== '') {
-          env[name] = own;
+        const fromEnvironment = process.env[name];
+        if (fromEnvironment !== undefined && fromEnvironment !== '') {
+          env[name] = fromEnvironment;
           continue;
         }
         const value = await ask(name);
         if (value === undefined) throw new StudioError('cancelled', `No value entered for ${name}.`);
-        await stored.keep(name, value);
+        await stored.store(name, value);
         env[name] = value;
       }
     }

@@ -5,31 +5,31 @@
 import { LOCAL } from '../../../client/targets/local.ts';
 import type { Target } from '../../../client/targets/target.ts';
 import { Emitter } from '../../../common/emitter.ts';
-import type { Vault } from '../../launch/values/storedValues.ts';
-import type { KeptTokens } from './keptTokens.ts';
+import type { SecretStore } from '../../launch/values/storedValues.ts';
+import type { StoredTokens } from './storedTokens.ts';
 
 const key = (name: string): string => `target:${name}`;
 
 export class TargetTokens {
-  readonly #vault: Vault;
+  readonly #secrets: SecretStore;
   readonly #target: (name: string) => Promise<Target | undefined>;
   readonly #changed = new Emitter<string>();
   /** Fires with the target's name. */
   readonly changed = this.#changed.event;
 
   /** @param target Looks up a target by name. */
-  constructor(vault: Vault, target: (name: string) => Promise<Target | undefined>) {
-    this.#vault = vault;
+  constructor(secrets: SecretStore, target: (name: string) => Promise<Target | undefined>) {
+    this.#secrets = secrets;
     this.#target = target;
   }
 
-  async keep(name: string, tokens: KeptTokens): Promise<void> {
-    await this.#vault.store(key(name), JSON.stringify(tokens));
+  async store(name: string, tokens: StoredTokens): Promise<void> {
+    await this.#secrets.store(key(name), JSON.stringify(tokens));
     this.#changed.fire(name);
   }
 
   async forget(name: string): Promise<void> {
-    await this.#vault.delete(key(name));
+    await this.#secrets.delete(key(name));
   }
 
   /** Returns the token variables of the named targets. Ignores other words. */
@@ -39,9 +39,9 @@ export class TargetTokens {
       // Words of a command line may not be target names.
       const target = name === LOCAL ? undefined : await this.#target(name);
       if (target === undefined || !('url' in target)) continue;
-      const stored = await this.#vault.get(key(name));
+      const stored = await this.#secrets.get(key(name));
       if (stored === undefined) continue;
-      const { readTokens } = await import('./keptTokens.ts');
+      const { readTokens } = await import('./storedTokens.ts');
       const tokens = readTokens(stored);
       if (tokens?.url !== target.url) continue;
       variables[target.token_env] = tokens.token;

@@ -4,35 +4,45 @@ import * as vscode from 'vscode';
 import { StudioError } from '../../../common/errors.ts';
 import { plural } from '../../../common/text.ts';
 import { agoText, passRateText } from '../../views/batches/batchNodes.ts';
-import { toolFileKind } from '../state/spots.ts';
-import type { Figures } from '../state/toolFigures.ts';
-import type { FiguredSpot, Lookup } from './lookup.ts';
-import { type CallDocuments, type CallsOf, showCalls } from './showCalls.ts';
+import { toolFileKind } from '../state/toolLocations.ts';
+import type { ToolStatistics } from '../state/toolStatistics.ts';
+import type { LocatedStatistics, ToolLookup } from './lookup.ts';
+import { type CallDocuments, type CallsQuery, showCalls } from './showCalls.ts';
 
 /** Shows the calls of the tool at the cursor. */
-export async function showCallsHere(figures: Figures, lookup: Lookup, documents: CallDocuments): Promise<void> {
+export async function showCallsHere(
+  statistics: ToolStatistics,
+  lookup: ToolLookup,
+  documents: CallDocuments,
+): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  const figured =
-    editor === undefined ? undefined : spotAt(await lookup.figured(editor.document), editor.selection.active.line + 1);
-  if (editor === undefined || figured === undefined)
+  const found =
+    editor === undefined
+      ? undefined
+      : statisticsAt(await lookup.statistics(editor.document), editor.selection.active.line + 1);
+  if (editor === undefined || found === undefined)
     throw new StudioError('usage', 'There are no calls for a tool at the cursor.', {
       hint: 'Place the cursor on a tool that a batch has used.',
     });
   const {
-    spot,
-    figures: { row, names },
-  } = figured;
-  await showCalls(figures, documents, {
+    location,
+    statistics: { row, names },
+  } = found;
+  await showCalls(statistics, documents, {
     uri: editor.document.uri.toString(),
-    line: spot.line,
-    column: spot.column,
+    line: location.line,
+    column: location.column,
     batch: row.batch,
     tools: [...names],
   });
 }
 
 /** Asks which batch to use for the statistics in a file. */
-export async function chooseBatch(figures: Figures, lookup: Lookup, target: CallsOf | undefined): Promise<void> {
+export async function chooseBatch(
+  statistics: ToolStatistics,
+  lookup: ToolLookup,
+  target: CallsQuery | undefined,
+): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const uri = target === undefined ? editor?.document.uri : vscode.Uri.parse(target.uri, true);
   const kind = uri === undefined ? undefined : toolFileKind(uri.path);
@@ -41,9 +51,9 @@ export async function chooseBatch(figures: Figures, lookup: Lookup, target: Call
       hint: 'Open one that exports tools, or an agent file.',
     });
   const document = await vscode.workspace.openTextDocument(uri);
-  const names = target?.tools ?? (await lookup.spots(document)).flatMap((spot) => spot.names ?? []);
-  const rows = await figures.candidates(kind, uri.fsPath, names);
-  const chosen = figures.chosen(uri.fsPath);
+  const names = target?.tools ?? (await lookup.locations(document)).flatMap((location) => location.names ?? []);
+  const rows = await statistics.candidates(kind, uri.fsPath, names);
+  const chosen = statistics.chosenBatch(uri.fsPath);
   const newest = {
     label: '$(history) Newest',
     description: 'that used the tool',
@@ -64,10 +74,10 @@ export async function chooseBatch(figures: Figures, lookup: Lookup, target: Call
     matchOnDescription: true,
     matchOnDetail: true,
   });
-  if (picked !== undefined) await figures.choose(uri.fsPath, picked.batch);
+  if (picked !== undefined) await statistics.choose(uri.fsPath, picked.batch);
 }
 
 /** Returns the tool at a line. A tool extends to the next one. */
-function spotAt(spots: readonly FiguredSpot[], line: number): FiguredSpot | undefined {
-  return spots.filter(({ spot }) => spot.line <= line).sort((a, b) => b.spot.line - a.spot.line)[0];
+function statisticsAt(locations: readonly LocatedStatistics[], line: number): LocatedStatistics | undefined {
+  return locations.filter(({ location }) => location.line <= line).sort((a, b) => b.location.line - a.location.line)[0];
 }

@@ -6,34 +6,36 @@ import type { CallFact } from '../../../trace/toolCalls/fact.ts';
 import { argumentsLine, cut, resultLine, sharesText, statsText } from '../../../trace/toolCalls/text.ts';
 import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';
-import { COMMANDS_OF_LENSES } from '../lensCommands.ts';
-import type { ToolFigures } from '../state/toolFigures.ts';
-import { type Lookup, rangeOf } from './lookup.ts';
+import { LENS_COMMANDS } from '../ids.ts';
+import type { BatchStatistics } from '../state/toolStatistics.ts';
+import { rangeOf, type ToolLookup } from './lookup.ts';
 
 const CALLS = 5;
 const WIDTH = 160;
 
 export async function toolHover(
-  lookup: Lookup,
+  lookup: ToolLookup,
   document: vscode.TextDocument,
   position: vscode.Position,
 ): Promise<vscode.Hover | undefined> {
-  const at = (await lookup.spots(document)).find((spot) => rangeOf(spot).contains(position));
+  const at = (await lookup.locations(document)).find((location) => rangeOf(location).contains(position));
   if (at === undefined) return undefined;
-  const found = (await lookup.figured(document)).find(({ spot }) => spot.line === at.line && spot.column === at.column);
+  const found = (await lookup.statistics(document)).find(
+    ({ location }) => location.line === at.line && location.column === at.column,
+  );
   return found === undefined
     ? undefined
     : new vscode.Hover(
-        hoverText(found.figures, { uri: document.uri.toString(), line: at.line, column: at.column }),
+        hoverText(found.statistics, { uri: document.uri.toString(), line: at.line, column: at.column }),
         rangeOf(at),
       );
 }
 
 function hoverText(
-  { row, calls, names }: ToolFigures,
+  { row, calls, names }: BatchStatistics,
   at: { readonly uri: string; readonly line: number; readonly column: number },
 ): vscode.MarkdownString {
-  const text = linked();
+  const text = commandMarkdown();
   const stats = calls.stats(names);
   const query = { ...at, batch: row.batch, tools: [...names] };
   text.appendText(
@@ -48,31 +50,31 @@ function hoverText(
     const attempt = calls.row(fact.rollout);
     appendCall(text, fact, names.size > 1, attempt === undefined ? '' : outcomeOf(attempt));
   }
-  text.appendMarkdown(`[Show calls](${commandUri(COMMANDS_OF_LENSES.show, query)})`);
+  text.appendMarkdown(`[Show calls](${commandUri(LENS_COMMANDS.show, query)})`);
   if (stats.errors > 0)
-    text.appendMarkdown(` · [Show failed calls](${commandUri(COMMANDS_OF_LENSES.show, { ...query, errors: true })})`);
+    text.appendMarkdown(` · [Show failed calls](${commandUri(LENS_COMMANDS.show, { ...query, errors: true })})`);
   return text;
 }
 
 /** Renders a call with its actions. Recorded texts are in code blocks, never Markdown. */
-export function appendCall(text: vscode.MarkdownString, fact: CallFact, named: boolean, outcome: string): void {
+export function appendCall(text: vscode.MarkdownString, fact: CallFact, withName: boolean, outcome: string): void {
   const call = { rollout: fact.rollout, seq: fact.seq };
   text.appendCodeblock(
-    [cut(`${named ? `${fact.tool} ` : ''}${argumentsLine(fact)}`, WIDTH), cut(resultLine(fact), WIDTH)].join('\n'),
+    [cut(`${withName ? `${fact.tool} ` : ''}${argumentsLine(fact)}`, WIDTH), cut(resultLine(fact), WIDTH)].join('\n'),
     TRAJECTORY_LANGUAGE,
   );
   const links = [
-    `[Open Step](${commandUri(COMMANDS_OF_LENSES.open, call)})`,
-    `[Re-run](${commandUri(COMMANDS_OF_LENSES.rerun, call)})`,
-    `[Save as Test Case](${commandUri(COMMANDS_OF_LENSES.save, call)})`,
+    `[Open Step](${commandUri(LENS_COMMANDS.open, call)})`,
+    `[Re-run](${commandUri(LENS_COMMANDS.rerun, call)})`,
+    `[Save as Test Case](${commandUri(LENS_COMMANDS.save, call)})`,
   ];
   text.appendMarkdown(`${outcome === '' ? '' : `${outcome} · `}step ${fact.step} · ${links.join(' · ')}\n\n`);
 }
 
 /** Creates a Markdown text whose links can run only the commands of this extension. */
-export function linked(): vscode.MarkdownString {
+export function commandMarkdown(): vscode.MarkdownString {
   const text = new vscode.MarkdownString('', true);
-  text.isTrusted = { enabledCommands: Object.values(COMMANDS_OF_LENSES) };
+  text.isTrusted = { enabledCommands: Object.values(LENS_COMMANDS) };
   text.supportHtml = false;
   return text;
 }

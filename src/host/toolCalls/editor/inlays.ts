@@ -1,23 +1,23 @@
 /** Provides inlay hints after the parameters of a tool's `run`: the arguments and result of its last call. */
 import * as vscode from 'vscode';
 import { argumentsLine, cut, resultLine } from '../../../trace/toolCalls/text.ts';
-import type { Lookup } from './lookup.ts';
+import type { ToolLookup } from './lookup.ts';
 
 const WIDTH = 60;
 
 export async function toolInlays(
-  lookup: Lookup,
+  lookup: ToolLookup,
   document: vscode.TextDocument,
   range: vscode.Range,
 ): Promise<vscode.InlayHint[]> {
   const hints: vscode.InlayHint[] = [];
   for (const {
-    spot,
-    figures: { calls, names, row },
-  } of await lookup.figured(document)) {
+    location,
+    statistics: { calls, names, row },
+  } of await lookup.statistics(document)) {
     const last = calls.calls(names).find(({ values }) => values !== undefined);
-    if (spot.parameters === undefined || last === undefined) continue;
-    const at = new vscode.Position(spot.parameters.line - 1, spot.parameters.column - 1);
+    if (location.parameters === undefined || last === undefined) continue;
+    const at = new vscode.Position(location.parameters.line - 1, location.parameters.column - 1);
     if (!range.contains(at)) continue;
     const hint = new vscode.InlayHint(at, `${cut(argumentsLine(last), WIDTH)} ${cut(resultLine(last), WIDTH)}`);
     hint.paddingLeft = true;

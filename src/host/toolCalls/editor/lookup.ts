@@ -2,30 +2,30 @@
 import * as vscode from 'vscode';
 import { StudioError } from '../../../common/errors.ts';
 import { folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
-import { type ToolSpot, toolFileKind, toolSpots } from '../state/spots.ts';
-import type { Figures, ToolFigures } from '../state/toolFigures.ts';
+import { type ToolLocation, toolFileKind, toolLocations } from '../state/toolLocations.ts';
+import type { BatchStatistics, ToolStatistics } from '../state/toolStatistics.ts';
 
-export interface FiguredSpot {
-  readonly spot: ToolSpot;
-  readonly figures: ToolFigures;
+export interface LocatedStatistics {
+  readonly location: ToolLocation;
+  readonly statistics: BatchStatistics;
 }
 
-export class Lookup {
-  readonly #figures: Figures;
+export class ToolLookup {
+  readonly #statistics: ToolStatistics;
   /** Cached tools by document and version. */
-  readonly #spots = new WeakMap<
+  readonly #locations = new WeakMap<
     vscode.TextDocument,
-    { readonly version: number; readonly spots: Promise<readonly ToolSpot[]> }
+    { readonly version: number; readonly locations: Promise<readonly ToolLocation[]> }
   >();
 
-  constructor(figures: Figures) {
-    this.#figures = figures;
+  constructor(statistics: ToolStatistics) {
+    this.#statistics = statistics;
   }
 
-  async spots(document: vscode.TextDocument): Promise<readonly ToolSpot[]> {
+  async locations(document: vscode.TextDocument): Promise<readonly ToolLocation[]> {
     const kind = toolFileKind(document.uri.path);
     if (kind === undefined || document.uri.scheme !== 'file' || !vscode.workspace.isTrusted) return [];
-    let cached = this.#spots.get(document);
+    let cached = this.#locations.get(document);
     // Do not cache agent files, because referenced files may change.
     if (cached === undefined || cached.version !== document.version || kind !== 'code') {
       const path = pathOf(document.uri);
@@ -35,28 +35,30 @@ export class Lookup {
           if (StudioError.is(error)) return undefined; // deleted, or not text
           throw error;
         });
-      cached = { version: document.version, spots: toolSpots(kind, path, document.getText(), readText) };
-      this.#spots.set(document, cached);
+      cached = { version: document.version, locations: toolLocations(kind, path, document.getText(), readText) };
+      this.#locations.set(document, cached);
     }
-    return cached.spots;
+    return cached.locations;
   }
 
   /** Skips tools that no batch used. */
-  async figured(document: vscode.TextDocument): Promise<readonly FiguredSpot[]> {
+  async statistics(document: vscode.TextDocument): Promise<readonly LocatedStatistics[]> {
     const kind = toolFileKind(document.uri.path);
     if (kind === undefined) return [];
-    const spots = await this.spots(document);
+    const locations = await this.locations(document);
     const found = await Promise.all(
-      spots.map(async (spot) => {
-        const figures =
-          spot.names?.length === 0 ? undefined : await this.#figures.of(kind, document.uri.fsPath, spot.names);
-        return figures === undefined ? undefined : { spot, figures };
+      locations.map(async (location) => {
+        const statistics =
+          location.names?.length === 0
+            ? undefined
+            : await this.#statistics.of(kind, document.uri.fsPath, location.names);
+        return statistics === undefined ? undefined : { location, statistics };
       }),
     );
     return found.filter((each) => each !== undefined);
   }
 }
 
-export function rangeOf({ line, column, endColumn }: ToolSpot): vscode.Range {
+export function rangeOf({ line, column, endColumn }: ToolLocation): vscode.Range {
   return new vscode.Range(line - 1, column - 1, line - 1, endColumn - 1);
 }

@@ -10,23 +10,23 @@ import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';
 import { setting } from '../../window/settings.ts';
 import { isSame } from '../state/definitions.ts';
-import { toolFileKind } from '../state/spots.ts';
-import type { Figures, ToolFigures } from '../state/toolFigures.ts';
-import { appendCall, linked } from './hovers.ts';
+import { toolFileKind } from '../state/toolLocations.ts';
+import type { BatchStatistics, ToolStatistics } from '../state/toolStatistics.ts';
+import { appendCall, commandMarkdown } from './hovers.ts';
 
 const MESSAGES = 3;
 const WIDTH = 160;
 /** Debounces editor changes. */
 const SETTLE_MS = 200;
 
-export class ThrownMarks implements vscode.Disposable {
-  readonly #figures: Figures;
+export class ErrorMarks implements vscode.Disposable {
+  readonly #statistics: ToolStatistics;
   readonly #log: (text: string) => void;
   readonly #type: vscode.TextEditorDecorationType;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(figures: Figures, icon: vscode.Uri, log: (text: string) => void) {
-    this.#figures = figures;
+  constructor(statistics: ToolStatistics, icon: vscode.Uri, log: (text: string) => void) {
+    this.#statistics = statistics;
     this.#log = log;
     this.#type = vscode.window.createTextEditorDecorationType({
       gutterIconPath: icon,
@@ -35,11 +35,11 @@ export class ThrownMarks implements vscode.Disposable {
       overviewRulerLane: vscode.OverviewRulerLane.Left,
       rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
     });
-    this.look();
+    this.refresh();
   }
 
   /** Schedules an update of the marks. */
-  look(): void {
+  refresh(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       for (const editor of vscode.window.visibleTextEditors) {
@@ -59,29 +59,32 @@ export class ThrownMarks implements vscode.Disposable {
     const { document } = editor;
     if (document.uri.scheme !== 'file' || toolFileKind(document.uri.path) !== 'code') return;
     const on = vscode.workspace.isTrusted && setting('tools.errorMarks');
-    const around = on ? await this.#figures.around(document.uri.fsPath) : undefined;
-    editor.setDecorations(this.#type, around === undefined ? [] : await marksOf(document, around));
+    const workspaceStatistics = on ? await this.#statistics.ofWorkspace(document.uri.fsPath) : undefined;
+    editor.setDecorations(
+      this.#type,
+      workspaceStatistics === undefined ? [] : await marksOf(document, workspaceStatistics),
+    );
   }
 }
 
 async function marksOf(
   document: vscode.TextDocument,
-  { row, definition, calls }: Pick<ToolFigures, 'row' | 'definition' | 'calls'>,
+  { row, definition, calls }: Pick<BatchStatistics, 'row' | 'definition' | 'calls'>,
 ): Promise<vscode.DecorationOptions[]> {
   if (definition === undefined) return [];
-  const named = new Set<string>();
-  const isHere = (file: string): boolean => {
-    const here = isSame(definition.places.ofFile(file), document.uri.fsPath);
-    if (here) named.add(file);
-    return here;
+  const files = new Set<string>();
+  const isDocument = (file: string): boolean => {
+    const isSameFile = isSame(definition.places.ofFile(file), document.uri.fsPath);
+    if (isSameFile) files.add(file);
+    return isSameFile;
   };
-  const lines = thrownLines(calls.calls(calls.tools), isHere);
-  const [file] = named;
-  const before = file === undefined ? undefined : await definition.linesOf(file);
-  const now = document.getText().split(/\r?\n/);
-  return lines.flatMap((thrown) => {
+  const lines = thrownLines(calls.calls(calls.tools), isDocument);
+  const [file] = files;
+  const submittedLines = file === undefined ? undefined : await definition.linesOf(file);
+  const currentLines = document.getText().split(/\r?\n/);
+  return lines.flatMap((error) => {
     // Skip lines that changed since the batch.
-    const line = before === undefined ? thrown.line : lineNow(thrown.line, before, now);
+    const line = submittedLines === undefined ? error.line : lineNow(error.line, submittedLines, currentLines);
     if (line === undefined || line > document.lineCount) return [];
     const text = document.lineAt(line - 1);
     const range = new vscode.Range(
@@ -90,12 +93,12 @@ async function marksOf(
       line - 1,
       text.text.trimEnd().length,
     );
-    const newest = calls.row(thrown.newest.rollout);
+    const newest = calls.row(error.newest.rollout);
     return [
       {
         range,
         hoverMessage: markText(
-          thrown,
+          error,
           `${row.name}, ${agoText(Date.now() - row.created_at)}`,
           newest === undefined ? '' : outcomeOf(newest),
         ),
@@ -105,12 +108,12 @@ async function marksOf(
 }
 
 function markText({ count, messages, newest }: ThrownLine, batch: string, outcome: string): vscode.MarkdownString {
-  const text = linked();
+  const text = commandMarkdown();
   text.appendText(`Threw ${count === 1 ? 'once' : `${count.toLocaleString('en')} times`} in ${batch}\n`);
   for (const message of messages.slice(0, MESSAGES))
     text.appendCodeblock(`${message.count} × ${cut(message.text, WIDTH)}`, TRAJECTORY_LANGUAGE);
   if (messages.length > MESSAGES) text.appendText(`and ${plural(messages.length - MESSAGES, 'other message')}\n\n`);
-  text.appendText('The newest:\n');
+  text.appendText('Newest call:\n');
   appendCall(text, newest, true, outcome);
   return text;
 }

@@ -6,9 +6,8 @@ import { outcomeOf } from '../../../trace/outcome.ts';
 import { type CallBlock, callsText } from '../../../trace/toolCalls/callsText.ts';
 import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';
-import { COMMANDS_OF_LENSES } from '../lensCommands.ts';
-import { CALLS_SCHEME } from '../schemes.ts';
-import type { Figures, ToolFigures } from '../state/toolFigures.ts';
+import { CALLS_SCHEME, LENS_COMMANDS } from '../ids.ts';
+import type { BatchStatistics, ToolStatistics } from '../state/toolStatistics.ts';
 
 /** Maximum number of calls to show. Older calls no longer have their arguments. */
 const MAX_CALLS = 100;
@@ -16,7 +15,7 @@ const MAX_CALLS = 100;
 const MAX_CLOSED = 20;
 
 /** Selects calls. Serializable, because links contain it. */
-export const callsOf = z.object({
+export const callsQuery = z.object({
   /** Where to open the view. */
   uri: z.string(),
   line: z.number().int().min(1),
@@ -25,15 +24,15 @@ export const callsOf = z.object({
   tools: z.array(z.string()),
   errors: z.boolean().optional(),
 });
-export type CallsOf = z.infer<typeof callsOf>;
+export type CallsQuery = z.infer<typeof callsQuery>;
 
-interface ShownCalls {
+interface CallsDocument {
   readonly text: string;
   readonly blocks: readonly CallBlock[];
 }
 
 export class CallDocuments implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
-  readonly #documents = new Map<string, ShownCalls>();
+  readonly #documents = new Map<string, CallsDocument>();
   #last = 0;
 
   provideTextDocumentContent(uri: vscode.Uri): string | undefined {
@@ -45,9 +44,9 @@ export class CallDocuments implements vscode.TextDocumentContentProvider, vscode
       const range = new vscode.Range(line, 0, line, 0);
       const call = { rollout: fact.rollout, seq: fact.seq };
       return [
-        new vscode.CodeLens(range, { title: 'Open Step', command: COMMANDS_OF_LENSES.open, arguments: [call] }),
-        new vscode.CodeLens(range, { title: 'Re-run This Call', command: COMMANDS_OF_LENSES.rerun, arguments: [call] }),
-        new vscode.CodeLens(range, { title: 'Save as Test Case', command: COMMANDS_OF_LENSES.save, arguments: [call] }),
+        new vscode.CodeLens(range, { title: 'Open Step', command: LENS_COMMANDS.open, arguments: [call] }),
+        new vscode.CodeLens(range, { title: 'Re-run This Call', command: LENS_COMMANDS.rerun, arguments: [call] }),
+        new vscode.CodeLens(range, { title: 'Save as Test Case', command: LENS_COMMANDS.save, arguments: [call] }),
       ];
     });
   }
@@ -59,20 +58,20 @@ export class CallDocuments implements vscode.TextDocumentContentProvider, vscode
   }
 
   /** Creates a document with the newest calls and their lines. Returns undefined if there are none. */
-  make(
-    { row, calls, names }: ToolFigures,
+  create(
+    { row, calls, names }: BatchStatistics,
     errors: boolean,
   ): { readonly uri: vscode.Uri; readonly blocks: readonly CallBlock[] } | undefined {
     const matches = calls.calls(names).filter((fact) => !errors || fact.error !== undefined);
     if (matches.length === 0) return undefined;
     const newest = matches.slice(0, MAX_CALLS);
-    const what = names.size === 1 ? [...names].join('') : plural(names.size, 'tool');
+    const toolsText = names.size === 1 ? [...names].join('') : plural(names.size, 'tool');
     const kind = plural(matches.length, errors ? 'failed call' : 'call');
     const of = newest.length < matches.length ? `the newest ${newest.length} of ${kind}` : kind;
     const read =
       calls.read.read < calls.read.attempts ? `, of ${calls.read.read} of ${calls.read.attempts} attempts` : '';
-    const title = `${what} in ${row.name}, ${agoText(Date.now() - row.created_at)} · ${of}${read}`;
-    const made = callsText(
+    const title = `${toolsText} in ${row.name}, ${agoText(Date.now() - row.created_at)} · ${of}${read}`;
+    const document = callsText(
       title,
       newest,
       (fact) => {
@@ -85,16 +84,16 @@ export class CallDocuments implements vscode.TextDocumentContentProvider, vscode
     );
     this.#last += 1;
     const query = String(this.#last);
-    this.#documents.set(query, made);
-    this.#forget();
-    const name = `${what} ${errors ? 'failed calls' : 'calls'} · ${row.name}`.replaceAll('/', '∕');
+    this.#documents.set(query, document);
+    this.#prune();
+    const name = `${toolsText} ${errors ? 'failed calls' : 'calls'} · ${row.name}`.replaceAll('/', '∕');
     return {
       uri: vscode.Uri.from({ scheme: CALLS_SCHEME, path: `/${row.batch}/${name}.trajectory`, query }),
-      blocks: made.blocks,
+      blocks: document.blocks,
     };
   }
 
-  #forget(): void {
+  #prune(): void {
     const open = new Set(
       vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === CALLS_SCHEME).map(({ uri }) => uri.query),
     );
@@ -103,18 +102,22 @@ export class CallDocuments implements vscode.TextDocumentContentProvider, vscode
   }
 }
 
-export async function showCalls(figures: Figures, documents: CallDocuments, query: CallsOf): Promise<void> {
-  const found = await figures.named(query.batch, new Set(query.tools));
-  const made = found === undefined ? undefined : documents.make(found, query.errors === true);
-  if (made === undefined) {
-    void vscode.window.setStatusBarMessage('$(info) No such calls.', 4_000);
+export async function showCalls(
+  statistics: ToolStatistics,
+  documents: CallDocuments,
+  query: CallsQuery,
+): Promise<void> {
+  const found = await statistics.ofBatch(query.batch, new Set(query.tools));
+  const created = found === undefined ? undefined : documents.create(found, query.errors === true);
+  if (created === undefined) {
+    void vscode.window.setStatusBarMessage('$(info) No calls to show.', 4_000);
     return;
   }
-  const document = await vscode.workspace.openTextDocument(made.uri);
+  const document = await vscode.workspace.openTextDocument(created.uri);
   if (document.languageId !== TRAJECTORY_LANGUAGE)
     await vscode.languages.setTextDocumentLanguage(document, TRAJECTORY_LANGUAGE);
-  const locations = made.blocks.map(
-    ({ line, marked }) => new vscode.Location(made.uri, new vscode.Range(line, 0, line, marked)),
+  const locations = created.blocks.map(
+    ({ line, marked }) => new vscode.Location(created.uri, new vscode.Range(line, 0, line, marked)),
   );
   await vscode.commands.executeCommand(
     'editor.action.peekLocations',

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 
 interface FormFile {
   bytes: Uint8Array;
-  readonly born: number;
+  readonly created: number;
   changed: number;
 }
 
@@ -12,15 +12,15 @@ export class FormFiles implements vscode.FileSystemProvider {
   readonly #changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.#changed.event;
 
-  put(uri: vscode.Uri, text: string): void {
+  write(uri: vscode.Uri, text: string): void {
     const now = Date.now();
-    const before = this.#files.get(uri.path);
+    const existing = this.#files.get(uri.path);
     this.#files.set(uri.path, {
       bytes: new TextEncoder().encode(text),
-      born: before?.born ?? now,
-      changed: Math.max(now, (before?.changed ?? 0) + 1),
+      created: existing?.created ?? now,
+      changed: Math.max(now, (existing?.changed ?? 0) + 1),
     });
-    if (before !== undefined) this.#changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
+    if (existing !== undefined) this.#changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
   }
 
   remove(uri: vscode.Uri): void {
@@ -32,8 +32,8 @@ export class FormFiles implements vscode.FileSystemProvider {
   }
 
   stat(uri: vscode.Uri): vscode.FileStat {
-    const { bytes, born, changed } = this.#file(uri);
-    return { type: vscode.FileType.File, ctime: born, mtime: changed, size: bytes.length };
+    const { bytes, created, changed } = this.#file(uri);
+    return { type: vscode.FileType.File, ctime: created, mtime: changed, size: bytes.length };
   }
 
   readFile(uri: vscode.Uri): Uint8Array {

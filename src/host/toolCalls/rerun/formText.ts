@@ -1,7 +1,7 @@
 /** Builds the form of a call: its arguments as a JSON document with the tool's schema. */
 
 import type { Json, JsonObject } from '../../../common/json.ts';
-import { SCHEMA_SCHEME } from '../schemes.ts';
+import { SCHEMA_SCHEME } from '../ids.ts';
 
 /** Returns the arguments to edit. The first line references the schema, for completion and validation. */
 export function formText(schema: string, existing: Json): string {

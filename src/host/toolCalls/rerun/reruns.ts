@@ -12,8 +12,7 @@ import type { StoredValues } from '../../launch/values/storedValues.ts';
 import { withValues } from '../../launch/values/withValues.ts';
 import type { Services } from '../../services.ts';
 import { withProgress } from '../../window/progress.ts';
-import { COMMANDS_OF_LENSES } from '../lensCommands.ts';
-import { FORM_SCHEME, OUTCOME_SCHEME, SCHEMA_SCHEME } from '../schemes.ts';
+import { FORM_SCHEME, LENS_COMMANDS, OUTCOME_SCHEME, SCHEMA_SCHEME } from '../ids.ts';
 import {
   type CallPlace,
   type DescribedCall,
@@ -21,7 +20,7 @@ import {
   outcomeText,
   type RerunCall,
   rerunCall,
-} from './described.ts';
+} from './callOutput.ts';
 import type { FormFiles } from './formFiles.ts';
 import { argumentsIn, formText, schemaText } from './formText.ts';
 
@@ -67,7 +66,7 @@ export class Reruns
     const id = String(this.#last);
     const uri = vscode.Uri.from({ scheme: FORM_SCHEME, path: `/${id}/${call.name}.json` });
     this.#forms.set(id, { uri, call, folder, outcome: undefined, running: false });
-    this.#files.put(
+    this.#files.write(
       uri,
       formText(vscode.Uri.from({ scheme: SCHEMA_SCHEME, path: `/${id}/${call.name}.json` }).toString(), call.arguments),
     );
@@ -99,14 +98,14 @@ export class Reruns
   async run(uri: vscode.Uri | undefined, code: 'now' | 'recorded' = 'now'): Promise<void> {
     const form = this.#form(uri);
     const args = this.#argumentsOf(form);
-    const accept = form.call.effect !== 'irreversible' || (await this.#accepted(form.call.name));
+    const accept = form.call.effect !== 'irreversible' || (await this.#confirm(form.call.name));
     if (!accept) return;
     await vscode.workspace.saveAll(false); // its code is read from disk
     form.running = true;
     this.#changedLenses.fire();
     try {
       form.outcome = await withProgress(`Calling ${form.call.name}`, ({ signal }) =>
-        this.#make(form, args, code, signal),
+        this.#rerun(form, args, code, signal),
       );
     } finally {
       form.running = false;
@@ -153,7 +152,7 @@ export class Reruns
         : lens(
             `$(play)${NBSP}Run`,
             'Call the tool with the current code, in the world as it was before the recorded call',
-            COMMANDS_OF_LENSES.run,
+            LENS_COMMANDS.run,
           ),
       ...(outcome === undefined || running
         ? []
@@ -161,7 +160,7 @@ export class Reruns
             lens(
               outcomeTitle(call, outcome),
               `Compare with the recorded result${changed}${outcome.notes.map((note) => ` · ${note}`).join('')}`,
-              COMMANDS_OF_LENSES.compare,
+              LENS_COMMANDS.compare,
             ),
           ]),
       // Lets users check whether the code caused a different result.
@@ -171,15 +170,15 @@ export class Reruns
             new vscode.CodeLens(top, {
               title: 'Run Recorded Code',
               tooltip: 'Call the tool with the code that was submitted',
-              command: COMMANDS_OF_LENSES.run,
+              command: LENS_COMMANDS.run,
               arguments: [uri, 'recorded'],
             }),
           ]),
-      ...(call.of_world ? [] : [lens('Try Tool', 'Try the tool alone, with these arguments', COMMANDS_OF_LENSES.try)]),
-      lens('Save as Test Case', 'Write a test with these arguments and their result', COMMANDS_OF_LENSES.save),
+      ...(call.of_world ? [] : [lens('Try Tool', 'Try the tool alone, with these arguments', LENS_COMMANDS.try)]),
+      lens('Save as Test Case', 'Write a test with these arguments and their result', LENS_COMMANDS.save),
       new vscode.CodeLens(top, {
         title: 'Open Step',
-        command: COMMANDS_OF_LENSES.open,
+        command: LENS_COMMANDS.open,
         arguments: [{ rollout: call.rollout, seq: call.seq }],
       }),
     ];
@@ -199,7 +198,7 @@ export class Reruns
       const target = { place: { file, line: Number(row), column: Number(column) }, rollout: form.call.rollout };
       const link = new vscode.DocumentLink(
         new vscode.Range(line, start, line, start + file.length + 2 + (row?.length ?? 0) + (column?.length ?? 0)),
-        vscode.Uri.from({ scheme: 'command', path: COMMANDS_OF_LENSES.source, query: JSON.stringify([target]) }),
+        vscode.Uri.from({ scheme: 'command', path: LENS_COMMANDS.source, query: JSON.stringify([target]) }),
       );
       link.tooltip = 'Open the source';
       links.push(link);
@@ -215,17 +214,17 @@ export class Reruns
     this.#forms.delete(uri.path.split('/')[1] ?? '');
   }
 
-  async #make(form: Form, args: Json, code: 'now' | 'recorded', signal: AbortSignal): Promise<RerunCall> {
+  async #rerun(form: Form, args: Json, code: 'now' | 'recorded', signal: AbortSignal): Promise<RerunCall> {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-form-'));
     try {
       const file = path.join(folder, 'arguments.json');
       await writeFile(file, JSON.stringify(args));
-      const more = [
+      const options = [
         ...(form.call.effect === 'irreversible' ? ['--accept-irreversible'] : []),
         ...(code === 'recorded' ? ['--recorded-code'] : []),
       ];
       return rerunCall.parse(
-        await this.#cli(['call', `${form.call.rollout}@${form.call.seq}`, '--arguments', file, ...more], signal),
+        await this.#cli(['call', `${form.call.rollout}@${form.call.seq}`, '--arguments', file, ...options], signal),
       );
     } finally {
       await rm(folder, { recursive: true, force: true });
@@ -239,7 +238,7 @@ export class Reruns
     return result;
   }
 
-  async #accepted(name: string): Promise<boolean> {
+  async #confirm(name: string): Promise<boolean> {
     const chosen = await vscode.window.showWarningMessage(
       `Call ${name}?`,
       {

@@ -10,28 +10,28 @@ import { moduleTools } from '../../../config/tools/toolModules.ts';
 import { folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
 import type { Services } from '../../services.ts';
 import { withProgress } from '../../window/progress.ts';
-import type { DescribedCall, RerunCall } from './described.ts';
+import type { DescribedCall, RerunCall } from './callOutput.ts';
 
 /** Folders to use for tests if they exist. */
 const FOLDERS = ['test', 'tests'];
 const MAX_FILES = 1000;
 
-interface SavedTest {
+interface TestSource {
   readonly call: DescribedCall;
   /** The arguments and result of the form, if the call was repeated. */
-  readonly made: { readonly arguments: Json; readonly outcome: RerunCall } | undefined;
+  readonly rerun: { readonly arguments: Json; readonly outcome: RerunCall } | undefined;
 }
 
 /** Writes the test, opens it, and offers to run it. */
-export async function saveTest({ cli }: Pick<Services, 'cli'>, { call, made }: SavedTest): Promise<void> {
+export async function saveTest({ cli }: Pick<Services, 'cli'>, { call, rerun }: TestSource): Promise<void> {
   const module = await moduleOf(call);
   const folder = folderOf(module);
-  const target = await freeFile(folder, call.name);
+  const target = await unusedFile(folder, call.name);
   const label = vscode.workspace.asRelativePath(target, false);
-  const { error, result } = made === undefined ? call : made.outcome;
+  const { error, result } = rerun === undefined ? call : rerun.outcome;
   const text = testCase({
     name: call.name,
-    arguments: made?.arguments ?? call.arguments,
+    arguments: rerun?.arguments ?? call.arguments,
     result,
     error,
     seed: call.seed,
@@ -77,8 +77,8 @@ export async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
     .filter(({ uri }) => uri.scheme === 'file')
     .map(({ uri }) => uri.fsPath);
   const modules = [...call.modules.tools, ...(call.modules.world === undefined ? [] : [call.modules.world])];
-  const wanted = call.of_world ? modules.slice(-1) : call.modules.tools;
-  for (const module of wanted) {
+  const candidates = call.of_world ? modules.slice(-1) : call.modules.tools;
+  for (const module of candidates) {
     for (const candidate of candidatesOf(module.file, modules, folders)) {
       const uri = vscode.Uri.file(candidate);
       const files = workspaceFiles(folderOf(uri));
@@ -90,8 +90,8 @@ export async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
       const tools = await moduleTools(pathOf(uri), 'exported', readText);
       if (tools === undefined) continue;
       if (call.of_world) return uri;
-      const own = tools.find(({ name }) => name === call.name);
-      if (own !== undefined) return vscode.Uri.file(own.path);
+      const tool = tools.find(({ name }) => name === call.name);
+      if (tool !== undefined) return vscode.Uri.file(tool.path);
     }
   }
   throw new StudioError('not_found', `The code of ${call.name} is not in this workspace.`, {
@@ -100,7 +100,7 @@ export async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
 }
 
 /** Returns `tests/NAME.test.ts`, or a numbered name if that file exists. */
-async function freeFile(folder: vscode.Uri, name: string): Promise<vscode.Uri> {
+async function unusedFile(folder: vscode.Uri, name: string): Promise<vscode.Uri> {
   const parent = await testFolder(folder);
   for (let n = 1; n <= MAX_FILES; n++) {
     const uri = vscode.Uri.joinPath(parent, `${name}${n === 1 ? '' : `-${n}`}.test.ts`);

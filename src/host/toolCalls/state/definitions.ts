@@ -91,7 +91,7 @@ function linesIn(api: Api, shas: readonly string[]): Definition['linesOf'] {
 }
 
 /** Returns whether a tool or tool entry in a file belongs to the batch. */
-export function isAbout(
+export function includesTool(
   { submission, places, fileOf }: Definition,
   kind: 'code' | 'agent' | 'world',
   file: string,
@@ -108,12 +108,12 @@ export function isAbout(
 }
 
 /** Returns whether a file is in the workspace that the batch was submitted from. */
-export function isBelow({ submission, fileOf }: Definition, file: string): boolean {
+export function isInWorkspace({ submission, fileOf }: Definition, file: string): boolean {
   const agent = fileOf(submission.agent.file);
   if (agent === undefined) return false;
   const root = agent.slice(0, agent.length - submission.agent.file.length);
-  const below = path.relative(root === '' ? path.sep : root, file);
-  return !below.startsWith('..') && !path.isAbsolute(below) && !below.split(path.sep).includes('node_modules');
+  const relative = path.relative(root === '' ? path.sep : root, file);
+  return !relative.startsWith('..') && !path.isAbsolute(relative) && !relative.split(path.sep).includes('node_modules');
 }
 
 export function isSame(a: string | undefined, b: string): boolean {

@@ -56,32 +56,32 @@ export class OpenBatches {
   async open(row: BatchRow): Promise<BatchCalls> {
     let open = this.#open.get(row.batch);
     if (open !== undefined && !open.following && open.rev < row.rev) {
-      this.#drop(row.batch); // the connection was lost, or the batch continued after its end
+      this.#close(row.batch); // the connection was lost, or the batch continued after its end
       open = undefined;
     }
-    open ??= this.#begin(row);
+    open ??= this.#start(row);
     this.#open.delete(row.batch);
     this.#open.set(row.batch, open);
-    for (const oldest of this.#open.keys()) if (this.#open.size > MAX_OPEN) this.#drop(oldest);
+    for (const oldest of this.#open.keys()) if (this.#open.size > MAX_OPEN) this.#close(oldest);
     return open.ready;
   }
 
   /** Stops following running batches but keeps ended ones. */
-  rest(): void {
-    for (const [batch, { following }] of [...this.#open]) if (following) this.#drop(batch);
+  stopFollowing(): void {
+    for (const [batch, { following }] of [...this.#open]) if (following) this.#close(batch);
   }
 
   /** Drops all batches after the store changed. */
   clear(): void {
-    for (const batch of [...this.#open.keys()]) this.#drop(batch);
+    for (const batch of [...this.#open.keys()]) this.#close(batch);
   }
 
-  #drop(batch: string): void {
+  #close(batch: string): void {
     this.#open.get(batch)?.stop.abort();
     this.#open.delete(batch);
   }
 
-  #begin(row: BatchRow): OpenBatch {
+  #start(row: BatchRow): OpenBatch {
     const first = Promise.withResolvers<BatchCalls>();
     const open: OpenBatch = { stop: new AbortController(), ready: first.promise, rev: 0, following: true };
     this.#open.set(row.batch, open);

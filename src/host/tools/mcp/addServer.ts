@@ -14,19 +14,18 @@ import type { StoredValues } from '../../launch/values/storedValues.ts';
 import { withValues } from '../../launch/values/withValues.ts';
 import type { Services } from '../../services.ts';
 import { withProgress } from '../../window/progress.ts';
-import { BACK } from '../../window/questions/answer.ts';
-import type { Choice } from '../../window/questions/choice.ts';
+import { BACK, type Choice } from '../../window/questions/answer.ts';
 import { input, pickMany, pickOne, type StepPlace } from '../../window/questions/dialogue.ts';
-import { knownServers } from './knownServers.ts';
-import { serverOf } from './typedServer.ts';
+import { mcpConfigFiles } from './mcpConfigFiles.ts';
+import { parseServer } from './parseServer.ts';
 
 const TITLE = 'Add MCP Server';
-const TYPED = Symbol('typed');
+const ENTER = Symbol('typed');
 
-const probed = z.object({
+const probeReply = z.object({
   tools: z.array(z.object({ name: z.string(), description: z.string(), effect: z.string() })),
 });
-type ProbeResult = z.infer<typeof probed>;
+type ProbeResult = z.infer<typeof probeReply>;
 
 export async function addServer(
   { cli, log }: Pick<Services, 'cli' | 'log'>,
@@ -40,7 +39,7 @@ export async function addServer(
     probe(cli, values, agent.fsPath, folder, server, signal, report),
   );
   if (tools.length === 0) throw new StudioError('not_found', `${server.name} has no tools.`);
-  const chosen = await chosenTools(tools, server.name);
+  const chosen = await pickTools(tools, server.name);
   if (chosen === undefined) return;
   const entry = newEntry(server.name, server.server, chosen.length === tools.length ? undefined : chosen);
   await write(agent, entry);
@@ -53,7 +52,7 @@ export async function addServer(
 
 async function askServer(folder: string, log: vscode.LogOutputChannel): Promise<FoundServer | undefined> {
   const configured: Choice<FoundServer>[] = [];
-  for (const { file, text } of await knownServers(folder)) {
+  for (const { file, text } of await mcpConfigFiles(folder)) {
     try {
       configured.push(
         ...clientServers(file, text, folder).found.map((value) => ({
@@ -73,25 +72,25 @@ async function askServer(folder: string, log: vscode.LogOutputChannel): Promise<
   for (;;) {
     const picked =
       configured.length === 0
-        ? TYPED
-        : await pickOne<FoundServer | typeof TYPED>(
+        ? ENTER
+        : await pickOne<FoundServer | typeof ENTER>(
             place(1),
-            [{ label: 'Command or URL…', icon: 'edit', value: TYPED }, ...configured],
+            [{ label: 'Command or URL…', icon: 'edit', value: ENTER }, ...configured],
             { placeholder: 'Select a server' },
           );
     if (picked === undefined || picked === BACK) return undefined;
-    if (picked !== TYPED) return picked;
-    const typed = await input(place(configured.length === 0 ? 1 : 2), {
+    if (picked !== ENTER) return picked;
+    const entered = await input(place(configured.length === 0 ? 1 : 2), {
       prompt: 'Command or URL of the server. Write secrets as ${env:NAME}.',
       placeholder: 'npx -y @modelcontextprotocol/server-everything   or   http://localhost:3000/mcp',
-      wrong: (text) => {
-        const server = serverOf(text);
+      validate: (text) => {
+        const server = parseServer(text);
         return typeof server === 'string' ? server : undefined;
       },
     });
-    if (typed === undefined) return undefined;
-    if (typed === BACK) continue;
-    const server = serverOf(typed);
+    if (entered === undefined) return undefined;
+    if (entered === BACK) continue;
+    const server = parseServer(entered);
     if (typeof server !== 'string') return server;
   }
 }
@@ -118,14 +117,14 @@ async function probe(
         onProgress,
       }),
     );
-    return probed.parse(result);
+    return probeReply.parse(result);
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
 }
 
 /** Asks which tools to add. All are initially selected. */
-async function chosenTools(tools: ProbeResult['tools'], name: string): Promise<string[] | undefined> {
+async function pickTools(tools: ProbeResult['tools'], name: string): Promise<string[] | undefined> {
   const picked = await pickMany(
     { title: TITLE, step: 1, steps: 1 },
     tools.map((tool) => ({
@@ -136,7 +135,7 @@ async function chosenTools(tools: ProbeResult['tools'], name: string): Promise<s
     })),
     {
       placeholder: `Select the tools of “${name}” to add`,
-      chosen: 'all',
+      selected: 'all',
     },
   );
   return picked === undefined || picked === BACK ? undefined : [...picked];

@@ -24,7 +24,7 @@ export async function toolWorlds(
   tool: Pick<ToolPlace, 'name' | 'path'>,
   files: Files,
 ): Promise<TryWorld[]> {
-  const readText: ReadText = (path) => orNothing(files.readText(path));
+  const readText: ReadText = (path) => orUndefined(files.readText(path));
   const checked = new Map<string, Promise<boolean>>();
   const worlds = await Promise.all(
     batches.map(async ({ file, name, world, dataset }): Promise<TryWorld | undefined> => {
@@ -32,7 +32,7 @@ export async function toolWorlds(
       const has = checked.get(world) ?? hasTool(world, tool, readText);
       checked.set(world, has);
       if (!(await has)) return undefined;
-      const tasks = ((await orNothing(firstTasks(files, dataset, MAX_TASKS + 1))) ?? []).map(({ task }) => task.id);
+      const tasks = ((await orUndefined(firstTasks(files, dataset, MAX_TASKS + 1))) ?? []).map(({ task }) => task.id);
       return { batch: file, name, tasks: tasks.slice(0, MAX_TASKS), more: tasks.length > MAX_TASKS };
     }),
   );
@@ -48,7 +48,7 @@ async function hasTool(world: string, tool: Pick<ToolPlace, 'name' | 'path'>, re
 }
 
 /** Returns no tasks for unreadable files. */
-async function orNothing<T>(reading: Promise<T>): Promise<T | undefined> {
+async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {

@@ -35,11 +35,11 @@ interface TryPanelOptions {
   /** Handles actions that all pages support. */
   readonly act: DoAction;
   /** Shows the error of an action. */
-  readonly failed: (error: unknown) => void;
+  readonly onError: (error: unknown) => void;
   /** Finds the worlds for the tool in the current workspace files. */
   readonly worlds: (tool: string) => Promise<TryWorld[]>;
   /** Stores the arguments and world of the last call. */
-  readonly keep: (last: TryStart & { readonly arguments: JsonObject }) => void;
+  readonly store: (last: TryStart & { readonly arguments: JsonObject }) => void;
   readonly closed: () => void;
 }
 
@@ -52,14 +52,14 @@ export class TryPanel {
   /** Initial state, sent when the page is ready. */
   readonly #start: TryStart;
   #calling: AbortController | undefined;
-  #reading: AbortController | undefined;
+  #reloading: AbortController | undefined;
   /** Whether the page is ready. */
   #isReady = false;
   #isReleased = false;
   /** Why its file could not be reloaded. */
   #problem: string | undefined;
   /** Whether the user confirmed irreversible calls. */
-  #accepted = false;
+  #isConfirmed = false;
 
   /** @param file The tool module or agent file. */
   constructor(view: vscode.WebviewPanel, file: string, tool: ListedTool, start: TryStart, options: TryPanelOptions) {
@@ -73,7 +73,7 @@ export class TryPanel {
     this.#listeners = [
       this.#view.webview.onDidReceiveMessage((raw: unknown) => this.#handleMessage(raw)),
       vscode.workspace.onDidSaveTextDocument(({ uri }) => {
-        if (this.#isSource(uri)) void this.#readAnew();
+        if (this.#isSource(uri)) void this.#reload();
       }),
       this.#view.onDidDispose(() => {
         this.release();
@@ -88,11 +88,11 @@ export class TryPanel {
   }
 
   /** Reveals the panel with the current version of the tool. */
-  show(tool: ListedTool, given: JsonObject | undefined): void {
+  show(tool: ListedTool, args: JsonObject | undefined): void {
     this.#view.reveal();
     this.#tool = tool;
     this.#problem = undefined;
-    this.#sendSoon(given === undefined ? {} : { arguments: given });
+    this.#sendSoon(args === undefined ? {} : { arguments: args });
   }
 
   /** Called when batch files changed. */
@@ -104,22 +104,22 @@ export class TryPanel {
   release(): void {
     this.#isReleased = true;
     this.#calling?.abort();
-    this.#reading?.abort();
+    this.#reloading?.abort();
     for (const listener of this.#listeners) listener.dispose();
   }
 
   #handleMessage(raw: unknown): void {
     const message = pageToTry.safeParse(raw);
     if (!message.success)
-      this.#options.failed(
+      this.#options.onError(
         new StudioError('internal', 'A Try Tool panel sent an invalid message.', {
           cause: message.error,
         }),
       );
-    else this.#take(message.data).catch((error: unknown) => this.#options.failed(error));
+    else this.#perform(message.data).catch((error: unknown) => this.#options.onError(error));
   }
 
-  async #take(message: PageToTry): Promise<void> {
+  async #perform(message: PageToTry): Promise<void> {
     switch (message.type) {
       case 'ready':
         this.#isReady = true;
@@ -147,18 +147,18 @@ export class TryPanel {
     }
   }
 
-  async #run(given: Json, world: ChosenWorld | undefined): Promise<void> {
+  async #run(args: Json, world: ChosenWorld | undefined): Promise<void> {
     if (this.#calling !== undefined) return;
     const calling = new AbortController();
     this.#calling = calling;
     try {
-      if (isJsonObject(given)) this.#options.keep({ arguments: given, ...(world === undefined ? {} : { world }) });
-      if (!(await this.#isAccepted())) {
+      if (isJsonObject(args)) this.#options.store({ arguments: args, ...(world === undefined ? {} : { world }) });
+      if (!(await this.#confirm())) {
         this.#post({ type: 'noResult', why: 'cancelled', text: 'The call was cancelled.' });
         return;
       }
       await vscode.workspace.saveAll(false); // its code is read from disk
-      this.#post({ type: 'result', call: await this.#call(given, world ?? null, calling.signal) });
+      this.#post({ type: 'result', call: await this.#call(args, world ?? null, calling.signal) });
     } catch (error) {
       this.#post({
         type: 'noResult',
@@ -170,11 +170,11 @@ export class TryPanel {
     }
   }
 
-  async #call(given: Json, world: ChosenWorld, signal: AbortSignal): Promise<TriedCall> {
+  async #call(args: Json, world: ChosenWorld, signal: AbortSignal): Promise<TriedCall> {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-form-'));
     try {
       const file = path.join(folder, 'arguments.json');
-      await writeFile(file, JSON.stringify(given));
+      await writeFile(file, JSON.stringify(args));
       const place =
         world === null ? [] : ['--batch', world.batch, ...(world.task === '' ? [] : ['--task', world.task])];
       return triedCall.parse(
@@ -190,15 +190,15 @@ export class TryPanel {
     }
   }
 
-  async #isAccepted(): Promise<boolean> {
-    if (this.#tool.effect !== 'irreversible' || this.#accepted) return true;
+  async #confirm(): Promise<boolean> {
+    if (this.#tool.effect !== 'irreversible' || this.#isConfirmed) return true;
     const detail =
-      'The tool is not declared as pure or restorable, so its changes may be irreversible. You are asked ' +
-      'once per panel.';
-    this.#accepted =
+      'The tool is not declared as pure or restorable, so its changes may be irreversible. This panel ' +
+      'asks only once.';
+    this.#isConfirmed =
       (await vscode.window.showWarningMessage(`Call ${this.#tool.name}?`, { modal: true, detail }, 'Call')) !==
       undefined;
-    return this.#accepted;
+    return this.#isConfirmed;
   }
 
   /** Returns whether a file defines the tool: its file, or a module that the file references. */
@@ -210,50 +210,52 @@ export class TryPanel {
   }
 
   /** Discards results of outdated reads. */
-  async #readAnew(): Promise<void> {
-    this.#reading?.abort();
-    const reading = new AbortController();
-    this.#reading = reading;
+  async #reload(): Promise<void> {
+    this.#reloading?.abort();
+    const reload = new AbortController();
+    this.#reloading = reload;
     try {
-      const { tools, problems } = await this.#options.cli.list(this.file, reading.signal);
+      const { tools, problems } = await this.#options.cli.list(this.file, reload.signal);
       const found = tools.find(({ name }) => name === this.#tool.name);
       if (found !== undefined) this.#tool = found;
-      if (reading.signal.aborted) return;
+      if (reload.signal.aborted) return;
       this.#problem =
         found === undefined
           ? (problems[0] ?? `${path.basename(this.file)} has no tool ${this.#tool.name} anymore.`)
           : undefined;
     } catch (error) {
-      if (reading.signal.aborted) return;
+      if (reload.signal.aborted) return;
       this.#problem = errorText(error);
     }
     this.#sendSoon({});
   }
 
-  /** Opens a stack location, the tool, or its file; beside the panel, unless the file is visible. */
+  /** Opens a stack location, the tool, or its file: to the side of the panel, unless the file is visible. */
   async #open(place: Place | undefined): Promise<void> {
     const at = place ?? this.#tool.place;
     const file = at === undefined ? this.file : fileAbove(this.file, at.file);
     if (file === undefined) throw new StudioError('not_found', `File not found: ${at?.file ?? ''}.`);
     const uri = vscode.Uri.file(file);
-    const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+    const visibleEditor = vscode.window.visibleTextEditors.find(
+      ({ document }) => document.uri.toString() === uri.toString(),
+    );
     const document = await vscode.workspace.openTextDocument(uri);
     const position = document.validatePosition(new vscode.Position((at?.line ?? 1) - 1, (at?.column ?? 1) - 1));
     await vscode.window.showTextDocument(document, {
-      viewColumn: shown?.viewColumn ?? vscode.ViewColumn.Beside,
+      viewColumn: visibleEditor?.viewColumn ?? vscode.ViewColumn.Beside,
       selection: new vscode.Range(position, position),
     });
   }
 
   #sendSoon(start: TryStart): void {
-    this.#send(start).catch((error: unknown) => this.#options.failed(error));
+    this.#send(start).catch((error: unknown) => this.#options.onError(error));
   }
 
   /**
    * Sends the form before the worlds, because finding batch files can take a while, especially in a new window.
    */
-  async #send({ arguments: given, world }: TryStart): Promise<void> {
-    this.#post({ ...this.#message(), ...(given === undefined ? {} : { arguments: given }) });
+  async #send({ arguments: args, world }: TryStart): Promise<void> {
+    this.#post({ ...this.#message(), ...(args === undefined ? {} : { arguments: args }) });
     const worlds = await this.#options.worlds(this.#tool.name);
     this.#post({ ...this.#message(), worlds, ...(world === undefined ? {} : { world }) });
   }

@@ -18,10 +18,10 @@ import { withProgress } from '../../window/progress.ts';
 import { ToolCli } from './toolCli.ts';
 import { TryPanel, type TryStart } from './tryPanel.ts';
 
-const MEMORY = 'tries';
-const MAX_KEPT = 50;
-const MAX_KEPT_CHARS = 20_000;
-const kept = z
+const STATE_KEY = 'tries';
+const MAX_STORED = 50;
+const MAX_STORED_CHARS = 20_000;
+const storedCalls = z
   .array(
     z.object({
       file: z.string(),
@@ -37,7 +37,7 @@ export class TryPanels implements vscode.Disposable {
   readonly #cli: ToolCli;
   readonly #act: DoAction;
   readonly #files: StudioFiles;
-  readonly #listening: Subscription;
+  readonly #fileListener: Subscription;
   readonly #panels = new Set<TryPanel>();
 
   constructor(
@@ -47,7 +47,7 @@ export class TryPanels implements vscode.Disposable {
     this.#services = services;
     this.#act = act;
     this.#files = files;
-    this.#listening = files.changed((kind) => {
+    this.#fileListener = files.changed((kind) => {
       if (kind === 'batch') for (const panel of this.#panels) panel.showWorlds();
     });
     this.#cli = new ToolCli(services.cli, values);
@@ -55,7 +55,7 @@ export class TryPanels implements vscode.Disposable {
 
   /** Keeps the tabs, which the next window restores. */
   dispose(): void {
-    this.#listening.dispose();
+    this.#fileListener.dispose();
     for (const panel of this.#panels) panel.release();
   }
 
@@ -69,7 +69,7 @@ export class TryPanels implements vscode.Disposable {
     );
     for (const problem of problems) this.#services.log.warn(problem);
     const tool =
-      name === undefined ? await chosen(tools, problems, file) : tools.find((candidate) => candidate.name === name);
+      name === undefined ? await pickTool(tools, problems, file) : tools.find((candidate) => candidate.name === name);
     if (tool === undefined) {
       if (name === undefined) return;
       throw new StudioError('not_found', `${path.basename(file)} has no tool ${name}.`, {
@@ -117,7 +117,7 @@ export class TryPanels implements vscode.Disposable {
   }
 
   #show(view: vscode.WebviewPanel, file: string, tool: ListedTool, initial?: JsonObject): void {
-    const last = this.#kept().find((one) => one.file === file && one.tool === tool.name);
+    const last = this.#storedCalls().find((stored) => stored.file === file && stored.tool === tool.name);
     const args = initial ?? last?.arguments;
     const start: TryStart = {
       ...(args === undefined ? {} : { arguments: args }),
@@ -127,9 +127,9 @@ export class TryPanels implements vscode.Disposable {
       context: this.#services.context,
       cli: this.#cli,
       act: this.#act,
-      failed: (error) => this.#failed(error),
+      onError: (error) => this.#showError(error),
       worlds: (name) => this.#worlds(file, name),
-      keep: (call) => this.#keep(file, tool.name, call),
+      store: (call) => this.#store(file, tool.name, call),
       closed: () => this.#panels.delete(panel),
     });
     this.#panels.add(panel);
@@ -144,28 +144,28 @@ export class TryPanels implements vscode.Disposable {
     return toolWorlds(onDisk, { name: tool, path: pathOf(uri) }, workspaceFiles(folderOf(uri)));
   }
 
-  #failed(error: unknown): void {
+  #showError(error: unknown): void {
     this.#services.log.error(error instanceof Error ? error : String(error));
     void vscode.window.showErrorMessage(errorText(error));
   }
 
-  #kept(): z.infer<typeof kept> {
-    return kept.parse(this.#services.context.workspaceState.get(MEMORY) ?? []);
+  #storedCalls(): z.infer<typeof storedCalls> {
+    return storedCalls.parse(this.#services.context.workspaceState.get(STATE_KEY) ?? []);
   }
 
   /** Stores the last arguments and world of a tool. Large ones are not stored. */
-  #keep(file: string, tool: string, call: TryStart & { readonly arguments: JsonObject }): void {
-    if (JSON.stringify(call.arguments).length > MAX_KEPT_CHARS) return;
-    const others = this.#kept().filter((one) => one.file !== file || one.tool !== tool);
+  #store(file: string, tool: string, call: TryStart & { readonly arguments: JsonObject }): void {
+    if (JSON.stringify(call.arguments).length > MAX_STORED_CHARS) return;
+    const others = this.#storedCalls().filter((stored) => stored.file !== file || stored.tool !== tool);
     this.#services.context.workspaceState
-      .update(MEMORY, [{ file, tool, ...call }, ...others].slice(0, MAX_KEPT))
+      .update(STATE_KEY, [{ file, tool, ...call }, ...others].slice(0, MAX_STORED))
       .then(undefined, (error: unknown) =>
         this.#services.log.warn(`Cannot store the arguments of ${tool}: ${errorText(error)}`),
       );
   }
 }
 
-async function chosen(
+async function pickTool(
   tools: readonly ListedTool[],
   problems: readonly string[],
   file: string,

@@ -6,10 +6,10 @@ import { basename, dirname, joinPath } from '../../../config/paths.ts';
 import { BUILTINS } from '../../../config/schema/toolEntry.ts';
 import { type Path, parseFile } from '../../../config/source/parse.ts';
 import { moduleTools, type ReadText } from '../../../config/tools/toolModules.ts';
-import type { Look } from '../look.ts';
+import type { ItemContent } from '../itemContent.ts';
 
 /** A 1-based position in a file. */
-interface Spot {
+interface Location {
   readonly path: string;
   readonly line: number;
   readonly column: number;
@@ -17,9 +17,9 @@ interface Spot {
 
 export interface AgentNode {
   readonly kind: 'agent' | 'source' | 'tool';
-  readonly look: Look;
+  readonly item: ItemContent;
   /** Position that a click opens. */
-  readonly spot: Spot;
+  readonly location: Location;
   readonly children: readonly AgentNode[];
 }
 
@@ -32,7 +32,7 @@ export async function agentNode(
 ): Promise<AgentNode> {
   const parsed = parseFile(path, text);
   const file = isJsonObject(parsed.value) ? parsed.value : {};
-  const spotAt = (at: Path): Spot => {
+  const locationAt = (at: Path): Location => {
     const { line, column } = parsed.valueRange(at);
     return { path, line, column };
   };
@@ -40,11 +40,11 @@ export async function agentNode(
   const team = isJsonObject(file['team']) ? file['team'] : {};
   const members = Array.isArray(team['members']) ? team['members'] : [];
   const sources = await Promise.all([
-    ...entries.map((entry, index) => sourceNode(entry, path, spotAt(['tools', index]), readText)),
+    ...entries.map((entry, index) => sourceNode(entry, path, locationAt(['tools', index]), readText)),
     ...worlds.map((world) => worldNode(world, readText)),
   ]);
   const children = [
-    ...members.map((member, index) => memberNode(member, spotAt(['team', 'members', index]))),
+    ...members.map((member, index) => memberNode(member, locationAt(['team', 'members', index]))),
     ...sources,
   ];
   const name = typeof file['name'] === 'string' ? file['name'] : basename(path).replace(/\.agent\.\w+$/i, '');
@@ -54,36 +54,36 @@ export async function agentNode(
   const description = [model, kind, tools > 0 ? plural(tools, 'tool') : ''].filter((part) => part !== '').join(' · ');
   return {
     kind: 'agent',
-    spot: spotAt(['name']),
+    location: locationAt(['name']),
     children: children.filter((child) => child !== undefined),
-    look: {
+    item: {
       label: name,
       description,
       icon: parsed.problems.length > 0 ? { id: 'warning', color: 'list.warningForeground' } : { id: 'hubot' },
       context: 'agent',
       tooltip: parsed.problems[0]?.message === undefined ? path : `${path}\n${parsed.problems[0].message}`,
-      spoken: `Agent ${name}${description === '' ? '' : `, ${description}`}`,
+      ariaLabel: `Agent ${name}${description === '' ? '' : `, ${description}`}`,
     },
   };
 }
 
 /** Builds the item of a team member. */
-function memberNode(member: unknown, spot: Spot): AgentNode | undefined {
+function memberNode(member: unknown, location: Location): AgentNode | undefined {
   const entry: Readonly<Record<string, unknown>> = isJsonObject(member) ? member : { agent: member };
   if (typeof entry['agent'] !== 'string') return undefined;
   const label =
     typeof entry['name'] === 'string' ? entry['name'] : basename(entry['agent']).replace(/\.agent\.\w+$/i, '');
   return {
     kind: 'source',
-    spot,
+    location,
     children: [],
-    look: {
+    item: {
       label,
       description: 'member',
-      tooltip: joinPath(dirname(spot.path), entry['agent']),
+      tooltip: joinPath(dirname(location.path), entry['agent']),
       icon: { id: 'organization' },
       context: 'teamMember',
-      spoken: `Member ${label}`,
+      ariaLabel: `Member ${label}`,
     },
   };
 }
@@ -91,7 +91,7 @@ function memberNode(member: unknown, spot: Spot): AgentNode | undefined {
 async function sourceNode(
   entry: unknown,
   agent: string,
-  spot: Spot,
+  location: Location,
   readText: ReadText,
 ): Promise<AgentNode | undefined> {
   if (!isJsonObject(entry)) return undefined;
@@ -99,36 +99,36 @@ async function sourceNode(
     const path = joinPath(dirname(agent), entry['module']);
     const label = basename(path);
     const tools = await moduleTools(path, 'exported', readText);
-    if (tools === undefined) return { kind: 'source', spot, children: [], look: missing(label, path) };
+    if (tools === undefined) return { kind: 'source', location, children: [], item: missing(label, path) };
     return {
       kind: 'source',
-      spot: { path, line: 1, column: 1 },
+      location: { path, line: 1, column: 1 },
       children: tools.map((tool) => toolNode(tool.name, tool, tool.description)),
-      look: {
+      item: {
         label,
         description: plural(tools.length, 'tool'),
         tooltip: path,
         icon: { id: 'file-code' },
         context: 'toolModule',
-        spoken: `Module ${label}, ${plural(tools.length, 'tool')}`,
+        ariaLabel: `Module ${label}, ${plural(tools.length, 'tool')}`,
       },
     };
   }
   if (Array.isArray(entry['builtin'])) {
     const names = entry['builtin'].filter((name): name is string => typeof name === 'string');
     const children = names.map((name) =>
-      toolNode(name, spot, BUILTINS.some((builtin) => builtin === name) ? undefined : 'is not built in'),
+      toolNode(name, location, BUILTINS.some((builtin) => builtin === name) ? undefined : 'unknown built-in tool set'),
     );
     return {
       kind: 'source',
-      spot,
+      location,
       children,
-      look: {
+      item: {
         label: 'built in',
         description: plural(children.length, 'tool'),
         icon: { id: 'package' },
         context: 'toolBuiltin',
-        spoken: `Built in, ${plural(children.length, 'tool')}`,
+        ariaLabel: `Built in, ${plural(children.length, 'tool')}`,
       },
     };
   }
@@ -145,15 +145,15 @@ async function sourceNode(
     const label = typeof entry['name'] === 'string' ? entry['name'] : 'MCP server';
     return {
       kind: 'source',
-      spot,
-      children: only.map((name) => toolNode(name, spot, undefined)),
-      look: {
+      location,
+      children: only.map((name) => toolNode(name, location, undefined)),
+      item: {
         label,
         description: summary,
         tooltip: `MCP server: ${summary}`,
         icon: { id: 'plug' },
         context: 'toolMcp',
-        spoken: `MCP server ${label}, ${summary}`,
+        ariaLabel: `MCP server ${label}, ${summary}`,
       },
     };
   }
@@ -161,10 +161,10 @@ async function sourceNode(
 }
 
 async function worldNode(path: string, readText: ReadText): Promise<AgentNode | undefined> {
-  const spot: Spot = { path, line: 1, column: 1 };
+  const location: Location = { path, line: 1, column: 1 };
   const text = await readText(path);
   const fallback = basename(path).replace(/\.world\.\w+$/i, '');
-  if (text === undefined) return { kind: 'source', spot, children: [], look: missing(fallback, path) };
+  if (text === undefined) return { kind: 'source', location, children: [], item: missing(fallback, path) };
   const { value } = parseFile(path, text);
   const file = isJsonObject(value) ? value : {};
   const label = typeof file['name'] === 'string' ? file['name'] : fallback;
@@ -175,41 +175,41 @@ async function worldNode(path: string, readText: ReadText): Promise<AgentNode | 
   const description = `world · ${plural(tools.length, 'tool')}`;
   return {
     kind: 'source',
-    spot,
+    location,
     children: tools.map((tool) => toolNode(tool.name, tool, tool.description)),
-    look: {
+    item: {
       label,
       description,
       tooltip: path,
       icon: { id: 'globe' },
       context: 'toolWorld',
-      spoken: `World ${label}, ${plural(tools.length, 'tool')}`,
+      ariaLabel: `World ${label}, ${plural(tools.length, 'tool')}`,
     },
   };
 }
 
-function missing(label: string, path: string): Look {
+function missing(label: string, path: string): ItemContent {
   return {
     label,
     description: 'not found',
     tooltip: path,
     icon: { id: 'error', color: 'list.errorForeground' },
     context: 'toolMissing',
-    spoken: `${label}, not found`,
+    ariaLabel: `${label}, not found`,
   };
 }
 
-function toolNode(name: string, spot: Spot, description: string | undefined): AgentNode {
+function toolNode(name: string, location: Location, description: string | undefined): AgentNode {
   return {
     kind: 'tool',
-    spot: { path: spot.path, line: spot.line, column: spot.column },
+    location: { path: location.path, line: location.line, column: location.column },
     children: [],
-    look: {
+    item: {
       label: name,
       ...(description === undefined ? {} : { description, tooltip: `${name}\n${description}` }),
       icon: { id: 'tools' },
       context: 'tool',
-      spoken: `Tool ${name}${description === undefined ? '' : `, ${description}`}`,
+      ariaLabel: `Tool ${name}${description === undefined ? '' : `, ${description}`}`,
     },
   };
 }

@@ -33,8 +33,8 @@ export class AgentTree implements vscode.TreeDataProvider<AgentItem> {
   }
 
   getTreeItem({ node, uri }: AgentItem): vscode.TreeItem {
-    const item = treeItem(node.look, node.children.length === 0 ? 'none' : node.kind === 'agent' ? 'open' : 'closed');
-    const { path, line, column } = node.spot;
+    const item = treeItem(node.item, node.children.length === 0 ? 'none' : node.kind === 'agent' ? 'open' : 'closed');
+    const { path, line, column } = node.location;
     const at = new vscode.Position(line - 1, column - 1);
     item.command = {
       command: 'vscode.open',
@@ -67,14 +67,14 @@ export class AgentTree implements vscode.TreeDataProvider<AgentItem> {
       const readText = async (module: string): Promise<string | undefined> => {
         try {
           return await files.readText(module);
-        } catch (thrown) {
-          if (StudioError.is(thrown)) return undefined;
-          throw thrown;
+        } catch (error) {
+          if (StudioError.is(error)) return undefined;
+          throw error;
         }
       };
       return { uri, node: await agentNode(path, await files.readText(path), worlds, readText) };
-    } catch (thrown) {
-      this.#services.log.warn(`Agents view: ${uri.path}: ${errorText(thrown)}`);
+    } catch (error) {
+      this.#services.log.warn(`Agents view: ${uri.path}: ${errorText(error)}`);
       return undefined; // deleted
     }
   }

@@ -44,7 +44,7 @@ export class BatchContents {
   /** Loaded rows, including those of tasks that are not listed yet. */
   readonly #rows = new Map<string, Map<number, RolloutRow>>();
   /** Index of the task up to which rows were loaded (exclusive). */
-  #rowsThrough = 0;
+  #loadedTo = 0;
   #nextTasks: number | undefined = undefined;
   #nextRows: string | undefined = undefined;
   #started = false;
@@ -92,17 +92,17 @@ export class BatchContents {
 
   /** Loads rows, which are ordered by task, up to the listed tasks. */
   async #loadRows(source: ContentSource, signal: AbortSignal | undefined): Promise<void> {
-    for (let calls = 0; calls < CALLS_PER_PAGE && this.#rowsThrough < this.tasks.length; calls++) {
+    for (let calls = 0; calls < CALLS_PER_PAGE && this.#loadedTo < this.tasks.length; calls++) {
       const page = await source.rollouts(
         this.#batch,
         { limit: ROWS_PER_CALL, ...(this.#nextRows === undefined ? {} : { after: this.#nextRows }) },
         signal,
       );
       this.#nextRows = page.next;
-      this.#rowsThrough = page.next === undefined ? Infinity : (page.rollouts.at(-1)?.task_index ?? this.#rowsThrough);
+      this.#loadedTo = page.next === undefined ? Infinity : (page.rollouts.at(-1)?.task_index ?? this.#loadedTo);
       this.apply(page.rollouts);
     }
-    for (const entry of this.tasks.slice(0, this.#rowsThrough)) entry.complete = true;
+    for (const entry of this.tasks.slice(0, this.#loadedTo)) entry.complete = true;
   }
 
   /**
@@ -131,7 +131,7 @@ export class BatchContents {
       const listed = this.#byTask.has(row.task);
       // The batch is still being submitted, so there are more tasks now.
       if (!listed && this.#started && row.task_index >= this.tasks.length) this.#nextTasks ??= this.tasks.length - 1;
-      if (!listed && row.task_index > this.#rowsThrough) continue;
+      if (!listed && row.task_index > this.#loadedTo) continue;
       const existing = this.#rowsOf(row.task).get(row.attempt);
       if (existing !== undefined && (existing.try > row.try || (existing.try === row.try && existing.rev > row.rev)))
         continue;

@@ -5,7 +5,7 @@ import type { ServerLink } from '../../services.ts';
 import type { BatchContents } from './batchContents.ts';
 
 /** Minimum interval between tree updates. */
-const DRAW_MS = 500;
+const UPDATE_MS = 500;
 
 interface FollowerPorts {
   readonly server: Pick<ServerLink, 'connection'>;
@@ -43,8 +43,8 @@ export class BatchFollower {
   }
 
   /** Starts following a batch after its contents were loaded. `row` is from before that. */
-  begin(row: BatchRow): void {
-    this.#end(row.batch);
+  start(row: BatchRow): void {
+    this.#stop(row.batch);
     this.#followed.set(row.batch, {
       rev: row.rev,
       last: row.last,
@@ -52,7 +52,7 @@ export class BatchFollower {
       expanded: true,
       stop: undefined,
     });
-    this.#look(row.batch);
+    this.#update(row.batch);
   }
 
   /** Sets whether the batch is expanded in the tree. */
@@ -60,44 +60,44 @@ export class BatchFollower {
     const followed = this.#followed.get(batch);
     if (followed === undefined) return;
     followed.expanded = open;
-    this.#look(batch);
+    this.#update(batch);
   }
 
   /** Sets whether the view is visible. */
   setVisible(visible: boolean): void {
     this.#isVisible = visible;
-    for (const batch of this.#followed.keys()) this.#look(batch);
+    for (const batch of this.#followed.keys()) this.#update(batch);
   }
 
   /** Updates a batch from the list, because a retried batch runs again. */
-  state(row: BatchRow): void {
+  updateRow(row: BatchRow): void {
     const followed = this.#followed.get(row.batch);
     if (followed === undefined) return;
     followed.end = row.state === 'ended' ? row.rev : undefined;
-    this.#look(row.batch);
+    this.#update(row.batch);
   }
 
-  endAll(): void {
-    for (const batch of [...this.#followed.keys()]) this.#end(batch);
+  stopAll(): void {
+    for (const batch of [...this.#followed.keys()]) this.#stop(batch);
     this.#followed.clear();
     this.#pending.clear();
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
-  #end(batch: string): void {
+  #stop(batch: string): void {
     const followed = this.#followed.get(batch);
     followed?.stop?.abort();
     if (followed !== undefined) followed.stop = undefined;
   }
 
-  #look(batch: string): void {
+  #update(batch: string): void {
     const followed = this.#followed.get(batch);
     if (followed === undefined) return;
     // Follow an ended batch until its last rows have arrived.
-    const over = followed.end !== undefined && followed.rev >= followed.end;
-    const should = this.#isVisible && followed.expanded && !over;
-    if (!should) this.#end(batch);
+    const isDone = followed.end !== undefined && followed.rev >= followed.end;
+    const shouldFollow = this.#isVisible && followed.expanded && !isDone;
+    if (!shouldFollow) this.#stop(batch);
     else if (followed.stop === undefined) void this.#follow(batch, followed);
   }
 
@@ -117,29 +117,29 @@ export class BatchFollower {
           rows: (rows, rev) => {
             followed.rev = rev;
             const tasks = this.#ports.contents(batch)?.apply(rows);
-            if (tasks !== undefined) this.#draw(batch, tasks);
-            this.#look(batch);
+            if (tasks !== undefined) this.#notifySoon(batch, tasks);
+            this.#update(batch);
           },
         },
         stop.signal,
       );
-    } catch (thrown) {
-      if (!stop.signal.aborted) this.#ports.log.warn(`Batches view: cannot follow ${batch}: ${errorText(thrown)}`);
+    } catch (error) {
+      if (!stop.signal.aborted) this.#ports.log.warn(`Batches view: cannot follow ${batch}: ${errorText(error)}`);
     } finally {
       // The next list update or showing the view retries.
       if (followed.stop === stop) followed.stop = undefined;
     }
   }
 
-  #draw(batch: string, tasks: ReadonlySet<string>): void {
+  #notifySoon(batch: string, tasks: ReadonlySet<string>): void {
     const pending = this.#pending.get(batch) ?? new Set();
     for (const task of tasks) pending.add(task);
     this.#pending.set(batch, pending);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      const drawn = [...this.#pending];
+      const changes = [...this.#pending];
       this.#pending.clear();
-      for (const [each, changed] of drawn) this.#ports.changed(each, changed);
-    }, DRAW_MS);
+      for (const [each, changed] of changes) this.#ports.changed(each, changed);
+    }, UPDATE_MS);
   }
 }

@@ -7,7 +7,7 @@ import { outcomeOf } from '../../../trace/outcome.ts';
 import type { RolloutRow } from '../../../trace/summary.ts';
 import { scoreText } from '../../../trace/text/score.ts';
 import { batchProgress } from '../../batches/batchText.ts';
-import { type Look, OUTCOME_ICONS, outcomeCounts } from '../look.ts';
+import { type ItemContent, OUTCOME_ICONS, outcomeCounts } from '../itemContent.ts';
 import type { TaskEntry } from './batchContents.ts';
 
 /** Menus pass these to commands, which read `batch` or `rollout`. */
@@ -35,14 +35,14 @@ export interface MoreNode {
   readonly of: BatchNode | TaskNode | undefined;
 }
 /** An item for content that could not be loaded. */
-export interface TroubleNode {
-  readonly kind: 'trouble';
+export interface ErrorNode {
+  readonly kind: 'error';
   readonly of: BatchNode | TaskNode | undefined;
   readonly text: string;
 }
-export type Node = BatchNode | TaskNode | AttemptNode | MoreNode | TroubleNode;
+export type Node = BatchNode | TaskNode | AttemptNode | MoreNode | ErrorNode;
 
-export function batchLook(row: BatchRow, now: number): Look {
+export function batchItem(row: BatchRow, now: number): ItemContent {
   const { counts } = row;
   const { done, all } = batchProgress(row);
   const rate = passRateText(row);
@@ -76,7 +76,7 @@ export function batchLook(row: BatchRow, now: number): Look {
     tooltip,
     icon: batchIcon(row),
     context: `batch.${row.state}`,
-    spoken: `Batch ${row.name}, ${row.state}, ${description}`,
+    ariaLabel: `Batch ${row.name}, ${row.state}, ${description}`,
   };
 }
 
@@ -111,7 +111,7 @@ export function agoText(ms: number): string {
 }
 
 /** @param attempts Planned number of attempts per task. */
-export function taskLook(entry: TaskEntry, attempts: number): Look {
+export function taskItem(entry: TaskEntry, attempts: number): ItemContent {
   const counts = outcomeCounts(entry.rows.values());
   const of = (...outcomes: Parameters<typeof counts.get>[0][]): number =>
     outcomes.reduce((sum, outcome) => sum + (counts.get(outcome) ?? 0), 0);
@@ -151,11 +151,11 @@ export function taskLook(entry: TaskEntry, attempts: number): Look {
     icon,
     context: 'task',
     tooltip: `${entry.question}${entry.level === undefined ? '' : `\nlevel ${entry.level}`}`,
-    spoken: `Task ${entry.task}${description === '' ? '' : `, ${description}`}`,
+    ariaLabel: `Task ${entry.task}${description === '' ? '' : `, ${description}`}`,
   };
 }
 
-export function attemptLook(row: RolloutRow): Look {
+export function attemptItem(row: RolloutRow): ItemContent {
   const { progress } = row;
   const outcome = outcomeOf(row);
   const description = [
@@ -186,6 +186,6 @@ export function attemptLook(row: RolloutRow): Look {
     tooltip,
     icon: OUTCOME_ICONS[outcome],
     context: row.state === 'running' || row.state === 'held' ? 'attempt.running' : 'attempt',
-    spoken: `Attempt ${row.attempt}, ${description}`,
+    ariaLabel: `Attempt ${row.attempt}, ${description}`,
   };
 }

@@ -10,14 +10,14 @@ import { attemptsOf, BatchContents } from './batchContents.ts';
 import { BatchFollower } from './batchFollower.ts';
 import {
   type AttemptNode,
-  attemptLook,
+  attemptItem,
   type BatchNode,
-  batchLook,
+  batchItem,
+  type ErrorNode,
   type MoreNode,
   type Node,
   type TaskNode,
-  type TroubleNode,
-  taskLook,
+  taskItem,
 } from './batchNodes.ts';
 
 export const LOAD_MORE = 'rollout.view.loadMore';
@@ -33,7 +33,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   readonly #contents = new Map<string, BatchContents>();
   readonly #follower: BatchFollower;
   #rows: readonly BatchRow[] = [];
-  #older = true;
+  #hasOlder = true;
 
   constructor(services: Services) {
     this.#services = services;
@@ -41,7 +41,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       server: services.server,
       log: services.log,
       contents: (batch) => this.#contents.get(batch),
-      changed: (batch, tasks) => this.#touch(batch, tasks),
+      changed: (batch, tasks) => this.#refreshTasks(batch, tasks),
     });
   }
 
@@ -50,14 +50,14 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       case 'batch': {
         const row = this.#row(node.batch);
         if (row === undefined) return new vscode.TreeItem(node.batch);
-        return treeItem(batchLook(row, Date.now()), row.tasks > 0 ? 'closed' : 'none', node.batch);
+        return treeItem(batchItem(row, Date.now()), row.tasks > 0 ? 'closed' : 'none', node.batch);
       }
       case 'task': {
         const entry = this.#contents.get(node.batch)?.entry(node.task);
         return entry === undefined
           ? new vscode.TreeItem(node.task)
           : treeItem(
-              taskLook(entry, this.#row(node.batch)?.attempts ?? entry.rows.size),
+              taskItem(entry, this.#row(node.batch)?.attempts ?? entry.rows.size),
               'closed',
               `${node.batch}/${node.task}`,
             );
@@ -65,24 +65,24 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       case 'attempt': {
         const row = this.#contents.get(node.batch)?.rollout(node.task, node.rollout);
         if (row === undefined) return new vscode.TreeItem(node.rollout);
-        const item = treeItem(attemptLook(row), 'none', node.rollout);
+        const item = treeItem(attemptItem(row), 'none', node.rollout);
         // A queued attempt has no trajectory yet.
         if (row.state !== 'queued')
           item.command = { command: 'rollout.openTrajectory', title: 'Open Trajectory', arguments: [node.rollout] };
         return item;
       }
       case 'more': {
-        const item = treeItem({ label: 'Load more…', icon: { id: 'ellipsis' }, spoken: 'Load more' }, 'none');
+        const item = treeItem({ label: 'Load more…', icon: { id: 'ellipsis' }, ariaLabel: 'Load more' }, 'none');
         item.command = { command: LOAD_MORE, title: 'Load More', arguments: [node] };
         return item;
       }
-      case 'trouble': {
+      case 'error': {
         const item = treeItem(
           {
             label: node.text,
             tooltip: `${node.text}\nClick to retry.`,
             icon: { id: 'error', color: 'errorForeground' },
-            spoken: node.text,
+            ariaLabel: node.text,
           },
           'none',
         );
@@ -98,14 +98,14 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       if (node.kind === 'batch') return await this.#taskNodes(node);
       if (node.kind === 'task') return await this.#attemptNodes(node);
       return [];
-    } catch (thrown) {
-      this.#services.log.warn(`Batches view: ${errorText(thrown)}`);
-      const trouble: TroubleNode = {
-        kind: 'trouble',
+    } catch (error) {
+      this.#services.log.warn(`Batches view: ${errorText(error)}`);
+      const errorNode: ErrorNode = {
+        kind: 'error',
         of: node?.kind === 'batch' || node?.kind === 'task' ? node : undefined,
-        text: StudioError.is(thrown) ? thrown.message : errorText(thrown),
+        text: StudioError.is(error) ? error.message : errorText(error),
       };
-      return [trouble];
+      return [errorNode];
     }
   }
 
@@ -124,7 +124,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     });
     const limit = vscode.workspace.getConfiguration('rollout').get<number>('view.batchesLimit', DEFAULT_LIMIT);
     const more: MoreNode = { kind: 'more', of: undefined };
-    return this.#older && nodes.length >= limit ? [...nodes, more] : nodes;
+    return this.#hasOlder && nodes.length >= limit ? [...nodes, more] : nodes;
   }
 
   async #taskNodes(of: BatchNode): Promise<Node[]> {
@@ -134,7 +134,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       // Follow before loading, so that no change is missed. Newer loaded rows do no harm.
       const row = await api.batch(of.batch);
       await contents.loadMore(api);
-      this.#follower.begin(row);
+      this.#follower.start(row);
     }
     const nodes: Node[] = contents.tasks.map(({ task }) => {
       const key = `${of.batch}/${task}`;
@@ -165,10 +165,10 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   }
 
   /** Implements “Load more…” and retries. */
-  async loadMore(node: MoreNode | TroubleNode): Promise<void> {
+  async loadMore(node: MoreNode | ErrorNode): Promise<void> {
     const { of } = node;
     if (node.kind === 'more') {
-      if (of === undefined) this.#older = await this.#services.batches.more();
+      if (of === undefined) this.#hasOlder = await this.#services.batches.more();
       else {
         const { api } = await this.#services.server.connection();
         if (of.kind === 'batch') await this.#contentsOf(of.batch).loadMore(api);
@@ -183,18 +183,18 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     const rows = this.#services.batches.rows.value;
     const same =
       rows.length === this.#rows.length && rows.every(({ batch }, index) => batch === this.#rows[index]?.batch);
-    const before = new Map(this.#rows.map((row) => [row.batch, row]));
+    const previous = new Map(this.#rows.map((row) => [row.batch, row]));
     this.#rows = rows;
     for (const row of rows)
-      if (row.state !== 'ended' || before.get(row.batch)?.state !== 'ended') this.#follower.state(row);
+      if (row.state !== 'ended' || previous.get(row.batch)?.state !== 'ended') this.#follower.updateRow(row);
     if (!same) {
       const listed = new Set(rows.map(({ batch }) => batch));
-      for (const batch of this.#batches.keys()) if (!listed.has(batch)) this.#forget(batch);
+      for (const batch of this.#batches.keys()) if (!listed.has(batch)) this.#remove(batch);
       this.#changed.fire(undefined);
       return;
     }
     const changed = rows
-      .filter((row) => !sameRow(row, before.get(row.batch)))
+      .filter((row) => !isSameRow(row, previous.get(row.batch)))
       .flatMap(({ batch }) => this.#batches.get(batch) ?? []);
     if (changed.length > 0) this.#changed.fire(changed);
   }
@@ -203,8 +203,8 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   refresh(): void {
     this.#contents.clear();
     this.#tasks.clear();
-    this.#follower.endAll();
-    this.#older = true;
+    this.#follower.stopAll();
+    this.#hasOlder = true;
     this.#changed.fire(undefined);
   }
 
@@ -212,12 +212,12 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     if (node.kind === 'batch') this.#follower.setExpanded(node.batch, open);
   }
 
-  visible(seen: boolean): void {
-    this.#follower.setVisible(seen);
+  visible(isVisible: boolean): void {
+    this.#follower.setVisible(isVisible);
   }
 
   dispose(): void {
-    this.#follower.endAll();
+    this.#follower.stopAll();
     this.#changed.dispose();
   }
 
@@ -231,20 +231,20 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     return contents;
   }
 
-  #forget(batch: string): void {
+  #remove(batch: string): void {
     this.#follower.setExpanded(batch, false);
     this.#contents.delete(batch);
     this.#batches.delete(batch);
     for (const [key, node] of this.#tasks) if (node.batch === batch) this.#tasks.delete(key);
   }
 
-  #touch(batch: string, tasks: ReadonlySet<string>): void {
+  #refreshTasks(batch: string, tasks: ReadonlySet<string>): void {
     const nodes = [...tasks].flatMap((task) => this.#tasks.get(`${batch}/${task}`) ?? []);
     if (nodes.length > 0) this.#changed.fire(nodes);
   }
 }
 
 /** Compares rows by value, because the list creates new objects with each request. */
-function sameRow(row: BatchRow, before: BatchRow | undefined): boolean {
-  return row === before || JSON.stringify(row) === JSON.stringify(before);
+function isSameRow(row: BatchRow, previous: BatchRow | undefined): boolean {
+  return row === previous || JSON.stringify(row) === JSON.stringify(previous);
 }

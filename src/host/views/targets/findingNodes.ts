@@ -1,7 +1,7 @@
 /** Builds items of the Targets view from findings. */
 
 import type { Finding } from '../../targets/findings.ts';
-import type { Icon } from '../look.ts';
+import type { Icon } from '../itemContent.ts';
 import type { TargetFindings } from './findingReader.ts';
 import { leaf, type TargetNode } from './targetNodes.ts';
 
@@ -19,32 +19,32 @@ export function findingNodes(target: string, { findings, at }: TargetFindings): 
   return findings.map(({ name, state, text, hint }): TargetNode => {
     const id = `target/${target}/${name}`;
     const label = LABELS[name] ?? `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
-    const advice = state === 'ok' ? undefined : hint;
+    const visibleHint = state === 'ok' ? undefined : hint;
     return {
       id,
       target,
-      look: {
+      item: {
         label,
         description: text,
         tooltip: [
           `${label}: ${text}`,
-          ...(advice === undefined ? [] : [advice]),
+          ...(visibleHint === undefined ? [] : [visibleHint]),
           `as of ${at.toLocaleTimeString()}`,
         ].join('\n'),
         icon: FINDING_ICONS[state],
         context: `finding.${name}.${state}`,
-        spoken: `${label}, ${state}, ${text}`,
+        ariaLabel: `${label}, ${state}, ${text}`,
       },
       children:
-        advice === undefined
+        visibleHint === undefined
           ? []
           : [
               leaf(`${id}/hint`, {
-                label: advice,
-                tooltip: advice,
+                label: visibleHint,
+                tooltip: visibleHint,
                 icon: { id: 'lightbulb' },
                 context: 'hint',
-                spoken: advice,
+                ariaLabel: visibleHint,
               }),
             ],
     };

@@ -45,18 +45,18 @@ export class FindingReader {
   }
 
   /** Refreshes all cached findings. The old ones stay until the new ones arrive. */
-  askAgain(): void {
+  refreshAll(): void {
     for (const [target, { stop, latest }] of this.#entries) {
       stop.abort();
       this.#start(target, latest);
     }
   }
 
-  /** Refreshes a target that changed. Returns false if the last read was less than `restMs` ago. */
-  outdated(target: string, restMs: number): boolean {
+  /** Refreshes a target that changed. Returns false if the last read was less than `minIntervalMs` ago. */
+  refresh(target: string, minIntervalMs: number): boolean {
     const entry = this.#entries.get(target);
     if (entry === undefined) return true; // not visible
-    if (entry.latest === undefined || Date.now() - entry.latest.at.getTime() < restMs) return false;
+    if (entry.latest === undefined || Date.now() - entry.latest.at.getTime() < minIntervalMs) return false;
     entry.stop.abort();
     this.#start(target, entry.latest);
     return true;
@@ -73,7 +73,7 @@ export class FindingReader {
 
   #start(target: string, latest: TargetFindings | undefined): Entry {
     const stop = new AbortController();
-    const request = ask(this.#cli, target, stop.signal)
+    const request = readFindings(this.#cli, target, stop.signal)
       .catch((error: unknown): readonly Finding[] => {
         const hint = StudioError.is(error) ? error.hint : undefined;
         return [
@@ -97,7 +97,7 @@ export class FindingReader {
   }
 }
 
-async function ask(cli: Cli, target: string, signal: AbortSignal): Promise<readonly Finding[]> {
+async function readFindings(cli: Cli, target: string, signal: AbortSignal): Promise<readonly Finding[]> {
   const { targetFindings } = await import('../../targets/targetCli.ts');
   return targetFindings(cli, target, signal);
 }

@@ -4,25 +4,25 @@ import { plural } from '../../../common/text.ts';
 import type { ServerInfo } from '../../../protocol/client.ts';
 import type { ServerState } from '../../../protocol/page.ts';
 import { type Finding, hasServer } from '../../targets/findings.ts';
-import type { KnownTarget } from '../../targets/knownTargets.ts';
-import type { Icon, Look } from '../look.ts';
+import type { ConfiguredTarget } from '../../targets/targetRegistry.ts';
+import type { Icon, ItemContent } from '../itemContent.ts';
 
 export interface TargetNode {
   readonly id: string;
-  readonly look: Look;
+  readonly item: ItemContent;
   /** Name of its target, for commands. */
   readonly target?: string;
   /** Whether expanding the node loads the target's findings, which precede its children. */
-  readonly asks?: true;
+  readonly loadsFindings?: true;
   readonly children: readonly TargetNode[];
-  readonly closed?: true;
+  readonly collapsed?: true;
 }
 
 /** Input of the view. */
-export interface TargetsSeen {
-  readonly targets: readonly KnownTarget[];
+export interface TargetsState {
+  readonly targets: readonly ConfiguredTarget[];
   /** Name of the window's target. */
-  readonly used: string;
+  readonly current: string;
   /** Connection state of its server. */
   readonly state: ServerState['state'];
   /** Last known server info. */
@@ -32,44 +32,44 @@ export interface TargetsSeen {
 }
 
 /** Returns no items if there is only this machine without a server, so that the view shows its welcome content. */
-export function targetNodes(seen: TargetsSeen): TargetNode[] {
-  const { targets, used, info } = seen;
-  if (targets.length === 0 && used === LOCAL && info === undefined) return [];
-  const lost = used === LOCAL || targets.some(({ name }) => name === used) ? [] : [unknownNode(used)];
+export function targetNodes(targetsState: TargetsState): TargetNode[] {
+  const { targets, current, info } = targetsState;
+  if (targets.length === 0 && current === LOCAL && info === undefined) return [];
+  const missing = current === LOCAL || targets.some(({ name }) => name === current) ? [] : [unknownNode(current)];
   return [
-    localNode(seen),
-    ...targets.map((target) => targetNode(target, seen)),
-    ...lost,
+    localNode(targetsState),
+    ...targets.map((target) => targetNode(target, targetsState)),
+    ...missing,
     ...(info === undefined || info.endpoints.length === 0 ? [] : [endpointsNode(info)]),
   ];
 }
 
-function localNode({ used, info, state }: TargetsSeen): TargetNode {
-  if (used !== LOCAL) {
+function localNode({ current, info, state }: TargetsState): TargetNode {
+  if (current !== LOCAL) {
     return {
       id: LOCAL,
       target: LOCAL,
-      look: {
+      item: {
         label: LOCAL,
         description: 'this machine',
         icon: { id: 'device-desktop' },
         context: 'target.local.idle',
-        spoken: 'Target local, this machine',
+        ariaLabel: 'Target local, this machine',
       },
       children: [],
     };
   }
-  const description = `in use · ${info === undefined && state === 'ok' ? 'not running' : work(info, state, 'stopped')}`;
+  const description = `in use · ${info === undefined && state === 'ok' ? 'not running' : workText(info, state, 'stopped')}`;
   return {
     // Use another ID than without children, because VS Code would keep that item collapsed.
     id: info === undefined ? LOCAL : `${LOCAL}/server`,
     target: LOCAL,
-    look: {
+    item: {
       label: LOCAL,
       description,
       context: info === undefined || state === 'stopped' ? 'target.local.used.stopped' : 'target.local.used',
-      spoken: `Target local, ${description.replace(' · ', ', ')}`,
-      icon: info === undefined ? USED_ICONS.stopped : USED_ICONS[state],
+      ariaLabel: `Target local, ${description.replace(' · ', ', ')}`,
+      icon: info === undefined ? CURRENT_ICONS.stopped : CURRENT_ICONS[state],
       ...(info === undefined ? {} : { tooltip: processText(info) }),
     },
     children:
@@ -82,56 +82,56 @@ function localNode({ used, info, state }: TargetsSeen): TargetNode {
               tooltip: info.store,
               icon: { id: 'database' },
               context: 'store',
-              spoken: `Store ${info.store}`,
+              ariaLabel: `Store ${info.store}`,
             }),
             ...info.workers.map(workerNode),
           ],
   };
 }
 
-function targetNode(target: KnownTarget, { used, state, info, findings }: TargetsSeen): TargetNode {
+function targetNode(target: ConfiguredTarget, { current, state, info, findings }: TargetsState): TargetNode {
   const { name, kind, place } = target;
-  const isUsed = name === used;
-  const installed = isUsed && info !== undefined && state === 'ok' ? true : hasServer(findings(name));
+  const isCurrent = name === current;
+  const installed = isCurrent && info !== undefined && state === 'ok' ? true : hasServer(findings(name));
   const context = [
     'target',
     kind,
-    isUsed ? 'used' : 'idle',
+    isCurrent ? 'used' : 'idle',
     installed === undefined ? 'unknown' : installed ? 'installed' : 'missing',
   ].join('.');
-  const description = isUsed
-    ? `in use · ${info === undefined && state === 'ok' ? 'connecting…' : work(info, state, 'not connected')}`
+  const description = isCurrent
+    ? `in use · ${info === undefined && state === 'ok' ? 'connecting…' : workText(info, state, 'not connected')}`
     : place.replace(/ \(.*\)$/, '');
-  const workers = isUsed ? (info?.workers ?? []) : [];
-  const tooltip = [name, place, ...(isUsed && info !== undefined ? [processText(info)] : [])].join('\n');
+  const workers = isCurrent ? (info?.workers ?? []) : [];
+  const tooltip = [name, place, ...(isCurrent && info !== undefined ? [processText(info)] : [])].join('\n');
   return {
     id: `target/${name}`,
     target: name,
-    asks: true,
-    look: {
+    loadsFindings: true,
+    item: {
       label: name,
       description,
       tooltip,
       context,
-      icon: isUsed ? USED_ICONS[info === undefined && state === 'ok' ? 'lost' : state] : IDLE_ICONS[kind],
-      spoken: `Target ${name}, ${description.replace(' · ', ', ')}`,
+      icon: isCurrent ? CURRENT_ICONS[info === undefined && state === 'ok' ? 'lost' : state] : IDLE_ICONS[kind],
+      ariaLabel: `Target ${name}, ${description.replace(' · ', ', ')}`,
     },
     children: workers.length === 0 ? [] : [workersNode(name, workers)],
   };
 }
 
 /** Icons of used targets differ in shape, so that the state does not depend on color. */
-const USED_ICONS: Readonly<Record<ServerState['state'], Icon>> = {
+const CURRENT_ICONS: Readonly<Record<ServerState['state'], Icon>> = {
   ok: { id: 'vm-active', color: 'testing.iconPassed' },
   lost: { id: 'vm-connect', color: 'charts.yellow' },
   stopped: { id: 'vm-outline' },
 };
-const IDLE_ICONS: Readonly<Record<KnownTarget['kind'], Icon>> = {
+const IDLE_ICONS: Readonly<Record<ConfiguredTarget['kind'], Icon>> = {
   cluster: { id: 'server-environment' },
   url: { id: 'globe' },
 };
 
-function work(info: ServerInfo | undefined, state: ServerState['state'], stopped: string): string {
+function workText(info: ServerInfo | undefined, state: ServerState['state'], stopped: string): string {
   if (state === 'stopped' || (info === undefined && state === 'ok')) return stopped;
   if (state === 'lost' || info === undefined) return 'connecting…';
   return [
@@ -153,13 +153,13 @@ function unknownNode(name: string): TargetNode {
   return {
     id: `target/${name}`,
     target: name,
-    look: {
+    item: {
       label: name,
       description: text,
       tooltip: `The target ${name} in the setting rollout.target does not exist on this machine.`,
       icon: { id: 'warning', color: 'charts.orange' },
       context: 'target.lost.used',
-      spoken: `Target ${name}, ${text}`,
+      ariaLabel: `Target ${name}, ${text}`,
     },
     children: [],
   };
@@ -169,13 +169,13 @@ function workersNode(target: string, workers: ServerInfo['workers']): TargetNode
   const description = plural(workers.filter(({ alive }) => alive).length, 'worker');
   return {
     id: `target/${target}/workers`,
-    closed: true,
-    look: {
+    collapsed: true,
+    item: {
       label: 'Workers',
       description,
       icon: { id: 'server-process' },
       context: 'workers',
-      spoken: `Workers, ${description}`,
+      ariaLabel: `Workers, ${description}`,
     },
     children: workers.map(workerNode),
   };
@@ -189,7 +189,7 @@ function workerNode({ session, worker, alive, running, slots, held }: ServerInfo
     tooltip: `Worker ${worker}, session ${session}`,
     icon: alive ? { id: 'server-process' } : { id: 'warning', color: 'charts.orange' },
     context: 'worker',
-    spoken: `Worker ${worker}, ${status}`,
+    ariaLabel: `Worker ${worker}, ${status}`,
   });
 }
 
@@ -203,12 +203,12 @@ function endpointsNode({ endpoints }: ServerInfo): TargetNode {
   const description = plural(endpoints.length, 'endpoint');
   return {
     id: 'endpoints',
-    look: {
+    item: {
       label: 'Model endpoints',
       description,
       icon: { id: 'cloud' },
       context: 'endpoints',
-      spoken: `Model endpoints, ${description}`,
+      ariaLabel: `Model endpoints, ${description}`,
     },
     children: endpoints.map((each) => {
       const status = [
@@ -233,13 +233,13 @@ function endpointsNode({ endpoints }: ServerInfo): TargetNode {
           .join('\n'),
         icon: ENDPOINT_ICONS[each.state],
         context: 'endpoint',
-        spoken: `Endpoint ${each.replica ?? each.endpoint}, ${status}`,
+        ariaLabel: `Endpoint ${each.replica ?? each.endpoint}, ${status}`,
       });
     }),
   };
 }
 
 /** Returns an item without children. */
-export function leaf(id: string, look: Look): TargetNode {
-  return { id, look, children: [] };
+export function leaf(id: string, item: ItemContent): TargetNode {
+  return { id, item, children: [] };
 }

@@ -7,19 +7,19 @@ import { LOCAL } from '../../../client/targets/local.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { ServerInfo } from '../../../protocol/client.ts';
 import type { Services } from '../../services.ts';
-import type { KnownTargets } from '../../targets/knownTargets.ts';
+import type { TargetRegistry } from '../../targets/targetRegistry.ts';
 import { treeItem } from '../treeItem.ts';
 import { findingNodes } from './findingNodes.ts';
 import { FindingReader } from './findingReader.ts';
 import { type TargetNode, targetNodes } from './targetNodes.ts';
 
-const ASK_MS = 2_000;
+const POLL_MS = 2_000;
 /** Minimum interval between finding requests, each of which starts a process. */
-const FINDINGS_REST_MS = 10_000;
+const MIN_FINDINGS_INTERVAL_MS = 10_000;
 
 export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   readonly #services: Services;
-  readonly #targets: KnownTargets;
+  readonly #targets: TargetRegistry;
   readonly #changed = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
   readonly #findings: FindingReader;
@@ -28,25 +28,26 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   #timer: NodeJS.Timeout | undefined;
   #info: ServerInfo | undefined;
   /** The target of the last server info. */
-  #infoOf = LOCAL;
+  #infoTarget = LOCAL;
   /** Number of workers at the last finding request. */
   #workers = 0;
   #rendered = '';
 
-  constructor(services: Services, targets: KnownTargets) {
+  constructor(services: Services, targets: TargetRegistry) {
     this.#services = services;
     this.#targets = targets;
     this.#findings = new FindingReader(services.cli, () => this.#changed.fire(undefined));
     this.#listeners = vscode.Disposable.from(
       targets.list.changed(() => this.#changed.fire(undefined)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.refresh()),
-      services.server.moved(() => this.refresh()),
+      services.server.serverChanged(() => this.refresh()),
     );
   }
 
   getTreeItem(node: TargetNode): vscode.TreeItem {
-    const state = node.asks === true || node.closed === true ? 'closed' : node.children.length > 0 ? 'open' : 'none';
-    return treeItem(node.look, state, node.id);
+    const state =
+      node.loadsFindings === true || node.collapsed === true ? 'closed' : node.children.length > 0 ? 'open' : 'none';
+    return treeItem(node.item, state, node.id);
   }
 
   async getChildren(node?: TargetNode): Promise<TargetNode[]> {
@@ -55,20 +56,20 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
       this.#rendered = JSON.stringify(roots);
       return roots;
     }
-    if (node.asks !== true || node.target === undefined) return [...node.children];
-    const found = findingNodes(node.target, await this.#findings.of(node.target));
+    if (node.loadsFindings !== true || node.target === undefined) return [...node.children];
+    const findings = findingNodes(node.target, await this.#findings.of(node.target));
     // The item of the used target already shows the queue, with live updates.
     return [
       ...(node.target === this.#services.server.target && this.#info !== undefined
-        ? found.filter(({ look }) => look.context !== 'finding.queue.ok')
-        : found),
+        ? findings.filter(({ item }) => item.context !== 'finding.queue.ok')
+        : findings),
       ...node.children,
     ];
   }
 
   /** Called when an item was expanded or collapsed. Collapsing drops the findings. */
-  expanded({ asks, target }: TargetNode, open: boolean): void {
-    if (asks === true && target !== undefined && !open) this.#findings.forget(target);
+  expanded({ loadsFindings, target }: TargetNode, open: boolean): void {
+    if (loadsFindings === true && target !== undefined && !open) this.#findings.forget(target);
   }
 
   visible(visible: boolean): void {
@@ -78,7 +79,7 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
       clearTimeout(this.#timer);
     } else if (this.#polling === undefined) {
       this.#polling = new AbortController();
-      void this.#ask(this.#polling.signal);
+      void this.#poll(this.#polling.signal);
     }
   }
 
@@ -91,9 +92,9 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   }
 
   /** Also refreshes the findings of expanded targets. */
-  askAgain(): void {
+  refreshAll(): void {
     void this.#targets.refresh();
-    this.#findings.askAgain();
+    this.#findings.refreshAll();
     this.refresh();
   }
 
@@ -108,33 +109,33 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   #roots(): TargetNode[] {
     if (!vscode.workspace.isTrusted) return [];
     const { target, state } = this.#services.server;
-    const info = this.#infoOf === target ? this.#info : undefined;
+    const info = this.#infoTarget === target ? this.#info : undefined;
     return targetNodes({
       targets: this.#targets.list.value,
-      used: target,
+      current: target,
       state: state.value.state,
       info,
       findings: (name) => this.#findings.latest(name),
     });
   }
 
-  async #ask(signal: AbortSignal): Promise<void> {
+  async #poll(signal: AbortSignal): Promise<void> {
     const { server, log } = this.#services;
-    const of = server.target;
+    const target = server.target;
     try {
       const { api } = await server.connection({ start: false, signal });
       this.#info = await api.server(signal);
-    } catch (thrown) {
+    } catch (error) {
       if (signal.aborted) return;
       this.#info = undefined;
-      if (!StudioError.is(thrown)) log.warn(`Targets view: ${errorText(thrown)}`);
+      if (!StudioError.is(error)) log.warn(`Targets view: ${errorText(error)}`);
     }
     if (signal.aborted) return;
-    this.#infoOf = of;
+    this.#infoTarget = target;
     const workers = this.#info?.workers.length ?? 0;
     // The number of pods changed.
-    if (workers !== this.#workers && this.#findings.outdated(of, FINDINGS_REST_MS)) this.#workers = workers;
+    if (workers !== this.#workers && this.#findings.refresh(target, MIN_FINDINGS_INTERVAL_MS)) this.#workers = workers;
     if (JSON.stringify(this.#roots()) !== this.#rendered) this.#changed.fire(undefined);
-    this.#timer = setTimeout(() => void this.#ask(signal), ASK_MS);
+    this.#timer = setTimeout(() => void this.#poll(signal), POLL_MS);
   }
 }

@@ -1,7 +1,6 @@
 /** Shows quick picks and input boxes as steps with a back button. */
 import * as vscode from 'vscode';
-import { type Answer, BACK } from './answer.ts';
-import type { Choice } from './choice.ts';
+import { type Answer, BACK, type Choice } from './answer.ts';
 
 export interface StepPlace {
   readonly title: string;
@@ -14,7 +13,7 @@ interface PickOptions {
   /** Index of the initially active choice. */
   readonly active?: number;
   /** Initial selection. */
-  readonly chosen?: 'all';
+  readonly selected?: 'all';
 }
 
 /** Lets the user pick one choice. */
@@ -23,7 +22,7 @@ export async function pickOne<T>(
   choices: readonly Choice<T>[],
   options: PickOptions,
 ): Promise<Answer<T>> {
-  const picked = await pick(place, choices, { ...options, many: false });
+  const picked = await pick(place, choices, { ...options, multiple: false });
   return picked === undefined || picked === BACK ? picked : picked[0];
 }
 
@@ -33,17 +32,17 @@ export async function pickMany<T>(
   choices: readonly Choice<T>[],
   options: PickOptions,
 ): Promise<Answer<readonly T[]>> {
-  return pick(place, choices, { ...options, many: true });
+  return pick(place, choices, { ...options, multiple: true });
 }
 
 function pick<T>(
   place: StepPlace,
   choices: readonly Choice<T>[],
-  options: PickOptions & { readonly many: boolean },
+  options: PickOptions & { readonly multiple: boolean },
 ): Promise<Answer<readonly T[]>> {
   const box = vscode.window.createQuickPick<vscode.QuickPickItem & { readonly value: T }>();
   box.placeholder = options.placeholder;
-  box.canSelectMany = options.many;
+  box.canSelectMany = options.multiple;
   box.matchOnDescription = true;
   box.matchOnDetail = true;
   box.items = choices.map(({ label, description, detail, icon, value }) => ({
@@ -54,8 +53,8 @@ function pick<T>(
     ...(icon === undefined ? {} : { iconPath: new vscode.ThemeIcon(icon) }),
   }));
   const first = options.active === undefined ? undefined : box.items[options.active];
-  if (first !== undefined && !options.many) box.activeItems = [first];
-  if (options.chosen === 'all') box.selectedItems = box.items;
+  if (first !== undefined && !options.multiple) box.activeItems = [first];
+  if (options.selected === 'all') box.selectedItems = box.items;
   return show(box, place, (accept) => [
     box.onDidAccept(() => {
       if (box.selectedItems.length > 0) accept(box.selectedItems.map((item) => item.value));
@@ -69,9 +68,9 @@ interface InputOptions {
   readonly placeholder?: string;
   readonly password?: boolean;
   /** Returns the error of a text, or undefined if it is valid. */
-  readonly wrong?: (text: string) => string | undefined;
+  readonly validate?: (text: string) => string | undefined;
   /** Validates an accepted text asynchronously. */
-  readonly tried?: (text: string, signal: AbortSignal) => Promise<string | undefined>;
+  readonly verify?: (text: string, signal: AbortSignal) => Promise<string | undefined>;
 }
 
 export function input(place: StepPlace, options: InputOptions): Promise<Answer<string>> {
@@ -81,25 +80,25 @@ export function input(place: StepPlace, options: InputOptions): Promise<Answer<s
   box.placeholder = options.placeholder ?? '';
   box.password = options.password ?? false;
   const check = (): string | undefined => {
-    const wrong = options.wrong?.(box.value);
-    box.validationMessage = wrong;
-    return wrong;
+    const validate = options.validate?.(box.value);
+    box.validationMessage = validate;
+    return validate;
   };
-  let trying: AbortController | undefined;
+  let verification: AbortController | undefined;
   const stop = (): void => {
-    trying?.abort();
-    trying = undefined;
+    verification?.abort();
+    verification = undefined;
     box.busy = false;
   };
-  const accepted = async (accept: (value: string) => void): Promise<void> => {
-    if (trying !== undefined || check() !== undefined) return;
-    const [{ signal }, text] = [(trying = new AbortController()), box.value];
+  const verifyAndAccept = async (accept: (value: string) => void): Promise<void> => {
+    if (verification !== undefined || check() !== undefined) return;
+    const [{ signal }, text] = [(verification = new AbortController()), box.value];
     box.busy = true;
-    const wrong = await options.tried?.(text, signal);
+    const validate = await options.verify?.(text, signal);
     if (signal.aborted) return;
     stop();
-    if (wrong === undefined) accept(text);
-    else box.validationMessage = wrong;
+    if (validate === undefined) accept(text);
+    else box.validationMessage = validate;
   };
   return show(box, place, (accept) => [
     // Ignore the result if the text changed.
@@ -107,7 +106,7 @@ export function input(place: StepPlace, options: InputOptions): Promise<Answer<s
       stop();
       check();
     }),
-    box.onDidAccept(() => void accepted(accept)),
+    box.onDidAccept(() => void verifyAndAccept(accept)),
     new vscode.Disposable(stop),
   ]);
 }

@@ -33,16 +33,17 @@ export function removal(parsed: ParsedFile, path: Path): TextEdit | undefined {
   const start = lines.offsetAt({ line: first.line - 1, character: first.column - 1 });
   const end = Math.max(lines.offsetAt({ line: last.endLine - 1, character: last.endColumn - 1 }), start);
   const before = lines.line(first.line - 1).slice(0, first.column - 1);
-  const behind = lines.line(last.endLine - 1).slice(last.endColumn - 1);
-  const wholeLines = (typeof path.at(-1) === 'number' ? /^\s*- $/ : /^\s*$/).test(before) && /^\s*(#.*)?$/.test(behind);
-  if (wholeLines)
+  const after = lines.line(last.endLine - 1).slice(last.endColumn - 1);
+  const isWholeLines =
+    (typeof path.at(-1) === 'number' ? /^\s*- $/ : /^\s*$/).test(before) && /^\s*(#.*)?$/.test(after);
+  if (isWholeLines)
     return {
       range: { start: { line: first.line - 1, character: 0 }, end: { line: last.endLine, character: 0 } },
       newText: '',
     };
   // When removing the first key of an item, keep the dash for the next one.
   const item = /^(\s*- )$/.exec(before)?.[1];
-  if (item !== undefined && /^\s*(#.*)?$/.test(behind)) {
+  if (item !== undefined && /^\s*(#.*)?$/.test(after)) {
     const next = lines.line(last.endLine);
     const same = next.startsWith(' '.repeat(item.length)) && next.trim() !== '' ? item.length : undefined;
     return same === undefined
@@ -56,11 +57,11 @@ export function removal(parsed: ParsedFile, path: Path): TextEdit | undefined {
         };
   }
   // In brackets, also remove the comma after it, or else the one before it.
-  const comma = /^\s*,\s*/.exec(parsed.text.slice(end));
-  const front = /,\s*$/.exec(parsed.text.slice(0, start));
-  const from = comma === null && front !== null ? start - front[0].length : start;
+  const trailingComma = /^\s*,\s*/.exec(parsed.text.slice(end));
+  const leadingComma = /,\s*$/.exec(parsed.text.slice(0, start));
+  const from = trailingComma === null && leadingComma !== null ? start - leadingComma[0].length : start;
   return {
-    range: { start: lines.positionAt(from), end: lines.positionAt(end + (comma?.[0].length ?? 0)) },
+    range: { start: lines.positionAt(from), end: lines.positionAt(end + (trailingComma?.[0].length ?? 0)) },
     newText: '',
   };
 }
@@ -86,9 +87,9 @@ export function insertion(parsed: ParsedFile, path: Path, key: string, value: st
   const anchor = first === undefined ? undefined : parsed.keyRange([...path, first]);
   if (first !== undefined && anchor !== undefined) {
     const indent = ' '.repeat(anchor.column - 1);
-    const firstEnds = parsed.wholeRange([...path, first]) ?? anchor;
+    const firstRange = parsed.wholeRange([...path, first]) ?? anchor;
     // Only keys of the group itself: merged keys (`<<`) are elsewhere.
-    const at = { line: Math.max(anchor.line, firstEnds.endLine) - 1, character: 0 };
+    const at = { line: Math.max(anchor.line, firstRange.endLine) - 1, character: 0 };
     const end = lines.line(at.line).length;
     return {
       range: { start: { ...at, character: end }, end: { ...at, character: end } },

@@ -11,10 +11,10 @@ import { importText, moduleText, toolText } from './templates.ts';
 /** Offers the action for an `answer: { tool }` that is not a tool of the agent. */
 export async function newTool(workspace: Workspace, { file, line, column }: Problem): Promise<CodeAction[]> {
   if (fileKind(file) !== 'agent') return [];
-  const named = (await workspace.references(file)).find(
+  const answerTool = (await workspace.references(file)).find(
     (reference) => reference.kind === 'tool' && reference.range.line === line && reference.range.column === column,
   );
-  if (named?.path[0] !== 'answer' || !/^[A-Za-z_]\w*$/.test(named.text)) return [];
+  if (answerTool?.path[0] !== 'answer' || !/^[A-Za-z_]\w*$/.test(answerTool.text)) return [];
   const actions: CodeAction[] = [];
   const modules = (await workspace.references(file)).flatMap((reference) =>
     reference.kind === 'module' && reference.file !== undefined ? [reference.file] : [],
@@ -26,7 +26,7 @@ export async function newTool(workspace: Workspace, { file, line, column }: Prob
     const changes = [
       {
         range: { start: end, end },
-        newText: `${text.endsWith('\n') || text === '' ? '' : '\n'}\n${toolText(named.text)}`,
+        newText: `${text.endsWith('\n') || text === '' ? '' : '\n'}\n${toolText(answerTool.text)}`,
       },
     ];
     const start = { line: 0, character: 0 };
@@ -38,17 +38,17 @@ export async function newTool(workspace: Workspace, { file, line, column }: Prob
       .map(([name = '', from = '']) => importText(name, from));
     if (missing.length > 0) changes.unshift({ range: { start, end: start }, newText: missing.join('') });
     actions.push({
-      title: `Create the tool \`${named.text}\` in ${relative(dirname(file), module)}`,
+      title: `Create the tool \`${answerTool.text}\` in ${relative(dirname(file), module)}`,
       kind: CodeActionKind.QuickFix,
       edit: edit(change(module, changes)),
     });
   }
   const parsed = await workspace.parsed(file);
-  const module = joinPath(dirname(file), `../tools/${named.text}.ts`);
+  const module = joinPath(dirname(file), `../tools/${answerTool.text}.ts`);
   const entry = parsed === undefined ? undefined : newEntry(parsed, relative(dirname(file), module));
   if (entry !== undefined && (await workspace.files.stat(module)) === undefined) {
     actions.push({
-      title: `Create the tool \`${named.text}\` in the new module ${relative(dirname(file), module)}`,
+      title: `Create the tool \`${answerTool.text}\` in the new module ${relative(dirname(file), module)}`,
       kind: CodeActionKind.QuickFix,
       edit: edit(...create(module, moduleText(file, module)), change(file, [entry])),
     });

@@ -15,10 +15,10 @@ import { moduleText, promptText } from './templates.ts';
 const REMOVABLE: readonly Problem['code'][] = ['unknown_key', 'conflict', 'not_yet'];
 
 export async function quickFixes(workspace: Workspace, problem: Problem): Promise<CodeAction[]> {
-  const fixes = [...(problem.fixes ?? []), ...(await removing(workspace, problem))];
+  const fixes = [...(problem.fixes ?? []), ...(await removalFixes(workspace, problem))];
   const actions: CodeAction[] = [];
   for (const [index, fix] of fixes.entries()) {
-    const action = await fixing(workspace, problem, fix);
+    const action = await actionFor(workspace, problem, fix);
     if (action !== undefined)
       actions.push({
         ...action,
@@ -34,7 +34,7 @@ export async function quickFixes(workspace: Workspace, problem: Problem): Promis
   return actions;
 }
 
-async function removing(workspace: Workspace, problem: Problem): Promise<Fix[]> {
+async function removalFixes(workspace: Workspace, problem: Problem): Promise<Fix[]> {
   if (!REMOVABLE.includes(problem.code) || fileKind(problem.file) === undefined) return [];
   const place = (await workspace.parsed(problem.file))?.at(problem.line, problem.column);
   return place === undefined ? [] : [{ do: 'remove', path: entryOf(place.path) }];
@@ -46,18 +46,18 @@ function entryOf(path: Path): Path {
   return top === 'tools' && typeof index === 'number' && key === 'module' ? [top, index] : path;
 }
 
-async function fixing(
+async function actionFor(
   workspace: Workspace,
   problem: Problem,
   fix: Fix,
 ): Promise<Pick<CodeAction, 'title' | 'edit'> | undefined> {
   const { file } = problem;
   const parsed = await workspace.parsed(file);
-  const here = (title: string, changed: TextEdit | undefined): Pick<CodeAction, 'title' | 'edit'> | undefined =>
+  const editFile = (title: string, changed: TextEdit | undefined): Pick<CodeAction, 'title' | 'edit'> | undefined =>
     changed === undefined ? undefined : { title, edit: edit(change(file, [changed])) };
   switch (fix.do) {
     case 'replace':
-      return here(
+      return editFile(
         fix.text === ''
           ? 'Remove'
           : problem.code === 'secret'
@@ -66,11 +66,11 @@ async function fixing(
         replacement(problem, fix.text),
       );
     case 'remove':
-      return parsed === undefined ? undefined : here(`Remove \`${pathText(fix.path)}\``, removal(parsed, fix.path));
+      return parsed === undefined ? undefined : editFile(`Remove \`${pathText(fix.path)}\``, removal(parsed, fix.path));
     case 'insert':
       return parsed === undefined
         ? undefined
-        : here(`Add \`${fix.key}: ${fix.value}\``, insertion(parsed, fix.path, fix.key, fix.value));
+        : editFile(`Add \`${fix.key}: ${fix.value}\``, insertion(parsed, fix.path, fix.key, fix.value));
     case 'create': {
       if (fix.role === 'file') return undefined;
       const title = `Create ${relative(dirname(file), fix.file)}`;

@@ -30,14 +30,14 @@ async function extractPrompt(workspace: Workspace, path: string, { start }: Rang
       whole === undefined
     )
       continue;
-    const begin = lspRange(key).start;
+    const keyStart = lspRange(key).start;
     const place = lspRange(whole);
-    if (start.line < begin.line || start.line > place.end.line) continue;
+    if (start.line < keyStart.line || start.line > place.end.line) continue;
     const name =
       at[0] === 'prompt'
         ? basename(path).replace(/\.\w+\.\w+$/, '')
         : `${basename(path).replace(/\.\w+\.\w+$/, '')}-${at.at(-1) === 'rubric' ? 'rubric' : 'user'}`;
-    const file = await freeName(workspace, joinPath(dirname(path), `../prompts/${name}`), '.md');
+    const file = await unusedPath(workspace, joinPath(dirname(path), `../prompts/${name}`), '.md');
     const written = relative(dirname(path), file);
     return [
       {
@@ -61,16 +61,18 @@ async function addToBatch(workspace: Workspace, path: string, { start }: Range):
   const place = parsed?.at(start.line + 1, start.character + 1);
   if (place === undefined || (place.path[0] !== 'name' && place.path[0] !== 'version')) return [];
   const batches = (await workspace.configFiles()).filter((other) => fileKind(other) === 'batch');
-  const using = new Set((await workspace.mentionsOf(path)).map(({ file }) => file));
-  const others = (
-    await Promise.all(batches.filter((batch) => !using.has(batch)).map((batch) => inPlaceOf(workspace, batch, path)))
+  const users = new Set((await workspace.mentionsOf(path)).map(({ file }) => file));
+  const replacements = (
+    await Promise.all(batches.filter((batch) => !users.has(batch)).map((batch) => replaceAgent(workspace, batch, path)))
   ).flat();
-  return batches.some((batch) => using.has(batch)) ? others : [await newBatch(workspace, path, batches), ...others];
+  return batches.some((batch) => users.has(batch))
+    ? replacements
+    : [await newBatch(workspace, path, batches), ...replacements];
 }
 
 async function newBatch(workspace: Workspace, path: string, batches: readonly string[]): Promise<CodeAction> {
   const name = basename(path).replace(/\.agent\.\w+$/, '');
-  const file = await freeName(workspace, joinPath(dirname(path), `../batches/${name}`), '.batch.yaml');
+  const file = await unusedPath(workspace, joinPath(dirname(path), `../batches/${name}`), '.batch.yaml');
   const [dataset] = (await Promise.all(batches.map((batch) => workspace.references(batch))))
     .flat()
     .filter(({ kind }) => kind === 'dataset');
@@ -90,7 +92,7 @@ async function newBatch(workspace: Workspace, path: string, batches: readonly st
 }
 
 /** Replaces the agent of a batch, which has only one. */
-async function inPlaceOf(workspace: Workspace, batch: string, agent: string): Promise<CodeAction[]> {
+async function replaceAgent(workspace: Workspace, batch: string, agent: string): Promise<CodeAction[]> {
   const written = (await workspace.parsed(batch))?.wholeRange(['agent']);
   if (written === undefined) return [];
   return [
@@ -103,9 +105,9 @@ async function inPlaceOf(workspace: Workspace, batch: string, agent: string): Pr
 }
 
 /** Returns an unused path: `desk.md`, `desk-2.md`, … */
-async function freeName(workspace: Workspace, stem: string, ending: string): Promise<string> {
+async function unusedPath(workspace: Workspace, base: string, extension: string): Promise<string> {
   for (let number = 1; ; number++) {
-    const path = `${stem}${number === 1 ? '' : `-${number}`}${ending}`;
+    const path = `${base}${number === 1 ? '' : `-${number}`}${extension}`;
     if ((await workspace.files.stat(path)) === undefined) return path;
   }
 }

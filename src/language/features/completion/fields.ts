@@ -12,17 +12,17 @@ const EXAMPLE = 80;
 export async function fieldSuggestions(workspace: Workspace, path: string): Promise<Suggestion[]> {
   const heads = await datasetsFor(workspace, path);
   if (heads.length === 0) return ['question', 'id'].map((name) => ({ name, kind: CompletionItemKind.Field }));
-  const found = new Map<string, Suggestion>();
+  const suggestions = new Map<string, Suggestion>();
   for (const { fields, tasks } of heads) {
     for (const name of fields) {
       const example = tasks.map((task) => taskField(task, name)).find((value) => value !== undefined);
       const text = typeof example === 'string' ? example : example === undefined ? '' : JSON.stringify(example);
-      found.set(name, {
+      suggestions.set(name, {
         name,
         kind: CompletionItemKind.Field,
         ...(text === '' ? {} : { detail: text.length > EXAMPLE ? `${text.slice(0, EXAMPLE)}…` : text }),
       });
     }
   }
-  return [...found.values()];
+  return [...suggestions.values()];
 }

@@ -4,12 +4,12 @@ import type { FileKind } from '../../../common/fileKinds.ts';
 import { isJsonObject } from '../../../common/json.ts';
 import { COLUMNS } from '../../../config/dataset/columns.ts';
 import { dirname, joinPath } from '../../../config/paths.ts';
-import { endpointQuestions } from '../../diagnostics/served.ts';
+import { endpointRefs } from '../../diagnostics/served.ts';
 import { exportsIn } from '../../names/exports.ts';
 import { datasetOf } from '../../workspace/columns.ts';
 import type { Cursor } from '../../workspace/cursor.ts';
 import type { FileRole } from '../../workspace/references.ts';
-import { mcpQuestion, toolsOf } from '../../workspace/tools.ts';
+import { mcpServerRef, toolsOf } from '../../workspace/tools.ts';
 import { valueAt } from '../../workspace/valueAt.ts';
 import type { Workspace } from '../../workspace.ts';
 import { pathSuggestions } from './paths.ts';
@@ -34,7 +34,7 @@ const FILES: Readonly<Record<FileKind, Readonly<Record<string, FileRole>>>> = {
   },
 };
 
-export async function namesFor(
+export async function nameSuggestions(
   workspace: Workspace,
   path: string,
   kind: FileKind,
@@ -56,12 +56,12 @@ export async function namesFor(
     }));
   }
   if (kind === 'agent' && place === 'tools.tools') {
-    const server = mcpQuestion(valueAt(root, [...cursor.path.slice(0, 2), 'mcp']));
-    const known =
+    const server = mcpServerRef(valueAt(root, [...cursor.path.slice(0, 2), 'mcp']));
+    const serverTools =
       server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
     const chosen = valueAt(root, [...cursor.path.slice(0, 2), 'tools']);
     const others = new Set(Array.isArray(chosen) ? chosen.filter((_, index) => index !== cursor.path.at(-1)) : []);
-    return (known ?? [])
+    return (serverTools ?? [])
       .filter(({ name }) => !others.has(name))
       .map(({ name, description }) => ({
         name,
@@ -88,8 +88,6 @@ export async function namesFor(
 
 function modelNames(workspace: Workspace, path: string, model: unknown): Suggestion[] {
   if (!isJsonObject(model)) return [];
-  const served = endpointQuestions(model).flatMap(
-    (question) => workspace.facts.models(question, workspace.files.isSaved(path)) ?? [],
-  );
+  const served = endpointRefs(model).flatMap((ref) => workspace.facts.models(ref, workspace.files.isSaved(path)) ?? []);
   return [...new Set(served)].map((name) => ({ name, kind: CompletionItemKind.Value }));
 }

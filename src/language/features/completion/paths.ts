@@ -19,15 +19,15 @@ export async function pathSuggestions(
   role: FileRole,
   typed: string,
 ): Promise<Suggestion[]> {
-  const home = dirname(from);
-  const typedFolder = joinPath(home, typed.slice(0, typed.lastIndexOf('/') + 1) || '.');
-  const root = workspace.folders.find((folder) => `${from}/`.startsWith(`${folder}/`)) ?? home;
-  const begin = `${typedFolder}/`.startsWith(`${root}/`) ? root : typedFolder;
-  const files = await filesBelow(workspace, begin, (path) => path !== from && fits(role, path));
-  return files.map((file) => ({ name: relative(home, file), kind: CompletionItemKind.File }));
+  const folderOfFile = dirname(from);
+  const typedFolder = joinPath(folderOfFile, typed.slice(0, typed.lastIndexOf('/') + 1) || '.');
+  const root = workspace.folders.find((folder) => `${from}/`.startsWith(`${folder}/`)) ?? folderOfFile;
+  const start = `${typedFolder}/`.startsWith(`${root}/`) ? root : typedFolder;
+  const files = await filesUnder(workspace, start, (path) => path !== from && hasRole(role, path));
+  return files.map((file) => ({ name: relative(folderOfFile, file), kind: CompletionItemKind.File }));
 }
 
-function fits(role: FileRole, path: string): boolean {
+function hasRole(role: FileRole, path: string): boolean {
   switch (role) {
     case 'agent':
     case 'world':
@@ -46,7 +46,7 @@ function fits(role: FileRole, path: string): boolean {
 }
 
 /** Skips hidden and installed files. Searches the nearest folders first. */
-async function filesBelow(workspace: Workspace, root: string, isMatch: (path: string) => boolean): Promise<string[]> {
+async function filesUnder(workspace: Workspace, root: string, isMatch: (path: string) => boolean): Promise<string[]> {
   const found: string[] = [];
   const folders = [root];
   for (let index = 0; index < folders.length && index < MAX_FOLDERS && found.length < MAX_FILES; index++) {

@@ -59,7 +59,7 @@ describe('the list of a batch’s tasks', () => {
       dataset: '/w/data/t.jsonl',
       attempts: 4,
       target: 'local',
-      whole: true,
+      complete: true,
       tasks: [
         { id: 'two', question: '2?', line: 3 },
         { id: '#4', question: '3?', line: 4 },
@@ -69,7 +69,7 @@ describe('the list of a batch’s tasks', () => {
   });
   it('ends at its limit', async () => {
     const list = await taskList(memoryFiles(FILES), '/w/batches/b.batch.yaml', 2);
-    assert.deepEqual([list.tasks.length, list.whole], [2, false]);
+    assert.deepEqual([list.tasks.length, list.complete], [2, false]);
   });
   it('is refused with the reason', async () => {
     await assert.rejects(

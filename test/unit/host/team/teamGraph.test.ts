@@ -44,7 +44,7 @@ describe('the picture of a team', () => {
     assert.deepEqual(columns(graph), [['a', 'c'], ['b'], ['d']]);
     assert.equal(graph.lines.length, 3);
     assert.deepEqual(
-      graph.boxes.map(({ name, about, loop, place }) => [name, about, loop, place.line]),
+      graph.boxes.map(({ name, detail, loop, place }) => [name, detail, loop, place.line]),
       [
         ['desk', 'workflow', undefined, 1],
         ['a', 'qwen', undefined, 6],
@@ -67,7 +67,7 @@ describe('the picture of a team', () => {
     );
 
     assert.deepEqual(
-      graph.boxes.filter(({ team }) => team).map(({ name, about }) => [name, about]),
+      graph.boxes.filter(({ team }) => team).map(({ name, detail }) => [name, detail]),
       [
         ['desk', 'handoff'],
         ['pair', 'workflow'],

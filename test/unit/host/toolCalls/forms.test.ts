@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type TestCaseInput, testCase } from '../../../../src/client/toolCalls/testCase.ts';
-import { outcomeText } from '../../../../src/host/toolCalls/rerun/described.ts';
+import { outcomeText } from '../../../../src/host/toolCalls/rerun/callOutput.ts';
 import { argumentsIn, formText, schemaText } from '../../../../src/host/toolCalls/rerun/formText.ts';
 
 test('a form names its schema, and holds the arguments and nothing else', () => {

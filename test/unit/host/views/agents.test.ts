@@ -12,8 +12,8 @@ const reader =
     Promise.resolve(files[file]);
 /** `label (line): children`. */
 const drawn = (node: AgentNode): string =>
-  `${node.look.label} ` +
-  `${node.spot.path.split('/').at(-1) ?? ''}:${node.spot.line}${
+  `${node.item.label} ` +
+  `${node.location.path.split('/').at(-1) ?? ''}:${node.location.line}${
     node.children.length === 0 ? '' : ` ` + `[${node.children.map(drawn).join(', ')}]`
   }`;
 
@@ -88,22 +88,22 @@ describe('an agent’s item', () => {
       [],
       reader({ '/w/tools/loans.ts': "\nexport const renew = tool({ description: 'Renews.' });" }),
     );
-    assert.equal(node.look.description, 'Qwen/Qwen3-32B · 4 tools');
+    assert.equal(node.item.description, 'Qwen/Qwen3-32B · 4 tools');
     assert.deepEqual(node.children.map(drawn), [
       'loans.ts loans.ts:1 [renew loans.ts:2]',
       'built in clerk.agent.yaml:6 [calculator clerk.agent.yaml:6, code clerk.agent.yaml:6]',
       'web clerk.agent.yaml:7 [fetch clerk.agent.yaml:7]',
       'gone.ts clerk.agent.yaml:10',
     ]);
-    assert.equal(node.children[2]?.look.description, 'uvx fetch-server');
-    assert.equal(node.children[3]?.look.description, 'not found');
+    assert.equal(node.children[2]?.item.description, 'uvx fetch-server');
+    assert.equal(node.children[3]?.item.description, 'not found');
   });
   it('has the members of its team', async () => {
     const file =
       'version: 1\nname: office\nteam:\n  kind: workflow\n  members:\n    - a.agent.yaml\n    - { agent: ' +
       'b.agent.yaml, name: second }\n    - 3\n';
     const node = await agentNode('/w/office.agent.yaml', file, [], reader({}));
-    assert.equal(node.look.description, 'workflow of 3');
+    assert.equal(node.item.description, 'workflow of 3');
     assert.deepEqual(node.children.map(drawn), ['a office.agent.yaml:6', 'second office.agent.yaml:7']);
   });
   it('exists for a half-written file', async () => {
@@ -113,10 +113,10 @@ describe('an agent’s item', () => {
       ['/w/worlds/gone.world.yaml'],
       reader({}),
     );
-    assert.equal(node.look.label, 'new');
-    assert.equal(node.look.icon?.id, 'warning');
+    assert.equal(node.item.label, 'new');
+    assert.equal(node.item.icon?.id, 'warning');
     assert.deepEqual(
-      node.children.map(({ look }) => [look.label, look.description]),
+      node.children.map(({ item }) => [item.label, item.description]),
       [['gone', 'not found']],
     );
   });
@@ -136,10 +136,11 @@ describe('an agent’s item', () => {
       readText,
     );
     const [world] = node.children;
-    assert.equal(world?.look.description, 'world · 9 tools');
+    assert.equal(world?.item.description, 'world · 9 tools');
     assert.ok(
       world.children.every(
-        ({ look, spot }) => look.description !== undefined && spot.path.startsWith('/w/tools/') && spot.line > 3,
+        ({ item, location }) =>
+          item.description !== undefined && location.path.startsWith('/w/tools/') && location.line > 3,
       ),
     );
   });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { menus } from '../../../../src/host/contributions/menus.ts';
-import { type Finding, hasServer, troubleOf } from '../../../../src/host/targets/findings.ts';
-import type { KnownTarget } from '../../../../src/host/targets/knownTargets.ts';
+import { blockingProblem, type Finding, hasServer } from '../../../../src/host/targets/findings.ts';
+import type { ConfiguredTarget } from '../../../../src/host/targets/targetRegistry.ts';
 import { FINDING_ICONS, findingNodes } from '../../../../src/host/views/targets/findingNodes.ts';
 import { FindingReader } from '../../../../src/host/views/targets/findingReader.ts';
-import { type TargetsSeen, targetNodes } from '../../../../src/host/views/targets/targetNodes.ts';
+import { type TargetsState, targetNodes } from '../../../../src/host/views/targets/targetNodes.ts';
 import type { ServerInfo } from '../../../../src/protocol/client.ts';
 
 const info: ServerInfo = {
@@ -23,8 +23,13 @@ const info: ServerInfo = {
   ],
   endpoints: [{ endpoint: 'http://gpu:8000/v1', permits: 32, running: 30, waiting: 4, kv_cache: 0.914, state: 'busy' }],
 };
-const k: KnownTarget = { name: 'k', kind: 'cluster', place: 'context kit, namespace ns (/home/kube)', namespace: 'ns' };
-const u: KnownTarget = { name: 'u', kind: 'url', place: 'https://rollouts.example.org' };
+const k: ConfiguredTarget = {
+  name: 'k',
+  kind: 'cluster',
+  place: 'context kit, namespace ns (/home/kube)',
+  namespace: 'ns',
+};
+const u: ConfiguredTarget = { name: 'u', kind: 'url', place: 'https://rollouts.example.org' };
 const ok: Finding = { name: 'cluster', state: 'ok', text: 'Kubernetes v1.36.0' };
 const missing: Finding = {
   name: 'server',
@@ -33,18 +38,18 @@ const missing: Finding = {
   hint: 'rollout cluster install --target k',
 };
 
-function seen(more: Partial<TargetsSeen> = {}): TargetsSeen {
-  return { targets: [], used: 'local', state: 'ok', info: undefined, findings: () => undefined, ...more };
+function seen(more: Partial<TargetsState> = {}): TargetsState {
+  return { targets: [], current: 'local', state: 'ok', info: undefined, findings: () => undefined, ...more };
 }
-const looks = (of: Partial<TargetsSeen>): (string | undefined)[][] =>
-  targetNodes(seen(of)).map(({ look }) => [look.label, look.description, look.context]);
+const looks = (of: Partial<TargetsState>): (string | undefined)[][] =>
+  targetNodes(seen(of)).map(({ item }) => [item.label, item.description, item.context]);
 
 describe('the targets', () => {
   it('of this machine show store, workers, and endpoints of its server', () => {
     const [local, endpoints] = targetNodes(seen({ info }));
-    assert.equal(local?.look.description, 'in use · 8 running · 1 held · 60 queued');
+    assert.equal(local?.item.description, 'in use · 8 running · 1 held · 60 queued');
     assert.deepEqual(
-      local.children.map(({ look }) => [look.label, look.description]),
+      local.children.map(({ item }) => [item.label, item.description]),
       [
         ['Store', '/store'],
         ['w1', '8/16 slots · 1 held'],
@@ -52,11 +57,11 @@ describe('the targets', () => {
       ],
     );
     assert.deepEqual(
-      endpoints?.children.map(({ look }) => look.description),
+      endpoints?.children.map(({ item }) => item.description),
       ['busy · 30 of 32 permits · 4 waiting · KV cache 91%'],
     );
     assert.deepEqual(
-      ['lost', 'stopped'].map((state) => targetNodes(seen({ info, state: state as 'lost' }))[0]?.look.description),
+      ['lost', 'stopped'].map((state) => targetNodes(seen({ info, state: state as 'lost' }))[0]?.item.description),
       ['in use · connecting…', 'in use · stopped'],
     );
   });
@@ -65,13 +70,15 @@ describe('the targets', () => {
     assert.deepEqual(looks({ targets: [k] })[0], ['local', 'in use · not running', 'target.local.used.stopped']);
   });
   it('mark the one in use in words and with another icon', () => {
-    assert.deepEqual(looks({ targets: [k, u], used: 'k', info: { ...info, endpoints: [] } }), [
+    assert.deepEqual(looks({ targets: [k, u], current: 'k', info: { ...info, endpoints: [] } }), [
       ['local', 'this machine', 'target.local.idle'],
       ['k', 'in use · 8 running · 1 held · 60 queued', 'target.cluster.used.installed'],
       ['u', 'https://rollouts.example.org', 'target.url.idle.unknown'],
     ]);
-    const icons = (used: string): (string | undefined)[] =>
-      targetNodes(seen({ targets: [k, u], used, info: { ...info, endpoints: [] } })).map(({ look }) => look.icon?.id);
+    const icons = (current: string): (string | undefined)[] =>
+      targetNodes(seen({ targets: [k, u], current: current, info: { ...info, endpoints: [] } })).map(
+        ({ item }) => item.icon?.id,
+      );
     assert.deepEqual(
       [icons('local'), icons('k'), icons('u')],
       [
@@ -81,9 +88,9 @@ describe('the targets', () => {
       ],
     );
     assert.deepEqual(
-      targetNodes(seen({ targets: [k], used: 'k', info }))[1]?.children.map(({ look, children }) => [
-        look.label,
-        look.description,
+      targetNodes(seen({ targets: [k], current: 'k', info }))[1]?.children.map(({ item, children }) => [
+        item.label,
+        item.description,
         children.length,
       ]),
       [['Workers', '1 worker', 2]],
@@ -92,11 +99,15 @@ describe('the targets', () => {
   it('report when the one in use is unreachable, or not among them', () => {
     assert.deepEqual(
       (['ok', 'lost', 'stopped'] as const).map(
-        (state) => targetNodes(seen({ targets: [k], used: 'k', state }))[1]?.look.description,
+        (state) => targetNodes(seen({ targets: [k], current: 'k', state }))[1]?.item.description,
       ),
       ['in use · connecting…', 'in use · connecting…', 'in use · not connected'],
     );
-    assert.deepEqual(looks({ targets: [k], used: 'gone' })[2], ['gone', 'in use, but not found', 'target.lost.used']);
+    assert.deepEqual(looks({ targets: [k], current: 'gone' })[2], [
+      'gone',
+      'in use, but not found',
+      'target.lost.used',
+    ]);
   });
   it('show what is installed only after a look-up', () => {
     const context = (findings: Finding[] | undefined): string | undefined =>
@@ -129,23 +140,23 @@ describe('findings about a target', () => {
       findings: [ok, missing, { name: 'gpus', state: 'unknown', text: 'may not be read', hint: 'Ask for it.' }],
     });
     assert.deepEqual(
-      [cluster?.look.label, cluster?.look.description, cluster?.look.icon?.id, cluster?.children.length],
+      [cluster?.item.label, cluster?.item.description, cluster?.item.icon?.id, cluster?.children.length],
       ['Cluster', 'Kubernetes v1.36.0', 'pass', 0],
     );
     assert.deepEqual(
-      [server?.look.icon?.id, server?.look.context, server?.target],
+      [server?.item.icon?.id, server?.item.context, server?.target],
       ['circle-slash', 'finding.server.missing', 'k'],
     );
     assert.equal(
-      server?.look.tooltip,
+      server?.item.tooltip,
       `Server: No rollout server is installed.\nrollout cluster install --target k\nas of ${at.toLocaleTimeString()}`,
     );
     assert.deepEqual(
-      server.children.map(({ look }) => look.label),
+      server.children.map(({ item }) => item.label),
       ['rollout cluster install --target k'],
     );
     assert.deepEqual(
-      [gpus?.look.label, gpus?.look.icon?.id, gpus?.look.spoken],
+      [gpus?.item.label, gpus?.item.icon?.id, gpus?.item.ariaLabel],
       ['GPUs', 'question', 'GPUs, unknown, may not be read'],
     );
   });
@@ -158,9 +169,9 @@ describe('findings about a target', () => {
       [hasServer(undefined), hasServer([ok]), hasServer([missing]), hasServer([{ ...missing, state: 'wrong' }])],
       [undefined, undefined, false, true],
     );
-    assert.equal(troubleOf([ok, missing, { name: 'quota', state: 'wrong', text: 'used up' }]), undefined);
+    assert.equal(blockingProblem([ok, missing, { name: 'quota', state: 'wrong', text: 'used up' }]), undefined);
     assert.equal(
-      troubleOf([{ name: 'cluster', state: 'wrong', text: 'It does not answer.', hint: 'See the VPN.' }])?.hint,
+      blockingProblem([{ name: 'cluster', state: 'wrong', text: 'It does not answer.', hint: 'See the VPN.' }])?.hint,
       'See the VPN.',
     );
   });
@@ -229,11 +240,11 @@ describe('the reader of findings', () => {
     const { reader: findings, asked, nth } = reader();
     const waiting = findings.of('k');
     await nth(1);
-    findings.askAgain();
+    findings.refreshAll();
     asked[0]?.fail(new Error('aborted'));
     (await nth(2)).answer([ok]);
     assert.deepEqual((await waiting).findings, [ok]);
-    findings.askAgain();
+    findings.refreshAll();
     assert.deepEqual((await findings.of('k')).findings, [ok]);
     (await nth(3)).answer([missing]);
     while (findings.latest('k')?.[0]?.name !== 'server') await new Promise(setImmediate);
@@ -241,16 +252,16 @@ describe('the reader of findings', () => {
   it('refreshes what is reported as outdated, but with pauses, and only while it is visible', async (test) => {
     test.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
     const { reader: findings, asked, nth } = reader();
-    assert.equal(findings.outdated('k', 10_000), true);
+    assert.equal(findings.refresh('k', 10_000), true);
     assert.equal(asked.length, 0);
     const first = findings.of('k');
-    assert.equal(findings.outdated('k', 10_000), false, 'it is being asked');
+    assert.equal(findings.refresh('k', 10_000), false, 'it is being asked');
     (await nth(1)).answer([missing]);
     await first;
     test.mock.timers.tick(9_000);
-    assert.equal(findings.outdated('k', 10_000), false);
+    assert.equal(findings.refresh('k', 10_000), false);
     test.mock.timers.tick(1_000);
-    assert.equal(findings.outdated('k', 10_000), true);
+    assert.equal(findings.refresh('k', 10_000), true);
     assert.deepEqual(findings.latest('k'), [missing]);
     (await nth(2)).answer([ok]);
     while (findings.latest('k')?.[0]?.name !== 'cluster') await new Promise(setImmediate);

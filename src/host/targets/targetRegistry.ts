@@ -9,7 +9,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import { VIEW_KEYS } from '../contributions/views.ts';
 
 /** A target, without the details that only the CLI needs. */
-export interface KnownTarget {
+export interface ConfiguredTarget {
   readonly name: string;
   /** Servers can be installed only in clusters. */
   readonly kind: 'cluster' | 'url';
@@ -19,8 +19,8 @@ export interface KnownTarget {
   readonly namespace?: string;
 }
 
-export class KnownTargets implements vscode.Disposable {
-  readonly list = new Observable<readonly KnownTarget[]>([]);
+export class TargetRegistry implements vscode.Disposable {
+  readonly list = new Observable<readonly ConfiguredTarget[]>([]);
   readonly #log: vscode.LogOutputChannel;
   readonly #watcher: vscode.Disposable;
 
@@ -42,7 +42,7 @@ export class KnownTargets implements vscode.Disposable {
 
   /** Reads the targets. Logs an invalid file; commands that need it report it too. */
   async refresh(): Promise<void> {
-    const targets = await read().catch((error: unknown) => {
+    const targets = await readTargets().catch((error: unknown) => {
       this.#log.warn(errorText(error));
       return [];
     });
@@ -73,14 +73,14 @@ function fileExists(): Promise<boolean> {
   );
 }
 
-async function read(): Promise<KnownTarget[]> {
+async function readTargets(): Promise<ConfiguredTarget[]> {
   if (!(await fileExists())) return [];
   const [{ TargetFile }, { targetPlace }] = await Promise.all([
     import('../../client/targets/targetFile.ts'),
     import('../../client/targets/target.ts'),
   ]);
   return [...new TargetFile().list()].map(
-    ([name, target]): KnownTarget => ({
+    ([name, target]): ConfiguredTarget => ({
       name,
       kind: 'url' in target ? 'url' : 'cluster',
       place: targetPlace(target),
@@ -90,7 +90,7 @@ async function read(): Promise<KnownTarget[]> {
 }
 
 /** Reads a target from disk. Returns undefined if it does not exist or the file is invalid. */
-export async function targetNow(name: string): Promise<Target | undefined> {
+export async function readTarget(name: string): Promise<Target | undefined> {
   if (!(await fileExists())) return undefined;
   const { TargetFile } = await import('../../client/targets/targetFile.ts');
   try {

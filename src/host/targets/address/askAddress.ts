@@ -6,7 +6,7 @@ import { checkToken, reachAddress } from '../../../client/targets/checkAddress.t
 import { serverUrl } from '../../../client/targets/target.ts';
 import { errorText } from '../../../common/errors.ts';
 import type { ServerAddress } from '../../../protocol/transport.ts';
-import { type Answer, BACK } from '../../window/questions/answer.ts';
+import { type Answer, BACK, storeAnswer } from '../../window/questions/answer.ts';
 import { input, pickOne, type StepPlace } from '../../window/questions/dialogue.ts';
 import { SKIPPED, type Step } from '../../window/questions/steps.ts';
 
@@ -18,27 +18,27 @@ export interface AddressDraft {
   token: string;
 }
 
-/** @param wanted Returns whether the user chose to add a URL target. */
-export function addressSteps(title: string, draft: AddressDraft, wanted: () => boolean): readonly Step[] {
-  let untrusted = false;
+/** @param isUrlTarget Returns whether the user chose to add a URL target. */
+export function addressSteps(title: string, draft: AddressDraft, isUrlTarget: () => boolean): readonly Step[] {
+  let isUntrusted = false;
   const when =
     (step: () => Promise<Answer<unknown>>): Step =>
     () =>
-      wanted() ? step() : Promise.resolve(SKIPPED);
+      isUrlTarget() ? step() : Promise.resolve(SKIPPED);
   // The first step was the kind of target and the last is the name. Optional steps are not counted.
   const place = (step: number): StepPlace => ({ title, step, steps: 4 });
   return [
-    when(() =>
-      kept(
-        input(place(2), {
+    when(async () =>
+      storeAnswer(
+        await input(place(2), {
           prompt: 'URL of the server',
           value: draft.url,
           placeholder: 'https://rollouts.example.org',
-          wrong: (text) => problem(() => serverUrl(text.trim())),
-          tried: async (text, signal) =>
-            tried(async () => {
-              untrusted = (await reachAddress({ url: serverUrl(text.trim()) }, signal)) === 'untrusted';
-              if (!untrusted) draft.ca = undefined;
+          validate: (text) => problemOf(() => serverUrl(text.trim())),
+          verify: async (text, signal) =>
+            errorOf(async () => {
+              isUntrusted = (await reachAddress({ url: serverUrl(text.trim()) }, signal)) === 'untrusted';
+              if (!isUntrusted) draft.ca = undefined;
               return undefined;
             }),
         }),
@@ -47,10 +47,11 @@ export function addressSteps(title: string, draft: AddressDraft, wanted: () => b
         },
       ),
     ),
-    when(() => (untrusted ? askAuthority(place(2), draft) : Promise.resolve(SKIPPED))),
+    when(() => (isUntrusted ? askAuthority(place(2), draft) : Promise.resolve(SKIPPED))),
     when(async () => {
       const ca = await certificatesOf(draft);
-      return kept(askToken(place(3), { url: draft.url, ...(ca === undefined ? {} : { ca }) }, 'write'), (token) => {
+      const address = { url: draft.url, ...(ca === undefined ? {} : { ca }) };
+      return storeAnswer(await askToken(place(3), address, 'write'), (token) => {
         draft.token = token;
       });
     }),
@@ -58,30 +59,29 @@ export function addressSteps(title: string, draft: AddressDraft, wanted: () => b
 }
 
 /**
- * Asks for a token, which is not stored in settings or files. `may` is the required permission; the read-only token
- * is optional.
+ * Asks for a token, which is not stored in settings or files. The read-only token is optional.
  */
 export function askToken(
   place: StepPlace,
   address: Omit<ServerAddress, 'token'>,
-  may: 'write' | 'read',
+  permission: 'write' | 'read',
 ): Promise<Answer<string>> {
   return input(place, {
     prompt:
-      may === 'write'
+      permission === 'write'
         ? 'Token of the server. VS Code stores it in its secret storage.'
         : 'Read-only token for links to a browser (optional)',
     password: true,
-    wrong: (text) =>
-      may === 'write' && text.trim() === ''
+    validate: (text) =>
+      permission === 'write' && text.trim() === ''
         ? 'Enter the token from its server.json file, or from its Secret in the cluster.'
         : undefined,
-    tried: async (text, signal) => {
+    verify: async (text, signal) => {
       if (text.trim() === '') return undefined;
-      return tried(async () => {
-        const found = await checkToken({ ...address, token: text.trim() }, signal);
-        if (found.may === may) return undefined;
-        return may === 'write'
+      return errorOf(async () => {
+        const check = await checkToken({ ...address, token: text.trim() }, signal);
+        if (check.may === permission) return undefined;
+        return permission === 'write'
           ? 'This token is read-only. Enter the full token.'
           : 'This is the full token, and links would expose it. Enter the read-only token.';
       });
@@ -107,7 +107,7 @@ async function askAuthority(place: StepPlace, draft: AddressDraft): Promise<Answ
     const [file] =
       (await vscode.window.showOpenDialog({ title: 'CA File', openLabel: 'Trust', canSelectMany: false })) ?? [];
     if (file === undefined) continue;
-    const wrong = await tried(async () => {
+    const problem = await errorOf(async () => {
       await certificatesOf({ ca: file.fsPath });
       const reached = await reachAddress(
         { url: draft.url, ca: await readFile(file.fsPath, 'utf8') },
@@ -115,13 +115,13 @@ async function askAuthority(place: StepPlace, draft: AddressDraft): Promise<Answ
       );
       return reached === 'reached' ? undefined : 'This CA did not issue the certificate of the server';
     });
-    if (wrong === undefined) return (draft.ca = file.fsPath);
-    placeholder = wrong;
+    if (problem === undefined) return (draft.ca = file.fsPath);
+    placeholder = problem;
   }
 }
 
 /** Returns the error of a check as text. `work` returns or throws it. */
-async function tried(work: () => Promise<string | undefined>): Promise<string | undefined> {
+async function errorOf(work: () => Promise<string | undefined>): Promise<string | undefined> {
   try {
     return await work();
   } catch (error) {
@@ -129,17 +129,11 @@ async function tried(work: () => Promise<string | undefined>): Promise<string | 
   }
 }
 
-function problem(check: () => unknown): string | undefined {
+function problemOf(check: () => unknown): string | undefined {
   try {
     check();
     return undefined;
   } catch (error) {
     return errorText(error);
   }
-}
-
-async function kept<T>(asked: Promise<Answer<T>>, keep: (value: T) => void): Promise<Answer<T>> {
-  const answer = await asked;
-  if (answer !== undefined && answer !== BACK) keep(answer);
-  return answer;
 }

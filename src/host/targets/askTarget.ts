@@ -6,11 +6,10 @@ import { checkTargetName } from '../../client/targets/target.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Cli } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
-import { type Answer, BACK } from '../window/questions/answer.ts';
-import type { Choice } from '../window/questions/choice.ts';
+import { type Answer, type Choice, storeAnswer } from '../window/questions/answer.ts';
 import { input, pickOne } from '../window/questions/dialogue.ts';
-import { SKIPPED, walk } from '../window/questions/steps.ts';
-import { type AddressDraft, addressSteps } from './address/ask.ts';
+import { runSteps, SKIPPED } from '../window/questions/steps.ts';
+import { type AddressDraft, addressSteps } from './address/askAddress.ts';
 import { type KubeContext, kubeContexts, type NewTarget } from './targetCli.ts';
 
 const TITLE = 'Add Target';
@@ -26,37 +25,38 @@ interface Kube {
   readonly problem?: string;
 }
 
-type AskedTarget =
+type TargetAnswers =
   | (NewTarget & { readonly kind: 'cluster' })
   | (AddressDraft & { readonly kind: 'url'; readonly name: string });
 
 /** Returns undefined if the user cancels. */
-export async function askTarget(cli: Cli, taken: readonly string[]): Promise<AskedTarget | undefined> {
-  let kube = await usualKube(cli);
+export async function askTarget(cli: Cli, usedNames: readonly string[]): Promise<TargetAnswers | undefined> {
+  let kube = await defaultKube(cli);
   let picked: KubeContext | typeof ADDRESS | undefined;
   const draft: AddressDraft = { url: '', ca: undefined, token: '' };
   let [namespace, name] = ['', ''];
-  const done = await walk([
+  const done = await runSteps([
     async (step) => {
       for (;;) {
         // The number of steps depends on the choice.
         const answer = await pickContext(kube, step, 1);
         if (answer !== OTHER)
-          return kept(answer, (value) => {
+          return storeAnswer(answer, (value) => {
             picked = value;
           });
-        kube = (await otherKubeconfig(cli)) ?? kube;
+        kube = (await pickKubeconfig(cli)) ?? kube;
       }
     },
     async () => {
       if (picked === ADDRESS) return SKIPPED;
-      return kept(
+      return storeAnswer(
         await input(
           { title: TITLE, step: 2, steps: 3 },
           {
             prompt: 'Namespace of the rollout server. Installing creates it if necessary.',
             value: picked?.namespace ?? 'default',
-            wrong: (text) => (NAMESPACE.test(text.trim()) ? undefined : 'Use lowercase letters, digits, and dashes.'),
+            validate: (text) =>
+              NAMESPACE.test(text.trim()) ? undefined : 'Use lowercase letters, digits, and dashes.',
           },
         ),
         (value) => {
@@ -67,13 +67,13 @@ export async function askTarget(cli: Cli, taken: readonly string[]): Promise<Ask
     ...addressSteps(TITLE, draft, () => picked === ADDRESS),
     async () => {
       const [base, step] = picked === ADDRESS ? [new URL(draft.url).hostname, 4] : [picked?.name ?? '', 3];
-      return kept(
+      return storeAnswer(
         await input(
           { title: TITLE, step, steps: step },
           {
             prompt: 'Name of the target for batch files and --target',
-            value: freeName(base, taken),
-            wrong: (text) => wrongName(text.trim(), taken),
+            value: unusedName(base, usedNames),
+            validate: (text) => nameProblem(text.trim(), usedNames),
           },
         ),
         (value) => {
@@ -88,13 +88,8 @@ export async function askTarget(cli: Cli, taken: readonly string[]): Promise<Ask
     : { kind: 'cluster', name, context: picked.name, namespace, kubeconfig: kube.kubeconfig };
 }
 
-function kept<T>(answer: Answer<T>, keep: (value: T) => void): Answer<T> {
-  if (answer !== undefined && answer !== BACK) keep(answer);
-  return answer;
-}
-
 /** If there is no default kubeconfig, the user can choose another file or a URL. */
-async function usualKube(cli: Cli): Promise<Kube> {
+async function defaultKube(cli: Cli): Promise<Kube> {
   try {
     return {
       kubeconfig: undefined,
@@ -142,7 +137,7 @@ async function pickContext(
 }
 
 /** Returns undefined if the user cancels. */
-async function otherKubeconfig(cli: Cli): Promise<Kube | undefined> {
+async function pickKubeconfig(cli: Cli): Promise<Kube | undefined> {
   const [file] =
     (await vscode.window.showOpenDialog({ title: 'Kubeconfig', openLabel: 'Use', canSelectMany: false })) ?? [];
   if (file === undefined) return undefined;
@@ -150,17 +145,17 @@ async function otherKubeconfig(cli: Cli): Promise<Kube | undefined> {
 }
 
 /** Derives an unused target name from the context's name. */
-function freeName(context: string, taken: readonly string[]): string {
+function unusedName(context: string, usedNames: readonly string[]): string {
   const base = context
     .replace(/[^A-Za-z0-9._-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '')
     .slice(0, 40);
-  const names = [base, ...taken.map((_, index) => `${base}-${index + 2}`)];
-  return names.find((each) => wrongName(each, taken) === undefined) ?? '';
+  const names = [base, ...usedNames.map((_, index) => `${base}-${index + 2}`)];
+  return names.find((each) => nameProblem(each, usedNames) === undefined) ?? '';
 }
 
-function wrongName(text: string, taken: readonly string[]): string | undefined {
-  if (taken.includes(text)) return 'A target with this name already exists.';
+function nameProblem(text: string, usedNames: readonly string[]): string | undefined {
+  if (usedNames.includes(text)) return 'A target with this name already exists.';
   try {
     checkTargetName(text);
     return undefined;

@@ -8,7 +8,7 @@ import type { Connection } from '../../../../src/client/connect.ts';
 import { Observable } from '../../../../src/common/emitter.ts';
 import { StudioError } from '../../../../src/common/errors.ts';
 import type { Submission } from '../../../../src/config/submission.ts';
-import { Figures, type FiguresPorts } from '../../../../src/host/toolCalls/state/toolFigures.ts';
+import { type StatisticsPorts, ToolStatistics } from '../../../../src/host/toolCalls/state/toolStatistics.ts';
 import type { BatchRow } from '../../../../src/protocol/client.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { Stream } from '../../../support/stream.ts';
@@ -101,8 +101,8 @@ function stored(
 
 function figuresOver(
   batches: readonly Stored[],
-  over: Partial<FiguresPorts> = {},
-): { figures: Figures; asked: string[] } {
+  over: Partial<StatisticsPorts> = {},
+): { figures: ToolStatistics; asked: string[] } {
   const asked: string[] = [];
   const find = (id: string): Stored => {
     const found = batches.find(({ row, rows }) => row.batch === id || rows[0]?.rollout === id);
@@ -125,7 +125,7 @@ function figuresOver(
     },
   } as unknown as Connection['api']; // the part in use
   const kept = new Map<string, unknown>();
-  const figures = new Figures({
+  const figures = new ToolStatistics({
     server: {
       connection: () => Promise.resolve({ api } as Connection),
       connected: () => ({ dispose: () => undefined }),
@@ -159,8 +159,8 @@ test('the newest batch that used the tool, of those with the same code', async (
   assert.equal(lend.calls.stats(lend.names).calls, 1);
   assert.equal(await figures.of('code', code(), ['other']), undefined);
   assert.equal((await figures.of('agent', path.join(folder, 'desk.agent.yaml'), ['renew', 'lend']))?.row.batch, 'b3');
-  assert.equal((await figures.around(path.join(folder, 'src', 'any.ts')))?.row.batch, 'b3');
-  assert.equal(await figures.around(path.join(os.tmpdir(), 'any.ts')), undefined);
+  assert.equal((await figures.ofWorkspace(path.join(folder, 'src', 'any.ts')))?.row.batch, 'b3');
+  assert.equal(await figures.ofWorkspace(path.join(os.tmpdir(), 'any.ts')), undefined);
   assert.ok(!asked.includes('b4'), 'of another workspace');
   figures.dispose();
 });

@@ -9,7 +9,7 @@ import { toolsIn } from '../../../config/tools/toolSource.ts';
 
 export type ToolFileKind = 'code' | 'agent' | 'world';
 
-export interface ToolSpot {
+export interface ToolLocation {
   /**
    * The tools: one in code, or those of an entry. undefined for a server, which determines its own tools.
    */
@@ -31,27 +31,27 @@ export function toolFileKind(path: string): ToolFileKind | undefined {
   return kind === 'batch' ? undefined : kind;
 }
 
-export async function toolSpots(
+export async function toolLocations(
   kind: ToolFileKind,
   path: string,
   text: string,
   readText: ReadText,
-): Promise<readonly ToolSpot[]> {
+): Promise<readonly ToolLocation[]> {
   switch (kind) {
     case 'code':
-      return text.includes(SDK) ? codeSpots(text) : [];
+      return text.includes(SDK) ? codeLocations(text) : [];
     case 'agent':
-      return (await agentToolEntries(path, text, readText)).map(entrySpot);
+      return (await agentToolEntries(path, text, readText)).map(entryLocation);
     case 'world':
-      return (await worldToolEntries(path, text, readText)).map(entrySpot);
+      return (await worldToolEntries(path, text, readText)).map(entryLocation);
   }
 }
 
-function entrySpot({ line, column, endColumn, names }: ToolEntryInFile): ToolSpot {
+function entryLocation({ line, column, endColumn, names }: ToolEntryInFile): ToolLocation {
   return { names, line, column, endColumn };
 }
 
-function codeSpots(text: string): ToolSpot[] {
+function codeLocations(text: string): ToolLocation[] {
   const lines = text.split('\n');
   const tools = toolsIn(text);
   return tools.map(({ name, line, column }, index) => {
@@ -81,9 +81,9 @@ function parametersEnd(
     if (match === null) continue;
     let depth = 0;
     for (let column = match[0].length - 1; column < text.length; column++) {
-      const sign = text[column];
-      if (sign === '(') depth++;
-      else if (sign === ')' && --depth === 0) return { line, column: column + 2 };
+      const char = text[column];
+      if (char === '(') depth++;
+      else if (char === ')' && --depth === 0) return { line, column: column + 2 };
     }
   }
   return undefined;

@@ -5,20 +5,20 @@ import { type TaskList, taskList } from '../files/taskList.ts';
 import { folderOf, pathOf, workspaceFiles } from '../files/workspaceFiles.ts';
 import { type Answer, BACK } from '../window/questions/answer.ts';
 import { input, pickMany, pickOne, type StepPlace } from '../window/questions/dialogue.ts';
-import { SKIPPED, walk } from '../window/questions/steps.ts';
+import { runSteps, SKIPPED } from '../window/questions/steps.ts';
 import type { LaunchMemory } from './memory.ts';
 import {
   attemptChoices,
+  attemptsProblem,
   type ChosenTasks,
   type FileFacts,
   type LaunchAnswers,
   taskChoices,
-  wrongAttempts,
 } from './plan.ts';
 import { askTarget, targetNames } from './target.ts';
 
 /** Maximum number of tasks to read and offer. */
-const TASKS_READ = 10_000;
+const MAX_TASKS = 10_000;
 
 interface LaunchChoice {
   readonly file: vscode.Uri;
@@ -47,52 +47,52 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
   let answers: LaunchAnswers | undefined;
   let target: string | undefined;
   const targets = await targetNames();
-  const facts = async (of: vscode.Uri): Promise<{ readonly list: TaskList; readonly facts: FileFacts }> => {
-    if (loaded?.file.toString() !== of.toString())
-      loaded = { file: of, list: await taskList(workspaceFiles(folderOf(of)), pathOf(of), TASKS_READ) };
+  const facts = async (total: vscode.Uri): Promise<{ readonly list: TaskList; readonly facts: FileFacts }> => {
+    if (loaded?.file.toString() !== total.toString())
+      loaded = { file: total, list: await taskList(workspaceFiles(folderOf(total)), pathOf(total), MAX_TASKS) };
     const { list } = loaded;
-    return { list, facts: { tasks: list.tasks.length, whole: list.whole, attempts: list.attempts } };
+    return { list, facts: { tasks: list.tasks.length, complete: list.complete, attempts: list.attempts } };
   };
-  const chosenFile = (): vscode.Uri => {
+  const selectedFile = (): vscode.Uri => {
     if (file === undefined) throw new StudioError('internal', 'The tasks were requested before the file was chosen.');
     return file;
   };
   const steps = [
-    async (step: number, of: number) => {
+    async (step: number, total: number) => {
       if (options.file !== undefined) return SKIPPED;
-      const answer = await askFile({ title: TITLE, step, steps: of }, options.files, file);
+      const answer = await askFile({ title: TITLE, step, steps: total }, options.files, file);
       if (answer !== undefined && answer !== BACK) file = answer;
       return answer;
     },
-    async (step: number, of: number) => {
+    async (step: number, total: number) => {
       if (options.tasks !== undefined) return SKIPPED;
-      const about = await facts(chosenFile());
+      const info = await facts(selectedFile());
       const answer = await askTasks(
-        { title: titleOf(chosenFile()), step, steps: of },
-        about.list,
-        about.facts,
-        memory.file(chosenFile().fsPath)?.answers,
+        { title: titleOf(selectedFile()), step, steps: total },
+        info.list,
+        info.facts,
+        memory.file(selectedFile().fsPath)?.answers,
       );
       if (answer === undefined || answer === BACK) return answer;
       answers = answer.kind === 'same' ? answer.answers : undefined;
       if (answer.kind !== 'same') tasks = answer;
       return answer;
     },
-    async (step: number, of: number) => {
+    async (step: number, total: number) => {
       if (answers !== undefined) return SKIPPED;
-      const about = await facts(chosenFile());
+      const info = await facts(selectedFile());
       const answer = await askAttempts(
-        { title: titleOf(chosenFile()), step, steps: of },
-        about.facts,
-        memory.file(chosenFile().fsPath)?.answers,
+        { title: titleOf(selectedFile()), step, steps: total },
+        info.facts,
+        memory.file(selectedFile().fsPath)?.answers,
       );
       if (answer !== undefined && answer !== BACK) attempts = answer.attempts;
       return answer;
     },
-    async (step: number, of: number) => {
-      const { list } = await facts(chosenFile());
+    async (step: number, total: number) => {
+      const { list } = await facts(selectedFile());
       const answer = await askTarget(
-        { title: titleOf(chosenFile()), step, steps: of },
+        { title: titleOf(selectedFile()), step, steps: total },
         targets,
         list.target,
         options.target,
@@ -101,11 +101,11 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
       return answer;
     },
   ].slice(options.file === undefined ? 0 : 1, targets.length === 0 ? -1 : undefined);
-  if (!(await walk(steps))) return undefined;
-  const about = await facts(chosenFile());
+  if (!(await runSteps(steps))) return undefined;
+  const info = await facts(selectedFile());
   return {
-    file: chosenFile(),
-    facts: about.facts,
+    file: selectedFile(),
+    facts: info.facts,
     ...(target === undefined ? {} : { target }),
     answers: answers ?? { tasks: tasks ?? { kind: 'all' }, ...(attempts === undefined ? {} : { attempts }) },
   };
@@ -120,7 +120,7 @@ function titleOf(file: vscode.Uri): string {
 function askFile(
   place: StepPlace,
   files: readonly vscode.Uri[],
-  chosen: vscode.Uri | undefined,
+  current: vscode.Uri | undefined,
 ): Promise<Answer<vscode.Uri>> {
   const choices = files.map((value) => ({
     label: value.path.slice(value.path.lastIndexOf('/') + 1).replace(/\.batch\.\w+$/, ''),
@@ -128,7 +128,7 @@ function askFile(
     icon: 'beaker',
     value,
   }));
-  const active = chosen === undefined ? 0 : files.findIndex((file) => file.toString() === chosen.toString());
+  const active = current === undefined ? 0 : files.findIndex((file) => file.toString() === current.toString());
   return pickOne(place, choices, { placeholder: 'Select a batch file', active: Math.max(0, active) });
 }
 
@@ -143,12 +143,12 @@ async function askTasks(
   for (;;) {
     const answer = await pickOne(place, taskChoices(facts, last), { placeholder: 'Select tasks' });
     if (answer === undefined || answer === BACK || answer.kind !== 'pick') return answer;
-    const shown = list.tasks.map(({ id, question }) => ({
+    const items = list.tasks.map(({ id, question }) => ({
       label: id,
       description: question.replaceAll(/\s+/g, ' ').slice(0, 120),
       value: id,
     }));
-    const ids = await pickMany({ ...place, step: Math.max(place.step, 2) }, shown, {
+    const ids = await pickMany({ ...place, step: Math.max(place.step, 2) }, items, {
       placeholder: 'Select tasks. Type to filter',
     });
     if (ids === undefined) return undefined;
@@ -176,7 +176,7 @@ async function askAttempts(
     if (answer.kind === 'count') return { attempts: answer.count };
     const text = await input(
       { ...place, step: Math.max(place.step, 2) },
-      { prompt: 'Attempts per task', value: String(last?.attempts ?? facts.attempts), wrong: wrongAttempts },
+      { prompt: 'Attempts per task', value: String(last?.attempts ?? facts.attempts), validate: attemptsProblem },
     );
     if (text === undefined) return undefined;
     if (text !== BACK) return { attempts: Number(text) };

@@ -4,8 +4,8 @@
 import { certificatesOf, tokenVariables } from '../../../client/targets/addressTokens.ts';
 import { TargetFile } from '../../../client/targets/targetFile.ts';
 import { StudioError } from '../../../common/errors.ts';
-import { walk } from '../../window/questions/steps.ts';
-import { type AddressDraft, askToken } from './ask.ts';
+import { runSteps } from '../../window/questions/steps.ts';
+import { type AddressDraft, askToken } from './askAddress.ts';
 import type { TargetTokens } from './targetTokens.ts';
 
 export async function addAddress(
@@ -13,7 +13,7 @@ export async function addAddress(
   { name, url, ca, token }: AddressDraft & { readonly name: string },
 ): Promise<void> {
   // Store the token first, because writing the file announces the target.
-  await tokens.keep(name, { url, token });
+  await tokens.store(name, { url, token });
   new TargetFile().add(name, { url, ...tokenVariables(name), ...(ca === undefined ? {} : { ca }), kept: 'vscode' });
 }
 
@@ -24,20 +24,20 @@ export async function changeToken(tokens: TargetTokens, name: string): Promise<b
   const ca = await certificatesOf(target);
   const address = { url: target.url, ...(ca === undefined ? {} : { ca }) };
   const title = `Token of ${name}`;
-  const entered = { write: '', read: '' };
+  const tokensByPermission = { write: '', read: '' };
   const permissions = target.read_token_env === undefined ? (['write'] as const) : (['write', 'read'] as const);
-  const done = await walk(
-    permissions.map((may) => async (step, steps) => {
-      const answer = await askToken({ title, step, steps }, address, may);
-      if (typeof answer === 'string') entered[may] = answer;
+  const done = await runSteps(
+    permissions.map((permission) => async (step, steps) => {
+      const answer = await askToken({ title, step, steps }, address, permission);
+      if (typeof answer === 'string') tokensByPermission[permission] = answer;
       return answer;
     }),
   );
   if (done)
-    await tokens.keep(name, {
+    await tokens.store(name, {
       url: target.url,
-      token: entered.write,
-      ...(entered.read === '' ? {} : { read: entered.read }),
+      token: tokensByPermission.write,
+      ...(tokensByPermission.read === '' ? {} : { read: tokensByPermission.read }),
     });
   return done;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BUILTIN_TOOLS } from '../../../../src/config/tools/builtinTools.ts';
-import { toolFileKind, toolSpots } from '../../../../src/host/toolCalls/state/spots.ts';
+import { toolFileKind, toolLocations } from '../../../../src/host/toolCalls/state/toolLocations.ts';
 import { openBuiltin } from '../../../../src/tools/builtins/open.ts';
 import type { ToolEnvironment } from '../../../../src/tools/environment.ts';
 
@@ -31,7 +31,7 @@ const files: Readonly<Record<string, string>> = {
 const readText = (file: string): Promise<string | undefined> => Promise.resolve(files[file]);
 
 test('exported tools in code, with the places of their names and the ends of their parameters', async () => {
-  const spots = await toolSpots('code', '/w/tools/loans.ts', CODE, readText);
+  const spots = await toolLocations('code', '/w/tools/loans.ts', CODE, readText);
   const lines = CODE.split('\n');
   assert.deepEqual(
     spots.map(({ names, line, column, endColumn }) => [names, lines[line - 1]?.slice(column - 1, endColumn - 1)]),
@@ -48,7 +48,7 @@ test('exported tools in code, with the places of their names and the ends of the
 });
 
 test('code that cannot define tools is not parsed', async () => {
-  assert.deepEqual(await toolSpots('code', '/w/x.ts', 'export const renew = tool({});', readText), []);
+  assert.deepEqual(await toolLocations('code', '/w/x.ts', 'export const renew = tool({});', readText), []);
 });
 
 test('entries of an agent file with their tools; a server without a list has none', async () => {
@@ -62,7 +62,7 @@ tools:
       url: http://localhost/mcp
   - module: gone.ts
 `;
-  const spots = await toolSpots('agent', '/w/desk.agent.yaml', text, readText);
+  const spots = await toolLocations('agent', '/w/desk.agent.yaml', text, readText);
   assert.deepEqual(
     spots.map(({ line, names }) => [line, names]),
     [
@@ -73,11 +73,11 @@ tools:
       [9, []],
     ],
   );
-  assert.deepEqual(await toolSpots('agent', '/w/desk.agent.yaml', 'tools: {', readText), []);
+  assert.deepEqual(await toolLocations('agent', '/w/desk.agent.yaml', 'tools: {', readText), []);
 });
 
 test('the module of a world file, with the tools it leads to', async () => {
-  const spots = await toolSpots('world', '/w/lib.world.yaml', 'version: 1\nmodule: world.ts\n', readText);
+  const spots = await toolLocations('world', '/w/lib.world.yaml', 'version: 1\nmodule: world.ts\n', readText);
   assert.deepEqual(
     spots.map(({ line, column, endColumn, names }) => [line, column, endColumn, names]),
     [[2, 9, 17, ['renew', 'outer', 'spread']]],

@@ -9,7 +9,7 @@ export interface Icon {
   readonly color?: string;
 }
 
-export interface Look {
+export interface ItemContent {
   readonly label: string;
   readonly description?: string;
   /** Plain text, never Markdown, because parts come from trajectories. */
@@ -18,7 +18,7 @@ export interface Look {
   /** Context value for menus. */
   readonly context?: string;
   /** Label for screen readers. */
-  readonly spoken: string;
+  readonly ariaLabel: string;
 }
 
 /** Icons differ in shape, so that outcomes do not depend on color. They match the marks ● ✗ ◐ ⚠ ○ ? ▷ ‖ · elsewhere. */

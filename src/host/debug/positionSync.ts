@@ -2,28 +2,28 @@
 import * as vscode from 'vscode';
 import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import type { Services } from '../services.ts';
-import type { MovedEvent } from './sessionEvents.ts';
+import type { PlaceEvent } from './sessionEvents.ts';
 import type { TrajectoryDocuments } from './trajectoryDocuments.ts';
 
-export function registerHeads(
+export function registerPositionSync(
   { pages, log }: Pick<Services, 'pages' | 'log'>,
   documents: TrajectoryDocuments,
 ): vscode.Disposable {
   /** The debug session and the shared position by rollout. */
   const cursors = new Map<string, { readonly session: vscode.DebugSession; seq: number }>();
 
-  const follow = async (session: vscode.DebugSession, { rollout, seq }: MovedEvent): Promise<void> => {
-    const known = cursors.get(rollout);
+  const followDebugger = async (session: vscode.DebugSession, { rollout, seq }: PlaceEvent): Promise<void> => {
+    const previous = cursors.get(rollout);
     cursors.set(rollout, { session, seq });
     documents.refresh(rollout);
     // Do not reopen a page that the user closed.
-    if (known === undefined || pages.shows({ page: 'trajectory', rollout })) {
-      if (known?.seq !== seq)
-        await pages.open({ page: 'trajectory', rollout, seq }, { beside: true, preserveFocus: true });
+    if (previous === undefined || pages.shows({ page: 'trajectory', rollout })) {
+      if (previous?.seq !== seq)
+        await pages.open({ page: 'trajectory', rollout, seq }, { toSide: true, preserveFocus: true });
     }
   };
 
-  const pageMoved = (): void => {
+  const followPage = (): void => {
     const place = pages.active.value;
     if (place?.page !== 'trajectory' || place.seq === undefined) return;
     const cursor = cursors.get(place.rollout);
@@ -35,12 +35,12 @@ export function registerHeads(
   };
 
   const handleEvent = async (session: vscode.DebugSession, event: string, body: unknown): Promise<void> => {
-    const { forked, moved } = await import('./sessionEvents.ts');
-    if (event === 'rolloutPlace') await follow(session, moved.parse(body));
-    if (event === 'rolloutForked') log.info(`The debugger forked batch ${forked.parse(body).batch}`);
+    const { forkedEvent, placeEvent } = await import('./sessionEvents.ts');
+    if (event === 'rolloutPlace') await followDebugger(session, placeEvent.parse(body));
+    if (event === 'rolloutForked') log.info(`The debugger forked batch ${forkedEvent.parse(body).batch}`);
   };
 
-  const listening = pages.active.changed(pageMoved);
+  const pageListener = pages.active.changed(followPage);
   return vscode.Disposable.from(
     vscode.debug.onDidReceiveDebugSessionCustomEvent(({ session, event, body }) => {
       if (session.type === DEBUG_TYPE)
@@ -51,6 +51,6 @@ export function registerHeads(
     vscode.debug.onDidTerminateDebugSession((session) => {
       for (const [rollout, cursor] of cursors) if (cursor.session === session) cursors.delete(rollout);
     }),
-    new vscode.Disposable(() => listening.dispose()),
+    new vscode.Disposable(() => pageListener.dispose()),
   );
 }

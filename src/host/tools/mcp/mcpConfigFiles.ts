@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 
-interface KnownFile {
+interface ConfigFile {
   readonly file: string;
   readonly text: string;
 }
 
 /** Returns the files, those of the workspace first. */
-export async function knownServers(folder: string): Promise<KnownFile[]> {
+export async function mcpConfigFiles(folder: string): Promise<ConfigFile[]> {
   const home = os.homedir();
   const claude =
     process.platform === 'win32'
@@ -26,7 +26,7 @@ export async function knownServers(folder: string): Promise<KnownFile[]> {
     path.join(claude, 'claude_desktop_config.json'),
   ];
   const read = await Promise.all(
-    files.map(async (file): Promise<KnownFile | undefined> => {
+    files.map(async (file): Promise<ConfigFile | undefined> => {
       const text = await readFile(file, 'utf8').catch(() => undefined); // most do not exist
       return text === undefined ? undefined : { file, text };
     }),

@@ -4,23 +4,23 @@ import type { FoundServer, McpServer } from '../../../config/tools/mcp/clientFil
 import { ownName } from '../../../config/tools/mcp/newEntry.ts';
 
 /** Returns the server in a text, or an error message. */
-export function serverOf(text: string): FoundServer | string {
+export function parseServer(text: string): FoundServer | string {
   const trimmed = text.trim();
   if (trimmed === '') return 'Enter a command or a URL.';
   if (/^https?:/i.test(trimmed)) {
     if (!URL.canParse(trimmed.replaceAll(/\$\{[^}]*\}/g, 'x'))) return 'Enter a valid URL.';
-    return named({ url: trimmed });
+    return nameServer({ url: trimmed });
   }
-  const [command = '', ...args] = wordsOf(trimmed);
-  return named({ command, ...(args.length === 0 ? {} : { args }) });
+  const [command = '', ...args] = splitWords(trimmed);
+  return nameServer({ command, ...(args.length === 0 ? {} : { args }) });
 }
 
-function named(server: McpServer): FoundServer {
+function nameServer(server: McpServer): FoundServer {
   return { name: ownName(server), server, notes: [] };
 }
 
 /** Splits words like a shell, without other shell features. */
-export function wordsOf(text: string): string[] {
+export function splitWords(text: string): string[] {
   return [...text.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) =>
     word.replaceAll(
       /"([^"]*)"|'([^']*)'/g,

@@ -9,47 +9,47 @@ import { StudioError } from '../../../common/errors.ts';
 import type { Api } from '../../../protocol/api.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import type { BatchList, ServerLink } from '../../services.ts';
-import { type Definition, Definitions, isAbout, isBelow } from './definitions.ts';
+import { type Definition, Definitions, includesTool, isInWorkspace } from './definitions.ts';
 import { type FollowBatch, OpenBatches } from './openBatches.ts';
-import type { ToolFileKind } from './spots.ts';
+import type { ToolFileKind } from './toolLocations.ts';
 
 /** Statistics of a tool, or of an entry's tools, in the selected batch. */
-export interface ToolFigures {
+export interface BatchStatistics {
   readonly row: BatchRow;
   readonly definition: Definition | undefined;
   readonly calls: BatchCalls;
   readonly names: ReadonlySet<string>;
 }
 
-export interface FiguresPorts {
+export interface StatisticsPorts {
   readonly server: Pick<ServerLink, 'connection' | 'connected'>;
   readonly batches: Pick<BatchList, 'rows'>;
   readonly folders: () => readonly string[];
   readonly follow: FollowBatch;
   readonly log: (text: string) => void;
-  /** Memento key of the chosen batches by file. */
   readonly memory: { get(key: string): unknown; update(key: string, value: unknown): Thenable<void> };
 }
 
 /** Number of newest batches to search for one that used a tool. */
 const MAX_BATCHES = 20;
-const CHOSEN = 'toolCalls.batches';
+/** Memento key of the chosen batches by file. */
+const STATE_KEY = 'toolCalls.batches';
 /** Minimum interval between change events. */
 const NOTIFY_MS = 300;
 /** How long the tool usage of a running batch is cached. */
-const USES_MS = 3_000;
+const USE_CACHE_MS = 3_000;
 
-interface Uses {
+interface ToolUse {
   readonly rev: number;
   readonly at: number;
   readonly tools: Promise<ReadonlySet<string>>;
 }
 
-export class Figures {
-  readonly #ports: FiguresPorts;
+export class ToolStatistics {
+  readonly #ports: StatisticsPorts;
   readonly #definitions: Definitions;
   readonly #open: OpenBatches;
-  readonly #uses = new Map<string, Uses>();
+  readonly #uses = new Map<string, ToolUse>();
   readonly #changed = new Emitter<void>();
   readonly #listeners: readonly { dispose(): void }[];
   #lastStates = '';
@@ -58,7 +58,7 @@ export class Figures {
   /** Fires when statistics or the selected batch changed. */
   readonly changed: Listen<void> = this.#changed.event;
 
-  constructor(ports: FiguresPorts) {
+  constructor(ports: StatisticsPorts) {
     this.#ports = ports;
     this.#definitions = new Definitions(ports.folders);
     this.#open = new OpenBatches({
@@ -76,11 +76,11 @@ export class Figures {
       }),
       ports.batches.rows.changed((rows) => {
         // Running batches report changes themselves. Here, only new and ended batches matter.
-        const known = rows.map(({ batch, state }) => `${batch}${state}`).join();
-        if (known !== this.#lastStates) this.#notify();
+        const cached = rows.map(({ batch, state }) => `${batch}${state}`).join();
+        if (cached !== this.#lastStates) this.#notify();
         // A running batch may use more tools.
-        else if (rows.some(({ state }) => state !== 'ended')) this.#notify(USES_MS);
-        this.#lastStates = known;
+        else if (rows.some(({ state }) => state !== 'ended')) this.#notify(USE_CACHE_MS);
+        this.#lastStates = cached;
       }),
     ];
   }
@@ -92,8 +92,8 @@ export class Figures {
   }
 
   /** Stops following batches until the next request. */
-  rest(): void {
-    this.#open.rest();
+  stopFollowing(): void {
+    this.#open.stopFollowing();
   }
 
   /** Called when files changed, because tools may have moved. */
@@ -103,31 +103,35 @@ export class Figures {
   }
 
   /** Returns the statistics of tools in a file, or undefined if no listed batch used them. */
-  async of(kind: ToolFileKind, file: string, names: readonly string[] | undefined): Promise<ToolFigures | undefined> {
-    return this.#quietly(async (api) => {
-      const chosen = this.chosen(file);
+  async of(
+    kind: ToolFileKind,
+    file: string,
+    names: readonly string[] | undefined,
+  ): Promise<BatchStatistics | undefined> {
+    return this.#tryRead(async (api) => {
+      const chosenBatch = this.chosenBatch(file);
       const rows = this.#rows();
-      for (const row of [...rows.filter(({ batch }) => batch === chosen), ...rows]) {
+      for (const row of [...rows.filter(({ batch }) => batch === chosenBatch), ...rows]) {
         const definition = await this.#definitions.of(api, row);
-        if (definition === undefined || !isAbout(definition, kind, file, names)) continue;
-        const used = await this.#usedIn(api, row, names);
+        if (definition === undefined || !includesTool(definition, kind, file, names)) continue;
+        const used = await this.#usedTools(api, row, names);
         // Attribute tools that no file defines to a server that does not list its tools.
-        const own = names ?? [...used].filter((name) => !definition.places.names.includes(name));
-        if (row.batch !== chosen && !own.some((name) => used.has(name))) continue;
-        return { row, definition, names: new Set(own), calls: await this.#open.open(row) };
+        const tools = names ?? [...used].filter((name) => !definition.places.names.includes(name));
+        if (row.batch !== chosenBatch && !tools.some((name) => used.has(name))) continue;
+        return { row, definition, names: new Set(tools), calls: await this.#open.open(row) };
       }
-      return this.#imported(api, rows, names);
+      return this.#ofImported(api, rows, names);
     });
   }
 
   /** Returns the newest batch of a code file's workspace, with the errors in that file. */
-  async around(file: string): Promise<Pick<ToolFigures, 'row' | 'definition' | 'calls'> | undefined> {
-    return this.#quietly(async (api) => {
-      const chosen = this.chosen(file);
+  async ofWorkspace(file: string): Promise<Pick<BatchStatistics, 'row' | 'definition' | 'calls'> | undefined> {
+    return this.#tryRead(async (api) => {
+      const chosenBatch = this.chosenBatch(file);
       const rows = this.#rows();
-      for (const row of [...rows.filter(({ batch }) => batch === chosen), ...rows]) {
+      for (const row of [...rows.filter(({ batch }) => batch === chosenBatch), ...rows]) {
         const definition = await this.#definitions.of(api, row);
-        if (definition !== undefined && isBelow(definition, file))
+        if (definition !== undefined && isInWorkspace(definition, file))
           return { row, definition, calls: await this.#open.open(row) };
       }
       return undefined;
@@ -135,9 +139,9 @@ export class Figures {
   }
 
   /** Returns a batch by ID, for commands. */
-  async named(batch: string, names: ReadonlySet<string>): Promise<ToolFigures | undefined> {
+  async ofBatch(batch: string, names: ReadonlySet<string>): Promise<BatchStatistics | undefined> {
     const { api } = await this.#ports.server.connection();
-    const row = this.#ports.batches.rows.value.find((known) => known.batch === batch) ?? (await api.batch(batch));
+    const row = this.#ports.batches.rows.value.find((cached) => cached.batch === batch) ?? (await api.batch(batch));
     return { row, definition: await this.#definitions.of(api, row), names, calls: await this.#open.open(row) };
   }
 
@@ -153,33 +157,36 @@ export class Figures {
     names: readonly string[] | undefined,
   ): Promise<readonly BatchRow[]> {
     const { api } = await this.#ports.server.connection();
-    const found: BatchRow[] = [];
+    const candidates: BatchRow[] = [];
     for (const row of this.#rows()) {
       const definition = await this.#definitions.of(api, row);
       if (
         definition !== undefined &&
-        (names === undefined ? isBelow(definition, file) : isAbout(definition, kind, file, names))
+        (names === undefined ? isInWorkspace(definition, file) : includesTool(definition, kind, file, names))
       )
-        found.push(row);
+        candidates.push(row);
     }
-    return found;
+    return candidates;
   }
 
-  chosen(file: string): string | undefined {
-    const value = this.#chosen()[file];
+  chosenBatch(file: string): string | undefined {
+    const value = this.#choices()[file];
     return typeof value === 'string' ? value : undefined;
   }
 
   /** Chooses the batch of a file; undefined resets to the newest that used the tool. */
   async choose(file: string, batch: string | undefined): Promise<void> {
-    const rest = Object.entries(this.#chosen()).filter(([known]) => known !== file);
-    await this.#ports.memory.update(CHOSEN, Object.fromEntries(batch === undefined ? rest : [...rest, [file, batch]]));
+    const stopFollowing = Object.entries(this.#choices()).filter(([cached]) => cached !== file);
+    await this.#ports.memory.update(
+      STATE_KEY,
+      Object.fromEntries(batch === undefined ? stopFollowing : [...stopFollowing, [file, batch]]),
+    );
     this.#notify();
   }
 
-  #chosen(): Readonly<Record<string, unknown>> {
-    const kept = this.#ports.memory.get(CHOSEN);
-    return typeof kept === 'object' && kept !== null ? { ...kept } : {};
+  #choices(): Readonly<Record<string, unknown>> {
+    const stored = this.#ports.memory.get(STATE_KEY);
+    return typeof stored === 'object' && stored !== null ? { ...stored } : {};
   }
 
   #rows(): readonly BatchRow[] {
@@ -187,15 +194,15 @@ export class Figures {
   }
 
   /** If no batch ran the code, finds an imported batch that called tools with these names. */
-  async #imported(
+  async #ofImported(
     api: Api,
     rows: readonly BatchRow[],
     names: readonly string[] | undefined,
-  ): Promise<ToolFigures | undefined> {
+  ): Promise<BatchStatistics | undefined> {
     if (names === undefined) return undefined;
     for (const row of rows) {
       if (!row.imported) continue;
-      const used = await this.#usedIn(api, row, names);
+      const used = await this.#usedTools(api, row, names);
       if (names.some((name) => used.has(name)))
         return { row, definition: undefined, names: new Set(names), calls: await this.#open.open(row) };
     }
@@ -203,29 +210,29 @@ export class Figures {
   }
 
   /** Returns the tools that a batch used. Cached for a while if it is running. */
-  #usedIn(api: Api, row: BatchRow, names: readonly string[] | undefined): Promise<ReadonlySet<string>> {
-    const known = this.#uses.get(row.batch);
+  #usedTools(api: Api, row: BatchRow, names: readonly string[] | undefined): Promise<ReadonlySet<string>> {
+    const cached = this.#uses.get(row.batch);
     const now = Date.now();
-    if (known !== undefined && (known.rev === row.rev || now - known.at < USES_MS)) return known.tools;
-    const ask = async (): Promise<ReadonlySet<string>> => {
-      const before = await known?.tools.catch(() => undefined);
+    if (cached !== undefined && (cached.rev === row.rev || now - cached.at < USE_CACHE_MS)) return cached.tools;
+    const read = async (): Promise<ReadonlySet<string>> => {
+      const earlier = await cached?.tools.catch(() => undefined);
       // Used tools stay used.
-      if (before !== undefined && names?.every((name) => before.has(name)) === true) return before;
+      if (earlier !== undefined && names?.every((name) => earlier.has(name)) === true) return earlier;
       const used = new Set<string>();
       for await (const { progress } of api.allRollouts(row.batch)) for (const name of progress.tools) used.add(name);
       return used;
     };
-    const tools = ask();
+    const tools = read();
     tools.catch(() => this.#uses.delete(row.batch));
     this.#uses.set(row.batch, { rev: row.rev, at: now, tools });
     return tools;
   }
 
   /** Returns undefined if the server is unavailable. */
-  async #quietly<T>(ask: (api: Api) => Promise<T | undefined>): Promise<T | undefined> {
+  async #tryRead<T>(read: (api: Api) => Promise<T | undefined>): Promise<T | undefined> {
     try {
       const { api } = await this.#ports.server.connection({ start: false });
-      return await ask(api);
+      return await read(api);
     } catch (error) {
       if (!StudioError.is(error)) throw error;
       if (error.code !== 'unavailable' && error.code !== 'cancelled')

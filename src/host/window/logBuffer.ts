@@ -1,7 +1,7 @@
 /** Keeps the newest lines of a log. */
 import { errorText } from '../../common/errors.ts';
 
-export class KeptLines {
+export class LogBuffer {
   readonly #limit: number;
   readonly #lines: string[] = [];
 

@@ -1,8 +1,14 @@
-/** Command IDs for tool calls that lenses, hovers, and marks use. */
+/** IDs of the tool call features: URI schemes and commands. */
 import type { CommandId } from '../contributions/commands.ts';
 
-/** Commands used only here, so not in the manifest. */
-export const INNER_COMMANDS = [
+/** URI schemes of call documents: lists, forms, their schemas, and results. */
+export const CALLS_SCHEME = 'rollout-calls';
+export const FORM_SCHEME = 'rollout-call';
+export const SCHEMA_SCHEME = 'rollout-schema';
+export const OUTCOME_SCHEME = 'rollout-call-outcome';
+
+/** Commands that are not in the manifest, because only lenses, hovers, and marks use them. */
+export const INTERNAL_COMMANDS = [
   'rollout.toolCalls.chooseBatch',
   'rollout.toolCalls.openStep',
   'rollout.toolCalls.compare',
@@ -10,13 +16,14 @@ export const INNER_COMMANDS = [
   'rollout.toolCalls.try',
 ] as const;
 export type ToolCallCommand =
-  | (typeof INNER_COMMANDS)[number]
+  | (typeof INTERNAL_COMMANDS)[number]
   | Extract<
       CommandId,
       'rollout.showCalls' | 'rollout.chooseToolBatch' | 'rollout.rerunCall' | 'rollout.runCall' | 'rollout.saveTestCase'
     >;
 
-export const COMMANDS_OF_LENSES = {
+/** Commands of lenses, hovers, and marks. */
+export const LENS_COMMANDS = {
   choose: 'rollout.toolCalls.chooseBatch',
   show: 'rollout.showCalls',
   open: 'rollout.toolCalls.openStep',
