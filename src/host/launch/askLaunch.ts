@@ -47,9 +47,9 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
   let answers: LaunchAnswers | undefined;
   let target: string | undefined;
   const targets = await targetNames();
-  const facts = async (total: vscode.Uri): Promise<{ readonly list: TaskList; readonly facts: FileFacts }> => {
-    if (loaded?.file.toString() !== total.toString())
-      loaded = { file: total, list: await taskList(workspaceFiles(folderOf(total)), pathOf(total), MAX_TASKS) };
+  const facts = async (uri: vscode.Uri): Promise<{ readonly list: TaskList; readonly facts: FileFacts }> => {
+    if (loaded?.file.toString() !== uri.toString())
+      loaded = { file: uri, list: await taskList(workspaceFiles(folderOf(uri)), pathOf(uri), MAX_TASKS) };
     const { list } = loaded;
     return { list, facts: { tasks: list.tasks.length, complete: list.complete, attempts: list.attempts } };
   };

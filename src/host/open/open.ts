@@ -84,11 +84,11 @@ async function placeToCompare(
   }
   if (reference !== undefined && taskOf(reference) !== undefined) return lookUp(services, reference, comparePlaceOf);
   const batchRef = batch ?? reference;
-  const selectedBatches = await pickTask(
+  const picked = await pickTask(
     services,
     batchRef === undefined ? undefined : await services.batches.get(batchRef, signal),
   );
-  return typeof selectedBatches === 'string' ? lookUp(services, selectedBatches, comparePlaceOf) : selectedBatches;
+  return typeof picked === 'string' ? lookUp(services, picked, comparePlaceOf) : picked;
 }
 
 /** @param place A place, or a reference to look up on the server. */

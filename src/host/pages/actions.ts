@@ -107,10 +107,10 @@ export async function openSource(
     (editor) => editor.document.uri.toString() === uri.toString(),
   );
   const document = await vscode.workspace.openTextDocument(uri);
-  const serverId = document.validatePosition(new vscode.Position(place.line - 1, place.column - 1));
+  const position = document.validatePosition(new vscode.Position(place.line - 1, place.column - 1));
   await vscode.window.showTextDocument(document, {
     viewColumn: visibleEditor?.viewColumn ?? vscode.ViewColumn.Beside,
-    selection: new vscode.Range(serverId, serverId),
+    selection: new vscode.Range(position, position),
     preview: true,
   });
 }

@@ -145,11 +145,11 @@ export class WindowServerLink implements ServerLink {
     try {
       // Load the client code in parallel, because it takes longer than the rest of the activation.
       await setImmediate();
-      const [held, connection] = await Promise.all([
+      const [connection, module] = await Promise.all([
         this.#ports.connect(this.target, { store: this.store, start, signal: scope, onNotice: this.#ports.notice }),
         import('./liveConnection.ts'),
       ]);
-      return this.#adopt(held, connection, scope);
+      return this.#adopt(connection, module, scope);
     } catch (error) {
       if (start && !scope.aborted) {
         this.#ports.log(`Cannot start the server: ${errorText(error)}`);
@@ -159,21 +159,21 @@ export class WindowServerLink implements ServerLink {
     }
   }
 
-  #adopt(held: ClosableConnection, { connectionTo, holdServer }: typeof live, scope: AbortSignal): Connection {
+  #adopt(connection: ClosableConnection, { connectionTo, holdServer }: typeof live, scope: AbortSignal): Connection {
     if (scope.aborted) {
-      held.close?.();
+      connection.close?.();
       throw new StudioError('cancelled', 'The store or target was changed.');
     }
-    this.#connection = held;
-    this.#lastAddress = { full: held.address(), readOnly: () => held.readAddress() };
+    this.#connection = connection;
+    this.#lastAddress = { full: connection.address(), readOnly: () => connection.readAddress() };
     this.#ports.log(
       'Connected to the server of ' +
-        `${this.target === LOCAL ? redactStore(this.store) : `the target ${this.target}`} at ${held.address().url}`,
+        `${this.target === LOCAL ? redactStore(this.store) : `the target ${this.target}`} at ${connection.address().url}`,
     );
-    this.#socket = holdServer(held, {
+    this.#socket = holdServer(connection, {
       notice: this.#ports.notice,
       closed: () => {
-        if (!scope.aborted && this.#connection === held) this.#handleLoss(scope);
+        if (!scope.aborted && this.#connection === connection) this.#handleLoss(scope);
       },
     });
     this.#shared ??= connectionTo(
@@ -190,11 +190,11 @@ export class WindowServerLink implements ServerLink {
   /** Fails callers that wait too long for a lost server, while the search continues. */
   async #waitForReconnect(reconnecting: Promise<unknown>, signal: AbortSignal): Promise<void> {
     const done = new AbortController();
-    const isLate = sleep(this.#reconnectMs, AbortSignal.any([done.signal, signal])).then(
+    const timeout = sleep(this.#reconnectMs, AbortSignal.any([done.signal, signal])).then(
       () => 'late',
-      () => 'over',
+      () => 'done',
     );
-    const first = await Promise.race([reconnecting, isLate]);
+    const first = await Promise.race([reconnecting, timeout]);
     done.abort();
     if (first === 'late' && this.#reconnecting === reconnecting)
       throw new StudioError('unavailable', this.state.value.text ?? 'The rollout server does not respond.');

@@ -134,10 +134,10 @@ function groupAt(root: unknown, { path }: Cursor): Readonly<Record<string, unkno
 // ---- values
 
 function choiceItems(nodes: readonly SchemaNode[], cursor: Cursor): CompletionItem[] {
-  const match = new Map<string, CompletionItem>();
+  const items = new Map<string, CompletionItem>();
   for (const node of nodes) {
     for (const label of choicesOf(node)) {
-      match.set(label, {
+      items.set(label, {
         label,
         kind: CompletionItemKind.EnumMember,
         textEdit: { range: cursor.range, newText: label },
@@ -148,7 +148,7 @@ function choiceItems(nodes: readonly SchemaNode[], cursor: Cursor): CompletionIt
       });
     }
   }
-  return [...match.values()];
+  return [...items.values()];
 }
 
 function listOf(suggestions: readonly Suggestion[], range: Cursor['range'], closing: string): CompletionList {

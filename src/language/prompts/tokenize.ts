@@ -14,7 +14,7 @@ export interface TokenizeTarget {
 interface CountRequest {
   readonly target: TokenizeTarget;
   readonly text: string;
-  readonly countReply: (count: number | undefined) => void;
+  readonly resolve: (count: number | undefined) => void;
 }
 
 const TIMEOUT_MS = 3_000;
@@ -42,8 +42,8 @@ export class Tokenizers {
   /** Returns undefined if the endpoint fails or newer texts replaced this one. */
   count(target: TokenizeTarget, text: string): Promise<number | undefined> {
     return new Promise((resolve) => {
-      this.#queue.push({ target, text, countReply: resolve });
-      if (this.#queue.length > MAX_QUEUED) this.#queue.shift()?.countReply(undefined);
+      this.#queue.push({ target, text, resolve });
+      if (this.#queue.length > MAX_QUEUED) this.#queue.shift()?.resolve(undefined);
       if (!this.#busy) void this.#countQueue();
     });
   }
@@ -55,7 +55,7 @@ export class Tokenizers {
       const count =
         (this.#retryAt.get(endpoint) ?? 0) > this.#now() ? undefined : await this.#fetchFn(next.target, next.text);
       if (count === undefined && !this.#retryAt.has(endpoint)) this.#retryAt.set(endpoint, this.#now() + RETRY_MS);
-      next.countReply(count);
+      next.resolve(count);
     }
     this.#busy = false;
   }

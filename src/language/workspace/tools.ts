@@ -94,8 +94,8 @@ async function moduleToolsOf(
 
 /** Returns the server of an entry, as written. */
 export function mcpServerRef(mcp: unknown): McpServerRef | undefined {
-  const available = CATALOGUE_NAMES.find((name) => name === mcp);
-  const server = available === undefined ? mcp : { ...CATALOGUE[available] };
+  const catalogName = CATALOGUE_NAMES.find((name) => name === mcp);
+  const server = catalogName === undefined ? mcp : { ...CATALOGUE[catalogName] };
   if (!isJsonObject(server)) return undefined;
   const { command, args, env, cwd, url, headers } = server;
   if (typeof command !== 'string' && typeof url !== 'string') return undefined;

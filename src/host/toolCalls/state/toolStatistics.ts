@@ -76,11 +76,11 @@ export class ToolStatistics {
       }),
       ports.batches.rows.changed((rows) => {
         // Running batches report changes themselves. Here, only new and ended batches matter.
-        const cached = rows.map(({ batch, state }) => `${batch}${state}`).join();
-        if (cached !== this.#lastStates) this.#notify();
+        const states = rows.map(({ batch, state }) => `${batch}${state}`).join();
+        if (states !== this.#lastStates) this.#notify();
         // A running batch may use more tools.
         else if (rows.some(({ state }) => state !== 'ended')) this.#notify(USE_CACHE_MS);
-        this.#lastStates = cached;
+        this.#lastStates = states;
       }),
     ];
   }
@@ -141,7 +141,7 @@ export class ToolStatistics {
   /** Returns a batch by ID, for commands. */
   async ofBatch(batch: string, names: ReadonlySet<string>): Promise<BatchStatistics | undefined> {
     const { api } = await this.#ports.server.connection();
-    const row = this.#ports.batches.rows.value.find((cached) => cached.batch === batch) ?? (await api.batch(batch));
+    const row = this.#ports.batches.rows.value.find((listed) => listed.batch === batch) ?? (await api.batch(batch));
     return { row, definition: await this.#definitions.of(api, row), names, calls: await this.#open.open(row) };
   }
 
@@ -176,10 +176,10 @@ export class ToolStatistics {
 
   /** Chooses the batch of a file; undefined resets to the newest that used the tool. */
   async choose(file: string, batch: string | undefined): Promise<void> {
-    const stopFollowing = Object.entries(this.#choices()).filter(([cached]) => cached !== file);
+    const others = Object.entries(this.#choices()).filter(([path]) => path !== file);
     await this.#ports.memory.update(
       STATE_KEY,
-      Object.fromEntries(batch === undefined ? stopFollowing : [...stopFollowing, [file, batch]]),
+      Object.fromEntries(batch === undefined ? others : [...others, [file, batch]]),
     );
     this.#notify();
   }

@@ -80,9 +80,9 @@ export function input(place: StepPlace, options: InputOptions): Promise<Answer<s
   box.placeholder = options.placeholder ?? '';
   box.password = options.password ?? false;
   const check = (): string | undefined => {
-    const validate = options.validate?.(box.value);
-    box.validationMessage = validate;
-    return validate;
+    const problem = options.validate?.(box.value);
+    box.validationMessage = problem;
+    return problem;
   };
   let verification: AbortController | undefined;
   const stop = (): void => {
@@ -94,11 +94,11 @@ export function input(place: StepPlace, options: InputOptions): Promise<Answer<s
     if (verification !== undefined || check() !== undefined) return;
     const [{ signal }, text] = [(verification = new AbortController()), box.value];
     box.busy = true;
-    const validate = await options.verify?.(text, signal);
+    const problem = await options.verify?.(text, signal);
     if (signal.aborted) return;
     stop();
-    if (validate === undefined) accept(text);
-    else box.validationMessage = validate;
+    if (problem === undefined) accept(text);
+    else box.validationMessage = problem;
   };
   return show(box, place, (accept) => [
     // Ignore the result if the text changed.

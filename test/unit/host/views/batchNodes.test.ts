@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { TaskEntry } from '../../../src/host/views/batches/batchContents.ts';
-import { agoText, attemptItem, batchItem, passRateText, taskItem } from '../../../src/host/views/batches/batchNodes.ts';
-import { OUTCOME_ICONS } from '../../../src/host/views/itemContent.ts';
-import type { RolloutRow } from '../../../src/trace/summary.ts';
-import { batchRow, rolloutRow, scored } from '../host/rows.ts';
+import type { TaskEntry } from '../../../../src/host/views/batches/batchContents.ts';
+import {
+  agoText,
+  attemptItem,
+  batchItem,
+  passRateText,
+  taskItem,
+} from '../../../../src/host/views/batches/batchNodes.ts';
+import { OUTCOME_ICONS } from '../../../../src/host/views/itemContent.ts';
+import type { RolloutRow } from '../../../../src/trace/summary.ts';
+import { batchRow, rolloutRow, scored } from '../rows.ts';
 
 const HOUR = 3_600_000;
 
