@@ -22,14 +22,14 @@ export interface WatchedDemo {
 
 export async function watchedDemo(): Promise<WatchedDemo> {
   const model = createDemoModel();
-  const asked: JsonObject[] = [];
+  const receivedRequests: JsonObject[] = [];
   const gates = new Map<string, Gate>();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     await gates.get(String(request.headers['x-gate']))?.enter();
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      if (request.method === 'POST') asked.push(JSON.parse(Buffer.concat(chunks).toString()) as JsonObject);
+      if (request.method === 'POST') receivedRequests.push(JSON.parse(Buffer.concat(chunks).toString()) as JsonObject);
     });
     model.handle(request, response);
   };
@@ -39,7 +39,7 @@ export async function watchedDemo(): Promise<WatchedDemo> {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    receivedRequests: asked,
+    receivedRequests,
     counters: () => model.counters(),
     shut: (gate) => void gates.set(gate, new Gate()),
     pass: (gate) => gates.get(gate)?.pass(),
