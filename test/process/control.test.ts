@@ -94,7 +94,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     );
   });
 
-  it('releases its workers while it is paused, and continues with others as if nothing had happened @deep', async () => {
+  it('releases its workers while it is paused, and continues unaffected with others @deep', async () => {
     demo.shut('released');
     const batch = await workspace.launch('released', {
       ...slow(20, 'released'),

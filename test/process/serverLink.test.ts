@@ -91,7 +91,7 @@ test('a request to start waits for a running look-up, then starts', async () => 
   assert.equal((await (await starting).api.server()).pid, at.pid());
 });
 
-test('a killed server is reported once, is not restarted automatically, and everything continues after Start Again', async () => {
+test('a killed server is reported once, not restarted automatically, and works after Start Again', async () => {
   await using at = open();
   const connection = await at.link.connection();
   const first = at.pid();

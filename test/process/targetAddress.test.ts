@@ -65,7 +65,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     );
   }
 
-  it('is checked before it is saved: whether it answers, the subject of its certificate, the scope of its token', async () => {
+  it('is checked before it is saved: response, certificate subject, scope of its token', async () => {
     assert.equal(await reachAddress({ url: proxy.url }, never), 'untrusted');
     assert.equal(await reachAddress({ url: proxy.url, ca: cert }, never), 'reached');
     assert.equal(

@@ -81,7 +81,7 @@ test('a killed worker leaves no process and no folder', async () => {
   await waitFor(() => !existsSync(first.folder));
 });
 
-test('SIGTERM ends a worker within two seconds; the next one continues immediately, without repeating calls', async () => {
+test('SIGTERM ends a worker within two seconds; the next one continues without repeating calls', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=150'), [additionTask('a', 8)]);

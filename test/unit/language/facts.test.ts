@@ -26,7 +26,7 @@ it(
   },
 );
 
-it('the settings of built-in tools are read once, in Restricted Mode too, and reported when they are ready', async () => {
+it('settings of built-in tools are read once, in Restricted Mode too, and reported when ready', async () => {
   const asked: string[] = [];
   const known = facts(asked);
   const told = new Promise<void>((resolve) => {

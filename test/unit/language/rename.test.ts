@@ -194,7 +194,7 @@ test('an environment variable is found in all files', async () => {
   ]);
 });
 
-test('a file that was moved in the explorer is named by its new place, and its own references are updated', async () => {
+test('a file that was moved in the explorer has its references, and those to it, updated', async () => {
   const workspace = workspaceOf();
   const folder = await renameFiles(workspace, [{ from: '/w/tools', to: '/w/desk/code' }]);
   assert.deepEqual(

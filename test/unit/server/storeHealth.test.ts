@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
 import { StoreHealth } from '../../../src/server/storeHealth.ts';
 
-test('the health of a store is reported when it changes, not when small writes succeed between large ones', (context) => {
+test('store health is reported when it changes, not when small writes succeed between large ones', (context) => {
   const clock = { now: 0 };
   context.mock.method(performance, 'now', () => clock.now);
   const told: string[] = [];

@@ -43,7 +43,7 @@ function origins(
 describe('the batch of a file', () => {
   const here = '/work/batches/desk.batch.yaml';
 
-  it('is the newest one launched from it, whatever its name, and never one of another file with that name', async () => {
+  it('is the newest one launched from it, whatever its name, and never of another file with that name', async () => {
     const rows = [
       batchRow({ batch: 'b1', created_at: 1, submission: 'mine', name: 'a name of its own' }),
       batchRow({ batch: 'b3', created_at: 3, submission: 'other' }),

@@ -96,7 +96,7 @@ suite('the speed of a batch', () => {
 });
 
 suite('the failures', () => {
-  test('are grouped by class, the most frequent first; truncated is not failed; cancelled and running do not count', () => {
+  test('are grouped by class, the most frequent first; truncated, cancelled, and running do not count', () => {
     const timeout = failed({ progress: { ...failed().progress, error_class: 'timeout' } });
     const limit = aRow({ progress: { status: 'truncated', passed: false, error_class: 'limit' } });
     const {
