@@ -47,8 +47,8 @@ export class Inspection {
     startFrame = 0,
     levels = 0,
   }: DebugProtocol.StackTraceArguments): DebugProtocol.StackTraceResponse['body'] {
-    const thread = this.#session.thread(threadId);
-    const place = this.#session.placeOf(thread);
+    const thread = this.#session.threads.get(threadId);
+    const place = this.#session.threads.placeOf(thread);
     if (place === undefined) throw new StudioError('conflict', 'The rollout is running.');
     const { rollout } = thread;
     const { debuggee, pending, limits } = rollout;
@@ -87,10 +87,10 @@ export class Inspection {
     { variablesReference, filter, start = 0, count = 0 }: DebugProtocol.VariablesArguments,
     signal: AbortSignal,
   ): Promise<DebugProtocol.VariablesResponse['body']> {
-    const { children, owner, sent: given } = this.#variables.get(variablesReference);
+    const { children, owner, sent } = this.#variables.get(variablesReference);
     if (filter === 'named' && children.indexed !== undefined) return { variables: [] };
     const nodes = await children.list({ start, count: count === 0 ? Infinity : count }, signal);
-    for (const node of nodes) given.set(node.name, node);
+    for (const node of nodes) sent.set(node.name, node);
     return { variables: nodes.map((node) => this.#variable(node, owner)) };
   }
 
@@ -159,8 +159,8 @@ export class Inspection {
   }
 
   exceptionInfo(threadId: number): DebugProtocol.ExceptionInfoResponse['body'] {
-    const thread = this.#session.thread(threadId);
-    const place = this.#session.placeOf(thread);
+    const thread = this.#session.threads.get(threadId);
+    const place = this.#session.threads.placeOf(thread);
     const end = place === undefined ? undefined : thread.rollout.debuggee.model.span(place.seq)?.end?.data;
     const error = end !== undefined && 'error' in end ? end.error : undefined;
     if (error === undefined)

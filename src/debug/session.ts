@@ -1,30 +1,19 @@
-/**
- * A debug session, independent of the protocol: its rollouts, their threads, moves, and stops. For one rollout, there
- * is a thread for each of its agents; for a whole batch, a thread for each held rollout.
- */
+/** A debug session, independent of the protocol: its rollouts and their stops. */
 import { differsText } from '../client/text/forkText.ts';
 import { abortable, deferred } from '../common/abort.ts';
 import { Emitter } from '../common/emitter.ts';
 import { errorText, StudioError } from '../common/errors.ts';
 import type { Breakpoint } from '../protocol/commands.ts';
 import { ENTRY, DEBUGGER as PREFIX } from '../protocol/entry.ts';
-import type { Place } from '../trace/stops.ts';
 import type { DebugArguments } from './arguments.ts';
 import { BreakpointTable } from './breakpoints/breakpointTable.ts';
-import type { Step } from './cursor.ts';
 import type { DebuggedRollout } from './debuggedRollout.ts';
-import type { LiveControl, StopReason } from './debuggee.ts';
+import type { StopReason } from './debuggee.ts';
+import { Moves } from './moves.ts';
 import { RolloutSource } from './rolloutSource.ts';
-import type {
-  DebugPorts,
-  ForkMade,
-  ForkWish,
-  SessionOutput,
-  StoppedEvent,
-  ThreadInfo,
-  WaitingCall,
-} from './sessionPorts.ts';
+import type { DebugPorts, ForkRequest, ForkResult, SessionOutput, StoppedEvent, WaitingCall } from './sessionPorts.ts';
 import { endText, stopText } from './stopText.ts';
+import { agentsOf, Threads } from './threads.ts';
 
 export class DebugSession {
   readonly onStopped = new Emitter<StoppedEvent>();
@@ -39,19 +28,32 @@ export class DebugSession {
   readonly #args: DebugArguments;
   readonly #over = new AbortController();
   readonly #rollouts = new Map<string, DebuggedRollout>();
-  readonly #threadIds = new Map<string, number>();
-  readonly #listening = new Map<string, { dispose(): void }>();
+  readonly #subscriptions = new Map<string, { dispose(): void }>();
   #source: RolloutSource | undefined;
   #following: Promise<void> | undefined;
   #configured = false;
   /** The batch of a session on a whole batch. */
   #batch: string | undefined;
   readonly breakpoints: BreakpointTable;
+  readonly threads: Threads;
+  readonly moves: Moves;
 
   constructor(ports: DebugPorts, args: DebugArguments) {
     this.#ports = ports;
     this.#args = args;
     this.breakpoints = new BreakpointTable(this.#prefix);
+    this.threads = new Threads(this.isWholeBatch, this.#rollouts);
+    this.moves = new Moves({
+      breakpoints: this.breakpoints,
+      closed: this.#over.signal,
+      stop: (rollout, reason, hit) => this.#stop(rollout, reason, hit),
+      leaveEnd: (rollout) => {
+        if (this.isWholeBatch) this.#exit(rollout);
+        else this.onEnd.fire(undefined);
+      },
+      output: (output) => this.onOutput.fire(output),
+      waitingCall: (call) => this.onCall.fire(call),
+    });
   }
 
   get rollouts(): DebuggedRollout[] {
@@ -59,7 +61,7 @@ export class DebugSession {
   }
 
   /** Whether this is a session on a whole batch, which stops and continues rollouts individually. */
-  get ofBatch(): boolean {
+  get isWholeBatch(): boolean {
     return this.#args.request === 'attach' && this.#args.batch !== undefined;
   }
 
@@ -86,7 +88,7 @@ export class DebugSession {
     } else if (args.mode === 'live') {
       const attempt = args.attempt ?? 1;
       const batch = await this.#ports.launch({ file: args.batch, task: args.task, attempt, store: args.store }, both);
-      await this.#held(await this.#add(await source.firstTask(batch, attempt, both), true, both), both);
+      await this.#waitUntilHeld(await this.#add(await source.firstTask(batch, attempt, both), true, both), both);
     } else {
       const rollout = await this.#add(
         args.rollout ?? (await source.attempt(args.batch ?? '', args.task ?? '', args.attempt ?? 1, both)),
@@ -108,13 +110,13 @@ export class DebugSession {
       if (rollout.debuggee.live !== undefined) {
         const held = rollout.debuggee.head;
         if (!entry && held?.breakpoint === ENTRY.id) await rollout.debuggee.live.release('continue');
-        else this.#look(rollout, entry ? 'entry' : undefined);
+        else this.#reportHead(rollout, entry ? 'entry' : undefined);
       } else if (entry || rollout.cursor === undefined) {
         rollout.reportedHead = rollout.debuggee.head;
         this.#stop(rollout, 'entry', []);
       } else {
         rollout.reportedHead = rollout.debuggee.head;
-        this.#run(rollout, 'forward');
+        this.moves.run(rollout, 'forward');
       }
     }
   }
@@ -122,10 +124,11 @@ export class DebugSession {
   /** Sends the breakpoints to the running rollouts. Call this after each change. */
   async sendBreakpoints(): Promise<void> {
     if (!this.#configured) return;
-    if (this.#batch !== undefined) await this.#need().setBreakpoints(this.#batch, this.#prefix, this.breakpoints.gates);
+    if (this.#batch !== undefined)
+      await this.#requireSource().setBreakpoints(this.#batch, this.#prefix, this.breakpoints.gates);
     else
       for (const { debuggee } of this.#live)
-        await this.#need().setBreakpoints(
+        await this.#requireSource().setBreakpoints(
           debuggee.batch,
           this.#prefix,
           this.#gatesFor(debuggee.task.id, debuggee.attempt),
@@ -136,136 +139,34 @@ export class DebugSession {
     return this.rollouts.filter(({ debuggee }) => debuggee.live !== undefined);
   }
 
-  get threads(): ThreadInfo[] {
-    return this.rollouts.flatMap((rollout): ThreadInfo[] => {
-      if (this.ofBatch)
-        return [{ id: this.#threadId(rollout, undefined), rollout, agent: undefined, name: rollout.title }];
-      const agents = agentsOf(rollout);
-      if (agents.length === 0)
-        return [{ id: this.#threadId(rollout, undefined), rollout, agent: undefined, name: rollout.title }];
-      return agents.map((agent) => ({ id: this.#threadId(rollout, agent), rollout, agent, name: agent }));
-    });
-  }
-
-  /** Returns a thread. Throws `usage` if it has ended. */
-  thread(id: number): ThreadInfo {
-    const thread = this.threads.find((candidate) => candidate.id === id);
-    if (thread === undefined) throw new StudioError('usage', 'This thread has ended.');
-    return thread;
-  }
-
-  /** Returns the place of a thread: the cursor if it is in that agent, or else the agent's newest stop up to there. */
-  placeOf({ rollout, agent }: ThreadInfo): Place | undefined {
-    const { place, cursor } = rollout;
-    if (place === undefined || cursor === undefined || agent === undefined) return place;
-    if ((rollout.debuggee.model.event(place.seq)?.agent ?? '') === agent) return place;
-    const seq = cursor.stops.ofAgent(agent).findLast((stop) => stop <= place.at);
-    return seq === undefined ? undefined : { seq, at: place.at };
-  }
-
-  // ---- moves
-
-  /**
-   * Makes a step: through the recording, or at the head of a live rollout to its next gate. `intoCode`: a step into a
-   * call continues in its code.
-   */
-  async step(rollout: DebuggedRollout, how: Step, intoCode = false): Promise<void> {
-    const { debuggee, cursor } = rollout;
-    if (cursor === undefined) return;
-    if (debuggee.live !== undefined && rollout.atHead) {
-      const tool = how === 'into' && intoCode ? rollout.heldCall : undefined;
-      if (tool === undefined) await debuggee.live.release('step');
-      else await this.#stepIntoCode(rollout, debuggee.live, tool);
-      return;
-    }
-    if (!cursor.step(how) && debuggee.head !== undefined) cursor.goto(debuggee.head.place);
-    this.#stop(rollout, rollout.atHead ? (debuggee.head?.reason ?? 'step') : 'step', []);
-  }
-
-  async #stepIntoCode({ places }: DebuggedRollout, live: LiveControl, tool: string): Promise<void> {
-    const url = await live.stepInto();
-    if (url !== undefined) this.onCall.fire({ tool, url });
-    else if (places.ofTool(tool) !== undefined)
-      this.onOutput.fire({
-        text:
-          `Could not stop in the code of ${tool}: tools can be debugged only if they run on this machine and the ` +
-          'store is a folder.\n',
-        category: 'console',
-      });
-  }
-
-  /** Returns to the place before the last move. */
-  back(rollout: DebuggedRollout): void {
-    const moved = rollout.cursor?.back() ?? false;
-    this.#stop(rollout, moved ? 'step' : 'entry', []);
-  }
-
-  async goOn(rollout: DebuggedRollout): Promise<void> {
-    const { debuggee } = rollout;
-    if (!rollout.atHead) {
-      this.#run(rollout, 'forward');
-    } else if (debuggee.live !== undefined) {
-      await debuggee.live.release('continue');
-    } else if (this.ofBatch) {
-      this.#leave(rollout);
-    } else {
-      this.onEnd.fire(undefined);
-    }
-  }
-
-  goBack(rollout: DebuggedRollout): void {
-    this.#run(rollout, 'backward');
-  }
-
-  /** Moves the cursor. `asked`: the user requested it, so the rollout itself may have to move. */
-  goTo(rollout: DebuggedRollout, seq: number, requested = false): void {
-    const place = rollout.cursor?.stops.placeOf(seq);
-    if (place === undefined) throw new StudioError('usage', `This trajectory has no event ${seq}.`);
-    rollout.cursor?.goto(place);
-    if (requested && rollout.debuggee.live !== undefined && !rollout.atHead)
-      this.onOutput.fire({
-        text:
-          'You are viewing recorded events. The rollout itself is still held at its ' +
-          'current position. Continue returns ' +
-          'to it, and Restart Frame forks the rollout from here.\n',
-        category: 'important',
-      });
-    this.#stop(rollout, 'goto', []);
-  }
-
-  /** Stops a run through the recording, or holds a live rollout at its next gate. */
-  async pause(rollout: DebuggedRollout): Promise<void> {
-    rollout.running?.abort();
-    if (rollout.debuggee.live !== undefined && rollout.debuggee.head === undefined) await rollout.debuggee.live.hold();
-  }
-
   /** Forks a rollout and continues with the fork, held at its first gate. */
   async fork(
     rollout: DebuggedRollout,
     seq: number,
-    how: Pick<ForkWish, 'acceptIrreversible' | 'runs'>,
-  ): Promise<ForkMade> {
-    const made = await this.#ports.fork(
+    how: Pick<ForkRequest, 'acceptIrreversible' | 'runs'>,
+  ): Promise<ForkResult> {
+    const result = await this.#ports.fork(
       { ...how, rollout: rollout.debuggee.rollout, seq, edits: rollout.pending, store: this.#args.store },
       this.#over.signal,
     );
-    if (made.differs.length > 0) this.onOutput.fire({ text: `${differsText(made.differs)}\n`, category: 'important' });
+    if (result.differs.length > 0)
+      this.onOutput.fire({ text: `${differsText(result.differs)}\n`, category: 'important' });
     rollout.pending = [];
-    const fork = await this.#need().firstTask(made.batch, 1, this.#over.signal);
+    const fork = await this.#requireSource().firstTask(result.batch, 1, this.#over.signal);
     // Its threads are removed with it.
-    const thread = this.#threadOf(rollout);
+    const thread = this.threads.currentOf(rollout);
     this.onContinued.fire({ thread });
     this.onThread.fire({ reason: 'exited', thread });
     await this.#remove(rollout);
     const added = await this.#add(fork, true, this.#over.signal, true);
-    await this.#held(added, this.#over.signal);
+    await this.#waitUntilHeld(added, this.#over.signal);
     await this.sendBreakpoints();
     // A client that gets the stop before the response would treat it as an earlier one.
     setImmediate(() => {
       added.quiet = false;
-      this.#look(added, undefined);
+      this.#reportHead(added, undefined);
     });
-    return made;
+    return result;
   }
 
   /**
@@ -273,7 +174,7 @@ export class DebugSession {
    * removed.
    */
   async close(cancel: boolean): Promise<void> {
-    const leave = (batch: string): Promise<void> => this.#need().setBreakpoints(batch, this.#prefix, []);
+    const leave = (batch: string): Promise<void> => this.#requireSource().setBreakpoints(batch, this.#prefix, []);
     const left = cancel
       ? this.#live.map(async ({ debuggee }) => debuggee.live?.cancel())
       : this.#batch === undefined
@@ -289,7 +190,7 @@ export class DebugSession {
     if (failed.length > 0) this.onOutput.fire({ text: `${failed.map(errorText).join('\n')}\n`, category: 'console' });
   }
 
-  // ---- what happens
+  // ---- stops
 
   #gatesFor(task: string, attempt: number): Breakpoint[] {
     const { gates } = this.breakpoints;
@@ -299,14 +200,14 @@ export class DebugSession {
   }
 
   /** Reports a live rollout that was held, continued, or ended. */
-  #look(rollout: DebuggedRollout, reason: StopReason | undefined): void {
+  #reportHead(rollout: DebuggedRollout, reason: StopReason | undefined): void {
     const { debuggee, reportedHead: reported } = rollout;
     const { head } = debuggee;
     if (!this.#configured || rollout.quiet) return;
     if (head !== undefined && reported?.place.at === head.place.at && reported.reason === head.reason) return;
     rollout.reportedHead = head;
     if (head === undefined) {
-      if (reported !== undefined) this.onContinued.fire({ thread: this.#threadOf(rollout) });
+      if (reported !== undefined) this.onContinued.fire({ thread: this.threads.currentOf(rollout) });
       return;
     }
     rollout.running?.abort();
@@ -314,8 +215,8 @@ export class DebugSession {
     const ended = head.reason === 'end' ? endText(rollout) : undefined;
     if (ended !== undefined) this.onOutput.fire({ text: `${ended}\n`, category: 'important' });
     if (head.reason === 'end' && this.#stoppedAtScore(rollout)) return;
-    if (head.reason === 'end' && this.ofBatch) {
-      this.#leave(rollout);
+    if (head.reason === 'end' && this.isWholeBatch) {
+      this.#exit(rollout);
       return;
     }
     const gates = head.breakpoint === undefined ? [] : [head.breakpoint];
@@ -343,76 +244,43 @@ export class DebugSession {
   }
 
   /** Removes an ended rollout of a batch and its thread. */
-  #leave(rollout: DebuggedRollout): void {
-    this.onThread.fire({ reason: 'exited', thread: this.#threadOf(rollout) });
+  #exit(rollout: DebuggedRollout): void {
+    this.onThread.fire({ reason: 'exited', thread: this.threads.currentOf(rollout) });
     void this.#remove(rollout);
   }
 
-  #run(rollout: DebuggedRollout, direction: 'forward' | 'backward'): void {
-    const { cursor, debuggee } = rollout;
-    if (cursor === undefined) return;
-    rollout.running?.abort();
-    const running = (rollout.running = new AbortController());
-    const until = debuggee.head?.place.at ?? debuggee.model.last;
-    const onLog = (text: string, place: Place): void =>
-      this.onOutput.fire({ text: `${text}\n`, category: 'stdout', place: { rollout, seq: place.seq } });
-    cursor
-      .run(
-        direction,
-        this.breakpoints.gates,
-        this.breakpoints.stops,
-        onLog,
-        AbortSignal.any([running.signal, this.#over.signal]),
-        until,
-      )
-      .then(({ place, matched }) => {
-        if (rollout.running !== running) return;
-        rollout.running = undefined;
-        const gates = matched.map(({ breakpoint }) => breakpoint.id);
-        const stop = this.breakpoints.stops.has(place.seq) && place.at === place.seq ? place.seq : undefined;
-        const reason = this.breakpoints.isException(gates)
-          ? 'exception'
-          : gates.length > 0 || stop !== undefined
-            ? 'breakpoint'
-            : direction === 'backward'
-              ? 'entry'
-              : (debuggee.head?.reason ?? 'end');
-        this.#stop(rollout, reason, this.breakpoints.idsOf(gates, stop));
-      })
-      .catch((error: unknown) => {
-        if (!StudioError.is(error, 'cancelled'))
-          this.onOutput.fire({ text: `${errorText(error)}\n`, category: 'important' });
-        if (!this.#over.signal.aborted && rollout.running === running) this.#stop(rollout, 'pause', []);
-      });
-  }
-
   #stop(rollout: DebuggedRollout, reason: StopReason, hit: readonly number[]): void {
-    this.onStopped.fire({ thread: this.#threadOf(rollout), reason, description: stopText(rollout, reason), hit });
+    this.onStopped.fire({
+      thread: this.threads.currentOf(rollout),
+      reason,
+      description: stopText(rollout, reason),
+      hit,
+    });
   }
 
-  // ---- rollouts and threads
+  // ---- rollouts
 
   async #add(id: string, following: boolean, signal: AbortSignal, quiet = false): Promise<DebuggedRollout> {
-    const rollout = await this.#need().open(id, following, (error) => this.#report(error), signal);
+    const rollout = await this.#requireSource().open(id, following, (error) => this.#report(error), signal);
     const { debuggee } = rollout;
     rollout.quiet = quiet;
     this.#rollouts.set(id, rollout);
     let count = agentsOf(rollout).length;
-    this.#listening.set(
+    this.#subscriptions.set(
       id,
       debuggee.onChange(() => {
         const agents = agentsOf(rollout);
         for (const agent of agents.slice(Math.max(1, count)))
-          this.onThread.fire({ reason: 'started', thread: this.#threadId(rollout, agent) });
+          this.onThread.fire({ reason: 'started', thread: this.threads.idOf(rollout, agent) });
         count = agents.length;
-        this.#look(rollout, undefined);
+        this.#reportHead(rollout, undefined);
       }),
     );
     return rollout;
   }
 
   /** Resolves when a rollout launched for this session has reached its first gate, or has ended. */
-  async #held({ debuggee }: DebuggedRollout, signal: AbortSignal): Promise<void> {
+  async #waitUntilHeld({ debuggee }: DebuggedRollout, signal: AbortSignal): Promise<void> {
     const held = deferred<undefined>();
     const listening = debuggee.onChange(() => {
       if (debuggee.head !== undefined) held.resolve(undefined);
@@ -428,19 +296,19 @@ export class DebugSession {
   async #addHeld(id: string): Promise<void> {
     if (this.#rollouts.has(id)) return;
     const rollout = await this.#add(id, true, this.#over.signal);
-    this.onThread.fire({ reason: 'started', thread: this.#threadOf(rollout) });
-    this.#look(rollout, undefined);
+    this.onThread.fire({ reason: 'started', thread: this.threads.currentOf(rollout) });
+    this.#reportHead(rollout, undefined);
   }
 
   async #remove(rollout: DebuggedRollout): Promise<void> {
     const { rollout: id } = rollout.debuggee;
-    this.#listening.get(id)?.dispose();
+    this.#subscriptions.get(id)?.dispose();
     this.#rollouts.delete(id);
     rollout.running?.abort();
     await rollout.debuggee.close();
   }
 
-  #need(): RolloutSource {
+  #requireSource(): RolloutSource {
     if (this.#source === undefined) throw new StudioError('internal', 'The debug session has no server.');
     return this.#source;
   }
@@ -448,24 +316,4 @@ export class DebugSession {
   #report(error: unknown): void {
     this.onOutput.fire({ text: `${errorText(error)}\n`, category: 'important' });
   }
-
-  /** Returns the thread of a rollout's cursor. */
-  #threadOf(rollout: DebuggedRollout): number {
-    if (this.ofBatch) return this.#threadId(rollout, undefined);
-    const place = rollout.cursor?.place;
-    return this.#threadId(rollout, place === undefined ? undefined : rollout.debuggee.model.event(place.seq)?.agent);
-  }
-
-  #threadId(rollout: DebuggedRollout, agent: string | undefined): number {
-    // The first agent uses the thread that existed before the first event.
-    const key = `${rollout.debuggee.rollout}\n${agent === agentsOf(rollout)[0] ? '' : (agent ?? '')}`;
-    let id = this.#threadIds.get(key);
-    if (id === undefined) this.#threadIds.set(key, (id = this.#threadIds.size + 1));
-    return id;
-  }
-}
-
-/** Returns the agent instances in order of their first event. */
-function agentsOf({ debuggee }: DebuggedRollout): string[] {
-  return debuggee.model.agents.flatMap(({ path }) => (path === '' ? [] : [path]));
 }

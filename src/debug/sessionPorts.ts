@@ -23,12 +23,12 @@ export interface DebugPorts {
     signal: AbortSignal,
   ): Promise<string>;
   /** Forks a rollout after an event as a separate batch with one attempt, held at its first gate like with `launch`. */
-  fork(what: ForkWish, signal: AbortSignal): Promise<ForkMade>;
+  fork(what: ForkRequest, signal: AbortSignal): Promise<ForkResult>;
   /** Where to look for moved files. */
   readonly folders: readonly string[];
 }
 
-export interface ForkWish {
+export interface ForkRequest {
   readonly rollout: string;
   /** The last shared event. */
   readonly seq: number;
@@ -40,7 +40,7 @@ export interface ForkWish {
   readonly store: string | undefined;
 }
 
-export interface ForkMade {
+export interface ForkResult {
   readonly batch: string;
   /** Differences in code and configuration to the parent, one line each. */
   readonly differs: readonly string[];
@@ -52,14 +52,6 @@ export interface StoppedEvent {
   readonly description: string | undefined;
   /** The client's IDs of the breakpoints that stopped it. */
   readonly hit: readonly number[];
-}
-
-export interface ThreadInfo {
-  readonly id: number;
-  readonly rollout: DebuggedRollout;
-  /** The agent, in a session on one rollout. */
-  readonly agent: string | undefined;
-  readonly name: string;
 }
 
 /** A line for the debug console. */

@@ -3,15 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
-import type { ForkMade, ForkWish } from '../../debug/sessionPorts.ts';
+import type { ForkRequest, ForkResult } from '../../debug/sessionPorts.ts';
 
 const forkReply = z.object({ batch: z.string(), differs: z.array(z.string()) });
 
 /** @param run Runs `rollout ARGS` and returns its JSON document. */
 export async function forkHeld(
-  { rollout, seq, edits, acceptIrreversible, runs, store }: ForkWish,
+  { rollout, seq, edits, acceptIrreversible, runs, store }: ForkRequest,
   run: (args: readonly string[]) => Promise<unknown>,
-): Promise<ForkMade> {
+): Promise<ForkResult> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-fork-'));
   try {
     const args = ['fork', `${rollout}@${seq}`, '--hold', '--detach'];

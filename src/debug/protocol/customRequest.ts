@@ -2,9 +2,11 @@
  * Custom requests that the Debug Adapter Protocol does not have: commands to a held rollout, and moves of the cursor.
  */
 import { z } from 'zod';
-import { StudioError } from '../common/errors.ts';
-import type { Json } from '../common/json.ts';
-import type { LiveControl } from './debuggee.ts';
+import { StudioError } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
+import type { DebuggedRollout } from '../debuggedRollout.ts';
+import type { LiveControl } from '../debuggee.ts';
+import type { DebugSession } from '../session.ts';
 
 const json = z.unknown() as unknown as z.ZodType<Json>;
 /** The only rollout by default. */
@@ -41,8 +43,32 @@ export const customRequest = z.discriminatedUnion('command', [
   z.object({ command: z.literal('text'), rollout }),
 ]);
 
+type RolloutRequest = Exclude<z.infer<typeof customRequest>, { command: 'fork' }>;
+
+/** Runs a custom request on a rollout. Returns the response's body. */
+export function runRolloutRequest(
+  request: RolloutRequest,
+  rollout: DebuggedRollout,
+  session: DebugSession,
+): Promise<void> | { text: string } | undefined {
+  const { live, head } = rollout.debuggee;
+  switch (request.command) {
+    case 'inject':
+      return requireLive(live).inject({ role: request.role, parts: [{ type: 'text', content: request.text }] });
+    case 'skip':
+      return requireLive(live).skip(request.result);
+    case 'answer':
+      return requireLive(live).answer(request.value);
+    case 'goTo':
+      if (head !== undefined && rollout.cursor?.place.seq !== request.seq) session.moves.goTo(rollout, request.seq);
+      return undefined;
+    case 'text':
+      return { text: rollout.document.text };
+  }
+}
+
 /** Throws `conflict` for a recorded rollout. */
-export function needLive(live: LiveControl | undefined): LiveControl {
+function requireLive(live: LiveControl | undefined): LiveControl {
   if (live === undefined)
     throw new StudioError('conflict', 'This rollout has ended and cannot be changed.', {
       hint: 'Restart a frame to fork it from there.',
