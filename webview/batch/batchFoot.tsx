@@ -1,4 +1,4 @@
-/** The status line: connection state, infrastructure news, and the main keys. */
+/** The status line: connection state, infrastructure events, and the main keys. */
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { count } from '../../src/common/units.ts';

@@ -50,7 +50,7 @@ function Waiting() {
   );
 }
 
-/** As the rows are when the filter came to nothing, and after that as often as the figures are. */
+/** Counts right after the filter matched nothing, and then as often as the figures change. */
 function usePartCounts(view: BatchView): PartCounts | undefined {
   const { parts, data, figures } = view;
   const [counted, setCounted] = useState<{ readonly parts: readonly FilterPart[]; readonly counts: PartCounts }>();
@@ -63,7 +63,7 @@ function usePartCounts(view: BatchView): PartCounts | undefined {
     ).then(
       (counts) => setCounted({ parts, counts }),
       () => undefined,
-    ); // another filter came
+    ); // The filter has changed.
     return () => left.abort();
   }, [parts, figures]);
   return counted?.parts === parts ? counted.counts : undefined;

@@ -77,7 +77,7 @@ function* flightOf(
   const overs = yield* sorted(ends);
   const inFlight: number[] = [];
   let [running, most, over] = [0, 0, 0];
-  /** Slices up to a time begin with those that run then. */
+  /** Fills the slices before a time with the current number in flight. */
   const goTo = (time: number): void => {
     const place = Math.min(SLICES - 1, placeOf(time, from, slice));
     while (inFlight.length <= place) inFlight.push(running);
@@ -88,7 +88,7 @@ function* flightOf(
     over += 1;
   };
   yield* each(begins, (begin) => {
-    // What ends just then makes room for it.
+    // Ends come first: what ends at the same time makes room.
     for (let next = overs[over] ?? Infinity; next <= begin; next = overs[over] ?? Infinity) end(next);
     goTo(begin);
     running += 1;

@@ -1,4 +1,4 @@
-/** The head of the grid: names of the columns, and which attempt is which. */
+/** The head of the grid: column names, and the numbers of the attempts. */
 
 import type { BatchView } from '../batchView.ts';
 import type { Sort } from '../model/arrange.ts';
@@ -46,7 +46,7 @@ export function GridHead({ view, layout, left }: GridHeadProps) {
   );
 }
 
-/** Numbers need about so many pixels. */
+/** Estimated width of a number, in pixels. */
 function tooNear(attempt: number, under: number | undefined, cell: number): boolean {
   return under !== undefined && attempt !== under && Math.abs(attempt - under) * cell < 20;
 }
@@ -81,7 +81,7 @@ function SortHead({
   );
 }
 
-/** Pictures of what the task's row says; the detail pane says it of each attempt. */
+/** Heads of the columns with a task's medians. The detail pane has the figures of each attempt. */
 function Extras({ layout }: { readonly layout: Layout }) {
   return (
     <div class="batch-grid-extras" aria-hidden="true">

@@ -1,4 +1,4 @@
-/** What the keys of the grid do. */
+/** The commands of the grid's keys. */
 import type { Step } from '../model/move.ts';
 
 type GridKey =
@@ -18,7 +18,7 @@ const MOVES: Readonly<Record<string, Step>> = {
   PageDown: 'pageDown',
 };
 
-/** undefined: not a key of the grid. */
+/** Returns undefined for other keys. */
 export function gridKey(
   event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>,
 ): GridKey | undefined {

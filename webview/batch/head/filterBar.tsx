@@ -20,7 +20,7 @@ interface FilterBarProps {
   readonly inputRef: RefObject<HTMLElement | null>;
 }
 
-/** Width of a letter, and of all beside the chips. */
+/** Estimated width of a letter, and of everything except the chips. */
 const LETTER = 7;
 const OTHERS = 640;
 const HINT =

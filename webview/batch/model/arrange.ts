@@ -1,4 +1,4 @@
-/** In what order the tasks of a batch stand, and in which groups: the rows of the grid. */
+/** Sorts and groups the tasks of a batch into the rows of the grid. */
 import type { TaskFacts } from './taskFacts.ts';
 
 export const SORTS = ['task', 'rate', 'failures', 'activity', 'tokens', 'duration'] as const;
@@ -27,7 +27,7 @@ export interface GroupRow {
   readonly key: string;
   readonly name: string;
   readonly tasks: number;
-  /** Mean pass rate of its tasks that have a verdict. */
+  /** Mean pass rate of the scored tasks. */
   readonly rate: number | undefined;
   readonly open: boolean;
 }
@@ -38,11 +38,11 @@ export interface ArrangeInput {
   readonly tasks: number;
   readonly facts: (index: number) => TaskFacts;
   readonly level: (index: number) => string | undefined;
-  /** Tasks that a filter leaves. Absent: all. */
+  /** Tasks that match the filter; undefined if there is no filter. */
   readonly shown?: (index: number) => boolean;
   readonly sort: Sort;
   readonly group: Group;
-  /** Keys of the groups that are folded. */
+  /** Keys of the collapsed groups. */
   readonly folded: ReadonlySet<string>;
 }
 
@@ -57,8 +57,8 @@ export function arrange(input: ArrangeInput): GridRow[] {
 }
 
 /**
- * By key, equal ones as they stand. Sorting bare numbers is much quicker than asking a function which comes first: of
- * each task then only the place of its key is looked up.
+ * Sorts by key; equal keys keep their order. Sorting plain numbers is much faster than calling a comparison function,
+ * so only the index of each task's key is looked up. /
  */
 function sorted(visible: readonly number[], key: (index: number) => number): number[] {
   const keys = Float64Array.from(visible, key);
@@ -84,7 +84,7 @@ function firstAtLeast(ascending: Float64Array, key: number): number {
   return from;
 }
 
-/** Smaller stands first. */
+/** Returns the sort key of each task, ascending; undefined for the order of the batch. */
 function keyOf({ sort, facts }: ArrangeInput): ((index: number) => number) | undefined {
   switch (sort) {
     case 'task':
@@ -102,7 +102,7 @@ function keyOf({ sort, facts }: ArrangeInput): ((index: number) => number) | und
   }
 }
 
-/** undefined before any attempt has a verdict. */
+/** Returns undefined before any attempt is scored. */
 export function rateOf({ passed, scored }: Pick<TaskFacts, 'passed' | 'scored'>): number | undefined {
   return scored === 0 ? undefined : passed / scored;
 }
@@ -111,7 +111,7 @@ interface Members {
   readonly name: string;
   readonly indexes: number[];
   rates: number;
-  /** How many of them have a rate. */
+  /** Number of tasks that have a rate. */
   rated: number;
 }
 
@@ -138,7 +138,7 @@ function grouped(visible: readonly number[], input: ArrangeInput): GridRow[] {
   return rows;
 }
 
-/** Keys sort as the groups stand. */
+/** The keys sort in the order of the groups. */
 function groupOf(
   index: number,
   { group, facts, level }: ArrangeInput,

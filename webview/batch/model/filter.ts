@@ -1,6 +1,6 @@
 /**
- * The filter of the batch page. Its text is words (`renew "due date"`), parts about a field (`error:timeout`,
- * `tool:renew_loan`, `steps>30`), or one expression in CEL. All words and parts must hold.
+ * The filter of the batch page. Its text consists of words (`renew "due date"`), fields (`error:timeout`,
+ * `tool:renew_loan`, `steps>30`), or is one CEL expression. All words and fields must match.
  */
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
@@ -8,7 +8,7 @@ import type { TaskRecord } from '../../../src/trace/task.ts';
 
 export type RowTest = (row: RolloutRow, task: TaskRecord | undefined) => boolean;
 
-/** One part of a filter, as it was typed, with what it asks. */
+/** One part of a filter: its text, and its test. */
 export interface FilterPart {
   readonly text: string;
   readonly test: RowTest;
@@ -43,10 +43,10 @@ const NUMBER_FIELDS: Readonly<Record<string, NumberField>> = {
   cost: ({ progress }) => progress.cost,
 };
 
-/** Names of the fields, for the hint beside the filter. */
+/** Names of the fields, for the hint next to the filter. */
 export const FILTER_FIELDS: readonly string[] = [...Object.keys(TEXT_FIELDS), ...Object.keys(NUMBER_FIELDS)];
 
-/** Fields whose value is a word of a fixed list: all of it must be typed. */
+/** Fields with a fixed list of values, which must be typed in full. */
 const WHOLE = new Set(['outcome', 'level', 'rollout']);
 const PART = /^([a-z]+)(:|>=|<=|>|<)(.+)$/s;
 const CEL_ROOTS = 'step|attempt|reward|status|agent|task|tool|message|usage|world|event';
@@ -59,22 +59,19 @@ export function parseFilter(text: string): ParsedFilter {
   return { kind: 'parts', parts };
 }
 
-/** `error:"no such" due` → `error:"no such"` and `due`. An unfinished quote counts to the end. */
+/** Splits `error:"no such" due` into `error:"no such"` and `due`. An unclosed quote extends to the end. */
 export function splitParts(text: string): string[] {
   return [...text.matchAll(/(?:[^\s"]|"[^"]*"?)+/g)].map(([part]) => part);
 }
 
-/** The text without one of its parts. */
+/** Returns the text without one of its parts. */
 export function withoutPart(text: string, index: number): string {
   return splitParts(text)
     .filter((_, i) => i !== index)
     .join(' ');
 }
 
-/**
- * The text with a part about a field: replaces another part about the same field; the same part once more takes it
- * away.
- */
+/** Adds a field to the text, replacing the same field with another value. Removes it if it is already there. */
 export function togglePart(text: string, part: string): string {
   const parts = splitParts(text);
   if (parts.includes(part)) return parts.filter((other) => other !== part).join(' ');
@@ -128,7 +125,7 @@ function compare(is: number, operator: string, limit: number): boolean {
   }
 }
 
-/** `30`, `1.5k`, `2m`. */
+/** Parses `30`, `1.5k`, `2m`. */
 function numberOf(text: string): number | undefined {
   const match = /^(-?\d+(?:\.\d+)?)([km]?)$/.exec(text);
   if (match === null) return undefined;

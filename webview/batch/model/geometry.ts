@@ -1,50 +1,47 @@
-/**
- * Where things are in the grid, in CSS pixels: columns from the left, rows of a fixed height, and what is under a
- * point.
- */
+/** The layout of the grid in CSS pixels: columns from the left, rows of fixed height, and hit testing. */
 
 export const ROW = 22;
 export const HEAD = 24;
-/** About the widest that a letter of a name is on the average. */
+/** Estimated average width of a letter. */
 export const LETTER = 7.4;
-/** Smallest width of a cell that has room for the step count of a running attempt. */
+/** Minimum width of a cell with room for the step count of a running attempt. */
 export const CELL_WITH_COUNT = 21;
 
 export interface Layout {
   readonly width: number;
   readonly height: number;
-  /** Columns. */
+  /** Number of columns. */
   readonly attempts: number;
   readonly cell: number;
   /**
-   * x of the task's name, of the bar and of the “21/32” behind it, of the first cell. The part before the cells stays
-   * when they scroll.
+   * x of the task's name, of the bar, of the “21/32” after it, and of the first cell. The part before the cells does
+   * not scroll horizontally.
    */
   readonly name: number;
   readonly bar: number;
   readonly barWidth: number;
   readonly rate: number;
   readonly cells: number;
-  /** x where the columns behind the cells begin; 0: no room for them. */
+  /** x of the columns after the cells; 0 if there is no room for them. */
   readonly extra: number;
   /** Width of all columns. */
   readonly whole: number;
 }
 
-/** Widths of a cell, the widest that lets all attempts in is taken. */
+/** Possible widths of a cell. The widest with which all attempts fit is used. */
 const CELLS = [22, 18, 14, 11, 8];
 const NARROW_CELLS = [8, 7, 6];
 const EXTRA = 300;
-/** Between the last column and the edge. */
+/** Space between the last column and the edge. */
 const MARGIN = 10;
 
 interface LayoutInput {
   readonly width: number;
   readonly height: number;
   readonly attempts: number;
-  /** Width of the page: decides on the narrow forms. */
+  /** Width of the page, which selects the narrow layouts. */
   readonly page: number;
-  /** Width of the longest name, as far as it is known. */
+  /** Width of the longest name loaded so far. */
   readonly longest: number;
 }
 
@@ -83,7 +80,7 @@ type Spot =
   | { readonly part: 'name'; readonly row: number }
   | { readonly part: 'nothing' };
 
-/** What is at a point of the scrolled-to part, below the head. `attempt` counts from 1. */
+/** Returns what is at a point of the visible part, below the head. `attempt` counts from 1. */
 export function hit(
   layout: Layout,
   rows: number,
@@ -100,22 +97,22 @@ export function hit(
 
 export interface Span {
   readonly from: number;
-  /** The first one behind. */
+  /** Exclusive. */
   readonly to: number;
 }
 
-/** Rows of which any pixel is seen. */
+/** Returns the rows that are at least partly visible. */
 export function rowsSeen(layout: Layout, rows: number, top: number): Span {
   return { from: Math.max(0, Math.floor(top / ROW)), to: Math.min(rows, Math.ceil((top + layout.height) / ROW)) };
 }
 
-/** Attempts of which any pixel is seen, from 1. */
+/** Returns the attempts that are at least partly visible, from 1. */
 export function attemptsSeen(layout: Layout, left: number): Span {
   const last = Math.ceil((left + layout.width - layout.cells) / layout.cell);
   return { from: Math.max(1, Math.floor(left / layout.cell) + 1), to: Math.min(layout.attempts, last) + 1 };
 }
 
-/** How far to scroll so that a cell is seen whole; the present place when it is. */
+/** Returns the scroll position that makes a cell fully visible; the current one if it is. */
 export function scrollTo(
   layout: Layout,
   row: number,
@@ -131,7 +128,7 @@ export function scrollTo(
   return { left, top };
 }
 
-/** Which attempts have their number in the head: 1 and the multiples of a step that leaves room for them. */
+/** Returns the attempts whose numbers are in the head: 1 and the multiples of a step that leaves room for them. */
 export function numbered(layout: Layout): (attempt: number) => boolean {
   const step = [4, 8, 16, 20, 50, 100].find((each) => each * layout.cell >= 56) ?? 100;
   return (attempt) => (attempt === 1 && layout.attempts > 0) || attempt % step === 0;

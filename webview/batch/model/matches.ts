@@ -1,4 +1,4 @@
-/** Which rows a filter leaves. Each row is asked once; a row that changes is another object and asked anew. */
+/** Tests which rows match a filter. Each row is tested once; a changed row is a new object and is tested again. */
 import { each, type Piecewise } from '../../../src/common/piecewise.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { TaskRecord } from '../../../src/trace/task.ts';
@@ -8,7 +8,7 @@ export class Matches {
   readonly #test: RowTest;
   readonly #record: (index: number) => TaskRecord | undefined;
   readonly #width: number;
-  /** By place of the attempt, which row was asked and what came of it. */
+  /** The tested row and its result, by position of the attempt. */
   readonly #tested: RolloutRow[] = [];
   readonly #matched: boolean[] = [];
 
@@ -28,11 +28,11 @@ export class Matches {
     return matched;
   }
 
-  /** Asks all rows, with pauses. */
+  /** Tests all rows, with pauses. */
   *warm(rows: Iterable<RolloutRow>): Piecewise<void> {
     yield* each(rows, (row) => void this.has(row), TESTED_AT_ONCE);
   }
 }
 
-/** A slow expression may take long for each row. */
+/** A slow expression may take long for each row, so the time is checked after each. */
 const TESTED_AT_ONCE = 64;

@@ -1,7 +1,10 @@
-/** Where the keys take the cursor of the grid. */
+/** Moves of the grid's cursor by keys. */
 import type { GridRow } from './arrange.ts';
 
-/** One attempt, or the head of a group. Named by what it is, not by where it stands: sorting does not move it. */
+/**
+ * An attempt, or the head of a group. Identified by task or group instead of position, so that sorting does not move
+ * it.
+ */
 export type Cursor =
   | { readonly on: 'cell'; readonly index: number; readonly attempt: number }
   | { readonly on: 'group'; readonly key: string };
@@ -23,9 +26,7 @@ export function rowOf(rows: readonly GridRow[], cursor: Cursor | undefined): num
 
 export type Step = 'up' | 'down' | 'left' | 'right' | 'home' | 'end' | 'first' | 'last' | 'pageUp' | 'pageDown';
 
-/**
- * `attempts`: columns. `page`: rows that are seen at once. `column`: the attempt to come back to behind a group's head.
- */
+/** `attempts`: columns. `page`: visible rows. `column`: the attempt to return to after the head of a group. */
 export function move(
   rows: readonly GridRow[],
   cursor: Cursor | undefined,
@@ -75,8 +76,8 @@ export function cursorAt(rows: readonly GridRow[], row: number, attempt: number)
 }
 
 /**
- * The next attempt, in reading order from the cursor, for which the test holds; `direction` −1: the one before.
- * undefined: none further.
+ * Returns the next matching attempt from the cursor in reading order, or with `direction` −1 the previous one;
+ * undefined if there is none.
  */
 export function seek(
   rows: readonly GridRow[],

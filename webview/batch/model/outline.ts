@@ -1,4 +1,4 @@
-/** The steps of an attempt in short, from the events of its beginning and of its end: one line each. */
+/** Summarizes the steps of an attempt, one line each, from its first and last events. */
 
 import type { AnyEvent } from '../../../src/trace/model.ts';
 import type { TraceError } from '../../../src/trace/schema.ts';
@@ -7,20 +7,20 @@ import { troubleIn } from '../../../src/trace/trouble.ts';
 export interface OutlineStep {
   readonly kind: 'step';
   readonly step: number;
-  /** Of its model call. */
+  /** State of the step's model call. */
   readonly seq: number;
-  /** Tools that it called, in order of their first use. */
+  /** Called tools, in order of first use. */
   readonly calls: readonly { readonly name: string; readonly times: number }[];
-  /** Steps that sub-agents took meanwhile. */
+  /** Steps of sub-agents during this step. */
   readonly within: number;
-  /** What went wrong, of the first call that failed; else of one that infrastructure ended. */
+  /** Error of the first failed call, or else an infrastructure interruption. */
   readonly error: TraceError | undefined;
   readonly state: 'done' | 'open' | 'held';
-  /** Of its calls, as far as they tell. */
+  /** Duration of its calls, as far as recorded. */
   readonly ms: number | undefined;
 }
 
-/** Events that were not read. */
+/** A gap of events that were not loaded. */
 export interface OutlineGap {
   readonly kind: 'gap';
 }
@@ -62,7 +62,7 @@ export class Outline {
     });
   }
 
-  /** In order of their seq; where some are left out, there is a gap. */
+  /** The steps in order of seq, with gaps where some were not loaded. */
   push(events: readonly AnyEvent[]): void {
     for (const event of events) {
       if (event.seq <= this.last) continue;
@@ -79,11 +79,11 @@ export class Outline {
     switch (event.kind) {
       case 'model.start': {
         if (current !== undefined && depth > current.depth) {
-          // a sub-agent's
+          // A sub-agent's step.
           current.within += 1;
           return;
         }
-        if (current?.step === event.data.step) this.#entries.pop(); // done again after a takeover
+        if (current?.step === event.data.step) this.#entries.pop(); // Repeated after another worker took over.
         const entry: Entry = {
           step: event.data.step,
           seq: event.seq,

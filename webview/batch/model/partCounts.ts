@@ -1,4 +1,4 @@
-/** How many attempts each part of a filter leaves: alone, and all the others without it. */
+/** Counts how many attempts match each part of a filter alone, and how many match without it. */
 import { each, type Piecewise } from '../../../src/common/piecewise.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { TaskRecord } from '../../../src/trace/task.ts';

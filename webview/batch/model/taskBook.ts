@@ -1,15 +1,15 @@
-/** The facts of every task of a batch, counted anew only where rows changed. */
+/** The facts of every task of a batch, recomputed only when its rows change. */
 
 import type { Outcome } from '../../../src/trace/outcome.ts';
 import { type AttemptRows, type Counts, noCounts, type TaskFacts, taskFacts } from './taskFacts.ts';
 
 export class TaskBook {
-  /** Attempts of all tasks by outcome; those without a row are not among them. */
+  /** Attempts by outcome, without those that have no row yet. */
   readonly counts: Counts;
   readonly #counts = noCounts();
   readonly #facts: (TaskFacts | undefined)[] = [];
   #width = 0;
-  /** Of a task of which no row is known. */
+  /** The facts of a task without rows. */
   #nothing: TaskFacts = taskFacts(undefined, 0);
 
   constructor() {

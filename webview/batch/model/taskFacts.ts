@@ -1,4 +1,4 @@
-/** What the grid shows and sorts by of one task, counted from the rows of its attempts. */
+/** The figures of a task that the grid shows and sorts by, computed from the rows of its attempts. */
 import { type Outcome, outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 
@@ -11,12 +11,12 @@ export type Counts = Readonly<Record<Outcome, number>>;
 
 export interface TaskFacts {
   readonly counts: Counts;
-  /** Attempts with a verdict, and how many of them passed. */
+  /** Number of scored attempts, and how many of them passed. */
   readonly scored: number;
   readonly passed: number;
-  /** Revision of the batch at which any of its rows last changed. */
+  /** Revision of the batch when one of its rows last changed. */
   readonly newest: number;
-  /** Another number whenever one of its rows changed: a row's revision only grows, and so does their sum. */
+  /** Changes with every row: the sum of the rows' revisions, which only grow. */
   readonly stamp: number;
   readonly tokens: number;
   /** Sum over its ended attempts. */
@@ -26,11 +26,11 @@ export interface TaskFacts {
 export interface TaskMedians {
   readonly steps: number | undefined;
   readonly ms: number | undefined;
-  /** The most frequent class of error of its ended attempts. */
+  /** The most frequent error class of its ended attempts. */
   readonly error: string | undefined;
 }
 
-/** What became of an attempt of which there may be no row yet. */
+/** Returns the outcome of an attempt, which may have no row yet. */
 export function outcomeAt(row: RolloutRow | undefined): Outcome {
   return row === undefined ? 'queued' : outcomeOf(row);
 }
@@ -49,12 +49,12 @@ export function noCounts(): Record<Outcome, number> {
   };
 }
 
-/** How many are over, whatever became of them. */
+/** Number of ended attempts, whatever their outcome. */
 export function doneOf(counts: Counts): number {
   return counts.passed + counts.failed + counts.truncated + counts.infrastructure + counts.cancelled + counts.unscored;
 }
 
-/** `width`: attempts per task; those without a row are queued. */
+/** `width`: attempts per task. Attempts without a row are queued. */
 export function taskFacts(task: AttemptRows | undefined, width: number): TaskFacts {
   const counts = noCounts();
   let newest = 0;

@@ -62,7 +62,7 @@ async function keepUp(
   const own = kept.get(rollout) ?? { outline: new Outline(), problem: undefined };
   try {
     if (own.outline.last === 0) await sleep(REST_MS, signal);
-    kept.delete(rollout); // the newest stand at the end
+    kept.delete(rollout); // The newest steps are at the end.
     kept.set(rollout, own);
     for (const oldest of kept.keys()) if (kept.size > KEPT) kept.delete(oldest);
     for (;;) {
