@@ -1,4 +1,4 @@
-/** CEL at a place of a trajectory: watches, the debug console, hovers over arguments, and what may be written. */
+/** Evaluates and completes CEL expressions at a place of a trajectory: watches, the debug console, and hovers. */
 import type { DebugProtocol } from '@vscode/debugprotocol';
 import { StudioError } from '../common/errors.ts';
 import { isJsonObject, type Json } from '../common/json.ts';
@@ -10,8 +10,8 @@ import type { DebuggedRollout } from './debuggedRollout.ts';
 import type { Frame } from './frames.ts';
 
 /**
- * The value of an expression after the event `at`. In a hover also a name or path of the call's arguments, as the
- * tool's code writes it. Throws `usage`.
+ * Returns the value of an expression after the event `at`. A hover can also be a name or path of the call's arguments,
+ * as written in the tool's code. Throws `usage`.
  */
 export function evaluate(
   text: string,
@@ -29,7 +29,10 @@ export function evaluate(
   throw new StudioError('usage', `${text}: ${result.why}.`);
 }
 
-/** `loan_id`, `args.loan_id`, `args.lines[0].title`: in a tool's code its arguments go by such names. */
+/**
+ * Returns the value of `loan_id`, `args.loan_id`, or `args.lines[0].title`: ways in which a tool's code refers to its
+ * arguments.
+ */
 function argumentAt(text: string, args: Json): Json | undefined {
   if (!/^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*|\[\d+\])*$/.test(text.trim())) return undefined;
   const path = text
@@ -50,7 +53,7 @@ function follow(value: Json, path: readonly string[]): Json | undefined {
   return current;
 }
 
-/** What may stand at a column (from 1) of a text: variables, their fields, and keys of what is there now. */
+/** Returns what can complete a text at a column (from 1): variables, their fields, and keys of their current values. */
 export function complete(
   text: string,
   column: number,
@@ -80,7 +83,7 @@ function membersOf(
     const result = compileExpression(path).evaluate(environmentOf(debuggee.model, at, debuggee.task));
     value = result.ok ? result.value : undefined;
   } catch (error) {
-    if (!StudioError.is(error, 'usage')) throw error; // an incomplete expression
+    if (!StudioError.is(error, 'usage')) throw error; // The expression is incomplete.
   }
   const names = isJsonObject(value) ? Object.keys(value).filter((name) => /^[A-Za-z_]\w*$/.test(name)) : [];
   return [...new Set([...names, ...(fieldsOf(path) ?? [])])]

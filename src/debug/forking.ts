@@ -7,8 +7,9 @@ import type { Frame } from './frames.ts';
 import type { Node } from './variables/node.ts';
 
 /**
- * The last event a fork from a frame shares: of a step what came before its call, of a tool its start, so that the very
- * call is made again; behind the end of what an edit changes. undefined where no fork begins.
+ * Returns the last event that a fork from a frame shares; undefined if it cannot be forked. Before a step, the event
+ * before its model call. For a tool, its start, so that the call is repeated. If the end of the call is edited, that
+ * end.
  */
 export function cutOf(frame: Frame, { debuggee: { model }, pending }: DebuggedRollout): number | undefined {
   switch (frame.kind) {
@@ -20,7 +21,7 @@ export function cutOf(frame: Frame, { debuggee: { model }, pending }: DebuggedRo
     case 'step':
       return pending.some(({ of }) => of.seq === frame.seq) ? frame.seq : frame.seq - 1;
     case 'message': {
-      // An edited message is put in its place by the fork, so it is shared.
+      // The fork applies the edit to the message, so the message is shared.
       const { m, event } = frame.entry;
       return pending.some(({ of }) => of.m === m) ? event.seq : undefined;
     }
@@ -33,7 +34,7 @@ export function cutOf(frame: Frame, { debuggee: { model }, pending }: DebuggedRo
   }
 }
 
-/** An edit of a variable by what was typed: JSON; where a text stood, also a text without quotes. Throws `usage`. */
+/** Returns an edit of a variable from typed JSON. Text that replaces text needs no quotes. Throws `usage`. */
 export function editOf(node: Node | undefined, typed: string): ForkEdit {
   if (node?.edit === undefined) {
     throw new StudioError('usage', 'This value cannot be edited.', {

@@ -12,7 +12,7 @@ export type Frame =
   | {
       readonly kind: 'step';
       readonly seq: number;
-      readonly span: ModelSpan /** The call it was entered for. */;
+      readonly span: ModelSpan /** The call that led to it. */;
       readonly tool: string | undefined;
     }
   | { readonly kind: 'message'; readonly seq: number; readonly entry: MessageEntry }
@@ -25,7 +25,9 @@ export type Frame =
     }
   | { readonly kind: 'rollout'; readonly seq: number };
 
-/** Innermost first; the rollout itself comes last. `seq` of a frame is the stop it stands for; the rollout's is 0. */
+/**
+ * Returns the frames at a place, innermost first, the rollout last. `seq` of a frame is its stop; 0 for the rollout.
+ */
 export function framesAt(model: TrajectoryModel, place: Place): Frame[] {
   const frames: Frame[] = [];
   let agent: string | undefined;
@@ -34,7 +36,7 @@ export function framesAt(model: TrajectoryModel, place: Place): Frame[] {
     const span = model.span(seq);
     const event = model.event(seq);
     const path = event?.agent ?? '';
-    // Where nothing says that an agent began, it did with the rollout: its frame is below its outermost stop.
+    // Without a recorded start, the agent started with the rollout: its frame is below its outermost stop.
     if (agent !== undefined && path !== agent && frames.at(-1)?.kind !== 'agent')
       frames.push({
         kind: 'agent',
@@ -62,7 +64,7 @@ export function framesAt(model: TrajectoryModel, place: Place): Frame[] {
   return frames;
 }
 
-/** As the call stack shows it. */
+/** Returns the name of a frame in the call stack. */
 export function frameName(frame: Frame, title: string): string {
   switch (frame.kind) {
     case 'tool':
@@ -85,7 +87,7 @@ export function frameName(frame: Frame, title: string): string {
   }
 }
 
-/** A stop in a few words, for lists to choose from. */
+/** Returns a short description of a stop, for lists of targets. */
 export function stopLabel(model: TrajectoryModel, seq: number): string {
   const span = model.span(seq);
   const event = model.event(seq);

@@ -21,7 +21,7 @@ export class DebugSession {
   readonly onContinued = new Emitter<{ readonly thread: number }>();
   readonly onThread = new Emitter<{ readonly reason: 'started' | 'exited'; readonly thread: number }>();
   readonly onOutput = new Emitter<SessionOutput>();
-  /** Fired when the user stepped into the code of a call. */
+  /** Fired when the user steps into the code of a call. */
   readonly onCall = new Emitter<WaitingCall>();
   readonly onEnd = new Emitter<undefined>();
   readonly #ports: DebugPorts;
@@ -180,7 +180,7 @@ export class DebugSession {
       : this.#batch === undefined
         ? this.#live.map(({ debuggee }) => leave(debuggee.batch))
         : [leave(this.#batch)];
-    // It ended at this moment, or its server is not available.
+    // The rollout may have ended just now, or the server may be unavailable.
     const failed = (await Promise.allSettled(left)).flatMap((one) =>
       one.status === 'rejected' && !StudioError.is(one.reason, 'conflict') ? [one.reason as unknown] : [],
     );

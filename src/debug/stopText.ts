@@ -1,4 +1,4 @@
-/** Texts for why a rollout stopped and how it ended. */
+/** Describes why a rollout stopped, and how it ended. */
 import type { DebuggedRollout } from './debuggedRollout.ts';
 import type { StopReason } from './debuggee.ts';
 
@@ -24,7 +24,7 @@ export function stopText(rollout: DebuggedRollout, reason: StopReason): string |
   }
 }
 
-/** undefined while it runs. */
+/** Returns undefined while the rollout runs. */
 export function endText({ debuggee, title }: DebuggedRollout): string | undefined {
   const end = debuggee.model.end?.data;
   if (end === undefined) return undefined;

@@ -143,9 +143,9 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await story.trajectory.frame.getByRole('menuitem', { name: entry }).click();
   };
 
-  story.step('“Try its tool …” of a tool of a world says what to do instead', async () => {
+  story.step('“Try Tool…” of a tool of a world says what to do instead', async () => {
     const { workbench } = story.code;
-    await fromPage('Try its tool …');
+    await fromPage('Try Tool…');
     await workbench
       .toast(/belongs to a world and cannot be called alone.*“Re-run This Call” calls it/)
       .waitFor({ timeout: PATIENCE_MS });
@@ -206,7 +206,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
   });
 
   story.step(
-    '“Try its tool …” begins with the arguments of the recorded call, and returns results for others',
+    '“Try Tool…” begins with the arguments of the recorded call, and returns results for others',
     async () => {
       const { workbench, page } = story.code;
       for (const [name, text] of Object.entries(SHELVES)) writeFileSync(path.join(folder, name), text);
@@ -217,7 +217,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
       await peek().locator('.preview .codelens-decoration a').filter({ hasText: 'Open Step' }).first().click();
       await story.trajectory.selected.filter({ hasText: 'find_shelf' }).waitFor({ timeout: PATIENCE_MS });
       await page.keyboard.press('Escape');
-      await fromPage('Try its tool …');
+      await fromPage('Try Tool…');
       await workbench.tab('Try find_shelf').waitFor({ timeout: PATIENCE_MS });
       const panel = workbench.webview();
       const [book, floor] = [

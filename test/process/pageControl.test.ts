@@ -11,7 +11,7 @@ import { TrajectoryData } from '../../webview/data/trajectoryData.ts';
 import type { Host } from '../../webview/host/host.ts';
 import { PageBreakpoints } from '../../webview/trajectory/debug/breakpoints.ts';
 import { RolloutControl } from '../../webview/trajectory/debug/control.ts';
-import { editsOf, editTargets, heldTargets, standingHold } from '../../webview/trajectory/debug/edits.ts';
+import { currentHold, editsOf, editTargets, heldTargets } from '../../webview/trajectory/debug/edits.ts';
 import { subjectAt } from '../../webview/trajectory/detail/subject.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
@@ -94,8 +94,8 @@ it('a breakpoint of the page holds; the held event is edited in place, an earlie
   await until(data, () => breakpoints.get({ on: 'tool', name: 'note' })?.armed === true);
   demo.open('page');
 
-  await until(data, () => standingHold(data.model) !== undefined);
-  const hold = standingHold(data.model)!;
+  await until(data, () => currentHold(data.model) !== undefined);
+  const hold = currentHold(data.model)!;
   assert.equal(hold.event.data.breakpoint, 'page.tool.note');
   const [target] = heldTargets(data.model, hold);
   assert.equal(target?.kind, 'arguments');

@@ -30,9 +30,9 @@ describe('breakpoints on the trajectory page', { timeout: 300_000 }, () => {
       await mark(page, 'find_member', /^breakpoint$/).waitFor();
       await page.keyboard.press('Shift+B');
       const box = page.getByRole('region', { name: 'Breakpoints' });
-      await box.getByText('It fits 1 of 1 call of this rollout so far.').waitFor();
+      await box.getByText('Matches 1 of 1 call of this rollout so far.').waitFor();
       await page.keyboard.type('tool.arguments.name == "Ada"');
-      await box.getByText('It fits 0 of 1 call of this rollout so far.').waitFor();
+      await box.getByText('Matches 0 of 1 call of this rollout so far.').waitFor();
       await page.keyboard.press('Enter');
       await box.waitFor({ state: 'detached' });
       await mark(page, 'find_member', /^conditional breakpoint$/).waitFor();
@@ -43,7 +43,7 @@ describe('breakpoints on the trajectory page', { timeout: 300_000 }, () => {
 
   it('are set by a click in the margin, one for all calls of a tool', () =>
     open('breakpoints', async (page) => {
-      await mark(page, 'find_member', /^log point$/).waitFor();
+      await mark(page, 'find_member', /^logpoint$/).waitFor();
       assert.equal(
         await steps(page)
           .getByRole('img', { name: /^conditional breakpoint/ })
@@ -54,9 +54,9 @@ describe('breakpoints on the trajectory page', { timeout: 300_000 }, () => {
       await page.getByRole('treeitem', { selected: true }).filter({ hasText: 'loans_of' }).waitFor();
       await row(page, 'loans_of').locator('.step-gutter').click({ button: 'right' });
       const box = page.getByRole('region', { name: 'Breakpoints' });
-      await box.getByText('of another client').waitFor();
-      await box.getByRole('button', { name: 'Remove the breakpoint on find_member' }).click();
-      await mark(page, 'find_member', /log point/).waitFor({ state: 'detached' });
+      await box.getByText('Another client').waitFor();
+      await box.getByRole('button', { name: 'Remove breakpoint on find_member' }).click();
+      await mark(page, 'find_member', /logpoint/).waitFor({ state: 'detached' });
     }));
 
   it('with an invalid condition are refused where it is typed', () =>
@@ -84,12 +84,12 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
     open('held', async (page) => {
       await page.getByRole('button', { name: 'Edit arguments' }).first().click();
       const form = page.getByRole('region', { name: 'Edit: Arguments' });
-      await form.getByText('Statistics leave this rollout out').waitFor();
+      await form.getByText('This rollout will not count in statistics').waitFor();
       assert.equal(await form.locator('.button.is-primary').count(), 1);
       const days = form.getByRole('textbox', { name: 'days' });
       await days.fill('seven');
       await page.keyboard.press('Enter');
-      await form.getByRole('alert').filter({ hasText: 'Not valid JSON: days' }).waitFor();
+      await form.getByRole('alert').filter({ hasText: 'Enter valid JSON for days' }).waitFor();
       await days.fill('7');
       await form.getByText('requested 14').waitFor();
       await form.getByRole('button', { name: 'Apply and resume' }).click();
@@ -127,7 +127,7 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
       const form = page.getByRole('region', { name: 'Edit: Message to the agent' });
       await form.getByRole('button', { name: 'Add and resume' }).click();
       await form.getByRole('alert').waitFor();
-      await form.getByRole('textbox', { name: 'user' }).fill('Seven days are enough.');
+      await form.getByRole('textbox', { name: 'message' }).fill('Seven days are enough.');
       await page.keyboard.press('Control+Enter');
       await form.waitFor({ state: 'detached' });
     }));

@@ -21,7 +21,7 @@ export function BatchFoot({
 }) {
   const { row, server, ended, loading } = view.data;
   const state = lost
-    ? 'not connected'
+    ? 'Not connected'
     : loading === 'loading'
       ? 'reading'
       : ended
@@ -62,9 +62,9 @@ export function BatchFoot({
 /** Shows the latest infrastructure event, and all of them in a hover. */
 function InfraNews({ view: { data, attempts } }: { readonly view: BatchView }) {
   const groups = useMemo(() => {
-    const made = new InfraGroups();
-    for (const event of data.events) if (event.kind === 'infra') made.add(event);
-    return made.all;
+    const infra = new InfraGroups();
+    for (const event of data.events) if (event.kind === 'infra') infra.add(event);
+    return infra.all;
   }, [data.events.length]);
   const last = groups.at(-1);
   if (last === undefined) return null;

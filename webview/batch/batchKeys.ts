@@ -15,7 +15,7 @@ export const BATCH_KEYS = [
     keys: [
       { keys: 'Enter', does: 'open' },
       { keys: 'Ctrl+Enter', does: 'open to the side' },
-      { keys: 'Space', does: 'keep in the detail pane' },
+      { keys: 'Space', does: 'pin in the detail pane' },
       { keys: 'C', does: 'compare all attempts of the task' },
       { keys: 'Y', does: 'copy reference' },
     ],

@@ -148,7 +148,7 @@ function useLost(host: Host, data: BatchData): string | undefined {
   if (!away) return undefined;
   const text =
     server.text ??
-    (server.state === 'stopped' ? 'The rollout server is stopped.' : 'The rollout server does not respond.');
+    (server.state === 'stopped' ? 'The rollout server is stopped.' : 'The rollout server is not responding.');
   return `${text} Last update at ${clock(since.current ?? Date.now())}. Updates resume when it is back.`;
 }
 

@@ -99,7 +99,7 @@ export function CompareWith({
             <Skeleton />
           ) : visible.length === 0 ? (
             <p class="batch-dim" role="status">
-              {batches.length === 0 ? 'This store has no other batch.' : 'No batch has this name.'}
+              {batches.length === 0 ? 'There are no other batches in this store.' : 'No matching batches.'}
             </p>
           ) : (
             <VirtualList

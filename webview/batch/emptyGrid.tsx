@@ -16,13 +16,13 @@ export function emptyGrid(view: BatchView, sinceLost: boolean) {
   const { data } = view;
   if (view.rows.length > 0) return undefined;
   if (data.loading === 'failed')
-    return <EmptyState icon="error" title="This batch cannot be shown" text={data.problem ?? ''} />;
+    return <EmptyState icon="error" title="Cannot show this batch" text={data.problem ?? ''} />;
   if (view.tasks > 0 && view.filtered) return <NoMatch view={view} />;
   if (data.loading === 'loading' || data.row === undefined)
     return sinceLost ? (
       <EmptyState
         icon="debug-disconnect"
-        title="The server does not respond"
+        title="The server is not responding"
         text="The batch appears as soon as the server responds."
       />
     ) : (
@@ -83,12 +83,12 @@ function NoMatch({ view }: { readonly view: BatchView }) {
         <p>
           {view.hidden.size > 0
             ? 'No attempt has one of the selected outcomes.'
-            : `None of the ${count(view.attempts)} attempts match the filter.`}
+            : `None of the ${count(view.attempts)} attempts matches the filter.`}
         </p>
       )}
       {view.parts.length > 0 && (
         <>
-          <p>Attempts that match each part of the filter:</p>
+          <p>Matches for each part of the filter:</p>
           <ul>
             {view.parts.map(({ text }, i) => (
               <li key={i}>
@@ -97,7 +97,7 @@ function NoMatch({ view }: { readonly view: BatchView }) {
                 <Button
                   kind="icon"
                   icon="close"
-                  label={`Drop ${text}`}
+                  label={`Remove ${text}`}
                   onClick={() => view.setFilter(withoutPart(view.filter, i))}
                 />
               </li>
@@ -109,7 +109,7 @@ function NoMatch({ view }: { readonly view: BatchView }) {
         {view.parts.length > 1 && part !== undefined && (without[best] ?? 0) > 0 && (
           <Button
             kind="primary"
-            label={`Drop ${part.text}, show ${count(without[best] ?? 0)}`}
+            label={`Remove ${part.text} (${count(without[best] ?? 0)} matches)`}
             onClick={() => view.setFilter(withoutPart(view.filter, best))}
           />
         )}

@@ -8,7 +8,7 @@ import { Glyph } from '../components/marks/glyph.tsx';
 import { VirtualList } from '../components/virtualList.tsx';
 
 const ROW = 44;
-/** The least a column is wide. */
+/** Minimum width of a column. */
 const COLUMN = 208;
 const SIGNS: Readonly<Record<Cell['state'], readonly [string, string]>> = {
   same: ['=', 'same call'],
@@ -25,15 +25,15 @@ export interface Spot {
 
 interface AlignedRowsProps {
   readonly attempts: readonly ComparedAttempt[];
-  /** How the column of an attempt is headed. */
+  /** Returns the heading of an attempt's column. */
   readonly nameOf: (index: number) => string;
   readonly alignment: Alignment;
-  /** Columns that are shown, as indexes into the attempts. */
+  /** Visible columns, as indexes into the attempts. */
   readonly columns: readonly number[];
   /** `column`: an index into `columns`. */
   readonly spot: Spot;
   readonly onRow: (row: number) => void;
-  /** Its index into `columns`. */
+  /** `column`: an index into `columns`. */
   readonly onColumn: (column: number) => void;
   readonly onOpen: (spot: Spot) => void;
 }
@@ -85,7 +85,7 @@ export function AlignedRows({ attempts, nameOf, alignment, columns, spot, onRow,
                   rejoins={rejoinsIn(alignment, row, column)}
                   onClick={() => onColumn(at)}
                   onDblClick={(event) => {
-                    event.stopPropagation(); // the row's would go by the column that was chosen before
+                    event.stopPropagation(); // The row's own handler would use the previously selected column.
                     onOpen({ row: index, column: at });
                   }}
                 />
@@ -107,18 +107,18 @@ interface CellViewProps {
   readonly onDblClick: (event: MouseEvent) => void;
 }
 
-function CellView({ row, column, chosen, rejoins, ...hands }: CellViewProps) {
+function CellView({ row, column, chosen, rejoins, ...handlers }: CellViewProps) {
   const cell = row.cells[column];
-  const [sign, said] = SIGNS[cell?.state ?? 'missing'];
+  const [sign, description] = SIGNS[cell?.state ?? 'missing'];
   if (cell?.action === undefined)
     return (
-      <div class={`compare-cell is-missing${chosen ? ' is-chosen' : ''}`} {...hands}>
-        <span class="only-read">{said}</span>
+      <div class={`compare-cell is-missing${chosen ? ' is-chosen' : ''}`} {...handlers}>
+        <span class="only-read">{description}</span>
       </div>
     );
   const base = row.cells[row.base]?.action;
-  const found = base === undefined || column === row.base ? [] : callDifferences(base, cell.action);
-  const details = found.flatMap((call) => [
+  const differences = base === undefined || column === row.base ? [] : callDifferences(base, cell.action);
+  const details = differences.flatMap((call) => [
     ...call.arguments.map((one) => differenceText(one)),
     ...call.result.map((one) => `result ${differenceText(one)}`),
   ]);
@@ -127,16 +127,16 @@ function CellView({ row, column, chosen, rejoins, ...hands }: CellViewProps) {
     <div
       class={`compare-cell is-${cell.state}${chosen ? ' is-chosen' : ''}`}
       title={[text, ...details].join('\n')}
-      {...hands}
+      {...handlers}
     >
       <div class="compare-line">
         <span class="compare-sign" aria-hidden="true">
           {column === row.base ? '' : sign}
         </span>
         <span class="compare-step">{cell.action.step}</span> {text}
-        <span class="only-read">, {said}</span>
+        <span class="only-read">, {description}</span>
       </div>
-      <div class="compare-line compare-told">{[...(rejoins ? ['rejoins'] : []), ...details].join(' · ')}</div>
+      <div class="compare-line compare-details">{[...(rejoins ? ['rejoins'] : []), ...details].join(' · ')}</div>
     </div>
   );
 }

@@ -1,11 +1,11 @@
-/** The prefix tree: a row per branch, with what its attempts did and how many of them passed. */
+/** The prefix tree: a row for each branch, with its action and its pass rate. */
 import { actionText } from '../../src/trace/align/label.ts';
 import type { Branch } from '../../src/trace/align/prefixTree.ts';
 import { VirtualList } from '../components/virtualList.tsx';
 
 const ROW = 26;
 const INDENT = 10;
-/** Deeper branches stand no further to the right. */
+/** Deeper branches are not indented further. */
 const MAX_LEVEL = 12;
 
 interface BranchRow {
@@ -13,7 +13,7 @@ interface BranchRow {
   readonly level: number;
 }
 
-/** The tree row by row, each branch above those that part from it. */
+/** Flattens the tree into rows, each branch followed by its branches. */
 export function branchRows(branch: Branch, level = 0): BranchRow[] {
   return [{ branch, level }, ...branch.branches.flatMap((next) => branchRows(next, level + 1))];
 }

@@ -1,4 +1,4 @@
-/** The attempts at one task, read whole: what they did, as a tree and side by side. */
+/** Loads all attempts of a task in full, and computes their tree and their alignment. */
 
 import type { BatchRow } from '../../src/protocol/client.ts';
 import { bestReference, type ComparedAttempt, comparedAttempt } from '../../src/trace/align/attempt.ts';
@@ -13,21 +13,21 @@ import type { Host } from '../host/host.ts';
 
 export interface ComparedAttempts {
   readonly attempts: readonly ComparedAttempt[];
-  /** The batch of each. */
+  /** The batch of each attempt. */
   readonly batches: readonly string[];
   readonly tree: Branch;
   readonly alignment: Alignment;
 }
 
 export class CompareData extends StreamData {
-  /** Absent until all attempts were read. */
+  /** undefined until all attempts are loaded. */
   compared: ComparedAttempts | undefined;
   batch: BatchRow | undefined;
-  /** The later batch beside it. */
+  /** The later batch to compare with. */
   other: BatchRow | undefined;
-  /** Attempts that have not ended: more comes of them. */
+  /** Number of attempts that have not ended. */
   open = 0;
-  /** Attempts read so far, and how many there are. */
+  /** Number of loaded attempts, and of all. */
   read = 0;
   total = 0;
 
@@ -63,7 +63,7 @@ export class CompareData extends StreamData {
     this.head();
   }
 
-  /** The row that counts of each attempt. */
+  /** Returns the row that counts for each attempt. */
   async #rows(batch: string, task: string): Promise<RolloutRow[]> {
     const rows: RolloutRow[] = await Array.fromAsync(this.api.allRollouts(batch, { task, all: 1 }, this.signal));
     return [...Map.groupBy(rows, (row) => row.attempt).values()]

@@ -1,4 +1,4 @@
-/** Which task is compared, how its attempts went, and what can be done with the page. */
+/** The head of the compare page: the task, the outcomes of its attempts, and actions. */
 
 import type { BatchRow } from '../../src/protocol/client.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts';
@@ -10,7 +10,7 @@ import { ActionLink } from '../components/link.tsx';
 interface CompareHeadProps {
   readonly place: Extract<PagePlace, { page: 'compare' }>;
   readonly batch: BatchRow | undefined;
-  /** The later batch beside it. */
+  /** The later batch to compare with. */
   readonly other: BatchRow | undefined;
   readonly attempts: readonly ComparedAttempt[];
   readonly can: ReadonlySet<PageVerb>;
@@ -41,8 +41,8 @@ export function CompareHead({ place, batch, other, attempts, can, act, onReload 
         )}
         {other !== undefined && batch !== undefined && can.has('open') && (
           <ActionLink
-            label="both batches"
-            title="Which tasks changed"
+            label="Both batches"
+            title="Show which tasks changed"
             onClick={() => act({ do: 'open', place: { page: 'batches', batch: batch.batch, with: other.batch } })}
           />
         )}

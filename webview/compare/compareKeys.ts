@@ -1,4 +1,4 @@
-/** The keys of the compare page, as they are shown and as they are bound. */
+/** The keys of the compare page: their descriptions and bindings. */
 import type { KeyGroup } from '../components/overlays/keysOverlay.tsx';
 import type { Bindings } from '../keys.ts';
 
@@ -30,10 +30,10 @@ export const COMPARE_KEYS: readonly KeyGroup[] = [
   },
 ];
 
-/** What the keys do. */
+/** The actions of the keys. */
 interface CompareDoes {
   readonly row: (distance: number) => void;
-  /** −1: the first row, 1: the last. */
+  /** −1: the first row, 1: the last row. */
   readonly end: (direction: 1 | -1) => void;
   readonly column: (distance: number) => void;
   readonly branch: (distance: number) => void;

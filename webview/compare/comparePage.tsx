@@ -1,5 +1,6 @@
 /**
- * All attempts at a task: on the left the tree of what they did, on the right the attempts of a branch, step by step.
+ * Compares all attempts of a task: a tree of their actions on the left, and the attempts of a branch side by side on
+ * the right.
  */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
@@ -63,7 +64,7 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
           kind="info"
           text={
             `${data.open === 1 ? '1 attempt has' : `${data.open} attempts have`} not ended. ` +
-            'Reload to see what happened since.'
+            'Reload to see new results.'
           }
           actions={[{ label: 'Reload', onClick: reload }]}
         />

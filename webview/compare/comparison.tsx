@@ -1,4 +1,4 @@
-/** The tree of all attempts beside those of the chosen branch, and the cursor that goes through them. */
+/** The tree of all attempts, the attempts of the selected branch, and the cursor in them. */
 import { useMemo, useState } from 'preact/hooks';
 import type { PageAction, PagePlace } from '../../src/protocol/page.ts';
 import { KeysOverlay } from '../components/overlays/keysOverlay.tsx';
@@ -24,7 +24,7 @@ export function Comparison({ compared: { attempts, batches, tree, alignment }, p
   const [spot, setSpot] = useState<Spot>({ row: alignment.firstSplit ?? 0, column: 0 });
   const [keys, setKeys] = useState(false);
   const width = usePageWidth();
-  // The reference comes first; what a branch's attempts differ from stays in sight.
+  // The reference comes first, because the attempts of a branch are compared with it.
   const columns = useMemo(
     () => [
       alignment.reference,

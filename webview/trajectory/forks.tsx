@@ -9,11 +9,11 @@ import './forks.css';
 /** Estimated width of a letter, so that labels do not overlap. */
 const CHAR = 7;
 const PADDING = 34;
-/** Rows of labels; more forks than fit lie over each other in the last. */
+/** Maximum rows of labels; further forks overlap in the last row. */
 const MAX_ROWS = 3;
 const ROW = 20;
 
-/** `4 × 2/3`: continuations, and how many of those that are scored passed. */
+/** Returns `4 × 2/3`: continuations, and how many of the scored ones passed. */
 function forkText({ attempts, counts }: ForkRow): string {
   return `${attempts} × ${counts.passed}/${counts.passed + counts.failed}`;
 }
@@ -25,12 +25,12 @@ function forkTitle(fork: ForkRow): string {
   const rate = scored === 0 ? 'none scored yet' : `${counts.passed} of ${scored} passed`;
   return (
     `${name}: ${attempts} ${attempts === 1 ? 'continuation' : 'continuations'} from event ${parent.seq}, ` +
-    `${rate}${state === 'ended' ? '' : `, ${open} open`}`
+    `${rate}${state === 'ended' ? '' : `, ${open} not ended`}`
   );
 }
 
 /** Returns the seq of the first model or tool call after the cut, which a fork repeats. */
-function begunAnew(model: TrajectoryModel, cut: number): number {
+function firstRepeated(model: TrajectoryModel, cut: number): number {
   const event = model.event(cut);
   if (event?.kind === 'tool.start') return cut;
   return model.event(cut + 1)?.kind === 'model.start' ? cut + 1 : cut;
@@ -38,9 +38,9 @@ function begunAnew(model: TrajectoryModel, cut: number): number {
 
 interface ForkLaneProps {
   readonly session: TrajectorySession;
-  /** Where an event is, in pixels from the left; undefined for one out of sight. */
+  /** Returns the position of an event in pixels from the left; undefined if it is not visible. */
   readonly placeOf: (seq: number) => number | undefined;
-  /** Room for the lane's name. */
+  /** Width of the lane's name. */
   readonly gutter: number;
   readonly width: number;
 }
@@ -97,7 +97,7 @@ export function ForkMarks({
   readonly seqs: readonly number[];
 }) {
   const { forks, model } = session.data;
-  const here = forks.all.filter(({ parent }) => seqs.includes(begunAnew(model, parent.seq)));
+  const here = forks.all.filter(({ parent }) => seqs.includes(firstRepeated(model, parent.seq)));
   const [first] = here;
   if (first === undefined) return null;
   const text = here.length === 1 ? forkText(first) : `${here.length} forks`;
@@ -108,7 +108,7 @@ export function ForkMarks({
   return (
     <span
       class="step-mark is-fork"
-      title={`${here.map(forkTitle).join('\n')}\nClick opens ${here.length === 1 ? 'it' : 'the first'}.`}
+      title={`${here.map(forkTitle).join('\n')}\nClick to open ${here.length === 1 ? 'it' : 'the first'}.`}
       onClick={onClick}
     >
       <Icon name="repo-forked" label="forked" /> {text}

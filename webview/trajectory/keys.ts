@@ -24,7 +24,7 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
       { keys: 'E / Shift+E', does: 'next, previous error' },
       { keys: 'T', does: 'next call of this tool' },
       { keys: 'D', does: 'next difference' },
-      { keys: '/', does: 'search; Enter for the next match' },
+      { keys: '/', does: 'search, Enter for the next match' },
       { keys: 'F3 / Shift+F3', does: 'next, previous match' },
     ],
   },
@@ -39,10 +39,10 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
   {
     title: 'Debug',
     keys: [
-      { keys: 'B / Shift+B', does: 'breakpoint here; with a condition' },
+      { keys: 'B / Shift+B', does: 'breakpoint, conditional breakpoint' },
       { keys: 'A', does: 'edit the selection' },
       { keys: 'F', does: 'fork from here' },
-      { keys: 'P / R / S', does: 'pause, resume, one step' },
+      { keys: 'P / R / S', does: 'pause, resume, step' },
     ],
   },
   {
@@ -66,7 +66,7 @@ export interface PageDoes {
   readonly note: () => void;
   /** Opens the menu of what can be copied. */
   readonly copy: () => void;
-  /** As it is when a key is pressed: it is another one after each drawing. */
+  /** A getter: each render of the page has another one. */
   readonly axis: { readonly current: { whole(): void; step(): void } | null };
 }
 
@@ -101,9 +101,9 @@ export function trajectoryBindings(session: TrajectorySession, page: PageDoes): 
     'shift+b': () => session.debug.openBox(!session.debug.boxOpen),
     a: () => session.debug.editSelected(),
     f: () => session.debug.forkSelected(),
-    p: () => session.debug.tell('hold'),
-    r: () => session.debug.tell('release'),
-    s: () => session.debug.tell('step'),
+    p: () => session.debug.command('hold'),
+    r: () => session.debug.command('release'),
+    s: () => session.debug.command('step'),
     '/': page.search,
     'mod+f': page.search,
     '?': page.keys,

@@ -32,11 +32,11 @@ export class Look {
     this.#folds = new Folds(model, choice.opened);
   }
 
-  /** Takes the events that came since, so that drawing has little left to do. */
+  /** Processes new events ahead of rendering. */
   advance(): void {
     this.#show();
     this.lanes.advance();
-    callsOf(this.model, ''); // its index
+    callsOf(this.model, ''); // Builds the index.
   }
 
   /** Visible rows: those of the visible kinds, and only the first row of a collapsed fold. */
@@ -50,12 +50,12 @@ export class Look {
     return at === -1 ? -1 : this.#folds.placeOf(at);
   }
 
-  /** The row that a place is on. */
+  /** Returns the row that contains a place. */
   rowOf(seq: number): Row | undefined {
     return this.rows.all[this.rows.indexOf(seq)];
   }
 
-  /** The fold that a row is the first of. */
+  /** Returns the fold that starts with a row. */
   foldOf(row: Row): Fold | undefined {
     return this.#folds.foldOf(row);
   }
@@ -66,7 +66,7 @@ export class Look {
     return at !== -1 && this.#folds.open(at, open) ? this.#ofKinds[this.#folds.firstOf(at)] : undefined;
   }
 
-  /** A place is not left inside a closed fold. */
+  /** Expands the fold that hides a place. */
   reveal(seq: number): void {
     const at = this.#at(seq);
     if (at > 0 && at !== this.#folds.firstOf(at)) this.#folds.open(at, true);
@@ -100,7 +100,7 @@ export class Look {
 
   /** Returns the index of a place in the rows of the visible kinds. */
   #at(seq: number): number {
-    const { shown } = this; // brings the folds up to date
+    const { shown } = this; // Updates the folds.
     const at = this.rows.indexOf(seq);
     if (this.#choice.only.size === 0 || shown.length === 0) return at;
     const row = this.rows.all[at];

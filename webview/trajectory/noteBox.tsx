@@ -1,4 +1,4 @@
-/** The notes on what is selected, and a field for one more. */
+/** Shows the notes on the selection, and a field to add one. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
 import { Button, TextField } from '../components/controls.tsx';
@@ -39,7 +39,7 @@ export function NoteBox({
         <TextField
           value={text}
           label="Note"
-          placeholder="Note. Press Enter to save"
+          placeholder="Add a note (Enter to save)"
           icon="note"
           inputRef={field}
           onInput={setText}

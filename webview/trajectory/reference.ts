@@ -1,4 +1,4 @@
-/** The reference of what is selected, as the command line takes it. */
+/** Returns the reference of the selection, as used on the command line. */
 import type { TrajectorySession } from './session.ts';
 
 export function referenceOf({ data, seq }: TrajectorySession): string {

@@ -1,4 +1,4 @@
-/** One look at a trajectory: the cursor in it, where it was before, the tab, whether the head is followed. */
+/** The state of a trajectory page: the cursor and its history, the tab, and whether it follows the head. */
 
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
 import { errorText } from '../../src/common/errors.ts';
@@ -33,14 +33,14 @@ export class TrajectorySession implements TrajectoryView {
   tab: Tab;
   following: boolean;
   /**
-   * Whether more was to come when it was last looked at: its end is followed too, while one that had ended before
-   * begins at its first step.
+   * Whether events were still expected at the last update. A live trajectory is followed to its end; one that has ended
+   * opens at its first step.
    */
   #live = false;
   readonly #changed = new Emitter<undefined>();
   readonly #watches: { dispose(): void }[];
   /** The target of a navigation, until its events are loaded. */
-  #wanted: Place | undefined;
+  #target: Place | undefined;
   #past: number[] = [];
   #future: number[] = [];
 
@@ -52,17 +52,17 @@ export class TrajectorySession implements TrajectoryView {
     this.debug = new PageDebug(this);
     this.#whole = new Look(this.data.whole, this.#choice);
     this.tab = TABS.find((tab) => tab === place.tab) ?? 'call';
-    this.#wanted = wantedOf(place);
-    this.following = this.#wanted === undefined;
+    this.#target = targetOf(place);
+    this.following = this.#target === undefined;
     this.#watches = [this.data.changed(() => this.#advance()), this.data.took(() => this.#whole.advance())];
-    if (this.#wanted !== undefined) this.data.seek(this.#wanted);
+    if (this.#target !== undefined) this.data.seek(this.#target);
   }
 
   readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
 
-  /** seq that is waited for; undefined when nothing is. */
+  /** The seq that is loading; undefined if none is. */
   get waitingFor(): number | undefined {
-    return this.#wanted?.seq ?? (this.#wanted?.step === undefined ? undefined : 0);
+    return this.#target?.seq ?? (this.#target?.step === undefined ? undefined : 0);
   }
 
   /** The rows and lanes of all loaded events, or of those around a place that was loaded first. */
@@ -87,12 +87,12 @@ export class TrajectorySession implements TrajectoryView {
     return this.look.shown;
   }
 
-  /** Index among the rows that are shown; −1 where the selected one is not. */
+  /** Index of the cursor in the visible rows; −1 if it is hidden. */
   get index(): number {
     return this.look.indexOf(this.seq);
   }
 
-  /** The row that an event belongs to, of all that were read. */
+  /** Returns the row that an event belongs to, among all loaded events. */
   rowAt(seq: number): Row | undefined {
     return this.#whole.rowOf(seq);
   }
@@ -100,20 +100,20 @@ export class TrajectorySession implements TrajectoryView {
   /** Marks a search match in the list, or clears the mark. */
   mark(found: Match | undefined): void {
     this.found = found;
-    this.#tell();
+    this.#notify();
   }
 
-  /** The fold that a row is the first of. */
+  /** Returns the fold that starts with a row. */
   foldOf(row: Row): Fold | undefined {
     return this.look.foldOf(row);
   }
 
-  /** Opens or closes the fold around the selected row. Tells whether there was something to do. */
+  /** Expands or collapses the fold around the selected row. Returns whether anything changed. */
   fold(open: boolean): boolean {
     const first = this.look.fold(this.seq, open);
     if (first === undefined) return false;
     if (!open) this.go(StepRows.cursorOf(first));
-    this.#tell();
+    this.#notify();
     return true;
   }
 
@@ -121,18 +121,18 @@ export class TrajectorySession implements TrajectoryView {
   visit(place: TrajectoryPlace): void {
     const tab = TABS.find((name) => name === place.tab);
     if (tab !== undefined) this.tab = tab;
-    const wanted = wantedOf(place);
-    if (wanted === undefined) this.#advance();
-    else this.#want(wanted);
+    const target = targetOf(place);
+    if (target === undefined) this.#advance();
+    else this.#seek(target);
   }
 
   go(seq: number): void {
     if (!this.#isHere(seq)) {
-      this.#want({ seq });
+      this.#seek({ seq });
       return;
     }
     const to = positionOrSelf(this, seq);
-    this.#wanted = undefined;
+    this.#target = undefined;
     if (to === this.seq) {
       this.follow(false);
       return;
@@ -144,19 +144,19 @@ export class TrajectorySession implements TrajectoryView {
 
   show(tab: Tab): void {
     this.tab = tab;
-    this.#tell();
+    this.#notify();
   }
 
   follow(on: boolean): void {
     if (on === this.following) return;
     this.following = on;
     if (on) this.#advance();
-    this.#tell();
+    this.#notify();
   }
 
   filter(only: ReadonlySet<Filter>): void {
     this.#choice.only = only;
-    this.#tell();
+    this.#notify();
   }
 
   act(action: PageAction): void {
@@ -169,7 +169,7 @@ export class TrajectorySession implements TrajectoryView {
     );
   }
 
-  /** The attempts at the task of this one, side by side. */
+  /** Opens all attempts of this task, side by side. */
   compare(): void {
     const row = this.data.info?.row;
     if (row !== undefined) this.act({ do: 'open', place: { page: 'compare', batch: row.batch, task: row.task } });
@@ -188,14 +188,14 @@ export class TrajectorySession implements TrajectoryView {
     return this.look.rowOf(this.seq);
   }
 
-  // ---- moves of the keyboard
+  // ---- keyboard navigation
 
   row(distance: number): void {
     const { shown, index } = this;
     const { model } = this.data;
     const to = index + distance;
     if (model.skipped !== undefined && (to < 0 || to >= shown.length)) {
-      this.#want({ seq: to < 0 ? model.skipped.to : model.last + 1 });
+      this.#seek({ seq: to < 0 ? model.skipped.to : model.last + 1 });
       return;
     }
     const row = shown[Math.max(0, Math.min(shown.length - 1, to))];
@@ -205,7 +205,7 @@ export class TrajectorySession implements TrajectoryView {
   end(which: 'first' | 'last'): void {
     if (which === 'first') this.data.showWhole();
     else if (!this.#isHere(this.data.last)) {
-      this.#want({ seq: this.data.last });
+      this.#seek({ seq: this.data.last });
       return;
     }
     const row = which === 'first' ? this.shown[0] : this.shown.at(-1);
@@ -213,7 +213,7 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   readonly into = (): void => {
-    if (!this.fold(true)) this.#to(into(this.data.model, this.seq), 'Nothing inside.');
+    if (!this.fold(true)) this.#to(into(this.data.model, this.seq), 'There is nothing inside.');
   };
   readonly out = (): void => {
     if (!this.fold(false)) this.#out();
@@ -230,7 +230,7 @@ export class TrajectorySession implements TrajectoryView {
     this.#to(sameTool(this.data.model, this.seq, 1), 'This is the last call of this tool.');
   readonly difference = (): void => this.#to(difference(this.data.model, this.seq), 'No more differences.');
 
-  /** Where the cursor was before, as in an editor. */
+  /** Goes to the previous position of the cursor. */
   back(): void {
     const to = this.#past.pop();
     if (to === undefined) return;
@@ -252,18 +252,18 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   #to(seq: number | undefined, otherwise: string): void {
-    if (seq === undefined) say(this.data.loading === 'loading' ? 'None in the loaded events.' : otherwise);
+    if (seq === undefined) say(this.data.loading === 'loading' ? 'Not found in the events loaded so far.' : otherwise);
     else this.go(seq);
   }
 
   /** Handles new events: goes to the pending target, follows the head, or selects the first row. */
   #advance(): void {
     const { model } = this.data;
-    if (this.#wanted !== undefined) {
-      const to = placeIn(model, this.#wanted);
+    if (this.#target !== undefined) {
+      const to = placeIn(model, this.#target);
       const reached = to !== undefined;
       if (!reached && this.data.loading === 'loading') return;
-      this.#wanted = undefined;
+      this.#target = undefined;
       this.#select(reached ? positionOrSelf(this, to) : this.#last());
       return;
     }
@@ -291,8 +291,8 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   /** Goes to a place as soon as it is loaded. */
-  #want(place: Place): void {
-    this.#wanted = place;
+  #seek(place: Place): void {
+    this.#target = place;
     this.data.seek(place);
     this.#advance();
   }
@@ -300,7 +300,7 @@ export class TrajectorySession implements TrajectoryView {
   /** Selects a place, and expands the fold that contains it. */
   #select(to: number): void {
     if (!this.#isHere(to)) {
-      this.#want({ seq: to });
+      this.#seek({ seq: to });
       return;
     }
     this.look.reveal(to);
@@ -312,10 +312,10 @@ export class TrajectorySession implements TrajectoryView {
     this.before = this.seq;
     this.seq = to;
     this.following = following;
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     const { info, rollout } = this.data;
     const title = info === undefined ? 'Trajectory' : `${info.row.task} · ${info.row.attempt}`;
     this.host.setPlace(
@@ -331,12 +331,12 @@ export class TrajectorySession implements TrajectoryView {
   }
 }
 
-function wantedOf({ seq, step: index }: TrajectoryPlace): Place | undefined {
+function targetOf({ seq, step: index }: TrajectoryPlace): Place | undefined {
   if (seq !== undefined && seq > 0) return { seq };
   return index === undefined ? undefined : { step: index };
 }
 
-/** Rows of other events than starts and messages are places too. */
+/** Returns the position to select for an event. Rows other than starts and messages are positions too. */
 function positionOrSelf(session: TrajectorySession, seq: number): number {
   const row = session.rows.all[session.rows.indexOf(seq)];
   return row !== undefined && row.seq === seq

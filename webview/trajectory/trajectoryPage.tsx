@@ -1,4 +1,4 @@
-/** The page of one trajectory: head, verdict, time axis, steps, and all about the selected one. */
+/** The page of one trajectory: head, verdict, time axis, steps, and details of the selection. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
 import { count } from '../../src/common/units.ts';
@@ -93,11 +93,11 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
     return (
       <main class="trajectory-page">
         <h1 class="only-read">Trajectory</h1>
-        <EmptyState icon="error" title="This trajectory cannot be shown" text={data.problem ?? ''} />
+        <EmptyState icon="error" title="Cannot show this trajectory" text={data.problem ?? ''} />
       </main>
     );
   }
-  const hold = data.loading === 'loading' ? undefined : data.model.holdsAt().at(-1); // what was released later is none
+  const hold = data.loading === 'loading' ? undefined : data.model.holdsAt().at(-1); // A later release would have removed the hold.
   const list = (
     <div class="steps-part">
       <SearchBox session={session} inputRef={field} />
@@ -196,8 +196,8 @@ function NoRows({ session }: { readonly session: TrajectorySession }) {
     return (
       <EmptyState
         icon="filter"
-        title="Nothing to show"
-        text="All kinds of rows that this trajectory has are hidden."
+        title="No matching rows"
+        text="The filter hides all rows of this trajectory."
         actions={[{ label: 'Show all', onClick: () => session.filter(new Set()) }]}
       />
     );
@@ -205,7 +205,7 @@ function NoRows({ session }: { readonly session: TrajectorySession }) {
   return (
     <EmptyState
       icon="watch"
-      title="Nothing yet"
+      title="No steps yet"
       text="The rollout is waiting for a worker. Its steps will appear here."
     />
   );
@@ -214,10 +214,10 @@ function NoRows({ session }: { readonly session: TrajectorySession }) {
 function footText(session: TrajectorySession): string {
   const { data } = session;
   if (session.waitingFor !== undefined)
-    return `loading event ${count(session.waitingFor)}: ${count(data.whole.last)} of ${count(data.last)}`;
-  if (data.loading === 'loading') return `${count(data.whole.last)} of ${count(data.last)} events`;
-  if (!data.ended) return session.following ? 'live, following' : 'live';
-  return data.info?.row.state === 'ended' && data.batch?.imported === true ? 'imported' : 'recorded';
+    return `Loading event ${count(session.waitingFor)}: ${count(data.whole.last)} of ${count(data.last)}`;
+  if (data.loading === 'loading') return `${count(data.whole.last)} of ${count(data.last)} events loaded`;
+  if (!data.ended) return session.following ? 'Live, following' : 'Live';
+  return data.info?.row.state === 'ended' && data.batch?.imported === true ? 'Imported' : 'Recorded';
 }
 
 /** Width of the page, for layouts that CSS alone cannot choose. */

@@ -1,10 +1,10 @@
-/** The time now, for what is counted while one looks. */
+/** The current time, updated while something is timed. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Hold } from '../../src/trace/model/holds.ts';
 
 const EVERY_MS = 1_000;
 
-/** Draws again every second while `counting`. */
+/** Rerenders every second while `counting`. */
 export function useNow(counting: boolean): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -16,7 +16,7 @@ export function useNow(counting: boolean): number {
   return now;
 }
 
-/** For how long it holds by now, in whole seconds. */
+/** Returns how long it has been held, in whole seconds. */
 export function heldFor({ event }: Hold, now: number): number {
   return Math.floor(Math.max(0, now - event.at) / 1_000) * 1_000;
 }

@@ -19,14 +19,14 @@ export interface TrajectoryView {
   /** Whether the cursor follows the head of a running trajectory. */
   readonly following: boolean;
   readonly debug: PageDebug;
-  /** After the cursor, the tab, or `following` changed. */
+  /** Fired after the cursor, the tab, or `following` changed. */
   readonly changed: Listen<undefined>;
-  /** Selects a message or a start; any other seq selects what it belongs to. Ends following. */
+  /** Selects a message or a start; for another seq, selects what contains it. Stops following. */
   go(seq: number): void;
   show(tab: Tab): void;
   follow(on: boolean): void;
-  /** Runs an action of the host; a failure is shown as a notice. */
+  /** Runs an action of the host. Shows a notice if it fails. */
   act(action: Parameters<Host['act']>[0]): void;
-  /** Says a short notice in the page, e.g. “Copied”. */
+  /** Shows a short notice, such as “Copied”. */
   say(text: string): void;
 }

@@ -1,7 +1,7 @@
 /**
- * All breakpoints of a debug session, in the client's form and in that of a rollout's gates. The client can set one on
- * a line of a tool, of an agent's file, or of the trajectory's text, on a tool by name, on an error, or on a table of
- * the world. At the gates, each is a condition.
+ * All breakpoints of a debug session, in the client's form and as conditions of gates. The client can set one on a line
+ * of a tool, of an agent's file, or of the trajectory's text, on a tool by name, on an error, or on a table of the
+ * world.
  */
 import type { DebugProtocol } from '@vscode/debugprotocol';
 import { errorText } from '../../common/errors.ts';
@@ -109,7 +109,7 @@ export class BreakpointTable {
     );
   }
 
-  /** Sets breakpoints on tools by name; `model` is every model call. `known`: names of the existing tools. */
+  /** Sets breakpoints on tools by name; `model` is every model call. `tools`: names of the existing tools. */
   setFunctions(
     requested: readonly DebugProtocol.FunctionBreakpoint[],
     tools: ReadonlySet<string>,
@@ -118,14 +118,14 @@ export class BreakpointTable {
       'functions',
       requested.map((one) => {
         const name = one.name.trim();
-        const made = this.#gate(
+        const breakpoint = this.#gate(
           name === 'model' && !tools.has(name) ? { side: 'before', kind: 'model' } : { side: 'before', tool: name },
           undefined,
           one,
         );
-        if (tools.has(name) || name === 'model' || 'problem' in made) return made;
+        if (tools.has(name) || name === 'model' || 'problem' in breakpoint) return breakpoint;
         return {
-          ...made,
+          ...breakpoint,
           note:
             `Unknown tool “${name}”` +
             `${tools.size === 0 ? '' : `. Known tools: ${[...tools].slice(0, 12).join(', ')}`}.`,
@@ -152,7 +152,7 @@ export class BreakpointTable {
     return this.#set(
       'data',
       requested.map((one) => {
-        // created by dataBreakpointInfo
+        // the ID from dataBreakpointInfo
         const about = JSON.parse(one.dataId) as { table?: string; key?: unknown; file?: string };
         const tests =
           about.file === undefined
@@ -199,9 +199,9 @@ export class BreakpointTable {
     return { gates: [gate] };
   }
 
-  #set(origin: string, made: readonly NewBreakpoint[]): DebugProtocol.Breakpoint[] {
+  #set(origin: string, breakpoints: readonly NewBreakpoint[]): DebugProtocol.Breakpoint[] {
     const entries: Entry[] = [];
-    const result = made.map((one): DebugProtocol.Breakpoint => {
+    const result = breakpoints.map((one): DebugProtocol.Breakpoint => {
       this.#ids += 1;
       const line = one.line === undefined ? {} : { line: one.line };
       if ('problem' in one) return { id: this.#ids, verified: false, message: one.problem, ...line };
@@ -233,7 +233,7 @@ type NewBreakpoint =
       readonly line?: number;
     };
 
-/** Parses the hit from which on it stops; undefined when the text is not a count. */
+/** Parses the first hit that stops; undefined if the text is not a count. */
 function hitsOf(text: string | undefined): number | undefined {
   if (text === undefined || text.trim() === '') return 1;
   const match = /^(>=?|=)?\s*(\d+)$/.exec(text.trim());

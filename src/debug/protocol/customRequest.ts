@@ -1,6 +1,4 @@
-/**
- * Custom requests that the Debug Adapter Protocol does not have: commands to a held rollout, and moves of the cursor.
- */
+/** Requests that the Debug Adapter Protocol does not have: commands to a held rollout, and moves of the cursor. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
@@ -9,12 +7,12 @@ import type { LiveControl } from '../debuggee.ts';
 import type { DebugSession } from '../session.ts';
 
 const json = z.unknown() as unknown as z.ZodType<Json>;
-/** The only rollout by default. */
+/** Default: the only rollout. */
 const rollout = z.string().optional();
 
 export const customRequest = z.discriminatedUnion('command', [
   /**
-   * Restart Frame, optionally with permission to repeat irreversible calls, and with other files, another agent, or
+   * Restarts a frame, optionally with permission to repeat irreversible calls, and with other files, another agent, or
    * another model.
    */
   z.object({
@@ -39,7 +37,7 @@ export const customRequest = z.discriminatedUnion('command', [
   z.object({ command: z.literal('answer'), rollout, value: json }),
   /** Moves the cursor to a message or a start. */
   z.object({ command: z.literal('goTo'), rollout, seq: z.number().int().min(1) }),
-  /** The text of a trajectory. */
+  /** Returns the text of a trajectory. */
   z.object({ command: z.literal('text'), rollout }),
 ]);
 

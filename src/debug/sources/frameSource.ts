@@ -1,4 +1,4 @@
-/** Where a frame of the call stack is written, as the client opens it. */
+/** Finds the source location of a frame of the call stack. */
 
 import path from 'node:path';
 import type { DebugProtocol } from '@vscode/debugprotocol';
@@ -9,10 +9,10 @@ import type { SourcePlace } from './toolPlaces.ts';
 /** The source reference of a trajectory's text; undefined if the client shows trajectories itself, by their URIs. */
 export type ReferenceOf = (rollout: DebuggedRollout) => number | undefined;
 
-/** The scheme of trajectories as documents. */
+/** The URI scheme of trajectories as documents. */
 export const TRAJECTORY_SCHEME = 'rollout';
 
-/** `rollout:/<id>/<task> attempt n.trajectory`: its last part names the editor's tab. */
+/** Returns `rollout:/<id>/<task> attempt n.trajectory`. The last part is the title of the editor's tab. */
 function trajectoryUri({ debuggee, title }: DebuggedRollout): string {
   return `${TRAJECTORY_SCHEME}:/${debuggee.rollout}/${encodeURIComponent(title.replaceAll('/', '∕'))}.trajectory`;
 }
@@ -27,8 +27,8 @@ export function trajectoryOf(rollout: DebuggedRollout, referenceOf: ReferenceOf)
 }
 
 /**
- * A tool's frame is in its code, else at the agent's entry that brought it; an agent's in its file; all else in the
- * trajectory.
+ * Returns the location of a frame: for a tool, in its code, or else its entry in the agent's file; for an agent, in its
+ * file; otherwise in the trajectory.
  */
 export function frameSource(
   frame: Frame,

@@ -24,7 +24,7 @@ export interface SourcePlace {
   readonly column: number;
 }
 
-/** What a line of a file stands for. */
+/** What a line of a file defines. */
 export type LineMeaning =
   | { readonly kind: 'tools'; readonly names: readonly string[]; readonly line: number }
   | { readonly kind: 'model'; readonly line: number };
@@ -46,10 +46,10 @@ type ReadText = (file: string) => Promise<string | undefined>;
 
 export class ToolPlaces {
   readonly #tools: ReadonlyMap<string, ToolPlace>;
-  /** Of each agent of a team. */
+  /** By agent of a team. */
   readonly #agents: ReadonlyMap<SubmittedAgent, AgentFile>;
   readonly #submission: Submission | undefined;
-  /** Maps a path of a file at submission to where it is here. */
+  /** Maps the path of a file at submission to its path on this machine. */
   readonly #locate: (file: string) => string | undefined;
 
   private constructor(
@@ -64,12 +64,12 @@ export class ToolPlaces {
     this.#locate = locate;
   }
 
-  /** Of a rollout whose definition is not known: an imported one. */
+  /** For an imported rollout, whose definition is unknown. */
   static none(): ToolPlaces {
     return new ToolPlaces(new Map(), new Map(), undefined, () => undefined);
   }
 
-  /** `folders`: where files are looked for that are no longer where they were. */
+  /** `folders`: where to look for files that were moved. */
   static async read(submission: Submission, folders: readonly string[]): Promise<ToolPlaces> {
     const modules = modulesOf(submission);
     const readText = cached(textOf);
@@ -94,14 +94,14 @@ export class ToolPlaces {
           return entry.kind === 'mcp' ? (entry.tools ?? [entry.name]) : [...BUILTIN_TOOLS[entry.name]];
         }),
       );
-      const file = await agentFile(locate(agent.file), asWritten(agent, names), readText);
+      const file = await agentFile(locate(agent.file), namesByEntry(agent, names), readText);
       if (file !== undefined) agents.set(agent, file);
     }
     if (submission.world !== undefined) await namesOf(submission.world.module, 'reached');
     return new ToolPlaces(tools, agents, submission, locate);
   }
 
-  /** Names of the tools whose code is known. */
+  /** Names of the tools whose source was found. */
   get names(): string[] {
     return [
       ...new Set([
@@ -111,20 +111,20 @@ export class ToolPlaces {
     ];
   }
 
-  /** The files of the agents. */
+  /** Paths of the agents' files. */
   get agentPaths(): string[] {
     return [...this.#agents.values()].map((file) => file.path);
   }
 
-  /** The tool's definition. */
+  /** Returns the definition of a tool. */
   ofTool(name: string): SourcePlace | undefined {
     const tool = this.#tools.get(name);
     return tool === undefined ? undefined : { path: path.normalize(tool.path), line: tool.line, column: tool.column };
   }
 
   /**
-   * The entry that brought an agent the tool, the place in its team of the member behind it; else the first line of its
-   * file. `agent`: its instance path.
+   * Returns where an agent gets a tool from: its entry in the agent's file, or for a tool that calls a member, the
+   * member's position in its team; otherwise the first line of the agent's file. `agent`: its instance path.
    */
   ofEntry(agent: string, name: string | undefined): SourcePlace | undefined {
     if (this.#submission === undefined) return undefined;
@@ -138,7 +138,7 @@ export class ToolPlaces {
     return { path: file.path, line: entry?.first ?? 1, column: 1 };
   }
 
-  /** A place that an error named, on this machine. */
+  /** Returns the path on this machine of a file that an error names. */
   ofFile(file: string): string | undefined {
     return path.isAbsolute(file) ? file : this.#locate(file);
   }
@@ -154,7 +154,7 @@ export class ToolPlaces {
         ? undefined
         : { kind: 'tools', names: entry.names, line: entry.first };
     }
-    // A definition reaches to the next one.
+    // A definition extends to the next one.
     const before = [...this.#tools.values()]
       .filter((tool) => samePath(tool.path, file) && tool.line <= line)
       .sort((a, b) => b.line - a.line);
@@ -163,7 +163,9 @@ export class ToolPlaces {
   }
 }
 
-/** The member that an agent calls, or hands the work to, by a tool: of its own team, or of one that it is in. */
+/**
+ * Returns the member behind a tool that calls it or hands off to it, in the agent's own team or one that contains it.
+ */
 function memberBehind(submission: Submission, agent: string, tool: string): SubmittedMember | undefined {
   const own = agentAt(submission, agent)?.team;
   const called = own?.kind === 'leader' ? own.members.find(({ name }) => name === tool) : undefined;
@@ -177,9 +179,11 @@ function memberBehind(submission: Submission, agent: string, tool: string): Subm
   );
 }
 
-/** Names by the entries of the agent's file: built-in tools of one list are several entries of a submission. */
-function asWritten(agent: SubmittedAgent, names: readonly (readonly string[])[]): string[][] {
-  const written: string[][] = [];
+/**
+ * Groups names by entry of the agent's file: one entry with a list of built-in tools becomes several in the submission.
+ */
+function namesByEntry(agent: SubmittedAgent, names: readonly (readonly string[])[]): string[][] {
+  const entries: string[][] = [];
   for (const [index, { position }] of agent.tools.entries()) {
     const before = agent.tools[index - 1]?.position;
     const same =
@@ -187,10 +191,10 @@ function asWritten(agent: SubmittedAgent, names: readonly (readonly string[])[])
       before !== undefined &&
       position.line === before.line &&
       position.column === before.column;
-    if (same) written.at(-1)?.push(...(names[index] ?? []));
-    else written.push([...(names[index] ?? [])]);
+    if (same) entries.at(-1)?.push(...(names[index] ?? []));
+    else entries.push([...(names[index] ?? [])]);
   }
-  return written;
+  return entries;
 }
 
 async function agentFile(
@@ -239,7 +243,7 @@ async function locator(
       break;
     }
   }
-  // Beside a file that was found lie the others, as they were submitted.
+  // Files that were not found are expected next to those that were.
   return (file) => located.get(file) ?? candidatesOf(file, modules, folders)[0];
 }
 
@@ -256,7 +260,7 @@ async function textOf(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error) return undefined; // not there, a folder, not ours to read
+    if (error instanceof Error && 'code' in error) return undefined; // missing, a folder, or not readable
     throw new StudioError('internal', `Cannot read ${file}.`, { cause: error });
   }
 }

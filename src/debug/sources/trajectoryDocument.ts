@@ -1,6 +1,6 @@
 /**
  * A trajectory as a read-only text document: a line for each stop, with its result below, folded by indentation. Lines
- * are only appended, so breakpoints on existing lines keep their place.
+ * are only appended, so that breakpoints keep their lines.
  */
 
 import { duration } from '../../common/units.ts';
@@ -13,17 +13,17 @@ import { scoreText } from '../../trace/text/score.ts';
 import { changeText, errorText, inline, partsText } from '../../trace/text/values.ts';
 import { unescapeKeys } from '../../trace/values/keys.ts';
 
-/** Longer values are cut: the Variables view has the whole. */
+/** Longer values are shortened: the Variables view has them in full. */
 const WIDTH = 200;
 
 export class TrajectoryDocument {
   readonly #model: TrajectoryModel;
   readonly #title: string;
   readonly #lines: string[] = [];
-  /** seq and first line of each event that has lines, both ascending. */
+  /** seq and first line of each event with lines, both ascending. */
   readonly #seqs: number[] = [];
   readonly #starts: number[] = [];
-  #taken = 0;
+  #processed = 0;
 
   constructor(model: TrajectoryModel, title: string) {
     this.#model = model;
@@ -31,24 +31,24 @@ export class TrajectoryDocument {
   }
 
   get text(): string {
-    this.#take();
+    this.#update();
     return `${this.#lines.join('\n')}\n`;
   }
 
   get lineCount(): number {
-    this.#take();
+    this.#update();
     return this.#lines.length;
   }
 
-  /** The line (from 1) where a stop is written. */
+  /** Returns the line (from 1) of a stop. */
   lineOf(seq: number): number {
-    this.#take();
+    this.#update();
     return (this.#starts[countUpTo(this.#seqs, seq) - 1] ?? 0) + 1;
   }
 
-  /** The stop that a line belongs to: the one written there, else the one above it; of the heading, the first. */
+  /** Returns the stop of a line: the one on it, or else the one above; for the heading, the first. */
   stopAt(line: number): number | undefined {
-    this.#take();
+    this.#update();
     const stops = Stops.of(this.#model);
     for (let index = countUpTo(this.#starts, line - 1) - 1; index >= 0; index--) {
       const seq = this.#seqs[index];
@@ -57,10 +57,10 @@ export class TrajectoryDocument {
     return stops.all[0];
   }
 
-  #take(): void {
+  #update(): void {
     if (this.#lines.length === 0) this.#lines.push(this.#title, '');
-    for (; this.#taken < this.#model.last; this.#taken++) {
-      const event = this.#model.event(this.#taken + 1);
+    for (; this.#processed < this.#model.last; this.#processed++) {
+      const event = this.#model.event(this.#processed + 1);
       if (event === undefined || 'unknown' in event) continue;
       const lines = this.#write(event);
       if (lines.length === 0) continue;
@@ -133,7 +133,7 @@ export class TrajectoryDocument {
   }
 
   #message({ seq, data }: EventOf<'message'>): string[] {
-    // Replies are part of the end of their call.
+    // Replies are shown at the end of their call.
     if (Stops.of(this.#model).parentOf(seq) === undefined && data.origin !== 'edited') return [];
     return [cut(`${data.role}${data.origin === 'edited' ? ' (edited)' : ''}: ${partsText(data.parts)}`)];
   }
@@ -158,7 +158,7 @@ export class TrajectoryDocument {
   }
 }
 
-/** On one line. */
+/** Shortens a text to one line. */
 function cut(text: string): string {
   const line = text.replaceAll(/\s*\n\s*/g, ' ⏎ ').replaceAll(/[\u0000-\u001f\u007f]/g, ' ');
   return line.length > WIDTH ? `${line.slice(0, WIDTH - 1)}…` : line;

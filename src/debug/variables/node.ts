@@ -1,4 +1,4 @@
-/** A variable as the debugger shows it, and values as trees of them: made as they are opened, page by page. */
+/** Variables of the debugger. Values are trees of variables, created page by page when the client expands them. */
 import { isJsonObject, type Json } from '../../common/json.ts';
 import { plural } from '../../common/text.ts';
 import { compact } from '../../common/units.ts';
@@ -7,9 +7,9 @@ import { wholeValue } from '../../trace/spill.ts';
 import { inline } from '../../trace/text/values.ts';
 import { isBlobRef, unescapeKeys } from '../../trace/values/keys.ts';
 
-/** Where an edit of a value goes. */
+/** The target of an edit. */
 export interface EditTarget {
-  /** Of an event (seq) or of a message (m). */
+  /** An event (seq) or a message (m). */
   readonly of: { readonly seq?: number; readonly m?: number };
   /** JSON pointer. */
   readonly path: string;
@@ -17,7 +17,7 @@ export interface EditTarget {
 
 interface Page {
   readonly start: number;
-  /** Infinity = all. */
+  /** Infinity for all. */
   readonly count: number;
 }
 
@@ -35,9 +35,9 @@ export interface Node {
   /** A CEL expression for the value. */
   readonly expression?: string;
   readonly edit?: EditTarget;
-  /** What a data breakpoint on it watches. */
+  /** What a data breakpoint on it watches, as its `dataId`. */
   readonly data?: string;
-  /** What it is, for edits. */
+  /** The value, for edits. */
   readonly json?: Json;
 }
 
@@ -49,12 +49,12 @@ export interface ValueOptions {
   readonly edit?: EditTarget | undefined;
 }
 
-/** Longer texts can be opened, a line for each variable; longer values are cut in the list. */
+/** Longer texts are expandable, with a variable for each line; longer values are shortened. */
 const LINE = 300;
-/** A record with more members is shown in groups: the protocol pages numbered items only. */
+/** Records with more members are shown in groups, because the protocol pages only indexed items. */
 const GROUP = 1_000;
 
-/** A stored value (its keys escaped, its large parts references). */
+/** Returns a node for a stored value, whose keys are escaped and whose large parts are references. */
 export function valueNode(name: string, stored: Json, options: ValueOptions): Node {
   const about = {
     name,
@@ -97,7 +97,7 @@ export function valueNode(name: string, stored: Json, options: ValueOptions): No
   return { ...about, value: JSON.stringify(stored), type: stored === null ? 'null' : typeof stored };
 }
 
-/** Plain facts: a name and what it is. */
+/** Returns a node for a named value; nothing if the value is undefined. */
 export function factNode(name: string, value: string | number | boolean | null | undefined): Node[] {
   return value === undefined
     ? []
@@ -110,7 +110,7 @@ export function factNode(name: string, value: string | number | boolean | null |
       ];
 }
 
-/** Children that are there already. */
+/** Returns children that need no loading. */
 export function fixed(nodes: readonly Node[]): VariableNodes {
   return { list: ({ start, count }) => nodes.slice(start, start + count) };
 }
@@ -141,14 +141,16 @@ function listChildren(items: readonly Json[], options: ValueOptions): VariableNo
   };
 }
 
-/** Its text line by line, or the members of what it holds; read when it is opened. */
+/**
+ * Returns the children of a stored blob: the lines of its text, or the members of its value. Reads it when expanded.
+ */
 function blobChildren(ref: BlobRef, options: ValueOptions): VariableNodes {
   return {
     list: async (page, signal) => {
       const whole = wholeValue(ref, await options.readBlob(ref, signal));
       const node = valueNode('', isBlobRef(whole) ? ref.head : whole, options);
       if (node.children === undefined) return [{ ...node, name: 'value' }];
-      // A long list is one step further in: only there it can be paged.
+      // Put a long list one level deeper, because only there it can be paged.
       return node.children.indexed === undefined ? node.children.list(page, signal) : [{ ...node, name: 'value' }];
     },
   };
@@ -190,12 +192,12 @@ function element(options: ValueOptions, index: number): ValueOptions {
   };
 }
 
-/** Keys of users that begin with `$` are stored with two. */
+/** Stored keys that begin with `$` have an additional `$`. */
 function displayKey(key: string): string {
   return key.startsWith('$$') ? key.slice(1) : key;
 }
 
-/** The beginning of a list or record, without writing all of a large one. */
+/** Returns the start of a list or record, without formatting all of a large one. */
 function summary(value: Json[] | { [key: string]: Json }): string {
   if (Array.isArray(value))
     return value.length === 0 ? '[]' : `[${value.slice(0, 3).map(brief).join(', ')}${value.length > 3 ? ', …' : ''}]`;

@@ -63,12 +63,12 @@ export function scopesOf(frame: Frame, context: ScopeContext): Scope[] {
 function toolScopes(span: ToolSpan, context: ScopeContext): Scope[] {
   const { model } = context.debuggee;
   const { data } = span.start;
-  const given = withPending(model.argumentsOf(span).value, { seq: span.seq }, '/arguments', context);
+  const args = withPending(model.argumentsOf(span).value, { seq: span.seq }, '/arguments', context);
   const result = model.resultOf(span);
   const scopes = [
     scope(
       'Arguments',
-      membersOf(given, {
+      membersOf(args, {
         ...options(context),
         expression: 'tool.arguments',
         edit: { of: { seq: span.seq }, path: '/arguments' },
@@ -100,7 +100,7 @@ function toolScopes(span: ToolSpan, context: ScopeContext): Scope[] {
     ...factNode('call', data.call),
     ...factNode('effect', data.effect),
     ...factNode('source', span.end?.data.source),
-    ...factNode('ms', span.end?.data.ms),
+    ...factNode('duration (ms)', span.end?.data.ms),
     ...factNode('injected by', span.end?.data.injected),
     ...factNode('bytes cut', span.end?.data.cut),
     ...factNode('raw arguments', data.raw),
@@ -136,7 +136,7 @@ function stepScopes(span: ModelSpan, context: ScopeContext): Scope[] {
     ...factNode('output tokens', end?.data.usage?.output_tokens),
     ...factNode('cached tokens', end?.data.usage?.cached_tokens),
     ...factNode('reasoning tokens', end?.data.usage?.reasoning_tokens),
-    ...factNode('ms', end?.data.ms),
+    ...factNode('duration (ms)', end?.data.ms),
     ...factNode('queue time (ms)', end?.data.queue_ms),
     ...factNode('time to first token (ms)', end?.data.first_ms),
     ...factNode('trainable', end?.data.trainable),
@@ -301,16 +301,16 @@ function errorNodes(error: TraceError): Node[] {
   ];
 }
 
-function changeNode(change: Change, given: ValueOptions): Node {
+function changeNode(change: Change, values: ValueOptions): Node {
   return {
     name: nameOf(change),
     value: changeText(change),
     ...dataOf(change),
-    children: recordChildren({ ...change } as unknown as JsonObject, given),
+    children: recordChildren({ ...change } as unknown as JsonObject, values),
   }; // a change is JSON
 }
 
-function rowNode(row: ChangedRow, given: ValueOptions): Node {
+function rowNode(row: ChangedRow, values: ValueOptions): Node {
   return {
     name: nameOf(row),
     value: changeText(row),
@@ -322,7 +322,7 @@ function rowNode(row: ChangedRow, given: ValueOptions): Node {
         ...(row.before === undefined ? {} : { before: row.before }),
         ...(row.after === undefined ? {} : { after: row.after }),
       },
-      given,
+      values,
     ),
   };
 }
@@ -338,9 +338,9 @@ function dataOf({ table, file, key }: RowLike): { data: string } {
   return { data: JSON.stringify(file === undefined ? { table: table ?? '', key } : { file }) };
 }
 
-function membersOf(value: Json, given: ValueOptions): VariableNodes {
-  if (isJsonObject(value) && !('$blob' in value)) return recordChildren(value, given);
-  return fixed([valueNode('value', value, given)]);
+function membersOf(value: Json, values: ValueOptions): VariableNodes {
+  if (isJsonObject(value) && !('$blob' in value)) return recordChildren(value, values);
+  return fixed([valueNode('value', value, values)]);
 }
 
 /** A value with the edits that wait for a fork. */

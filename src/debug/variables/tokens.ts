@@ -1,4 +1,4 @@
-/** The tokens of a model call as variables: ids, log probabilities, and what is trained on. */
+/** The tokens of a model call as variables: IDs, log probabilities, and the training mask. */
 
 import { plural } from '../../common/text.ts';
 import type { ModelSpan } from '../../trace/model/spans.ts';
@@ -6,7 +6,7 @@ import type { TrajectoryModel } from '../../trace/model.ts';
 import { tokensOf } from '../../trace/tokens.ts';
 import type { Node, ReadBlob, VariableNodes } from './node.ts';
 
-/** Sampled tokens and the prompt, each paged; read when they are opened. */
+/** Returns the sampled tokens and the prompt, both paged. Reads them when expanded. */
 export function tokenChildren(model: TrajectoryModel, span: ModelSpan, readBlob: ReadBlob): VariableNodes {
   return {
     list: async ({ start, count }, signal) => {

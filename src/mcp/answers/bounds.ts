@@ -14,7 +14,7 @@ export function bytesOf(text: string): number {
 }
 
 /**
- * Returns the part of a text from `offset` (in UTF-16 units) with at maxBytes `maxBytes` bytes. `next` is the offset of
+ * Returns the part of a text from `offset` (in UTF-16 units) with at most `maxBytes` bytes. `next` is the offset of
  * the rest.
  */
 export function sliceBytes(

@@ -89,11 +89,11 @@ function whatOf(a: Action, b: Action): Row['what'] {
 }
 
 function differenceText(tool: string, of: string, { path, before, after }: Difference): string {
-  const shown = (value: Difference['before']): string =>
+  const short = (value: Difference['before']): string =>
     value === undefined
       ? 'nothing'
       : oneLine(typeof value === 'string' ? JSON.stringify(value) : valueText(value), MAX_VALUE);
-  return `${tool} ${of}${path}: ${shown(before)} → ${shown(after)}`;
+  return `${tool} ${of}${path}: ${short(before)} → ${short(after)}`;
 }
 
 export function turnOf(action: Action): Turn {
@@ -108,9 +108,9 @@ export function turnOf(action: Action): Turn {
 }
 
 function callText(call: ActionCall): string {
-  const gave = call.result === undefined ? '' : ` ← ${oneLine(valueText(call.result), MAX_VALUE)}`;
+  const result = call.result === undefined ? '' : ` ← ${oneLine(valueText(call.result), MAX_VALUE)}`;
   return (
     `${call.name} ` +
-    `${oneLine(valueText(call.arguments), MAX_VALUE)}${call.error === undefined ? '' : ` ✗ ${call.error}`}${gave}`
+    `${oneLine(valueText(call.arguments), MAX_VALUE)}${call.error === undefined ? '' : ` ✗ ${call.error}`}${result}`
   );
 }

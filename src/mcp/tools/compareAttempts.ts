@@ -58,7 +58,7 @@ export const compareAttempts = defineTool({
     next_cursor: NEXT,
   }),
   effect: 'read',
-  async run({ a: first, b: second, cursor: given }, call) {
+  async run({ a: first, b: second, cursor: position }, call) {
     const [a, b] = await Promise.all([openAttempt(first, call), openAttempt(second, call)]);
     const { split, common, otherResult, rows: count, row } = compare(a.model, b.model);
     const data = {
@@ -81,7 +81,7 @@ export const compareAttempts = defineTool({
     const room = new Room();
     room.take(data);
     const rows: Row[] = [];
-    let index = given === undefined ? common : places.read(given);
+    let index = position === undefined ? common : places.read(position);
     for (; index < count; index++) {
       const one = row(index);
       if (!room.take(one)) break;
@@ -134,11 +134,11 @@ function sideText(name: string, one: z.infer<typeof side>): string {
     plural(one.steps, 'step'),
     plural(one.calls, 'call'),
   ];
-  const told = [
+  const details = [
     ['answer', one.answer],
     ['scored', one.scored],
   ].flatMap(([label, text]) => (text === undefined ? [] : [`   ${label}: ${text}`]));
-  return [facts.join(' · '), ...told].join('\n');
+  return [facts.join(' · '), ...details].join('\n');
 }
 
 function turnLines(name: string, turn: Turn | undefined): string[] {

@@ -41,7 +41,7 @@ export const readTrajectory = defineTool({
     next_cursor: NEXT,
   }),
   effect: 'read',
-  async run({ reference, from_step: fromStep, to_step: toStep, detail, cursor: given }, call) {
+  async run({ reference, from_step: fromStep, to_step: toStep, detail, cursor: position }, call) {
     const opened = await openAttempt(reference, call);
     const steps = opened.model.steps.length - 1;
     const first =
@@ -55,7 +55,7 @@ export const readTrajectory = defineTool({
     const last = toStep ?? Infinity;
     if (last < first)
       throw new StudioError('usage', `from_step ${first} is after to_step ${last}.`, { hint: 'Swap them.' });
-    const start = given === undefined ? { step: -1, offset: 0 } : places.read(given);
+    const start = position === undefined ? { step: -1, offset: 0 } : places.read(position);
     const { text, next } = readPage(opened, { first, last, full: detail === 'full' }, start);
     const nextCursor = next === undefined ? undefined : places.write(next);
     return {

@@ -52,9 +52,9 @@ export const searchTrajectories = defineTool({
     next_cursor: NEXT,
   }),
   effect: 'read',
-  async run({ query: text, in: where, task, limit, per_attempt: perAttempt, cursor: given, ...filter }, call) {
+  async run({ query: text, in: where, task, limit, per_attempt: perAttempt, cursor: position, ...filter }, call) {
     const query = compileQuery(text);
-    const start = given === undefined ? undefined : places.read(given);
+    const start = position === undefined ? undefined : places.read(position);
     const reference = parseReference(where);
     const result =
       reference.kind === 'batch'

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { nounFor } from '../../../src/common/text.ts';
 import { compact, count, duration, percent } from '../../../src/common/units.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
+import { errorLabel } from '../../../src/trace/text/labels.ts';
 import { Button, TextField } from '../../components/controls.tsx';
 import { useChanges } from '../../data/observe.ts';
 import { clock } from '../../format.ts';
@@ -35,7 +36,7 @@ export function AttemptPane({ view, actions }: PaneProps) {
         <AttemptTitle view={view} cell={cell} />
         {row === undefined ? (
           <div class="attempt-verdict">
-            <div class="attempt-verdict-head">waiting for a worker</div>
+            <div class="attempt-verdict-head">Waiting for a worker</div>
           </div>
         ) : (
           <Verdict row={row} />
@@ -64,26 +65,26 @@ function Facts({ view, row }: { readonly view: BatchView; readonly row: RolloutR
     <section>
       <dl class="attempt-facts">
         <Fact
-          name="reward"
+          name="Reward"
           value={progress.reward === null || progress.reward === undefined ? undefined : String(progress.reward)}
         />
-        <Fact name="steps" value={count(progress.steps)} />
-        <Fact name="time" value={progress.ms === undefined ? undefined : duration(progress.ms)} />
-        <Fact name="calls" value={count(progress.tool_calls)} />
-        <Fact name="tokens" value={compact(input + progress.output_tokens)} />
-        <Fact name="cached" value={input === 0 ? undefined : percent(cached / input)} />
+        <Fact name="Steps" value={count(progress.steps)} />
+        <Fact name="Time" value={progress.ms === undefined ? undefined : duration(progress.ms)} />
+        <Fact name="Tool calls" value={count(progress.tool_calls)} />
+        <Fact name="Tokens" value={compact(input + progress.output_tokens)} />
+        <Fact name="Cached" value={input === 0 ? undefined : percent(cached / input)} />
         <Fact
-          name="cost"
+          name="Cost"
           value={progress.cost === undefined ? undefined : `$${progress.cost.toFixed(progress.cost < 0.1 ? 4 : 2)}`}
         />
-        <Fact name="level" value={view.level(row.task_index)} />
-        <Fact name="worker" value={row.worker} />
-        <Fact name="began" value={progress.started_at === undefined ? undefined : clock(progress.started_at)} />
-        <Fact name="try" value={row.try > 1 ? String(row.try) : undefined} />
-        <Fact name="not counted" value={progress.touched ? 'edited' : undefined} />
+        <Fact name="Level" value={view.level(row.task_index)} />
+        <Fact name="Worker" value={row.worker} />
+        <Fact name="Started" value={progress.started_at === undefined ? undefined : clock(progress.started_at)} />
+        <Fact name="Try" value={row.try > 1 ? String(row.try) : undefined} />
+        <Fact name="Not counted" value={progress.touched ? 'edited while it ran' : undefined} />
       </dl>
       {row.duplicate_of !== undefined && (
-        <p class="attempt-small">The same trajectory as an earlier attempt of this task.</p>
+        <p class="attempt-small">Same trajectory as an earlier attempt of this task.</p>
       )}
     </section>
   );
@@ -102,9 +103,9 @@ function Tries({ view, cell, actions }: PaneProps & { readonly cell: CellAt }) {
         {others.map((row) => (
           <li key={row.rollout}>
             <button type="button" onClick={() => actions.openRollout(row.rollout, false)}>
-              try {row.try}
+              Try {row.try}
             </button>
-            <span>{row.progress.error_class ?? row.progress.status ?? row.state}</span>
+            <span>{errorLabel(row.progress.error_class ?? row.progress.status ?? row.state)}</span>
           </li>
         ))}
       </ul>
@@ -162,7 +163,7 @@ function Buttons({ view, cell, actions }: PaneProps & { readonly cell: CellAt })
   return (
     <div class="attempt-buttons">
       <Button kind="primary" label="Open" onClick={() => actions.open(cell, false)} />
-      <Button kind="secondary" label="Open beside" onClick={() => actions.open(cell, true)} />
+      <Button kind="secondary" label="Open to the side" onClick={() => actions.open(cell, true)} />
       {compare}
       <Button kind="secondary" label="Copy reference" onClick={() => actions.copy(cell)} />
     </div>

@@ -2,6 +2,7 @@
 import { each, type Piecewise } from '../../../src/common/piecewise.ts';
 import { type Outcome, outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
+import { errorLabel } from '../../../src/trace/text/labels.ts';
 
 interface ErrorBar {
   readonly name: string;
@@ -36,7 +37,7 @@ export function* errorBars(rows: Iterable<RolloutRow>): Piecewise<ErrorBars> {
       bar.count += 1;
       return;
     }
-    const name = error ?? (outcome === 'failed' ? 'wrong answer' : outcome);
+    const name = error === undefined ? (outcome === 'failed' ? 'wrong answer' : outcome) : errorLabel(error);
     bars.set(key, { name, outcome, count: 1, filter: error === undefined ? `outcome:${outcome}` : `error:${error}` });
   });
   return { bars: [...bars.values()].sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1)), notPassed, ended };

@@ -2,6 +2,7 @@
 
 import { compact, count, duration } from '../../../src/common/units.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
+import { errorLabel } from '../../../src/trace/text/labels.ts';
 import { drawGlyph } from '../../components/marks/glyphCanvas.ts';
 import type { CellAt } from '../batchView.ts';
 import { type GridRow, type GroupRow, rateOf } from '../model/arrange.ts';
@@ -122,7 +123,7 @@ export class Painter {
     if (ms !== undefined) ctx.fillText(duration(ms), layout.extra + 112, y);
     ctx.textAlign = 'left';
     ctx.fillStyle = colours.dim;
-    if (error !== undefined) ctx.fillText(error, layout.extra + 132, y);
+    if (error !== undefined) ctx.fillText(errorLabel(error), layout.extra + 132, y);
   }
 
   #group(ctx: CanvasRenderingContext2D, picture: Picture, group: GroupRow, y: number): void {

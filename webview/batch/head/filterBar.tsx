@@ -182,7 +182,7 @@ function Chip({
       type="button"
       class="batch-chip"
       aria-pressed={on}
-      title={`${outcome}: click to hide or show, Alt+click for only this`}
+      title={`Click to show or hide ${outcome} attempts, Alt+click to show only these`}
       onClick={click}
     >
       <Glyph outcome={outcome} />

@@ -25,14 +25,14 @@ function controlsOf(view: BatchView): Control[] {
       label: 'Resume',
       icon: 'debug-continue',
       verb: 'resume',
-      title: 'Continue the attempts that are on hold',
+      title: 'Continue the paused attempts',
     });
   if (row.state === 'running' || row.state === 'open')
     controls.push({
       label: 'Pause',
       icon: 'debug-pause',
       verb: 'pause',
-      title: 'Hold all attempts at their next call',
+      title: 'Pause all attempts at their next call',
     });
   if (row.state !== 'ended' && row.released !== true && hasPods(view))
     controls.push({
@@ -40,30 +40,30 @@ function controlsOf(view: BatchView): Control[] {
       icon: 'debug-disconnect',
       verb: 'release',
       bare: true,
-      title: 'Pause, and delete the pods when nothing runs. Resume starts them again.',
+      title: 'Pause, and delete the pods once nothing runs. Resume starts them again.',
     });
   if (row.state !== 'ended')
     controls.push({ label: 'Stop', icon: 'debug-stop', verb: 'cancel', title: 'Cancel everything that has not ended' });
   if (unsettled > 0)
     controls.push({
-      label: `Retry unsettled ${unsettled}`,
+      label: `Retry ${unsettled} unsettled`,
       icon: 'refresh',
       verb: 'retry',
-      title: 'Run the attempts again that an infrastructure failure or a stop left without a verdict',
+      title: 'Run attempts again that did not settle because of an infrastructure failure or a stop',
     });
   if (row.state === 'ended') {
     controls.push({
       label: 'Launch again',
       icon: 'debug-restart',
       verb: 'again',
-      title: 'Launch a new batch of the same definition',
+      title: 'Launch a new batch with the same definition',
     });
     if (failed + truncated + unsettled > 0)
       controls.push({
         label: 'Run failed again',
         icon: 'debug-rerun',
         verb: 'failed_again',
-        title: 'Launch a new batch of the tasks with an attempt that did not pass',
+        title: 'Launch a new batch with the tasks that had attempts that did not pass',
       });
   }
   return controls;

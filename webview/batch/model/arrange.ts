@@ -58,7 +58,7 @@ export function arrange(input: ArrangeInput): GridRow[] {
 
 /**
  * Sorts by key; equal keys keep their order. Sorting plain numbers is much faster than calling a comparison function,
- * so only the index of each task's key is looked up. /
+ * so only the index of each task's key is looked up.
  */
 function sorted(visible: readonly number[], key: (index: number) => number): number[] {
   const keys = Float64Array.from(visible, key);
@@ -148,7 +148,7 @@ function groupOf(
     return name === undefined ? { key: '￿', name: 'no level' } : { key: name, name: `level ${name}` };
   }
   const { passed, scored } = facts(index);
-  if (scored === 0) return { key: '4', name: 'no verdict yet' };
+  if (scored === 0) return { key: '4', name: 'not scored yet' };
   if (passed === scored) return { key: '3', name: 'all passed' };
   return passed === 0 ? { key: '1', name: 'none passed' } : { key: '2', name: 'mixed' };
 }

@@ -1,6 +1,7 @@
 /** Texts for an attempt: its accessible name and its verdict. */
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
+import { errorLabel, holdLabel } from '../../../src/trace/text/labels.ts';
 
 /** `renew-late attempt 3: running, step 7`. */
 export function cellName(task: string, attempt: number, row: RolloutRow | undefined): string {
@@ -19,20 +20,24 @@ export function verdictOf({ state, progress }: RolloutRow): { readonly head: str
   if (state === 'held' && progress.hold !== undefined) {
     const { why, side, breakpoint } = progress.hold;
     return {
-      head: `held ${side} a call: ${why}`,
-      ...(breakpoint === undefined ? {} : { text: `breakpoint ${breakpoint}` }),
+      head: `Paused ${side} a call: ${holdLabel(why)}`,
+      ...(breakpoint === undefined ? {} : { text: `Breakpoint ${breakpoint}` }),
     };
   }
   if (progress.error_class !== undefined) {
     return {
-      head: `${progress.error_class}, step ${progress.step ?? progress.steps}`,
+      head: `${sentence(errorLabel(progress.error_class))}, step ${progress.step ?? progress.steps}`,
       ...(progress.error_message === undefined ? {} : { text: progress.error_message }),
     };
   }
-  if (state === 'queued') return { head: 'waiting for a worker' };
-  if (state !== 'ended') return { head: `at step ${progress.step ?? progress.steps}` };
+  if (state === 'queued') return { head: 'Waiting for a worker' };
+  if (state !== 'ended') return { head: `At step ${progress.step ?? progress.steps}` };
   const reward = progress.reward === undefined || progress.reward === null ? '' : `, reward ${progress.reward}`;
-  if (progress.passed === true) return { head: `passed${reward}` };
-  if (progress.passed === false) return { head: `failed${reward}` };
-  return { head: progress.status === 'cancelled' ? 'cancelled' : `no verdict${reward}` };
+  if (progress.passed === true) return { head: `Passed${reward}` };
+  if (progress.passed === false) return { head: `Failed${reward}` };
+  return { head: progress.status === 'cancelled' ? 'Cancelled' : `Unscored${reward}` };
+}
+
+function sentence(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

@@ -68,11 +68,11 @@ export class Outline {
       if (event.seq <= this.last) continue;
       if (event.seq > this.last + 1 && this.#entries.length > 0) this.#entries.push('gap');
       this.last = event.seq;
-      if (!('unknown' in event)) this.#take(event);
+      if (!('unknown' in event)) this.#process(event);
     }
   }
 
-  #take(event: Exclude<AnyEvent, { readonly unknown: true }>): void {
+  #process(event: Exclude<AnyEvent, { readonly unknown: true }>): void {
     const depth = event.agent === undefined ? 0 : event.agent.split('/').length - 1;
     const newest = this.#entries.at(-1);
     const current = newest === 'gap' ? undefined : newest;

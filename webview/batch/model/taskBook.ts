@@ -10,21 +10,21 @@ export class TaskBook {
   readonly #facts: (TaskFacts | undefined)[] = [];
   #width = 0;
   /** The facts of a task without rows. */
-  #nothing: TaskFacts = taskFacts(undefined, 0);
+  #empty: TaskFacts = taskFacts(undefined, 0);
 
   constructor() {
     this.counts = this.#counts;
   }
 
   of(index: number): TaskFacts {
-    return this.#facts[index] ?? this.#nothing;
+    return this.#facts[index] ?? this.#empty;
   }
 
   /** `width`: attempts per task. */
   update(touched: Iterable<number>, tasks: readonly (AttemptRows | undefined)[], width: number): void {
     if (width !== this.#width) {
       this.#width = width;
-      this.#nothing = taskFacts(undefined, width);
+      this.#empty = taskFacts(undefined, width);
       this.update(tasks.keys(), tasks, width);
       return;
     }

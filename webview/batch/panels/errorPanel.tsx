@@ -28,7 +28,7 @@ export function ErrorPanel({ view, errors }: { readonly view: BatchView; readonl
               key={`${bar.outcome} ${bar.name}`}
               class="error-row"
               aria-pressed={parts.includes(bar.filter)}
-              title={`${bar.name}: show only these`}
+              title={`Show only attempts with ${bar.name}`}
               onClick={() => view.setFilter(togglePart(view.filter, bar.filter))}
             >
               <Glyph outcome={bar.outcome} />

@@ -33,7 +33,7 @@ export function FlowPanel({ flow, samples, server, report, ended }: FlowPanelPro
             </Row>
           )}
           {flow !== undefined && (
-            <Row name="in flight" value={count(ended ? flow.most : flow.running)} hint={ended ? 'at most' : undefined}>
+            <Row name="in flight" value={count(ended ? flow.most : flow.running)} hint={ended ? 'peak' : undefined}>
               <Sparkline values={flow.inFlight} kind="of-flow" />
             </Row>
           )}
@@ -98,7 +98,7 @@ function Replicas({
   return (
     <span class="flow-both">
       <span class="flow-chart">{children}</span>
-      <span class="flow-replicas" role="list" aria-label="replicas">
+      <span class="flow-replicas" role="list" aria-label="Replicas">
         {endpoints.map((each) => (
           <span
             key={each.endpoint}
@@ -142,7 +142,7 @@ function Times({ report: { ms } }: Pick<FlowPanelProps, 'report'>) {
       <Row name="time, p50" value={duration(ms.p50)}>
         <Bar share={ms.p50 / Math.max(1, ms.max)} />
       </Row>
-      <Row name="time, p95" value={duration(ms.p95)} title={`longest ${duration(ms.max)}`}>
+      <Row name="time, p95" value={duration(ms.p95)} title={`Longest: ${duration(ms.max)}`}>
         <Bar share={ms.p95 / Math.max(1, ms.max)} />
       </Row>
     </>

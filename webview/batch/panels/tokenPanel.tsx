@@ -59,7 +59,7 @@ export function TokenPanel({
           <Row
             name="wasted"
             value={compact(wasted)}
-            title="Spent on tries that do not count and on attempts that an infrastructure failure ended"
+            title="Spent on tries that do not count, and on attempts that ended with an infrastructure failure"
           >
             <i class="of-wasted" style={{ width: `${(100 * wasted) / total}%` }} />
           </Row>
@@ -74,7 +74,7 @@ export function TokenPanel({
 function LimitRow({ limit: { most, used, expected } }: { readonly limit: TokenLimit }) {
   const title =
     `${compact(used)} of ${compact(most)} tokens, the limit at which the batch stops ` +
-    `(stop.tokens)${expected === undefined ? '' : `; about ${compact(expected)} expected at the end`}`;
+    `(stop.tokens)${expected === undefined ? '' : `; about ${compact(expected)} expected in total`}`;
   return (
     <div class="token-row" title={title}>
       <span class="batch-dim">limit {compact(most)}</span>

@@ -1,4 +1,4 @@
-/** Two batches, read whole: which of their tasks went over, and the paired difference. */
+/** Loads two batches in full: how each task's pass rate changed, and the paired difference. */
 import { StudioError } from '../../../src/common/errors.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
 import { type ComparedBatches, compareBatches } from '../../../src/trace/align/batches.ts';
@@ -11,9 +11,9 @@ import type { Host } from '../../host/host.ts';
 export class BatchesData extends StreamData {
   before: BatchRow | undefined;
   after: BatchRow | undefined;
-  /** Absent until both were read. */
+  /** undefined until both are loaded. */
   compared: ComparedBatches | undefined;
-  /** Rows read so far. */
+  /** Number of loaded rows. */
   read = 0;
 
   constructor(host: Host, before: string, after: string) {
@@ -21,7 +21,7 @@ export class BatchesData extends StreamData {
     void this.load(this.#read(before, after));
   }
 
-  /** Attempts that have not ended: more comes of them. */
+  /** Number of attempts that have not ended. */
   get open(): number {
     return [this.before, this.after].reduce(
       (sum, row) => sum + (row === undefined ? 0 : row.counts.running + row.counts.held + row.counts.queued),
@@ -54,7 +54,7 @@ export class BatchesData extends StreamData {
       batch: batch.batch,
       rows,
       tasks: batch.tasks,
-      // Of an imported batch tasks may have different numbers of attempts.
+      // Tasks of an imported batch may have different numbers of attempts.
       ...(batch.imported ? {} : { attempts: batch.attempts }),
       ...(passesPerTask === undefined ? {} : { passesPerTask }),
     };

@@ -1,4 +1,4 @@
-/** Two batches over the same tasks: is the later one better, and which tasks went over. */
+/** Compares two batches with the same tasks: whether the later one is better, and which tasks changed. */
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorText } from '../../../src/common/errors.ts';
@@ -43,7 +43,7 @@ const KEYS: readonly KeyGroup[] = [
   {
     title: 'Page',
     keys: [
-      { keys: 'X', does: 'the Swap' },
+      { keys: 'X', does: 'swap the batches' },
       { keys: 'O / Shift+O', does: 'open the earlier, the later batch' },
       { keys: '?', does: 'show keys' },
     ],
@@ -103,7 +103,7 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
               />
             </>
           )}
-          <Button kind="icon" icon="arrow-swap" label="Swap" title="Swap (X)" onClick={swap} />
+          <Button kind="icon" icon="arrow-swap" label="Swap batches" title="Swap batches (X)" onClick={swap} />
           <Button kind="icon" icon="refresh" label="Reload" onClick={reload} />
           {can.has('link') && (
             <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />
@@ -126,7 +126,7 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
       {data.loading === 'failed' ? (
         <EmptyState
           icon="error"
-          title="The batches cannot be compared"
+          title="Cannot compare these batches"
           text={data.problem ?? ''}
           actions={[{ label: 'Try again', onClick: reload }]}
         />
@@ -214,7 +214,7 @@ function Compared({ compared: { comparison, tasks }, place, act, onSwap }: Compa
     !keys,
   );
   if (tasks.length === 0)
-    return <EmptyState icon="info" title="No task in common" text="The batches have no task ID in common." />;
+    return <EmptyState icon="info" title="No tasks in common" text="The batches have no task IDs in common." />;
   return (
     <>
       <Differences comparison={comparison} />
@@ -251,7 +251,7 @@ function Compared({ compared: { comparison, tasks }, place, act, onSwap }: Compa
           <kbd>↵</kbd> attempts in both
         </span>
         <span class="compare-keys">
-          <kbd>X</kbd> Swap
+          <kbd>X</kbd> swap
         </span>
         <button type="button" onClick={() => setKeys(true)}>
           <kbd>?</kbd> keys
@@ -262,7 +262,7 @@ function Compared({ compared: { comparison, tasks }, place, act, onSwap }: Compa
   );
 }
 
-/** Tasks that only one of the batches has. */
+/** Lists tasks that only one of the batches has. */
 function OneSided({ ids, side }: { readonly ids: readonly string[]; readonly side: string }) {
   return ids.length === 0 ? null : (
     <span class="dim" title={ids.slice(0, 50).join('\n')}>

@@ -1,7 +1,7 @@
-/** How much better or worse, with its interval: a line for each k. */
+/** Shows the differences in pass@k with their intervals, one line for each k. */
 import type { Comparison } from '../../../src/trace/statistics/schema.ts';
 
-/** More are told by the command line. */
+/** Maximum number of lines. The command line reports more. */
 const MOST = 4;
 
 export function Differences({ comparison }: { readonly comparison: Comparison }) {
@@ -11,7 +11,8 @@ export function Differences({ comparison }: { readonly comparison: Comparison })
     .map(Number)
     .sort((a, b) => a - b)
     .slice(0, MOST);
-  if (ks.length === 0) return <p class="batches-why">No paired difference: no task has a scored attempt in both.</p>;
+  if (ks.length === 0)
+    return <p class="batches-why">No paired differences: no task has scored attempts in both batches.</p>;
   return (
     <table
       class="batches-differences"
@@ -86,7 +87,7 @@ function Scale({
   );
 }
 
-/** `+0.13`, `−0.04`, `0.00`. */
+/** Formats `+0.13`, `−0.04`, `0.00`. */
 export function signed(value: number): string {
   const text = Math.abs(value).toFixed(2);
   return text === '0.00' ? text : `${value < 0 ? '−' : '+'}${text}`;

@@ -1,4 +1,4 @@
-/** The tasks of both batches, a row each: how many attempts passed before and after, and what that means. */
+/** Lists the tasks of both batches: how many attempts passed before and after, and whether that is a change. */
 
 import type { ComparedTask, TaskChange, TaskSide } from '../../../src/trace/align/batches.ts';
 import { VirtualList } from '../../components/virtualList.tsx';
@@ -6,7 +6,7 @@ import { signed } from './differences.tsx';
 
 const ROW = 26;
 
-/** Sign and words; in order of the page. */
+/** Sign and text of each change, in the page's order. */
 export const CHANGES: Readonly<Record<TaskChange, readonly [sign: string, words: string]>> = {
   lost: ['✗', 'no longer passes'],
   gained: ['✓', 'passes now'],

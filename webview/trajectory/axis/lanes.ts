@@ -8,7 +8,7 @@ import { type Trouble, troubleIn, worse } from '../../../src/trace/trouble.ts';
 import { outsideItem } from './outside.ts';
 
 export type LaneKind = 'model' | 'tools' | 'agent' | 'world' | 'infra';
-/** How it is drawn. */
+/** Determines how an item is drawn. */
 type Form = 'model' | 'tool' | 'agent' | 'world' | 'hold' | 'lease' | 'infra' | 'control';
 
 export interface Item {
@@ -17,12 +17,12 @@ export interface Item {
   readonly seq: number;
   /** Milliseconds since the start, or seq without timings. */
   readonly from: number;
-  /** Absent for a point in time, and if `span` or `hold` has the end. */
+  /** undefined for a point in time, or if `span` or `hold` has the end. */
   readonly to?: number;
   readonly span?: Span;
   readonly hold?: Hold;
   readonly label: string;
-  /** More words, for those who point at it. */
+  /** More text for the tooltip. */
   readonly text?: string;
   /** Row in its lane, for concurrent calls. */
   readonly row: number;
@@ -31,7 +31,7 @@ export interface Item {
 export interface Lane {
   readonly kind: LaneKind;
   readonly name: string;
-  /** In order of their beginning. */
+  /** In order of their starts. */
   readonly items: Item[];
   /** Frames of sub-agents, from start to end, behind the items. */
   readonly frames: Item[];
@@ -46,11 +46,11 @@ export class Lanes {
   #sorted: readonly Lane[] | undefined;
   /** Starts of steps, for the flags. */
   readonly steps: { readonly seq: number; readonly index: number; readonly from: number }[] = [];
-  /** By index of their step. */
+  /** By index of the step. */
   readonly #troubles = new Map<number, Trouble>();
   #interrupted = false;
-  #taken = 0;
-  #outside = 0;
+  #processed = 0;
+  #outsideProcessed = 0;
   #first: number | undefined;
   #end = 0;
 
@@ -63,16 +63,16 @@ export class Lanes {
       this.#lane(kind, name);
   }
 
-  /** Grows with everything that is taken: the same number, the same picture. */
+  /** Changes with every processed event: the same version is drawn the same. */
   get version(): number {
-    return this.#taken + this.#outside;
+    return this.#processed + this.#outsideProcessed;
   }
 
-  /** Takes the events that came since. */
+  /** Processes new events. */
   advance(): void {
-    for (; this.#taken < this.model.last; this.#taken++) {
-      const event = this.model.event(this.#taken + 1);
-      if (event !== undefined) this.#take(event);
+    for (; this.#processed < this.model.last; this.#processed++) {
+      const event = this.model.event(this.#processed + 1);
+      if (event !== undefined) this.#process(event);
     }
   }
 
@@ -81,11 +81,11 @@ export class Lanes {
    * relevance.
    */
   advanceOutside(events: readonly TraceEvent[]): void {
-    for (; this.#outside < events.length; this.#outside++) {
-      const event = events[this.#outside];
-      const found = event === undefined ? undefined : outsideItem(this.model, event);
-      if (found === undefined) continue;
-      const { kind, label, text, at, ms } = found;
+    for (; this.#outsideProcessed < events.length; this.#outsideProcessed++) {
+      const event = events[this.#outsideProcessed];
+      const item = event === undefined ? undefined : outsideItem(this.model, event);
+      if (item === undefined) continue;
+      const { kind, label, text, at, ms } = item;
       const to = at - (this.#first ?? at);
       this.#end = Math.max(this.#end, to);
       this.#add(this.#lane('infra', 'infra'), {
@@ -100,7 +100,7 @@ export class Lanes {
     }
   }
 
-  /** Top to bottom; world and infra only where they hold something. */
+  /** Lanes from top to bottom, without empty ones except for model and tools. */
   get lanes(): readonly Lane[] {
     return (this.#sorted ??= [...this.#lanes.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind)));
   }
@@ -110,7 +110,7 @@ export class Lanes {
     return Math.max(1, this.#end);
   }
 
-  /** Where an event is. */
+  /** Returns the position of an event. */
   at(event: Pick<AnyEvent, 'at' | 'seq'>): number {
     return this.model.timed ? event.at - (this.#first ?? event.at) : event.seq;
   }
@@ -119,7 +119,7 @@ export class Lanes {
   endOf({ span, hold, from, to = from }: Item): number {
     if (hold !== undefined)
       return hold.release === undefined
-        ? this.#standing(hold)
+        ? this.#isCurrent(hold)
           ? this.end
           : from
         : Math.max(from, this.at(hold.release));
@@ -131,15 +131,15 @@ export class Lanes {
   /** Whether an item has not ended. */
   isOpen({ span, hold }: Pick<Item, 'span' | 'hold'>): boolean {
     return hold !== undefined
-      ? this.#standing(hold)
+      ? this.#isCurrent(hold)
       : span !== undefined && span.end === undefined && this.model.end === undefined;
   }
 
   /**
-   * Where the call of an item was made; until there it only waited for that. undefined: it never was, or is not yet. Of
-   * other items, where they begin.
+   * Returns where the call of an item started after its waits; undefined if it never did or has not yet. For other
+   * items, returns their start.
    */
-  madeAt({ span, from }: Pick<Item, 'span' | 'from'>): number | undefined {
+  startOf({ span, from }: Pick<Item, 'span' | 'from'>): number | undefined {
     if (!this.model.timed || (span?.kind !== 'model' && span?.kind !== 'tool')) return from;
     const at = startedAtOf(this.model, span);
     return at === undefined ? undefined : from + at - span.start.at;
@@ -166,20 +166,20 @@ export class Lanes {
     return this.#interrupted;
   }
 
-  /** Where a seq is, for the cursor: its step's time, or its own. */
+  /** Returns the range of the step of an event, or else of the event itself, for the cursor. */
   rangeOf(seq: number): { from: number; to: number } | undefined {
     const step = this.model.stepOf(seq);
     const first = step?.model?.start ?? this.model.event(seq);
     if (first === undefined) return undefined;
     const event = this.model.event(seq) ?? first;
-    const from = Math.min(this.at(event), this.at(first)); // of a step that was made again, also what was lost
+    const from = Math.min(this.at(event), this.at(first)); // A repeated step includes its lost first run.
     const ends = [step?.model, ...(step?.tools ?? [])].map((span) =>
       span === undefined ? from : span.end === undefined ? this.end : this.at(span.end),
     );
     return { from, to: Math.max(from, ...ends) };
   }
 
-  #standing(hold: Hold): boolean {
+  #isCurrent(hold: Hold): boolean {
     return hold.release === undefined && this.model.holdsAt().includes(hold);
   }
 
@@ -196,7 +196,7 @@ export class Lanes {
     return Math.max(1, low);
   }
 
-  #take(event: AnyEvent): void {
+  #process(event: AnyEvent): void {
     this.#first ??= event.at;
     const at = this.at(event);
     this.#end = Math.max(this.#end, at);
@@ -279,7 +279,7 @@ export class Lanes {
     return span === undefined ? { seq, from } : { seq, from, span };
   }
 
-  /** A lease is worth a mark when the rollout changed hands. */
+  /** Marks a lease only if another worker took over the rollout. */
   #lease(event: EventOf<'rollout.lease'>, at: number): void {
     const { how, worker } = event.data;
     if (how !== 'fresh')
@@ -301,22 +301,22 @@ export class Lanes {
       : 0;
   }
 
-  /** A sub-agent's calls stand in its own lane. */
+  /** Calls of sub-agents have their own lanes. */
   #laneOf(agent: string | undefined, kind: 'model' | 'tools'): Lane {
     return isSub(agent) ? this.#lane('agent', agent) : this.#lane(kind, kind);
   }
 
   #lane(kind: LaneKind, name: string): Lane {
     // All instances of an agent share a lane: `searcher#1`, `searcher#2`.
-    const shown = kind === 'agent' ? (name.split('/').at(-1) ?? name).replace(/#\d+$/, '') : name;
-    const key = kind === 'agent' ? `agent ${shown}` : kind;
+    const label = kind === 'agent' ? (name.split('/').at(-1) ?? name).replace(/#\d+$/, '') : name;
+    const key = kind === 'agent' ? `agent ${label}` : kind;
     let lane = this.#lanes.get(key);
     if (lane === undefined && kind === 'agent') {
       const agents = [...this.#lanes.values()].filter((other) => other.kind === 'agent');
-      if (agents.length >= MAX_AGENTS) lane = agents.at(-1); // more agents than there is room for share the last lane
+      if (agents.length >= MAX_AGENTS) lane = agents.at(-1); // Agents beyond the limit share the last lane.
     }
     if (lane === undefined) {
-      this.#lanes.set(key, (lane = { kind, name: shown, items: [], frames: [] }));
+      this.#lanes.set(key, (lane = { kind, name: label, items: [], frames: [] }));
       this.#sorted = undefined;
     }
     return lane;
@@ -336,8 +336,8 @@ function isSub(agent: string | undefined): agent is string {
 }
 
 /**
- * Index of the first item, at or after `index`, that begins at `at` or later: items come in order of their beginning.
- * Looks close by first.
+ * Returns the index of the first item at or after `index` that starts at `at` or later. Items are in order of their
+ * starts. Searches nearby first.
  */
 export function firstFrom(items: readonly { readonly from: number }[], at: number, index = 0): number {
   let low = index;
@@ -355,10 +355,10 @@ export function firstFrom(items: readonly { readonly from: number }[], at: numbe
   return low;
 }
 
-/** Index of the first item that may reach into sight at `from`. */
+/** Returns the index of the first item that may extend into view at `from`. */
 export function firstInSight(items: readonly Item[], from: number, endOf: (item: Item) => number): number {
   const low = firstFrom(items, from);
-  // A few that began before may still go on.
+  // A few earlier items may extend into view.
   let first = low;
   for (let i = low - 1; i >= 0 && i > low - 50; i--) {
     const item = items[i];
@@ -367,9 +367,7 @@ export function firstInSight(items: readonly Item[], from: number, endOf: (item:
   return first;
 }
 
-/**
- * Index after `index` of the last item that begins before `at`: of items in order it is the one that may reach beyond.
- */
+/** Returns the index, after `index`, of the last item that starts before `at`: only that one may extend beyond it. */
 export function nextAfter(items: readonly Item[], index: number, at: number): number {
   return Math.max(index + 1, firstFrom(items, at, index + 1) - 1);
 }

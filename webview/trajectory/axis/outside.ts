@@ -2,7 +2,7 @@
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { EventOf, TraceEvent } from '../../../src/trace/schema.ts';
 
-/** Commands to a whole batch that its rollouts feel. */
+/** Commands to a whole batch that affect its rollouts. */
 const OF_ALL: ReadonlySet<string> = new Set(['pause', 'resume', 'cancel', 'drain', 'breakpoints']);
 
 /** Events of the server or the cluster concern all rollouts that ran at that time. */
@@ -16,11 +16,11 @@ interface OutsideItem {
   readonly label: string;
   readonly text: string;
   readonly at: number;
-  /** How long it took until `at`. */
+  /** Duration, ending at `at`. */
   readonly ms: number;
 }
 
-/** undefined where it does not concern the rollout, or came before or after it ran. */
+/** Returns undefined if the event does not concern the rollout, or happened while it did not run. */
 export function outsideItem(model: TrajectoryModel, event: TraceEvent): OutsideItem | undefined {
   const first = model.events[0]?.at;
   if (!model.timed || first === undefined || event.at < first || (model.end !== undefined && event.at > model.end.at))
@@ -42,7 +42,7 @@ export function outsideItem(model: TrajectoryModel, event: TraceEvent): OutsideI
 }
 
 function isOurs(model: TrajectoryModel, { at, data }: EventOf<'infra'>): boolean {
-  // rollouts of others were left out when the stream was read
+  // The stream was read without events of other rollouts.
   if (data.rollout !== undefined || OF_ALL_WORKERS.has(data.what)) return true;
   const held = model.leases.findLastIndex((lease) => lease.at <= at);
   const [now, before] = [model.leases[held], model.leases[held - 1]];
@@ -51,7 +51,7 @@ function isOurs(model: TrajectoryModel, { at, data }: EventOf<'infra'>): boolean
   if (now !== undefined && before !== undefined && data.pod === before.data.worker && at - now.at < LATE_MS)
     return true;
   if (data.endpoint === undefined) return false;
-  // Steps are in order: the newest call before that time used this server.
+  // Steps are in order: this is the latest call before the event.
   const used = model.steps.findLast((step) => step.model !== undefined && step.model.start.at <= at)?.model?.start.data
     .endpoint;
   return used === undefined || used === data.endpoint;

@@ -5,7 +5,7 @@ export interface Range {
   readonly to: number;
 }
 
-/** Shortest part that can be looked at: 1 ms, or one event. */
+/** Minimum length of the visible range: 1 ms, or one event. */
 const SHORTEST = 1;
 
 export function xOf(value: number, { from, to }: Range, width: number): number {
@@ -27,14 +27,14 @@ export function panned(range: Range, by: number, whole: Range): Range {
   return within({ from: range.from + by, to: range.to + by }, whole);
 }
 
-/** The range moved inside the whole, and cut to it where it is longer. */
+/** Moves a range inside the whole, and shortens it if it is longer. */
 export function within(range: Range, whole: Range): Range {
   const span = Math.min(Math.max(range.to - range.from, SHORTEST), Math.max(SHORTEST, whole.to - whole.from));
   const from = Math.max(whole.from, Math.min(range.from, whole.to - span));
   return { from, to: from + span };
 }
 
-/** Round steps for the labels of an axis: 1, 2 or 5 times a power of ten, or minutes, no closer than `least` pixels. */
+/** Returns the step of an axis' labels: 1, 2, or 5 times a power of ten, or minutes, at least `least` pixels apart. */
 export function ticks(range: Range, width: number, least: number, timed: boolean): number[] {
   const per = ((range.to - range.from) / Math.max(1, width)) * least;
   const steps = timed

@@ -1,4 +1,4 @@
-/** The time axis: when the model spoke, tools ran, the world changed. It shares the page's cursor. */
+/** The time axis: model calls, tool calls, and world changes over time. It shares the page's cursor. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { duration } from '../../../src/common/units.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
@@ -67,7 +67,7 @@ export function TimeAxis({
     const observer = new MutationObserver(() => setTheme((version) => version + 1));
     observer.observe(document.body, { attributes: true, attributeFilter: ['class', 'data-vscode-theme-kind'] });
     observer.observe(document.documentElement, { attributes: true, attributeFilter: ['style'] });
-    // The lanes' icons can be drawn once their font is there.
+    // The lanes' icons need their font.
     void document.fonts.load('14px codicon').then(() => setTheme((version) => version + 1));
     return () => observer.disconnect();
   }, []);
@@ -97,7 +97,7 @@ export function TimeAxis({
       : { lanes, marks: marksOf(session, lanes), range, whole, selected, width, gutter, colours, now };
   const painting = useRef<{ readonly picture: AxisPicture; next: Picture | undefined; frame: number }>(undefined);
   const drawing = (painting.current ??= { picture: new AxisPicture(), next: undefined, frame: 0 });
-  // With the frame: what is drawn several times before it is painted once.
+  // Draw in an animation frame, so that several changes are drawn once.
   useLayoutEffect(() => {
     drawing.next = scene === undefined ? undefined : { scene, dragged };
     if (drawing.next === undefined || drawing.frame !== 0) return;
@@ -121,7 +121,7 @@ export function TimeAxis({
     const inMinimap = start.y < SIZES.minimap;
     const wholeAt = (x: number): number => valueAt(x - gutter, whole, width - gutter);
     const span = range.to - range.from;
-    // A handle of the frame, or all of it.
+    // The pointer drags an edge of the frame, or all of it.
     const near = (value: number): boolean => Math.abs(start.x - gutter - xOf(value, whole, width - gutter)) < 6;
     const handle =
       !inMinimap || chosen === undefined ? undefined : near(range.from) ? 'from' : near(range.to) ? 'to' : undefined;
@@ -215,7 +215,7 @@ export function TimeAxis({
           <Glyph outcome="failed" /> error
         </span>{' '}
         {lanes.interrupted && (
-          <span class="axis-sign" title="An infrastructure failure ended the call, e.g. a lost worker">
+          <span class="axis-sign" title="An infrastructure failure, such as a lost worker, ended the call">
             <Glyph outcome="infrastructure" /> interrupted
           </span>
         )}{' '}
@@ -230,7 +230,7 @@ export function TimeAxis({
         <span class="grow" />
         {chosen !== undefined && lanes.model.timed && <span>{duration(range.to - range.from)} shown</span>}
         <span class="axis-hint">
-          drag to zoom, <kbd>0</kbd> whole, <kbd>Z</kbd> this step
+          drag to zoom, <kbd>0</kbd> whole rollout, <kbd>Z</kbd> this step
         </span>
       </div>
       <div
@@ -283,15 +283,15 @@ function titleAt(scene: Scene, x: number, y: number): string {
   const item = itemAt(scene, x, y);
   if (item === undefined) return '';
   const { lanes } = scene;
-  const made = lanes.madeAt(item);
+  const start = lanes.startOf(item);
   const time =
     item.span === undefined || !lanes.model.timed
       ? ''
-      : made === undefined
+      : start === undefined
         ? lanes.isOpen(item)
           ? ''
-          : 'not made'
-        : duration(lanes.endOf(item) - made);
+          : 'not started'
+        : duration(lanes.endOf(item) - start);
   const trouble = troubleOf(item.span);
   const error = item.span?.end?.data.error?.message;
   const wrong = trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}${error === undefined ? '' : `: ${error}`}`;

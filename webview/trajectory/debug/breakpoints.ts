@@ -23,14 +23,14 @@ import {
   spotOfRow,
 } from './spot.ts';
 
-export interface ShownBreakpoint extends SpotCondition {
+export interface RowBreakpoint extends SpotCondition {
   readonly key: string;
-  /** Absent for a breakpoint without a row: another client's, with its own condition. */
+  /** undefined for a breakpoint without a row, such as another client's with its own condition. */
   readonly spot?: Spot;
   readonly name: string;
-  /** Whether it holds: in the batch while that runs, else in the editor's debugger. */
+  /** Whether it is in effect: in the batch while it runs, or else in the editor's debugger. */
   readonly armed: boolean;
-  /** Ids of it in the batch. */
+  /** Its IDs in the batch. */
   readonly ids: readonly string[];
   /** Set by neither this page nor the editor. */
   readonly foreign: boolean;
@@ -44,8 +44,8 @@ export class PageBreakpoints {
   readonly #changed = new Emitter<undefined>();
   readonly #watches: { dispose(): void }[];
   /** Number of processed events of the batch's stream. */
-  #taken = 0;
-  #shown: ReadonlyMap<string, ShownBreakpoint> | undefined;
+  #processed = 0;
+  #merged: ReadonlyMap<string, RowBreakpoint> | undefined;
 
   constructor(
     data: TrajectoryData,
@@ -55,9 +55,9 @@ export class PageBreakpoints {
     this.#readOnly = readOnly;
     this.#canEditor = canEditor;
     this.#watches = [
-      data.changed(() => this.#take()),
+      data.changed(() => this.#update()),
       data.host.breakpoints.changed(() => {
-        this.#shown = undefined;
+        this.#merged = undefined;
         this.#changed.fire(undefined);
       }),
     ];
@@ -65,7 +65,7 @@ export class PageBreakpoints {
 
   readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
 
-  /** Whether the batch has gates that still can hold. */
+  /** Whether the batch can still hold at gates. */
   get live(): boolean {
     const { batch } = this.#data;
     return batch !== undefined && !batch.imported && batch.state !== 'ended';
@@ -76,17 +76,17 @@ export class PageBreakpoints {
     return !this.#readOnly && (this.live || this.#canEditor);
   }
 
-  get all(): readonly ShownBreakpoint[] {
+  get all(): readonly RowBreakpoint[] {
     return [...this.#byKey().values()];
   }
 
-  get(spot: Spot): ShownBreakpoint | undefined {
+  get(spot: Spot): RowBreakpoint | undefined {
     return this.#byKey().get(keyOf(spot));
   }
 
   /** Returns the breakpoint for a row's gutter: on the row, or on all model calls. */
-  at(row: Row): ShownBreakpoint | undefined {
-    if (row.kind === 'hold') return undefined; // what it is at shows it
+  at(row: Row): RowBreakpoint | undefined {
+    if (row.kind === 'hold') return undefined; // The row of the held call shows it.
     const { model } = this.#data;
     const spot = spotOfRow(model, row);
     const own = spot === undefined ? undefined : this.get(spot);
@@ -95,7 +95,7 @@ export class PageBreakpoints {
     return (step === undefined ? undefined : this.get({ on: 'step', step })) ?? this.get({ on: 'model' });
   }
 
-  /** Where `toggle` would set one. */
+  /** Returns where `toggle` would set a breakpoint. */
   spotAt(row: Row): Spot | undefined {
     const spot = spotOfRow(this.#data.model, row);
     return spot?.on === 'event' && !this.#canEditor ? undefined : spot;
@@ -103,9 +103,9 @@ export class PageBreakpoints {
 
   /** Removes the breakpoint on a spot, or sets an unconditional one. Enables a disabled one. */
   async toggle(spot: Spot): Promise<void> {
-    const there = this.get(spot);
-    if (there?.armed === true) await this.remove(there);
-    else await this.set(spot, there ?? {});
+    const existing = this.get(spot);
+    if (existing?.armed === true) await this.remove(existing);
+    else await this.set(spot, existing ?? {});
   }
 
   /** Sets a breakpoint. Rejects for an invalid condition, or with the server's error. */
@@ -132,14 +132,14 @@ export class PageBreakpoints {
       await this.#send([...this.#own.filter(({ id }) => id !== gate.id), gate], PAGE_PREFIX);
   }
 
-  async remove({ spot, ids, foreign }: ShownBreakpoint): Promise<void> {
+  async remove({ spot, ids, foreign }: RowBreakpoint): Promise<void> {
     const on =
       spot === undefined || !this.#canEditor || foreign
         ? undefined
         : editorOn(spot, this.#data.model, this.#data.rollout);
     if (on !== undefined) await this.#data.host.act({ do: 'breakpoint', on });
     if (!this.live || ids.length === 0) return;
-    // Another client's cannot be named alone: what stays is sent as a whole.
+    // A breakpoint of another client cannot be removed alone, so all that remain are sent.
     if (ids.every((id) => id.startsWith(PAGE_PREFIX)))
       await this.#send(
         this.#own.filter(({ id }) => !ids.includes(id)),
@@ -170,26 +170,26 @@ export class PageBreakpoints {
   /**
    * Updates the breakpoints after a change of the data: they depend on the recording, and on whether the batch runs.
    */
-  #take(): void {
+  #update(): void {
     const { outside } = this.#data;
-    this.#batch.add(outside.slice(this.#taken));
-    this.#taken = outside.length;
-    this.#shown = undefined;
+    this.#batch.add(outside.slice(this.#processed));
+    this.#processed = outside.length;
+    this.#merged = undefined;
   }
 
-  #byKey(): ReadonlyMap<string, ShownBreakpoint> {
-    return (this.#shown ??= this.#join());
+  #byKey(): ReadonlyMap<string, RowBreakpoint> {
+    return (this.#merged ??= this.#merge());
   }
 
   /** Merges the breakpoints of the editor and the batch by spot. */
-  #join(): ReadonlyMap<string, ShownBreakpoint> {
+  #merge(): ReadonlyMap<string, RowBreakpoint> {
     const { model, rollout, host } = this.#data;
-    const found = new Map<string, ShownBreakpoint>();
+    const merged = new Map<string, RowBreakpoint>();
     if (this.#canEditor) {
       for (const one of host.breakpoints.value) {
         const spot = spotOfEditor(one, model, rollout);
         if (spot !== undefined)
-          found.set(keyOf(spot), {
+          merged.set(keyOf(spot), {
             key: keyOf(spot),
             spot,
             name: nameOf(spot),
@@ -201,21 +201,21 @@ export class PageBreakpoints {
       }
     }
     for (const gate of this.live ? this.#batch.all : []) {
-      const stands = spotOfGate(gate);
-      const key = stands === undefined ? gate.id : keyOf(stands.spot);
-      const there = found.get(key);
+      const match = spotOfGate(gate);
+      const key = match === undefined ? gate.id : keyOf(match.spot);
+      const existing = merged.get(key);
       const own = gate.id.startsWith(PAGE_PREFIX);
-      found.set(key, {
+      merged.set(key, {
         key,
-        ...(stands === undefined
+        ...(match === undefined
           ? { name: gate.tool ?? gate.kind ?? 'any call', ...narrowingOf(gate) }
-          : { spot: stands.spot, name: nameOf(stands.spot), ...stands.narrowing }),
+          : { spot: match.spot, name: nameOf(match.spot), ...match.narrowing }),
         armed: true,
-        ids: [...(there?.ids ?? []), gate.id],
-        foreign: !own && (there === undefined || there.foreign),
+        ids: [...(existing?.ids ?? []), gate.id],
+        foreign: !own && (existing === undefined || existing.foreign),
       });
     }
-    return found;
+    return merged;
   }
 }
 
@@ -232,16 +232,13 @@ function narrowingOf({
   };
 }
 
-/** Rejects with what is wrong with its condition or its line. */
+/** Throws for an invalid condition or log message. */
 async function checkBreakpoint(gate: Breakpoint): Promise<void> {
-  const { BreakpointSet } = await import('../../../src/protocol/breakpointSet.ts'); // the query language is large
+  const { BreakpointSet } = await import('../../../src/protocol/breakpointSet.ts'); // Imported lazily: the query language is large.
   new BreakpointSet().set([gate]);
 }
 
-/**
- * How many of what it stands on it would have stopped at so far, and of how many; undefined for a condition that is
- * none.
- */
+/** Counts how many calls at the spot would have matched so far; undefined for an invalid condition. */
 export async function hitsSoFar(
   { model, info }: TrajectoryData,
   spot: Spot,
@@ -266,6 +263,6 @@ export async function hitsSoFar(
     ).length;
     return { hits, of: spans.length };
   } catch {
-    return undefined; // said where it is set
+    return undefined; // The error is shown when the breakpoint is set.
   }
 }

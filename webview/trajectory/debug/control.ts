@@ -17,7 +17,7 @@ export class RolloutControl {
     this.#data = data;
   }
 
-  async tell(verb: RolloutCommand['verb'], args?: Json): Promise<void> {
+  async send(verb: RolloutCommand['verb'], args?: Json): Promise<void> {
     await this.#data.api.commandRollout(this.#data.rollout, {
       command: newId('c'),
       verb,
@@ -26,21 +26,21 @@ export class RolloutControl {
     });
   }
 
-  /** Makes the edits where the rollout is held, and lets it go on. */
+  /** Applies the edits at the hold, and continues the rollout. */
   async apply({ kind }: EditTarget, edits: readonly ForkEdit[], text: string): Promise<void> {
     if (kind === 'skip') {
-      await this.tell('skip', { result: valueOf(text) });
-      return; // it goes on by that
+      await this.send('skip', { result: valueOf(text) });
+      return; // Skipping continues the rollout.
     }
     if (kind === 'answer') {
-      await this.tell('answer', { value: valueOf(text) });
+      await this.send('answer', { value: valueOf(text) });
       return;
     }
     if (kind === 'inject')
-      await this.tell('inject', { message: { role: 'user', parts: [{ type: 'text', content: text }] } });
+      await this.send('inject', { message: { role: 'user', parts: [{ type: 'text', content: text }] } });
     for (const { of, path, value } of edits)
-      await this.tell('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }); // without absent members
-    await this.tell('release');
+      await this.send('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }); // drops undefined members
+    await this.send('release');
   }
 
   /**
@@ -70,7 +70,7 @@ export function needsConsent(error: unknown): boolean {
   return StudioError.is(error, 'conflict') && error.details?.['irreversible'] !== undefined;
 }
 
-/** JSON where it is some, else the text itself. */
+/** Parses JSON; other text is returned unchanged. */
 function valueOf(text: string): Json {
   try {
     return JSON.parse(text) as Json;

@@ -2,7 +2,7 @@
 import { Emitter, type Listen } from '../../../src/common/emitter.ts';
 import { type EditField, type EditTarget, editsOf, fieldText } from './edits.ts';
 
-/** Continuations that are offered for a fork. */
+/** Default number of continuations of a fork. */
 const OFFERED = 4;
 export const MAX_ATTEMPTS = 1_000;
 
@@ -41,7 +41,7 @@ export class Draft {
     this.#changed.fire(undefined);
   }
 
-  /** Of a form with one field that is not of the record. */
+  /** The text of a form whose only field is not recorded data. */
   get text(): string {
     const [field] = this.target.fields;
     return field === undefined ? '' : this.textOf(field);

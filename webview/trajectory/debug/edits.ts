@@ -18,7 +18,7 @@ export type EditKind =
   | 'answer'
   | 'fork';
 
-/** One thing that a form is about. */
+/** What a form edits. */
 export interface EditTarget {
   readonly kind: EditKind;
   readonly title: string;
@@ -27,7 +27,7 @@ export interface EditTarget {
    */
   readonly where: 'here' | 'fork';
   readonly of: ForkEdit['of'];
-  /** Where the page shows its form: with this event. Absent: above all else. */
+  /** The event that shows the form; undefined to show it above the details. */
   readonly seq?: number;
   /** The last event that a fork shares. */
   readonly cut: number;
@@ -36,16 +36,16 @@ export interface EditTarget {
 
 export interface EditField {
   readonly name: string;
-  /** JSON pointer into the data of what is edited. */
+  /** JSON pointer into the edited data. */
   readonly path: string;
   readonly before: Json;
 }
 
-/** More members than these are edited as one value. */
+/** Records with more members are edited as one value. */
 const MAX_FIELDS = 16;
 
 /** Returns the current hold of a rollout. */
-export function standingHold(model: TrajectoryModel): Hold | undefined {
+export function currentHold(model: TrajectoryModel): Hold | undefined {
   return model.end === undefined ? model.holdsAt().at(-1) : undefined;
 }
 
@@ -72,15 +72,15 @@ export function editTargets(model: TrajectoryModel, subject: Subject): EditTarge
 function toolTargets(model: TrajectoryModel, span: ToolSpan): EditTarget[] {
   const targets: EditTarget[] = [];
   const { end } = span;
-  const asked = model.argumentsOf(span).value;
-  if (!isBlobRef(asked))
+  const args = model.argumentsOf(span).value;
+  if (!isBlobRef(args))
     targets.push({
       kind: 'arguments',
       title: 'Arguments',
       where: whereOf(model, span.seq, 'before'),
       of: { seq: span.seq },
       cut: span.seq,
-      fields: fieldsOf('/arguments', asked),
+      fields: fieldsOf('/arguments', args),
       seq: span.seq,
     });
   const result = model.resultOf(span)?.value;
@@ -130,10 +130,10 @@ function modelTargets(model: TrajectoryModel, span: ModelSpan): EditTarget[] {
 function messageTargets(model: TrajectoryModel, m: number): EditTarget[] {
   const entry = model.message(m);
   const { origin } = entry?.event.data ?? {};
-  if (entry === undefined || origin === 'sampled' || origin === 'tool') return []; // edited with their call
+  if (entry === undefined || origin === 'sampled' || origin === 'tool') return []; // These are edited with their call.
   const fields = textFields(model, m);
   if (fields.length === 0) return [];
-  const hold = standingHold(model);
+  const hold = currentHold(model);
   const call = hold?.event.data.side === 'before' ? model.span(hold.event.span ?? 0) : undefined;
   const isNew = call?.kind === 'model' && isFirstSeenBy(model, call, m);
   return [
@@ -171,7 +171,7 @@ export function forkTarget(model: TrajectoryModel, subject: Subject): EditTarget
   }
 }
 
-/** Answers a held call without making it. */
+/** Returns the target for answering a held call without making it. */
 export function skipTarget(model: TrajectoryModel, hold: Hold): EditTarget | undefined {
   const span = model.span(hold.event.span ?? 0);
   if (span?.kind !== 'tool' || hold.event.data.side !== 'before' || hold.event.data.why === 'input') return undefined;
@@ -192,7 +192,7 @@ export function injectTarget(hold: Hold): EditTarget {
     where: 'here',
     of: {},
     cut: hold.seq,
-    fields: [{ name: 'user', path: '', before: '' }],
+    fields: [{ name: 'message', path: '', before: '' }],
   };
 }
 
@@ -210,7 +210,7 @@ export function answerTarget(hold: Hold): EditTarget | undefined {
 }
 
 function whereOf(model: TrajectoryModel, span: number, side: 'before' | 'after'): EditTarget['where'] {
-  const hold = standingHold(model);
+  const hold = currentHold(model);
   return hold?.event.span === span && hold.event.data.side === side && hold.event.data.why !== 'input'
     ? 'here'
     : 'fork';
@@ -224,7 +224,7 @@ function isFirstSeenBy(model: TrajectoryModel, call: ModelSpan, m: number): bool
   return holds(call) && (earlier?.kind !== 'model' || !holds(earlier));
 }
 
-/** A record member by member, anything else as one value. */
+/** Returns a field for each member of a record, or one for any other value. */
 function fieldsOf(path: string, stored: Json): EditField[] {
   const value = unescapeKeys(stored);
   const members = isJsonObject(value) ? Object.entries(value) : [];

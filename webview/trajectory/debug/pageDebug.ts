@@ -28,7 +28,7 @@ export class PageDebug {
   readonly breakpoints: PageBreakpoints;
   /** The open edit form. */
   draft: Draft | undefined;
-  /** Whether the breakpoints stand above the detail. */
+  /** Whether the breakpoint box is open. */
   boxOpen = false;
   readonly #page: DebuggedPage;
   readonly #control: RolloutControl;
@@ -50,7 +50,7 @@ export class PageDebug {
     this.#changed.fire(undefined);
   }
 
-  /** On what is selected. */
+  /** Toggles the breakpoint on the selection. */
   toggleBreakpoint(): void {
     const { breakpoints } = this;
     const { current, readOnly } = this.#page;
@@ -59,8 +59,7 @@ export class PageDebug {
       say(
         readOnly
           ? 'This page is read-only.'
-          : 'This batch has ended, so no breakpoint can hold it. Use the debugger in VS ' +
-              'Code to step through the recording.',
+          : 'This batch has ended. Use the debugger in VS Code to step through the recording.',
       );
     else if (spot === undefined) say('Select a tool call or a step to set a breakpoint.');
     else this.run(breakpoints.toggle(spot));
@@ -72,7 +71,7 @@ export class PageDebug {
     return !readOnly && data.batch !== undefined && !data.batch.imported;
   }
 
-  /** Begins to edit; undefined ends it. */
+  /** Opens a form; undefined closes it. */
   edit(target: EditTarget | undefined): void {
     this.draft = target === undefined ? undefined : new Draft(target);
     if (target?.seq !== undefined) {
@@ -91,7 +90,7 @@ export class PageDebug {
       say(
         this.editable
           ? 'This cannot be edited. Select a tool call, a model call, or an input message.'
-          : 'Nothing can be edited here.',
+          : 'This rollout cannot be edited.',
       );
     else this.edit(target);
   }
@@ -100,13 +99,13 @@ export class PageDebug {
     const subject = this.#subject();
     const target = subject === undefined ? undefined : forkTarget(this.#page.data.model, subject);
     if (target === undefined)
-      say(this.editable ? 'There is nothing to continue from here.' : 'Nothing can be forked here.');
+      say(this.editable ? 'Cannot fork from here. Select a step or a call.' : 'This rollout cannot be forked.');
     else this.edit(target);
   }
 
   /** Continues, holds, steps, or cancels the rollout. */
-  tell(verb: 'hold' | 'release' | 'step' | 'cancel'): void {
-    if (this.editable && !this.#page.data.ended) this.run(this.#control.tell(verb));
+  command(verb: 'hold' | 'release' | 'step' | 'cancel'): void {
+    if (this.editable && !this.#page.data.ended) this.run(this.#control.send(verb));
   }
 
   /** Applies the draft. `consent`: allows repeating irreversible calls. */
@@ -115,9 +114,9 @@ export class PageDebug {
     const { edits, wrong } = draft.read();
     const missing =
       wrong.length > 0
-        ? `Not valid JSON: ${wrong.join(', ')}.`
+        ? `Enter valid JSON for ${wrong.join(', ')}.`
         : target.kind === 'inject' && draft.text.trim() === ''
-          ? 'Enter a text.'
+          ? 'Enter a message.'
           : undefined;
     if (missing !== undefined) {
       draft.fail(missing);
@@ -139,7 +138,7 @@ export class PageDebug {
     );
   }
 
-  /** Says why when it fails. */
+  /** Shows a notice if an action fails. */
   run(done: Promise<unknown>): void {
     done.catch((error: unknown) => say(errorText(error)));
   }

@@ -4,7 +4,7 @@ import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Row } from '../steps/rows.ts';
 
-/** All calls of a tool, all model calls, the model call of a step, or one event of this rollout's record. */
+/** Where a breakpoint is: all calls of a tool, all model calls, the model call of a step, or one recorded event. */
 export type Spot =
   | { readonly on: 'tool'; readonly name: string }
   | { readonly on: 'model' }
@@ -14,9 +14,9 @@ export type Spot =
 /** The condition of a breakpoint. */
 export interface SpotCondition {
   readonly when?: string;
-  /** Holds from this hit on. */
+  /** The first hit that holds. */
   readonly hits?: number;
-  /** Writes this line instead of holding. */
+  /** Logs this message instead of holding. */
   readonly log?: string;
 }
 
@@ -104,7 +104,7 @@ export function spotOfGate({
   return { spot: { on: 'model' }, narrowing: { ...(when === undefined ? {} : { when }), ...rest } };
 }
 
-/** As the editor has it: on the tool's name, or on what is written of this rollout. */
+/** Returns how the editor identifies a spot: by the tool's name, or by the recorded event. */
 export function editorOn(spot: Spot, model: TrajectoryModel, rollout: string): EditorBreakpoint['on'] | undefined {
   if (spot.on === 'tool') return { name: spot.name };
   if (spot.on === 'model') return { name: MODEL };
@@ -112,7 +112,7 @@ export function editorOn(spot: Spot, model: TrajectoryModel, rollout: string): E
   return seq === undefined ? undefined : { rollout, seq };
 }
 
-/** undefined for one of another rollout. */
+/** Returns undefined for a breakpoint of another rollout. */
 export function spotOfEditor({ on }: EditorBreakpoint, model: TrajectoryModel, rollout: string): Spot | undefined {
   if ('name' in on) return on.name === MODEL ? { on: 'model' } : { on: 'tool', name: on.name };
   if (on.rollout !== rollout) return undefined;

@@ -31,10 +31,10 @@ const PANELS = {
   raw: RawTab,
 } as const;
 
-/** Drawn again by the page, whenever the trajectory or the look at it changed. */
+/** Rerendered by the page when the trajectory, the selection, or the tab changed. */
 export function Detail({ view }: { readonly view: TrajectoryView }) {
   const scroller = useRef<HTMLDivElement>(null);
-  // Another subject begins at its top; the same one stays where it was read.
+  // A new selection starts at the top; an update keeps the scroll position.
   useEffect(() => {
     if (scroller.current !== null) scroller.current.scrollTop = 0;
   }, [view.seq, view.tab]);

@@ -4,12 +4,14 @@ import { duration } from '../../../src/common/units.ts';
 import { callNumber, callsOf, nextCall, previousCall } from '../../../src/trace/calls.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Outcome } from '../../../src/trace/outcome.ts';
-import type { TraceError } from '../../../src/trace/schema.ts';
+import type { Effect, EventOf, TraceError } from '../../../src/trace/schema.ts';
+import { errorLabel } from '../../../src/trace/text/labels.ts';
 import { troubleIn } from '../../../src/trace/trouble.ts';
 import { Button } from '../../components/controls.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { TROUBLES } from '../../components/marks/glyphShapes.ts';
 import type { TrajectoryView } from '../view.ts';
+import { eventTitle, SOURCES } from './parts/fieldLabels.ts';
 import type { Subject } from './subject.ts';
 
 export function DetailHead({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
@@ -26,8 +28,8 @@ export function DetailHead({ view, subject }: { readonly view: TrajectoryView; r
       )}
       {ms !== undefined && <span>{duration(ms)}</span>}
       {marks.map((mark) => (
-        <span key={mark} class="mark">
-          {mark}
+        <span key={mark.text} class="mark" title={mark.title}>
+          {mark.text}
         </span>
       ))}
       <span class="grow" />
@@ -46,7 +48,7 @@ function OtherCalls({
   const { model } = view.data;
   const { name } = subject.span.start.data;
   const count = callsOf(model, name).length;
-  if (count < 2 || model.skipped !== undefined) return null; // the others are still being read
+  if (count < 2 || model.skipped !== undefined) return null; // The other calls are still loading.
   const before = previousCall(model, subject.span);
   const after = nextCall(model, subject.span);
   return (
@@ -60,7 +62,7 @@ function OtherCalls({
           if (before !== undefined) view.go(before.seq);
         }}
       />
-      <span class="dim" title={`calls of ${name}`}>
+      <span class="dim" title={`Call ${callNumber(model, subject.span)} of ${count} of ${name}`}>
         {callNumber(model, subject.span)}/{count}
       </span>
       <Button
@@ -76,14 +78,34 @@ function OtherCalls({
   );
 }
 
+interface Mark {
+  readonly text: string;
+  readonly title?: string;
+}
+
 interface Head {
   readonly name: string;
   readonly place: string;
   readonly outcome?: Outcome;
   readonly words?: string;
   readonly ms?: number | undefined;
-  readonly marks: readonly string[];
+  readonly marks: readonly Mark[];
 }
+
+const EDITED: Mark = { text: 'edited', title: 'Changed by an edit' };
+
+const EFFECTS: Readonly<Record<Effect, Mark>> = {
+  pure: { text: 'pure', title: 'The tool changes nothing' },
+  restorable: { text: 'restorable', title: 'The tool changes only the world, which can be restored' },
+  irreversible: { text: 'irreversible', title: 'The tool changes more than the world, which cannot be undone' },
+};
+
+const AGENT_STARTS: Readonly<Record<EventOf<'agent.start'>['data']['how'], Mark>> = {
+  team: { text: 'team', title: 'Called by the leader of its team' },
+  handoff: { text: 'handoff', title: 'Started by a handoff' },
+  parallel: { text: 'parallel', title: 'Runs in parallel with other agents' },
+  loop: { text: 'loop', title: 'An iteration of a loop' },
+};
 
 function headOf(model: TrajectoryModel, subject: Subject): Head {
   const step = subject.step === undefined || subject.step.index === 0 ? '' : `step ${subject.step.index}`;
@@ -98,7 +120,7 @@ function headOf(model: TrajectoryModel, subject: Subject): Head {
         place,
         ...(heldAt(model, span.seq) ?? ending(span.end?.data)),
         ms: span.end?.data.ms,
-        marks: [span.start.data.effect, ...sourceMark(span.end?.data.source), ...(edited ? ['edited'] : [])],
+        marks: [EFFECTS[span.start.data.effect], ...sourceMark(span.end?.data.source), ...(edited ? [EDITED] : [])],
       };
     }
     case 'model':
@@ -115,27 +137,27 @@ function headOf(model: TrajectoryModel, subject: Subject): Head {
         place: step,
         ...ending(subject.span.end?.data),
         ms: subject.span.end?.data.ms,
-        marks: [subject.span.start.data.how],
+        marks: [AGENT_STARTS[subject.span.start.data.how]],
       };
     case 'world':
       return {
         name: subject.span.start.data.world,
         place: 'world',
         ms: subject.span.end?.data.ms,
-        marks: [subject.span.start.data.kind],
+        marks: [{ text: subject.span.start.data.kind, title: 'Kind of world' }],
       };
     case 'message':
       return {
         name: `${subject.entry.event.data.role} message`,
         place: `${step === '' ? '' : `${step}, `}message ${subject.entry.m}`,
-        marks: subject.entry.event.data.origin === 'edited' ? ['edited'] : [],
+        marks: subject.entry.event.data.origin === 'edited' ? [EDITED] : [],
       };
     case 'event':
-      return { name: subject.event.kind, place: `event ${subject.event.seq}`, marks: [] };
+      return { name: eventTitle(subject.event.kind), place: `event ${subject.event.seq}`, marks: [] };
   }
 }
 
-/** Where it is held right now. */
+/** Returns the current hold of a call. */
 function heldAt(model: TrajectoryModel, span: number): Pick<Head, 'outcome' | 'words'> | undefined {
   const hold = model.holdsAt().find((open) => open.event.span === span);
   return hold === undefined ? undefined : { outcome: 'held', words: `paused ${hold.event.data.side} the call` };
@@ -145,12 +167,17 @@ function ending(
   end: { readonly status: 'ok' | 'error' | 'cut'; readonly error?: TraceError | undefined } | undefined,
 ): Pick<Head, 'outcome' | 'words'> {
   if (end === undefined) return { outcome: 'running', words: 'running' };
-  if (end.status === 'cut') return { outcome: 'running', words: 'made again in the fork' };
+  if (end.status === 'cut') return { outcome: 'running', words: 'repeated in the fork' };
   if (end.status === 'ok') return { outcome: 'passed', words: 'ok' };
   const trouble = end.error === undefined ? 'error' : troubleIn(end.error);
-  return { outcome: TROUBLES[trouble], words: trouble === 'interrupted' ? trouble : (end.error?.class ?? 'error') };
+  return {
+    outcome: TROUBLES[trouble],
+    words: trouble === 'interrupted' ? trouble : errorLabel(end.error?.class ?? 'error'),
+  };
 }
 
-function sourceMark(source: string | undefined): string[] {
-  return source === undefined || source === 'live' ? [] : [source];
+function sourceMark(source: string | undefined): Mark[] {
+  return source === undefined || source === 'live'
+    ? []
+    : [{ text: source, title: `Source of the result: ${SOURCES[source] ?? source}` }];
 }

@@ -37,7 +37,7 @@ export function subjectAt(model: TrajectoryModel, seq: number): Subject | undefi
   }
 }
 
-/** The model call that a subject belongs to: itself, or that of its step. */
+/** Returns the model call of a subject: itself, or that of its step. */
 export function modelCallOf(subject: Subject): ModelSpan | undefined {
   return subject.kind === 'model' ? subject.span : subject.step?.model;
 }

@@ -1,20 +1,13 @@
-/** That the rollout is held: at what, why, for how long by now, and what can be done about it. */
+/** Shows where and why the rollout is held, for how long, and the possible actions. */
 
 import { duration } from '../../../src/common/units.ts';
 import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
+import { holdLabel } from '../../../src/trace/text/labels.ts';
 import { Banner, type BannerAction } from '../../components/notices/banner.tsx';
 import { answerTarget, heldTargets, injectTarget, skipTarget } from '../debug/edits.ts';
 import type { TrajectorySession } from '../session.ts';
 import { heldFor, useNow } from '../useNow.ts';
-
-const WHY = {
-  breakpoint: 'breakpoint',
-  pause: 'paused',
-  step: 'stepping',
-  input: 'waiting for an answer',
-  lost_server: 'server lost',
-} as const;
 
 export function HeldBanner({ session, hold }: { readonly session: TrajectorySession; readonly hold: Hold }) {
   const { model } = session.data;
@@ -24,7 +17,7 @@ export function HeldBanner({ session, hold }: { readonly session: TrajectorySess
     ids.includes(hold.event.data.breakpoint ?? ''),
   )?.when;
   const there: readonly BannerAction[] =
-    seq === session.seq ? [] : [{ label: 'Go there', icon: 'debug-stackframe', onClick: () => session.go(seq) }];
+    seq === session.seq ? [] : [{ label: 'Go to position', icon: 'debug-stackframe', onClick: () => session.go(seq) }];
   return (
     <Banner
       kind="held"
@@ -48,9 +41,9 @@ function actionsOf(session: TrajectorySession, hold: Hold): BannerAction[] {
       ? []
       : [
           {
-            label: `Edit ${part.kind}`,
+            label: `Edit ${part.kind}…`,
             icon: 'edit',
-            title: 'Edit the call it is paused at (A)',
+            title: 'Edit the call at which the rollout is paused (A)',
             onClick: () => session.debug.edit(part),
           } as const,
         ]),
@@ -58,7 +51,7 @@ function actionsOf(session: TrajectorySession, hold: Hold): BannerAction[] {
       ? []
       : [{ label: 'Skip…', title: 'Skip the call and return a result', onClick: () => session.debug.edit(skip) }]),
     {
-      label: 'Say…',
+      label: 'Add message…',
       icon: 'comment',
       title: 'Add a message that the agent reads next',
       onClick: () => session.debug.edit(injectTarget(hold)),
@@ -67,23 +60,23 @@ function actionsOf(session: TrajectorySession, hold: Hold): BannerAction[] {
       label: 'Resume',
       icon: 'debug-continue',
       title: 'Resume (R)',
-      onClick: () => session.debug.tell('release'),
+      onClick: () => session.debug.command('release'),
     },
     {
       label: 'Step',
       icon: 'debug-step-over',
       title: 'Resume and pause at the next call (S)',
-      onClick: () => session.debug.tell('step'),
+      onClick: () => session.debug.command('step'),
     },
     stop(session),
   ];
 }
 
 function stop(session: TrajectorySession): BannerAction {
-  return { label: 'Cancel this rollout', icon: 'debug-stop', bare: true, onClick: () => session.debug.tell('cancel') };
+  return { label: 'Cancel rollout', icon: 'debug-stop', bare: true, onClick: () => session.debug.command('cancel') };
 }
 
-/** `Paused before renew_loan (step 5): breakpoint, for 42.0 s`. */
+/** Returns `Paused before renew_loan (step 5): breakpoint, for 42.0 s`. */
 function heldText(model: TrajectoryModel, hold: Hold, now: number): string {
   const { event } = hold;
   const span = model.span(event.span ?? 0);
@@ -98,6 +91,6 @@ function heldText(model: TrajectoryModel, hold: Hold, now: number): string {
   const step = span === undefined ? '' : ` (step ${span.step})`;
   return (
     `Paused ${event.data.side} ${what}${step}: ` +
-    `${WHY[event.data.why]}${model.timed ? `, for ${duration(heldFor(hold, now))}` : ''}`
+    `${holdLabel(event.data.why)}${model.timed ? `, for ${duration(heldFor(hold, now))}` : ''}`
   );
 }

@@ -1,4 +1,4 @@
-/** Whose trajectory this is, what it was worth, and the buttons that move through it. */
+/** The head of the page: the attempt with its outcome and figures, and buttons for navigation and actions. */
 
 import { compact, count, duration } from '../../../src/common/units.ts';
 import type { PagePlace, PageVerb } from '../../../src/protocol/page.ts';
@@ -9,7 +9,7 @@ import { Glyph } from '../../components/marks/glyph.tsx';
 import { MenuButton } from '../../components/overlays/menu.tsx';
 import { Quantity } from '../../components/quantity.tsx';
 import { copyEntries } from '../copying.ts';
-import { standingHold } from '../debug/edits.ts';
+import { currentHold } from '../debug/edits.ts';
 import type { TrajectorySession } from '../session.ts';
 import './head.css';
 
@@ -30,20 +30,20 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
   const { row } = data.info ?? {};
   const end = data.model.end?.data;
   const totals = end?.totals;
-  const part = data.model.skipped === undefined ? undefined : row?.progress; // all of it is counted there already
+  const part = data.model.skipped === undefined ? undefined : row?.progress; // While a part is loaded, the row has the totals.
   const usage = part ?? data.model.usageAt();
   const steps = totals?.steps ?? part?.step ?? data.model.steps.length - 1;
   const tokens = (totals?.input_tokens ?? usage.input_tokens) + (totals?.output_tokens ?? usage.output_tokens);
   const ms = totals?.ms ?? row?.progress.ms;
   const cost = totals?.cost;
   const running = !data.ended && data.loading === 'head';
-  const shown = attemptRow(session);
+  const current = attemptRow(session);
   const [batch, definition] = [data.batch, data.definition];
   const place: PagePlace = { page: 'trajectory', rollout: data.rollout, seq: session.seq };
   return (
     <header class="trajectory-head">
       <div class="head-names">
-        {shown !== undefined && <Glyph outcome={outcomeOf(shown)} title={outcomeOf(shown)} />}
+        {current !== undefined && <Glyph outcome={outcomeOf(current)} title={outcomeOf(current)} />}
         <h1 title={row?.task}>{row?.task ?? 'Trajectory'}</h1>
         {row !== undefined && (
           <span class="head-attempt">
@@ -84,8 +84,8 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
         <Button
           kind="icon"
           icon="debug-reverse-continue"
-          label="First"
-          title="First (Home)"
+          label="First step"
+          title="First step (Home)"
           onClick={() => session.end('first')}
         />
         <Button
@@ -102,21 +102,27 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
           title="Next step (Shift+J)"
           onClick={() => session.step(1)}
         />
-        <Button kind="icon" icon="debug-continue" label="Last" title="Last (End)" onClick={() => session.end('last')} />
-        {running && session.debug.editable && standingHold(data.model) === undefined && (
+        <Button
+          kind="icon"
+          icon="debug-continue"
+          label="Last step"
+          title="Last step (End)"
+          onClick={() => session.end('last')}
+        />
+        {running && session.debug.editable && currentHold(data.model) === undefined && (
           <Button
             kind="icon"
             icon="debug-pause"
-            label="Pause this rollout"
-            title="Pause it at its next call (P)"
-            onClick={() => session.debug.tell('hold')}
+            label="Pause rollout"
+            title="Pause the rollout at its next call (P)"
+            onClick={() => session.debug.command('hold')}
           />
         )}
         {running && (
           <Button
             kind="secondary"
             icon={session.following ? 'circle-filled' : 'eye'}
-            label={session.following ? 'live' : 'follow'}
+            label={session.following ? 'Following' : 'Follow'}
             title="Follow the running rollout (.)"
             pressed={session.following}
             onClick={() => session.follow(!session.following)}
@@ -156,39 +162,45 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
             onClick={onBookmark}
           />
         )}
-        <Button kind="icon" icon="search" label="Search" title="Search everything (/)" onClick={onSearch} />
+        <Button
+          kind="icon"
+          icon="search"
+          label="Search"
+          title="Search steps, arguments, and results (/)"
+          onClick={onSearch}
+        />
         <MenuButton label="Copy" icon="copy" title="Copy (Y)" entries={copyEntries(session)} control={copyMenu} />
         <MenuButton
           label="More"
           icon="ellipsis"
           entries={[
             ...(can.has('debug')
-              ? [{ label: 'Debug from here', onClick: () => session.act({ do: 'debug', place }) }]
+              ? [{ label: 'Debug from Here', onClick: () => session.act({ do: 'debug', place }) }]
               : []),
             ...(can.has('call') && data.model.span(session.seq)?.kind === 'tool'
               ? [
-                  { label: 'Re-run this call …', onClick: () => session.act({ do: 'call', place, what: 'rerun' }) },
-                  { label: 'Try its tool …', onClick: () => session.act({ do: 'call', place, what: 'try' }) },
-                  { label: 'Save call as test case', onClick: () => session.act({ do: 'call', place, what: 'test' }) },
+                  { label: 'Re-run This Call', onClick: () => session.act({ do: 'call', place, what: 'rerun' }) },
+                  { label: 'Try Tool…', onClick: () => session.act({ do: 'call', place, what: 'try' }) },
+                  { label: 'Save Call as Test Case', onClick: () => session.act({ do: 'call', place, what: 'test' }) },
                 ]
               : []),
             ...(session.debug.editable
               ? [
-                  { label: 'Edit …', keys: 'A', onClick: () => session.debug.editSelected() },
-                  { label: 'Fork from here …', keys: 'F', onClick: () => session.debug.forkSelected() },
+                  { label: 'Edit…', keys: 'A', onClick: () => session.debug.editSelected() },
+                  { label: 'Fork from Here…', keys: 'F', onClick: () => session.debug.forkSelected() },
                 ]
               : []),
-            { label: 'Breakpoints …', keys: 'Shift+B', onClick: () => session.debug.openBox(true) },
-            ...(session.readOnly ? [] : [{ label: 'Note …', keys: 'N', onClick: onNote }]),
+            { label: 'Breakpoints…', keys: 'Shift+B', onClick: () => session.debug.openBox(true) },
+            ...(session.readOnly ? [] : [{ label: 'Add Note…', keys: 'N', onClick: onNote }]),
             ...(can.has('save')
               ? [
                   {
-                    label: 'Save as HTML …',
+                    label: 'Save as HTML…',
                     onClick: () => session.act({ do: 'save', place: { page: 'trajectory', rollout: data.rollout } }),
                   },
                 ]
               : []),
-            { label: 'Keys', keys: '?', onClick: onKeys },
+            { label: 'Show Keys', keys: '?', onClick: onKeys },
           ]}
         />
       </div>

@@ -2,6 +2,7 @@
 
 import { failure } from '../../../src/trace/cursor.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
+import { errorLabel } from '../../../src/trace/text/labels.ts';
 import { ActionLink } from '../../components/link.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import type { TrajectorySession } from '../session.ts';
@@ -22,7 +23,7 @@ export function Verdict({ session }: { readonly session: TrajectorySession }) {
             end.status === 'truncated' ? 'truncated' : end.status === 'infrastructure' ? 'infrastructure' : 'failed'
           }
         />{' '}
-        {end.error.class}: {end.error.message}
+        {errorLabel(end.error.class)}: {end.error.message}
       </span>,
     );
   if (score !== undefined)
@@ -36,7 +37,7 @@ export function Verdict({ session }: { readonly session: TrajectorySession }) {
   const { split } = data;
   if (split !== undefined) {
     parts.push(
-      <span key="split" title={`${split.common} ${split.common === 1 ? 'call' : 'calls'} before match`}>
+      <span key="split" title={`${split.common} earlier ${split.common === 1 ? 'call matches' : 'calls match'}`}>
         <span class="dim">diverges at</span>{' '}
         <ActionLink label={placeOf(model, split.seq)} onClick={() => session.go(split.seq)} />{' '}
         <span class="dim">from</span>{' '}
@@ -60,7 +61,7 @@ export function Verdict({ session }: { readonly session: TrajectorySession }) {
     );
   if (end?.touched === true)
     parts.push(
-      <span key="touched" class="mark" title="Edited while it ran, so the statistics leave it out">
+      <span key="touched" class="mark" title="Edited while it ran, so it does not count in statistics">
         touched
       </span>,
     );
@@ -78,7 +79,7 @@ export function Verdict({ session }: { readonly session: TrajectorySession }) {
     );
   if (!model.timed)
     parts.push(
-      <span key="times" class="mark" title="The source of this recording has no timings. The axis shows the order.">
+      <span key="times" class="mark" title="No timings in this recording. The axis shows the order of events.">
         no timings
       </span>,
     );
@@ -88,7 +89,7 @@ export function Verdict({ session }: { readonly session: TrajectorySession }) {
         <Glyph outcome="unscored" /> <span class="dim">ended without a score</span>
       </span>,
     );
-  // What has ended has something to say once all is read: its room is kept, so that nothing moves then.
+  // Reserve the line while an ended rollout loads, so that the layout does not shift.
   if (parts.length === 0 && data.loading === 'loading' && data.info?.row.state === 'ended')
     return <div class="verdict">{'\u00a0'}</div>;
   return parts.length === 0 ? null : <div class="verdict">{parts}</div>;

@@ -35,12 +35,12 @@ export function SearchBox({
       return;
     }
     const stop = new AbortController();
-    const tell = (told: SearchResult): void => {
-      setResult(told);
-      session.mark(told);
+    const deliver = (delivered: SearchResult): void => {
+      setResult(delivered);
+      session.mark(delivered);
     };
     const timer = setTimeout(
-      () => void search(session.data, (seq) => session.rowAt(seq)?.seq, text, tell, stop.signal),
+      () => void search(session.data, (seq) => session.rowAt(seq)?.seq, text, deliver, stop.signal),
       PAUSE_MS,
     );
     return () => {
@@ -67,8 +67,8 @@ export function SearchBox({
     <div class="search-box" role="search">
       <TextField
         value={text}
-        label="Search steps, arguments, results"
-        placeholder="Search steps, arguments, results"
+        label="Search steps, arguments, and results"
+        placeholder="Search steps, arguments, and results"
         icon="search"
         inputRef={inputRef}
         invalid={result?.problem !== undefined}
@@ -83,7 +83,7 @@ export function SearchBox({
         <span
           class="search-count"
           role="status"
-          title={result.problem ?? `${result.explain}; only the beginning of large values is searched`}
+          title={result.problem ?? `${result.explain}. Only the beginning of large values is searched.`}
         >
           {result.problem ?? `${found.length === 0 ? 'none' : count(found.length)}${result.done ? '' : ' …'}`}
         </span>

@@ -4,26 +4,26 @@ import type { Query } from '../../../src/trace/query.ts';
 import { loadQuery } from '../../data/query.ts';
 import type { TrajectoryData } from '../../data/trajectoryData.ts';
 
-/** Longest a slice may take. */
+/** Maximum duration of a slice. */
 const SLICE_MS = 12;
 
 export interface SearchResult {
   readonly text: string;
-  /** How the text was understood, or what is wrong with it. */
+  /** How the text was interpreted, or what is invalid. */
   readonly explain: string;
   readonly problem?: string;
   /** Seqs of matching events, ascending. */
   readonly found: readonly number[];
   /** Seqs of the rows of these events. */
   readonly rows: ReadonlySet<number>;
-  /** What is looked for as it stands; none where a condition is. */
+  /** The words to highlight; empty for a condition. */
   readonly words: readonly string[];
   readonly done: boolean;
 }
 
 /**
- * Tells of what it found after each slice, and goes on with what comes, until the signal aborts. `rowOf`: the row that
- * an event belongs to, by its seq.
+ * Reports the matches after each slice, and continues with new events, until the signal aborts. `rowOf` returns the row
+ * of an event, by seq.
  */
 export async function search(
   data: TrajectoryData,
@@ -42,7 +42,7 @@ export async function search(
     onResult({ text, explain: '', problem: errorText(error), found, rows, words: [], done: true });
     return;
   }
-  const model = data.whole; // also while a part of it is looked at
+  const model = data.whole; // All events, even while only a part is shown.
   let seq = 1;
   while (!signal.aborted) {
     const until = performance.now() + SLICE_MS;
@@ -67,7 +67,7 @@ export async function search(
   }
 }
 
-/** Until there is more, or the signal aborts. */
+/** Resolves when there are new events, or the signal aborts. */
 function next(data: TrajectoryData, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const finish = (): void => {

@@ -1,35 +1,38 @@
-/** Rows that say the same one after the other are shown as one, until somebody opens it. */
+/** Folds consecutive equal rows into one, until the user expands it. */
 import { isSameJson, type Json } from '../../../src/common/json.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
 import type { ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { isFinal, type Row, StepRows } from './rows.ts';
 
-/** Fewer equal rows than these stay as they are. */
+/** Minimum number of equal rows to fold. */
 const FOLD_FROM = 3;
 
 export interface Fold {
-  /** Rows in it. */
+  /** Number of rows. */
   readonly count: number;
   readonly open: boolean;
 }
 
-/** One after another of rows that grow at their end; costs as much as came since the last time. */
+/** Maintains the folds of a growing list. The cost of an update depends only on the number of new rows. */
 export class Folds {
   readonly #model: TrajectoryModel;
-  /** seqs of the first rows of folds that are open. */
+  /** seqs of the first rows of expanded folds. */
   readonly #opened: Set<number>;
   #rows: readonly Row[] = [];
-  /** Whether row i says the same as row i − 1, of rows that do not change any more. */
+  /** Whether row i equals row i − 1, for rows that no longer change. */
   readonly #same: boolean[] = [];
-  #shown: Row[] = [];
-  /** By row: where it stands among those that are shown. */
+  #visible: Row[] = [];
+  /** Index in the visible rows, by row. */
   #place: number[] = [];
-  /** By first row of a fold. */
+  /** By the first row of the fold. */
   readonly #folds = new Map<Row, Fold>();
-  /** Up to here nothing changes unless a fold is opened or closed: a row that begins a run, and its place. */
-  #kept = { row: 0, shown: 0 };
-  #taken = -1;
+  /**
+   * The start of the last run that may change, as indexes in all and in the visible rows. Everything before changes
+   * only when a fold is expanded or collapsed.
+   */
+  #settled = { row: 0, shown: 0 };
+  #processed = -1;
   #stable = 0;
 
   constructor(model: TrajectoryModel, opened = new Set<number>()) {
@@ -38,8 +41,8 @@ export class Folds {
   }
 
   /**
-   * The rows that are shown of all rows: the list of before, grown, or another one. The first `stable` of them stay
-   * where they are.
+   * Returns the visible rows. `rows`: all rows, either the previous list with rows appended, or another list. The first
+   * `stable` rows no longer change.
    */
   shown(rows: readonly Row[], stable = rows.length): readonly Row[] {
     this.#stable = stable;
@@ -48,26 +51,26 @@ export class Folds {
       this.#same.length = 0;
       this.#restart();
     }
-    if (this.#taken !== this.#model.last) {
-      this.#taken = this.#model.last;
+    if (this.#processed !== this.#model.last) {
+      this.#processed = this.#model.last;
       this.#build();
     }
-    return this.#shown;
+    return this.#visible;
   }
 
-  /** Where row `index` of all stands among the shown; in a closed fold, where that stands. */
+  /** Returns the index of row `index` in the visible rows; in a collapsed fold, that of its first row. */
   placeOf(index: number): number {
     return this.#place[index] ?? -1;
   }
 
-  /** The fold that a row is the first of. */
+  /** Returns the fold that starts with a row. */
   foldOf(row: Row): Fold | undefined {
     return this.#folds.get(row);
   }
 
-  /** Opens or closes the fold that row `index` of all is in. Tells whether that changed anything. */
+  /** Expands or collapses the fold around row `index`. Returns whether anything changed. */
   open(index: number, open: boolean): boolean {
-    const first = this.#shown[this.placeOf(this.#firstOf(index))];
+    const first = this.#visible[this.placeOf(this.#firstOf(index))];
     if (first === undefined || this.#folds.get(first) === undefined || this.#opened.has(first.seq) === open)
       return false;
     if (open) this.#opened.add(first.seq);
@@ -76,7 +79,7 @@ export class Folds {
     return true;
   }
 
-  /** Index of the first row of the run that a row is in. */
+  /** Returns the index of the first row in the run of a row. */
   firstOf(index: number): number {
     return this.#firstOf(index);
   }
@@ -88,25 +91,25 @@ export class Folds {
   }
 
   #restart(): void {
-    this.#kept = { row: 0, shown: 0 };
+    this.#settled = { row: 0, shown: 0 };
     this.#folds.clear();
-    this.#shown = [];
+    this.#visible = [];
     this.#place = [];
-    this.#taken = -1;
+    this.#processed = -1;
   }
 
   #build(): void {
     const rows = this.#rows;
-    this.#shown.length = this.#kept.shown;
-    this.#place.length = this.#kept.row;
-    let from = this.#kept.row;
+    this.#visible.length = this.#settled.shown;
+    this.#place.length = this.#settled.row;
+    let from = this.#settled.row;
     while (from < rows.length) {
       let to = from + 1;
       while (to < rows.length && this.#isSame(to)) to += 1;
       const settled = to < rows.length && this.#same.length > to;
       this.#run(rows.slice(from, to));
       from = to;
-      if (settled) this.#kept = { row: from, shown: this.#shown.length };
+      if (settled) this.#settled = { row: from, shown: this.#visible.length };
     }
   }
 
@@ -118,18 +121,18 @@ export class Folds {
     if (folded) this.#folds.set(first, { count: run.length, open });
     else this.#folds.delete(first);
     for (const [i, row] of run.entries()) {
-      if (i === 0 || !folded || open) this.#shown.push(row);
-      this.#place.push(this.#shown.length - 1);
+      if (i === 0 || !folded || open) this.#visible.push(row);
+      this.#place.push(this.#visible.length - 1);
     }
   }
 
   #isSame(index: number): boolean {
-    const known = this.#same[index];
-    if (known !== undefined) return known;
+    const cached = this.#same[index];
+    if (cached !== undefined) return cached;
     const [before, row] = [this.#rows[index - 1], this.#rows[index]];
     const same = before !== undefined && row !== undefined && isSameRow(this.#model, before, row);
-    if (this.#same.length === 0) this.#same.push(false); // nothing is before the first
-    // In order: only what nothing can change any more is remembered.
+    if (this.#same.length === 0) this.#same.push(false); // The first row has no previous one.
+    // Remembered in order, and only if neither row can change.
     if (
       this.#same.length === index &&
       index < this.#stable &&
@@ -142,18 +145,20 @@ export class Folds {
   }
 }
 
-/** Whether two rows stay equal or different: those of different kinds do, and those that are never equal. */
+/** Returns whether the comparison of two rows is final: because neither changes, or because they can never be equal. */
 function isSettled(model: TrajectoryModel, a: Row, b: Row): boolean {
   if (a.kind !== b.kind || a.depth !== b.depth || (a.kind !== 'step' && a.kind !== 'call')) return true;
   return isFinal(model, a) && isFinal(model, b);
 }
 
-/** Equal calls with equal outcomes, and logs with equal text; everything else stands for itself. */
+/**
+ * Returns whether two rows are equal: calls with equal outcomes, or logs with equal text. Other rows are never folded.
+ */
 function isSameRow(model: TrajectoryModel, a: Row, b: Row): boolean {
   if (a.kind !== b.kind || a.depth !== b.depth || (a.call === undefined) !== (b.call === undefined)) return false;
   const [x, y] = [model.span(StepRows.cursorOf(a)), model.span(StepRows.cursorOf(b))];
   if (x?.kind === 'tool' && y?.kind === 'tool')
-    return isSameCall(model, x, y) && (a.call === undefined || saidWith(model, x) === saidWith(model, y));
+    return isSameCall(model, x, y) && (a.call === undefined || textWith(model, x) === textWith(model, y));
   if (a.kind !== 'log') return false;
   const [one, other] = [model.event(a.seq), model.event(b.seq)];
   return one?.kind === 'log' && other?.kind === 'log' && isSameJson(one.data as Json, other.data as Json);
@@ -175,8 +180,8 @@ function isSameCall(model: TrajectoryModel, a: ToolSpan, b: ToolSpan): boolean {
   );
 }
 
-/** What the model wrote beside a call that is shown with it. */
-function saidWith(model: TrajectoryModel, span: ToolSpan): string {
+/** Returns the model's text next to a call that is shown in the same row. */
+function textWith(model: TrajectoryModel, span: ToolSpan): string {
   const m = model.step(span.step)?.model?.end?.data.m;
   const entry = m === undefined ? undefined : model.message(m);
   return entry === undefined ? '' : textOf(entry.event.data.parts);

@@ -1,6 +1,6 @@
-/** The edge of a row: whether a breakpoint is on it, and whether the rollout is held there. A click sets one. */
+/** The edge of a row: its breakpoint, and whether the rollout is held there. A click sets a breakpoint. */
 import { Icon, type IconName } from '../../components/marks/icon.tsx';
-import type { ShownBreakpoint } from '../debug/breakpoints.ts';
+import type { RowBreakpoint } from '../debug/breakpoints.ts';
 import type { TrajectorySession } from '../session.ts';
 import type { Row } from './rows.ts';
 
@@ -14,22 +14,22 @@ export function Gutter({
   readonly held: boolean;
 }) {
   const { breakpoints } = session.debug;
-  const shown = breakpoints.at(row);
+  const breakpoint = breakpoints.at(row);
   const settable = breakpoints.settable && breakpoints.spotAt(row) !== undefined;
   const title =
-    shown === undefined
+    breakpoint === undefined
       ? settable
-        ? 'Set a breakpoint (B); Shift+B with a condition'
+        ? 'Add breakpoint (B), or conditional breakpoint (Shift+B)'
         : undefined
-      : breakpointText(shown);
+      : breakpointText(breakpoint);
   const onClick = (event: MouseEvent): void => {
-    if (!settable && shown === undefined) return;
+    if (!settable && breakpoint === undefined) return;
     event.stopPropagation();
     session.goToRow(row);
     session.debug.toggleBreakpoint();
   };
   const onContextMenu = (event: MouseEvent): void => {
-    if (!settable && shown === undefined) return;
+    if (!settable && breakpoint === undefined) return;
     event.preventDefault();
     session.goToRow(row);
     session.debug.openBox(true);
@@ -42,28 +42,28 @@ export function Gutter({
       onDblClick={(event) => event.stopPropagation()}
       onContextMenu={onContextMenu}
     >
-      {shown === undefined ? (
+      {breakpoint === undefined ? (
         held && (
           <span class="gutter-held">
-            <Icon name="debug-stackframe" label="held here" />
+            <Icon name="debug-stackframe" label="paused here" />
           </span>
         )
       ) : (
-        <BreakpointMark breakpoint={shown} held={held} />
+        <BreakpointMark breakpoint={breakpoint} held={held} />
       )}
     </span>
   );
 }
 
 /**
- * Its sign: a disc, with bars where it has a condition or counts, a diamond where it only writes a line. Outlined while
- * it holds nothing.
+ * The icon of a breakpoint: a disc, with bars for a condition or hit count, or a diamond for a logpoint. Outlined if it
+ * is not in effect.
  */
 export function BreakpointMark({
   breakpoint,
   held = false,
 }: {
-  readonly breakpoint: ShownBreakpoint;
+  readonly breakpoint: RowBreakpoint;
   readonly held?: boolean;
 }) {
   const { armed, log, when, hits } = breakpoint;
@@ -80,24 +80,24 @@ export function BreakpointMark({
         : armed
           ? 'circle-filled'
           : 'circle-large';
-  const kind = { log: 'log point', conditional: 'conditional breakpoint', plain: 'breakpoint' }[form];
+  const kind = { log: 'logpoint', conditional: 'conditional breakpoint', plain: 'breakpoint' }[form];
   return (
     <span class={`breakpoint-mark${armed ? '' : ' is-off'}`}>
-      <Icon name={icon} label={`${kind}${armed ? '' : ', off'}${held ? ', held here' : ''}`} />
+      <Icon name={icon} label={`${kind}${armed ? '' : ', not in effect'}${held ? ', paused here' : ''}`} />
     </span>
   );
 }
 
-/** `Breakpoint on renew_loan: tool.arguments.days > 7, from the 3rd hit on`. */
-export function breakpointText({ name, when, hits, log, armed, foreign }: ShownBreakpoint): string {
+/** Returns `Breakpoint on renew_loan: tool.arguments.days > 7, from hit 3`. */
+export function breakpointText({ name, when, hits, log, armed, foreign }: RowBreakpoint): string {
   const parts = [
     ...(when === undefined ? [] : [when]),
-    ...(hits === undefined ? [] : [`from hit ${hits} on`]),
-    ...(log === undefined ? [] : [`writes “${log}”`]),
+    ...(hits === undefined ? [] : [`from hit ${hits}`]),
+    ...(log === undefined ? [] : [`logs “${log}”`]),
   ];
   return (
-    `${log === undefined ? 'Breakpoint' : 'Log point'} on ` +
+    `${log === undefined ? 'Breakpoint' : 'Logpoint'} on ` +
     `${name}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}` +
-    `${armed ? '' : ' (not set in the running batch; press B to set it)'}${foreign ? ' (set by another client)' : ''}`
+    `${armed ? '' : ' (not set in the running batch; press B to set it there)'}${foreign ? ' (set by another client)' : ''}`
   );
 }

@@ -1,19 +1,19 @@
-/** Text in which what is looked for is marked. */
+/** Highlights search words in a text. */
 import { literal } from '../../../src/trace/query/words.ts';
 
-/** What a search found, as the list of steps needs it. */
+/** A search result, for the list of steps. */
 export interface Match {
-  /** seqs of the rows that hold it. */
+  /** seqs of the matching rows. */
   readonly rows: ReadonlySet<number>;
-  /** What is looked for as it stands; none where a condition is. */
+  /** The words to highlight; empty for a condition. */
   readonly words: readonly string[];
 }
 
 export function Marked({ text, words = [] }: { readonly text: string; readonly words: readonly string[] | undefined }) {
-  const wanted = words.filter((word) => word !== '');
-  if (wanted.length === 0) return <>{text}</>;
-  const pattern = new RegExp(`(${wanted.map(literal).join('|')})`, 'iu');
-  // Of a text that is split by a group, every second part is what the group found.
+  const needles = words.filter((word) => word !== '');
+  if (needles.length === 0) return <>{text}</>;
+  const pattern = new RegExp(`(${needles.map(literal).join('|')})`, 'iu');
+  // Splitting by a group puts the matches at the odd indexes.
   return (
     <>
       {text.split(pattern).map((part, index) =>

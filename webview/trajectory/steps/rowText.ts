@@ -1,4 +1,4 @@
-/** What a row of the step list says. */
+/** The texts of a row in the step list. */
 
 import type { Json } from '../../../src/common/json.ts';
 import { plural } from '../../../src/common/text.ts';
@@ -7,6 +7,8 @@ import { textOf } from '../../../src/trace/model/messages.ts';
 import type { Span, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Outcome } from '../../../src/trace/outcome.ts';
+import type { Origin } from '../../../src/trace/schema.ts';
+import { errorLabel, holdLabel } from '../../../src/trace/text/labels.ts';
 import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
 import { TROUBLES } from '../../components/marks/glyphShapes.ts';
@@ -16,12 +18,12 @@ import { type Row, StepRows } from './rows.ts';
 
 interface RowText {
   readonly icon: IconName;
-  /** In the place of the icon, where something ended. */
+  /** Replaces the icon after the end. */
   readonly outcome?: Outcome;
-  /** In the code font: the tool, the model, the kind. */
+  /** In the monospace font: the tool, the model, or the kind. */
   readonly name: string;
   readonly text: string;
-  /** `→` and what came of it. */
+  /** The result, shown after `→`. */
   readonly result?: string;
   readonly marks: readonly {
     readonly text: string;
@@ -30,23 +32,32 @@ interface RowText {
   }[];
   readonly ms?: number | undefined;
   readonly open?: boolean;
-  /** Who did it, where several did things. */
+  /** The agent, if there are several. */
   readonly agent?: { readonly name: string; readonly path: string };
-  /** Of the model call of a step. */
+  /** Usage of the step's model call. */
   readonly tokens?: { readonly input: number; readonly output: number };
 }
 
+/** Maximum length of a text. */
 const CHARS = 240;
+/** Tooltips of messages that are not part of the task. */
+const ORIGINS: Readonly<Record<Origin, string>> = {
+  given: 'Input of the agent',
+  sampled: 'Written by the model',
+  tool: 'Result of a tool',
+  compacted: 'Summary of earlier messages',
+  edited: 'Changed by an edit',
+};
 const ROLE_ICONS = { system: 'gear', user: 'person', assistant: 'comment', tool: 'tools' } as const;
 
 export function rowText(model: TrajectoryModel, row: Row, liveText: (span: number) => string | undefined): RowText {
-  const said = saidBy(model, row, liveText);
-  if (row.kind !== 'step') return said;
+  const text = eventText(model, row, liveText);
+  if (row.kind !== 'step') return text;
   const span = model.span(row.seq);
-  if (span?.kind !== 'model') return said;
+  if (span?.kind !== 'model') return text;
   const usage = span.end?.data.usage;
   return {
-    ...said,
+    ...text,
     ...(usage === undefined ? {} : { tokens: { input: usage.input_tokens, output: usage.output_tokens } }),
     ...(isNamed(model, span.agent)
       ? { agent: { name: span.agent.split('/').at(-1) ?? span.agent, path: span.agent } }
@@ -54,7 +65,7 @@ export function rowText(model: TrajectoryModel, row: Row, liveText: (span: numbe
   };
 }
 
-function saidBy(model: TrajectoryModel, row: Row, liveText: (span: number) => string | undefined): RowText {
+function eventText(model: TrajectoryModel, row: Row, liveText: (span: number) => string | undefined): RowText {
   const seq = StepRows.cursorOf(row);
   const span = model.span(seq);
   if (span?.kind === 'tool') return callText(model, span, row.call !== undefined);
@@ -69,7 +80,7 @@ function saidBy(model: TrajectoryModel, row: Row, liveText: (span: number) => st
         partsText(event.data.parts),
         event.data.origin === 'given'
           ? []
-          : [{ text: event.data.origin, title: `origin: ${event.data.origin}`, kind: 'plain' }],
+          : [{ text: event.data.origin, title: ORIGINS[event.data.origin], kind: 'plain' }],
       );
     case 'model.start':
       return modelText(model, row, liveText);
@@ -95,7 +106,7 @@ function saidBy(model: TrajectoryModel, row: Row, liveText: (span: number) => st
     case 'hold': {
       const release = model.hold(event.seq)?.release;
       return {
-        ...plain('debug-pause', 'hold', `${event.data.why}, ${event.data.side}`),
+        ...plain('debug-pause', 'hold', `${holdLabel(event.data.why)}, ${event.data.side} the call`),
         ...(release === undefined ? { outcome: 'held' as const } : {}),
         ms: release?.data.held_ms,
       };
@@ -125,7 +136,7 @@ function saidBy(model: TrajectoryModel, row: Row, liveText: (span: number) => st
   }
 }
 
-/** Whether rows name this agent: where there are several, all but the one that all others belong to. */
+/** Returns whether rows show this agent: if there are several, all except the root agent. */
 function isNamed(model: TrajectoryModel, agent: string): boolean {
   const others = model.agents.filter((other) => other.path !== agent && other.modelStarts.length > 0);
   return agent !== '' && others.length > 0 && !others.every((other) => other.path.startsWith(`${agent}/`));
@@ -139,7 +150,7 @@ function modelText(model: TrajectoryModel, row: Row, liveText: (span: number) =>
   const calls = step?.tools ?? [];
   if (end === undefined) return { ...plain('comment', '', liveText(span.seq) ?? ''), outcome: 'running', open: true };
   if (end.error !== undefined)
-    return { ...plain('comment', end.error.class, end.error.message), ...trouble(span), ms: end.ms };
+    return { ...plain('comment', errorLabel(end.error.class), end.error.message), ...trouble(span), ms: end.ms };
   const entry = end.m === undefined ? undefined : model.shownMessage(end.m);
   const parts = entry?.event.data.parts ?? [];
   const text = textOf(parts) || textOf(parts, 'reasoning');
@@ -169,7 +180,7 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
       ? [
           {
             text: `◆ ${changes} ${changes === 1 ? 'row' : 'rows'}`,
-            title: 'Changed in the world',
+            title: 'Rows of the world that the call changed',
             kind: 'world' as const,
           },
         ]
@@ -178,7 +189,7 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
   const modelMs = withModel ? (model.step(span.step)?.model?.end?.data.ms ?? 0) : 0;
   const result =
     end?.status === 'cut'
-      ? 'open at the cut; made again'
+      ? 'repeated in the fork'
       : end?.error !== undefined
         ? end.error.message
         : shortResult(model, span);
@@ -204,7 +215,7 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
   };
 }
 
-/** The glyph of what went wrong, where something did. */
+/** Returns the outcome for a trouble; nothing if there is none. */
 function trouble(span: Span | undefined): Pick<RowText, 'outcome'> {
   const of = troubleOf(span);
   return of === undefined ? {} : { outcome: TROUBLES[of] };
@@ -215,7 +226,7 @@ function shortResult(model: TrajectoryModel, span: ToolSpan): string | undefined
   return result === undefined ? undefined : cut(valueText(result.value));
 }
 
-/** `loan_id: 17, days: 14`. */
+/** Returns `loan_id: 17, days: 14`. */
 function argumentsText(value: Json): string {
   const text = inline(value);
   return cut(text.startsWith('{') && text.endsWith('}') ? text.slice(1, -1) : text);
@@ -240,7 +251,7 @@ function endText(model: TrajectoryModel): RowText {
     ...plain(
       'circle-filled',
       'end',
-      end.error === undefined ? valueText(end.answer) : `${end.error.class}: ${end.error.message}`,
+      end.error === undefined ? valueText(end.answer) : `${errorLabel(end.error.class)}: ${end.error.message}`,
     ),
     outcome,
     ms: end.totals.ms,
@@ -251,7 +262,7 @@ function plain(icon: IconName, name: string, text: string, marks: RowText['marks
   return { icon, name, text: cut(text), marks };
 }
 
-/** One line of it, without what a terminal would make colours of. */
+/** Returns the start of a text on one line, without terminal colors. */
 function cut(text: string): string {
   const head = text.slice(0, CHARS * 2);
   const line = (

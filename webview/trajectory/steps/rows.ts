@@ -1,6 +1,5 @@
 /**
- * The rows of the step list. They are made once for each event as it comes, so a long trajectory costs as much per
- * event as a short one; a row is drawn only when it is in sight.
+ * The rows of the step list, created once per event, so that the cost per event does not grow with the trajectory.
  */
 
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
@@ -22,38 +21,38 @@ type RowKind =
 
 export interface Row {
   readonly kind: RowKind;
-  /** What it stands for. */
+  /** seq of the event that it represents. */
   readonly seq: number;
   readonly depth: number;
-  /** Of a step that made one call only: that call, which is shown with it. */
+  /** For a step with a single call: that call, which is shown in the same row. */
   call?: number;
 }
 
-/** What can be left out. */
+/** Kinds of rows that can be shown alone. */
 export const FILTERS = ['messages', 'calls', 'errors', 'world', 'logs'] as const;
 export type Filter = (typeof FILTERS)[number];
 
 export class StepRows {
   readonly #model: TrajectoryModel;
   readonly #rows: Row[] = [];
-  /** Rows by every seq they stand for. */
+  /** Index of the row, by each seq that it represents. */
   readonly #bySeq = new Map<number, number>();
-  #taken = 0;
+  #processed = 0;
 
   constructor(model: TrajectoryModel) {
     this.#model = model;
   }
 
-  /** All rows, those of new events included. */
+  /** All rows, including those of new events. */
   get all(): readonly Row[] {
-    for (; this.#taken < this.#model.last; this.#taken++) {
-      const event = this.#model.event(this.#taken + 1);
-      if (event !== undefined) this.#take(event);
+    for (; this.#processed < this.#model.last; this.#processed++) {
+      const event = this.#model.event(this.#processed + 1);
+      if (event !== undefined) this.#process(event);
     }
     return this.#rows;
   }
 
-  /** Index of the row that shows `seq`, or that the event belongs to; −1 before the first. */
+  /** Returns the index of the row that shows `seq` or contains the event; −1 before the first. */
   indexOf(seq: number): number {
     const { all } = this;
     const event = this.#model.event(seq);
@@ -65,12 +64,12 @@ export class StepRows {
     return all.findLastIndex((row) => row.seq <= seq);
   }
 
-  /** Where the cursor goes when a row is selected. */
+  /** Returns where the cursor goes when a row is selected. */
   static cursorOf(row: Row): number {
     return row.call ?? row.seq;
   }
 
-  #take(event: AnyEvent): void {
+  #process(event: AnyEvent): void {
     if ('unknown' in event) {
       this.#push('other', event, 0);
       return;
@@ -81,10 +80,10 @@ export class StepRows {
         if (event.data.origin !== 'sampled' && event.data.origin !== 'tool') this.#push('message', event, depth);
         return;
       case 'model.start': {
-        const known = this.#model.step(event.data.step)?.model?.seq;
-        const again = known === undefined ? undefined : this.#bySeq.get(known);
-        if (again !== undefined && known !== event.seq)
-          this.#bySeq.set(event.seq, again); // done again after a takeover
+        const first = this.#model.step(event.data.step)?.model?.seq;
+        const existing = first === undefined ? undefined : this.#bySeq.get(first);
+        if (existing !== undefined && first !== event.seq)
+          this.#bySeq.set(event.seq, existing); // Repeated after another worker took over.
         else this.#push('step', event, depth);
         return;
       }
@@ -122,7 +121,7 @@ export class StepRows {
     }
   }
 
-  /** The first call of a step is shown with it; from the second on each has a row. */
+  /** Adds a call. A single call is shown in the row of its step; from the second on, each call has its own row. */
   #call(seq: number, depth: number): void {
     const step = this.#model.stepOf(seq);
     const at = step?.model === undefined ? undefined : this.#bySeq.get(step.model.seq);
@@ -153,12 +152,12 @@ export class StepRows {
   }
 }
 
-/** `desk/searcher#2` is one below `desk`. */
+/** Returns the nesting level: `desk/searcher#2` is one below `desk`. */
 function depthOf(agent: string | undefined): number {
   return agent === undefined ? 0 : agent.split('/').length - 1;
 }
 
-/** Whether what a row says cannot change: all it stands for has ended, and a step has another after it. */
+/** Returns whether a row can no longer change: its calls have ended, and a step is followed by another. */
 export function isFinal(model: TrajectoryModel, row: Row): boolean {
   if (model.end !== undefined) return true;
   const span = model.span(StepRows.cursorOf(row));
@@ -166,17 +165,17 @@ export function isFinal(model: TrajectoryModel, row: Row): boolean {
   return span.end !== undefined && span.step < model.steps.length - 1;
 }
 
-/** Whether a row is shown while some kinds are left out. `errors`: only what failed or was interrupted. */
+/** Returns whether a row matches the filters. `errors`: only failed or interrupted calls. */
 export function isShown(model: TrajectoryModel, row: Row, only: ReadonlySet<Filter>): boolean {
   if (only.size === 0) return true;
   if (only.has('messages') && row.kind === 'message') return true;
   if (only.has('calls') && (row.kind === 'call' || row.call !== undefined)) return true;
   if (only.has('logs') && row.kind === 'log') return true;
   if (only.has('world') && (row.kind === 'world' || model.diffsOf(StepRows.cursorOf(row)).length > 0)) return true;
-  return only.has('errors') && wentWrong(model, row);
+  return only.has('errors') && hasTrouble(model, row);
 }
 
-function wentWrong(model: TrajectoryModel, { kind, seq, call = seq }: Row): boolean {
+function hasTrouble(model: TrajectoryModel, { kind, seq, call = seq }: Row): boolean {
   return (
     [seq, call].some((one) => troubleOf(model.span(one)) !== undefined) ||
     (kind === 'end' && model.end?.data.error !== undefined)

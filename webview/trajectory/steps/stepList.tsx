@@ -1,4 +1,4 @@
-/** The steps of a trajectory, one row each; equal ones in a row are one until they are opened. */
+/** Lists the steps of a trajectory, one row each, with equal consecutive rows folded. */
 import type { HTMLAttributes } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { compact, count, duration } from '../../../src/common/units.ts';
@@ -18,7 +18,7 @@ import './steps.css';
 const ROW_HEIGHT = 22;
 
 export function StepList({ session }: { readonly session: TrajectorySession }) {
-  const { shown } = session;
+  const rows = session.shown;
   const own = ownFrom(session);
   const goTo = (row: Row | undefined): void => {
     if (row !== undefined) session.go(StepRows.cursorOf(row));
@@ -38,20 +38,20 @@ export function StepList({ session }: { readonly session: TrajectorySession }) {
   return (
     <div class="steps-rows" onKeyDown={onKeyDown}>
       <VirtualList
-        count={shown.length}
+        count={rows.length}
         rowHeight={ROW_HEIGHT}
         label="Steps"
         role="tree"
         selected={session.index}
         follow={session.following && session.data.loading === 'head' && !session.data.ended}
         onScrolledAway={() => session.follow(false)}
-        keyOf={(index) => shown[index]?.seq ?? index}
+        keyOf={(index) => rows[index]?.seq ?? index}
         row={(index) => {
-          const row = shown[index];
+          const row = rows[index];
           return row === undefined ? null : <StepRow session={session} row={row} own={row.seq === own} />;
         }}
-        rowProps={(index) => propsOf(session, shown[index])}
-        onSelect={(index) => goTo(shown[index])}
+        rowProps={(index) => propsOf(session, rows[index])}
+        onSelect={(index) => goTo(rows[index])}
         onOpen={() => session.into()}
         counting={session.look}
       />
@@ -65,20 +65,20 @@ function propsOf(session: TrajectorySession, row: Row | undefined): HTMLAttribut
   return { 'aria-level': row.depth + 1, ...(fold === undefined ? {} : { 'aria-expanded': fold.open }) };
 }
 
-/** Of a fork: seq of the first row behind what it shares. */
+/** Returns the seq of a fork's first row after the shared part. */
 function ownFrom({ data, look }: TrajectorySession): number | undefined {
   const cut = data.model.start?.data.fork?.seq;
   return cut === undefined ? undefined : look.rows.all.find((row) => row.seq > cut)?.seq;
 }
 
-/** What is new since the cursor's last place is marked at the edge. */
+/** A row of the list. Changes since the previous position of the cursor are marked at the edge. */
 function StepRow({
   session,
   row,
   own,
 }: {
   readonly session: TrajectorySession;
-  readonly row: Row /** Of a fork: the first that is its own. */;
+  readonly row: Row /** Whether it is the first row of a fork after the shared part. */;
   readonly own: boolean;
 }) {
   const { model, notes, rollout, split } = session.data;
@@ -100,8 +100,8 @@ function StepRow({
   const found = session.found?.rows.has(row.seq) === true ? session.found : undefined;
   const bookmarked = notes.bookmarked(rollout, seq);
   const words = found?.words;
-  // What is as it was is not compared either: at each step all rows in sight are drawn again, and two of them changed.
-  const told = useMemo(
+  // Memoized, because each step redraws all visible rows, while at most two have changed.
+  const content = useMemo(
     () => (
       <>
         <span class="step-number">
@@ -120,7 +120,7 @@ function StepRow({
           </span>
         )}
         {agent !== undefined && (
-          <span class="step-agent" title={`agent ${agent.path}`}>
+          <span class="step-agent" title={`Agent ${agent.path}`}>
             {agent.name}
           </span>
         )}
@@ -130,7 +130,7 @@ function StepRow({
           </span>
         )}
         {fold !== undefined && !fold.open && (
-          <b class="step-times" title={`${fold.count} equal rows; press Right to expand`}>
+          <b class="step-times" title={`${fold.count} equal rows, expand (→)`}>
             ×{fold.count}
           </b>
         )}
@@ -148,17 +148,17 @@ function StepRow({
           <span
             class="step-mark is-split"
             title={
-              `Attempt ${split.other.attempt} (passed) diverges here; ${split.common} ` +
-              `${split.common === 1 ? 'call' : 'calls'} before match`
+              `Diverges from attempt ${split.other.attempt} (passed). ${split.common} earlier ` +
+              `${split.common === 1 ? 'call matches' : 'calls match'}.`
             }
           >
-            <Icon name="repo-forked" /> split
+            <Icon name="repo-forked" /> diverges
           </span>
         )}
         {own && (
           <span
             class="step-mark is-plain"
-            title={`Everything before is shared with ${model.start?.data.fork?.rollout ?? 'its parent'}`}
+            title={`Shares the steps before with ${model.start?.data.fork?.rollout ?? 'its parent'}`}
           >
             fork starts here
           </span>
@@ -193,7 +193,10 @@ function StepRow({
           </span>
         ))}
         {tokens !== undefined && (
-          <span class="step-tokens" title={`${count(tokens.input)} tokens in, ${count(tokens.output)} out`}>
+          <span
+            class="step-tokens"
+            title={`${count(tokens.input)} input tokens, ${count(tokens.output)} output tokens`}
+          >
             {compact(tokens.input)} → {compact(tokens.output)}
           </span>
         )}
@@ -217,7 +220,7 @@ function StepRow({
       }
     >
       <Gutter session={session} row={row} held={held} />
-      {told}
+      {content}
       <ForkMarks session={session} seqs={[row.seq, seq]} />
       {figures}
     </span>
@@ -228,7 +231,7 @@ function titleOf(outcome: Outcome, { kind }: Row): string {
   return outcome === 'passed' ? 'ok' : outcome === 'infrastructure' && kind !== 'end' ? 'interrupted' : outcome;
 }
 
-/** Opens and closes with the mouse; with the keyboard Right and Left do. */
+/** Expands or collapses a fold by click; the keyboard uses Right and Left. */
 function FoldSign({
   session,
   row,
@@ -249,7 +252,7 @@ function FoldSign({
       class="step-fold is-fold"
       onClick={onClick}
       onDblClick={(event) => event.stopPropagation()}
-      title={fold.open ? 'Collapse equal rows (←)' : `${fold.count} equal rows; expand (→)`}
+      title={fold.open ? 'Collapse equal rows (←)' : `Expand ${fold.count} equal rows (→)`}
     >
       <Icon name={fold.open ? 'chevron-down' : 'chevron-right'} />
     </span>

@@ -46,7 +46,7 @@ suite('the order of the tasks', () => {
       '0',
       'all passed',
       '3',
-      'no verdict yet',
+      'not scored yet',
       '2',
     ]);
   });

@@ -11,13 +11,13 @@ import { type StoryHost, storyHost } from '../../../../webview/host/story.ts';
 import { sampleBatch } from '../../../../webview/stories/batch/sampleBatch.ts';
 import { hitsSoFar, PageBreakpoints } from '../../../../webview/trajectory/debug/breakpoints.ts';
 import {
+  currentHold,
   editsOf,
   editTargets,
   fieldText,
   forkTarget,
   heldTargets,
   skipTarget,
-  standingHold,
 } from '../../../../webview/trajectory/debug/edits.ts';
 import {
   gateOf,
@@ -239,7 +239,7 @@ describe('an edit', () => {
       steps,
     } = desk(true);
     const model = modelOf(events);
-    const hold = standingHold(model);
+    const hold = currentHold(model);
     assert.ok(hold !== undefined);
     const [here, ...more] = heldTargets(model, hold);
     assert.deepEqual([here?.kind, here?.of, more], ['arguments', { seq: second }, []]);

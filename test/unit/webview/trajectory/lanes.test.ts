@@ -98,7 +98,7 @@ describe('lanes of the time axis', () => {
     const timed = lanesOf(s.events);
     const [item] = timed.lanes.find((lane) => lane.kind === 'tools')?.items ?? [];
     assert.ok(item !== undefined);
-    assert.deepEqual([item.from, timed.madeAt(item), timed.endOf(item)], [50, 70, 90]);
+    assert.deepEqual([item.from, timed.startOf(item), timed.endOf(item)], [50, 70, 90]);
     assert.deepEqual(timed.waitsOf(item).map(waitText), ['waited 10 ms', 'held 10 ms']);
     assert.deepEqual([timed.interrupted, timed.troubleIn(1), timed.troubleIn(2)], [true, undefined, 'interrupted']);
     s.add(
@@ -117,7 +117,7 @@ describe('lanes of the time axis', () => {
     );
     const [same] = untimed.lanes.find((lane) => lane.kind === 'tools')?.items ?? [];
     assert.ok(same !== undefined);
-    assert.equal(untimed.madeAt(same), same.from);
+    assert.equal(untimed.startOf(same), same.from);
   });
 
   it("show the batch's messages about its worker, its model server, and commands, at their time and duration", () => {

@@ -48,7 +48,7 @@ export function StepsSection({ api, row, onOpen }: StepsProps) {
           )}
         </ol>
       )}
-      {outline !== undefined && steps.length === 0 && <p class="attempt-small">No step has started.</p>}
+      {outline !== undefined && steps.length === 0 && <p class="attempt-small">No steps yet.</p>}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-/** The bars and marks of one lane. */
+/** Draws the bars and marks of one lane. */
 import { duration } from '../../../../src/common/units.ts';
 import { heldFor } from '../../useNow.ts';
 import { firstInSight, type Item, type Lane, nextAfter } from '../lanes.ts';
@@ -16,7 +16,7 @@ export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: 
     frame(canvas, scene, edgesOf(scene, item), top);
   }
   const runs = new Runs(canvas);
-  /** By row: where the bar before ends. */
+  /** End of the previous bar, by row. */
   const drawn = [-Infinity, -Infinity];
   let free = -Infinity;
   for (let i = firstInSight(lane.items, range.from, (item) => lanes.endOf(item)); i < lane.items.length; i++) {
@@ -28,7 +28,7 @@ export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: 
     const before = drawn[item.row] ?? -Infinity;
     const bar = item.form === 'model' || item.form === 'tool';
     if ((bar || item.form === 'world') && to - from <= MIN_BAR && (next < to || from < before)) {
-      // Among its neighbours nobody sees it by itself: of those that begin on the same pixel one is drawn.
+      // Of tiny items that start on the same pixel, draw only one.
       if (bar) runs.add(barColour(scene, item), barOf(lane, item, { from, to, top }));
       else if (from >= before - MIN_BAR / 2) diamond(canvas, scene.colours.world, from, top + SIZES.world / 2);
       if (bar || from >= before - MIN_BAR / 2) drawn[item.row] = Math.max(before, to);
@@ -43,10 +43,10 @@ export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: 
   runs.flush();
 }
 
-/** Bars of one colour that touch each other are drawn as one: a long trajectory has thousands of them. */
+/** Draws adjacent bars of one color together: a long trajectory has thousands of them. */
 class Runs {
   readonly #canvas: CanvasRenderingContext2D;
-  /** By their top: rows of a lane are runs of their own. */
+  /** By top position: each row of a lane has its own run. */
   readonly #runs = new Map<
     number,
     { readonly colour: string; readonly from: number; to: number; readonly height: number }
@@ -72,7 +72,7 @@ class Runs {
   }
 }
 
-/** Where the bar of an item stands in its lane. */
+/** Returns the box of an item's bar in its lane. */
 function barOf(
   lane: Lane,
   { row }: Item,
@@ -83,7 +83,7 @@ function barOf(
   return { from, to, top: top + (SIZES[lane.kind] - height) / 2, height };
 }
 
-/** Gives where its label ends. */
+/** Returns the end of the item's label. */
 function paintItem(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, item: Item, room: Room): number {
   const { from, top } = room;
   switch (item.form) {
@@ -98,7 +98,7 @@ function paintItem(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, i
       diamond(canvas, scene.colours.world, from, top + SIZES.world / 2);
       return room.free;
     case 'agent':
-      return room.free; // a frame
+      return room.free; // Frames are drawn separately.
     case 'hold':
     case 'infra':
     case 'lease':
@@ -124,7 +124,7 @@ function frame(
   canvas.stroke();
 }
 
-/** What took time is a hatched bar, a hold an outlined one, a moment a diamond; beside it what it was. */
+/** Draws infrastructure events with a duration hatched, holds outlined, and moments as diamonds, each with a label. */
 function infraItem(
   canvas: CanvasRenderingContext2D,
   scene: Scene,
@@ -164,7 +164,7 @@ function infraItem(
   return fits ? x + width + 6 : after;
 }
 
-/** What an item says of itself: what it is, and how long it took or takes. */
+/** Returns the label of an item: its name, and its duration so far if its bar has none. */
 export function labelOf({ lanes, now }: Pick<Scene, 'lanes' | 'now'>, item: Item): string {
   const { hold } = item;
   if (!lanes.model.timed) return item.label;

@@ -7,14 +7,14 @@ import type { Item } from '../lanes.ts';
 import { BAR, type Colours, callColour, MIN_BAR, type Scene, xIn } from './scene.ts';
 import { type Area, broken, cross, dashed, hatch, inkOn, inside, textFont, triangle } from './shapes.ts';
 
-/** Bars of fewer pixels have no room for words, nor gaps for a label: a long trajectory has thousands of them. */
+/** Narrower bars have no text, and narrower gaps no label: a long trajectory has thousands of them. */
 const MIN_WORDS = 24;
 const MIN_LABEL = 8;
 /** Parts of a bar with fewer pixels are not drawn separately. */
 const MIN_PART = 2;
-/** Nobody sees the corners of narrower ones. */
+/** Narrower bars have no rounded corners. */
 const MIN_ROUND = 4;
-/** Pixels for the sign of what went wrong. */
+/** Width of the sign of a trouble, in pixels. */
 const SIGN = 10;
 
 export interface Box {
@@ -28,21 +28,18 @@ export interface Room {
   readonly from: number;
   readonly to: number;
   readonly top: number;
-  /** Where the bar before ends, in its row. */
+  /** End of the previous bar in its row. */
   readonly before: number;
-  /** Where the label before ends. */
+  /** End of the previous label. */
   readonly free: number;
   /** Start of the next item, which a label must not cover. */
   readonly next: number;
 }
 
-/**
- * What was drawn of a call: its bar, whose part from `made` on is the call itself; undefined of one that was never
- * made.
- */
+/** The drawn bar of a call. `started`: its part after the waits; undefined if the call never started. */
 interface DrawnCall {
   readonly bar: Box;
-  readonly made: Box | undefined;
+  readonly started: Box | undefined;
 }
 
 export function barColour(scene: Scene, item: Item): string {
@@ -72,38 +69,39 @@ export function plainBar(
   canvas.globalAlpha = 1;
 }
 
-/** A call in one piece, with its time on it where it is filled. */
+/** Draws a call as one bar, with its duration on it if it fits. */
 export function callBar(
   canvas: CanvasRenderingContext2D,
   scene: Scene,
   item: Item,
   whole: Box,
   room: Room,
-): DrawnCall & { /** Whether its time stands on it. */ readonly timed: boolean } {
+): DrawnCall & { /** Whether its duration is drawn on it. */ readonly timed: boolean } {
   const { colours, lanes } = scene;
   if (isHeld(scene, item)) {
     plainBar(canvas, colours.held, whole, true);
     dashed(canvas, colours.held, outlineOf(whole));
-    return { bar: whole, made: whole, timed: false };
+    return { bar: whole, started: whole, timed: false };
   }
-  const drawn = waited(canvas, scene, item, whole, room);
-  const { made } = drawn;
-  if (made === undefined) return { ...drawn, timed: false };
+  const drawn = drawWaits(canvas, scene, item, whole, room);
+  const { started } = drawn;
+  if (started === undefined) return { ...drawn, timed: false };
   if (troubleOf(item.span) === 'interrupted') {
-    broken(canvas, colours.infra, outlineOf(made));
+    broken(canvas, colours.infra, outlineOf(started));
     return { ...drawn, timed: false };
   }
   const colour = callColour(colours, item);
-  plainBar(canvas, colour, made, lanes.isOpen(item));
+  plainBar(canvas, colour, started, lanes.isOpen(item));
   const ms = msOf(scene, item);
-  if (ms === undefined || made.height < BAR || made.to - made.from < MIN_WORDS) return { ...drawn, timed: false };
+  if (ms === undefined || started.height < BAR || started.to - started.from < MIN_WORDS)
+    return { ...drawn, timed: false };
   textFont(canvas, colours, 10);
-  const timed = inside(canvas, inkOn(canvas, colour), duration(ms), wordsIn(scene, made));
+  const timed = inside(canvas, inkOn(canvas, colour), duration(ms), wordsIn(scene, started));
   textFont(canvas, colours);
   return { ...drawn, timed };
 }
 
-/** Queued: dashed; prefill: hatched; generating: filled, with its time on it. */
+/** Draws the phases of a model call: queued dashed, prefill hatched, and generating filled with its duration. */
 export function modelBar(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whole: Box, room: Room): void {
   const { colours, lanes } = scene;
   const end = item.span?.kind === 'model' ? item.span.end?.data : undefined;
@@ -117,12 +115,12 @@ export function modelBar(canvas: CanvasRenderingContext2D, scene: Scene, item: I
     sign(canvas, scene, item, callBar(canvas, scene, item, whole, room).bar, room);
     return;
   }
-  const { made: box } = waited(canvas, scene, item, whole, room);
-  const made = lanes.madeAt(item);
-  if (box === undefined || made === undefined) return;
+  const { started: box } = drawWaits(canvas, scene, item, whole, room);
+  const start = lanes.startOf(item);
+  if (box === undefined || start === undefined) return;
   const { from, to, top, height } = box;
   const { queue_ms: queueMs, first_ms: firstMs, ms } = end;
-  const at = (after: number): number => Math.min(to, xIn(scene, made + after));
+  const at = (after: number): number => Math.min(to, xIn(scene, start + after));
   const queued = queueMs === undefined ? from : at(queueMs);
   const first = firstMs === undefined ? queued : Math.max(queued, at(firstMs));
   const words = height >= BAR && to - from >= MIN_WORDS;
@@ -143,7 +141,7 @@ export function modelBar(canvas: CanvasRenderingContext2D, scene: Scene, item: I
   if (words) textFont(canvas, colours);
 }
 
-/** Gives where its label ends. */
+/** Returns the end of the call's label. */
 export function toolBar(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whole: Box, room: Room): number {
   const { from, free, next } = room;
   const { colours } = scene;
@@ -167,7 +165,7 @@ export function toolBar(canvas: CanvasRenderingContext2D, scene: Scene, item: It
 }
 
 /**
- * What went wrong, behind its bar where there is room; of a hatched one else on it. Gives where its label may begin.
+ * Draws the sign of a trouble after the bar if it fits, or else on a hatched bar. Returns where the label may start.
  */
 export function sign(
   canvas: CanvasRenderingContext2D,
@@ -205,12 +203,18 @@ export function troubleSign(
 }
 
 /** Outlines the time a call waited before it started. */
-function waited(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whole: Box, { before }: Room): DrawnCall {
+function drawWaits(
+  canvas: CanvasRenderingContext2D,
+  scene: Scene,
+  item: Item,
+  whole: Box,
+  { before }: Room,
+): DrawnCall {
   const { colours, lanes } = scene;
-  const at = lanes.madeAt(item);
-  if (at === item.from) return { bar: whole, made: whole };
+  const at = lanes.startOf(item);
+  if (at === item.from) return { bar: whole, started: whole };
   for (const wait of lanes.waitsOf(item)) {
-    // Calls of a step that are made one after the other were asked for together.
+    // Sequential calls of a step were requested together, so their waits overlap the previous bars.
     const box = { ...whole, from: Math.max(xIn(scene, wait.from), before), to: xIn(scene, wait.to) };
     if (box.to - box.from < MIN_PART) continue;
     dashed(canvas, wait.held ? colours.held : callColour(colours, item), outlineOf(box));
@@ -219,13 +223,13 @@ function waited(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whol
     inside(canvas, colours.dim, waitText(wait), wordsIn(scene, box));
     textFont(canvas, colours);
   }
-  if (at === undefined) return { bar: whole, made: undefined };
+  if (at === undefined) return { bar: whole, started: undefined };
   const from = xIn(scene, at);
   const bar = { ...whole, to: Math.max(whole.to, from + MIN_BAR) };
-  return { bar, made: { ...bar, from } };
+  return { bar, started: { ...bar, from } };
 }
 
-/** `held 12.4 s`; `waited …` where nothing held it. */
+/** Returns `held 12.4 s`, or `waited …` without a hold. */
 export function waitText({ from, to, held }: Wait): string {
   return `${held ? 'held' : 'waited'} ${duration(to - from)}`;
 }
@@ -238,7 +242,7 @@ function outlineOf({ from, to, top, height }: Box): Area {
   return { x: from, y: top, width: to - from, height };
 }
 
-/** Where words stand in the part of a bar that is in sight. */
+/** Returns the visible part of a bar, for text. */
 function wordsIn({ gutter, width }: Scene, { from, to, top, height }: Box): Parameters<typeof inside>[3] {
   return { from: Math.max(gutter, from), to: Math.min(width, to), y: top + height / 2 + 0.5 };
 }

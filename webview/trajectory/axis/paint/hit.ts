@@ -6,7 +6,7 @@ import { type AxisMark, edgesOf, LANES_TOP, MIN_BAR, type Scene, SIZES, xIn } fr
 /** Pixels around an item that still hit it. */
 const NEAR = 4;
 
-/** Which item is at a point; undefined between them. Where only a sub-agent is, that. */
+/** Returns the item at a point; undefined between items. A sub-agent's frame is returned only if no item is there. */
 export function itemAt(scene: Scene, x: number, y: number): Item | undefined {
   let top: number = LANES_TOP;
   for (const lane of scene.lanes.lanes) {

@@ -49,9 +49,9 @@ function strip(
     const item = items[i];
     if (item === undefined) break;
     const from = Math.floor(xOf(item.from, whole, inner));
-    const made = lanes.madeAt(item);
-    const begin = made === undefined ? Infinity : Math.max(from, Math.floor(xOf(made, whole, inner)));
-    const to = Math.max((made === undefined ? from : begin) + 2, xOf(lanes.endOf(item), whole, inner));
+    const start = lanes.startOf(item);
+    const begin = start === undefined ? Infinity : Math.max(from, Math.floor(xOf(start, whole, inner)));
+    const to = Math.max((start === undefined ? from : begin) + 2, xOf(lanes.endOf(item), whole, inner));
     if (to <= drawn) continue;
     const colour = colourOf(item);
     if (begin - Math.max(from, drawn) >= 2) {
@@ -62,7 +62,7 @@ function strip(
       canvas.fillRect(gutter + waited, y + Math.floor(height / 2), drawn - waited, 1);
     }
     if (begin >= to) continue;
-    // What touches what is before it is drawn together with it.
+    // Adjacent bars are drawn together.
     if (run === undefined || run.colour !== colour || begin > drawn) {
       flush();
       run = { colour, from: Math.max(begin, drawn) };

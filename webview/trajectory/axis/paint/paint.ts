@@ -1,4 +1,4 @@
-/** Draws the time axis on a canvas: minimap, clock, marks, step flags, lanes; all but what is selected. */
+/** Draws the time axis on a canvas: minimap, clock, marks, step flags, and lanes, without the selection. */
 
 import { plural } from '../../../../src/common/text.ts';
 import { duration } from '../../../../src/common/units.ts';

@@ -1,16 +1,18 @@
-/** The axis on its canvas: what only changes with the events, or with the part in sight, is painted once and kept. */
+/**
+ * Draws the axis on its canvas. Caches everything except the selection, until the events or the visible range change.
+ */
 import { type Range, xOf } from '../scale.ts';
 import { paint, paintSelection } from './paint.ts';
 import { type AxisMark, heightOf, type Scene, SIZES } from './scene.ts';
 
 export interface Picture {
   readonly scene: Scene;
-  /** What the pointer drags over. */
+  /** Range that the user is dragging. */
   readonly dragged: Range | undefined;
 }
 
 export class AxisPicture {
-  /** All but the selection, and of what it was painted. */
+  /** The cached drawing, and its inputs. */
   readonly #kept = document.createElement('canvas');
   #keptOf: { readonly scene: Scene; readonly version: number; readonly ratio: number } | undefined;
 
@@ -55,7 +57,7 @@ export class AxisPicture {
   }
 }
 
-/** In CSS pixels, however many there are to one of them. */
+/** In CSS pixels; the canvas may have more device pixels. */
 function contextOf(
   canvas: HTMLCanvasElement,
   width: number,

@@ -33,7 +33,7 @@ export function cross(canvas: CanvasRenderingContext2D, colour: string, x: numbe
   canvas.stroke();
 }
 
-/** Outlined, as high as a cross. */
+/** Draws an outlined triangle, as high as a cross. */
 export function triangle(canvas: CanvasRenderingContext2D, colour: string, x: number, y: number): void {
   canvas.strokeStyle = colour;
   canvas.lineWidth = 1.5;
@@ -55,7 +55,7 @@ export function diamond(canvas: CanvasRenderingContext2D, colour: string, x: num
   canvas.fill();
 }
 
-/** A ribbon with a notch. */
+/** Draws a ribbon with a notch. */
 export function bookmark(canvas: CanvasRenderingContext2D, colour: string, x: number, top: number): void {
   canvas.fillStyle = colour;
   canvas.beginPath();
@@ -67,7 +67,7 @@ export function bookmark(canvas: CanvasRenderingContext2D, colour: string, x: nu
   canvas.fill();
 }
 
-/** A sheet with lines on it. */
+/** Draws a sheet with lines. */
 export function note(canvas: CanvasRenderingContext2D, colour: string, x: number, top: number): void {
   canvas.strokeStyle = colour;
   canvas.lineWidth = 1;
@@ -115,7 +115,7 @@ export function dashed(canvas: CanvasRenderingContext2D, colour: string, box: Ar
   canvas.setLineDash([]);
 }
 
-/** Black or white, whichever can be read on a colour. */
+/** Returns black or white, whichever has more contrast with a color. */
 export function inkOn(canvas: CanvasRenderingContext2D, colour: string): string {
   let ink = inks.get(colour);
   if (ink === undefined) inks.set(colour, (ink = inkFor(canvas, colour)));

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../../../src/common/errors.ts';
 import { Button, Dropdown, TextField } from '../../../components/controls.tsx';
 import { useChanges } from '../../../data/observe.ts';
-import { hitsSoFar, type ShownBreakpoint } from '../../debug/breakpoints.ts';
+import { hitsSoFar, type RowBreakpoint } from '../../debug/breakpoints.ts';
 import { keyOf, nameOf, type Spot, type SpotCondition } from '../../debug/spot.ts';
 import type { TrajectorySession } from '../../session.ts';
 import { BreakpointMark, breakpointText } from '../../steps/gutter.tsx';
@@ -15,8 +15,8 @@ export function BreakpointBox({ session }: { readonly session: TrajectorySession
   } = session;
   useChanges(breakpoints.changed);
   const spot = row === undefined ? undefined : breakpoints.spotAt(row);
-  const there = spot === undefined ? undefined : breakpoints.get(spot);
-  const others = breakpoints.all.filter((one) => one.key !== there?.key);
+  const existing = spot === undefined ? undefined : breakpoints.get(spot);
+  const others = breakpoints.all.filter((one) => one.key !== existing?.key);
   return (
     <section
       class="breakpoint-box"
@@ -38,7 +38,7 @@ export function BreakpointBox({ session }: { readonly session: TrajectorySession
         />
       </header>
       {spot !== undefined && breakpoints.settable && (
-        <Conditions key={keyOf(spot)} session={session} spot={spot} there={there} />
+        <Conditions key={keyOf(spot)} session={session} spot={spot} existing={existing} />
       )}
       {others.map((one) => (
         <Line key={one.key} session={session} breakpoint={one} />
@@ -52,23 +52,23 @@ export function BreakpointBox({ session }: { readonly session: TrajectorySession
 
 function reach({ debug: { breakpoints }, data }: TrajectorySession, spot: Spot | undefined): string {
   if (breakpoints.live && spot?.on !== 'event')
-    return `holds every attempt of ${data.batch?.name ?? 'the batch'} that gets here`;
-  return breakpoints.settable ? 'stops the debugger in the editor' : '';
+    return `Pauses every attempt of ${data.batch?.name ?? 'the batch'} here`;
+  return breakpoints.settable ? 'Stops the debugger in the editor' : '';
 }
 
 function Conditions({
   session,
   spot,
-  there,
+  existing,
 }: {
   readonly session: TrajectorySession;
   readonly spot: Spot;
-  readonly there: ShownBreakpoint | undefined;
+  readonly existing: RowBreakpoint | undefined;
 }) {
-  const [log, setLog] = useState(there?.log !== undefined);
-  const [when, setWhen] = useState(there?.when ?? '');
-  const [hits, setHits] = useState(there?.hits === undefined ? '' : String(there.hits));
-  const [text, setText] = useState(there?.log ?? '');
+  const [log, setLog] = useState(existing?.log !== undefined);
+  const [when, setWhen] = useState(existing?.when ?? '');
+  const [hits, setHits] = useState(existing?.hits === undefined ? '' : String(existing.hits));
+  const [text, setText] = useState(existing?.log ?? '');
   const [problem, setProblem] = useState<string>();
   const field = useRef<HTMLElement | null>(null);
   useEffect(() => field.current?.focus(), []);
@@ -81,7 +81,7 @@ function Conditions({
   };
   const set = (): void => {
     if (wrongCount || (log && text === ''))
-      setProblem(wrongCount ? 'Enter a hit count of at least 1.' : 'Enter the line that the log point writes.');
+      setProblem(wrongCount ? 'Enter a hit count of at least 1.' : 'Enter a log message.');
     else
       session.debug.breakpoints.set(spot, narrowing).then(
         () => session.debug.openBox(false),
@@ -89,8 +89,8 @@ function Conditions({
       );
   };
   const remove = (): void => {
-    if (there !== undefined)
-      session.debug.breakpoints.remove(there).then(
+    if (existing !== undefined)
+      session.debug.breakpoints.remove(existing).then(
         () => session.debug.openBox(false),
         (error: unknown) => setProblem(errorText(error)),
       );
@@ -99,17 +99,17 @@ function Conditions({
     <>
       <div class="breakpoint-fields">
         <Dropdown
-          label="What it does"
+          label="Action"
           value={log ? 'log' : 'hold'}
           options={[
-            { value: 'hold', text: 'holds' },
-            { value: 'log', text: 'logs a line' },
+            { value: 'hold', text: 'Pause' },
+            { value: 'log', text: 'Log message' },
           ]}
           onChange={(value) => setLog(value === 'log')}
         />
         <TextField
           label="Condition"
-          placeholder="when, e.g. tool.arguments.days > 7"
+          placeholder="Condition, e.g. tool.arguments.days > 7"
           value={when}
           inputRef={field}
           onInput={(value) => {
@@ -119,8 +119,8 @@ function Conditions({
           onEnter={set}
         />
         <TextField
-          label="First hit that counts"
-          placeholder="from hit"
+          label="Hit count"
+          placeholder="Hit count"
           value={hits}
           invalid={wrongCount}
           onInput={setHits}
@@ -128,8 +128,8 @@ function Conditions({
         />
         {log && (
           <TextField
-            label="Line to log"
-            placeholder="line, with {tool.arguments.days} filled in"
+            label="Log message"
+            placeholder="Log message, e.g. {tool.arguments.days} days"
             value={text}
             onInput={setText}
             onEnter={set}
@@ -144,8 +144,8 @@ function Conditions({
         </p>
       )}
       <div class="edit-buttons">
-        <Button kind="primary" label={there === undefined ? 'Set' : 'Change'} onClick={set} />
-        {there !== undefined && <Button kind="secondary" label="Remove" onClick={remove} />}
+        <Button kind="primary" label={existing === undefined ? 'Add' : 'Update'} onClick={set} />
+        {existing !== undefined && <Button kind="secondary" label="Remove" onClick={remove} />}
       </div>
     </>
   );
@@ -161,29 +161,29 @@ function SoFar({
   readonly spot: Spot;
   readonly narrowing: SpotCondition;
 }) {
-  const [found, setFound] = useState<Awaited<ReturnType<typeof hitsSoFar>>>();
+  const [counted, setCounted] = useState<Awaited<ReturnType<typeof hitsSoFar>>>();
   const { last } = data.model;
   useEffect(() => {
     let left = false;
     hitsSoFar(data, spot, narrowing).then(
-      (now) => {
-        if (!left) setFound(now);
+      (result) => {
+        if (!left) setCounted(result);
       },
-      () => setFound(undefined),
-    ); // a value that is gone: then nothing can be said
+      () => setCounted(undefined),
+    ); // A referenced value may be gone, so the count is unknown.
     return () => {
       left = true;
     };
   }, [data, keyOf(spot), narrowing.when, last]);
-  if (found === undefined) return null;
+  if (counted === undefined) return null;
   return (
     <p class="value-empty dim" role="status">
-      It fits {found.hits} of {found.of} {found.of === 1 ? 'call' : 'calls'} of this rollout so far.
+      Matches {counted.hits} of {counted.of} {counted.of === 1 ? 'call' : 'calls'} of this rollout so far.
     </p>
   );
 }
 
-function Line({ session, breakpoint }: { readonly session: TrajectorySession; readonly breakpoint: ShownBreakpoint }) {
+function Line({ session, breakpoint }: { readonly session: TrajectorySession; readonly breakpoint: RowBreakpoint }) {
   const { name, when, log, foreign } = breakpoint;
   return (
     <div class="breakpoint-line" title={breakpointText(breakpoint)}>
@@ -191,13 +191,13 @@ function Line({ session, breakpoint }: { readonly session: TrajectorySession; re
       <span>{name}</span>
       {when !== undefined && <code>{when}</code>}
       {log !== undefined && <span class="dim">“{log}”</span>}
-      {foreign && <span class="mark">of another client</span>}
+      {foreign && <span class="mark">Another client</span>}
       <span class="grow" />
       {!session.readOnly && (
         <Button
           kind="icon"
           icon="trash"
-          label={`Remove the breakpoint on ${name}`}
+          label={`Remove breakpoint on ${name}`}
           onClick={() => session.debug.run(session.debug.breakpoints.remove(breakpoint))}
         />
       )}

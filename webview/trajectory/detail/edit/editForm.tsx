@@ -1,4 +1,4 @@
-/** A form for what is edited: in place where the rollout is held at it, as a fork where it has happened. */
+/** The form of an edit: applied in place at a hold, or as a fork of a recording. */
 import { useEffect, useRef } from 'preact/hooks';
 import { Button, TextField } from '../../../components/controls.tsx';
 import { useChanges } from '../../../data/observe.ts';
@@ -75,15 +75,15 @@ function noteOf(kind: EditKind, where: 'here' | 'fork'): string {
   if (where === 'fork')
     return kind === 'fork'
       ? 'Continues from here in a fork. This rollout does not change.'
-      : 'This is recorded: your edit starts a fork. This rollout does not change.';
+      : 'Your edit starts a fork. This rollout does not change.';
   if (kind === 'answer') return 'The rollout waits for your answer.';
   const effect =
     kind === 'skip'
-      ? 'The call is skipped.'
+      ? 'The call is skipped, and the model gets this result.'
       : kind === 'inject'
         ? 'The agent reads the message next.'
         : 'The edit is recorded.';
-  return `${effect} Statistics leave this rollout out.`;
+  return `${effect} This rollout will not count in statistics.`;
 }
 
 function Field({
@@ -127,7 +127,7 @@ function Field({
 function Attempts({ draft, onEnter }: { readonly draft: Draft; readonly onEnter: () => void }) {
   return (
     <div class="edit-field">
-      <span class="value-name">attempts:</span>
+      <span class="value-name">Attempts:</span>
       <TextField
         label="Attempts of the fork"
         value={String(draft.attempts)}
@@ -137,7 +137,7 @@ function Attempts({ draft, onEnter }: { readonly draft: Draft; readonly onEnter:
           if (Number.isInteger(attempts) && attempts >= 1 && attempts <= MAX_ATTEMPTS) draft.setAttempts(attempts);
         }}
       />
-      <span class="dim edit-was">Continuations of this rollout, in a batch of their own</span>
+      <span class="dim edit-was">Continuations of this rollout, in a new batch</span>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-/** An error: its class and words, where it was thrown, and the lines around that place. */
+/** Shows an error with the source lines where it was thrown. */
 import { useEffect, useState } from 'preact/hooks';
 import type { TraceError } from '../../../../src/trace/schema.ts';
 import { ErrorWords } from '../../../components/errors/errorWords.tsx';
@@ -34,7 +34,7 @@ function Snippet({ view, frame }: { readonly view: TrajectoryView; readonly fram
         if (!stopped) setFound({ of, source });
       },
       () => undefined,
-    ); // the frames above say where it was
+    ); // The frames above have the location.
     return () => {
       stopped = true;
     };

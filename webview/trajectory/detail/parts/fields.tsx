@@ -1,7 +1,7 @@
-/** The members of a small record, one a line. Records inside it are written out. */
+/** Shows the members of a small record with their labels, one per line. Nested records are flattened. */
 import type { ComponentChildren } from 'preact';
 import type { Json } from '../../../../src/common/json.ts';
-import { valueText } from '../../../../src/trace/text/values.ts';
+import { labeledField } from './fieldLabels.ts';
 
 export function Fields({
   title,
@@ -13,7 +13,7 @@ export function Fields({
   readonly children?: ComponentChildren;
 }) {
   const rows = Object.entries(data as Readonly<Record<string, Json | undefined>>).flatMap(([name, value]) =>
-    flat(name, value),
+    flatten([name], value),
   );
   if (rows.length === 0) return null;
   return (
@@ -24,21 +24,27 @@ export function Fields({
         {children}
       </header>
       <dl class="fields">
-        {rows.map(([name, text]) => (
-          <div key={name}>
-            <dt>{name.replaceAll('_', ' ')}</dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
+        {rows.map(({ path, value }) => {
+          const field = labeledField(path, value);
+          return field === undefined ? null : (
+            <div key={path.join(' ')} title={field.title}>
+              <dt>{field.label}</dt>
+              <dd>{field.text}</dd>
+            </div>
+          );
+        })}
       </dl>
     </section>
   );
 }
 
-function flat(name: string, value: Json | undefined): [string, string][] {
+function flatten(
+  path: readonly string[],
+  value: Json | undefined,
+): { readonly path: readonly string[]; readonly value: Json }[] {
   if (value === undefined) return [];
   if (typeof value === 'object' && value !== null && !Array.isArray(value) && !('$blob' in value)) {
-    return Object.entries(value).flatMap(([key, member]) => flat(`${name} ${key}`, member));
+    return Object.entries(value).flatMap(([key, member]) => flatten([...path, key], member));
   }
-  return [[name, valueText(value)]];
+  return [{ path, value }];
 }

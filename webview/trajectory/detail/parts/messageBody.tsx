@@ -1,4 +1,4 @@
-/** The parts of a message, each in its own way. */
+/** Shows the parts of a message, each by its type. */
 
 import type { Json } from '../../../../src/common/json.ts';
 import type { MessageEntry } from '../../../../src/trace/model/messages.ts';
@@ -28,7 +28,7 @@ export function MessageBody({ view, entry }: { readonly view: TrajectoryView; re
   );
 }
 
-/** `of`: which part it is, for screen readers: several are seen at once. */
+/** `of`: the name of the part for screen readers. */
 function PartView({ view, part, of }: { readonly view: TrajectoryView; readonly part: Part; readonly of: string }) {
   const actions = useValueActions(view);
   const { blobs } = view.data;

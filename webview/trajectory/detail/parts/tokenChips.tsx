@@ -1,4 +1,4 @@
-/** Sampled tokens as chips of their ids, the hotter the less sure the model was; above them all of them at a glance. */
+/** Shows sampled tokens as chips, colored by uncertainty, and an overview of all of them. */
 import { useId, useMemo, useState } from 'preact/hooks';
 import { count } from '../../../../src/common/units.ts';
 import type { CallTokens } from '../../../../src/trace/tokens.ts';
@@ -47,22 +47,24 @@ export function TokenChips({
         </span>
         <span class="grow" />
         {summary !== undefined && (
-          <span class="token-legend" title="−logprob: from certain to 10 % and less">
+          <span class="token-legend" title="−logprob, from certain (0) to a probability of 10% or less (2.3)">
             <span class="dim">0</span>
             <span class="token-scale" />
             <span class="dim">2.3+</span>
           </span>
         )}
-        <span class={`token-trained${trained ? ' is-trained' : ''}`}>{trained ? 'trained on' : 'masked'}</span>
+        <span class={`token-trained${trained ? ' is-trained' : ''}`}>
+          {trained ? 'Used for training' : 'Masked in training'}
+        </span>
       </header>
       {logprobs === undefined ? (
         <p class="remark">
-          No logprobs were captured. To capture them, set <code>logprobs: true</code>.
+          Log probabilities were not captured. To capture them, set <code>logprobs: true</code>.
         </p>
       ) : (
         logprobs.length !== completion.length && (
           <p class="remark">
-            Only {count(logprobs.length)} of {count(completion.length)} tokens have a logprob.
+            Only {count(logprobs.length)} of {count(completion.length)} tokens have a log probability.
           </p>
         )
       )}
@@ -98,17 +100,17 @@ export function TokenChips({
           <Button
             kind="icon"
             icon="chevron-left"
-            label="Tokens before these"
+            label="Previous tokens"
             disabled={page === 0}
             onClick={() => setPage(page - 1)}
           />
           <span class="dim">
-            {count(from + 1)} to {count(to)} of {count(completion.length)}
+            {count(from + 1)}–{count(to)} of {count(completion.length)}
           </span>
           <Button
             kind="icon"
             icon="chevron-right"
-            label="Tokens after these"
+            label="Next tokens"
             disabled={to === completion.length}
             onClick={() => setPage(page + 1)}
           />
@@ -123,7 +125,7 @@ export function TokenChips({
   );
 }
 
-/** One bar for each few tokens, as high as the least sure of them. */
+/** Draws a bar for each few tokens, as high as the most uncertain of them. */
 function Strip({
   logprobs,
   chosen,

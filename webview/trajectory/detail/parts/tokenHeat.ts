@@ -1,4 +1,4 @@
-/** How sure a model was of its tokens, as heights and heats. */
+/** Computes how uncertain a model was about its tokens. */
 
 /** −logprob of the maximum heat: a probability of one in ten. */
 const HOT = 2.3;
@@ -9,12 +9,12 @@ export function heatOf(logprob: number | undefined): number {
 }
 
 interface Bin {
-  /** The hottest token of it. */
+  /** Index of its most uncertain token. */
   readonly index: number;
   readonly heat: number;
 }
 
-/** At most `most` bins over all tokens, in order. */
+/** Splits all tokens into at most `most` bins, in order. */
 export function binsOf(logprobs: readonly number[], most: number): Bin[] {
   const bins = Math.min(most, logprobs.length);
   return Array.from({ length: bins }, (_, bin) => {
@@ -31,7 +31,7 @@ interface LogprobSummary {
   readonly lowest: number;
 }
 
-/** undefined where there are none. */
+/** Returns undefined without log probabilities. */
 export function summaryOf(logprobs: readonly number[]): LogprobSummary | undefined {
   if (logprobs.length === 0) return undefined;
   let sum = 0;

@@ -1,6 +1,4 @@
-/**
- * All changed rows of a world by table: of any number only those in sight are drawn. The selected one is shown whole.
- */
+/** Lists the changed rows of a world by table, virtualized. The selected row is shown in full. */
 import { useMemo, useState } from 'preact/hooks';
 import { VirtualList } from '../../../components/virtualList.tsx';
 import { ValueView } from '../../../values/valueView.tsx';
@@ -10,7 +8,7 @@ import type { TrajectoryView } from '../../view.ts';
 import { useValueActions } from './actions.ts';
 
 const ROW_HEIGHT = 22;
-/** So many rows are in sight at least, and more in a high window; the rest scrolls inside. */
+/** Minimum number of visible rows; more in a high window. */
 const ROWS_IN_SIGHT = 20;
 
 interface Entry {
@@ -67,7 +65,7 @@ function layOut(changes: readonly WorldChange[]): { readonly entries: readonly E
   let width = 0;
   for (const group of groupsOf(changes)) {
     const widths = widthsOf(group);
-    // The last column takes what is left.
+    // The last column takes the remaining width.
     const columns = [
       ...widths.slice(0, -1).map((chars) => `${chars + 2}ch`),
       `minmax(${widths.at(-1) ?? 0}ch, 1fr)`,
@@ -103,7 +101,7 @@ function Line({ entry: { group, columns, kind, row } }: { readonly entry: Entry 
   );
 }
 
-/** A row with nothing cut off, against what it was. */
+/** Shows a row in full, compared with its previous value. */
 function WholeRow({ view, row }: { readonly view: TrajectoryView; readonly row: WorldChange }) {
   const actions = useValueActions(view);
   const value = row.after ?? row.before;

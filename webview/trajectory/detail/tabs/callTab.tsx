@@ -1,6 +1,7 @@
 /** Shows the input and output of a tool call, a model call, a message, or any other event. */
 import { useState } from 'preact/hooks';
 import type { Json } from '../../../../src/common/json.ts';
+import { count } from '../../../../src/common/units.ts';
 import { previousCall } from '../../../../src/trace/calls.ts';
 import { textOf } from '../../../../src/trace/model/messages.ts';
 import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
@@ -15,6 +16,7 @@ import type { TrajectoryView } from '../../view.ts';
 import { Editable } from '../edit/editable.tsx';
 import { useValueActions } from '../parts/actions.ts';
 import { ErrorView } from '../parts/errorView.tsx';
+import { eventTitle } from '../parts/fieldLabels.ts';
 import { Fields } from '../parts/fields.tsx';
 import { MessageBody } from '../parts/messageBody.tsx';
 import type { Subject } from '../subject.ts';
@@ -65,12 +67,12 @@ function ToolCall({
 }) {
   const { model, blobs } = view.data;
   const { span } = subject;
-  const said = subject.step?.model;
+  const modelCall = subject.step?.model;
   const actions = useValueActions(view);
   const [compare, setCompare] = useState(true);
   const before = previousCall(model, span);
   const against = compare ? before : undefined;
-  const asked = model.argumentsOf(span);
+  const args = model.argumentsOf(span);
   const result = model.resultOf(span);
   const error = span.end?.data.error;
   const changes = model.diffsOf(span.seq).flatMap((diff) => diff.data.changes);
@@ -82,16 +84,16 @@ function ToolCall({
           {(edit) => (
             <ValueView
               title="Arguments"
-              value={asked.value}
+              value={args.value}
               against={against === undefined ? undefined : model.argumentsOf(against).value}
               blobs={blobs}
               {...actions}
             >
               {edit}
-              {asked.edited && <span class="mark">edited</span>}
+              {args.edited && <span class="mark">edited</span>}
               {before !== undefined && (
                 <span class="compare">
-                  <Checkbox label={`against step ${before.step}`} checked={compare} onChange={setCompare} />
+                  <Checkbox label={`Compare with step ${before.step}`} checked={compare} onChange={setCompare} />
                 </span>
               )}
             </ValueView>
@@ -114,15 +116,15 @@ function ToolCall({
               >
                 {edit}
                 {result.edited && <span class="mark">edited</span>}
-                {span.end?.data.injected !== undefined && <span class="mark">injected: {span.end.data.injected}</span>}
+                {span.end?.data.injected !== undefined && <span class="mark">Injected: {span.end.data.injected}</span>}
                 {span.end?.data.cut !== undefined && (
-                  <span class="dim">{span.end.data.cut} more bytes were truncated</span>
+                  <span class="dim">{count(span.end.data.cut)} more bytes were cut off</span>
                 )}
               </ValueView>
             )}
           </Editable>
         )}
-        {said !== undefined && <Said view={view} span={said} />}
+        {modelCall !== undefined && <ModelText view={view} span={modelCall} />}
       </div>
       {aside && (
         <div class="detail-column">
@@ -136,7 +138,7 @@ function ToolCall({
                 </span>
               </header>
               <WorldRows changes={changes} all="the World tab" onAll={() => view.show('world')} />
-              {error !== undefined && <p class="remark">The call failed but changed the world.</p>}
+              {error !== undefined && <p class="remark">The call failed, but it changed the world.</p>}
             </section>
           )}
         </div>
@@ -156,14 +158,14 @@ function NoResult({ open, failed }: { readonly open: boolean; readonly failed: b
         <h3>Result</h3>
       </header>
       <p class="value-empty dim">
-        {open ? 'The call has not ended yet.' : failed ? 'No result: the call failed.' : 'Not in this recording.'}
+        {open ? 'The call has not ended yet.' : failed ? 'No result: the call failed.' : 'The recording has no result.'}
       </p>
     </section>
   );
 }
 
 /** Shows the model's text next to its calls. */
-function Said({ view, span }: { readonly view: TrajectoryView; readonly span: ModelSpan }) {
+function ModelText({ view, span }: { readonly view: TrajectoryView; readonly span: ModelSpan }) {
   const m = span.end?.data.m;
   const entry = m === undefined ? undefined : view.data.model.message(m);
   if (entry === undefined) return null;
@@ -228,7 +230,12 @@ function ModelCall({
         </section>
       )}
       {end?.error !== undefined && <ErrorView view={view} error={end.error} />}
-      {end !== undefined && <Fields title="Answer" data={withoutKeys(end, ['error', 'tokens', 'm', 'ms'])} />}
+      {end !== undefined && (
+        <Fields
+          title="Answer"
+          data={withoutKeys(end, ['error', 'tokens', 'm', 'ms', 'status', end.trainable ? 'why_not' : 'trainable'])}
+        />
+      )}
       <Editable view={view} subject={subject} kind="sampling">
         {(edit) => (
           <Fields title="Request" data={withoutKeys(span.start.data, ['context', 'step'])}>
@@ -277,7 +284,7 @@ function OtherEvent({
       {event.kind === 'rollout.end' && (
         <ValueView title="Answer" value={event.data.answer} blobs={view.data.blobs} {...actions} />
       )}
-      <Fields title={event.kind} data={withoutKeys(event.data, ['error', 'answer'])} />
+      <Fields title={eventTitle(event.kind)} data={withoutKeys(event.data, ['error', 'answer'])} />
     </>
   );
 }

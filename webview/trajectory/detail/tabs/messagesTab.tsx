@@ -1,5 +1,6 @@
 /** Shows the context of the model call in this step, or all messages so far. */
 import { useMemo, useState } from 'preact/hooks';
+import { count } from '../../../../src/common/units.ts';
 import { stateAt } from '../../../../src/trace/fold.ts';
 import type { MessageEntry } from '../../../../src/trace/model/messages.ts';
 import type { TrajectoryModel } from '../../../../src/trace/model.ts';
@@ -10,22 +11,23 @@ import type { TrajectoryView } from '../../view.ts';
 import { MessageBody } from '../parts/messageBody.tsx';
 import { modelCallOf, type Subject } from '../subject.ts';
 
-const AT_FIRST = 60;
+/** Number of messages shown before the user requests more. */
+const INITIAL_LIMIT = 60;
 const ICONS = { system: 'gear', user: 'person', assistant: 'hubot', tool: 'tools' } as const;
 
 export function MessagesTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   const { model } = view.data;
   const [all, setAll] = useState(false);
-  const [limit, setLimit] = useState(AT_FIRST);
+  const [limit, setLimit] = useState(INITIAL_LIMIT);
   const call = modelCallOf(subject);
   const at = call?.end?.seq ?? view.seq;
   const entries = useMemo(
     () => (all ? model.messages.filter((entry) => entry.event.seq <= at) : stateAt(model, at, call?.agent).messages),
     [model, all, at, call, view.data.ended],
   );
-  const known = useMemo(() => seenBefore(model, call?.seq), [model, call]);
-  const shown = entries.slice(-limit);
-  const fresh = entries.filter((entry) => !known.has(entry.m)).length;
+  const earlier = useMemo(() => seenBefore(model, call?.seq), [model, call]);
+  const visible = entries.slice(-limit);
+  const fresh = entries.filter((entry) => !earlier.has(entry.m)).length;
   return (
     <div class="messages">
       <div class="panel-tools">
@@ -33,27 +35,27 @@ export function MessagesTab({ view, subject }: { readonly view: TrajectoryView; 
           label="Messages shown"
           value={all ? 'all' : 'context'}
           options={[
-            { value: 'context', text: 'context of this step' },
-            { value: 'all', text: 'all messages so far' },
+            { value: 'context', text: 'Context of this step' },
+            { value: 'all', text: 'All messages so far' },
           ]}
           onChange={(value) => setAll(value === 'all')}
         />
         <span class="dim">
-          {entries.length} {entries.length === 1 ? 'message' : 'messages'}
+          {count(entries.length)} {entries.length === 1 ? 'message' : 'messages'}
           {!all && `, ${fresh} new in this step`}
         </span>
       </div>
-      {entries.length > shown.length && (
+      {entries.length > visible.length && (
         <div class="panel-tools">
           <Button
             kind="secondary"
-            label={`Show ${entries.length - shown.length} earlier`}
+            label={`Show ${count(entries.length - visible.length)} earlier messages`}
             onClick={() => setLimit(entries.length)}
           />
         </div>
       )}
-      {shown.map((entry) => (
-        <Message key={entry.event.seq} view={view} entry={entry} fresh={!known.has(entry.m)} />
+      {visible.map((entry) => (
+        <Message key={entry.event.seq} view={view} entry={entry} fresh={!earlier.has(entry.m)} />
       ))}
       {entries.length === 0 && <p class="value-empty dim">No messages yet.</p>}
     </div>
@@ -108,10 +110,10 @@ function envelopeText({
     data: { topic = '', priority, headers = {} },
   },
 }: MessageEntry): string {
-  const told = Object.entries(headers).map(
+  const headerTexts = Object.entries(headers).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
-  return [`topic: ${topic}`, ...(priority === undefined ? [] : [`priority: ${priority}`]), ...told].join(' · ');
+  return [`Topic: ${topic}`, ...(priority === undefined ? [] : [`Priority: ${priority}`]), ...headerTexts].join(' · ');
 }
 
 function preview(parts: MessageEntry['event']['data']['parts']): string {

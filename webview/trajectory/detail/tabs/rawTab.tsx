@@ -1,4 +1,4 @@
-/** The events themselves, as they are in the log. */
+/** Shows the recorded events of the selection. */
 import { useMemo } from 'preact/hooks';
 import type { Json } from '../../../../src/common/json.ts';
 import type { AnyEvent } from '../../../../src/trace/model.ts';
@@ -22,7 +22,7 @@ function RawEvent({ view, event }: { readonly view: TrajectoryView; readonly eve
   const actions = useValueActions(view);
   const value = useMemo(() => {
     const { ...copy }: AnyEvent & { unknown?: true } = event;
-    delete copy.unknown; // ours, not the log's
+    delete copy.unknown; // Added by the model, not recorded.
     return copy as unknown as Json;
   }, [event]);
   return (

@@ -1,8 +1,9 @@
-/** The bars that show how a step spent its time. */
+/** Computes the bars that show how a step spent its time. */
 import { startedAtOf } from '../../../../src/trace/callTimes.ts';
 import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
 import type { Step } from '../../../../src/trace/model/step.ts';
 import type { TrajectoryModel } from '../../../../src/trace/model.ts';
+import { holdLabel } from '../../../../src/trace/text/labels.ts';
 import { troubleOf } from '../../../../src/trace/trouble.ts';
 
 export interface TimeBar {
@@ -22,13 +23,13 @@ export interface TimeBar {
   /** Milliseconds since the start of the step. */
   readonly from: number;
   readonly ms: number;
-  /** It has not ended; `ms` is the time so far. */
+  /** Whether it has not ended; `ms` is the time so far. */
   readonly open: boolean;
-  /** seq of what it stands for. */
+  /** seq of the event that it represents. */
   readonly seq?: number;
 }
 
-/** Empty where the stream has no timings. `now`: the newest time known, for what has not ended. */
+/** Returns no bars for a stream without timings. `now`: the newest recorded time, as the end of open calls. */
 export function timeBars(model: TrajectoryModel, step: Step, now: number): TimeBar[] {
   if (!model.timed || step.model === undefined) return [];
   const start = step.model.start.at;
@@ -38,7 +39,7 @@ export function timeBars(model: TrajectoryModel, step: Step, now: number): TimeB
     for (const hold of model.holdsOf(span.seq)) {
       const ms = hold.release?.data.held_ms ?? Math.max(0, now - hold.event.at);
       bars.push({
-        name: `held (${hold.event.data.why})`,
+        name: `paused (${holdLabel(hold.event.data.why)})`,
         kind: 'held',
         depth: 1,
         from: hold.event.at - start,
@@ -110,14 +111,14 @@ function toolBar(model: TrajectoryModel, span: ToolSpan, start: number, now: num
   };
 }
 
-/** From where it was made; a call that never was takes no time. */
+/** Returns when a call started, and for how long it ran. One that never started took no time. */
 function timesOf(
   model: TrajectoryModel,
   span: ModelSpan | ToolSpan,
   start: number,
   now: number,
 ): Pick<TimeBar, 'from' | 'ms'> {
-  const over = span.end?.at ?? now;
-  const made = startedAtOf(model, span) ?? over;
-  return { from: made - start, ms: span.end?.data.ms ?? Math.max(0, over - made) };
+  const end = span.end?.at ?? now;
+  const started = startedAtOf(model, span) ?? end;
+  return { from: started - start, ms: span.end?.data.ms ?? Math.max(0, end - started) };
 }

@@ -1,5 +1,7 @@
-/** Where the time of this step went. */
+/** Shows how this step spent its time. */
 
+import { duration } from '../../../../src/common/units.ts';
+import { errorLabel } from '../../../../src/trace/text/labels.ts';
 import type { TrajectoryView } from '../../view.ts';
 import type { Subject } from '../subject.ts';
 import { type TimeBar, timeBars } from './timing.ts';
@@ -9,21 +11,17 @@ export function TimingTab({ view, subject }: { readonly view: TrajectoryView; re
   const bars = subject.step === undefined ? [] : timeBars(model, subject.step, model.event(model.last)?.at ?? 0);
   const whole = bars[0]?.ms ?? 0;
   if (bars.length === 0) {
-    return (
-      <p class="remark">
-        {model.timed ? 'There is no model call here.' : 'The source of this recording has no timings.'}
-      </p>
-    );
+    return <p class="remark">{model.timed ? 'There is no model call here.' : 'No timings in this recording.'}</p>;
   }
   const retries = [subject.step?.model, ...(subject.step?.tools ?? [])].flatMap((span) =>
     (span?.end?.data.retries ?? []).map(
       (retry) =>
-        `${span?.kind === 'tool' ? `${span.start.data.name}: ` : ''}${retry.class}, waited ${Math.round(retry.ms)} ms`,
+        `${span?.kind === 'tool' ? `${span.start.data.name}: ` : ''}${errorLabel(retry.class)}, waited ${duration(retry.ms)}`,
     ),
   );
   return (
     <>
-      <table class="timing" aria-label="Time of this step">
+      <table class="timing" aria-label="Timing of this step">
         <tbody>
           {bars.map((bar, index) => (
             <Bar key={index} bar={bar} whole={whole} onGo={(seq) => view.go(seq)} />

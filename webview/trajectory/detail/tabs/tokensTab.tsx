@@ -12,7 +12,7 @@ import { modelCallOf, type Subject } from '../subject.ts';
 
 export function TokensTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   const call = modelCallOf(subject);
-  if (call === undefined) return <p class="remark">No model call yet, so no tokens.</p>;
+  if (call === undefined) return <p class="remark">There is no model call here.</p>;
   if (call.end === undefined)
     return (
       <p class="remark">
@@ -32,7 +32,7 @@ export function TokensTab({ view, subject }: { readonly view: TrajectoryView; re
         data={{
           ...usage,
           finish_reason: reason,
-          trainable: trainable ? 'yes' : `no${whyNot === undefined ? '' : `: ${whyNot}`}`,
+          ...(trainable || whyNot === undefined ? { trainable } : { why_not: whyNot }),
           weights,
         }}
       />
@@ -41,8 +41,8 @@ export function TokensTab({ view, subject }: { readonly view: TrajectoryView; re
 }
 
 function NotCaptured({ failed, imported }: { readonly failed: boolean; readonly imported: boolean }) {
-  if (failed) return <p class="remark">The call failed: no tokens were sampled.</p>;
-  if (imported) return <p class="remark">The source of this recording has no tokens.</p>;
+  if (failed) return <p class="remark">No tokens: the call failed.</p>;
+  if (imported) return <p class="remark">No token IDs in this recording.</p>;
   return (
     <p class="remark">
       Token IDs were not captured. To capture them, set{' '}
@@ -65,61 +65,59 @@ function Sampled({
   readonly call: ModelSpan;
   readonly trained: boolean;
 }) {
-  const [got, setGot] = useState<TokensResult>();
+  const [result, setResult] = useState<TokensResult>();
   useEffect(() => {
     let stopped = false;
     tokensOf(view.data.model, call, (ref) => view.data.blobs.json(ref)).then(
       (tokens) => {
-        if (!stopped) setGot({ tokens });
+        if (!stopped) setResult({ tokens });
       },
       (error: unknown) => {
-        if (!stopped) setGot({ problem: `Cannot read the tokens: ${errorText(error)}` });
+        if (!stopped) setResult({ problem: `Cannot load the tokens: ${errorText(error)}` });
       },
     );
     return () => {
       stopped = true;
     };
   }, []);
-  if (got === undefined)
+  if (result === undefined)
     return (
       <p class="remark" aria-busy="true">
         Loading tokens…
       </p>
     );
-  if ('problem' in got)
+  if ('problem' in result)
     return (
       <p class="remark" role="alert">
-        {got.problem}
+        {result.problem}
       </p>
     );
-  if (got.tokens === undefined) return null;
-  const { prompt, kept, missing, completion } = got.tokens;
-  const told = call.end?.data.usage?.output_tokens;
+  if (result.tokens === undefined) return null;
+  const { prompt, kept, missing, completion } = result.tokens;
+  const counted = call.end?.data.usage?.output_tokens;
   return (
     <>
-      <TokenChips tokens={got.tokens} trained={trained} />
-      {told !== undefined && told !== completion.length && (
+      <TokenChips tokens={result.tokens} trained={trained} />
+      {counted !== undefined && counted !== completion.length && (
         <p class="remark">
-          The endpoint counted {count(told)} tokens; the recording has {count(completion.length)}.
+          The endpoint counted {count(counted)} tokens, but the recording has {count(completion.length)}.
         </p>
       )}
       <AsText view={view} call={call} />
       <Fields
         title="Prompt"
-        data={{ tokens: missing + prompt.length, as_in_an_earlier_call: kept, new: missing + prompt.length - kept }}
+        data={{ tokens: missing + prompt.length, shared_with_earlier_calls: kept, new: missing + prompt.length - kept }}
       />
       {missing > 0 && (
         <p class="remark">
-          The first {count(missing)} tokens of the prompt belong to an earlier call whose tokens are missing.
+          The first {count(missing)} tokens of the prompt are those of an earlier call, which are missing.
         </p>
       )}
     </>
   );
 }
 
-/**
- * What the tokens say. Only the tokenizer knows which of them made which characters, and the record does not hold it.
- */
+/** Shows the sampled text. Only the tokenizer maps tokens to characters, and the recording does not contain it. */
 function AsText({ view, call }: { readonly view: TrajectoryView; readonly call: ModelSpan }) {
   const m = call.end?.data.m;
   const entry = m === undefined ? undefined : view.data.model.message(m);
@@ -128,7 +126,7 @@ function AsText({ view, call }: { readonly view: TrajectoryView; readonly call: 
     <section class="detail-section" aria-label="As text">
       <header class="section-head">
         <h3>As text</h3>
-        <span class="dim">the recording does not map tokens to characters</span>
+        <span class="dim">The recording does not map tokens to characters.</span>
       </header>
       <MessageBody view={view} entry={entry} />
     </section>

@@ -14,7 +14,7 @@ type Since = 'call' | 'step' | 'start';
 const NONE: Readonly<Record<Since, string>> = {
   call: 'This call changed nothing.',
   step: 'This step changed nothing.',
-  start: 'Nothing had changed yet.',
+  start: 'Nothing changed up to here.',
 };
 
 export function WorldTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
@@ -46,9 +46,9 @@ export function WorldTab({ view, subject }: { readonly view: TrajectoryView; rea
           label="Changes"
           value={since}
           options={[
-            { value: 'call', text: subject.kind === 'tool' ? 'of this call' : 'of this event' },
-            { value: 'step', text: 'of this step' },
-            { value: 'start', text: 'since the start' },
+            { value: 'call', text: subject.kind === 'tool' ? 'This call' : 'This event' },
+            { value: 'step', text: 'This step' },
+            { value: 'start', text: 'Since the start' },
           ]}
           onChange={(value) => setChosen(value === 'call' || value === 'step' ? value : 'start')}
         />
@@ -78,12 +78,12 @@ function Checks({ view }: { readonly view: TrajectoryView }) {
     <section class="detail-section" aria-label="Score">
       <header class="section-head">
         <h3>Score</h3>
-        <span class="dim">{scorer}, at the end</span>
+        <span class="dim">{scorer}, at the end of the rollout</span>
       </header>
       <dl class="fields">
         <div>
-          <dt>value</dt>
-          <dd>{value === null ? 'cannot be scored' : value}</dd>
+          <dt>Value</dt>
+          <dd>{value === null ? 'Cannot be scored' : value}</dd>
         </div>
         {Object.entries(parts ?? {}).map(([name, part]) => (
           <div key={name}>
@@ -93,7 +93,7 @@ function Checks({ view }: { readonly view: TrajectoryView }) {
         ))}
         {explanation !== undefined && (
           <div>
-            <dt>explanation</dt>
+            <dt>Explanation</dt>
             <dd>{explanation}</dd>
           </div>
         )}

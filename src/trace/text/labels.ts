@@ -1,0 +1,19 @@
+/** Labels of recorded values, as texts for people. */
+
+/** Returns `invalid arguments` for the error class `invalid_arguments`. */
+export function errorLabel(errorClass: string): string {
+  return errorClass.replaceAll('_', ' ');
+}
+
+/** Returns why a rollout is held, for the reason of a hold. */
+export function holdLabel(why: string): string {
+  return HOLDS[why] ?? why.replaceAll('_', ' ');
+}
+
+const HOLDS: Readonly<Record<string, string>> = {
+  breakpoint: 'breakpoint',
+  pause: 'paused',
+  step: 'stepping',
+  input: 'waiting for an answer',
+  lost_server: 'server lost',
+};
