@@ -205,40 +205,37 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await workbench.toast(/passes/).waitFor({ timeout: PATIENCE_MS });
   });
 
-  story.step(
-    '“Try Tool…” begins with the arguments of the recorded call, and returns results for others',
-    async () => {
-      const { workbench, page } = story.code;
-      for (const [name, text] of Object.entries(SHELVES)) writeFileSync(path.join(folder, name), text);
-      await cli('run', 'batches/shelves.batch.yaml');
-      await workbench.command('View: Close All Editors');
-      await workbench.openFile('shelves.ts');
-      await workbench.codeLens(/^1 call/).click({ timeout: PATIENCE_MS });
-      await peek().locator('.preview .codelens-decoration a').filter({ hasText: 'Open Step' }).first().click();
-      await story.trajectory.selected.filter({ hasText: 'find_shelf' }).waitFor({ timeout: PATIENCE_MS });
-      await page.keyboard.press('Escape');
-      await fromPage('Try Tool…');
-      await workbench.tab('Try find_shelf').waitFor({ timeout: PATIENCE_MS });
-      const panel = workbench.webview();
-      const [book, floor] = [
-        panel.getByRole('textbox', { name: /^book_id/ }),
-        panel.getByRole('textbox', { name: /^floor/ }),
-      ];
-      await book.waitFor({ timeout: PATIENCE_MS });
-      assert.deepEqual([await book.inputValue(), await floor.inputValue()], ['B-201', '2']);
-      await panel.getByRole('button', { name: 'Run' }).click();
-      await panel.getByText('2-201').first().waitFor({ timeout: PATIENCE_MS });
-      await book.fill('B-305');
-      await page.keyboard.press('Control+Enter');
-      await panel.getByText('2-305').first().waitFor({ timeout: PATIENCE_MS });
-      await panel.getByRole('region', { name: 'Printed' }).getByText('looking for B-305').waitFor();
-      assert.equal(await panel.getByRole('region', { name: 'Tries' }).getByRole('listitem').count(), 2);
-      await story.picture('tools-try');
-      // Messages are in the console, too.
-      assert.deepEqual(
-        story.code.consoleErrors().filter((text) => !text.includes('belongs to a world')),
-        [],
-      );
-    },
-  );
+  story.step('“Try Tool…” begins with the arguments of the recorded call, and returns results for others', async () => {
+    const { workbench, page } = story.code;
+    for (const [name, text] of Object.entries(SHELVES)) writeFileSync(path.join(folder, name), text);
+    await cli('run', 'batches/shelves.batch.yaml');
+    await workbench.command('View: Close All Editors');
+    await workbench.openFile('shelves.ts');
+    await workbench.codeLens(/^1 call/).click({ timeout: PATIENCE_MS });
+    await peek().locator('.preview .codelens-decoration a').filter({ hasText: 'Open Step' }).first().click();
+    await story.trajectory.selected.filter({ hasText: 'find_shelf' }).waitFor({ timeout: PATIENCE_MS });
+    await page.keyboard.press('Escape');
+    await fromPage('Try Tool…');
+    await workbench.tab('Try find_shelf').waitFor({ timeout: PATIENCE_MS });
+    const panel = workbench.webview();
+    const [book, floor] = [
+      panel.getByRole('textbox', { name: /^book_id/ }),
+      panel.getByRole('textbox', { name: /^floor/ }),
+    ];
+    await book.waitFor({ timeout: PATIENCE_MS });
+    assert.deepEqual([await book.inputValue(), await floor.inputValue()], ['B-201', '2']);
+    await panel.getByRole('button', { name: 'Run' }).click();
+    await panel.getByText('2-201').first().waitFor({ timeout: PATIENCE_MS });
+    await book.fill('B-305');
+    await page.keyboard.press('Control+Enter');
+    await panel.getByText('2-305').first().waitFor({ timeout: PATIENCE_MS });
+    await panel.getByRole('region', { name: 'Printed' }).getByText('looking for B-305').waitFor();
+    assert.equal(await panel.getByRole('region', { name: 'Tries' }).getByRole('listitem').count(), 2);
+    await story.picture('tools-try');
+    // Messages are in the console, too.
+    assert.deepEqual(
+      story.code.consoleErrors().filter((text) => !text.includes('belongs to a world')),
+      [],
+    );
+  });
 });

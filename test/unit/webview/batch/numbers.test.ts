@@ -150,15 +150,15 @@ suite('the description of an attempt', () => {
           progress: { status: 'done', passed: false, error_class: 'timeout', error_message: 'No answer', step: 4 },
         }),
       ),
-      { head: 'timeout, step 4', text: 'No answer' },
+      { head: 'Timeout, step 4', text: 'No answer' },
     );
     assert.deepEqual(
       verdictOf(
         aRow({ state: 'held', progress: { hold: { why: 'breakpoint', side: 'before', seq: 4, breakpoint: 'late' } } }),
       ),
-      { head: 'held before a call: breakpoint', text: 'breakpoint late' },
+      { head: 'Paused before a call: breakpoint', text: 'Breakpoint late' },
     );
-    assert.equal(verdictOf(failed()).head, 'failed, reward 0');
-    assert.equal(verdictOf(aRow({ state: 'queued' })).head, 'waiting for a worker');
+    assert.equal(verdictOf(failed()).head, 'Failed, reward 0');
+    assert.equal(verdictOf(aRow({ state: 'queued' })).head, 'Waiting for a worker');
   });
 });
