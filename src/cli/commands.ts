@@ -1,62 +1,46 @@
-/** All CLI commands, in the order of the help. */
+/** All CLI commands, in the order of the help. A process loads only the module of the command that it runs. */
 
 import type { Command, Option } from './command.ts';
-import { agent } from './commands/agent.ts';
-import { batches } from './commands/batches.ts';
-import { call } from './commands/call.ts';
-import { check } from './commands/check.ts';
-import { cluster } from './commands/cluster.ts';
-import { compare } from './commands/compare.ts';
-import { cancel, pause, resume, retry } from './commands/control.ts';
-import { dap } from './commands/dap.ts';
-import { doctor } from './commands/doctor.ts';
-import { fork } from './commands/fork.ts';
-import { gc } from './commands/gc.ts';
-import { importFiles } from './commands/import.ts';
-import { init } from './commands/init.ts';
-import { lsp } from './commands/lsp.ts';
-import { mcp } from './commands/mcp.ts';
-import { report } from './commands/report.ts';
-import { run } from './commands/run.ts';
-import { serve } from './commands/serve.ts';
-import { show } from './commands/show.ts';
-import { tail } from './commands/tail.ts';
-import { target } from './commands/target.ts';
-import { test } from './commands/test.ts';
-import { tool } from './commands/tool.ts';
-import { tools } from './commands/tools.ts';
-import { view } from './commands/view.ts';
 
-export const COMMANDS: readonly Command[] = [
-  init,
-  check,
-  run,
-  batches,
-  show,
-  report,
-  tools,
-  compare,
-  tail,
-  view,
-  importFiles,
-  fork,
-  call,
-  agent,
-  tool,
-  test,
-  cancel,
-  pause,
-  resume,
-  retry,
-  target,
-  cluster,
-  serve,
-  dap,
-  lsp,
-  mcp,
-  gc,
-  doctor,
-];
+const LOADERS: ReadonlyMap<string, () => Promise<Command>> = new Map([
+  ['init', async (): Promise<Command> => (await import('./commands/init.ts')).init],
+  ['check', async (): Promise<Command> => (await import('./commands/check.ts')).check],
+  ['run', async (): Promise<Command> => (await import('./commands/run.ts')).run],
+  ['batches', async (): Promise<Command> => (await import('./commands/batches.ts')).batches],
+  ['show', async (): Promise<Command> => (await import('./commands/show.ts')).show],
+  ['report', async (): Promise<Command> => (await import('./commands/report.ts')).report],
+  ['tools', async (): Promise<Command> => (await import('./commands/tools.ts')).tools],
+  ['compare', async (): Promise<Command> => (await import('./commands/compare.ts')).compare],
+  ['tail', async (): Promise<Command> => (await import('./commands/tail.ts')).tail],
+  ['view', async (): Promise<Command> => (await import('./commands/view.ts')).view],
+  ['import', async (): Promise<Command> => (await import('./commands/import.ts')).importFiles],
+  ['fork', async (): Promise<Command> => (await import('./commands/fork.ts')).fork],
+  ['call', async (): Promise<Command> => (await import('./commands/call.ts')).call],
+  ['agent', async (): Promise<Command> => (await import('./commands/agent.ts')).agent],
+  ['tool', async (): Promise<Command> => (await import('./commands/tool.ts')).tool],
+  ['test', async (): Promise<Command> => (await import('./commands/test.ts')).test],
+  ['cancel', async (): Promise<Command> => (await import('./commands/control.ts')).cancel],
+  ['pause', async (): Promise<Command> => (await import('./commands/control.ts')).pause],
+  ['resume', async (): Promise<Command> => (await import('./commands/control.ts')).resume],
+  ['retry', async (): Promise<Command> => (await import('./commands/control.ts')).retry],
+  ['target', async (): Promise<Command> => (await import('./commands/target.ts')).target],
+  ['cluster', async (): Promise<Command> => (await import('./commands/cluster.ts')).cluster],
+  ['serve', async (): Promise<Command> => (await import('./commands/serve.ts')).serve],
+  ['dap', async (): Promise<Command> => (await import('./commands/dap.ts')).dap],
+  ['lsp', async (): Promise<Command> => (await import('./commands/lsp.ts')).lsp],
+  ['mcp', async (): Promise<Command> => (await import('./commands/mcp.ts')).mcp],
+  ['gc', async (): Promise<Command> => (await import('./commands/gc.ts')).gc],
+  ['doctor', async (): Promise<Command> => (await import('./commands/doctor.ts')).doctor],
+]);
+
+/** Returns undefined if there is no such command. */
+export async function commandNamed(name: string): Promise<Command | undefined> {
+  return LOADERS.get(name)?.();
+}
+
+export function allCommands(): Promise<Command[]> {
+  return Promise.all([...LOADERS.values()].map((load) => load()));
+}
 
 /** Options that every command accepts. */
 export const GLOBAL_OPTIONS: Readonly<Record<string, Option>> = {

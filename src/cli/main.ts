@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { errorText, exitCodeOf, StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
 import { type Command, type CommandLine, flag, parseOptions, textOption } from './command.ts';
-import { COMMANDS, GLOBAL_OPTIONS } from './commands.ts';
+import { allCommands, commandNamed, GLOBAL_OPTIONS } from './commands.ts';
 import { makeContext } from './context.ts';
 import { helpOf, helpOfAll } from './help.ts';
 
@@ -37,13 +37,15 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    const topic = COMMANDS.find((command) => command.name === rest[0]);
-    process.stdout.write(topic === undefined ? helpOfAll(COMMANDS, GLOBAL_OPTIONS) : helpOf(topic, GLOBAL_OPTIONS));
+    const topic = await commandNamed(rest[0] ?? '');
+    process.stdout.write(
+      topic === undefined ? helpOfAll(await allCommands(), GLOBAL_OPTIONS) : helpOf(topic, GLOBAL_OPTIONS),
+    );
     return name === undefined ? 2 : 0;
   }
   const json = rest.includes('--json');
   try {
-    const command = COMMANDS.find((candidate) => candidate.name === name);
+    const command = await commandNamed(name);
     if (command === undefined)
       throw new StudioError('usage', `Unknown command “${name}”.`, { hint: 'List all commands with rollout --help.' });
     const commandLine = read(command, rest);
