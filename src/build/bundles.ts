@@ -24,6 +24,8 @@ const NODE_BUNDLES: Readonly<Record<string, string>> = {
   readerThread: 'src/tools/builtins/readerThread/thread.ts',
   language: 'src/language/main.ts',
 };
+/** What esbuild tells of the Node bundles: which modules and sources each is made of. */
+export const METAFILE = 'dist/.metafile.json';
 /** Becomes `dist/webview/page.js` and `page.css`: all pages, for a saved file; the styles are everybody's. */
 const PAGE_ENTRY = 'webview/main.tsx';
 /** Becomes `dist/webview/try.js` and `try.css`: the panel of “Try Tool…”. */
