@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { root } from '../../src/build/bundles.ts';
+import { QUALITY } from '../../src/build/vsix/squeezed.ts';
 import { stageVsix } from '../../src/build/vsix/stage.ts';
 import { readServerFile } from '../../src/client/connect.ts';
 import { end } from '../support/cli.ts';
@@ -29,7 +30,7 @@ describe('the contents of the .vsix', { timeout: 180_000 }, () => {
     );
     return { status: done.status, text: done.stdout + done.stderr };
   };
-  before(() => stageVsix(root, stage));
+  before(() => stageVsix(root, stage, QUALITY.quick));
   after(async () => {
     const server = readServerFile(store);
     if (server !== undefined) await end(server.pid);

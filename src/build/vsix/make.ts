@@ -1,9 +1,15 @@
 import { createVSIX } from '@vscode/vsce';
+import { QUALITY } from './squeezed.ts';
 import { stageVsix } from './stage.ts';
 
 /** Makes the .vsix `file` of the project in `root`, through the folder `stage`. Needs `dist/`. */
-export async function makeVsix(root: string, stage: string, file: string): Promise<void> {
-  await stageVsix(root, stage);
+export async function makeVsix(
+  root: string,
+  stage: string,
+  file: string,
+  quality: number = QUALITY.released,
+): Promise<void> {
+  await stageVsix(root, stage, quality);
   await createVSIX({
     cwd: stage,
     packagePath: file,

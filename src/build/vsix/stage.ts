@@ -7,7 +7,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { buildZodInOne, ZOD_IN_ONE } from '../../tools/zodInOne.ts';
 import { VSIX_ALLOWED } from './contents.ts';
-import { squeezed } from './squeezed.ts';
+import { QUALITY, squeezed } from './squeezed.ts';
 
 const record = z.record(z.string(), z.unknown());
 /** What only the development of the project needs. */
@@ -17,10 +17,12 @@ const PLACES = ['README.md', 'LICENSE', 'CHANGELOG.md', 'ThirdPartyNotices.txt',
 const MODULES = 'dist/node_modules';
 /** zod's languages but English, its sources for other module systems, and what only bundlers of zod itself need. */
 const ZOD_LEFT_OUT = /^src\/|\.(cjs|d\.cts)$|(^|\/)locales\/(?!index\.|en\.|package\.json)|\.md$/;
+/** The largest file of all. */
+export const ESBUILD_WASM = `${MODULES}/esbuild/esbuild.wasm.br`;
 const ESBUILD_FILES = ['LICENSE.md', 'wasm_exec.js', 'wasm_exec_node.js'];
 
-/** Makes `stage` anew from the project in `root`. */
-export async function stageVsix(root: string, stage: string): Promise<void> {
+/** Makes `stage` anew from the project in `root`. `quality`: how well the largest file is compressed. */
+export async function stageVsix(root: string, stage: string, quality: number = QUALITY.released): Promise<void> {
   rmSync(stage, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
   for (const file of PLACES.flatMap((place) => filesIn(root, place))) {
     if (VSIX_ALLOWED.some((pattern) => pattern.test(file))) copy(path.join(root, file), stage, file);
@@ -35,7 +37,7 @@ export async function stageVsix(root: string, stage: string): Promise<void> {
   write(stage, 'README.md', withoutPictures(readFileSync(path.join(root, 'README.md'), 'utf8')));
   stageZod(path.join(root, 'node_modules', 'zod'), stage);
   write(stage, `${MODULES}/zod/${ZOD_IN_ONE}`, JSON.stringify(await buildZodInOne()));
-  await stageEsbuild(path.join(root, 'node_modules'), stage);
+  await stageEsbuild(path.join(root, 'node_modules'), stage, quality);
 }
 
 /** VS Code shows no pictures of an installed README, and `vsce` refuses those that are not on the web. */
@@ -88,7 +90,7 @@ function stageZod(from: string, stage: string): void {
 }
 
 /** esbuild as WebAssembly, under esbuild's name: the same file runs on every platform. */
-async function stageEsbuild(modules: string, stage: string): Promise<void> {
+async function stageEsbuild(modules: string, stage: string, quality: number): Promise<void> {
   const from = path.join(modules, 'esbuild-wasm');
   const to = `${MODULES}/esbuild`;
   for (const file of ESBUILD_FILES) copy(path.join(from, file), stage, `${to}/${file}`);
@@ -112,8 +114,8 @@ async function stageEsbuild(modules: string, stage: string): Promise<void> {
   write(stage, `${to}/lib/main.js`, main);
   write(
     stage,
-    `${to}/esbuild.wasm.br`,
-    await squeezed(path.join(from, 'esbuild.wasm'), path.join(modules, '.cache', 'rollout-studio')),
+    ESBUILD_WASM,
+    await squeezed(path.join(from, 'esbuild.wasm'), path.join(modules, '.cache', 'rollout-studio'), quality),
   );
   let bin = readFileSync(path.join(from, 'bin', 'esbuild'), 'utf8');
   // It runs for a moment only: V8 takes longer to make this much code fast than the code then saves.
