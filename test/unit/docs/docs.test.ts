@@ -4,7 +4,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { COMMANDS, GLOBAL_OPTIONS } from '../../../src/cli/commands.ts';
+import { allCommands, commandNamed, GLOBAL_OPTIONS } from '../../../src/cli/commands.ts';
 import { COMMANDS as EDITOR_COMMANDS } from '../../../src/host/contributions/commands.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -13,6 +13,8 @@ const files = globSync(['*.md', 'docs/**/*.md', '.github/**/*.md'], { cwd: root 
 );
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
 const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(read('package.json')));
+
+const commands = await allCommands();
 
 /** GitHub's anchors of headings. */
 function anchors(markdown: string): string[] {
@@ -55,7 +57,7 @@ function missingScripts(line: string): string[] {
 /** `rollout COMMAND --option …`, in backticks or in a block of code. */
 function wrongCommands(line: string): string[] {
   return [...line.matchAll(/(?:`|^)rollout ([a-z]+)([^`]*)/g)].flatMap(([, name = '', rest = '']) => {
-    const command = COMMANDS.find((one) => one.name === name);
+    const command = commands.find((one) => one.name === name);
     if (command === undefined) return [`there is no command rollout ${name}`];
     const own = rest.split(' -- ')[0] ?? ''; // what follows is for another program
     return [...own.matchAll(/(?<![\w-])--([a-z][\w-]*)/g)].flatMap(([, option = '']) =>
@@ -70,6 +72,11 @@ function wrongTitles(line: string): string[] {
     titles.has(title) ? [] : [`there is no command “${title}”`],
   );
 }
+
+it('every command is found by its name', async () => {
+  for (const command of commands) assert.equal(await commandNamed(command.name), command, command.name);
+  assert.equal(await commandNamed('nothing'), undefined);
+});
 
 describe('the documentation', () => {
   it('has links to existing targets', () => {
