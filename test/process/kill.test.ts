@@ -25,7 +25,7 @@ interface Scale {
   readonly concurrency: number;
   readonly kills: number;
 }
-const QUICK: Scale = { tasks: 5, attempts: 6, concurrency: 8, kills: 3 };
+const QUICK: Scale = { tasks: 5, attempts: 4, concurrency: 8, kills: 2 };
 const DEEP: Scale = { tasks: 10, attempts: 20, concurrency: 16, kills: 20 };
 /** Longest time one disturbed batch may take. */
 const PATIENCE_MS = 120_000;

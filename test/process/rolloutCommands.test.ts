@@ -126,7 +126,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
     await assert.rejects(command(rollout, 'hold'), conflict(/has already ended/));
   });
 
-  it('step holds again at the next gate', async () => {
+  it('step holds again at the next gate @deep', async () => {
     const { batch, rollout } = await held('step');
     const reply = await command(rollout, 'step');
     const events = await workspace.waitForEvents(rollout, (all) => ofKind(all, 'hold').length === 2);
@@ -188,7 +188,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
     );
   });
 
-  it('skip answers a call without making it', async () => {
+  it('skip answers a call without making it @deep', async () => {
     const { batch, rollout } = await held('skip');
     const reply = await command(rollout, 'skip', { result: 'made up' });
     await workspace.ended(batch);

@@ -10,7 +10,7 @@ import { TestWorker } from '../support/workerProcess.ts';
 const kinds = (events: readonly TraceEvent[], kind: TraceEvent['kind']): number =>
   events.filter((event) => event.kind === kind).length;
 
-test('a paused batch holds at the next gates and continues when it is resumed', async () => {
+test('a paused batch holds at the next gates and continues when it is resumed @deep', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=100'), [additionTask('a', 6)]);
@@ -50,7 +50,7 @@ test('a held rollout gives its slot to the next one', async () => {
   assert.equal(counts.passed, 2);
 });
 
-test('cancel ends a rollout within a second, even inside a hanging tool', async () => {
+test('cancel ends a rollout within a second, even inside a hanging tool @deep', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }), [
@@ -68,7 +68,7 @@ test('cancel ends a rollout within a second, even inside a hanging tool', async 
   assert.equal(await worker.exited, 0, worker.stderr);
 });
 
-test('one rollout of the batch stops at a breakpoint that holds once', async () => {
+test('one rollout of the batch stops at a breakpoint that holds once @deep', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 4 }, 'demo:?latency_ms=400'), [additionTask('a', 1)]);
