@@ -8,7 +8,7 @@ import { attemptOf, countingRows } from './statistics/outcomes.ts';
 import { type Counts, reportedKs } from './statistics/passRates.ts';
 import { type CountGroup, groupCounts, passIntervals, passTables, passValues } from './statistics/passTables.ts';
 import type { Report } from './statistics/schema.ts';
-import { type Share, Tally } from './statistics/tally.ts';
+import { Tally } from './statistics/tally.ts';
 import type { RolloutRow } from './summary.ts';
 
 export interface ReportInput {
@@ -100,6 +100,12 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     cost_per_solved: cost === null || solved === 0 ? null : cost / solved,
     duplicates: tally.duplicates,
     by_error: mostFirst(tally.byError),
+    by_cause: Object.fromEntries(
+      Object.entries(mostFirst(tally.byCause)).map(([text, { kind, attempts, tasks: of }]) => [
+        text,
+        { kind, attempts, tasks: of.size },
+      ]),
+    ),
     by_tool: mostFirst(tally.byTool),
     by_level: yield* byLevel(tally.tasks, input.levels, ks, stopped),
     why,
@@ -141,7 +147,7 @@ function timesOf(durations: readonly number[]): Report['ms'] {
   return { p50: rank(0.5), p95: rank(0.95), max: last, total: times.reduce((sum, ms) => sum + ms, 0) };
 }
 
-function mostFirst(shares: ReadonlyMap<string, Share>): Record<string, Share> {
+function mostFirst<T extends { readonly attempts: number }>(shares: ReadonlyMap<string, T>): Record<string, T> {
   return Object.fromEntries([...shares].sort(([a, x], [b, y]) => y.attempts - x.attempts || (a < b ? -1 : 1)));
 }
 

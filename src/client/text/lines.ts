@@ -2,6 +2,7 @@
 
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
+import { causeOf } from '../../trace/cause.ts';
 import type { Part, TraceEvent } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 
@@ -28,7 +29,7 @@ export function rowLine(row: RolloutRow): string {
     row.state,
     plural(progress.steps, 'step'),
     progress.ms === undefined ? '' : duration(progress.ms),
-    progress.error_class ?? '',
+    causeOf(row)?.text ?? '',
   ];
   return parts.filter((part) => part !== '').join('  ');
 }

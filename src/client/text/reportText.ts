@@ -81,24 +81,19 @@ function totalsLines(report: Report, width: number): string[] {
     const { cost_per_solved: perSolved } = report;
     lines.push(`cost       ${cost.toFixed(2)}${perSolved === null ? '' : `, ${perSolved.toFixed(2)} per solved task`}`);
   }
-  for (const [title, shares] of [
-    ['errors', report.by_error],
-    ['tools', report.by_tool],
-  ] as const) {
-    const entries = Object.entries(shares);
-    if (entries.length === 0) continue;
-    const listed = entries.slice(0, MAX_LISTED).map(([name, share]) => `${name} ${share.passed}/${share.attempts}`);
-    if (entries.length > MAX_LISTED) listed.push(`${entries.length - MAX_LISTED} more`);
-    lines.push(
-      wrapped(
-        [`${title.padEnd(10)} passed/attempts: ${listed[0] ?? ''}`, ...listed.slice(1)],
-        ', ',
-        width,
-        ' '.repeat(11),
-      ),
-    );
-  }
+  const causes = Object.entries(report.by_cause).map(([cause, { attempts }]) => `${cause} ${attempts}`);
+  lines.push(...listLine('causes', causes, width));
+  const tools = Object.entries(report.by_tool).map(([tool, share]) => `${tool} ${share.passed}/${share.attempts}`);
+  lines.push(...listLine('tools', tools, width, 'passed/attempts: '));
   return lines;
+}
+
+/** Returns a list with its title, wrapped below its first entry; nothing if it is empty. */
+function listLine(title: string, entries: readonly string[], width: number, intro = ''): string[] {
+  const [first, ...rest] = entries.slice(0, MAX_LISTED);
+  if (first === undefined) return [];
+  const more = entries.length > MAX_LISTED ? [`${entries.length - MAX_LISTED} more`] : [];
+  return [wrapped([`${title.padEnd(10)} ${intro}${first}`, ...rest, ...more], ', ', width, ' '.repeat(11))];
 }
 
 export function comparisonText(comparison: Comparison): string {

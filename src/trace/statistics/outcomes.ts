@@ -1,5 +1,6 @@
 /** Determines the outcome of each attempt from the summary rows of its rollouts. */
 import { each, finish, type Piecewise } from '../../common/piecewise.ts';
+import { type Cause, causeOf } from '../cause.ts';
 import type { ErrorClass } from '../schema.ts';
 import type { RolloutRow } from '../summary.ts';
 
@@ -17,6 +18,8 @@ export interface Attempt {
   readonly truncated: boolean;
   readonly duplicate: boolean;
   readonly error: ErrorClass | undefined;
+  /** Why it did not pass. */
+  readonly cause: Cause | undefined;
   /** The beginning of the error's text. */
   readonly message: string | undefined;
   readonly tools: readonly string[];
@@ -62,6 +65,7 @@ export function attemptOf(row: RolloutRow): Attempt {
     passed: settlement === 'scored' && progress.passed === true,
     truncated: row.state === 'ended' && progress.status === 'truncated',
     duplicate: settlement === 'scored' && row.duplicate_of !== undefined,
+    cause: settlement === 'open' ? undefined : causeOf(row),
     error: row.state === 'ended' ? progress.error_class : undefined,
     message: row.state === 'ended' ? progress.error_message : undefined,
     tools: progress.tools,

@@ -1,11 +1,14 @@
 /** `report --json` (DESIGN section 14). Other programs read it: fields are added, never changed. */
 import { z } from 'zod';
+import { CAUSE_KINDS } from '../cause.ts';
 
 const int = z.number().int().min(0);
 const rate = z.number().min(0).max(1);
 const interval = z.tuple([z.number(), z.number()]);
 /** By k, as text. */
 const byK = <T extends z.ZodType>(value: T) => z.record(z.string().regex(/^[1-9]\d*$/), value);
+/** `tasks`: how many tasks have attempts with this cause. */
+const causeShare = z.object({ kind: z.enum(CAUSE_KINDS), attempts: int, tasks: int });
 const share = z.object({ attempts: int, passed: int });
 
 export const reportSchema = z.object({
@@ -49,6 +52,8 @@ export const reportSchema = z.object({
   duplicates: int,
   /** Ended attempts by the class of the error that ended them. */
   by_error: z.record(z.string(), share),
+  /** Ended attempts that did not pass, by cause, most frequent first. */
+  by_cause: z.record(z.string(), causeShare).default({}),
   /** Scored attempts by tool they called. */
   by_tool: z.record(z.string(), share),
   /** Only where tasks have levels. */

@@ -1,4 +1,5 @@
 /** Attempts counted one by one, as reports need them. */
+import type { Cause } from '../cause.ts';
 import type { Attempt, Settlement } from './outcomes.ts';
 import type { Counts } from './passRates.ts';
 
@@ -6,6 +7,13 @@ import type { Counts } from './passRates.ts';
 interface TaskTally extends Counts {
   /** Attempts that are open or were cancelled. */
   readonly untold: number;
+}
+
+/** Attempts with the same cause. */
+export interface CauseShare {
+  readonly kind: Cause['kind'];
+  attempts: number;
+  readonly tasks: Set<string>;
 }
 
 export interface Share {
@@ -25,6 +33,7 @@ export class Tally {
   /** How long each took that tells. */
   readonly times: number[] = [];
   readonly byError = new Map<string, Share>();
+  readonly byCause = new Map<string, CauseShare>();
   readonly byTool = new Map<string, Share>();
   readonly #settled = { scored: 0, unscored: 0, cancelled: 0, infrastructure: 0, open: 0 };
   readonly #tasks = new Map<string, { n: number; c: number; untold: number }>();
@@ -36,7 +45,7 @@ export class Tally {
   }
 
   add(attempt: Attempt): void {
-    const { settlement, passed, ms, error, tools } = attempt;
+    const { settlement, passed, ms, error, cause, tools } = attempt;
     const task = this.#task(attempt.task);
     this.attempts += 1;
     this.#settled[settlement] += 1;
@@ -51,6 +60,7 @@ export class Tally {
     if (attempt.attempt > this.most) this.most = attempt.attempt;
     if (ms !== undefined) this.times.push(ms);
     if (error !== undefined) share(this.byError, error, passed);
+    if (cause !== undefined) addCause(this.byCause, cause, attempt.task);
     if (settlement !== 'scored') return;
     for (let i = 0; i < tools.length; i++) {
       const tool = tools[i];
@@ -73,6 +83,13 @@ export function tallyOf(attempts: Iterable<Attempt>): Tally {
   const tally = new Tally();
   for (const attempt of attempts) tally.add(attempt);
   return tally;
+}
+
+function addCause(causes: Map<string, CauseShare>, { kind, text }: Cause, task: string): void {
+  let own = causes.get(text);
+  if (own === undefined) causes.set(text, (own = { kind, attempts: 0, tasks: new Set() }));
+  own.attempts += 1;
+  own.tasks.add(task);
 }
 
 function share(shares: Map<string, Share>, name: string, passed: boolean): void {

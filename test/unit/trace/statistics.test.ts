@@ -141,6 +141,14 @@ describe('report', () => {
       limit: { attempts: 2, passed: 0 },
       infrastructure: { attempts: 1, passed: 0 },
     });
+    assert.deepEqual(result.by_cause, {
+      'No cause recorded': { kind: 'unknown', attempts: 2, tasks: 2 },
+      limit: { kind: 'limit', attempts: 2, tasks: 1 },
+      cancelled: { kind: 'cancelled', attempts: 1, tasks: 1 },
+      infrastructure: { kind: 'infrastructure', attempts: 1, tasks: 1 },
+    });
+    const causes = Object.values(result.by_cause).reduce((sum, { attempts }) => sum + attempts, 0);
+    assert.equal(causes + result.passed + result.open, result.attempts, 'every settled attempt passed or has a cause');
   });
 
   it('counts each attempt once, by the rollout that settled it, and the tokens of all its tries', () => {
