@@ -209,7 +209,7 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
         assert.equal(errors[index]?.class, 'tool_error');
         assert.match(
           errors[index].message,
-          /^The connection to the MCP server "everything" was lost: was killed by SIGKILL/,
+          /^The connection to the MCP server "everything" was lost: the server was killed by SIGKILL/,
         );
       }
     }

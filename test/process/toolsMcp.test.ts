@@ -94,7 +94,7 @@ describe('a server on stdio', () => {
       isClass(
         'tool_error',
         new RegExp(
-          '^The connection to the MCP server "everything" was lost: was killed by SIGKILL. Last ' +
+          '^The connection to the MCP server "everything" was lost: the server was killed by SIGKILL. Last ' +
             String.raw`output:\nStarting default`,
         ),
       ),
@@ -244,7 +244,7 @@ describe('a misbehaving server', () => {
       isClass(
         'tool_error',
         new RegExp(
-          '^The connection to the MCP server "changing" was lost: exited with code 7. Last ' +
+          '^The connection to the MCP server "changing" was lost: the server exited with code 7. Last ' +
             String.raw`output:\nready\nabout to crash$`,
         ),
       ),

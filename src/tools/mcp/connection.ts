@@ -146,7 +146,7 @@ export class McpConnection {
     });
     client.onclose = () => {
       connection.#lost ??=
-        transport instanceof StdioTransport ? (transport.ending ?? 'it ended') : 'the connection was closed';
+        transport instanceof StdioTransport ? `the server ${transport.ending ?? 'ended'}` : 'the connection was closed';
     };
     try {
       await client.connect(transport, { timeout: CONNECT_MS, ...(signal === undefined ? {} : { signal }) });
@@ -175,8 +175,8 @@ export class McpConnection {
     if (this.#transport instanceof StdioTransport) {
       const { ending } = this.#transport;
       if (ending === undefined) return undefined;
-      this.#lost = ending;
-      return new ConnectionLost(ending, false);
+      this.#lost = `the server ${ending}`;
+      return new ConnectionLost(this.#lost, false);
     }
     if (error instanceof SdkHttpError) {
       if (this.#transport.sessionId === undefined || !isExpired(error)) return undefined;

@@ -39,7 +39,7 @@ export class StdioTransport implements Transport {
   onmessage?: Transport['onmessage'];
   /** Together with `pid`, identifies a stdio transport to the SDK. */
   readonly stderr = new PassThrough();
-  /** Describes outcome the process ended; undefined while it runs. */
+  /** Describes how the process ended, e.g. `exited with code 1`; undefined while it runs. */
   ending: string | undefined;
   readonly #server: StdioServer;
   readonly #groups: ProcessGroups;
