@@ -1,6 +1,6 @@
 /**
- * `npm run bench [name …]`: runs the benchmarks of test/perf, one after the other. A folder's name runs all that are in
- * it (`window`), and those only then.
+ * `npm run bench [name …]`: runs the benchmarks of test/perf, one after another. The name of a folder runs everything
+ * in it (`window`); without a name, folders are skipped.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -10,14 +10,14 @@ import { root } from './bundles.ts';
 const FOLDER = path.join(root, 'test', 'perf');
 const ENDING = '.bench.ts';
 
-/** Names as one types them, `window/live` too. */
+/** Names as typed on the command line, including `window/live`. */
 const all = globSync(`**/*${ENDING}`, { cwd: FOLDER })
   .map((file) => file.slice(0, -ENDING.length).split(path.sep).join('/'))
   .sort();
 const requested = process.argv.slice(2).map((name) => name.replace(/\/$/, ''));
 const unknown = requested.filter((name) => named(name).length === 0);
 if (unknown.length > 0) {
-  console.error(`There is no benchmark ${unknown.join(', ')}. There are: ${all.join(', ')}.`);
+  console.error(`Unknown benchmark ${unknown.join(', ')}. Available: ${all.join(', ')}.`);
   process.exit(2);
 }
 for (const name of requested.length === 0 ? all.filter((one) => !one.includes('/')) : requested.flatMap(named)) {

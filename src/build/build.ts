@@ -1,4 +1,4 @@
-/** Makes `dist/` from the sources. */
+/** Builds `dist/` from the sources. */
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
@@ -9,10 +9,11 @@ import { packageVersion } from './packageVersion.ts';
 const builds = await Promise.allSettled(
   allBuilds(packageVersion()).map((options) => build({ ...options, metafile: true })),
 );
-// esbuild has said what is wrong; what could be built is there.
+// esbuild has printed the errors and written what could be built.
 if (builds.some((done) => done.status === 'rejected')) process.exit(1);
 
-// What an earlier build left goes only now, so that a failed build leaves the last good one. What packaging made stays.
+// Outputs of earlier builds are removed only now, so that a failed build keeps the last good one. Files made by
+// packaging stay.
 const outputs = builds.flatMap((done) => (done.status === 'fulfilled' ? Object.keys(done.value.metafile.outputs) : []));
 for (const done of builds) if (done.status === 'fulfilled') addBundled(done.value.metafile, root);
 writeBundled(root);

@@ -1,10 +1,10 @@
-/** Which bundles there are: their entries and how each is made. */
+/** The bundles: their entries and how each is built. */
 import path from 'node:path';
 import type { BuildOptions } from 'esbuild';
 import { browserLibrary } from './plugins/browserLibrary.ts';
+import { bundledSeparately } from './plugins/bundledSeparately.ts';
 import { kubernetesClient } from './plugins/kubernetesClient.ts';
 import { pageStart } from './plugins/pageStart.ts';
-import { shakenFirst } from './plugins/shakenFirst.ts';
 import { strictPolicy, ZOD_WITHOUT_EVAL } from './plugins/strictPolicy.ts';
 import { workerSource } from './plugins/workerSource.ts';
 import { zodByParts } from './plugins/zodByParts.ts';
@@ -24,14 +24,14 @@ const NODE_BUNDLES: Readonly<Record<string, string>> = {
   readerThread: 'src/tools/builtins/readerThread/thread.ts',
   language: 'src/language/main.ts',
 };
-/** What esbuild tells of the Node bundles: which modules and sources each is made of. */
+/** esbuild's report on the Node bundles: the modules and sources of each. */
 export const METAFILE = 'dist/.metafile.json';
-/** Becomes `dist/webview/page.js` and `page.css`: all pages, for a saved file; the styles are everybody's. */
+/** Becomes `dist/webview/page.js` and `page.css`: all pages, for a saved file. All pages share the styles. */
 const PAGE_ENTRY = 'webview/main.tsx';
 /** Becomes `dist/webview/try.js` and `try.css`: the panel of “Try Tool…”. */
 const TRY_ENTRY = 'webview/try/main.tsx';
 
-/** Becomes `dist/webview/start.js`, which loads the program beside it: the same pages in VS Code and in a browser. */
+/** Becomes `dist/webview/start.js`, which loads the program next to it: the same pages in VS Code and in a browser. */
 const START_ENTRY = 'webview/start.ts';
 const FIRST_ROWS_ENTRY = 'webview/batch/grid/firstRows.ts';
 const PROGRAM_ENTRIES = ['webview/messageSchemas.ts', 'webview/show.tsx'];
@@ -39,10 +39,12 @@ const PROGRAM_ENTRIES = ['webview/messageSchemas.ts', 'webview/show.tsx'];
 /** CommonJS libraries inside an ES module bundle still call `require`. */
 const REQUIRE =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
-/** VS Code gives its own; esbuild is a program of its own; pg's native variant is optional and not ours. */
+/**
+ * VS Code provides its own module; esbuild runs as a separate program; pg's native variant is optional and not used.
+ */
 const NODE_EXTERNAL = ['vscode', 'esbuild', 'pg-native', 'bufferutil', 'utf-8-validate'];
 
-/** How much a bundle is made smaller: names stay, so that stacks can be read. */
+/** How bundles are minified: names stay, so that stacks are readable. */
 const SMALLER = {
   minifySyntax: true,
   minifyWhitespace: true,
@@ -52,7 +54,7 @@ const SMALLER = {
 
 const PAGE_PLUGINS = [zodByParts(), strictPolicy(), workerSource()];
 
-/** Everything `dist/` is made of. */
+/** Returns all builds of `dist/`. */
 export function allBuilds(product: string): BuildOptions[] {
   return [
     nodeBuild(product),
@@ -62,7 +64,7 @@ export function allBuilds(product: string): BuildOptions[] {
   ];
 }
 
-/** What runs in Node: programs, and the extension. */
+/** Code that runs in Node: the programs and the extension. */
 export function nodeBuild(product: string): BuildOptions {
   return {
     ...SMALLER,
@@ -74,20 +76,20 @@ export function nodeBuild(product: string): BuildOptions {
     platform: 'node',
     target: 'node22.13',
     format: 'esm',
-    // Shared code is there once, and a process loads only what it uses.
+    // Shared code is written once, and a process loads only what it uses.
     splitting: true,
     chunkNames: 'chunks/[name]-[hash]',
     sourcemap: 'linked',
     external: NODE_EXTERNAL,
     plugins: [zodByParts(), kubernetesClient(), browserLibrary()],
     banner: { js: REQUIRE },
-    // VS Code logs an error for an extension that looks whether there is a `navigator`; zod does.
+    // VS Code logs an error for an extension that checks for `navigator`, as zod does.
     define: { __PRODUCT_VERSION__: JSON.stringify(product), navigator: 'undefined' },
     logLevel: 'warning',
   };
 }
 
-/** The pages as one plain script: a page saved as a file from the disk can load no parts. All styles are in it too. */
+/** The pages as one plain script, because a page saved as a file cannot load chunks. It also has all styles. */
 export function pageBuild(product: string): BuildOptions {
   return {
     absWorkingDir: root,
@@ -107,19 +109,19 @@ export function pageBuild(product: string): BuildOptions {
     loader: { '.ttf': 'file', '.svg': 'text' },
     assetNames: '[name]',
     banner: { js: ZOD_WITHOUT_EVAL },
-    plugins: [...PAGE_PLUGINS, shakenFirst('webview/components/toolkit.ts', [strictPolicy()])],
+    plugins: [...PAGE_PLUGINS, bundledSeparately('webview/components/toolkit.ts', [strictPolicy()])],
     define: { __PRODUCT_VERSION__: JSON.stringify(product), 'process.env.NODE_ENV': '"production"' },
     logLevel: 'warning',
   };
 }
 
-/** The same pages in parts, for VS Code and for a browser: the first rows wait only for what shows them. */
+/** The same pages in chunks, for VS Code and for a browser: the first rows wait only for the code that shows them. */
 function pagePartsBuild(product: string): BuildOptions {
   const whole = pageBuild(product);
   return {
     ...whole,
     entryPoints: PROGRAM_ENTRIES,
-    // A part is named after what is in it, so that a browser may keep it.
+    // The name of a chunk depends on its contents, so that a browser can cache it.
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     format: 'esm',

@@ -1,6 +1,4 @@
-/**
- * `npm run check`: format, types, lint, import rules, generated files, package contents. Exits with 1 when one fails.
- */
+/** `npm run check`: format, types, lint, import rules, generated files, package contents. Exits with 1 if one fails. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -22,33 +20,33 @@ interface CheckResult {
 }
 
 /** Runs a tool of node_modules with this Node. */
-async function runs(script: string, args: readonly string[]): Promise<CheckResult> {
+async function runTool(script: string, args: readonly string[]): Promise<CheckResult> {
   const child = spawn(process.execPath, [script, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { ok: child.exitCode === 0, output: out + err };
 }
 
-function reports(problems: readonly string[]): CheckResult {
+function resultOf(problems: readonly string[]): CheckResult {
   return { ok: problems.length === 0, output: problems.map((problem) => `${problem}\n`).join('') };
 }
 
-/** What runs in Node; what runs in a page; the tests that look into a page. */
+/** The code that runs in Node; the code of the pages; the tests of the pages. */
 const PROJECTS = ['.', 'webview', 'test/webview'];
-/** What the compiler knows from the last time. */
+/** Where the compiler keeps its incremental state. */
 const CACHE = path.join(root, 'node_modules', '.cache', 'rollout-studio');
 
 async function types(): Promise<CheckResult> {
   let all: CheckResult = { ok: true, output: '' };
   for (const project of PROJECTS) {
     const cacheFile = path.join(CACHE, `types-${project === '.' ? 'node' : project.replace('/', '-')}.json`);
-    const { ok, output: said } = await runs(bin('typescript', 'bin/tsc'), [
+    const { ok, output } = await runTool(bin('typescript', 'bin/tsc'), [
       '-p',
       project,
       '--incremental',
       '--tsBuildInfoFile',
       cacheFile,
     ]);
-    all = { ok: all.ok && ok, output: all.output + said };
+    all = { ok: all.ok && ok, output: all.output + output };
   }
   return all;
 }
@@ -57,7 +55,7 @@ const CHECKS: readonly (readonly [string, () => CheckResult | Promise<CheckResul
   [
     'lint',
     () =>
-      runs(bin('eslint', 'bin/eslint.js'), [
+      runTool(bin('eslint', 'bin/eslint.js'), [
         '--config',
         'src/build/eslint.config.js',
         '--max-warnings',
@@ -68,19 +66,19 @@ const CHECKS: readonly (readonly [string, () => CheckResult | Promise<CheckResul
       ]),
   ],
   ['types', types],
-  ['format and import order', () => runs(biome, ['check', '--colors=off'])],
-  ['line length', () => reports(longLines(root))],
-  ['import rules', () => reports(brokenImports(root))],
-  ['generated files', () => reports([...staleSchemas(root), ...staleManifest(root), ...staleReference(root)])],
-  ['package contents', () => reports(packageProblems(root))],
-  ['third-party notices', () => reports(staleNotices(root))],
+  ['format and import order', () => runTool(biome, ['check', '--colors=off'])],
+  ['line length', () => resultOf(longLines(root))],
+  ['import rules', () => resultOf(brokenImports(root))],
+  ['generated files', () => resultOf([...staleSchemas(root), ...staleManifest(root), ...staleReference(root)])],
+  ['package contents', () => resultOf(packageProblems(root))],
+  ['third-party notices', () => resultOf(staleNotices(root))],
 ];
 
-// All at once: lint and types take long, and each of them uses one processor.
+// All run at once: lint and types take long, and each of them uses one processor.
 const results = await Promise.all(
   CHECKS.map(async ([name, check]) => {
-    const { ok, output: said } = await check();
-    process.stdout.write(`${said}${ok ? 'ok    ' : 'FAILED'} ${name}\n`);
+    const { ok, output } = await check();
+    process.stdout.write(`${output}${ok ? 'ok    ' : 'FAILED'} ${name}\n`);
     return ok;
   }),
 );

@@ -1,4 +1,4 @@
-/** `.ci/run`: everything that can run on this machine, added up. */
+/** `.ci/run`: runs everything that can run on this machine and prints the sum. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { KITS, missingKit } from './system/kits.ts';
 
 const total = noCounts();
 
-/** Runs test.ts with these arguments; a run that broke off counts as one failure. */
+/** Runs test.ts with these arguments. A run without a result counts as one failure. */
 function suite(name: string, args: readonly string[]): void {
   const file = path.join(root, 'test/.out', `${name}.json`);
   rmSync(file, { force: true });
@@ -22,7 +22,7 @@ function suite(name: string, args: readonly string[]): void {
   try {
     result = countsSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch (error) {
-    console.error(`${name}: the run gave no result: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`${name}: the run has no result: ${error instanceof Error ? error.message : String(error)}`);
   }
   addCounts(total, result);
   console.log(`${name}: ${Math.round((Date.now() - started) / 1000)} s`);
@@ -30,11 +30,11 @@ function suite(name: string, args: readonly string[]): void {
 
 suite('all', []);
 for (const name of ['deep', 'webview', 'vscode']) suite(name, [name]);
-delete process.env['KUBECONFIG']; // whatever cluster somebody works with is none for tests: the kit's is
+delete process.env['KUBECONFIG']; // tests must not use the user's cluster, only the kit's
 for (const { suite: name } of Object.values(KITS)) {
   const missing = missingKit(name);
   if (missing === undefined) suite(name, [name]);
-  else console.log(`test:${name} is left out: ${missing}`);
+  else console.log(`test:${name} was skipped: ${missing}`);
 }
 console.log(countsText(total));
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);

@@ -1,7 +1,7 @@
 /**
- * `npm run demo`: the main job on the embedded defaults. Makes the sample workspace, runs its batch through the real
- * server, workers, world and scorer, prints the report, shows one attempt, and on a terminal serves the viewer with
- * the batch until Ctrl-C. `--no-serve` leaves the viewer out.
+ * `npm run demo`: a complete run with the defaults. Creates the sample workspace, runs its batch with the real server,
+ * workers, world, and scorer, prints the report, shows one attempt, and on a terminal serves the viewer with the batch
+ * until Ctrl-C. `--no-serve` skips the viewer.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ function argvOf(args: readonly string[]): string[] {
   return ['--disable-warning=ExperimentalWarning', cli, ...args, '--store', store];
 }
 
-/** Runs the command line; its end ends the demo when it failed. */
+/** Runs the command line; the demo ends if it fails. */
 function rollout(args: readonly string[], capture = false): string {
   if (!capture) console.log(`\n$ rollout ${args.join(' ')}`);
   const done = spawnSync(process.execPath, argvOf(args), {
@@ -41,13 +41,13 @@ function rollout(args: readonly string[], capture = false): string {
 async function serveViewer(batch: string): Promise<void> {
   console.log(`\n$ rollout view ${batch}`);
   const viewer = spawn(process.execPath, argvOf(['view', batch]), { cwd: workspace, stdio: 'inherit' });
-  // A terminal's Ctrl-C reaches the viewer by itself; a signal sent to us alone is passed on.
+  // A terminal's Ctrl-C reaches the viewer directly; a signal to this process only is passed on.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (signal === 'SIGTERM' || !process.stdin.isTTY) viewer.kill(signal);
     });
   }
-  const [code] = (await once(viewer, 'exit')) as [number | null]; // what a process gives
+  const [code] = (await once(viewer, 'exit')) as [number | null]; // the exit code of a process
   process.exitCode = code ?? 3;
 }
 

@@ -1,5 +1,6 @@
 /**
- * VS Code's part of package.json: generated from what src/host says it contributes, and kept fresh by `npm run check`.
+ * VS Code's part of package.json, generated from the contributions in src/host. `npm run check` fails if it is out of
+ * date.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,20 +11,20 @@ import { root as projectRoot } from './bundles.ts';
 
 const record = z.record(z.string(), z.unknown());
 
-/** package.json with everything of src/host/contributions.ts in it. */
+/** Returns package.json with everything in src/host/contributions.ts. */
 function rendered(text: string): string {
-  const there = record.parse(JSON.parse(text));
-  // VS Code's engine stands beside Node's; everything else is src/host's alone.
-  const engines = { ...record.parse(there['engines']), ...record.parse(manifest['engines'] ?? {}) };
-  return `${JSON.stringify({ ...there, ...manifest, engines }, null, 2)}\n`;
+  const current = record.parse(JSON.parse(text));
+  // `engines` contains both Node and VS Code; everything else comes from src/host.
+  const engines = { ...record.parse(current['engines']), ...record.parse(manifest['engines'] ?? {}) };
+  return `${JSON.stringify({ ...current, ...manifest, engines }, null, 2)}\n`;
 }
 
-/** One line when package.json is not what the sources say. */
+/** Returns one line if package.json does not match the sources. */
 export function staleManifest(root: string): string[] {
   const text = readFileSync(path.join(root, 'package.json'), 'utf8');
   return rendered(text) === text.replaceAll('\r\n', '\n')
     ? []
-    : ['package.json: is not what src/host/contributions.ts says; run npm run manifest'];
+    : ['package.json: does not match src/host/contributions.ts; run npm run manifest'];
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -12,14 +12,14 @@ import { BUNDLED_LIST } from './notices/bundledPackages.ts';
 const NOTICES = 'ThirdPartyNotices.txt';
 /** Packages in the .vsix next to the bundles (src/build/vsix/stage.ts), and fonts, which no bundle lists. */
 const SHIPPED_WHOLE = ['node_modules/zod', 'node_modules/esbuild-wasm', 'node_modules/@vscode/codicons'];
-/** Packages published without their license text: the text of their repository. */
+/** Packages that are published without their license text, with the text from their repository. */
 const LICENSES_OF_REPOSITORIES: Readonly<Record<string, string>> = {
   '@cfworker/json-schema': 'cfworker.txt',
   '@microsoft/fast-element': 'fast.txt',
   '@microsoft/fast-foundation': 'fast.txt',
   '@microsoft/fast-web-utilities': 'fast.txt',
 };
-/** What a package holds of somebody else: unpdf is a build of Mozilla's PDF.js. `license`: a file with the text. */
+/** Packages that contain third-party code: unpdf is a build of Mozilla's PDF.js. `license`: a file with the text. */
 const INSIDE_PACKAGES = [
   {
     package: 'node_modules/unpdf',
@@ -40,7 +40,7 @@ const manifestSchema = z.object({
 });
 type PackageManifest = z.infer<typeof manifestSchema>;
 
-/** The text of ThirdPartyNotices.txt. Throws for a package without a license text. Needs `dist/`. */
+/** Returns the text of ThirdPartyNotices.txt. Throws for a package without a license text. Needs `dist/`. */
 export function renderNotices(root: string): string {
   const bundled = z.array(z.string()).parse(JSON.parse(readFileSync(path.join(root, BUNDLED_LIST), 'utf8')));
   const byText = new Map<string, string[]>();
@@ -59,7 +59,7 @@ export function renderNotices(root: string): string {
   ].join('\n');
 }
 
-/** One line when ThirdPartyNotices.txt does not cover exactly what is shipped. */
+/** Returns one line if ThirdPartyNotices.txt does not cover exactly what is shipped. */
 export function staleNotices(root: string): string[] {
   const file = path.join(root, NOTICES);
   const written = existsSync(file) ? readFileSync(file, 'utf8').replaceAll('\r\n', '\n') : undefined;
@@ -76,8 +76,8 @@ function licenseText(folder: string, { name }: PackageManifest): string {
   const files = readdirSync(folder).sort();
   const texts = files.filter((file) => LICENSE_FILE.test(file)).map((file) => textOf(path.join(folder, file)));
   if (texts.length > 0) return texts.join('\n\n');
-  const own = LICENSES_OF_REPOSITORIES[name];
-  if (own !== undefined) return textOf(path.join(import.meta.dirname, 'notices', 'licenses', own));
+  const licenseFile = LICENSES_OF_REPOSITORIES[name];
+  if (licenseFile !== undefined) return textOf(path.join(import.meta.dirname, 'notices', 'licenses', licenseFile));
   const readme = files.find((file) => /^readme\.md$/i.test(file));
   const section =
     readme === undefined ? undefined : /^#+ licen[cs]e\s+([^]*)/im.exec(textOf(path.join(folder, readme)));

@@ -1,12 +1,10 @@
-/**
- * `npm run package`: makes `dist/rollout-studio.vsix` from what the allowlist names, and holds the result against it.
- */
+/** `npm run package`: builds `dist/rollout-studio.vsix` from the allowlist and checks the result against it. */
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { root } from './bundles.ts';
 import { vsixContents, vsixProblems } from './vsix/contents.ts';
 import { makeVsix } from './vsix/make.ts';
-import { RELEASED_ESBUILD } from './vsix/squeezed.ts';
+import { RELEASED_ESBUILD } from './vsix/compressed.ts';
 import { ESBUILD_WASM } from './vsix/stage.ts';
 
 const vsix = path.join(root, 'dist', 'rollout-studio.vsix');
@@ -20,7 +18,7 @@ for (const problem of vsixProblems(contents)) {
 }
 const esbuildBytes = statSync(path.join(stage, ESBUILD_WASM)).size;
 if (esbuildBytes !== RELEASED_ESBUILD.bytes) {
-  console.error(`RELEASED_ESBUILD in src/build/vsix/squeezed.ts must have bytes: ${esbuildBytes}`);
+  console.error(`RELEASED_ESBUILD in src/build/vsix/compressed.ts must have bytes: ${esbuildBytes}`);
   process.exitCode = 1;
 }
 console.log(

@@ -1,7 +1,7 @@
 /**
- * `npm run pictures`: takes the README's pictures from the running product: the demo's own output as SVG; both pages in
- * the four themes and a walk through a trajectory as PNG; and the debugger, the calls of a tool, a tool that is tried,
- * and a cluster in VS Code (which needs `npm run package` before, and for the last a cluster).
+ * `npm run pictures`: takes the README's pictures from the running product: the demo's output as SVG; both pages in the
+ * four themes and a walk through a trajectory as PNG; and the debugger, the calls of a tool, a tool trial, and a
+ * cluster in VS Code (this needs `npm run package` first, and the last one a cluster).
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ const COLOURS: readonly (readonly [RegExp, string])[] = [
   [/^(\$ .*|step \d+ .*|end ──.*)$/g, '#9cdcfe'],
 ];
 
-/** What the system asks for, as a browser tells its pages. */
+/** The system's preferences, as a browser reports them to its pages. */
 const THEMES = {
   dark: { colorScheme: 'dark', contrast: 'no-preference' },
   light: { colorScheme: 'light', contrast: 'no-preference' },
@@ -68,13 +68,13 @@ try {
   write('run', `$ rollout run batches/desk.batch.yaml\n${report}\n\n$ rollout show last\n${cli(['show', 'last'])}`);
   write('show', `$ rollout show last/renew-one/1\n${cli(['show', 'last/renew-one/1'])}`);
   await pages();
-  // Only the pages, for a look at them: the windows of VS Code take minutes.
+  // Only the pages: the windows of VS Code take minutes.
   if (process.argv[2] !== 'pages') windows();
 } finally {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 }
 
-/** What the tests in VS Code see on their way: their names for it, and ours. */
+/** Takes pictures during the tests in VS Code. `pictures`: the test's names → the README's names. */
 function windows(): void {
   take('test/e2e/debug.test.ts', { 'debug-held': 'debug' });
   take('test/e2e/toolCalls.test.ts', { 'tools-peek': 'tools' });
@@ -108,8 +108,8 @@ function take(test: string, pictures: Readonly<Record<string, string>>, env: Nod
   });
   if (done.status !== 0)
     throw new Error(`${test} failed: it takes the pictures ${Object.values(pictures).join(', ')}.`);
-  for (const [seen, name] of Object.entries(pictures))
-    copyFileSync(path.join(folder, `${seen}.png`), path.join(root, 'media', 'pictures', `${name}.png`));
+  for (const [testName, name] of Object.entries(pictures))
+    copyFileSync(path.join(folder, `${testName}.png`), path.join(root, 'media', 'pictures', `${name}.png`));
 }
 
 /** The batch, and an attempt of it that failed. */
@@ -135,7 +135,7 @@ async function pages(): Promise<void> {
   }
 }
 
-/** Reference of an attempt that failed; one that called most tools says most. */
+/** Returns the reference of a failed attempt: the one that called the most tools, because it shows the most. */
 function failedAttempt(): string {
   const { rollouts } = z
     .object({
@@ -147,14 +147,14 @@ function failedAttempt(): string {
       ),
     })
     .parse(JSON.parse(cli(['show', 'last', '--json'])));
-  const [most] = rollouts
+  const [mostTools] = rollouts
     .filter(({ progress }) => progress.passed === false)
     .sort((a, b) => b.progress.tool_calls - a.progress.tool_calls);
-  return most?.rollout ?? 'last/renew-one/1';
+  return mostTools?.rollout ?? 'last/renew-one/1';
 }
 
-/** Serves the page of a reference while it is looked at. */
-async function viewing(reference: string, look: (url: string) => Promise<void>): Promise<void> {
+/** Serves the page of a reference while `use` runs. */
+async function viewing(reference: string, use: (url: string) => Promise<void>): Promise<void> {
   const viewer = spawn(
     process.execPath,
     [
@@ -172,7 +172,7 @@ async function viewing(reference: string, look: (url: string) => Promise<void>):
       createInterface({ input: viewer.stdout }).once('line', resolve);
       viewer.once('exit', () => reject(new Error(`rollout view ${reference} ended`)));
     });
-    await look(url);
+    await use(url);
   } finally {
     viewer.kill('SIGINT');
   }
@@ -184,8 +184,8 @@ async function inThemes(
   url: string,
   prepare: (page: Page) => Promise<unknown>,
 ): Promise<void> {
-  for (const [theme, asked] of Object.entries(THEMES)) {
-    const page = await browser.newPage({ viewport: VIEWPORT, deviceScaleFactor: 1, ...asked });
+  for (const [theme, preferences] of Object.entries(THEMES)) {
+    const page = await browser.newPage({ viewport: VIEWPORT, deviceScaleFactor: 1, ...preferences });
     await page.goto(url);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await prepare(page);
@@ -195,7 +195,7 @@ async function inThemes(
   }
 }
 
-/** Down the steps of a trajectory to its first error, as an animation. */
+/** Moves down the steps of a trajectory to its first error, as an animation. */
 async function walk(browser: Browser, url: string): Promise<void> {
   const page = await browser.newPage({ viewport: WALK_VIEWPORT, deviceScaleFactor: 1, ...THEMES.dark });
   await page.goto(url);
@@ -236,6 +236,6 @@ ${rows}
 function coloured(line: string): string {
   let text = line.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
   for (const [pattern, colour] of COLOURS)
-    text = text.replace(pattern, (found) => `<tspan fill="${colour}">${found}</tspan>`);
+    text = text.replace(pattern, (match) => `<tspan fill="${colour}">${match}</tspan>`);
   return text;
 }

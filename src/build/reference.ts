@@ -1,4 +1,4 @@
-/** `npm run reference`: writes docs/reference. `npm run check` fails when a page there is not what the sources say. */
+/** `npm run reference`: writes docs/reference. `npm run check` fails if a page does not match the sources. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

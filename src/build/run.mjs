@@ -1,5 +1,5 @@
-// What every npm script starts with. Runs on any Node from 20 on and needs nothing installed: it installs the
-// dependencies when the lock file changed, bundles when a source changed, then hands over to the pinned Node.
+// The start of every npm script. Runs on Node 20 or newer without any dependency: it installs the dependencies if the
+// lock file has changed, bundles if a source has changed, and then runs the pinned Node.
 //
 //   node src/build/run.mjs <task> [arguments]      task = a file of this folder, or `rollout` for the command line
 import { spawn, spawnSync } from 'node:child_process';
@@ -28,14 +28,14 @@ if (!UNBUNDLED.has(task)) bundle();
 const script = task === 'rollout' ? path.join(root, 'dist', 'cli.mjs') : path.join(root, 'src', 'build', `${task}.ts`);
 handOver(['--disable-warning=ExperimentalWarning', script, ...args]);
 
-/** Installs when the lock file is not the one that was installed last. */
+/** Installs the dependencies if the lock file has changed since the last installation. */
 function install() {
   const lock = createHash('sha256')
     .update(readFileSync(path.join(root, 'package-lock.json')))
     .digest('hex');
   const stamp = path.join(root, 'node_modules', '.rollout-studio-lock');
   if (existsSync(pinnedNode) && existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
-  console.error('Installing the dependencies (once; some 30 seconds) …');
+  console.error('Installing dependencies (once; about 30 seconds)…');
   const npm = process.env.npm_execpath;
   const [command, first] = npm === undefined ? [windows ? 'npm.cmd' : 'npm', []] : [process.execPath, [npm]];
   const done = spawnSync(command, [...first, 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
@@ -45,15 +45,14 @@ function install() {
   });
   if (done.status !== 0 || !existsSync(pinnedNode)) {
     console.error(
-      'The dependencies could not be installed: see npm’s message above. ' +
-        'A registry must be reachable for the first run.',
+      'Cannot install the dependencies. See npm’s message above. ' + 'The first run needs access to an npm registry.',
     );
     process.exit(3);
   }
   writeFileSync(stamp, lock);
 }
 
-/** Bundles when a source is newer than the last bundling. */
+/** Bundles if a source is newer than the last bundling. */
 function bundle() {
   const stamp = path.join(root, 'dist', '.stamp');
   const built = existsSync(stamp) ? statSync(stamp).mtimeMs : 0;
@@ -80,12 +79,12 @@ function newest(places) {
   return latest;
 }
 
-/** The folder in which `npm run rollout` was typed; npm itself changes to the folder of package.json. */
+/** Returns the folder in which `npm run rollout` was typed; npm itself changes to the folder of package.json. */
 function callersFolder() {
   return process.env.npm_lifecycle_event === 'rollout' ? process.env.INIT_CWD : undefined;
 }
 
-/** Runs the pinned Node in our place: its input, output, signals and exit code are ours. */
+/** Runs the pinned Node in place of this process: with the same input, output, signals, and exit code. */
 function handOver(argv) {
   const child = spawn(pinnedNode, argv, {
     stdio: 'inherit',
@@ -93,7 +92,7 @@ function handOver(argv) {
     env: { ...process.env, PATH: `${path.dirname(pinnedNode)}${path.delimiter}${process.env.PATH ?? ''}` },
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    // A terminal's Ctrl-C reaches the child by itself; a signal sent to us alone is passed on.
+    // A terminal's Ctrl-C reaches the child directly; a signal to this process only is passed on.
     process.on(signal, () => {
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
     });

@@ -1,5 +1,6 @@
 /**
- * The JSON Schemas of the users' files, published in media/schemas for other editors and kept fresh by `npm run check`.
+ * The JSON Schemas of the users' files, published in media/schemas for other editors. `npm run check` fails if they are
+ * out of date.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,16 +15,16 @@ function rendered(): [file: string, text: string][] {
   ]);
 }
 
-/** One line for each published schema that is not what the sources say. */
+/** Returns one line for each published schema that does not match the sources. */
 export function staleSchemas(root: string): string[] {
   return rendered().flatMap(([file, text]) => {
-    let there: string | undefined;
+    let published: string | undefined;
     try {
-      there = readFileSync(path.join(root, file), 'utf8');
+      published = readFileSync(path.join(root, file), 'utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
-    return there === text ? [] : [`${file}: is not what src/config says; run npm run schemas`];
+    return published === text ? [] : [`${file}: does not match src/config; run npm run schemas`];
   });
 }
 

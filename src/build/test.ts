@@ -4,7 +4,7 @@
  *   test.ts                  check, then every suite that needs nothing but npm packages
  *   test.ts <suite> […]      these suites
  *   test.ts deep             the tests tagged @deep, which take long
- *   test.ts faults           every fault of a cluster, with a table of what the user is told
+ *   test.ts faults           every fault of a cluster, with a table of what the user sees
  *   test.ts <file.test.ts>   these files
  */
 
@@ -24,7 +24,10 @@ import { installPrograms } from './system/programs.ts';
 
 /** Suites of `npm test`, in order. */
 const DEFAULT_SUITES = ['unit', 'contract', 'process'] as const;
-/** Files of one suite that run at once: one that waits for a process or a window leaves a processor to the other. */
+/**
+ * Number of files of one suite that run at once, because files that wait for a process or a window leave a processor
+ * free.
+ */
 const CONCURRENCY: Readonly<Record<string, number>> = {
   unit: 2,
   contract: 2,
@@ -36,27 +39,27 @@ const CONCURRENCY: Readonly<Record<string, number>> = {
 /** Suites whose files share processes. */
 const SHARDED = new Set(['unit']);
 /**
- * Long tests of these suites have the tag in their titles: series of kills, and variants of a path that another test
- * proves. `npm test` leaves them to `npm run test:deep`. A file that is named runs whole.
+ * The long tests of these suites have the tag in their titles: series of kills, and variants of a path that another
+ * test covers. `npm test` leaves them to `npm run test:deep`. A file given by name runs completely.
  */
 const DEEP = 'deep';
 const DEEP_TAG = '@deep';
 const TAGGED: readonly string[] = ['contract', 'process'];
-/** A kit may have to install and make its counterpart first. */
+/** A kit may have to install and start its counterpart first. */
 const FILE_TIMEOUT_MS = { usual: 10 * 60_000, kit: 30 * 60_000 } as const;
-/** Where a suite's files are, when not in the folder of its name. */
+/** Folders of suites that differ from the suite's name. */
 const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
 const CLUSTER = 'cluster';
-/** Breaks the cluster in every way there is a test of, and prints what became of it. */
+/** Breaks the cluster in every tested way, and prints the results. */
 const FAULTS = 'faults';
-/** Suites that are files of another one. */
+/** Suites that are single files of another one. */
 const FILES: Readonly<Record<string, string>> = { [FAULTS]: 'test/cluster/faults*.test.ts' };
 /**
- * Suites that look at a browser or a cluster, which other work on the machine disturbs: a file that failed is run once
- * more, by itself, and the second result counts.
+ * Suites with a browser or a cluster, which other work on the machine disturbs: a failed file runs once more,
+ * separately, and the second result counts.
  */
 const RETRIED = new Set(['webview', 'vscode', CLUSTER]);
-/** How long each file took when it was run last, in milliseconds. */
+/** How long each file took in its last run, in milliseconds. */
 const TIMES = path.join(root, 'test', '.out', 'times.json');
 
 function runFiles(name: string, files: readonly string[], concurrency = CONCURRENCY[name] ?? 1): Promise<FileResults> {
@@ -86,8 +89,8 @@ async function runSuite(name: string, files: readonly string[]): Promise<Counts>
 }
 
 /**
- * Those that took longest the last time come first, so that none of them runs on alone at the end. New ones before all,
- * the larger files first: on a clean clone that is about the same order.
+ * Sorts the files that took longest in the last run first, so that none of them runs at the end without others. New
+ * files come before all, the larger ones first, which is about the same order on a clean clone.
  */
 function filesOf(suite: string): string[] {
   const last = (file: string): number => durations[file] ?? Number.POSITIVE_INFINITY;
@@ -118,18 +121,18 @@ function readTimes(): Record<string, number> {
   return times.data ?? {};
 }
 
-/** Makes what a suite runs against. Gives why it could not. */
+/** Prepares what a suite needs. Returns why that is impossible, if it is. */
 function prepare(suite: string): string | undefined {
   if (suite === CLUSTER) return prepareCluster() ?? prepareVsCode();
   if (suite === FAULTS) {
-    process.env['ROLLOUT_TEST_AWAY_SECONDS'] ??= '60'; // whoever asks for faults gets the whole minute
+    process.env['ROLLOUT_TEST_AWAY_SECONDS'] ??= '60'; // the fault tests use the full minute
     return prepareCluster();
   }
   if (!RETRIED.has(suite)) return undefined;
   return suite === 'vscode' ? prepareVsCode() : installPrograms(['chromium']);
 }
 
-/** VS Code, a browser to look at it, and the extension in it. */
+/** VS Code, a browser to view it, and the extension in it. */
 function prepareVsCode(): string | undefined {
   const missing = installPrograms(['chromium', 'ripgrep']);
   if (missing !== undefined) return missing;
@@ -141,7 +144,7 @@ function prepareVsCode(): string | undefined {
     if (done.status !== 0) return `${script} failed.`;
   }
   process.env['ROLLOUT_VSIX'] = path.join(root, 'dist', 'rollout-studio.vsix');
-  // Where real recordings are at hand, one of them is imported and read instead of the small one.
+  // If real recordings are available, one of them is imported instead of the small one.
   const recordings = kitFolder('recordings');
   if (recordings !== undefined)
     process.env['ROLLOUT_RECORDING'] ??= path.join(recordings, 'tau-bench', 'gpt-4o-airline.json');
@@ -157,20 +160,20 @@ function prepareCluster(): string | undefined {
   process.env['KUBECONFIG'] = cluster.kubeconfig;
   if (cluster.kit !== undefined) process.env['ROLLOUT_KUBERNETES_KIT'] = cluster.kit;
   console.log(
-    `test:${CLUSTER} needs a Kubernetes cluster whose nodes have Node.js as an image, and works in namespaces of ` +
-      `its own there: ${cluster.kubeconfig}`,
+    `test:${CLUSTER} needs a Kubernetes cluster whose nodes have a Node.js image. It uses its own namespaces in ` +
+      cluster.kubeconfig,
   );
   return undefined;
 }
 
-process.env['ROLLOUT_USE_BUNDLES'] ??= '1'; // run.mjs made them of the sources
+process.env['ROLLOUT_USE_BUNDLES'] ??= '1'; // run.mjs built them from the sources
 const requested = process.argv.slice(2);
 const single = requested.filter((name) => name.endsWith('.ts'));
 const suites = requested.length === 0 ? [...DEFAULT_SUITES] : requested.filter((name) => !name.endsWith('.ts'));
 const total = noCounts();
 const durations = readTimes();
 
-// Beside the suites: it is bound by the processor, and they wait a lot.
+// In parallel with the suites: the check needs the processor, and they wait a lot.
 const check = requested.length === 0 ? startCheck() : undefined;
 for (const suite of suites) {
   const missing = (suite === CLUSTER ? undefined : missingKit(suite)) ?? prepare(suite);
@@ -180,7 +183,7 @@ for (const suite of suites) {
   }
   const files = filesOf(suite);
   if (files.length === 0) {
-    console.error(`test:${suite}: there is no file test/${FOLDERS[suite] ?? suite}/**/*.test.ts`);
+    console.error(`test:${suite}: no files match test/${FOLDERS[suite] ?? suite}/**/*.test.ts`);
     process.exit(2);
   }
   const started = Date.now();

@@ -1,6 +1,6 @@
 /**
- * `npm run watch`: bundles again whenever a source changes, until Ctrl-C. Only what a change reaches is built, so a
- * changed file is in `dist/` in about a second.
+ * `npm run watch`: bundles again whenever a source changes, until Ctrl-C. Only what depends on the change is built, so
+ * a changed file is in `dist/` in about a second.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -16,7 +16,7 @@ const contexts = await Promise.all(
 await Promise.all(contexts.map((each) => each.watch()));
 console.log('Watching src and webview. Press Ctrl-C to stop.');
 
-/** Prints what a build made and how long it took; esbuild itself prints errors. */
+/** Prints what a build produced and how long it took; esbuild itself prints errors. */
 function reporting(): Plugin {
   return {
     name: 'reporting',

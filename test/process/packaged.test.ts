@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { root } from '../../src/build/bundles.ts';
-import { QUALITY } from '../../src/build/vsix/squeezed.ts';
+import { QUALITY } from '../../src/build/vsix/compressed.ts';
 import { stageVsix } from '../../src/build/vsix/stage.ts';
 import { readServerFile } from '../../src/client/connect.ts';
 import { end } from '../support/cli.ts';

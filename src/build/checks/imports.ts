@@ -1,17 +1,17 @@
 /**
- * The import rules of the layout: which room may import which at run time. Type-only imports are exempt, and so
- * are `main.ts` files, where the rooms are put together.
+ * The import rules: which room may import which at run time. Type-only imports are exempt, and so are `main.ts` files,
+ * which compose the rooms.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 
 interface Room {
-  /** Rooms it may import; its own is always allowed. */
+  /** Rooms that it may import, in addition to itself. */
   readonly rooms: readonly string[];
-  /** Whether it may use what only Node has. */
+  /** Whether it may use Node's modules. */
   readonly node: boolean;
-  /** Whether it may use what only VS Code has. */
+  /** Whether it may use VS Code's module. */
   readonly vscode?: true;
 }
 
@@ -37,7 +37,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   server: { ...NODE, rooms: [...DATA, 'store'] },
   worker: { ...NODE, rooms: [...DATA, 'rollout', 'model', 'tools', 'worlds', 'scoring'] },
   client: { ...NODE, rooms: [...DATA, 'formats', 'tools', 'kubernetes'] },
-  // A recorded call made again: the worker's tools and worlds without a worker.
+  // Repeats recorded calls with the worker's tools and worlds, without a worker.
   rerun: { ...NODE, rooms: [...DATA, 'rollout', 'tools', 'worlds', 'worker', 'client'] },
   debug: { ...NODE, rooms: [...DATA, 'client'] },
   mcp: { ...NODE, rooms: [...DATA, 'client'] },
@@ -49,37 +49,37 @@ const ROOMS: Readonly<Record<string, Room>> = {
   host: { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'debug'] },
   'extension.ts': { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'debug', 'host'] },
   webview: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace'] },
-  // States of the page's parts for tests to look at: no part of the page, so nothing of it may import them.
+  // States of the page's components for tests: not part of the page, so the page must not import them.
   stories: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace', 'webview', 'test'] },
   build: { ...NODE, rooms: ['common', 'config', 'trace', 'host', 'tools', 'cli'] },
 };
-/** The room that lies beside `src/`, not in it. */
+/** The room next to `src/`. */
 const WEBVIEW = 'webview';
 
 const NODE_MODULE = /^node:/;
 
-/** Every broken rule below `root/src` and `root/webview`, as `file:line: text`. */
+/** Returns every violation below `root/src` and `root/webview`, as `file:line: text`. */
 export function brokenImports(root: string): string[] {
   const broken: string[] = [];
   for (const file of [...sources(path.join(root, 'src')), ...sources(path.join(root, WEBVIEW))]) {
-    const shown = path.relative(root, file).split(path.sep).join('/');
+    const relativePath = path.relative(root, file).split(path.sep).join('/');
     const roomName = roomOf(root, file);
     const room = ROOMS[roomName];
     if (room === undefined) {
-      broken.push(`${shown}:1: no such room in the layout; add it to ROOMS in src/build/checks/imports.ts`);
+      broken.push(`${relativePath}:1: no such room in the layout; add it to ROOMS in src/build/checks/imports.ts`);
       continue;
     }
-    for (const found of runtimeImports(file)) {
-      const problem = check(found.to, file, root, roomName, room);
-      if (problem !== undefined) broken.push(`${shown}:${found.line}: ${problem}`);
+    for (const imported of runtimeImports(file)) {
+      const problem = check(imported.to, file, root, roomName, room);
+      if (problem !== undefined) broken.push(`${relativePath}:${imported.line}: ${problem}`);
     }
   }
   return broken;
 }
 
 /**
- * The folder of `src/` a file is in, the file itself where it is in none, or `webview`, `stories`, `test`; empty for
- * what is elsewhere.
+ * Returns the room of a file: the folder of `src/`, the name of a file directly in `src/`, `webview`, `stories`, or
+ * `test`; empty for other files.
  */
 function roomOf(root: string, file: string): string {
   const [top, first] = path.relative(root, file).split(path.sep);
@@ -117,10 +117,10 @@ function sources(folder: string): string[] {
 
 function runtimeImports(file: string): { to: string; line: number }[] {
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
-  const found: { to: string; line: number }[] = [];
+  const imported: { to: string; line: number }[] = [];
   const add = (specifier: ts.Expression): void => {
     if (ts.isStringLiteral(specifier))
-      found.push({ to: specifier.text, line: source.getLineAndCharacterOfPosition(specifier.getStart()).line + 1 });
+      imported.push({ to: specifier.text, line: source.getLineAndCharacterOfPosition(specifier.getStart()).line + 1 });
   };
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) && node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword)
@@ -136,5 +136,5 @@ function runtimeImports(file: string): { to: string; line: number }[] {
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return found;
+  return imported;
 }

@@ -5,18 +5,18 @@ import path from 'node:path';
 const MAX_COLUMNS = 120;
 const FOLDERS = ['src', 'webview', 'test'] as const;
 const CHECKED = /(?<!\.d)\.(ts|tsx|mjs|js|css)$/;
-/** What other programs wrote, or what tests compare word for word. */
+/** Files written by other programs, or compared word for word by tests. */
 const SKIPPED = new Set(['fixtures', '.out']);
 
 /** Returns one line for each line that is too long, as `file:line: text`. */
 export function longLines(root: string): string[] {
   return FOLDERS.flatMap((folder) => filesIn(path.join(root, folder))).flatMap((file) => {
-    const shown = path.relative(root, file).split(path.sep).join('/');
+    const relativePath = path.relative(root, file).split(path.sep).join('/');
     return readFileSync(file, 'utf8')
       .split(/\r?\n/)
       .flatMap((line, index) =>
         line.length > MAX_COLUMNS
-          ? [`${shown}:${index + 1}: ${line.length} columns; the maximum is ${MAX_COLUMNS}`]
+          ? [`${relativePath}:${index + 1}: ${line.length} columns; the maximum is ${MAX_COLUMNS}`]
           : [],
       );
   });

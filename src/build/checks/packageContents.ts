@@ -1,8 +1,8 @@
-/** What an installed package holds, held against what it should hold and how large it may be. */
+/** Checks the contents and the size of an installed package. */
 import { z } from 'zod';
 import { npm } from '../system/npm.ts';
 
-/** Everything that may be in the package; a file that matches none of these leaked into it. */
+/** Everything that may be in the package; a file that matches none of these does not belong there. */
 const ALLOWED: readonly RegExp[] = [
   /^package\.json$/,
   /^README\.md$/,
@@ -30,23 +30,23 @@ const REQUIRED = [
   'LICENSE',
   'ThirdPartyNotices.txt',
 ];
-/** Unpacked, without dependencies that stay outside the bundles. */
+/** Maximum size, unpacked, without dependencies outside the bundles. */
 const MAX_BYTES = 20 * 1024 * 1024;
 
 const listing = z.array(z.object({ unpackedSize: z.number(), files: z.array(z.object({ path: z.string() })) })).min(1);
 
-/** One line for each thing that is wrong with the package. Needs `dist/`. */
+/** Returns one line for each problem of the package. Needs `dist/`. */
 export function packageProblems(root: string): string[] {
   const printed = npm(['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=silent'], root);
   const pack = listing.parse(JSON.parse(printed))[0];
   const files = (pack?.files ?? []).map((file) => file.path);
   const problems = files
     .filter((file) => !ALLOWED.some((pattern) => pattern.test(file)))
-    .map((file) => `${file}: is in the package and should not be`);
+    .map((file) => `${file}: must not be in the package`);
   problems.push(
-    ...REQUIRED.filter((file) => !files.includes(file)).map((file) => `${file}: is missing in the package`),
+    ...REQUIRED.filter((file) => !files.includes(file)).map((file) => `${file}: is missing from the package`),
   );
   if ((pack?.unpackedSize ?? 0) > MAX_BYTES)
-    problems.push(`the package is ${String(pack?.unpackedSize)} bytes, more than ${MAX_BYTES}`);
+    problems.push(`the package is ${String(pack?.unpackedSize)} bytes; the maximum is ${MAX_BYTES}`);
   return problems;
 }

@@ -1,4 +1,4 @@
-/** Which packages of node_modules are in the bundles, as the metafiles of the builds say. */
+/** Finds the packages of node_modules in the bundles, from the metafiles of the builds. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Metafile } from 'esbuild';
@@ -6,23 +6,23 @@ import type { Metafile } from 'esbuild';
 /** Folders such as `node_modules/ws`, with `/` on every platform. */
 const folders = new Set<string>();
 
-/** Adds the packages whose code is in these outputs. `folder`: what the inputs' paths are relative to. */
+/** Adds the packages whose code is in these outputs. `folder`: the base of the inputs' paths. */
 export function addBundled(metafile: Metafile, root: string, folder = root): void {
   for (const { inputs } of Object.values(metafile.outputs)) {
     for (const [input, { bytesInOutput }] of Object.entries(inputs)) {
       const file = path.relative(root, path.resolve(folder, input.replace(/^[\w-]+:(?![\\/])/, '')));
-      const found = packageFolderOf(file.replaceAll(path.sep, '/'));
-      if (found !== undefined && bytesInOutput > 0) folders.add(found);
+      const match = packageFolderOf(file.replaceAll(path.sep, '/'));
+      if (match !== undefined && bytesInOutput > 0) folders.add(match);
     }
   }
 }
 
-/** Returns `node_modules/ws` for `node_modules/ws/lib/sender.js`; undefined for a file of no package. */
+/** Returns `node_modules/ws` for `node_modules/ws/lib/sender.js`; undefined for a file outside of packages. */
 export function packageFolderOf(file: string): string | undefined {
   return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0];
 }
 
-/** Where a build leaves the list for `npm run notices`, relative to the project. */
+/** Where a build writes the list for `npm run notices`, relative to the project. */
 export const BUNDLED_LIST = 'dist/.packages.json';
 
 /** Writes the list once all builds are done. */

@@ -4,7 +4,7 @@ import type { Plugin } from 'esbuild';
 
 /**
  * Lets `playwright-core` run from a bundle: it reads its own package.json and its list of browsers from the disk while
- * it loads. Its recorder, trace viewer, reports, and installers lie in files of their own, which stay out.
+ * it loads. Its recorder, trace viewer, reports, and installers are separate files, which are not bundled.
  */
 export function browserLibrary(): Plugin {
   return {
@@ -32,6 +32,6 @@ export function browserLibrary(): Plugin {
 
 function replaceOnce(text: string, call: RegExp, value: string): string {
   if (text.split(call).length !== 2)
-    throw new Error(`playwright-core has changed: it does not hold ${call} exactly once`);
+    throw new Error(`playwright-core has changed: it must contain ${call} exactly once`);
   return text.replace(call, () => value);
 }

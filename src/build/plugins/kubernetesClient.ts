@@ -1,8 +1,8 @@
 import type { Plugin } from 'esbuild';
 
 /**
- * The Kubernetes library sends its requests through ours (src/kubernetes/access/connection.ts), so its own HTTP client
- * stays out of the bundles: a second undici, 0.7 MB. Calling what needs it is an error.
+ * The Kubernetes library sends its requests through src/kubernetes/access/connection.ts, so its own HTTP client is not
+ * bundled: a second undici, 0.7 MB. Calling code that needs it throws an error.
  */
 const LEFT_OUT = ['Agent', 'ProxyAgent', 'fetch'];
 

@@ -3,9 +3,9 @@ import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { addBundled } from '../notices/bundledPackages.ts';
 
 /**
- * Bundles what a page begins with: a file `entry`, and `alone`, what only some pages need before all else. Each is one
- * file that shares nothing. They load `program`, the entries of this build, and are told as `__PROGRAM__` which files
- * that is made of, to ask for all at once.
+ * Bundles the start of a page: a file `entry`, and `alone`, which only some pages need before everything else. Each
+ * becomes one file that shares nothing. They load `program`, the entries of this build; `__PROGRAM__` lists the files
+ * of the program, to load all at once.
  */
 export function pageStart(entry: string, alone: readonly string[], program: readonly string[]): Plugin {
   return {
@@ -14,14 +14,14 @@ export function pageStart(entry: string, alone: readonly string[], program: read
       const options = parts.initialOptions;
       options.metafile = true;
       parts.onEnd(async ({ metafile }) => {
-        if (metafile === undefined) return; // the build failed, and says so
+        if (metafile === undefined) return; // the build failed and has printed its errors
         const files = new Set(program.flatMap((source) => [...filesOf(metafile, outputOf(metafile, source))]));
         const built: Metafile = { inputs: {}, outputs: { ...metafile.outputs } };
         const start: BuildOptions & { readonly metafile: true } = {
           ...options,
           metafile: true,
           splitting: false,
-          define: { ...options.define, __PROGRAM__: JSON.stringify([...files].map(beside)) },
+          define: { ...options.define, __PROGRAM__: JSON.stringify([...files].map(relativeImport)) },
           banner: {}, // there is no zod in it
           plugins: [loadedFrom(built, options.absWorkingDir ?? '.')],
         };
@@ -38,7 +38,7 @@ export function pageStart(entry: string, alone: readonly string[], program: read
   };
 }
 
-/** `import(…)` of a source is one of the file that was made of it. */
+/** Replaces `import(…)` of a source by its output. */
 function loadedFrom(built: Metafile, folder: string): Plugin {
   return {
     name: 'loaded-from',
@@ -46,27 +46,27 @@ function loadedFrom(built: Metafile, folder: string): Plugin {
       build.onResolve({ filter: /^\./ }, ({ path: name, resolveDir, kind }) => {
         if (kind !== 'dynamic-import') return undefined;
         const source = path.relative(folder, path.resolve(resolveDir, name)).replaceAll(path.sep, '/');
-        return { path: beside(outputOf(built, source)), external: true };
+        return { path: relativeImport(outputOf(built, source)), external: true };
       });
     },
   };
 }
 
-function beside(file: string): string {
+function relativeImport(file: string): string {
   return `./${path.posix.basename(file)}`;
 }
 
 function outputOf({ outputs }: Metafile, source: string): string {
-  const found = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === source)?.[0];
-  if (found === undefined) throw new Error(`${source} is no entry`);
-  return found;
+  const output = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === source)?.[0];
+  if (output === undefined) throw new Error(`${source} is no entry`);
+  return output;
 }
 
-/** A file and all that it imports at once. */
-function filesOf(metafile: Metafile, file: string, found = new Set<string>()): Set<string> {
-  if (found.has(file)) return found;
-  found.add(file);
+/** Returns a file and everything that it imports statically. */
+function filesOf(metafile: Metafile, file: string, output = new Set<string>()): Set<string> {
+  if (output.has(file)) return output;
+  output.add(file);
   for (const { path: other, kind } of metafile.outputs[file]?.imports ?? [])
-    if (kind === 'import-statement') filesOf(metafile, other, found);
-  return found;
+    if (kind === 'import-statement') filesOf(metafile, other, output);
+  return output;
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Plugin } from 'esbuild';
 
-/** zod compiles parsers with `new Function` unless told so before its first schema. */
+/** zod compiles parsers with `new Function` unless this is set before its first schema. */
 export const ZOD_WITHOUT_EVAL = '(globalThis.__zod_globalConfig ??= {}).jitless = true;';
 
 interface Change {
@@ -10,15 +10,15 @@ interface Change {
   readonly to: string;
 }
 
-/** What the page's libraries do that its Content Security Policy forbids, and what they do instead. */
+/** Code of the page's libraries that its Content Security Policy forbids, and its replacements. */
 const CHANGES: readonly Change[] = [
-  // Its last resort of finding the global object makes text into code.
+  // Its last fallback to find the global object compiles text.
   {
     file: /[\\/]fast-element[\\/]dist[\\/]esm[\\/]platform\.js$/,
     from: 'return new Function("return this")();',
     to: 'return globalThis;',
   },
-  // It tries out a style element to learn what every browser of today can do.
+  // It inserts a style element to test a feature of every current browser.
   {
     file: /[\\/]fast-web-utilities[\\/]dist[\\/]dom\.js$/,
     from: 'if (!canUseDOM()) {\n        _canUseFocusVisible = false;',
@@ -26,7 +26,7 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-/** Makes libraries keep to the page's policy; fails the build when one of them has changed. */
+/** Makes libraries comply with the page's policy. Fails the build if one of them has changed. */
 export function strictPolicy(): Plugin {
   return {
     name: 'strict-policy',
@@ -35,7 +35,7 @@ export function strictPolicy(): Plugin {
         build.onLoad({ filter: file }, async ({ path }) => {
           const text = await readFile(path, 'utf8');
           if (!text.includes(from))
-            return { errors: [{ text: `${path} is not as src/build/plugins/strictPolicy.ts knows it` }] };
+            return { errors: [{ text: `${path} has changed; update src/build/plugins/strictPolicy.ts` }] };
           return { contents: text.replace(from, to), loader: 'js' };
         });
       }

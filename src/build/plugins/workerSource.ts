@@ -3,8 +3,8 @@ import { build, type Plugin } from 'esbuild';
 import { addBundled } from '../notices/bundledPackages.ts';
 
 /**
- * `import source from 'worker:./file.ts'` gives the text of that file's bundle. A page starts its worker from a blob of
- * it: the address of a second script would be of another origin in VS Code, and a saved page has none.
+ * `import source from 'worker:./file.ts'` returns the text of that file's bundle. A page starts its worker from a blob
+ * of this text, because a second script would have another origin in VS Code, and a saved page has none.
  */
 export function workerSource(): Plugin {
   return {

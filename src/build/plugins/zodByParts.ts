@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { Plugin } from 'esbuild';
 
 /**
- * `import { z } from 'zod'` takes all of zod along, its messages in fifty languages too: nobody can tell what of the
- * object is used. Of `import * as z` the bundler can, and it is the same object.
+ * `import { z } from 'zod'` bundles all of zod, including its messages in fifty languages, because the bundler cannot
+ * know what is used of the object. For `import * as z`, which is the same object, it can.
  */
 export function zodByParts(): Plugin {
   return {

@@ -1,8 +1,8 @@
 import type { EventKind } from '../../trace/schema.ts';
 
-/** What each kind of event says. */
+/** Describes each kind of event. */
 export const EVENT_TEXTS: Readonly<Record<EventKind, string>> = {
-  'rollout.start': 'A rollout begins. Written by its first holder.',
+  'rollout.start': 'A rollout starts. Written by its first worker.',
   'rollout.lease': 'A worker takes the rollout.',
   message: 'A message of the conversation, numbered by `m`.',
   'model.start': 'A model call begins. `context` lists the messages that it sees.',
@@ -23,7 +23,7 @@ export const EVENT_TEXTS: Readonly<Record<EventKind, string>> = {
   'rollout.end': 'The rollout ended.',
   'batch.start': 'A batch was created.',
   infra: 'Something happened to a pod, a worker, or an endpoint.',
-  control: 'A command was given, e.g. pause or cancel.',
+  control: 'A person or a client sent a command, e.g. pause or cancel.',
   note: 'A person added a note or a label.',
   'batch.end': 'The batch ended.',
 };

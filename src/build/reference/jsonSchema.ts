@@ -19,7 +19,7 @@ export interface Schema {
 }
 
 export interface Field {
-  /** Keys joined by dots; `[]` stands for the items of a list, `*` for any key. */
+  /** Keys joined by dots; `[]` means the items of a list, `*` any key. */
   readonly path: string;
   readonly type: string;
   readonly required: boolean;
@@ -84,7 +84,7 @@ function nested(schema: Schema, path: string): Field[] {
   return alternatives(schema).flatMap((choice) => nested(choice, path));
 }
 
-/** Keeps the first field of a path; what the others allow is added to its type. */
+/** Keeps the first field of a path and adds the types of the others. */
 function unique(fields: readonly Field[]): Field[] {
   const byPath = new Map<string, Field>();
   for (const field of fields) {

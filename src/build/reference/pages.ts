@@ -1,4 +1,4 @@
-/** The pages of docs/reference, made from the schemas, the tables of commands, and the manifest. */
+/** The pages of docs/reference, generated from the schemas, the tables of commands, and the manifest. */
 import { z } from 'zod';
 import type { Command, Option } from '../../cli/command.ts';
 import { allCommands, GLOBAL_OPTIONS } from '../../cli/commands.ts';

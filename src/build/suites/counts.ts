@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** What test files come to, as it is sent to another process. */
+/** The counts of test files, as sent to another process. */
 export const countsSchema = z.object({
   passed: z.number(),
   failed: z.number(),
   skipped: z.number(),
-  /** Files that failed first and passed when they ran again alone. */
+  /** Files that failed first and passed when they ran again separately. */
   flaky: z.number(),
 });
 export type Counts = z.infer<typeof countsSchema>;

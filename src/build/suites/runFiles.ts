@@ -1,4 +1,4 @@
-/** Two ways to run test files: each in a process of its own, or many in one process. */
+/** Two ways to run test files: each in its own process, or many in one process. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -11,11 +11,11 @@ import { countsSchema, type FileResult, noCounts } from './counts.ts';
 export const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning'];
 
 interface RunOptions {
-  /** Files that run at once. */
+  /** Number of files that run at once. */
   readonly concurrency: number;
-  /** After so long a file has failed. */
+  /** Time limit of a file. */
   readonly timeoutMs: number;
-  /** Runs only the tests that have this tag in their titles, or all others. Without it all run. */
+  /** Runs only the tests with this tag in their titles, or all others. Default: all tests. */
   readonly tag?: { readonly name: string; readonly run: 'only' | 'others' };
 }
 
@@ -23,7 +23,7 @@ export type FileResults = Map<string, FileResult>;
 
 const FAILED: FileResult = { counts: { ...noCounts(), failed: 1 }, ms: 0 };
 
-/** Runs each file in a process of its own. A file that could not be loaded, or did not end well, counts as failed. */
+/** Runs each file in its own process. A file that cannot be loaded, or does not exit normally, counts as failed. */
 export async function runInProcesses(
   files: readonly string[],
   { concurrency, timeoutMs, tag }: RunOptions,
@@ -57,12 +57,12 @@ export async function runInProcesses(
 
 const shardResults = z.array(z.tuple([z.string(), z.object({ counts: countsSchema, ms: z.number() })]));
 
-/** Runs the files in as many processes as may run at once. A process that breaks off fails all of its files. */
+/** Runs the files in the allowed number of processes. If a process does not exit normally, all of its files fail. */
 export async function runInShards(
   files: readonly string[],
   { concurrency, timeoutMs }: RunOptions,
 ): Promise<FileResults> {
-  // The files come longest first: dealt out in turns, all shards take about as long.
+  // The longest files come first: distributed in turns, all shards take about the same time.
   const shards = Array.from({ length: Math.min(concurrency, files.length) }, (_, shard) =>
     files.filter((_file, index) => index % concurrency === shard),
   );

@@ -1,8 +1,8 @@
 /**
- * Runs test files in this one process: `shard.ts FILE…`. Sends the result of each file to the parent process.
+ * Runs test files in this process: `shard.ts FILE…`. Sends the result of each file to the parent process.
  *
- * Unit tests leave nothing behind, so they need no process of their own: starting one for each file, and reading the
- * same modules in each, takes longer than the tests.
+ * Unit tests leave nothing behind, so they need no separate processes: starting one for each file, and loading the same
+ * modules in each, takes longer than the tests.
  */
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';

@@ -1,19 +1,19 @@
 /**
- * Suites that meet a real counterpart this package does not bring. A kit is a folder found by an environment
- * variable or, by default, beside the checkout; without it the suite says in one line what is missing.
+ * Suites that need a real counterpart that is not part of this package. A kit is a folder in an environment variable
+ * or, by default, next to the checkout. Without it, the suite prints what is missing.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { root } from '../bundles.ts';
 
 interface Kit {
-  /** The suite that meets it. */
+  /** The suite that uses it. */
   readonly suite: string;
   /** Environment variable that names the folder. */
   readonly variable: string;
-  /** Folder below the directory `shared` beside the checkout. */
+  /** Folder below the directory `shared` next to the checkout. */
   readonly folder: string;
-  /** What must be in it. */
+  /** A file that it must contain. */
   readonly entry: string;
   readonly what: string;
 }
@@ -39,12 +39,12 @@ export const KITS: Readonly<Record<string, Kit>> = {
     folder: 'kubernetes',
     entry: 'up',
     what:
-      'a Kubernetes cluster (KUBECONFIG), or a folder with the scripts `up`, `down` and `process` that start, stop ' +
+      'a Kubernetes cluster (KUBECONFIG), or a folder with the scripts `up`, `down` and `process` that start, stop, ' +
       'and break one',
   },
 };
 
-/** The folder of a kit, when it is here. */
+/** Returns the folder of a kit, if it exists. */
 export function kitFolder(name: string): string | undefined {
   const kit = KITS[name];
   if (kit === undefined) return undefined;
@@ -52,7 +52,7 @@ export function kitFolder(name: string): string | undefined {
   return existsSync(path.join(folder, kit.entry)) ? folder : undefined;
 }
 
-/** Why a suite cannot run here for want of its kit; undefined when it can. */
+/** Returns why a suite cannot run because its kit is missing; undefined if it can. */
 export function missingKit(suite: string): string | undefined {
   const [name, kit] = Object.entries(KITS).find(([, one]) => one.suite === suite) ?? [];
   if (name === undefined || kit === undefined || kitFolder(name) !== undefined) return undefined;

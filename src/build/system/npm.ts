@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * Runs npm, the very one that runs us where there is one, and gives what it printed. Throws with its message when it
+ * Runs npm (the same one that runs this process, if any) and returns what it printed. Throws with its message if it
  * fails.
  */
 export function npm(args: readonly string[], cwd: string): string {

@@ -1,4 +1,4 @@
-/** Programs of the system that some suites need: a browser, and the search program VS Code uses. */
+/** Programs of the system that some suites need: a browser, and ripgrep, which VS Code uses. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -6,9 +6,9 @@ import path from 'node:path';
 type Program = 'chromium' | 'ripgrep';
 
 interface ProgramInfo {
-  /** Names and places it goes by. */
+  /** Names and paths where it can be found. */
   readonly names: readonly string[];
-  /** Environment variable that names another one. */
+  /** Environment variable for another path. */
   readonly variable: string;
   /** Debian packages. */
   readonly packages: readonly string[];
@@ -33,7 +33,7 @@ const PROGRAMS: Readonly<Record<Program, ProgramInfo>> = {
   ripgrep: { names: ['rg', 'rg.exe'], variable: 'RIPGREP', packages: ['ripgrep'] },
 };
 
-/** Where a program is; undefined where there is none. */
+/** Returns the path of a program; undefined if it is not found. */
 export function findProgram(program: Program): string | undefined {
   const { names, variable } = PROGRAMS[program];
   const named = process.env[variable];
@@ -44,7 +44,7 @@ export function findProgram(program: Program): string | undefined {
     .find((file) => existsSync(file));
 }
 
-/** Installs what is missing where that can be done (Debian, as root). Gives what to do where it cannot. */
+/** Installs missing programs if possible (on Debian, as root). Otherwise, returns what to do. */
 export function installPrograms(programs: readonly Program[]): string | undefined {
   const missing = programs.filter((program) => findProgram(program) === undefined);
   if (missing.length === 0) return undefined;

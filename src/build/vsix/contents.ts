@@ -1,20 +1,20 @@
-/** What the .vsix may hold and how large it may be, held against the file that was made. */
+/** Checks the contents and the size of a built .vsix. */
 import { zipEntries } from './zip.ts';
 
-/** Everything that may be in the extension; a file that matches none of these leaked into it. */
+/** Everything that may be in the extension; a file that matches none of these does not belong there. */
 export const VSIX_ALLOWED: readonly RegExp[] = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|ThirdPartyNotices\.txt)$/,
   /^dist\/(extension|cli|server|worker|reaper|toolThread|readerThread|language)\.mjs$/,
   /^dist\/chunks\/[\w.-]+\.mjs$/,
   /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
-  // Pictures of the README are for its readers on the web: an installed README shows none.
+  // The README's pictures are on the web: an installed README shows none.
   /^media\/(?!pictures\/)(?!run\.svg$|show\.svg$)(?:[\w-]+\/)*[\w.-]+$/,
   /^src\/tools\/sdk\.ts$/,
   /^dist\/node_modules\/zod\/(?:[\w-]+\/)*(LICENSE|package\.json|inOne\.json|[\w-]+\.(js|d\.ts))$/,
   /^dist\/node_modules\/esbuild\/(package\.json|LICENSE\.md|esbuild\.wasm\.br|wasm_exec(_node)?\.js)$/,
   /^dist\/node_modules\/esbuild\/(bin\/esbuild|lib\/main\.js)$/,
 ];
-/** What it must hold to work. */
+/** Files that it needs to work. */
 const VSIX_REQUIRED: readonly string[] = [
   'package.json',
   'README.md',
@@ -43,27 +43,27 @@ const VSIX_REQUIRED: readonly string[] = [
   'dist/node_modules/esbuild/esbuild.wasm.br',
   'dist/node_modules/esbuild/lib/main.js',
 ];
-/** What one downloads. */
+/** Maximum size of the download. */
 export const VSIX_LARGEST_BYTES = 7.5 * 1024 * 1024;
 
-/** What `vsce` names in its own way. */
+/** Names that `vsce` changes. */
 const RENAMED: Readonly<Record<string, string>> = {
   'readme.md': 'README.md',
   'changelog.md': 'CHANGELOG.md',
   'LICENSE.txt': 'LICENSE',
 };
-/** What `vsce` adds. */
+/** Files that `vsce` adds. */
 const ADDED = new Set(['extension.vsixmanifest', '[Content_Types].xml']);
 
 export interface VsixContents {
   /** Paths as in the project, sorted. */
   readonly files: readonly string[];
-  /** What lies beside the extension and is not `vsce`'s own. */
+  /** Files next to the extension that are not `vsce`'s own. */
   readonly strangers: readonly string[];
   readonly bytes: number;
 }
 
-/** Reads the list of files of a made .vsix. */
+/** Reads the list of files of a built .vsix. */
 export function vsixContents(file: string): VsixContents {
   const { entries, bytes } = zipEntries(file);
   const inside = entries.filter((name) => name.startsWith('extension/')).map((name) => name.slice('extension/'.length));
@@ -74,13 +74,13 @@ export function vsixContents(file: string): VsixContents {
   };
 }
 
-/** One line for each thing that is wrong with a made .vsix. */
+/** Returns one line for each problem of a built .vsix. */
 export function vsixProblems({ files, strangers, bytes }: VsixContents): string[] {
   const leaked = [...files.filter((file) => !VSIX_ALLOWED.some((pattern) => pattern.test(file))), ...strangers];
-  const problems = leaked.map((file) => `${file}: is in the .vsix and should not be`);
+  const problems = leaked.map((file) => `${file}: must not be in the .vsix`);
   problems.push(
-    ...VSIX_REQUIRED.filter((file) => !files.includes(file)).map((file) => `${file}: is missing in the .vsix`),
+    ...VSIX_REQUIRED.filter((file) => !files.includes(file)).map((file) => `${file}: is missing from the .vsix`),
   );
-  if (bytes > VSIX_LARGEST_BYTES) problems.push(`the .vsix is ${bytes} bytes, more than ${VSIX_LARGEST_BYTES}`);
+  if (bytes > VSIX_LARGEST_BYTES) problems.push(`the .vsix is ${bytes} bytes; the maximum is ${VSIX_LARGEST_BYTES}`);
   return problems;
 }

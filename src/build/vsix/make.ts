@@ -1,8 +1,8 @@
 import { createVSIX } from '@vscode/vsce';
-import { QUALITY } from './squeezed.ts';
+import { QUALITY } from './compressed.ts';
 import { stageVsix } from './stage.ts';
 
-/** Makes the .vsix `file` of the project in `root`, through the folder `stage`. Needs `dist/`. */
+/** Builds the .vsix `file` of the project in `root`, using the folder `stage`. Needs `dist/`. */
 export async function makeVsix(
   root: string,
   stage: string,

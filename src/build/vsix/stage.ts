@@ -1,27 +1,27 @@
 /**
- * Puts together the folder the .vsix is made of: only what the allowlist names, and two libraries users' modules are
- * bundled with.
+ * Prepares the folder from which the .vsix is built: only files of the allowlist, and two libraries with which users'
+ * modules are bundled.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { buildZodInOne, ZOD_IN_ONE } from '../../tools/zodInOne.ts';
+import { compressed, QUALITY } from './compressed.ts';
 import { VSIX_ALLOWED } from './contents.ts';
-import { QUALITY, squeezed } from './squeezed.ts';
 
 const record = z.record(z.string(), z.unknown());
-/** What only the development of the project needs. */
+/** Files that only the development of the project needs. */
 const NOT_IN_MANIFEST = ['scripts', 'dependencies', 'devDependencies', 'allowScripts', 'files', 'private'];
 const PLACES = ['README.md', 'LICENSE', 'CHANGELOG.md', 'ThirdPartyNotices.txt', 'dist', 'media', 'src/tools/sdk.ts'];
-/** Beside the bundles that look for them. `vsce` leaves out a `node_modules` at the top. */
+/** Next to the bundles that look for them. `vsce` leaves out a `node_modules` at the top. */
 const MODULES = 'dist/node_modules';
-/** zod's languages but English, its sources for other module systems, and what only bundlers of zod itself need. */
+/** zod's languages except English, its sources for other module systems, and files that only bundlers of zod need. */
 const ZOD_LEFT_OUT = /^src\/|\.(cjs|d\.cts)$|(^|\/)locales\/(?!index\.|en\.|package\.json)|\.md$/;
 /** The largest file of all. */
 export const ESBUILD_WASM = `${MODULES}/esbuild/esbuild.wasm.br`;
 const ESBUILD_FILES = ['LICENSE.md', 'wasm_exec.js', 'wasm_exec_node.js'];
 
-/** Makes `stage` anew from the project in `root`. `quality`: how well the largest file is compressed. */
+/** Creates `stage` from the project in `root`. `quality`: Brotli quality of the largest file. */
 export async function stageVsix(root: string, stage: string, quality: number = QUALITY.released): Promise<void> {
   rmSync(stage, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
   for (const file of PLACES.flatMap((place) => filesIn(root, place))) {
@@ -33,14 +33,14 @@ export async function stageVsix(root: string, stage: string, quality: number = Q
     'package.json',
     json(Object.fromEntries(Object.entries(manifest).filter(([key]) => !NOT_IN_MANIFEST.includes(key)))),
   );
-  write(stage, '.vscodeignore', '# Nothing: everything here goes into the .vsix.\n');
+  write(stage, '.vscodeignore', '# Nothing is ignored: everything here is part of the .vsix.\n');
   write(stage, 'README.md', withoutPictures(readFileSync(path.join(root, 'README.md'), 'utf8')));
   stageZod(path.join(root, 'node_modules', 'zod'), stage);
   write(stage, `${MODULES}/zod/${ZOD_IN_ONE}`, JSON.stringify(await buildZodInOne()));
   await stageEsbuild(path.join(root, 'node_modules'), stage, quality);
 }
 
-/** VS Code shows no pictures of an installed README, and `vsce` refuses those that are not on the web. */
+/** VS Code shows no pictures of an installed README, and `vsce` rejects pictures that are not on the web. */
 function withoutPictures(markdown: string): string {
   return markdown
     .replace(/^[ \t]*!\[[^\]]*\]\([^)]*\)[ \t]*\n/gm, '')
@@ -68,7 +68,7 @@ function stageZod(from: string, stage: string): void {
       exports: z.record(z.string(), z.union([z.string(), z.object({ import: z.string() })])),
     })
     .parse(JSON.parse(readFileSync(path.join(from, 'package.json'), 'utf8')));
-  // One file for `import` and `require`: the CommonJS twins are not there.
+  // One file for `import` and `require`: the CommonJS versions are left out.
   const only = Object.entries(exports).map(([key, target]): [string, unknown] => {
     if (typeof target === 'string') return [key, target];
     return [key, { types: target.import.replace(/\.js$/, '.d.ts'), default: target.import }];
@@ -98,7 +98,7 @@ async function stageEsbuild(modules: string, stage: string, quality: number): Pr
     .object({ version: z.string(), license: z.string() })
     .parse(JSON.parse(readFileSync(path.join(from, 'package.json'), 'utf8')));
   write(stage, `${to}/package.json`, json({ name: 'esbuild', version, license, main: 'lib/main.js' }));
-  // VS Code's own runtime runs it: there may be no `node` on the user's PATH.
+  // VS Code's own runtime executes it: there may be no `node` on the user's PATH.
   let main = readFileSync(path.join(from, 'lib', 'main.js'), 'utf8');
   main = replaceOnce(
     main,
@@ -115,10 +115,10 @@ async function stageEsbuild(modules: string, stage: string, quality: number): Pr
   write(
     stage,
     ESBUILD_WASM,
-    await squeezed(path.join(from, 'esbuild.wasm'), path.join(modules, '.cache', 'rollout-studio'), quality),
+    await compressed(path.join(from, 'esbuild.wasm'), path.join(modules, '.cache', 'rollout-studio'), quality),
   );
   let bin = readFileSync(path.join(from, 'bin', 'esbuild'), 'utf8');
-  // It runs for a moment only: V8 takes longer to make this much code fast than the code then saves.
+  // It runs only for a moment: V8 takes longer to optimize this much code than the optimized code saves.
   bin = replaceOnce(
     bin,
     "const module_ = require('module');",
@@ -135,11 +135,11 @@ async function stageEsbuild(modules: string, stage: string, quality: number): Pr
 
 function replaceOnce(text: string, what: string, by: string): string {
   if (text.split(what).length !== 2)
-    throw new Error(`esbuild-wasm has changed: a file of it does not hold exactly once: ${what}`);
+    throw new Error(`esbuild-wasm has changed: one of its files must contain exactly once: ${what}`);
   return text.replace(what, () => by);
 }
 
-/** The files at or below `place`, relative to `root`, with `/`. */
+/** Returns the files at or below `place`, relative to `root`, with `/`. */
 function filesIn(root: string, place: string): string[] {
   const full = path.join(root, place);
   if (statSync(full).isFile()) return [place];

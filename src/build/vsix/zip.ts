@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 const END_OF_DIRECTORY = 0x06054b50;
 const DIRECTORY_ENTRY = 0x02014b50;
 
-/** The names of the files in a zip archive, and its size. */
+/** Returns the names of the files in a zip archive, and its size. */
 export function zipEntries(file: string): { entries: string[]; bytes: number } {
   const zip = readFileSync(file);
-  // The record lies at the end, before a comment of unknown length.
+  // The record is at the end, before a comment of unknown length.
   let end = zip.length - 22;
   while (end >= 0 && zip.readUInt32LE(end) !== END_OF_DIRECTORY) end -= 1;
   if (end < 0) throw new Error(`${file} is not a zip archive.`);

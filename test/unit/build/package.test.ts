@@ -7,7 +7,7 @@ import { listFiles, PackageManager } from '@vscode/vsce';
 import { root } from '../../../src/build/bundles.ts';
 import { VSIX_LARGEST_BYTES, type VsixContents, vsixContents, vsixProblems } from '../../../src/build/vsix/contents.ts';
 import { makeVsix } from '../../../src/build/vsix/make.ts';
-import { QUALITY, RELEASED_ESBUILD } from '../../../src/build/vsix/squeezed.ts';
+import { QUALITY, RELEASED_ESBUILD } from '../../../src/build/vsix/compressed.ts';
 import { ESBUILD_WASM } from '../../../src/build/vsix/stage.ts';
 
 describe('the .vsix', { timeout: 120_000 }, () => {
@@ -88,12 +88,12 @@ describe('the check of a .vsix', () => {
     );
     assert.deepEqual(
       found,
-      [...leaks, 'stranger.txt'].map((file) => `${file}: is in the .vsix and should not be`),
+      [...leaks, 'stranger.txt'].map((file) => `${file}: must not be in the .vsix`),
     );
   });
   it('finds a missing file and a broken budget', () => {
     const found = vsixProblems({ files: [], strangers: [], bytes: VSIX_LARGEST_BYTES + 1 });
-    assert.ok(found.includes('dist/extension.mjs: is missing in the .vsix'));
+    assert.ok(found.includes('dist/extension.mjs: is missing from the .vsix'));
     assert.ok(found.some((line) => line.startsWith(`the .vsix is ${VSIX_LARGEST_BYTES + 1} bytes`)));
   });
 });

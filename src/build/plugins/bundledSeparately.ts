@@ -3,18 +3,17 @@ import { build, type Plugin } from 'esbuild';
 import { addBundled } from '../notices/bundledPackages.ts';
 
 /**
- * In a bundle without parts, what is loaded later stands wrapped, and a wrapped library is kept whole. A file that
- * shares nothing with the rest is therefore bundled by itself first, with the same `plugins`: what it does not use is
- * gone then.
+ * Bundles a file that shares nothing with the rest separately first, with the same `plugins`, which removes its unused
+ * code. Without this, a bundle without chunks wraps what is loaded later, and a wrapped library is kept completely.
  */
-export function shakenFirst(source: string, plugins: Plugin[]): Plugin {
+export function bundledSeparately(source: string, plugins: Plugin[]): Plugin {
   return {
-    name: 'shaken-first',
+    name: 'bundled-separately',
     setup(page) {
       const { absWorkingDir = '.', target, define } = page.initialOptions;
       const file = path.resolve(absWorkingDir, source);
-      page.onLoad({ filter: /\.ts$/, namespace: 'file' }, async (asked) => {
-        if (asked.path !== file) return undefined;
+      page.onLoad({ filter: /\.ts$/, namespace: 'file' }, async (request) => {
+        if (request.path !== file) return undefined;
         const { outputFiles, metafile } = await build({
           absWorkingDir,
           entryPoints: [file],
