@@ -1,7 +1,7 @@
 /**
  * The demo model: an OpenAI-compatible endpoint that runs anywhere, offline and free, for the sample workspace, for
- * tests and for a first look. It answers by rules (`policy/decide.ts`), is no language model, and never says it is one.
- * Its model id is `demo`. Errors, streams, token ids and metrics have the shape of vLLM's.
+ * tests, and for a first look. It responds by rules (`policy/decide.ts`), is not a language model, and never claims to
+ * be one. Its model ID is `demo`. Errors, streams, token IDs, and metrics have the format of vLLM's.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ChatCall } from './http/chat.ts';
@@ -25,9 +25,9 @@ import { tokenize } from './text/tokenizer.ts';
 const MAX_BYTES = 64 * 1024 * 1024;
 
 export interface DemoModelOptions {
-  /** Settings (see `faults.ts`) that hold where a request does not say otherwise, e.g. `latency_ms=20&slots=4`. */
+  /** Default settings (see `faults.ts`) of requests without their own, e.g. `latency_ms=20&slots=4`. */
   readonly settings?: string;
-  /** What stands before `/v1/…` and `/metrics`, e.g. `/demo`. Default: nothing. */
+  /** The path before `/v1/…` and `/metrics`, e.g. `/demo`. Default: none. */
   readonly prefix?: string;
 }
 
@@ -36,7 +36,7 @@ export interface DemoCounters {
   readonly calls: number;
   readonly completions: number;
   readonly toolCalls: number;
-  /** Answers that were an HTTP error, by status. */
+  /** Number of HTTP errors by status. */
   readonly refused: Readonly<Record<string, number>>;
   readonly cut: number;
   readonly malformed: number;
@@ -48,12 +48,12 @@ export interface DemoCounters {
 }
 
 export interface DemoModel {
-  /** Answers a request below the prefix; any other path gets 404. Never throws. */
+  /** Handles a request below the prefix; any other path gets 404. Never throws. */
   handle(request: IncomingMessage, response: ServerResponse): void;
   counters(): DemoCounters;
 }
 
-/** Throws a RangeError when `settings` has one there is not. */
+/** Throws a RangeError if `settings` has an unknown setting. */
 export function createDemoModel(options: DemoModelOptions = {}): DemoModel {
   const endpoints = new Endpoints(options.settings ?? '');
   const prefix = options.prefix ?? '';
@@ -81,21 +81,18 @@ function route(endpoints: Endpoints, prefix: string, request: IncomingMessage, r
   const [path = '', query = ''] = (request.url ?? '').split('?', 2);
   const header = request.headers['x-demo'];
   const below = path.startsWith(prefix) ? path.slice(prefix.length) : '';
-  const found = Object.hasOwn(ROUTES, below) ? ROUTES[below] : undefined;
-  if (found?.method !== request.method) {
+  const matchedRoute = Object.hasOwn(ROUTES, below) ? ROUTES[below] : undefined;
+  if (matchedRoute?.method !== request.method) {
     request.resume();
-    sendError(response, found === undefined ? NOT_FOUND : METHOD_NOT_ALLOWED);
+    sendError(response, matchedRoute === undefined ? NOT_FOUND : METHOD_NOT_ALLOWED);
     return;
   }
   guarded(response, () =>
-    found?.answer(endpoints, [query, typeof header === 'string' ? header : ''], request, response),
+    matchedRoute?.answer(endpoints, [query, typeof header === 'string' ? header : ''], request, response),
   );
 }
 
-/**
- * Wrong settings are the client's error; anything else that is thrown is a bug here, and must not end the server it
- * runs in.
- */
+/** Invalid settings are the client's error. Any other error is a bug here and must not end the process. */
 function guarded(response: ServerResponse, run: () => void): void {
   try {
     run();
@@ -204,7 +201,7 @@ function withBody(
     bytes += chunk.length;
     if (bytes <= MAX_BYTES) chunks.push(chunk);
   });
-  request.on('error', () => response.destroy()); // the client is gone, there is nobody to tell
+  request.on('error', () => response.destroy()); // the client is gone, so there is nobody to respond to
   request.on('end', () => {
     if (bytes > MAX_BYTES) {
       refuse(BODY_TOO_LARGE);

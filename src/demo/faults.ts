@@ -1,37 +1,38 @@
 /**
- * How a demo endpoint behaves, told by its query (`demo:?latency_ms=50&slots=4`) or by the header `x-demo` with the
- * same text, which wins. All that is random follows from the request's seed and how often that seed was seen, so a
- * repeated call meets new luck, and a batch meets the same luck in every run, in whatever order its calls arrive.
+ * How a demo endpoint behaves, set by its query (`demo:?latency_ms=50&slots=4`) or by the header `x-demo` with the same
+ * text, which takes precedence. Everything random follows from the request's seed and how often that seed was seen, so
+ * a repeated call may have another outcome, and a batch has the same outcomes in every run, in whatever order its calls
+ * arrive.
  */
 import { mix, Random } from './random.ts';
 
 export interface Faults {
-  /** How long an answer takes once it has a slot; the median where it varies. */
+  /** Latency of a response once it has a slot; the median if it varies. */
   readonly latencyMs: number;
   /** `lognormal`: heavy-tailed, with `sigma`; at most 30 medians. */
   readonly tail: 'fixed' | 'lognormal';
   readonly sigma: number;
-  /** Answers at once; others wait. Infinity = all. */
+  /** Responses at once; other requests wait. Infinity = no limit. */
   readonly slots: number;
-  /** Requests that may wait for a slot; one more gets 503. */
+  /** Requests that may wait for a slot; further ones get 503. */
   readonly queue: number;
-  /** Status → probability. Such answers take no slot. */
+  /** Status → probability. Such responses need no slot. */
   readonly fail: readonly { readonly status: number; readonly p: number }[];
-  /** Seconds in `Retry-After` of a 429; none without it. */
+  /** Seconds in `Retry-After` of a 429; absent: no header. */
   readonly retryAfter: number | undefined;
-  /** Probability that the connection breaks in the middle of an answer. */
+  /** Probability that the connection breaks in the middle of a response. */
   readonly cut: number;
-  /** Probability that an answer is not what the protocol says: JSON that ends too soon. */
+  /** Probability that a response violates the protocol: JSON that ends too soon. */
   readonly malformed: number;
-  /** Chunks of a streamed answer; short answers think aloud until they have so many. */
+  /** Chunks of a streamed response; short responses get more reasoning until they have that many. */
   readonly chunks: number | undefined;
   /** Length of the context in tokens. */
   readonly context: number;
-  /** false: an endpoint that refuses tools. */
+  /** false: the endpoint rejects tools. */
   readonly tools: boolean;
-  /** The API key it wants. */
+  /** The API key that it requires. */
   readonly key: string | undefined;
-  /** How often the model slips, as a multiple of what its temperature makes. */
+  /** How often the model makes mistakes, as a multiple of what its temperature causes. */
   readonly mistakes: number;
 }
 
@@ -72,8 +73,8 @@ const READERS: Readonly<Record<string, Reader>> = {
 };
 
 /**
- * Reads a query without `?`. Throws a RangeError that names the setting and what it takes; an unknown one is an error,
- * or a typing mistake would pass for a healthy endpoint.
+ * Parses a query without `?`. Throws a RangeError that names the setting and its valid values. Unknown settings are
+ * errors, so that a typing mistake does not look like a healthy endpoint.
  */
 export function parseFaults(query: string, over: Faults = NO_FAULTS): Faults {
   let faults = over;
@@ -93,23 +94,22 @@ export function parseFaults(query: string, over: Faults = NO_FAULTS): Faults {
   return faults;
 }
 
-function number(text: string, least: number, most: number): number {
+function number(text: string, min: number, max: number): number {
   const value = Number(text);
-  if (text.trim() === '' || !(value >= least && value <= most))
-    throw new RangeError(`a number from ${least} to ${most}`);
+  if (text.trim() === '' || !(value >= min && value <= max)) throw new RangeError(`a number from ${min} to ${max}`);
   return value;
 }
 
-function whole(text: string, least: number): number {
+function whole(text: string, min: number): number {
   const value = Number(text);
-  if (text.trim() === '' || !Number.isSafeInteger(value) || value < least)
-    throw new RangeError(`a whole number from ${least} on`);
+  if (text.trim() === '' || !Number.isSafeInteger(value) || value < min)
+    throw new RangeError(`a whole number of at least ${min}`);
   return value;
 }
 
 function oneOf<const T extends string>(text: string, values: readonly T[]): T {
-  const value = values.find((known) => known === text);
-  if (value === undefined) throw new RangeError(values.map((known) => `\`${known}\``).join(' or '));
+  const value = values.find((allowed) => allowed === text);
+  if (value === undefined) throw new RangeError(values.map((allowed) => `\`${allowed}\``).join(' or '));
   return value;
 }
 
@@ -122,7 +122,7 @@ function failure(text: string): { status: number; p: number } {
 
 // ---- luck -------------------------------------------------------------------------------------------------------
 
-/** What befalls one request. */
+/** The faults of one request. */
 export interface Luck {
   readonly status: number | undefined;
   readonly latencyMs: number;
@@ -131,7 +131,10 @@ export interface Luck {
   readonly malformed: boolean;
 }
 
-/** `nth`: how often this seed was seen before, from 0. Pure, so that a benchmark can tell what a run must take. */
+/**
+ * Returns the faults of a request. `nth`: how often this seed was seen before, from 0. Pure, so that a benchmark can
+ * compute the ideal duration of a run.
+ */
 export function luckOf(faults: Faults, seed: number, nth: number): Luck {
   const random = new Random(mix(seed, nth, 0x1ac4));
   const dice = random.next();

@@ -1,4 +1,4 @@
-/** Numbers into one number of 32 bits, well stirred (the finishing steps of MurmurHash3 after each). */
+/** Mixes numbers into one 32-bit number (the finalizer of MurmurHash3 after each). */
 export function mix(...values: readonly number[]): number {
   let hash = 0x9e3779b9;
   for (const value of values) {
@@ -10,14 +10,14 @@ export function mix(...values: readonly number[]): number {
   return hash >>> 0;
 }
 
-/** FNV-1a over the UTF-16 units of a text, 32 bits. */
+/** Returns the FNV-1a hash of the UTF-16 units of a text, 32 bits. */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return hash >>> 0;
 }
 
-/** Seeded random numbers (mulberry32): the same seed, the same row of numbers. */
+/** Seeded random numbers (mulberry32): the same seed gives the same sequence. */
 export class Random {
   #state: number;
 
@@ -25,7 +25,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to, but not including, 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
@@ -34,7 +34,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 to n − 1. */
+  /** Returns a whole number from 0 to n − 1. */
   below(n: number): number {
     return Math.floor(this.next() * n);
   }
@@ -43,12 +43,12 @@ export class Random {
     return this.next() < p;
   }
 
-  /** One of the items; undefined when there is none. */
+  /** Returns one of the items; undefined if there are none. */
   pick<T>(items: readonly T[]): T | undefined {
     return items[this.below(items.length)];
   }
 
-  /** From the standard normal distribution (Box and Muller). */
+  /** Returns a number from the standard normal distribution (Box–Muller). */
   normal(): number {
     return Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());
   }

@@ -16,7 +16,7 @@ export type ChatMessage = z.infer<typeof chatMessage>;
 
 const chatTool = z.object({ type: z.literal('function'), function: z.looseObject({ name: z.string() }) });
 
-/** What the demo model reads of `POST /v1/chat/completions`. Everything else is accepted and means nothing to it. */
+/** The fields of `POST /v1/chat/completions` that the demo model uses. Others are accepted and ignored. */
 export const chatRequest = z.object({
   model: z.string().nullish(),
   messages: z.array(chatMessage).min(1),
@@ -44,7 +44,7 @@ export const tokenizeRequest = z.object({
   add_generation_prompt: z.boolean().optional(),
 });
 
-/** The text of a message, whatever form its content has. */
+/** Returns the text of a message, whatever form its content has. */
 export function contentText(message: ChatMessage): string {
   if (typeof message.content === 'string') return message.content;
   return (message.content ?? []).map((part) => part.text ?? '').join('');

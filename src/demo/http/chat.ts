@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions`: checks, waits for a slot, thinks, and sends the answer at the pace it was told. */
+/** `POST /v1/chat/completions`: checks the request, waits for a slot, and sends the response at the configured pace. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Faults, Luck } from '../faults.ts';
 import { decide } from '../policy/decide.ts';
@@ -14,18 +14,18 @@ import {
   failureOf,
   type HttpError,
   maxTokensTooLarge,
-  noSuchModel,
   noTools,
   promptTooLong,
+  unknownModel,
 } from './errors.ts';
 import { sendError, sendJson } from './send.ts';
 import { type Answer, cachedTokens, type Timing, wholeBody } from './whole.ts';
 
-/** A stream's writes are at least so far apart: more would cost CPU and show nothing. */
+/** Minimum interval between the writes of a stream: more would cost CPU and show nothing. */
 const WRITE_EVERY_MS = 15;
-/** The share of an answer's time that passes before its first token. */
+/** The share of a response's time before its first token. */
 const FIRST_TOKEN = 0.3;
-/** Begins with a token of its own, so that n thoughts have n times its tokens. */
+/** Starts with its own token, so that n of these have n times its tokens. */
 const THOUGHT = '\nLet me look at that once more.';
 
 export class ChatCall {
@@ -66,22 +66,22 @@ export class ChatCall {
       this.#refuse(failure);
       return;
     }
-    const answer = this.#answer(); // all that can go wrong goes wrong here, not behind a timer
+    const answer = this.#answer(); // all possible errors happen here, not in a timer
     this.#response.once('close', () => {
       if (this.#state === 'over') return;
       counters.aborted++;
       this.#end();
     });
     this.#arrived = performance.now();
-    this.#leaveQueue = slots.take(() => this.#start(answer, luck));
+    this.#leaveQueue = slots.acquire(() => this.#start(answer, luck));
   }
 
-  /** What vLLM would not even begin with. */
+  /** Returns the error for requests that vLLM rejects immediately. */
   #refusal(): HttpError | undefined {
     const { model, tools, n, temperature, top_logprobs } = this.#request;
     const { context, tools: toolsSupported } = this.#endpoint.faults;
-    const most = this.#request.max_completion_tokens ?? this.#request.max_tokens ?? 0;
-    if (model !== undefined && model !== null && model !== 'demo') return noSuchModel(model);
+    const maxTokens = this.#request.max_completion_tokens ?? this.#request.max_tokens ?? 0;
+    if (model !== undefined && model !== null && model !== 'demo') return unknownModel(model);
     if (!toolsSupported && (tools ?? []).length > 0) return noTools();
     if ((n ?? 1) !== 1) return badRequest('The demo model gives one choice: n must be 1. (parameter=n)', 'n');
     if ((temperature ?? 0) < 0)
@@ -95,12 +95,12 @@ export class ChatCall {
           `(parameter=logprobs, value=${top_logprobs ?? 0})`,
         'logprobs',
       );
-    if (most > context) return maxTokensTooLarge(most, context);
+    if (maxTokens > context) return maxTokensTooLarge(maxTokens, context);
     if (this.#prompt.count >= context) return promptTooLong(context);
     return undefined;
   }
 
-  /** What was told to fail, and an overflowing queue. */
+  /** Returns the configured failure, or an error if the queue is full. */
   #failure(luck: Luck): HttpError | undefined {
     const { faults, slots } = this.#endpoint;
     if (luck.status !== undefined) return failureOf(luck.status, faults.retryAfter);
@@ -118,15 +118,15 @@ export class ChatCall {
     this.#state = 'running';
     this.#started = performance.now();
     this.#endpoint.counters.runningTokens += this.#prompt.count;
-    if (this.#request.stream === true) this.#later(luck.latencyMs * FIRST_TOKEN, () => this.#stream(answer, luck));
-    else this.#later(luck.latencyMs, () => this.#whole(answer, luck));
+    if (this.#request.stream === true) this.#after(luck.latencyMs * FIRST_TOKEN, () => this.#stream(answer, luck));
+    else this.#after(luck.latencyMs, () => this.#whole(answer, luck));
   }
 
   #answer(): Answer {
     const { faults } = this.#endpoint;
     const request = this.#request;
-    const room = faults.context - this.#prompt.count;
-    const most = Math.min(room, request.max_completion_tokens ?? request.max_tokens ?? room);
+    const available = faults.context - this.#prompt.count;
+    const maxTokens = Math.min(available, request.max_completion_tokens ?? request.max_tokens ?? available);
     const stops = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []);
     const turn = thinkAloud(decide(request, this.#seed, faults.mistakes), faults);
     return {
@@ -134,7 +134,7 @@ export class ChatCall {
       created: Math.floor(Date.now() / 1000),
       seed: mix(this.#seed, request.messages.length),
       prompt: this.#prompt,
-      completion: complete(turn, most, stops),
+      completion: complete(turn, maxTokens, stops),
       tokenIds: request.return_token_ids === true,
       logprobs: request.logprobs === true,
       topLogprobs: request.top_logprobs ?? 0,
@@ -162,24 +162,24 @@ export class ChatCall {
   #stream(answer: Answer, luck: Luck): void {
     const firstMs = performance.now() - this.#started;
     const chunks = chunksOf(answer, this.#endpoint.faults.chunks).map((chunk) => `data: ${chunk}\n\n`);
-    const ends = luck.cutAt === undefined ? chunks.length : Math.max(1, Math.floor(chunks.length * luck.cutAt));
+    const end = luck.cutAt === undefined ? chunks.length : Math.max(1, Math.floor(chunks.length * luck.cutAt));
     if (luck.malformed) chunks[Math.floor(chunks.length / 2)] = 'data: {"id": "chatcmpl-\n\n';
-    const rest = luck.latencyMs * (1 - FIRST_TOKEN);
-    const writes = Math.max(1, Math.min(ends - 1, Math.floor(rest / WRITE_EVERY_MS)));
+    const remainingMs = luck.latencyMs * (1 - FIRST_TOKEN);
+    const writes = Math.max(1, Math.min(end - 1, Math.floor(remainingMs / WRITE_EVERY_MS)));
     this.#response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
     let sent = 0;
     const send = (nth: number): void => {
-      const to = nth > writes ? ends : 1 + Math.floor(((ends - 1) * (nth - 1)) / writes);
+      const to = nth > writes ? end : 1 + Math.floor(((end - 1) * (nth - 1)) / writes);
       const text = chunks.slice(sent, to).join('');
       sent = to;
       if (nth <= writes) {
-        if (text !== '' && rest > 0) this.#response.write(text);
-        else held += text;
-        this.#later(rest / writes, () => send(nth + 1));
+        if (text !== '' && remainingMs > 0) this.#response.write(text);
+        else buffered += text;
+        this.#after(remainingMs / writes, () => send(nth + 1));
         return;
       }
       if (luck.cutAt !== undefined) {
-        this.#response.write(held + text, () => this.#break());
+        this.#response.write(buffered + text, () => this.#break());
         return;
       }
       const timing: Timing = {
@@ -189,13 +189,13 @@ export class ChatCall {
       };
       const usage = answer.includeUsage ? `data: ${usageChunk(answer, timing)}\n\n` : '';
       this.#finished(answer, luck);
-      this.#response.end(`${held}${text}${usage}data: [DONE]\n\n`);
+      this.#response.end(`${buffered}${text}${usage}data: [DONE]\n\n`);
     };
-    let held = ''; // without latency everything goes out in one write
+    let buffered = ''; // without latency, everything is one write
     send(1);
   }
 
-  /** A cut answer: the connection ends where the client still expects more. */
+  /** Breaks off a response: the connection ends while the client expects more. */
   #break(): void {
     this.#endpoint.counters.cut++;
     this.#end();
@@ -214,7 +214,7 @@ export class ChatCall {
     this.#end();
   }
 
-  /** Gives the slot back, once. */
+  /** Returns the slot, once. */
   #end(): void {
     const was = this.#state;
     this.#state = 'over';
@@ -222,16 +222,16 @@ export class ChatCall {
     if (was === 'waiting') this.#leaveQueue();
     if (was !== 'running') return;
     this.#endpoint.counters.runningTokens -= this.#prompt.count;
-    this.#endpoint.slots.give();
+    this.#endpoint.slots.release();
   }
 
-  #later(ms: number, run: () => void): void {
+  #after(ms: number, run: () => void): void {
     if (ms <= 0) run();
     else this.#timer = setTimeout(run, ms);
   }
 }
 
-/** A stream of many chunks needs as many tokens; short answers think aloud until they have them. */
+/** A stream of many chunks needs as many tokens, so short responses get more reasoning. */
 function thinkAloud(turn: Turn, { chunks }: Faults): Turn {
   if (chunks === undefined) return turn;
   const missing = chunks - tokenize(turn.reasoning).ids.length;

@@ -1,13 +1,13 @@
 /**
- * A streamed answer as the data of its events: the chunk with the role (and the prompt's ids), fragments of thought,
- * text and calls, the chunk with the finish reason, and the usage where it is wanted. vLLM sends a chunk per token;
- * here a chunk holds several, so that a batch of demo answers costs little.
+ * A streamed response as the data of its events: the chunk with the role (and the prompt's IDs), fragments of
+ * reasoning, text, and calls, the chunk with the finish reason, and the usage if requested. vLLM sends a chunk per
+ * token; here a chunk contains several, so that a batch of demo responses is cheap.
  */
 
 import type { Segment } from '../text/completion.ts';
 import { type Answer, callId, FINGERPRINT, logprobsOf, metricsOf, type Timing, usageOf } from './whole.ts';
 
-/** Tokens in a chunk when nobody says how many chunks there shall be. */
+/** Tokens per chunk unless the number of chunks is set. */
 const TOKENS_PER_CHUNK = 4;
 
 interface Piece {
@@ -16,8 +16,8 @@ interface Piece {
   readonly texts: readonly string[];
 }
 
-/** All chunks but the last with the usage. The first is sent at once, with the first token. */
-export function chunksOf(answer: Answer, wanted: number | undefined): string[] {
+/** Returns all chunks except the last one with the usage. The first is sent immediately, with the first token. */
+export function chunksOf(answer: Answer, target: number | undefined): string[] {
   const head =
     `{"id":${JSON.stringify(answer.id)},"object":"chat.completion.chunk","created":${answer.created},` +
     `"model":"demo","choices":[`;
@@ -41,8 +41,8 @@ export function chunksOf(answer: Answer, wanted: number | undefined): string[] {
       `"token_ids":${tokenIds}}]}`
     );
   };
-  // a chunk carries the ids of the tokens before it that have no text of their own
-  for (const piece of piecesOf(answer.completion.segments, wanted)) {
+  // a chunk has the IDs of the tokens before it that have no text of their own
+  for (const piece of piecesOf(answer.completion.segments, target)) {
     ids.push(...piece.ids);
     texts.push(...piece.texts);
     const delta = deltaOf(answer, piece);
@@ -88,12 +88,12 @@ function deltaOf(answer: Answer, { segment, texts }: Piece): string | undefined 
   }
 }
 
-/** Cuts the segments into pieces: `wanted` of them with something to show, as far as there are tokens enough. */
-function piecesOf(segments: readonly Segment[], wanted: number | undefined): Piece[] {
+/** Cuts the segments into pieces: `target` of them with visible text, if there are enough tokens. */
+function piecesOf(segments: readonly Segment[], target: number | undefined): Piece[] {
   const counts = segments.map((segment) =>
     splits(segment) ? Math.ceil(segment.tokens.ids.length / TOKENS_PER_CHUNK) : 1,
   );
-  if (wanted !== undefined) spread(segments, counts, wanted);
+  if (target !== undefined) spread(segments, counts, target);
   return segments.flatMap((segment, i) => cut(segment, counts[i] ?? 1));
 }
 
@@ -101,13 +101,13 @@ function splits(segment: Segment): boolean {
   return segment.kind !== 'hidden' && segment.kind !== 'name';
 }
 
-/** One piece each first, then one more wherever pieces are longest, in one pass over shares. */
-function spread(segments: readonly Segment[], counts: number[], wanted: number): void {
+/** Gives each segment one piece, then more where pieces are longest, in one pass over shares. */
+function spread(segments: readonly Segment[], counts: number[], target: number): void {
   const names = segments.filter((segment) => segment.kind === 'name').length;
   const splittable = segments
     .map((segment, i) => ({ i, n: segment.tokens.ids.length }))
     .filter(({ i }) => splits(segments[i] ?? { kind: 'hidden', call: -1, tokens: { ids: [], texts: [] } }));
-  let left = Math.max(splittable.length, wanted - names);
+  let left = Math.max(splittable.length, target - names);
   let tokens = splittable.reduce((sum, { n }) => sum + n, 0);
   for (const [place, { i, n }] of splittable.entries()) {
     const after = splittable.length - place - 1;
@@ -118,7 +118,7 @@ function spread(segments: readonly Segment[], counts: number[], wanted: number):
   }
 }
 
-/** A piece never ends within a character: tokens without text go on to the next. */
+/** Cuts a segment into pieces that never end within a character: tokens without text belong to the next piece. */
 function cut(segment: Segment, count: number): Piece[] {
   const { ids, texts } = segment.tokens;
   const pieces: Piece[] = [];

@@ -2,15 +2,15 @@ import { type Faults, type Luck, luckOf, NO_FAULTS, parseFaults } from '../fault
 import { Counters, type EndpointState } from './metrics.ts';
 import { Slots } from './slots.ts';
 
-/** How many seeds are remembered to tell a repeated call from a first one. */
+/** How many seeds are remembered to distinguish a repeated call from a first one. */
 const SEEDS = 200_000;
 
-/** One demo endpoint: a way to behave, with slots and counters of its own. */
+/** One demo endpoint: its behavior, with its own slots and counters. */
 export class Endpoint implements EndpointState {
   readonly faults: Faults;
   readonly slots: Slots;
   readonly counters = new Counters();
-  readonly #seen = new Map<number, number>();
+  readonly #seedCounts = new Map<number, number>();
 
   constructor(faults: Faults) {
     this.faults = faults;
@@ -25,49 +25,49 @@ export class Endpoint implements EndpointState {
     return this.slots.waiting;
   }
 
-  /** What befalls the next request with this seed. */
+  /** Returns the faults of the next request with this seed. */
   luck(seed: number): Luck {
-    const nth = this.#seen.get(seed) ?? 0;
-    if (nth === 0 && this.#seen.size >= SEEDS) this.#seen.clear();
-    this.#seen.set(seed, nth + 1);
+    const nth = this.#seedCounts.get(seed) ?? 0;
+    if (nth === 0 && this.#seedCounts.size >= SEEDS) this.#seedCounts.clear();
+    this.#seedCounts.set(seed, nth + 1);
     return luckOf(this.faults, seed, nth);
   }
 }
 
-/** More different settings at once are somebody's mistake. */
+/** More different settings at once are a mistake. */
 const MAX_ENDPOINTS = 256;
 
-/** The endpoints of one demo model, one for each set of settings. */
+/** The endpoints of one demo model, one for each combination of settings. */
 export class Endpoints {
   readonly #default: Faults;
   readonly #endpoints = new Map<string, Endpoint>();
-  /** As settings came, so that the usual request parses none. */
+  /** By the text of the settings, so that most requests parse none. */
   readonly #byText = new Map<string, Endpoint>();
 
-  /** `settings`: what holds where a request does not say otherwise. */
+  /** `settings`: the defaults for requests without their own. */
   constructor(settings: string) {
     this.#default = parseFaults(settings, NO_FAULTS);
   }
 
-  /** Throws a RangeError for settings there are not, or too many different ones. */
+  /** Throws a RangeError for unknown settings, or too many different ones. */
   of(query: string, header: string): Endpoint {
     const text = `${query}&${header}`;
-    const known = this.#byText.get(text);
-    if (known !== undefined) return known;
-    const settings = new Map(new URLSearchParams(text)); // later ones win
+    const cached = this.#byText.get(text);
+    if (cached !== undefined) return cached;
+    const settings = new Map(new URLSearchParams(text)); // later settings take precedence
     const key = JSON.stringify([...settings].sort());
     let endpoint = this.#endpoints.get(key);
     if (endpoint === undefined) {
       endpoint = new Endpoint(parseFaults(text, this.#default));
       if (this.#endpoints.size >= MAX_ENDPOINTS)
-        throw new RangeError('The demo model has been given too many different settings; restart its server');
+        throw new RangeError('The demo model was called with too many different settings; restart its server');
       this.#endpoints.set(key, endpoint);
     }
     if (this.#byText.size < 2 * MAX_ENDPOINTS) this.#byText.set(text, endpoint);
     return endpoint;
   }
 
-  /** That of these settings, or all where there are none: whoever asks without a query wants the whole. */
+  /** Returns the endpoint of these settings, or all endpoints without settings, e.g. for metrics without a query. */
   matching(query: string, header: string): readonly Endpoint[] {
     return query === '' && header === '' ? [...this.#endpoints.values()] : [this.of(query, header)];
   }

@@ -1,4 +1,4 @@
-/** Errors as vLLM words them, so that a client meets here what it will meet there. */
+/** Errors in the words of vLLM, so that a client sees here what it will see there. */
 export interface HttpError {
   readonly status: number;
   readonly body: unknown;
@@ -43,7 +43,7 @@ export function noTools(): HttpError {
   return badRequest('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', null);
 }
 
-export function noSuchModel(name: string): HttpError {
+export function unknownModel(name: string): HttpError {
   return openAiError(404, `The model \`${name}\` does not exist. Valid aliases: demo.`, 'NotFoundError', 'model');
 }
 
@@ -62,7 +62,7 @@ export function internalError(thrown: unknown): HttpError {
   );
 }
 
-/** What `fail=` asks for. vLLM itself never answers 429; gateways before it do. */
+/** Returns the error for `fail=`. vLLM itself never sends 429; gateways in front of it do. */
 export function failureOf(status: number, retryAfter: number | undefined): HttpError {
   if (status === 503) {
     return openAiError(
@@ -75,7 +75,7 @@ export function failureOf(status: number, retryAfter: number | undefined): HttpE
   if (status !== 429)
     return openAiError(
       status,
-      `The demo model was told to fail with ${status}.`,
+      `The demo model is configured to fail with ${status}.`,
       status < 500 ? 'BadRequestError' : 'InternalServerError',
       null,
     );

@@ -1,25 +1,25 @@
-/** What one endpoint has done; the names on the wire are vLLM's. */
+/** The counters of one endpoint; the names in the Prometheus text are vLLM's. */
 export class Counters {
-  /** Requests for a completion, whatever became of them. */
+  /** Requests for a completion, whatever their outcome. */
   calls = 0;
-  /** Answers sent in full, by finish reason. */
+  /** Complete responses, by finish reason. */
   readonly finished = new Map<string, number>();
-  /** Answers that were no completion, by HTTP status. */
+  /** Errors, by HTTP status. */
   readonly refused = new Map<number, number>();
-  /** Answers broken off or malformed on purpose. */
+  /** Responses broken off or malformed on purpose. */
   cut = 0;
   malformed = 0;
-  /** Requests whose client went away. */
+  /** Requests whose client disconnected. */
   aborted = 0;
-  /** Tool calls the model asked for. */
+  /** Tool calls that the model requested. */
   toolCalls = 0;
   promptTokens = 0;
   cachedTokens = 0;
   generationTokens = 0;
-  /** Tokens of the requests that hold a slot now. */
+  /** Tokens of the requests that have a slot now. */
   runningTokens = 0;
 
-  /** Answers sent in full. */
+  /** Number of complete responses. */
   get completions(): number {
     let sum = 0;
     for (const count of this.finished.values()) sum += count;
@@ -33,10 +33,10 @@ export interface EndpointState {
   readonly waiting: number;
 }
 
-/** A key-value cache there is none of; its size makes `kv_cache_usage_perc` move. */
+/** The size of an imaginary key-value cache, so that `kv_cache_usage_perc` changes. */
 const CACHE_TOKENS = 262_144;
 
-/** Prometheus text for several endpoints as one. */
+/** Returns the Prometheus text for several endpoints as one. */
 export function metricsText(endpoints: readonly EndpointState[]): string {
   const sum = (of: (endpoint: EndpointState) => number): number =>
     endpoints.reduce((total, endpoint) => total + of(endpoint), 0);
@@ -54,7 +54,7 @@ export function metricsText(endpoints: readonly EndpointState[]): string {
   add(
     'num_requests_running',
     'gauge',
-    'Requests that hold a slot of the demo model.',
+    'Requests that have a slot of the demo model.',
     one((e) => e.running),
   );
   add(
@@ -66,7 +66,7 @@ export function metricsText(endpoints: readonly EndpointState[]): string {
   add(
     'kv_cache_usage_perc',
     'gauge',
-    'Share of a cache that the demo model only pretends to have. 1 means full.',
+    'Usage of the simulated cache of the demo model. 1 means full.',
     one((e) => Math.min(1, e.counters.runningTokens / CACHE_TOKENS)),
   );
   add(
@@ -105,8 +105,8 @@ export function metricsText(endpoints: readonly EndpointState[]): string {
     'Tokens written.',
     one((e) => e.counters.generationTokens),
   );
-  // to vLLM's engine an answer with tool calls has simply stopped
-  add('request_success_total', 'counter', 'Answers by the reason they ended.', [
+  // vLLM counts a response with tool calls as stopped
+  add('request_success_total', 'counter', 'Responses by finish reason.', [
     [
       ',finished_reason="stop"',
       sum((e) => (e.counters.finished.get('stop') ?? 0) + (e.counters.finished.get('tool_calls') ?? 0)),

@@ -1,4 +1,4 @@
-/** Slots of an endpoint, given out in the order they were asked for. */
+/** Slots of an endpoint, assigned in the order of the requests. */
 export class Slots {
   readonly #limit: number;
   #running = 0;
@@ -20,8 +20,11 @@ export class Slots {
     return this.#running >= this.#limit;
   }
 
-  /** Calls `start` once a slot is free, at once if one is. The result takes the request back from the queue. */
-  take(start: () => void): () => void {
+  /**
+   * Calls `start` once a slot is free, immediately if one is. Returns a function that removes the request from the
+   * queue.
+   */
+  acquire(start: () => void): () => void {
     if (!this.full) {
       this.#running++;
       start();
@@ -31,7 +34,7 @@ export class Slots {
     return () => void this.#waiting.delete(start);
   }
 
-  give(): void {
+  release(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
       this.#running--;

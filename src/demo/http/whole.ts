@@ -1,14 +1,14 @@
-/** The body of a whole answer, field by field as vLLM writes it. */
+/** The body of a complete response, field by field as in vLLM. */
 import { alternativesOf, type Completion, logprobOf } from '../text/completion.ts';
 import type { Prompt } from '../text/template.ts';
 import { detokenize } from '../text/tokenizer.ts';
 
-/** One answer on its way: what was asked, what is said, and the numbers beside it. */
+/** One response, with what the request asked to include. */
 export interface Answer {
   readonly id: string;
   /** Seconds since the epoch. */
   readonly created: number;
-  /** Seed of the logprobs and of the calls' ids. */
+  /** Seed of the logprobs and of the calls' IDs. */
   readonly seed: number;
   readonly prompt: Prompt;
   readonly completion: Completion;
@@ -45,7 +45,7 @@ export function wholeBody(answer: Answer, timing: Timing): string {
           role: 'assistant',
           content: turn.content === '' ? null : turn.content,
           refusal: null,
-          // absent, not empty, when there is none
+          // absent, not empty, if there are none
           ...(turn.calls.length === 0
             ? {}
             : {
@@ -70,13 +70,13 @@ export function wholeBody(answer: Answer, timing: Timing): string {
   });
 }
 
-/** Ids of calls differ within a conversation and are the same when a request is repeated. */
+/** Returns the ID of a call. IDs differ within a conversation and are the same when a request is repeated. */
 export function callId(seed: number, index: number): string {
   return `chatcmpl-tool-${seed.toString(16).padStart(8, '0')}${index.toString(16).padStart(8, '0')}`;
 }
 
 export function cachedTokens(prompt: Prompt): number {
-  return Math.floor(prompt.seen / BLOCK) * BLOCK;
+  return Math.floor(prompt.cachedTokens / BLOCK) * BLOCK;
 }
 
 export function usageOf({ prompt, completion }: Answer): object {
@@ -100,7 +100,7 @@ export function metricsOf({ completion }: Answer, timing: Timing): object {
   };
 }
 
-/** One entry per id; `from` = place of the first in the completion. */
+/** Returns one entry per ID; `from` = position of the first in the completion. */
 export function logprobsOf(answer: Answer, ids: readonly number[], texts: readonly string[], from: number): object[] {
   return ids.map((id, i) => {
     const entry = {

@@ -1,22 +1,22 @@
-/** A conversation as the policies read it: what was asked, which tools were called, and what came back. */
+/** A conversation as the policies read it: the user's requests, the tool calls, and their results. */
 import { type ChatMessage, contentText } from '../request.ts';
 import { type PastCall, pastCall } from './pastCall.ts';
 import { readSummary } from './summary.ts';
 
 export interface Conversation {
   readonly system: string;
-  /** What users wrote, in order. */
-  readonly asked: readonly string[];
-  /** What the model itself wrote, in order, without its thoughts. */
-  readonly said: readonly string[];
+  /** Messages of users, in order. */
+  readonly requests: readonly string[];
+  /** Messages of the model itself, in order, without reasoning. */
+  readonly replies: readonly string[];
   readonly calls: readonly PastCall[];
   readonly last: ChatMessage | undefined;
 }
 
 export function readConversation(messages: readonly ChatMessage[]): Conversation {
   const system: string[] = [];
-  const asked: string[] = [];
-  const said: string[] = [];
+  const requests: string[] = [];
+  const replies: string[] = [];
   const calls: PastCall[] = [];
   const results = new Map<string, string>();
   for (const message of messages) {
@@ -27,14 +27,14 @@ export function readConversation(messages: readonly ChatMessage[]): Conversation
     const text = contentText(message);
     if (message.role === 'system' || message.role === 'developer') system.push(text);
     else if (message.role === 'assistant') {
-      said.push(text);
+      replies.push(text);
       for (const call of message.tool_calls ?? [])
         calls.push(pastCall(call.function.name, call.function.arguments, results.get(call.id)));
     } else if (message.role === 'user') {
-      const told = readSummary(text);
-      for (const { name, args, result } of told.calls) calls.push(pastCall(name, args, result));
-      asked.push(told.rest);
+      const summary = readSummary(text);
+      for (const { name, args, result } of summary.calls) calls.push(pastCall(name, args, result));
+      requests.push(summary.rest);
     }
   }
-  return { system: system.join('\n'), asked, said, calls, last: messages.at(-1) };
+  return { system: system.join('\n'), requests, replies, calls, last: messages.at(-1) };
 }

@@ -1,16 +1,16 @@
 /**
- * Directions: a user's message that says which tools to call, so that any workspace can be tried without a model.
+ * Directions: a user's message that says which tools to call, to try any workspace without a model.
  *
  *     call add {"a": 1, "b": 2}          one turn that calls `add`
  *     and search {"text": "rain"}        … and `search` in the same turn
  *     call next_page {} times 20         twenty turns
- *     call add {"a": oops                arguments go to the tool as they are written
- *     say Half way there.                text beside the calls of the turn before
+ *     call add {"a": oops                arguments are passed to the tool as written
+ *     say Half way there.                text in the same turn as the calls before
  *     answer It is {{last}}.             the last message; {{last}} = the last tool's result
  *
- * Lines that are none of these are ignored. A message that is nothing but an `answer` line is answered at once. Without
- * `answer`, the answer is the last tool's result. The turn is found
- * by counting the assistant's messages since the directions. There are no mistakes.
+ * Other lines are ignored. A message with only an `answer` line is answered immediately. Without `answer`, the answer
+ * is the last tool's result. The number of the assistant's messages since the directions determines the turn. There are
+ * no mistakes.
  */
 import { type ChatMessage, contentText } from '../request.ts';
 import type { Turn, TurnCall } from '../text/completion.ts';
@@ -26,7 +26,7 @@ interface Step {
   times: number;
 }
 
-/** The next turn, or undefined when no user's message holds directions. */
+/** Returns the next turn, or undefined if no user's message contains directions. */
 export function readDirections(messages: readonly ChatMessage[]): Turn | undefined {
   const at = messages.findLastIndex((message) => {
     if (message.role !== 'user') return false;
@@ -38,10 +38,10 @@ export function readDirections(messages: readonly ChatMessage[]): Turn | undefin
   const { steps, answer } = parse(contentText(message));
   if (steps.length === 0 && answer === undefined) return undefined;
   const since = messages.slice(at + 1);
-  let left = since.filter((later) => later.role === 'assistant').length;
+  let remaining = since.filter((later) => later.role === 'assistant').length;
   for (const step of steps) {
-    if (left < step.times) return { reasoning: 'I follow the directions.', content: step.say, calls: step.calls };
-    left -= step.times;
+    if (remaining < step.times) return { reasoning: 'I follow the directions.', content: step.say, calls: step.calls };
+    remaining -= step.times;
   }
   const lastResult = since.findLast((later) => later.role === 'tool');
   const last = lastResult === undefined ? '' : contentText(lastResult);
@@ -56,14 +56,14 @@ function parse(text: string): { steps: Step[]; answer: string | undefined } {
   const steps: Step[] = [];
   let answer: string | undefined;
   for (const line of text.split('\n')) {
-    const [, word, rest = ''] = LINE.exec(line) ?? [];
+    const [, keyword, rest = ''] = LINE.exec(line) ?? [];
     const step = steps.at(-1);
-    if (word === 'answer') answer = rest;
-    else if (word === 'say' && step !== undefined) step.say = rest;
-    else if (word === 'call' || (word === 'and' && step !== undefined)) {
+    if (keyword === 'answer') answer = rest;
+    else if (keyword === 'say' && step !== undefined) step.say = rest;
+    else if (keyword === 'call' || (keyword === 'and' && step !== undefined)) {
       const [, name = '', args = '', times] = CALL.exec(rest) ?? [];
       const call = { name, arguments: args === '' ? '{}' : args };
-      if (word === 'call' || step === undefined) steps.push({ calls: [call], say: '', times: Number(times ?? 1) });
+      if (keyword === 'call' || step === undefined) steps.push({ calls: [call], say: '', times: Number(times ?? 1) });
       else step.calls.push(call);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * The judge: a system prompt that calls the model a judge and wants a score. By rule: 1 when the answer contains the
- * expected text, capitals and blanks aside, 0 when it does not, 0.5 when nothing is expected. The parts stand in tags
+ * The judge: used if the system prompt calls the model a judge and asks for a score. By rule: 1 if the answer contains
+ * the expected text, ignoring case and white space, 0 if not, 0.5 if nothing is expected. The parts are in tags
  * (`<expected>…</expected>`, `<answer>…</answer>`), as the scorer `judge` writes them.
  */
 import type { Turn } from '../text/completion.ts';
@@ -10,8 +10,8 @@ export function isJudge(system: string): boolean {
   return /\byou are (?:a|the) judge\b/i.test(system) && /\bscore\b/i.test(system);
 }
 
-export function judge({ asked }: Conversation): Turn {
-  const text = asked.at(-1) ?? '';
+export function judge({ requests }: Conversation): Turn {
+  const text = requests.at(-1) ?? '';
   const expected = section(text, 'expected');
   const answer = section(text, 'answer') ?? '';
   const fold = (value: string): string => value.toLowerCase().replace(/\s+/g, ' ').trim();

@@ -1,9 +1,9 @@
-/** A call of a tool as a conversation tells of it. */
+/** A tool call in a conversation. */
 import type { Json } from '../../common/json.ts';
 
 export interface PastCall {
   readonly name: string;
-  /** null: what the model wrote was no JSON object. */
+  /** null: the model wrote something other than a JSON object. */
   readonly args: Readonly<Record<string, Json>> | null;
   /** undefined: no result yet. */
   readonly result: PastResult | undefined;
@@ -15,7 +15,7 @@ export function pastCall(name: string, args: string, result: string | undefined)
   return { name, args: objectIn(args), result: result === undefined ? undefined : resultOf(result) };
 }
 
-/** The desk's results are JSON. An error is told as an object with a member `error`, or as plain text. */
+/** Parses a result. The desk's results are JSON. An error is an object with a member `error`, or plain text. */
 function resultOf(text: string): PastResult {
   const value = parsed(text);
   const failed =
@@ -32,7 +32,7 @@ function objectIn(text: string): Record<string, Json> | null {
 
 function parsed(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json; // what JSON.parse gives is Json
+    return JSON.parse(text) as Json; // the result of JSON.parse is Json
   } catch {
     return undefined; // plain text
   }

@@ -1,14 +1,14 @@
 /**
- * The summary of a conversation that is about to be cut: asked to sum up, the demo model writes down its calls and what
- * they gave, one a line, in a form that `readConversation` understands. So the clerk goes on where it was.
+ * The summary of a conversation that will be compacted: asked to sum up, the demo model lists its calls and their
+ * results, one per line, in a form that `readConversation` understands. So the clerk can continue.
  */
 import type { Turn } from '../text/completion.ts';
 import type { PastCall } from './pastCall.ts';
 
 const LINE = /^I called (\S+) (\{.*\}) and got: (.*)$/;
 
-export function isSummaryRequest({ asked }: { readonly asked: readonly string[] }): boolean {
-  return /^Sum up the conversation\b/.test(asked.at(-1) ?? '');
+export function isSummaryRequest({ requests }: { readonly requests: readonly string[] }): boolean {
+  return /^Sum up the conversation\b/.test(requests.at(-1) ?? '');
 }
 
 export function summary({ calls }: { readonly calls: readonly PastCall[] }): Turn {
@@ -20,7 +20,7 @@ export function summary({ calls }: { readonly calls: readonly PastCall[] }): Tur
   return { reasoning: '', content: lines.length === 0 ? 'Nothing was done yet.' : lines.join('\n'), calls: [] };
 }
 
-/** The calls a summary tells of, as name, arguments and result; and what else the text says. */
+/** Reads the calls of a summary, as name, arguments, and result, and the remaining text. */
 export function readSummary(text: string): { calls: { name: string; args: string; result: string }[]; rest: string } {
   const calls: { name: string; args: string; result: string }[] = [];
   const rest = text.split('\n').filter((line) => {

@@ -1,4 +1,4 @@
-/** What the demo model writes in one turn, as the tokens of its template, cut off where the request says. */
+/** The output of the demo model in one turn, as the tokens of its template, cut off at the limits of the request. */
 import { mix, Random } from '../random.ts';
 import { CALL_TAIL, callHead } from './template.ts';
 import { markId, type Tokens, tokenize, VOCABULARY_SIZE } from './tokenizer.ts';
@@ -6,7 +6,7 @@ import type { MARKS } from './vocabulary.ts';
 
 export interface TurnCall {
   readonly name: string;
-  /** JSON, unless a mistake made it something else. */
+  /** JSON, unless a mistake changed it. */
   readonly arguments: string;
 }
 
@@ -18,7 +18,7 @@ export interface Turn {
   readonly calls: readonly TurnCall[];
 }
 
-/** `hidden`: written by the model, but no part of the answer's fields (marks, the frame of a call). */
+/** `hidden`: written by the model, but not part of the response's fields (marks, the frame of a call). */
 type SegmentKind = 'hidden' | 'reasoning' | 'content' | 'name' | 'arguments';
 
 export interface Segment {
@@ -39,12 +39,12 @@ export interface Completion {
 }
 
 /**
- * Lays a turn out as tokens. Beyond `maxTokens` it is cut: a call that is not whole then stays as text in `content`,
- * as vLLM leaves it. A stop string cuts `content`.
+ * Converts a turn to tokens. It is cut after `maxTokens`: an incomplete call then stays as text in `content`, as in
+ * vLLM. A stop string cuts `content`.
  */
 export function complete(turn: Turn, maxTokens: number, stops: readonly string[]): Completion {
   const stopped = cutAtStop(turn, stops);
-  const segments = layOut(stopped.turn);
+  const segments = segmentsOf(stopped.turn);
   const count = total(segments);
   if (count > maxTokens) return cutAtLength(segments, maxTokens);
   return {
@@ -57,7 +57,7 @@ export function complete(turn: Turn, maxTokens: number, stops: readonly string[]
   };
 }
 
-function layOut({ reasoning, content, calls }: Turn): Segment[] {
+function segmentsOf({ reasoning, content, calls }: Turn): Segment[] {
   const segments: Segment[] = [];
   const add = (kind: SegmentKind, text: string, call = -1): void => {
     if (text !== '') segments.push({ kind, call, tokens: tokenize(text) });
@@ -86,9 +86,9 @@ function cutAtStop(turn: Turn, stops: readonly string[]): { turn: Turn; reason: 
   let at = -1;
   let reason: string | null = null;
   for (const stop of stops) {
-    const found = stop === '' ? -1 : turn.content.indexOf(stop);
-    if (found !== -1 && (at === -1 || found < at)) {
-      at = found;
+    const index = stop === '' ? -1 : turn.content.indexOf(stop);
+    if (index !== -1 && (at === -1 || index < at)) {
+      at = index;
       reason = stop;
     }
   }
@@ -109,7 +109,7 @@ function cutAtLength(whole: readonly Segment[], maxTokens: number): Completion {
   const end = segments.findLastIndex((segment) => segment.tokens.texts[0] === '</tool_call>');
   const begin = segments.findLastIndex((segment) => segment.tokens.texts[0] === '<tool_call>');
   if (begin > end) {
-    // the last call is not whole: its text is all that is left of it
+    // the last call is incomplete, so only its text remains
     for (let i = begin; i < segments.length; i++) {
       const segment = segments[i];
       if (segment !== undefined) segments[i] = { ...segment, kind: 'content', call: -1 };
@@ -145,16 +145,13 @@ function reasoningTokens(segments: readonly Segment[]): number {
   return total(segments.filter((segment) => segment.kind === 'reasoning'));
 }
 
-/**
- * Logprobs nobody computed: small negative numbers that follow from the seed and the place, for those who test
- * capturing.
- */
+/** Returns fake logprobs: small negative numbers that follow from the seed and the position, to test their capture. */
 export function logprobOf(seed: number, index: number): number {
   const u = new Random(mix(seed, index)).next();
   return -(u ** 6) * 3;
 }
 
-/** Other tokens of a place, less likely than the one that was chosen. */
+/** Returns other tokens for a position, less likely than the chosen one. */
 export function alternativesOf(
   seed: number,
   index: number,

@@ -1,16 +1,16 @@
 /**
- * The chat template: how messages and tools become one prompt. What the model wrote is rendered exactly as it was
- * sampled, so the prompt of a step begins with the prompt and the completion of the step before.
+ * The chat template: how messages and tools become one prompt. Messages of the model are rendered exactly as sampled,
+ * so the prompt of a step begins with the prompt and the completion of the previous step.
  */
 import { type ChatMessage, type ChatRequest, contentText } from '../request.ts';
 import { markId, tokenize } from './tokenizer.ts';
 
-/** A prompt as the parts it was made of. Ids are only put together when somebody asks for them. */
+/** A prompt as its parts. Their IDs are joined only when needed. */
 export interface Prompt {
   readonly parts: readonly (readonly number[])[];
   readonly count: number;
-  /** Tokens up to the end of the last assistant message: what an engine with a prefix cache has seen before. */
-  readonly seen: number;
+  /** Tokens up to the end of the last assistant message, which an engine with a prefix cache has seen before. */
+  readonly cachedTokens: number;
 }
 
 const START = [markId('<|im_start|>')];
@@ -23,7 +23,7 @@ const END_CALL = [markId('</tool_call>')];
 export function renderPrompt(messages: readonly ChatMessage[], tools: ChatRequest['tools'], generate = true): Prompt {
   const parts: (readonly number[])[] = [];
   let count = 0;
-  let seen = 0;
+  let cachedTokens = 0;
   const add = (ids: readonly number[]): void => {
     parts.push(ids);
     count += ids.length;
@@ -58,17 +58,17 @@ export function renderPrompt(messages: readonly ChatMessage[], tools: ChatReques
       }
     } else text(contentText(message));
     add(END);
-    if (message.role === 'assistant') seen = count;
+    if (message.role === 'assistant') cachedTokens = count;
     text('\n');
   }
   if (generate) {
     add(START);
     text('assistant\n');
   }
-  return { parts, count, seen };
+  return { parts, count, cachedTokens };
 }
 
-/** What stands before the arguments of a call, and behind them. */
+/** The text before and after the arguments of a call. */
 export function callHead(name: string): string {
   return `{"name": ${JSON.stringify(name)}, "arguments": `;
 }

@@ -1,12 +1,13 @@
 /**
- * A tokenizer without training: text is cut into words, runs of digits, white space and signs; a piece that is in the
- * vocabulary is one token, others are spelt with pairs of letters and bytes. Every text can be written, and the tokens
- * of a text are the tokens of its parts where it is cut at a mark of the chat template.
+ * A tokenizer without training: text is split into words, runs of digits, white space, and signs. A piece in the
+ * vocabulary is one token; others are spelled with pairs of letters and bytes. Every text can be encoded, and the
+ * tokens of a text are the tokens of its parts if it is split at marks of the chat template.
  */
 import { FIRST_TEXT, MARKS, TEXTS } from './vocabulary.ts';
 
 /**
- * Tokens of a text: `ids[i]` stands for `texts[i]`. A character of several bytes has its text at the last of its ids.
+ * Tokens of a text: `texts[i]` is the text of `ids[i]`. A character of several bytes has its text at the last of its
+ * IDs.
  */
 export interface Tokens {
   readonly ids: readonly number[];
@@ -16,7 +17,7 @@ export interface Tokens {
 const PIECE = / ?[A-Za-z]+|\d{1,3}|\n\n|[{}":,]+|[,.:]? |[^]/gu;
 const ID_OF = new Map(TEXTS.map((text, i) => [text, FIRST_TEXT + i]));
 const UTF8 = new TextEncoder();
-/** Most texts come again and again: prompts, tools, the conversation so far. */
+/** Most texts occur repeatedly: prompts, tools, the conversation so far. */
 const CACHE_TEXTS = 4000;
 const cache = new Map<string, Tokens>();
 
@@ -26,10 +27,10 @@ export function markId(mark: (typeof MARKS)[number]): number {
   return FIRST_TEXT + MARKS.indexOf(mark);
 }
 
-/** Tokens of a text without marks. The result is shared: do not change it. */
+/** Returns the tokens of a text without marks. The result is shared: do not change it. */
 export function tokenize(text: string): Tokens {
-  const known = cache.get(text);
-  if (known !== undefined) return known;
+  const cached = cache.get(text);
+  if (cached !== undefined) return cached;
   const tokens = cut(text);
   if (cache.size >= CACHE_TEXTS) cache.clear();
   cache.set(text, tokens);
@@ -69,7 +70,7 @@ function spell(piece: string, ids: number[], texts: string[]): void {
   }
 }
 
-/** The text that ids stand for; an id outside the vocabulary stands for nothing. */
+/** Returns the text of IDs; an ID outside the vocabulary has no text. */
 export function detokenize(ids: readonly number[]): string {
   const bytes: number[] = [];
   for (const id of ids) {

@@ -1,7 +1,7 @@
 /**
- * The demo model's vocabulary: every byte (ids 0–255), the marks of its chat template, pairs of small letters, runs of
- * two and three digits, and words that are common at the sample's desk, each with and without a space before it.
- * Ids follow from the order here, so they never change by themselves.
+ * The demo model's vocabulary: every byte (IDs 0–255), the marks of its chat template, pairs of lower-case letters,
+ * runs of two and three digits, and words that are common at the sample's desk, each with and without a space before
+ * it. IDs follow from the order here, so they change only with this file.
  */
 export const MARKS = ['<|im_start|>', '<|im_end|>', '<think>', '</think>', '<tool_call>', '</tool_call>'] as const;
 

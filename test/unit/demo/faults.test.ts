@@ -31,7 +31,7 @@ describe('settings', () => {
     assert.throws(() => parseFaults('toString=5'), /no setting `toString`/);
     for (const [query, takes] of [
       ['latency_ms=fast', /a number from 0/],
-      ['slots=0', /whole number from 1/],
+      ['slots=0', /whole number of at least 1/],
       ['tail=heavy', /`fixed` or `lognormal`/],
       ['fail=429', /429:0.1/],
       ['cut=2', /from 0 to 1/],

@@ -93,7 +93,7 @@ describe('the simulated user', () => {
     assert.equal(reply('It is renewed.'), 'Thank you, that is all.');
     assert.equal(
       next([
-        { role: 'system', content: 'Be Anna. When there is nothing left that you want, answer with ###STOP### alone.' },
+        { role: 'system', content: 'Be Anna. When there is nothing else you want, reply with only ###STOP###.' },
         { role: 'user', content: 'Done.' },
       ]).content,
       '###STOP###',
@@ -125,10 +125,7 @@ describe('the summary', () => {
     },
   ];
   it('keeps what the clerk needs to continue', () => {
-    const { content } = next(
-      [task, ...past, { role: 'user', content: 'Sum up the conversation so far for yourself.' }],
-      tools,
-    );
+    const { content } = next([task, ...past, { role: 'user', content: 'Sum up the conversation so far.' }], tools);
     const turn = decide(
       chatRequest.parse({
         messages: [task, { role: 'user', content: `[Summary of the conversation so far]\n${content}` }],

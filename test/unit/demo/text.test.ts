@@ -62,7 +62,7 @@ describe('the template', () => {
     const sampled = complete(turn, 1000, []).segments.flatMap((segment) => segment.tokens.ids);
     const start = [...first, ...sampled];
     assert.deepEqual(second.parts.flat().slice(0, start.length), start);
-    assert.equal(second.seen, start.length);
+    assert.equal(second.cachedTokens, start.length);
     assert.equal(second.count, second.parts.flat().length);
   });
 });

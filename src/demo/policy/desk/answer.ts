@@ -1,9 +1,10 @@
 import type { Memory } from './memory.ts';
 import { memberId, setbacks } from './plan.ts';
-import type { DeskRequest, Wanted } from './request.ts';
+import type { DeskRequest, RequestedValue } from './request.ts';
 
 /**
- * The last message: what was asked for, alone where it is one thing, else a line about what was done and what was not.
+ * Returns the last message: only the requested value if there is one, otherwise a line about what was done and what was
+ * not.
  */
 export function finalAnswer(request: DeskRequest, memory: Memory): string {
   const unknown = request.people.filter((person) => memberId(person, memory) === undefined);
@@ -16,17 +17,17 @@ export function finalAnswer(request: DeskRequest, memory: Memory): string {
   }
   const problems = setbacks(request, memory);
   if (request.refusal !== undefined && problems.length > 0) return request.refusal;
-  const value = request.wanted === undefined ? undefined : valueOf(request.wanted, request, memory);
+  const value = request.requestedValue === undefined ? undefined : valueOf(request.requestedValue, request, memory);
   if (value !== undefined) return value;
   if (problems.length > 0) return `Not everything could be done. ${problems.map((problem) => problem.why).join(' ')}`;
-  const deeds = deedsIn(memory);
-  return deeds.length === 0 ? 'There was nothing to do.' : `Done: ${deeds.join(', ')}.`;
+  const actions = actionsIn(memory);
+  return actions.length === 0 ? 'There was nothing to do.' : `Done: ${actions.join(', ')}.`;
 }
 
-function valueOf(wanted: Wanted, request: DeskRequest, memory: Memory): string | undefined {
+function valueOf(requested: RequestedValue, request: DeskRequest, memory: Memory): string | undefined {
   const ids = request.people.flatMap((person) => memberId(person, memory) ?? []);
   const loans = ids.flatMap((id) => memory.loans.get(id) ?? []);
-  switch (wanted) {
+  switch (requested) {
     case 'due': {
       const titles = request.intents.flatMap((intent) => intent.titles.map((title) => title.toLowerCase()));
       return (
@@ -54,9 +55,9 @@ function valueOf(wanted: Wanted, request: DeskRequest, memory: Memory): string |
   }
 }
 
-function deedsIn(memory: Memory): string[] {
-  const titles = (tool: string, words: string): string[] =>
-    memory.results(tool).map((result) => `${words} "${result.title ?? ''}"`);
+function actionsIn(memory: Memory): string[] {
+  const titles = (tool: string, verb: string): string[] =>
+    memory.results(tool).map((result) => `${verb} "${result.title ?? ''}"`);
   const paid = memory.results('pay_fine');
   return [
     ...titles('renew_loan', 'renewed'),
@@ -67,7 +68,7 @@ function deedsIn(memory: Memory): string[] {
   ];
 }
 
-/** Amounts are texts like 3.40; cents add up without loss. */
+/** Adds amounts, which are texts like 3.40; cents add up without rounding errors. */
 function sum(amounts: readonly string[]): string {
   return (amounts.reduce((cents, amount) => cents + Math.round(Number(amount) * 100), 0) / 100).toFixed(2);
 }

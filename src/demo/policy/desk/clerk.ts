@@ -1,6 +1,6 @@
 /**
- * The clerk: looks up what the request needs, then does its parts one after another, then answers. Lookups that do not
- * depend on each other are made at once, and so are the calls of one part (renew three loans).
+ * The clerk: looks up what the request needs, then carries out its parts one after another, then answers. Lookups that
+ * do not depend on each other are made in one turn, and so are the calls of one part (renew three loans).
  */
 
 import type { Random } from '../../random.ts';
@@ -8,23 +8,23 @@ import type { Turn } from '../../text/completion.ts';
 import type { Conversation } from '../conversation.ts';
 import { finalAnswer } from './answer.ts';
 import { Memory } from './memory.ts';
-import { LEFT_OUT, slip } from './mistakes.ts';
+import { DONE_TEXT, withMistake } from './mistakes.ts';
 import { type Act, actsFor, callOf, lookupsFor, type Plan } from './plan.ts';
 import { type DeskRequest, readRequest } from './request.ts';
 
-/** The next turn of a conversation at the desk. `temperature` 0: no mistakes. */
+/** Returns the next turn of a conversation at the desk. `temperature` 0: no mistakes. */
 export function clerk(
   conversation: Conversation,
   tools: ReadonlySet<string>,
   random: Random,
   temperature: number,
 ): Turn {
-  const request = readRequest(conversation.asked);
+  const request = readRequest(conversation.requests);
   const memory = new Memory(conversation);
-  const leaveRest = conversation.said.some((text) => text.includes(LEFT_OUT));
-  const plan = planNext(request, memory, tools, leaveRest);
+  const isDone = conversation.replies.some((text) => text.includes(DONE_TEXT));
+  const plan = planNext(request, memory, tools, isDone);
   return (
-    slip(plan, memory, random, temperature) ?? {
+    withMistake(plan, memory, random, temperature) ?? {
       reasoning: plan.reasoning,
       content: plan.answer,
       calls: plan.acts.map(callOf),
@@ -32,12 +32,12 @@ export function clerk(
   );
 }
 
-function planNext(request: DeskRequest, memory: Memory, tools: ReadonlySet<string>, leaveRest: boolean): Plan {
+function planNext(request: DeskRequest, memory: Memory, tools: ReadonlySet<string>, isDone: boolean): Plan {
   const possible = (act: Act): boolean => tools.has(act.tool);
-  if (!leaveRest) {
-    const lookups = unique(request.intents.flatMap((intent) => lookupsFor(intent, memory, request.wanted))).filter(
-      (act) => possible(act) && !memory.gaveUp(act.tool, act.args),
-    );
+  if (!isDone) {
+    const lookups = unique(
+      request.intents.flatMap((intent) => lookupsFor(intent, memory, request.requestedValue)),
+    ).filter((act) => possible(act) && !memory.hasFailed(act.tool, act.args));
     if (lookups.length > 0) return { kind: 'read', reasoning: reasonFor(lookups), acts: lookups, answer: '' };
     for (const intent of request.intents) {
       const todo = unique(actsFor(intent, memory)).filter(

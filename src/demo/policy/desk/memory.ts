@@ -1,4 +1,4 @@
-/** What the clerk knows: read anew from the tool results of the conversation for each turn. */
+/** What the clerk knows, read from the tool results of the conversation for each turn. */
 import { z } from 'zod';
 import type { Conversation } from '../conversation.ts';
 import type { PastCall } from '../pastCall.ts';
@@ -27,21 +27,19 @@ export type Loan = z.infer<typeof loan>;
 type FineList = z.infer<typeof fineList>;
 export type Done = z.infer<typeof done>;
 
-/**
- * What became of an action: done, forbidden by a rule, given up after failures, or undefined when it is still to do.
- */
+/** The outcome of an action: done, forbidden by a rule, or abandoned after failures. */
 export type Outcome =
   | { readonly state: 'done'; readonly result: Done }
   | { readonly state: 'refused' | 'failed'; readonly why: string };
 
-/** A read that failed so often is not tried again. */
+/** A read that failed this often is not repeated. */
 const MAX_FAILURES = 3;
 
 export class Memory {
   readonly #calls: readonly PastCall[];
-  /** Members by the name they were looked up with. */
+  /** Members by the name with which they were looked up. */
   readonly members = new Map<string, readonly Member[]>();
-  /** Ids of books by title in small letters; null = looked up and not there. */
+  /** IDs of books by title in lower case; null = not found. */
   readonly books = new Map<string, string | null>();
   /** Loans by member, as first listed. */
   readonly loans = new Map<string, readonly Loan[]>();
@@ -51,28 +49,28 @@ export class Memory {
 
   constructor({ calls }: Conversation) {
     this.#calls = calls;
-    for (const call of calls) this.#take(call);
+    for (const call of calls) this.#add(call);
   }
 
-  /** How an action stands. Failures that no rule explains are worth another try. */
+  /** Returns the outcome of an action; undefined if it should be tried (again). Failures without a rule are retried. */
   outcome(tool: string, args: Readonly<Record<string, string>>): Outcome | undefined {
     return this.#outcomes.get(keyOf(tool, args));
   }
 
-  /** Whether looking something up has failed for good. */
-  gaveUp(tool: string, args: Readonly<Record<string, string>>): boolean {
+  /** Returns whether a lookup has failed for good. */
+  hasFailed(tool: string, args: Readonly<Record<string, string>>): boolean {
     return (this.#failures.get(keyOf(tool, args)) ?? 0) >= MAX_FAILURES;
   }
 
-  /** All members that a person of the request can be. */
+  /** Returns all members that match a person of the request. */
   candidates(person: Person): readonly Member[] | undefined {
     const found = this.members.get(person.name.toLowerCase());
-    const named = found?.filter((known) => known.name.toLowerCase() === person.name.toLowerCase());
+    const named = found?.filter((candidate) => candidate.name.toLowerCase() === person.name.toLowerCase());
     const { address } = person;
-    return address === undefined ? named : named?.filter((known) => known.address.includes(address));
+    return address === undefined ? named : named?.filter((candidate) => candidate.address.includes(address));
   }
 
-  /** Results of every action of a kind that was done, in order. */
+  /** Returns the results of all successful calls of a tool, in order. */
   results(tool: string): Done[] {
     return this.#calls.flatMap((call) => {
       const result = call.name === tool && call.result?.ok === true ? done.safeParse(call.result.value) : undefined;
@@ -80,7 +78,7 @@ export class Memory {
     });
   }
 
-  #take({ name, args, result }: PastCall): void {
+  #add({ name, args, result }: PastCall): void {
     if (args === null || result === undefined) return;
     const key = keyOf(name, args);
     if (!result.ok) {
@@ -91,29 +89,29 @@ export class Memory {
       return;
     }
     const { value } = result;
-    const told = (argument: string): string => (typeof args[argument] === 'string' ? args[argument] : '');
-    const memberId = told('member_id');
+    const textOf = (argument: string): string => (typeof args[argument] === 'string' ? args[argument] : '');
+    const memberId = textOf('member_id');
     if (name === 'find_member')
-      this.#keep(z.array(member), value, (found) => this.members.set(told('name').toLowerCase(), found));
+      this.#parse(z.array(member), value, (found) => this.members.set(textOf('name').toLowerCase(), found));
     else if (name === 'find_books') {
-      this.#keep(z.array(book), value, (found) => {
+      this.#parse(z.array(book), value, (found) => {
         for (const { title, book_id } of found) this.books.set(title.toLowerCase(), book_id);
-        const text = told('text').toLowerCase();
+        const text = textOf('text').toLowerCase();
         if (!this.books.has(text)) this.books.set(text, null);
       });
     } else if (name === 'list_loans') {
-      this.#keep(z.array(loan), value, (found) => {
+      this.#parse(z.array(loan), value, (found) => {
         if (!this.loans.has(memberId)) this.loans.set(memberId, found);
         for (const { title, book_id } of found) this.books.set(title.toLowerCase(), book_id);
       });
     } else if (name === 'list_fines') {
-      this.#keep(fineList, value, (found) => {
+      this.#parse(fineList, value, (found) => {
         if (!this.fines.has(memberId)) this.fines.set(memberId, found);
       });
-    } else this.#keep(done, value, (found) => this.#outcomes.set(key, { state: 'done', result: found }));
+    } else this.#parse(done, value, (found) => this.#outcomes.set(key, { state: 'done', result: found }));
   }
 
-  #keep<T>(schema: z.ZodType<T>, value: unknown, keep: (found: T) => void): void {
+  #parse<T>(schema: z.ZodType<T>, value: unknown, keep: (found: T) => void): void {
     const read = schema.safeParse(value);
     if (read.success) keep(read.data);
   }

@@ -1,8 +1,8 @@
 /**
- * How the clerk slips. At temperature 0 it never does; at 1 an attempt at a task of the sample passes about every
- * second time, because longer tasks give more occasions. Some slips can be fixed in the next turn (arguments that
- * are no JSON, a tool there is not, a name nobody has), others cannot (a wrong loan renewed, a part forgotten,
- * an answer too early). A slip is only visible in what is written: the clerk has no memory but the conversation.
+ * The clerk's mistakes. At temperature 0 there are none; at 1, about half of the attempts at a sample task pass. Longer
+ * tasks fail more often, because each step may go wrong. Some mistakes can be fixed in the next turn (arguments that
+ * are not JSON, an unknown tool, a misspelled name), others cannot (the wrong loan renewed, a part forgotten, an answer
+ * too early). A mistake has an effect only through the text: the clerk remembers only the conversation.
  */
 
 import type { Random } from '../../random.ts';
@@ -10,35 +10,35 @@ import type { Turn, TurnCall } from '../../text/completion.ts';
 import type { Memory } from './memory.ts';
 import { type Act, callOf, type Plan } from './plan.ts';
 
-/** Chance of a slip at temperature 1: per lookup turn, per action, per last message. */
+/** Probability of a mistake at temperature 1: per lookup turn, per action, per last message. */
 const RATES = { read: 0.22, write: 0.25, answer: 0.22 };
-const MOST = 0.9;
+const MAX_RATE = 0.9;
 
-/** Having said this, the clerk takes the request for done. */
-export const LEFT_OUT = 'I leave the rest as it is.';
+/** After this text, the clerk considers the request done. */
+export const DONE_TEXT = 'I leave the rest as it is.';
 
-/** The turn with a slip in it; undefined when there is none this time. */
-export function slip(plan: Plan, memory: Memory, random: Random, temperature: number): Turn | undefined {
+/** Returns the turn with a mistake in it, or undefined if there is none this time. */
+export function withMistake(plan: Plan, memory: Memory, random: Random, temperature: number): Turn | undefined {
   const chances = plan.kind === 'write' ? plan.acts.length : 1;
-  const p = Math.min(MOST, RATES[plan.kind] * temperature);
+  const p = Math.min(MAX_RATE, RATES[plan.kind] * temperature);
   if (!random.chance(1 - (1 - p) ** chances)) return undefined;
   if (plan.kind === 'answer') return wrongAnswer(plan, random);
   const dice = random.next();
-  const victim = random.below(plan.acts.length);
-  const act = plan.acts[victim];
+  const target = random.below(plan.acts.length);
+  const act = plan.acts[target];
   if (act === undefined) return undefined;
   const replaced = (call: TurnCall): Turn =>
     turn(
       plan.reasoning,
-      plan.acts.map((other, i) => (i === victim ? call : callOf(other))),
+      plan.acts.map((other, i) => (i === target ? call : callOf(other))),
     );
   const right = callOf(act);
   if (dice < 0.12) return replaced({ ...right, arguments: right.arguments.slice(0, -1 - random.below(4)) });
   if (dice < 0.24) return replaced({ ...right, name: MISNAMED[act.tool] ?? `${act.tool}s` });
-  if (dice < 0.5) return tooEarly(plan, victim, random);
-  if (plan.kind === 'read') return replaced(callOf(misread(act)));
+  if (dice < 0.5) return tooEarly(plan, target, random);
+  if (plan.kind === 'read') return replaced(callOf(misspelled(act)));
   const extra = otherTarget(act, plan, memory, random);
-  if (extra === undefined) return tooEarly(plan, victim, random);
+  if (extra === undefined) return tooEarly(plan, target, random);
   return dice < 0.85 ? replaced(callOf(extra)) : turn(plan.reasoning, [...plan.acts.map(callOf), callOf(extra)]);
 }
 
@@ -58,15 +58,15 @@ function turn(reasoning: string, calls: readonly TurnCall[], content = ''): Turn
   return { reasoning, content, calls };
 }
 
-/** Forgets one of several calls and lets it be, or takes the whole for done. */
-function tooEarly(plan: Plan, victim: number, random: Random): Turn {
+/** Forgets one of several calls, or considers everything done. */
+function tooEarly(plan: Plan, target: number, random: Random): Turn {
   if (plan.acts.length > 1 && plan.kind === 'write')
-    return turn(plan.reasoning, plan.acts.filter((_, i) => i !== victim).map(callOf), LEFT_OUT);
+    return turn(plan.reasoning, plan.acts.filter((_, i) => i !== target).map(callOf), DONE_TEXT);
   return turn('This should be all.', [], random.chance(0.5) ? 'Everything is done.' : 'I have taken care of it.');
 }
 
-/** A name cut short, an id that is one off: the answer shows it, and the right lookup follows. */
-function misread({ tool, args }: Act): Act {
+/** Shortens a name or changes an ID: the result shows the mistake, and the right lookup follows. */
+function misspelled({ tool, args }: Act): Act {
   return {
     tool,
     args: mapValues(args, (value) =>
@@ -75,10 +75,10 @@ function misread({ tool, args }: Act): Act {
   };
 }
 
-/** Another loan, fine or book than the one that is meant: one that was seen, where possible. */
+/** Uses the wrong loan, fine, or book: one from the conversation if possible. */
 function otherTarget(act: Act, plan: Plan, memory: Memory, random: Random): Act | undefined {
-  const meant = new Set(plan.acts.flatMap((other) => Object.values(other.args)));
-  const seen: Readonly<Record<string, readonly string[]>> = {
+  const intended = new Set(plan.acts.flatMap((other) => Object.values(other.args)));
+  const candidates: Readonly<Record<string, readonly string[]>> = {
     loan_id: [...memory.loans.values()].flat().map((loan) => loan.loan_id),
     fine_id: [...memory.fines.values()].flatMap((list) => list.fines).map((fine) => fine.fine_id),
     book_id: [...memory.loans.values()].flat().map((loan) => loan.book_id),
@@ -86,7 +86,7 @@ function otherTarget(act: Act, plan: Plan, memory: Memory, random: Random): Act 
   const argument = random.pick(Object.entries(act.args));
   if (argument === undefined) return undefined;
   const [name, value] = argument;
-  const others = (seen[name] ?? []).filter((id) => !meant.has(id));
+  const others = (candidates[name] ?? []).filter((id) => !intended.has(id));
   return { ...act, args: { ...act.args, [name]: random.pick(others) ?? nextId(value) } };
 }
 
@@ -95,7 +95,7 @@ function nextId(id: string): string {
 }
 
 /**
- * A date a week off, a number one off, the wrong word. A message that only tells what was done has nothing to get
+ * Returns a date that is a week off, a number that is one off, or the wrong word. A message without a value cannot be
  * wrong.
  */
 function wrongAnswer(plan: Plan, random: Random): Turn | undefined {

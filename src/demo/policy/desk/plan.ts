@@ -1,7 +1,7 @@
-/** What a request means in calls, as far as it can be told from what is known. */
+/** Plans the calls of a request, as far as the known facts allow. */
 import type { TurnCall } from '../../text/completion.ts';
 import type { Loan, Memory, Outcome } from './memory.ts';
-import type { DeskRequest, Intent, Person, Wanted } from './request.ts';
+import type { DeskRequest, Intent, Person, RequestedValue } from './request.ts';
 
 /** A call to make. */
 export interface Act {
@@ -9,12 +9,12 @@ export interface Act {
   readonly args: Readonly<Record<string, string>>;
 }
 
-/** What the clerk means to do, before it slips. */
+/** What the clerk plans, before mistakes. */
 export interface Plan {
   readonly kind: 'read' | 'write' | 'answer';
   readonly reasoning: string;
   readonly acts: readonly Act[];
-  /** The last message; empty while there is something to do. */
+  /** The last message; empty while there are calls to make. */
   readonly answer: string;
 }
 
@@ -22,8 +22,8 @@ export function callOf({ tool, args }: Act): TurnCall {
   return { name: tool, arguments: JSON.stringify(args) };
 }
 
-/** What has to be known before an intent can be carried out, as far as that can be told now. */
-export function lookupsFor(intent: Intent, memory: Memory, wanted: Wanted | undefined): Act[] {
+/** Returns the lookups that an intent needs first, as far as they are known now. */
+export function lookupsFor(intent: Intent, memory: Memory, requested: RequestedValue | undefined): Act[] {
   const acts: Act[] = [];
   for (const person of intent.people) {
     const candidates = memory.candidates(person);
@@ -34,10 +34,10 @@ export function lookupsFor(intent: Intent, memory: Memory, wanted: Wanted | unde
     const id = memberId(person, memory);
     if (id === undefined) continue;
     const ofMember = { member_id: id };
-    const looksAtFines = intent.verb === 'look' && wanted === 'owed';
-    const needsLoans = intent.verb === 'renew' || intent.verb === 'return' || (intent.verb === 'look' && !looksAtFines);
+    const readsFines = intent.verb === 'look' && requested === 'owed';
+    const needsLoans = intent.verb === 'renew' || intent.verb === 'return' || (intent.verb === 'look' && !readsFines);
     if (needsLoans && !memory.loans.has(id)) acts.push({ tool: 'list_loans', args: ofMember });
-    const needsFines = looksAtFines || (intent.verb === 'pay' && intent.which === 'all');
+    const needsFines = readsFines || (intent.verb === 'pay' && intent.which === 'all');
     if (needsFines && !memory.fines.has(id)) acts.push({ tool: 'list_fines', args: ofMember });
   }
   if (intent.verb === 'borrow' || intent.verb === 'hold') {
@@ -48,7 +48,7 @@ export function lookupsFor(intent: Intent, memory: Memory, wanted: Wanted | unde
   return acts;
 }
 
-/** All calls an intent means, done or not. */
+/** Returns all calls of an intent, done or not. */
 export function actsFor(intent: Intent, memory: Memory): Act[] {
   return intent.people.flatMap((person): Act[] => {
     const member_id = memberId(person, memory);
@@ -77,7 +77,7 @@ export function actsFor(intent: Intent, memory: Memory): Act[] {
   });
 }
 
-/** A loan that cannot be renewed is returned where the request says so. */
+/** Renews a loan, or returns it if it cannot be renewed and the request says so. */
 function renewal({ loan_id }: Loan, intent: Intent, memory: Memory): Act {
   const refused = memory.outcome('renew_loan', { loan_id })?.state === 'refused';
   return { tool: refused && intent.otherwise === 'return' ? 'return_book' : 'renew_loan', args: { loan_id } };
@@ -89,19 +89,19 @@ function loansFor(intent: Intent, loans: readonly Loan[]): readonly Loan[] {
   return loans.filter((loan) => intent.titles.some((title) => title.toLowerCase() === loan.title.toLowerCase()));
 }
 
-/** All fines on the list, or those that came from returning books here. */
+/** Returns all fines on the list, or those from books returned in this conversation. */
 function finesFor(intent: Intent, memberId: string, memory: Memory): string[] {
   if (intent.which === 'all') return (memory.fines.get(memberId)?.fines ?? []).map((fine) => fine.fine_id);
   return memory.results('return_book').flatMap((result) => result.fine?.fine_id ?? []);
 }
 
-/** The member a person is, if there is exactly one. */
+/** Returns the ID of a person's member, if there is exactly one. */
 export function memberId(person: Person, memory: Memory): string | undefined {
   const candidates = memory.candidates(person) ?? [];
   return candidates.length === 1 ? candidates[0]?.member_id : undefined;
 }
 
-/** Everything of a request that was refused or given up, in words. */
+/** Returns all refused or failed parts of a request, with the reason. */
 export function setbacks(request: DeskRequest, memory: Memory): Extract<Outcome, { why: string }>[] {
   return request.intents
     .flatMap((intent) => actsFor(intent, memory))

@@ -1,10 +1,10 @@
 /**
- * Understands a request at the lending desk. Not English: a few verbs, names of people (two or more words with
- * capitals), titles (in double quotes), and what is asked for at the end.
+ * Parses a request at the lending desk. It does not understand English: only a few verbs, names of people (two or more
+ * capitalized words), titles (in double quotes), and the requested value at the end.
  *
  *   renew, keep … longer · return, bring back · borrow, check out, lend · hold, reserve · pay
  *   "overdue", "all", "everything"; "it", "them" and "the book" mean the titles named last
- *   "for each of the two", "both": everybody named so far; "lives at 4 Mill Lane" tells people of one name apart
+ *   "for each of the two", "both": everybody named so far; "lives at 4 Mill Lane" distinguishes people of one name
  *   "whatever cannot be renewed he returns"; "otherwise answer with the word …"
  *   "how much does X owe", "how many loans does X have", "when is T due", "answer with the due date | number | sum | …"
  */
@@ -14,7 +14,7 @@ export interface Person {
 }
 
 type Verb = 'renew' | 'return' | 'borrow' | 'hold' | 'pay' | 'look';
-/** Which loans or fines: named ones, the overdue, all, or only those that came up on the way. */
+/** Which loans or fines: the named ones, the overdue ones, all, or only those that result from earlier actions. */
 export type Which = 'titles' | 'overdue' | 'all' | 'new';
 
 export interface Intent {
@@ -22,24 +22,24 @@ export interface Intent {
   readonly people: readonly Person[];
   readonly which: Which;
   readonly titles: readonly string[];
-  /** What is done with a loan that cannot be renewed. */
+  /** What to do with a loan that cannot be renewed. */
   otherwise: 'return' | undefined;
 }
 
-export type Wanted = 'due' | 'renewed' | 'returned' | 'loans' | 'overdue' | 'paid' | 'owed' | 'position';
+export type RequestedValue = 'due' | 'renewed' | 'returned' | 'loans' | 'overdue' | 'paid' | 'owed' | 'position';
 
 export interface DeskRequest {
   readonly intents: readonly Intent[];
   readonly people: readonly Person[];
-  readonly wanted: Wanted | undefined;
-  /** What is said when a rule forbade what was asked. */
+  readonly requestedValue: RequestedValue | undefined;
+  /** The answer if a rule forbids a part of the request. */
   readonly refusal: string | undefined;
 }
 
 const TITLE = /["“]([^"”]+)["”]/g;
 const NAME = /\b\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+)+/gu;
 const ADDRESS = /\blives? (?:at|in|on) (\d+[a-z]? )?(\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*)/u;
-/** Words that begin a sentence with a capital and are nobody's name. */
+/** Capitalized first words of sentences that are not names. */
 const NO_NAMES = new Set([
   'renew',
   'return',
@@ -85,17 +85,22 @@ class Reader {
   readonly #intents: Intent[] = [];
   #person: Person | undefined;
   #named: readonly string[] = [];
-  #wanted: Wanted | undefined;
+  #requestedValue: RequestedValue | undefined;
   #refusal: string | undefined;
 
   read(text: string): void {
-    // titles first: they hold full stops, verbs and capitals of their own
+    // titles first: they contain periods, verbs, and capitals
     const masked = text.replace(TITLE, (_, title: string) => `§${this.#titles.push(title) - 1}`);
     for (const sentence of masked.split(/(?<=[.;:?!])\s+|\n+/)) this.#sentence(sentence);
   }
 
   result(): DeskRequest {
-    return { intents: this.#intents, people: this.#people, wanted: this.#wanted, refusal: this.#refusal };
+    return {
+      intents: this.#intents,
+      people: this.#people,
+      requestedValue: this.#requestedValue,
+      refusal: this.#refusal,
+    };
   }
 
   #sentence(sentence: string): void {
@@ -108,13 +113,13 @@ class Reader {
       return;
     }
     if (/^\s*(?:answer|reply|tell|say)\b/i.test(sentence)) {
-      this.#wanted = wantedIn(sentence) ?? this.#wanted;
+      this.#requestedValue = requestedValueIn(sentence) ?? this.#requestedValue;
       return;
     }
     const names = this.#namesIn(sentence);
     const question = /^\s*(?:how (?:much|many)|when)\b/i.test(sentence);
     if (question) {
-      this.#wanted = wantedIn(sentence) ?? this.#wanted;
+      this.#requestedValue = requestedValueIn(sentence) ?? this.#requestedValue;
       this.#turnTo(names.at(-1)?.person);
       this.#named = this.#titlesIn(sentence, this.#named);
       this.#add('look', sentence, []);
@@ -128,17 +133,17 @@ class Reader {
     for (const [i, { verb, at, end }] of verbs.entries()) {
       const to = verbs[i + 1]?.at ?? sentence.length;
       const before = names.filter((name) => name.at >= from && name.at < at).at(-1);
-      const behind = names.find((name) => name.at >= end && name.at < to);
+      const after = names.find((name) => name.at >= end && name.at < to);
       this.#turnTo(before?.person);
-      if (behind !== undefined && (before === undefined || /\b(?:for|to|of|by)\s*$/.test(sentence.slice(0, behind.at))))
-        this.#turnTo(behind.person);
+      if (after !== undefined && (before === undefined || /\b(?:for|to|of|by)\s*$/.test(sentence.slice(0, after.at))))
+        this.#turnTo(after.person);
       if (cannot !== null && cannot.index < at) {
         const last = this.#intents.findLast((intent) => intent.verb === 'renew');
         if (last !== undefined && verb === 'return') last.otherwise = 'return';
       } else {
         const object = sentence.slice(end, to);
-        const own = this.#titlesIn(sentence.slice(i === 0 ? 0 : at, to), []);
-        this.#named = own.length > 0 ? own : this.#named;
+        const titles = this.#titlesIn(sentence.slice(i === 0 ? 0 : at, to), []);
+        this.#named = titles.length > 0 ? titles : this.#named;
         this.#add(
           verb,
           object,
@@ -167,14 +172,14 @@ class Reader {
     const who = people.length > 0 ? [...people] : this.#person === undefined ? [] : [this.#person];
     const titles = which === 'titles' ? this.#named : [];
     if (who.length === 0 || (which === 'titles' && titles.length === 0 && verb !== 'look')) return;
-    const same = this.#intents.some(
+    const isDuplicate = this.#intents.some(
       (intent) =>
         intent.verb === verb &&
         intent.which === which &&
         intent.titles.join('\n') === titles.join('\n') &&
         intent.people.every((person, i) => person === who[i]),
     );
-    if (!same) this.#intents.push({ verb, people: who, which, titles, otherwise: undefined });
+    if (!isDuplicate) this.#intents.push({ verb, people: who, which, titles, otherwise: undefined });
   }
 
   #turnTo(person: Person | undefined): void {
@@ -188,7 +193,7 @@ class Reader {
 
   #namesIn(sentence: string): { person: Person; at: number }[] {
     const address = ADDRESS.exec(sentence);
-    // an address has capitals too: blank it out, places stay as they are
+    // an address has capitals, too: blank it out without changing positions
     const text = address === null ? sentence : sentence.replace(address[0], ' '.repeat(address[0].length));
     const found: { person: Person; at: number }[] = [];
     for (const match of text.matchAll(NAME)) {
@@ -196,7 +201,7 @@ class Reader {
       while (words.length > 0 && NO_NAMES.has((words[0] ?? '').toLowerCase())) words.shift();
       if (words.length < 2) continue;
       const name = words.join(' ');
-      let person = this.#people.find((known) => known.name === name);
+      let person = this.#people.find((candidate) => candidate.name === name);
       if (person === undefined) {
         person = { name, address: undefined };
         this.#people.push(person);
@@ -209,7 +214,7 @@ class Reader {
   }
 }
 
-function wantedIn(sentence: string): Wanted | undefined {
+function requestedValueIn(sentence: string): RequestedValue | undefined {
   if (/\b(?:due|when)\b/i.test(sentence)) return 'due';
   if (/\bnumber\b|\bhow many\b/i.test(sentence)) {
     if (/\brenewed\b/i.test(sentence)) return 'renewed';

@@ -1,7 +1,7 @@
 import type { Turn } from '../text/completion.ts';
 
-/** In a workspace it does not know, the demo model says what it is and what can be done. */
-export function otherAgent(tools: ReadonlySet<string>): Turn {
+/** In a workspace that it does not know, the demo model says what it is and what it can do. */
+export function introduction(tools: ReadonlySet<string>): Turn {
   const names = [...tools].slice(0, 8).join(', ');
   const about = tools.size === 0 ? 'no tools' : `the tools ${names}${tools.size > 8 ? ', …' : ''}`;
   return {
