@@ -1,4 +1,4 @@
-/** One request to one endpoint, without retries: send, read the answer, say what it held. */
+/** One request to one endpoint, without retries: sends it and reads the response. */
 import type OpenAI from 'openai';
 import { isJsonObject } from '../common/json.ts';
 import type { ModelReply, ModelRequest } from '../rollout/ports.ts';
@@ -17,22 +17,23 @@ export interface Call {
   readonly request: ModelRequest;
   readonly prepared: PreparedRequest;
   readonly signal: AbortSignal;
-  /** The endpoint took the request. */
+  /** The endpoint accepted the request. */
   readonly onAnswered: () => void;
-  /** Text as it comes; absent when nobody watches. */
+  /** Receives text as it streams; absent if nobody watches. */
   readonly onText?: ((text: string) => void) | undefined;
 }
 
 /**
- * Finish reasons of answers that the engine, not the model, ended: vLLM and SGLang close a stream in good order with
- * `abort` when they shut down, or are told to drop what runs. What came until then is nothing the model meant to say.
+ * Finish reasons of responses that the engine ended, not the model: vLLM and SGLang close a stream normally with
+ * `abort` when they shut down or when they must drop running requests. The text until then is not a message of the
+ * model.
  */
 const ENDED_BY_ENGINE: ReadonlySet<string> = new Set(['abort', 'error']);
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 export type CallResult = Omit<ModelReply, 'retries' | 'weights'>;
 
-/** Rejects with whatever `failureOf` understands. */
+/** Rejects with an error that `failureOf` understands. */
 export async function callOnce(call: Call): Promise<CallResult> {
   // A separate signal, because the openai package never removes its listeners.
   const abort = new AbortController();
@@ -41,7 +42,8 @@ export async function callOnce(call: Call): Promise<CallResult> {
   call.signal.addEventListener('abort', onAbort, { once: true });
   try {
     const began = performance.now();
-    // By `post`, for the body is text already and has fields that are not OpenAI's (vLLM's ids, `sampling.extra`).
+    // Uses `post`, because the body is already text and has fields that are not OpenAI's (vLLM's IDs,
+    // `sampling.extra`).
     const response = await call.client
       .post('/chat/completions', { body: call.prepared.body, headers: JSON_TYPE, signal: abort.signal })
       .asResponse();
@@ -82,10 +84,10 @@ async function readStream(
   call: Call,
   onText: (text: string) => void,
 ): Promise<void> {
-  const seen = { done: false };
+  const received = { done: false };
   const reader = new EventStreamReader((data) => {
     if (data === '[DONE]') {
-      seen.done = true;
+      received.done = true;
       return;
     }
     const chunk = parseChunk(data);
@@ -95,7 +97,7 @@ async function readStream(
   });
   await body.pipe((bytes) => reader.push(bytes));
   reader.end();
-  if (!seen.done && !builder.finished)
+  if (!received.done && !builder.finished)
     throw new AnswerError({ what: 'down', name: 'cut', text: 'the response ended unexpectedly' });
 }
 
@@ -144,10 +146,10 @@ function toResult(answer: Answer, call: Call, ms: number, firstMs: number | unde
   };
 }
 
-/** What the engine sampled, and else why it is not known. Ids are never made from text. */
+/** Returns the tokens that the engine sampled, or why they are unknown. IDs are never derived from text. */
 function captured(answer: Answer, call: Call): Pick<CallResult, 'tokens' | 'whyNot'> {
   const { capture } = call.request;
-  if (!capture.token_ids) return { whyNot: 'token ids are not captured (capture.token_ids)' };
+  if (!capture.token_ids) return { whyNot: 'token IDs are not captured (capture.token_ids)' };
   const { promptIds, completionIds, logprobs } = answer;
   if (promptIds === undefined || completionIds === undefined) {
     return {

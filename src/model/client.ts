@@ -1,6 +1,6 @@
 /**
- * Chat completions from any OpenAI-compatible endpoint: picks the replica, waits for a permit, calls, and tries again
- * what an endpoint could not take. What is left comes out as a ClassedError that says what to do.
+ * Makes chat completions with any OpenAI-compatible endpoint: chooses the replica, waits for a permit, calls, and
+ * retries temporary failures. Other failures become a ClassedError that says what to do.
  */
 import { cancelled, sleep } from '../common/abort.ts';
 import type { SubmittedModel } from '../config/submission.ts';
@@ -11,14 +11,14 @@ import { callOnce } from './call.ts';
 import { prepareRequest } from './chat/request.ts';
 import type { ModelConnections, Target } from './connections.ts';
 import { Deltas } from './deltas.ts';
-import { isDemo, locate, shownEndpoint } from './endpoint.ts';
+import { endpointLabel, isDemo, locate } from './endpoint.ts';
 import type { Failure } from './http/failures.ts';
 import { failureOf } from './http/failures.ts';
 import { finalError } from './http/finalError.ts';
 import type { Permit, PermitGate } from './permits.ts';
 import type { Replicas } from './replicas.ts';
 
-/** What an endpoint showed of itself, for the server's back-pressure. */
+/** The state of an endpoint, for the server's back-pressure. */
 export interface EndpointReport {
   readonly endpoint: string;
   readonly what: 'ok' | 'busy' | 'down' | 'denied' | 'missing';
@@ -31,14 +31,14 @@ interface ModelClientDeps {
   readonly gate: PermitGate;
   readonly replicas: Replicas;
   readonly report: (report: EndpointReport) => void;
-  /** Calls with the same key go to the same replica while it is healthy: the task's id. */
+  /** Calls with the same key go to the same replica while it is healthy. This is the task's ID. */
   readonly affinity: string;
   /**
-   * Where the rollout server's demo model is now, without `/v1`; asked at each call, for a restarted server has another
-   * port.
+   * Returns the current address of the rollout server's demo model, without `/v1`. Called for each request, because a
+   * restarted server has another port.
    */
   readonly demoUrl: () => string;
-  /** The key the demo model wants, when it wants one. */
+  /** Returns the key of the demo model, if it requires one. */
   readonly demoKey?: () => string | undefined;
   /** Server time in ms, for the record of retries. */
   readonly now: () => number;
@@ -47,8 +47,8 @@ interface ModelClientDeps {
 }
 
 /**
- * Back-off of one call: doubled from the first to the last, with jitter. Beyond it the gate lets only one call at a
- * time try an endpoint in trouble.
+ * Back-off of one call: doubled from the first to the last, with jitter. After that, the gate lets only one call at a
+ * time try an endpoint that failed.
  */
 const FIRST_BACKOFF_MS = 200;
 const LAST_BACKOFF_MS = 5_000;
@@ -64,17 +64,17 @@ const SETUP: Partial<Record<Failure['what'], 'denied' | 'missing'>> = {
   max_tokens: 'missing',
 };
 
-/** A client for one rollout's calls of one model. `model` has its `${env:…}` resolved. */
+/** Creates a client for one rollout's calls of one model. `model` has its `${env:…}` resolved. */
 export function createModelClient(model: SubmittedModel, deps: ModelClientDeps): ModelClient {
   const endpoints = deps.replicas.order(model.endpoints, deps.affinity);
   return {
     complete: (request, context) => {
-      // The replica the record names comes first while it is there; the others are for when it is in trouble.
+      // The recorded replica comes first while it exists; the others are used when it fails.
       const order = (): readonly string[] => {
         const now = endpoints();
         return now[0] === request.endpoint || !now.includes(request.endpoint)
           ? now
-          : [request.endpoint, ...now.filter((other) => other !== request.endpoint)];
+          : [request.endpoint, ...now.filter((candidate) => candidate !== request.endpoint)];
       };
       return new Completion(model, order, deps, request, context).run();
     },
@@ -86,13 +86,13 @@ type Retry = ModelReply['retries'][number];
 /** One call with its tries. */
 class Completion {
   readonly #model: SubmittedModel;
-  /** Replicas come and go while it waits. */
+  /** Returns the current replicas, which may change while it waits. */
   readonly #endpoints: () => readonly string[];
   readonly #deps: ModelClientDeps;
   readonly #request: ModelRequest;
   readonly #context: ModelCallContext;
   readonly #retries: Retry[] = [];
-  /** Time waited for endpoints in trouble so far. */
+  /** Time that it waited for failed endpoints so far. */
   #waitedMs = 0;
   #waiting = false;
   #unreadable = 0;
@@ -155,7 +155,7 @@ class Completion {
     const client = connections.client(this.#target(permit.endpoint));
     const deltas =
       this.#context.onDelta === undefined ? undefined : new Deltas((text) => this.#context.onDelta?.(text));
-    const seen = { answer: false };
+    const received = { answer: false };
     try {
       for (;;) {
         const prepared = prepareRequest(this.#request, dialect);
@@ -168,7 +168,7 @@ class Completion {
             prepared,
             signal: this.#context.signal,
             onAnswered: () => {
-              seen.answer = true;
+              received.answer = true;
               dialect.answered = true;
               permit.answered();
               this.#deps.report({ endpoint: permit.endpoint, what: 'ok' });
@@ -176,7 +176,7 @@ class Completion {
             onText: deltas === undefined ? undefined : (text) => deltas.add(text),
           });
         } catch (thrown) {
-          if (seen.answer || this.#context.signal.aborted) throw thrown;
+          if (received.answer || this.#context.signal.aborted) throw thrown;
           const failure = failureOf(thrown, this.#request, Date.now());
           if (failure.what !== 'refused' || !dialect.learn(failure.text, prepared.sent)) throw thrown;
         }
@@ -192,7 +192,7 @@ class Completion {
     return { ...locate(endpoint, this.#deps.demoUrl), apiKey, headers: this.#model.headers };
   }
 
-  /** Tells the gate and the server what the endpoint showed. */
+  /** Reports the state of the endpoint to the gate and the server. */
   #report(permit: Permit, failure: Failure): void {
     const { endpoint } = permit;
     switch (failure.what) {
@@ -219,7 +219,7 @@ class Completion {
     }
   }
 
-  /** Returns when the call is to be tried again; throws when it is not. */
+  /** Returns if the call should be retried; otherwise throws. */
   async #afterFailure(failure: Failure, endpoint: string): Promise<void> {
     const retries =
       failure.what === 'busy' ||
@@ -227,8 +227,10 @@ class Completion {
       (failure.what === 'unreadable' && ++this.#unreadable < UNREADABLE_TRIES);
     if (!retries) throw await this.#final(failure, endpoint);
     this.#lastFailure = failure.text;
-    // Another replica may take it at once.
-    const elsewhere = this.#endpoints().some((other) => other !== endpoint && !this.#deps.gate.troubled(other));
+    // Another replica may accept it immediately.
+    const elsewhere = this.#endpoints().some(
+      (candidate) => candidate !== endpoint && !this.#deps.gate.troubled(candidate),
+    );
     if (elsewhere) return;
     const backoff =
       Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#retries.length) *
@@ -238,12 +240,12 @@ class Completion {
     const ms = Math.min(Math.max(backoff, retryAfter), this.#leftMs());
     await sleep(ms, this.#context.signal);
     this.#waitedMs += ms;
-    if (this.#leftMs() <= 0) throw this.#gaveUp(endpoint);
+    if (this.#leftMs() <= 0) throw this.#noResponseError(endpoint);
   }
 
   /**
-   * What no further try would fix. An endpoint that would not have the first calls is set up wrongly, which is not
-   * the agent's failure and nothing to score: the server stops the batch with this message.
+   * Returns the error for a failure that a retry cannot fix. If the endpoint rejects the first calls, the configuration
+   * is wrong, so there is no failure of the agent to score: the server stops the batch with this message.
    */
   async #final(failure: Failure, endpoint: string): Promise<ClassedError> {
     const { connections, report } = this.#deps;
@@ -264,7 +266,7 @@ class Completion {
     const onAbort = (): void => wait.abort(this.#context.signal.reason);
     this.#context.signal.addEventListener('abort', onAbort, { once: true });
     if (this.#context.signal.aborted) onAbort();
-    // Waiting for a busy endpoint's next free place has no end; waiting for one in trouble has.
+    // The wait for a free place at a busy endpoint is unlimited; the wait for a failed one is limited.
     const every = Math.min(WATCH_MS, this.#leftMs());
     const watch = setInterval(() => {
       if (!this.#troubled()) return;
@@ -275,7 +277,7 @@ class Completion {
       return await gate.acquire(this.#endpoints, wait.signal);
     } catch (thrown) {
       if (this.#context.signal.aborted || !wait.signal.aborted) throw thrown;
-      throw this.#gaveUp(this.#endpoints()[0] ?? '');
+      throw this.#noResponseError(this.#endpoints()[0] ?? '');
     } finally {
       clearInterval(watch);
       this.#context.signal.removeEventListener('abort', onAbort);
@@ -297,13 +299,13 @@ class Completion {
     return this.#model.endpoint_wait_seconds * 1000 - this.#waitedMs;
   }
 
-  #gaveUp(endpoint: string): ClassedError {
-    // A call that only waited for its turn has heard nothing itself.
+  #noResponseError(endpoint: string): ClassedError {
+    // A call that only waited for its turn has no response of its own.
     const last = this.#lastFailure === '' ? this.#deps.connections.troubles.get(endpoint) : this.#lastFailure;
     const why = last === undefined ? '' : ` Last response: ${last}`;
     return new ClassedError(
       'infrastructure',
-      `The model endpoint ${shownEndpoint(endpoint)} did not respond for ${this.#model.endpoint_wait_seconds} s.${why}`,
+      `The model endpoint ${endpointLabel(endpoint)} did not respond for ${this.#model.endpoint_wait_seconds} s.${why}`,
     );
   }
 
@@ -314,5 +316,5 @@ class Completion {
   }
 }
 
-/** How often a waiting call looks at whether it has waited long enough. */
+/** How often a waiting call checks whether it has waited long enough. */
 const WATCH_MS = 1_000;

@@ -1,27 +1,27 @@
-/** What all model clients of a process share: the connections, and what was learned of each endpoint's dialect. */
+/** What all model clients of a process share: the connections, and the dialect of each endpoint. */
 import type OpenAI from 'openai';
 import { Dialect } from './chat/dialect.ts';
 import { SteadyClient } from './http/steadyClient.ts';
 import type { TransportOptions } from './http/transport.ts';
 import { Transport } from './http/transport.ts';
 
-/** Where a call goes. */
+/** The address of a call. */
 export interface Target {
-  /** Up to and with `/v1`. */
+  /** Up to and including `/v1`. */
   readonly baseUrl: string;
   readonly apiKey?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Longest time-out a Node timer can have: our own limits end calls, not the client's. */
+/** The longest time-out of a Node timer: our own limits end calls, not the client's. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 export class ModelConnections {
   readonly transport: Transport;
   readonly #clients = new Map<string, OpenAI>();
   readonly #dialects = new Map<string, Dialect>();
-  /** What each endpoint that took no call said last. */
+  /** The last response of each endpoint that accepted no call. */
   readonly troubles: Map<string, string> = new Map();
 
   constructor(options: TransportOptions = {}) {

@@ -1,4 +1,4 @@
-/** Live text of one call, coalesced: whoever watches gets it every 50 ms or every 1 KiB, whatever comes first. */
+/** Batches the live text of one call: sends it every 50 ms or every 1 KiB, whichever comes first. */
 const EVERY_MS = 50;
 const EVERY_CHARACTERS = 1024;
 

@@ -6,8 +6,8 @@ export function isDemo(endpoint: string): boolean {
 }
 
 /**
- * Where an endpoint is. `demoUrl`: where the demo model of the rollout server is at this moment, without `/v1`. Throws
- * TypeError for what is no URL.
+ * Returns the address of an endpoint. `demoUrl` returns the current address of the rollout server's demo model, without
+ * `/v1`. Throws TypeError for an invalid URL.
  */
 export function locate(endpoint: string, demoUrl: () => string): { baseUrl: string; query?: Record<string, string> } {
   if (isDemo(endpoint)) {
@@ -21,8 +21,8 @@ export function locate(endpoint: string, demoUrl: () => string): { baseUrl: stri
   return { baseUrl: url.href.replace(/\/+$/, ''), ...(Object.keys(query).length === 0 ? {} : { query }) };
 }
 
-/** An endpoint for people: nothing that could be a secret. */
-export function shownEndpoint(endpoint: string): string {
+/** Returns an endpoint as text for people, without anything that could be a secret. */
+export function endpointLabel(endpoint: string): string {
   if (isDemo(endpoint)) return endpoint;
   try {
     const url = new URL(endpoint);
@@ -33,8 +33,8 @@ export function shownEndpoint(endpoint: string): string {
 }
 
 /**
- * Replicas in the order in which a key prefers them (rendezvous hashing): the same key goes to the same replica, where
- * its prefix is cached, and losing one moves only those that were there.
+ * Returns replicas in the order that a key prefers (rendezvous hashing): the same key goes to the same replica, where
+ * its prefix is cached, and losing a replica only moves the keys that used it.
  */
 export function byAffinity(endpoints: readonly string[], key: string): string[] {
   if (endpoints.length < 2) return [...endpoints];

@@ -1,36 +1,36 @@
 /**
- * How many calls of this worker may be at an endpoint at once. The limit is the server's word (it sees all workers
- * and the endpoint's own load); what happens between two of its beats is seen here first: after a failure one call at
- * a time tries the endpoint, and each that gets an answer doubles how many may follow.
+ * Limits how many calls of this worker an endpoint gets at once. The server sets the limit (it knows all workers and
+ * the endpoint's load). Changes between two beats of the server are detected here: after a failure, one call at a time
+ * tries the endpoint, and each that succeeds doubles how many may follow.
  */
 import { cancelled } from '../common/abort.ts';
 
-/** Delay before the first probe after a failure, doubled with each failed one. */
+/** Delay before the first probe after a failure; doubled after each failed probe. */
 const FIRST_PROBE_MS = 100;
 const LAST_PROBE_MS = 5_000;
-/** A recovery that got this far is over. */
+/** With this many calls, an endpoint has recovered. */
 const RECOVERED = 256;
 
 /** The right to make one call. */
 export interface Permit {
   readonly endpoint: string;
-  /** The endpoint took the request: to be called when its answer begins. */
+  /** Call this when the response begins: the endpoint accepted the request. */
   answered(): void;
-  /** It failed for a reason of the endpoint's. */
+  /** Call this when the call failed because of the endpoint. */
   failed(retryAfterMs?: number): void;
-  /** Once, at the end of the call. */
+  /** Call this once, at the end of the call. */
   release(): void;
 }
 
 interface EndpointState {
-  /** The server's limit; 0 = it believes the endpoint is down. */
+  /** The server's limit; 0 if it considers the endpoint down. */
   limit: number;
   inUse: number;
-  /** How many calls may be under way while it recovers; undefined = it is well. */
+  /** How many calls may run while the endpoint recovers; undefined if it is healthy. */
   ramp: number | undefined;
-  /** Raised by each failure: what calls begun before it meet says nothing about the endpoint now. */
+  /** Increased by each failure: the outcome of calls that began before it says nothing about the endpoint now. */
   epoch: number;
-  /** Calls under way that were begun in this epoch. */
+  /** Running calls that began in this epoch. */
   recovering: number;
   failures: number;
   /** No probe before this time. */
@@ -39,7 +39,7 @@ interface EndpointState {
 }
 
 interface Waiter {
-  /** In order of affinity; replicas come and go while it waits. */
+  /** In order of affinity. Replicas may change while it waits. */
   readonly endpoints: () => readonly string[];
   readonly grant: (permit: Permit) => void;
 }
@@ -63,12 +63,12 @@ export class PermitGate {
     this.#random = options.random ?? Math.random;
   }
 
-  /** Calls that wait for a permit now. */
+  /** Number of calls that wait for a permit. */
   get waiting(): number {
     return this.#waiters.size;
   }
 
-  /** The server's limits for this worker. An endpoint it does not name has none. */
+  /** Sets the server's limits for this worker. An endpoint without an entry has no limit. */
   setPermits(permits: Readonly<Record<string, number>>): void {
     for (const [endpoint, limit] of Object.entries(permits)) {
       const state = this.#state(endpoint);
@@ -77,21 +77,21 @@ export class PermitGate {
         state.epoch++;
         state.ramp = 1;
       } else if (limit > 0 && state.ramp !== undefined && state.failures === 0 && state.ramp >= limit) {
-        // It has answered here, and the server knows of no trouble.
+        // It has responded here, and the server knows of no failure.
         this.#recovered(state);
       }
       this.#serve(endpoint, state);
     }
   }
 
-  /** Whether the endpoint failed and has not recovered. */
+  /** Returns whether the endpoint failed and has not recovered. */
   troubled(endpoint: string): boolean {
     return this.#states.get(endpoint)?.ramp !== undefined;
   }
 
   /**
-   * A permit for the first endpoint that may be called now, at once. A healthy one that is full is waited for:
-   * `endpoints` are in order of affinity.
+   * Returns a permit for the first endpoint that can be called now. Endpoints are in order of affinity; if a healthy
+   * one is at its limit, returns undefined to wait for it.
    */
   tryAcquire(endpoints: readonly string[]): Permit | undefined {
     for (const endpoint of endpoints) {
@@ -102,10 +102,10 @@ export class PermitGate {
     return undefined;
   }
 
-  /** The endpoints that calls may go to are others now; what is known of those that are gone is forgotten. */
-  moved(gone: (endpoint: string) => boolean): void {
+  /** Forgets the state of endpoints that were removed. */
+  forget(isRemoved: (endpoint: string) => boolean): void {
     for (const [endpoint, state] of this.#states) {
-      if (!gone(endpoint)) continue;
+      if (!isRemoved(endpoint)) continue;
       clearTimeout(state.timer);
       this.#states.delete(endpoint);
     }
@@ -135,7 +135,7 @@ export class PermitGate {
     });
   }
 
-  /** Ends its timers. */
+  /** Stops all timers. */
   close(): void {
     for (const state of this.#states.values()) clearTimeout(state.timer);
   }
@@ -190,7 +190,7 @@ export class PermitGate {
       },
       failed: (retryAfterMs) => {
         const wait = Math.min(LAST_PROBE_MS, FIRST_PROBE_MS * 2 ** state.failures) * (0.5 + this.#random());
-        // Many calls fail together; only the first of them says something new.
+        // Many calls fail together; only the first failure is news.
         if (epoch === state.epoch) {
           state.epoch++;
           state.ramp = 1;
@@ -200,7 +200,7 @@ export class PermitGate {
         } else if (retryAfterMs !== undefined) {
           state.notBefore = Math.max(state.notBefore, this.#now() + retryAfterMs);
         }
-        // Those who wait may have another endpoint to go to.
+        // Waiting calls may be able to use another endpoint.
         this.#serveAll();
       },
       release: () => {
@@ -235,7 +235,7 @@ export class PermitGate {
     for (const [endpoint, state] of this.#states) this.#arm(endpoint, state);
   }
 
-  /** A timer for the next probe, only while somebody waits for it. */
+  /** Starts a timer for the next probe, only while calls wait for it. */
   #arm(endpoint: string, state: EndpointState): void {
     clearTimeout(state.timer);
     state.timer = undefined;

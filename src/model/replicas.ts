@@ -7,18 +7,18 @@ export class Replicas {
   #version = 0;
 
   /**
-   * Replicas by endpoint; of one that is not named none are known. Gives the URLs that are gone, or undefined where all
-   * is as before.
+   * Sets the replicas by endpoint; an endpoint without an entry has no known replicas. Returns the URLs that were
+   * removed, or undefined if nothing changed.
    */
   set(behind: Readonly<Record<string, readonly string[]>>): string[] | undefined {
     if (isDeepStrictEqual(behind, this.#behind)) return undefined;
-    const there = new Set(Object.values(behind).flat());
-    const gone = Object.values(this.#behind)
+    const current = new Set(Object.values(behind).flat());
+    const removed = Object.values(this.#behind)
       .flat()
-      .filter((url) => !there.has(url));
+      .filter((url) => !current.has(url));
     this.#behind = behind;
     this.#version++;
-    return gone;
+    return removed;
   }
 
   /** Returns a function that lists the current replicas of these endpoints, the preferred one of `key` first. */

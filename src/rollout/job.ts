@@ -42,8 +42,8 @@ export const MAX_BREAKPOINT_HOLDS = 8;
 /** Counts the breakpoint holds of a worker (`MAX_BREAKPOINT_HOLDS`). */
 export interface HoldPermits {
   /** Returns false if the limit is reached. */
-  take(): boolean;
-  give(): void;
+  acquire(): boolean;
+  release(): void;
 }
 
 export interface RolloutPorts {

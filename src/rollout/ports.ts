@@ -1,6 +1,6 @@
 /**
- * What a rollout needs from outside, as interfaces. The rollout knows no transport, no SDK and no process:
- * `worker/` composes the real ones, tests hand in small ones.
+ * Interfaces of what a rollout needs from outside. The rollout knows no transport, SDK, or process: `worker/` provides
+ * the real implementations, tests provide small ones.
  */
 import type { Json, JsonObject } from '../common/json.ts';
 import type { Change, Check, Effect, Part, Place, Role, TraceEvent, Usage } from '../trace/schema.ts';
@@ -28,15 +28,15 @@ export interface ToolSpec {
   readonly sessionBound: boolean;
   /** Overrides `limits.tool_seconds`. */
   readonly timeoutSeconds?: number;
-  /** The same call twice does what it does once. */
+  /** Making the same call twice has the same effect as making it once. */
   readonly idempotent?: boolean;
-  /** A failed call is made again so often; `waitMs` before the first time, doubled before each further one. */
+  /** A failed call is repeated up to `times` times, after `waitMs`, doubled for each further try. */
   readonly retry?: { readonly times: number; readonly waitMs: number };
   /** Schema of its result, if known; not sent to the model. */
   readonly output?: JsonSchema;
-  /** The call is a question to a person: the rollout is held until somebody answers, and no host is called. */
+  /** The call asks a person: the rollout is held until somebody answers, and no host is called. */
   readonly asksPerson?: boolean;
-  /** Where the function is written, for stacks and links. */
+  /** Where the function is defined, for stacks and links. */
   readonly place?: Place;
   readonly from: { readonly kind: 'module' | 'mcp' | 'builtin' | 'world' | 'agent'; readonly name: string };
 }
@@ -46,12 +46,12 @@ export interface Sampling {
   readonly top_p?: number;
   readonly max_tokens?: number;
   readonly stop?: readonly string[];
-  /** Goes to the endpoint as it is. */
+  /** Sent to the endpoint unchanged. */
   readonly extra?: JsonObject;
 }
 
 export interface ModelRequest {
-  /** What the agent file says, e.g. `http://gpu-1:8000/v1` or `demo:`. */
+  /** The endpoint in the agent file, e.g. `http://gpu-1:8000/v1` or `demo:`. */
   readonly endpoint: string;
   readonly model: string;
   readonly messages: readonly Message[];
@@ -64,13 +64,13 @@ export interface ModelRequest {
 
 export interface ModelReply {
   /**
-   * In the order the model gave them: reasoning, text, tool_call. A call whose arguments do not parse keeps them as
+   * Reasoning, text, and tool calls, in the order of the model. A call whose arguments cannot be parsed keeps them as
    * text.
    */
   readonly parts: readonly Part[];
   readonly finishReason: string;
   readonly usage?: Usage;
-  /** Of the answered request, without waits between tries. */
+  /** Duration of the successful request, without waits between tries. */
   readonly ms: number;
   readonly queueMs?: number;
   readonly firstMs?: number;
@@ -82,22 +82,22 @@ export interface ModelReply {
     readonly completion: readonly number[];
     readonly logprobs?: Float32Array;
   };
-  /** Why this call cannot be trained on, when it cannot. */
+  /** If set, why this call cannot be used for training. */
   readonly whyNot?: string;
 }
 
 export interface ModelCallContext {
   readonly signal: AbortSignal;
-  /** Text as it streams, already coalesced; `offset` in UTF-16 units of all text sent so far. */
+  /** Receives text as it streams, in batches. */
   onDelta?(text: string): void;
   /**
-   * Called when the call starts waiting for the endpoint (permits, back-off) and when it goes on: the limits' clock
-   * stands still between.
+   * Called when the call starts and stops waiting for the endpoint (permits, back-off). The clock of the limits is
+   * paused meanwhile.
    */
   onWait?(waiting: boolean): void;
 }
 
-/** One chat completion. Retries and waits for the endpoint inside. Throws ClassedError. */
+/** Makes chat completions. Handles retries and waits for the endpoint. Throws ClassedError. */
 export interface ModelClient {
   complete(request: ModelRequest, context: ModelCallContext): Promise<ModelReply>;
 }
@@ -110,49 +110,52 @@ export interface ToolCall {
   readonly arguments: JsonObject;
 }
 
-/** Takes what a tool prints. */
+/** Receives what a tool prints. */
 export type OnLog = (stream: 'out' | 'err', text: string) => void;
 
 export interface ToolCallContext {
-  /** Aborts on time-out, cancel and the rollout's end; a tool must end within a second of it, else it is killed. */
+  /** Aborts on a time-out, a cancellation, or the rollout's end. A tool that does not end within a second is killed. */
   readonly signal: AbortSignal;
   /** Seed of this call, unsigned 32 bits. */
   readonly seed: number;
-  /** What the tool prints. */
+  /** Receives what the tool prints. */
   onLog(stream: 'out' | 'err', text: string): void;
   /** Reports progress, which restarts the tool's time limit. */
   onProgress(): void;
   /**
-   * Somebody steps into the code of this call. A host that runs code itself lets a debugger in; others make the call as
-   * ever.
+   * Set if a person steps into the code of this call. A host that runs code itself waits for a debugger; others make
+   * the call as usual.
    */
   readonly inspect?: CallInspection;
 }
 
 export interface CallInspection {
-  /** The call waits for a debugger at `url`. No time counts until `closed`. */
+  /** The call waits for a debugger at `url`. Clocks are stopped until `closed`. */
   opened(url: string): void;
   /** The call's code has ended, or no debugger came. */
   closed(): void;
 }
 
 export interface ToolOutcome {
-  /** What the model is answered. */
+  /** The response for the model. */
   readonly response: Json;
-  /** Images and links that go with it. */
+  /** Images and links that belong to it. */
   readonly parts?: readonly Part[];
-  /** What changed in the world, if it reports changes. */
+  /** Changes of the world, if the tool reports them. */
   readonly changes?: readonly Change[];
-  /** Bytes of output beyond the cap; `full` is the whole output then. */
+  /** Bytes of output beyond the maximum; `full` is the complete output. */
   readonly cut?: number;
   readonly full?: Uint8Array;
 }
 
-/** A set of tools for one rollout. `call` throws ClassedError; it never hangs past its signal. */
+/** A set of tools for one rollout. `call` throws ClassedError and always ends after its signal aborts. */
 export interface ToolHost {
   readonly specs: readonly ToolSpec[];
   call(call: ToolCall, context: ToolCallContext): Promise<ToolOutcome>;
-  /** `onLog`: takes what was printed outside of any call and not told yet, and the last words of what ends now. */
+  /**
+   * `onLog` receives output that was printed outside of calls and not reported yet, and what the tools print as they
+   * end.
+   */
   close(onLog?: OnLog): Promise<void>;
 }
 
@@ -169,7 +172,7 @@ export interface Verdict {
 export interface WorldSession extends ToolHost {
   /** Judges the final state. Absent: this world has no verifier. */
   verify?(input: { readonly answer: Json; readonly expected: Json | undefined }, signal: AbortSignal): Promise<Verdict>;
-  /** The whole state as bytes, from which `open` can go on. Absent: cannot. */
+  /** Returns the whole state, from which `open` can continue. Absent: this world has no snapshots. */
   snapshot?(signal: AbortSignal): Promise<Uint8Array>;
 }
 
@@ -195,7 +198,7 @@ export interface ScoreInput {
 
 export interface Scorer {
   readonly name: string;
-  /** Throws only if scoring itself failed; the score is then null, with the error. */
+  /** Throws only if scoring itself fails; then the score is null, with the error. */
   score(input: ScoreInput): Promise<Verdict>;
 }
 
@@ -207,29 +210,30 @@ export interface PendingBlob {
   readonly media: string;
 }
 
-/** Takes the rollout's events in order. What it took is safe only once the server acknowledged it. */
+/** Records the rollout's events in order. They are durable only once the server acknowledged them. */
 export interface Recorder {
   /**
-   * One atomic append; the blobs are stored before it. Never throws; a lost lease aborts the rollout's signal instead.
+   * Appends events atomically; the blobs are stored before them. Never throws: losing the lease aborts the rollout's
+   * signal instead.
    */
   append(events: readonly TraceEvent[], blobs: readonly PendingBlob[]): void;
-  /** Resolves when there is room for more (the spool of a rollout is bounded). */
-  room(): Promise<void>;
-  /** Resolves when all that was appended is acknowledged. */
+  /** Resolves when there is room for more events (the spool of a rollout is bounded). */
+  waitForRoom(): Promise<void>;
+  /** Resolves when everything appended is acknowledged. */
   flushed(): Promise<void>;
-  /** Live text of an open span; may be lost. */
+  /** Sends live text of an open span; it may be lost. */
   delta(span: number, text: string): void;
-  /** A blob of this rollout's lineage. */
+  /** Reads a blob of this rollout's lineage. */
   readBlob(sha: string, signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** Server time. `now` in ms since the epoch, never going back. */
+/** Server time. `now` returns milliseconds since the epoch and never decreases. */
 export interface Clock {
   now(): number;
 }
 
 /** A held rollout returns its slot and takes one again before it continues. */
 export interface Slot {
-  give(): void;
-  take(signal: AbortSignal): Promise<void>;
+  release(): void;
+  acquire(signal: AbortSignal): Promise<void>;
 }

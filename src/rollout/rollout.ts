@@ -10,8 +10,8 @@ import type { HoldResult } from './gates/gates.ts';
 import type { By } from './gates/holds.ts';
 import type { RolloutJob, RolloutPorts } from './job.ts';
 import type { Draft, Log } from './log/log.ts';
+import { AgentFactory, rolloutSeed } from './loop/agentFactory.ts';
 import { Limits } from './loop/limits.ts';
-import { Crew, rolloutSeed } from './loop/members.ts';
 import type { ToolHost } from './ports.ts';
 import { begin, type RunningRollout } from './running.ts';
 import { scoreOf } from './scoring.ts';
@@ -19,41 +19,41 @@ import { Stop, settledWithin } from './stop.ts';
 import { Team } from './team/team.ts';
 import { systemTime } from './time.ts';
 import { ToolLog } from './tools/toolLog.ts';
-import type { FoundTool } from './tools/toolSet.ts';
-import { WorldPlace } from './world.ts';
+import type { ToolEntry } from './tools/toolSet.ts';
+import { RolloutWorld } from './world.ts';
 
-/** Tools that do not close within this are left to whoever runs them. */
+/** Tools that do not close within this time are abandoned to the process that runs them. */
 const CLOSE_MS = 5_000;
-/** The same after a cancel or the loss of the lease, when somebody waits. */
+/** The same, after a cancellation or the loss of the lease, when somebody waits. */
 const CLOSE_AT_ONCE_MS = 1_000;
-/** What is interrupted ends within a second of its own; scoring waits a little longer than that. */
+/** Interrupted work ends within a second; scoring waits a little longer than that. */
 const IDLE_MS = 1_500;
 
 /** A command of a person or the server. `args`: as in `verbArgs`. */
 interface RolloutOrder {
-  /** The command's id: written into the event it leads to. */
+  /** The ID of the command, which is written into the resulting event. */
   readonly command: string;
   readonly verb: string;
   readonly args: Json | undefined;
   readonly by: string;
 }
 
-/** What a rollout opened and must close again. */
+/** What a rollout opened and must close. */
 interface OpenedRollout {
   readonly tools: ToolHost[];
-  world?: WorldPlace;
+  world?: RolloutWorld;
   worldEnd?: EventData['world.close'] | undefined;
   team?: Team;
 }
 
 /**
- * One try at an attempt, from its first event (or from where a lost worker left it) to its `rollout.end`.
- * Knows no transport and no process: everything outside comes in through the ports.
+ * One try of an attempt, from its first event (or from where a lost worker left it) to its `rollout.end`. It knows no
+ * transport and no process: everything outside is a port.
  */
 export class Rollout {
   readonly #job: RolloutJob;
   readonly #ports: RolloutPorts;
-  /** Cancel and loss of the lease: ends everything at once. */
+  /** Cancellation and loss of the lease: ends everything immediately. */
   readonly #life = new Stop();
   readonly #opened: OpenedRollout = { tools: [] };
   #beginning: Promise<RunningRollout> | undefined;
@@ -72,8 +72,8 @@ export class Rollout {
   }
 
   /**
-   * Runs to the end and closes all it opened. Resolves when that is done, also after `cancel` and `abort`. Rejects
-   * only when its record could not be read, and then wrote nothing.
+   * Runs to the end and closes everything it opened. Resolves when that is done, also after `cancel` and `abort`.
+   * Rejects only if its record could not be read; then it wrote nothing.
    */
   async run(): Promise<void> {
     try {
@@ -91,9 +91,9 @@ export class Rollout {
   }
 
   /**
-   * Applies a command: `cancel` at once, the others at the gate the rollout is held at, `hold` and `inject` at the
-   * next one otherwise. Gives the seq of the event it led to. Throws StudioError: `usage` for wrong arguments,
-   * `conflict` when the state does not allow it.
+   * Applies a command: `cancel` immediately, the others at the gate where the rollout is held, `hold` and `inject` at
+   * the next gate otherwise. Returns the seq of the resulting event. Throws StudioError: `usage` for invalid arguments,
+   * `conflict` if the state does not allow the command.
    */
   async command(order: RolloutOrder): Promise<HoldResult> {
     const by: By = { by: order.by, command: order.command };
@@ -129,9 +129,7 @@ export class Rollout {
     }
   }
 
-  /**
-   * The batch's breakpoints and whether it is paused. Throws StudioError `usage` for a condition that is no expression.
-   */
+  /** Sets the batch's breakpoints and whether it is paused. Throws StudioError `usage` for an invalid condition. */
   setBreakpoints(breakpoints: readonly Breakpoint[], paused: boolean): void {
     this.#breakpoints = breakpoints;
     this.#paused = paused;
@@ -139,15 +137,15 @@ export class Rollout {
     this.#running?.gates.setPaused(paused);
   }
 
-  /** The worker lost or regained its server: no new effect starts during an outage. */
+  /** Called when the worker loses or regains its server: no new effect starts during an outage. */
   setLost(lost: boolean): void {
     this.#lost = lost;
     this.#running?.gates.setLost(lost);
   }
 
   /**
-   * Stops at once and writes nothing more: the lease is lost or the worker stops. Another holder goes on from the
-   * record.
+   * Stops immediately and writes nothing more, because the lease is lost or the worker stops. Another holder continues
+   * from the record.
    */
   abort(reason: string): void {
     this.#running?.log.close();
@@ -161,14 +159,14 @@ export class Rollout {
     return running;
   }
 
-  /** Commands received before the rollout began, and since. */
+  /** Applies the pause and the breakpoints that were set before the rollout began. */
   #useGates({ gates, log }: RunningRollout): void {
     if (this.#paused) gates.setPaused(true);
     gates.setLost(this.#lost);
     try {
       gates.setBreakpoints(this.#breakpoints);
     } catch (error) {
-      // The rollout is not to blame for a condition nobody can read.
+      // The rollout is not to blame for an invalid condition.
       log.append([
         {
           kind: 'log',
@@ -181,7 +179,7 @@ export class Rollout {
     }
   }
 
-  /** Writes the end at once; whatever still runs can write nothing more. */
+  /** Writes the end immediately; whatever still runs cannot write anything more. */
   #cancel(reason: string): { seq: number } {
     const running = this.#running;
     if (running === undefined) throw new StudioError('conflict', 'The rollout has not started.');
@@ -203,9 +201,9 @@ export class Rollout {
     let ready = false;
     try {
       if (running.refusal !== undefined) throw running.refusal;
-      // How long tools and world take to start is not the agent's time.
-      running.watch.waiting(true);
-      const team = await this.#setUp(running).finally(() => running.watch.waiting(false));
+      // The time that tools and world take to start does not count as the agent's.
+      running.watch.setWaiting(true);
+      const team = await this.#setUp(running).finally(() => running.watch.setWaiting(false));
       ready = true;
       return { status: 'done', answer: await team.run(), scorable: true };
     } catch (thrown) {
@@ -226,7 +224,7 @@ export class Rollout {
     const world =
       ports.world === undefined
         ? undefined
-        : await WorldPlace.open(act, {
+        : await RolloutWorld.open(act, {
             world: ports.world,
             task: job.task,
             batchSeed: submission.seed,
@@ -243,30 +241,30 @@ export class Rollout {
     if (world !== undefined) this.#opened.world = world;
     running.onDiverged = () => world?.forget();
     const limits = (this.#limits = new Limits(submission.agent.limits, watch));
-    const crew = new Crew({ ...running, job, ports, life: this.#life, limits, hosts, world });
-    this.#checkSessions(running, crew);
+    const factory = new AgentFactory({ ...running, job, ports, life: this.#life, limits, hosts, world });
+    this.#checkSessions(running, factory);
     limits.start((error) => stop.stop(error));
-    return (this.#opened.team = new Team(crew));
+    return (this.#opened.team = new Team(factory));
   }
 
   async #openTools(agent: SubmittedAgent, stop: Stop): Promise<ToolHost> {
     const host = await this.#ports.openTools(stop.signal, agent);
-    // Opened after all, but nobody waits any more.
+    // It opened after all, but is no longer needed.
     if (this.#ended) await host.close();
     else this.#opened.tools.push(host);
     return host;
   }
 
-  /** What lived in sessions that are gone: a resumed rollout cannot go on without it, a fork does and says so. */
-  #checkSessions({ history, log, ownFrom }: RunningRollout, crew: Crew): void {
+  /** Handles lost sessions: a resumed rollout cannot continue without them; a fork continues and logs it. */
+  #checkSessions({ history, log, ownFrom }: RunningRollout, factory: AgentFactory): void {
     const { submission } = this.#job;
-    const find = (agent: string, name: string): FoundTool | undefined =>
-      crew.toolsOf(agentAt(submission, agent) ?? submission.agent).find(name);
-    const own = lostSessions(history, find, ownFrom);
-    if (own.length > 0) {
+    const find = (agent: string, name: string): ToolEntry | undefined =>
+      factory.toolsOf(agentAt(submission, agent) ?? submission.agent).find(name);
+    const lost = lostSessions(history, find, ownFrom);
+    if (lost.length > 0) {
       throw new ClassedError(
         'infrastructure',
-        `Its worker was lost with the sessions of ${own.join(', ')}, which cannot be restored. The attempt is ` +
+        `Its worker was lost with the sessions of ${lost.join(', ')}, which cannot be restored. The attempt is ` +
           'retried from the start.',
       );
     }
@@ -333,7 +331,7 @@ export class Rollout {
     };
   }
 
-  /** Closes what is open, each within its time; what does not close is its owner's to end. */
+  /** Closes everything that is open, each within its time limit. */
   async #close(): Promise<void> {
     const { world, worldEnd } = this.#opened;
     const closings: Promise<unknown>[] = [this.#closeTools()];
@@ -342,7 +340,7 @@ export class Rollout {
     await Promise.all(closings);
   }
 
-  /** Their last words go into the record, where that is still open. */
+  /** Closes the tools. What they print meanwhile is recorded if `log` is provided. */
   async #closeTools(log?: Log): Promise<void> {
     const tools = this.#opened.tools.splice(0);
     if (tools.length === 0) return;
@@ -372,5 +370,5 @@ function argsOf<V extends keyof typeof verbArgs>(
         `/${(issue?.path ?? []).join('/')}.`,
     );
   }
-  return parsed.data as ReturnType<(typeof verbArgs)[V]['parse']>; // the schema's own output
+  return parsed.data as ReturnType<(typeof verbArgs)[V]['parse']>; // the output of the schema itself
 }

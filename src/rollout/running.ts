@@ -19,12 +19,12 @@ import type { RolloutJob, RolloutPorts } from './job.ts';
 import { type Draft, Log } from './log/log.ts';
 import type { Sha256 } from './log/messages.ts';
 import { TotalsCounter } from './log/totals.ts';
+import { rolloutSeed, userPath } from './loop/agentFactory.ts';
 import { Stopwatch } from './loop/limits.ts';
-import { rolloutSeed, userPath } from './loop/members.ts';
 import type { Stop } from './stop.ts';
 import { systemTime, type Time } from './time.ts';
 
-/** A rollout whose record was read and whose first events are written: everything its effects go through. */
+/** A rollout whose record was read and whose first events are written, with everything that its effects need. */
 export interface RunningRollout {
   readonly log: Log;
   readonly history: History;
@@ -34,21 +34,21 @@ export interface RunningRollout {
   readonly watch: Stopwatch;
   readonly totals: TotalsCounter;
   readonly fingerprint: Fingerprint;
-  /** No new effect begins after it: limits, and what ends the try. */
+  /** No new effect starts after it: limits, and whatever ends the try. */
   readonly stop: Stop;
   readonly sha256: Sha256;
   readonly time: Time;
-  /** The first seq that is no ancestor's. */
+  /** The first seq that does not belong to an ancestor. */
   readonly ownFrom: number;
-  /** Why it cannot even begin. */
+  /** Why it cannot start. */
   readonly refusal: ClassedError | undefined;
-  /** Whether somebody changed it while it ran. */
+  /** Whether a person changed it while it ran. */
   touched: boolean;
-  /** Called when an agent of a fork requests something that its record does not hold. */
+  /** Called when an agent of a fork makes a request that its record does not contain. */
   onDiverged: () => void;
 }
 
-/** Reads the record, takes over, and writes what a holder writes first. Rejects when the record cannot be read. */
+/** Reads the record, takes over, and writes the first events of a holder. Rejects if the record cannot be read. */
 export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): Promise<RunningRollout> {
   const sha256 = ports.sha256 ?? sha256Hex;
   const time = ports.time ?? systemTime;
@@ -92,9 +92,9 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     limitMs: job.submission.hold_limit_seconds * 1000,
   });
   const hold = history.openHold;
-  // What held was a pause of the batch, and that is over: nobody would release it.
-  const over = hold?.ofBatch === true && !job.paused;
-  const again = hold !== undefined && !over && (job.held || hold.carried) ? hold : undefined;
+  // A hold by a pause of the batch ends with the pause: nobody would release it.
+  const pauseEnded = hold?.ofBatch === true && !job.paused;
+  const restored = hold !== undefined && !pauseEnded && (job.held || hold.carried) ? hold : undefined;
   const running: Pick<RunningRollout, 'touched' | 'onDiverged'> = {
     touched: history.touched,
     onDiverged: () => undefined,
@@ -103,7 +103,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     log,
     holds,
     permits: ports.holdPermits,
-    again,
+    restored,
     head: new HeadEdits(log, history.edits, (agent) => history.inbox(agent)),
     surroundings: {
       task: job.task,
@@ -116,7 +116,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
       running.touched = true;
     },
   });
-  if (job.held && again === undefined && !over) gates.setPaused(true);
+  if (job.held && restored === undefined && !pauseEnded) gates.setPaused(true);
   const prefix = new Prefix(history.actions, (expected) => (expected.seq < ownFrom ? 'in_order' : 'strict'));
   const logDivergence = logOnce(log);
   const act = new Act({
@@ -148,7 +148,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   });
 }
 
-/** The model of an agent of a submission, by instance path. */
+/** Returns the model of an agent of a submission, by instance path. */
 export function modelOf(submission: Submission, agent: string | undefined): Submission['agent']['model'] {
   const user = submission.world?.user;
   if (user !== undefined && agent === userPath(submission.agent.name)) return user.model;
@@ -156,8 +156,8 @@ export function modelOf(submission: Submission, agent: string | undefined): Subm
 }
 
 /**
- * Start and lease, the edits of a fork, and the ends of what a lost holder (or, of a fork, the cut) left open: one
- * append. Gives why the rollout cannot go on, when it cannot.
+ * Writes, in one append, the start and the lease, the edits of a fork, and the ends of what a lost holder (or the cut
+ * of a fork) left open. Returns why the rollout cannot continue, if it cannot.
  */
 function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: number): ClassedError | undefined {
   const { submission, fork } = job;
@@ -220,8 +220,8 @@ function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: nu
 }
 
 /**
- * Gives a fingerprint what counts: a sampled message once its call has ended (a fork may be cut between the two), and
- * no call that was lost with its worker, for it is made again.
+ * Passes a fingerprint only what counts: a sampled message once its call has ended (a fork may be cut between the two),
+ * and no call that was lost with its worker, because it is repeated.
  */
 function outcomesOnly(fingerprint: Fingerprint): (event: TraceEvent) => void {
   let sampled: TraceEvent | undefined;
@@ -238,11 +238,12 @@ function outcomesOnly(fingerprint: Fingerprint): (event: TraceEvent) => void {
 
 const shas = new WeakMap<Submission, { readonly config: string; readonly code: string }>();
 
-/** One submission is that of many rollouts, and its hashes cost more than a step. */
+/** Many rollouts share one submission, and its hashes cost more than a step. */
 function shasOf(submission: Submission): { readonly config: string; readonly code: string } {
-  let known = shas.get(submission);
-  if (known === undefined) shas.set(submission, (known = { config: configSha(submission), code: codeSha(submission) }));
-  return known;
+  let hashes = shas.get(submission);
+  if (hashes === undefined)
+    shas.set(submission, (hashes = { config: configSha(submission), code: codeSha(submission) }));
+  return hashes;
 }
 
 /** Logs once that the requests of a fork differ from its prefix. */
@@ -253,7 +254,7 @@ function logOnce(log: Log): (request: PrefixRequest) => void {
     logged = true;
     const what = kind === 'model' ? 'its model' : `${kind} ${name}`;
     const text =
-      `The requests of the fork differ from the record (first: ${agent} requests ${what}), so the recorded answers ` +
+      `The requests of the fork differ from the record (first: ${agent} requested ${what}), so the recorded answers ` +
       'before the cut are used in order.';
     log.append([{ kind: 'log', data: { stream: 'err', text } }]);
   };

@@ -12,13 +12,13 @@ interface ScoringInput {
   readonly rolloutSeed: number;
   readonly messages: readonly Message[];
   readonly world: WorldSession | undefined;
-  /** Cancel and loss of the lease. */
+  /** Cancellation and loss of the lease. */
   readonly life: Stop;
 }
 
 /**
- * What the final state is worth. A scorer that fails gives no score but its error; a state that cannot be judged gives
- * why.
+ * Scores the final state. If the scorer fails, the result has no score but its error; if there is no state to score, it
+ * has the reason.
  */
 export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promise<EventData['score']> {
   const { scorer, task, rolloutSeed, messages, world, life } = input;

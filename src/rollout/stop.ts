@@ -2,7 +2,7 @@ import { deferred } from '../common/abort.ts';
 import type { ClassedError } from '../trace/classedError.ts';
 import type { Time } from './time.ts';
 
-/** An AbortSignal that ends with a classed reason, which is what everything it interrupts rejects with. */
+/** An AbortSignal with a classed reason; everything that it interrupts rejects with this reason. */
 export class Stop {
   readonly #controller = new AbortController();
   #reason: ClassedError | undefined;
@@ -15,19 +15,19 @@ export class Stop {
     return this.#reason;
   }
 
-  /** The first reason stands. */
+  /** Stops with a reason; only the first one counts. */
   stop(reason: ClassedError): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
     this.#controller.abort(reason);
   }
 
-  /** Throws the reason when there is one. */
+  /** Throws the reason if there is one. */
   check(): void {
     if (this.#reason !== undefined) throw this.#reason;
   }
 
-  /** A stop of its own that this one stops too. Call `release` when its work is over. */
+  /** Creates a stop that this one also stops. Call `release` when its work is done. */
   child(): { readonly stop: Stop; readonly release: () => void } {
     const stop = new Stop();
     if (this.#reason !== undefined) stop.stop(this.#reason);
@@ -38,10 +38,10 @@ export class Stop {
     return { stop, release: () => this.signal.removeEventListener('abort', pass) };
   }
 
-  /** Resolves with `promise`, or rejects with the stop reason; a later result of the promise is dropped. */
+  /** Resolves with `promise`, or rejects with the stop reason and drops a later result of the promise. */
   race<T>(promise: Promise<T>): Promise<T> {
     if (this.#reason !== undefined) {
-      promise.catch(() => undefined); // nobody waits for it any more
+      promise.catch(() => undefined); // nobody waits for it anymore
       return Promise.reject(this.#reason);
     }
     return new Promise<T>((resolve, reject) => {
@@ -52,7 +52,7 @@ export class Stop {
   }
 }
 
-/** Waits until `promise` is settled, at most `ms`. True when it is. */
+/** Waits at most `ms` until `promise` is settled. Returns whether it is. */
 export async function settledWithin(promise: Promise<unknown>, ms: number, time: Time): Promise<boolean> {
   const late = deferred<boolean>();
   const cancel = time.timer(ms, () => late.resolve(false));

@@ -1,12 +1,12 @@
 /** Monotonic time and timers, so that tests need not wait. */
 export interface Time {
-  /** Milliseconds from some moment on, never going back. */
+  /** Returns milliseconds from an arbitrary moment, never decreasing. */
   monotonic(): number;
   /** Runs `run` once after `ms`. Returns a function that cancels it. */
   timer(ms: number, run: () => void): () => void;
 }
 
-/** Longest delay a timer of the platform takes (2³¹ − 1 ms); longer ones would fire at once. */
+/** The longest delay of a platform timer (2³¹ − 1 ms); longer ones would fire immediately. */
 const MAX_MS = 0x7fff_ffff;
 
 export const systemTime: Time = {
@@ -17,7 +17,7 @@ export const systemTime: Time = {
   },
 };
 
-/** A duration as events hold it: milliseconds with three decimals. */
+/** Rounds a duration as events store it: milliseconds with three decimals. */
 export function roundMs(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

@@ -18,54 +18,54 @@ import { WorldOrder } from './worldOrder.ts';
 
 /** Number of calls that change the world between two snapshots. */
 const CALLS_PER_SNAPSHOT = 16;
-/** A world that does not close within this is left to whoever runs it. */
+/** A world that does not close within this time is abandoned to the process that runs it. */
 const CLOSE_MS = 5_000;
 
 export interface WorldParts {
   readonly world: World;
   readonly task: TaskRecord;
-  /** The batch's seed: all attempts of a task begin in the same world. */
+  /** The batch's seed: all attempts of a task start with the same world. */
   readonly batchSeed: number;
   readonly history: History;
   readonly log: Log;
   readonly recorder: Recorder;
-  /** No new effect begins after it. */
+  /** No new effect starts after it. */
   readonly stop: Stop;
-  /** Cancel and loss of the lease: what is only brought back goes on until then. */
+  /** Cancellation and loss of the lease; restoring the world continues until then. */
   readonly life: Stop;
   readonly time: Time;
   readonly sha256: Sha256;
   readonly toolSeconds: number;
-  /** Whether an instance path is one of the submission's agents. */
+  /** Whether an instance path belongs to an agent of the submission. */
   readonly isAgent: (path: string) => boolean;
 }
 
-/** A call of the world that is over. */
+/** A call of the world that has ended. */
 export interface WorldCall {
   readonly call: ToolCall;
   readonly seed: number;
   readonly effect: ToolSpec['effect'];
 }
 
-/** The world of one rollout: its session, the order of its calls, its snapshots, and how it comes back after a loss. */
-export class WorldPlace {
+/** The world of one rollout: its session, the order of its calls, its snapshots, and how to restore it after a loss. */
+export class RolloutWorld {
   readonly session: WorldSession;
-  /** Calls of one session happen one after the other, in call order. */
+  /** Runs the calls of a session one after another, in call order. */
   readonly queue: Queue;
   readonly #serial = new Serial();
-  /** Where several agents called it: their recorded calls in the order in which they were made. */
+  /** If several agents called it: the order in which their recorded calls were made. */
   readonly #order: WorldOrder | undefined;
   readonly #parts: WorldParts;
   readonly #span: number;
   readonly #openedAt: number;
-  /** Events up to here are in the state the session was opened with. */
+  /** The session was opened with the state after this event. */
   readonly #covered: number;
-  /** Calls that changed something since the last snapshot. */
+  /** Number of calls that changed something since the last snapshot. */
   #changes = 0;
-  /** Recorded snapshots that re-execution has not come past. */
+  /** Number of recorded snapshots that replayed calls have not reached. */
   #snapshotsLeft: number;
   #canSnapshot: boolean;
-  #differed = false;
+  #differenceLogged = false;
 
   private constructor(parts: WorldParts, session: WorldSession, span: number) {
     this.#parts = parts;
@@ -83,38 +83,42 @@ export class WorldPlace {
         : {
             run: async (task, recorded) => {
               await order.turn(recorded);
-              return this.#serial.run(task).finally(() => order.passed(recorded));
+              return this.#serial.run(task).finally(() => order.markEnded(recorded));
             },
           };
   }
 
-  /** Resolves when all calls so far are over. */
+  /** Resolves when all calls so far have ended. */
   idle(): Promise<void> {
     return this.#serial.idle();
   }
 
   /**
-   * An agent has ended, or (absent) all asks otherwise than recorded: nothing waits for recorded calls of theirs any
-   * more.
+   * Stops waiting for recorded calls of an agent that has ended, or, without `agent`, of all agents because their
+   * requests differ from the record.
    */
   forget(agent?: string): void {
     this.#order?.forget(agent);
   }
 
   /** Opens the world as an outside effect, from its newest snapshot if there is one. Throws ClassedError. */
-  static async open(act: Act, parts: WorldParts): Promise<WorldPlace> {
+  static async open(act: Act, parts: WorldParts): Promise<RolloutWorld> {
     const { world, task, history, stop, time } = parts;
     const seed = worldSeed(task, parts.batchSeed);
-    const asked = { world: world.name, seed };
+    const request = { world: world.name, seed };
     const opened: { session?: WorldSession } = {};
     const done = await act.one<'world'>({
       kind: 'world',
       agent: '',
       name: world.name,
       step: 0,
-      key: () => worldKey(asked),
+      key: () => worldKey(request),
       start: () => ({
-        data: { ...asked, kind: world.kind, ...(history.snapshot === undefined ? {} : { from: history.snapshot.sha }) },
+        data: {
+          ...request,
+          kind: world.kind,
+          ...(history.snapshot === undefined ? {} : { from: history.snapshot.sha }),
+        },
       }),
       perform: async () => {
         const began = time.monotonic();
@@ -127,35 +131,38 @@ export class WorldPlace {
         }
       },
     });
-    if (opened.session !== undefined) return new WorldPlace(parts, opened.session, done.span);
+    if (opened.session !== undefined) return new RolloutWorld(parts, opened.session, done.span);
     const error = done.end?.error;
     throw new ClassedError(error?.class ?? 'world_error', error?.message ?? `Cannot open the world ${world.name}.`);
   }
 
-  /** Whether what a recorded call did to the world is gone: it is neither in the snapshot nor may it be run again. */
+  /**
+   * Returns whether the effect of a recorded call on the world is lost: the snapshot does not contain it, and it must
+   * not be repeated.
+   */
   isLost(action: RecordedAction<'tool'>, spec: ToolSpec): boolean {
     const uncovered = (action.end?.seq ?? Infinity) > this.#covered && action.start.effect === 'irreversible';
     return uncovered && (spec.sessionBound || this.#parts.history.changing.has(action.seq));
   }
 
   /** Continues after a live call, which returned `outcome` unless it failed: takes a snapshot if one is due. */
-  called(effect: ToolSpec['effect'], outcome: ToolOutcome | undefined): Promise<void> | undefined {
+  afterCall(effect: ToolSpec['effect'], outcome: ToolOutcome | undefined): Promise<void> | undefined {
     const changed =
       outcome?.changes === undefined ? outcome !== undefined && effect !== 'pure' : outcome.changes.length > 0;
     if (changed) this.#changes++;
     return this.#changes >= CALLS_PER_SNAPSHOT ? this.#snapshot() : undefined;
   }
 
-  /** Goes on after a recorded call: what the opened state does not hold yet is run again, unseen. */
-  async recalled(world: WorldCall, done: EffectResult<'tool'>): Promise<void> {
+  /** Continues after a recorded call: repeats it, without recording, if the opened state does not contain it yet. */
+  async afterRecordedCall(world: WorldCall, done: EffectResult<'tool'>): Promise<void> {
     const { history } = this.#parts;
-    if (done.endSeq > this.#covered && world.effect === 'restorable' && wasMade(done.end))
+    if (done.endSeq > this.#covered && world.effect === 'restorable' && reachedWorld(done.end))
       await this.#rerun(world, done);
-    const tells = history.changing.size > 0;
+    const reportsChanges = history.changing.size > 0;
     if (
-      tells
+      reportsChanges
         ? history.changing.has(done.span)
-        : world.effect !== 'pure' && done.end?.status === 'ok' && wasMade(done.end)
+        : world.effect !== 'pure' && done.end?.status === 'ok' && reachedWorld(done.end)
     )
       this.#changes++;
     if (this.#changes < CALLS_PER_SNAPSHOT) return;
@@ -167,18 +174,18 @@ export class WorldPlace {
     }
   }
 
-  /** Closes the session. Gives the end of its span. */
+  /** Closes the session. Returns the end of its span. */
   async close(): Promise<EventData['world.close']> {
     const { log, time } = this.#parts;
-    const prints = new ToolLog(log, undefined, this.#span);
+    const output = new ToolLog(log, undefined, this.#span);
     let failure: unknown;
     const closing = this.session
-      .close((stream, text) => prints.add(stream, text))
+      .close((stream, text) => output.add(stream, text))
       .catch((error: unknown) => {
         failure = error;
       });
     const inTime = await settledWithin(closing, CLOSE_MS, time);
-    prints.end();
+    output.end();
     const error = inTime ? failure : new Error(`it did not close within ${CLOSE_MS / 1000} s`);
     const ms = roundMs(time.monotonic() - this.#openedAt);
     return error === undefined ? { ms } : { ms, error: ClassedError.from(error, 'world_error').toTrace() };
@@ -213,7 +220,7 @@ export class WorldPlace {
     if (life.reason === undefined) this.#compare(call, done, response, failure);
   }
 
-  /** A world that returns another result for the same call is no longer the recorded one. */
+  /** Checks that a repeated call returned the recorded result; otherwise, the world is no longer the recorded one. */
   #compare(
     call: ToolCall,
     done: EffectResult<'tool'>,
@@ -231,16 +238,16 @@ export class WorldPlace {
       );
       return;
     }
-    const same =
+    const isSame =
       failure !== undefined ||
       done.end?.status !== 'ok' ||
       done.message?.origin === 'edited' ||
       done.end.result !== undefined ||
       (recorded?.type === 'tool_call_response' && isSameJson(recorded.response, response));
-    if (same || this.#differed) return;
-    this.#differed = true;
+    if (isSame || this.#differenceLogged) return;
+    this.#differenceLogged = true;
     const text =
-      `To restore the world, ${call.name} was repeated and returned a different result: the world may differ from ` +
+      `To restore the world, ${call.name} was repeated and returned a different result. The world may differ from ` +
       'the original.';
     log.append([{ kind: 'log', span: this.#span, data: { stream: 'err', text } }]);
   }
@@ -267,7 +274,7 @@ export class WorldPlace {
   }
 }
 
-/** The seed a task's world is opened with: the same for all attempts. */
+/** Returns the seed of a task's world: the same for all attempts. */
 export function worldSeed(task: TaskRecord, batchSeed: number): number {
   return task.world?.seed ?? seedOf(batchSeed, task.id);
 }
@@ -280,7 +287,7 @@ async function openSession({ world, task, history, recorder, stop }: WorldParts,
   try {
     return await stop.race(opening);
   } catch (error) {
-    // One that opens after all has nobody to close it.
+    // If it opens late, nobody else closes it.
     opening.then((session) => session.close()).catch(() => undefined);
     throw error;
   }
@@ -294,8 +301,8 @@ async function readSnapshot(recorder: Recorder, sha: string, stop: Stop): Promis
   }
 }
 
-/** Whether a recorded call reached the world and may have changed it. */
-function wasMade(end: EventData['tool.end'] | undefined): boolean {
+/** Returns whether a recorded call reached the world and may have changed it. */
+function reachedWorld(end: EventData['tool.end'] | undefined): boolean {
   if (end === undefined || end.source === 'edited' || isLost(end)) return false;
   const without = ['invalid_arguments', 'unknown_tool', 'malformed_output', 'timeout', 'cancelled', 'limit'];
   return end.error === undefined || !without.includes(end.error.class);

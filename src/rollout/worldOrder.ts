@@ -8,9 +8,8 @@ interface Call {
 }
 
 /**
- * The order in which agents that worked at the same time called their world. When they are run again over the record,
- * each recorded call waits for those before it, and a new one for all of them: else the world that is brought back
- * would be another one.
+ * The order in which agents that ran at the same time called their world. In a resumed run, each recorded call waits
+ * for the calls before it, and a new call waits for all of them; otherwise, the restored world would differ.
  */
 export class WorldOrder {
   #left: readonly Call[];
@@ -21,7 +20,7 @@ export class WorldOrder {
   }
 
   /**
-   * undefined where one agent alone called it. `isAgent`: whether there is still such an agent (a fork may have
+   * Returns undefined if only one agent called the world. `isAgent`: whether this agent still exists (a fork may have
    * others).
    */
   static of(history: History, tools: ReadonlySet<string>, isAgent: (path: string) => boolean): WorldOrder | undefined {
@@ -29,30 +28,30 @@ export class WorldOrder {
     return new Set(calls.map(({ agent }) => agent)).size > 1 ? new WorldOrder(calls) : undefined;
   }
 
-  /** Resolves when it is the turn of a recorded call, or (undefined) of one that is new. */
+  /** Resolves when it is the turn of a recorded call, or of a new one (undefined). */
   turn(seq: number | undefined): Promise<undefined> {
     const turn = deferred<undefined>();
     this.#waiting.push({ seq, turn });
-    this.#look();
+    this.#update();
     return turn.promise;
   }
 
-  /** A call is over. */
-  passed(seq: number | undefined): void {
+  /** Marks a call as ended. */
+  markEnded(seq: number | undefined): void {
     if (seq !== undefined) this.#drop((call) => call.seq === seq);
   }
 
-  /** The recorded calls of an agent and of those below it are not asked for any more; absent: those of all. */
+  /** Drops the recorded calls of an agent and of those below it, which will not be made; without `agent`, all calls. */
   forget(agent?: string): void {
     this.#drop((call) => agent === undefined || call.agent === agent || call.agent.startsWith(`${agent}/`));
   }
 
-  #drop(gone: (call: Call) => boolean): void {
-    this.#left = this.#left.filter((call) => !gone(call));
-    this.#look();
+  #drop(isDropped: (call: Call) => boolean): void {
+    this.#left = this.#left.filter((call) => !isDropped(call));
+    this.#update();
   }
 
-  #look(): void {
+  #update(): void {
     const [next] = this.#left;
     for (const waiting of [...this.#waiting]) {
       const ready =

@@ -2,8 +2,8 @@ import type { Scorer } from '../rollout/ports.ts';
 import { NO_ANSWER, NO_EXPECTATION, textOf, verdict } from './expected.ts';
 
 /**
- * Passes when the answer's text contains the expected text; of a list, every element. Upper and lower case differ
- * unless `ignore_case`.
+ * Passes if the answer's text contains the expected text; for a list, every element. Case-sensitive unless
+ * `ignore_case`.
  */
 export function containsScorer(options: { readonly ignore_case: boolean }): Scorer {
   const fold = (text: string): string => (options.ignore_case ? text.toLowerCase() : text);

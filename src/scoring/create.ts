@@ -11,11 +11,11 @@ import { regexScorer } from './regex.ts';
 import { worldScorer } from './world.ts';
 
 export interface ScorerDeps extends ExportRunner {
-  /** Creates the client of a judge's model; called once, and only for a judge. */
+  /** Creates the client of a judge's model. Called at most once, and only for a judge. */
   createModelClient(model: SubmittedModel): ModelClient;
 }
 
-/** The scorer of a batch. Throws StudioError `config` for a pattern that is no regular expression. */
+/** Creates the scorer of a batch. Throws StudioError `config` for an invalid pattern. */
 export function createScorer(scorer: SubmittedScorer, deps: ScorerDeps): Scorer {
   switch (scorer.kind) {
     case 'exact':

@@ -1,16 +1,17 @@
 /**
- * The quasi-exact match of the GAIA benchmark, as its public scorer and the copies in AWorld do it:
+ * The quasi-exact match of the GAIA benchmark, as implemented by its public scorer and the copies in AWorld:
  *
- * 1. The truth is a number (as Python's `float` reads it): `$`, `%` and `,` are taken out of the answer, and the
- *    two numbers must be equal, without tolerance.
- * 2. Else the truth has a `,` or `;`: both are lists, split at either. Same length, same order; an element is compared
- *    as a number where the truth's is one, else as text without white space and in lower case, punctuation kept.
- * 3. Else: text without white space, in lower case, without ASCII punctuation.
+ * 1. The truth is a number (by Python's `float`): `$`, `%`, and `,` are removed from the answer, and the two numbers
+ *    must be equal, without tolerance.
+ * 2. Otherwise, if the truth has a `,` or `;`: both are lists, split at either. Same length, same order; an element is
+ *    compared as a number if the truth's element is one, otherwise as text without white space, in lower case, and with
+ *    punctuation.
+ * 3. Otherwise: as text without white space, in lower case, without ASCII punctuation.
  *
- * Where we differ, on purpose:
- * - An answer that is no number never equals a number. The original reads it as +infinity, so "abc" passes for "inf".
+ * Intentional differences:
+ * - An answer that is not a number never equals a number. The original reads it as +infinity, so "abc" passes for "inf".
  * - No answer (null) fails. The original compares the word "None", so it passes for the truth "None".
- * - A truth that JSON gives as `true` or `false` is that word. Python's `float(True)` is 1.
+ * - A truth that is `true` or `false` in JSON is that word. Python's `float(True)` is 1.
  * - A task without a truth, or whose truth is a list or an object, is unscorable instead of an error or a failure.
  */
 

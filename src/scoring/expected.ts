@@ -2,8 +2,8 @@ import type { Json } from '../common/json.ts';
 import type { Verdict } from '../rollout/ports.ts';
 
 /**
- * An answer or an expected value as the text that text scorers compare: strings as they are, numbers and booleans as
- * JSON writes them, lists and objects as compact JSON. `null` has no text: there is no answer.
+ * Returns an answer or an expected value as the text that text scorers compare: strings unchanged, numbers and booleans
+ * as in JSON, lists and objects as compact JSON. `null` has no text: there is no answer.
  */
 export function textOf(value: Json): string | null {
   if (value === null) return null;
@@ -14,7 +14,7 @@ export function verdict(passed: boolean, explanation?: string): Verdict {
   return { value: passed ? 1 : 0, passed, ...(explanation === undefined ? {} : { explanation }) };
 }
 
-/** No answer: failed instead of unscorable, so that a model does not benefit from saying nothing. */
+/** No answer: failed instead of unscorable, so that a model does not benefit from an empty answer. */
 export const NO_ANSWER: Verdict = verdict(false, 'No answer.');
 
 /** The attempt cannot be scored and counts as unscored. */

@@ -4,9 +4,9 @@ import { NO_ANSWER, NO_EXPECTATION, verdict } from './expected.ts';
 import { jsonInText } from './jsonInText.ts';
 
 /**
- * Passes when the answer equals the expected value as JSON: keys in any order, numbers by value, nothing missing and
- * nothing more. With `ignore_order`, lists are compared as bags. An answer in text is found by `jsonInText`;
- * an expected text that holds a JSON list or object (a CSV cell) is that value.
+ * Passes if the answer equals the expected value as JSON: keys in any order, numbers by value, nothing missing and
+ * nothing extra. With `ignore_order`, the order of lists does not matter. `jsonInText` finds the JSON in a text answer.
+ * An expected text that contains a JSON list or object (a CSV cell) stands for that value.
  */
 export function jsonScorer(options: { readonly ignore_order: boolean }): Scorer {
   const arrange = options.ignore_order ? sorted : (value: Json): Json => value;
@@ -51,7 +51,7 @@ function difference(actual: Json, expected: Json, at: string): string | null {
   }
   if (isJsonObject(actual) && isJsonObject(expected)) {
     const missing = Object.keys(expected).find((key) => !Object.hasOwn(actual, key));
-    if (missing !== undefined) return `${place} lacks ${JSON.stringify(missing)}.`;
+    if (missing !== undefined) return `${place} is missing ${JSON.stringify(missing)}.`;
     const extra = Object.keys(actual).find((key) => !Object.hasOwn(expected, key));
     if (extra !== undefined) return `${place} has the unexpected key ${JSON.stringify(extra)}.`;
     return firstOf(Object.keys(actual), (key) =>
@@ -63,8 +63,8 @@ function difference(actual: Json, expected: Json, at: string): string | null {
 
 function firstOf<T>(items: readonly T[], find: (item: T, i: number) => string | null): string | null {
   for (const [i, item] of items.entries()) {
-    const found = find(item, i);
-    if (found !== null) return found;
+    const difference = find(item, i);
+    if (difference !== null) return difference;
   }
   return null;
 }

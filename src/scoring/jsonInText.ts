@@ -3,8 +3,8 @@ import type { Json } from '../common/json.ts';
 const FENCED = /```[ \t]*(?:json[c5]?)?[ \t]*\r?\n([\s\S]*?)```/gi;
 
 /**
- * The JSON value a model wrote: the whole text, else the last fenced block that parses, else the first list or
- * object in the text that parses. `undefined` when there is none (null is a value).
+ * Returns the JSON value in a model's text: the whole text, otherwise the last fenced block that can be parsed,
+ * otherwise the first list or object in the text that can be parsed. `undefined` if there is none (null is a value).
  */
 export function jsonInText(text: string): Json | undefined {
   const whole = parsed(text);
@@ -28,11 +28,11 @@ function parsed(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json; // JSON.parse returns Json
   } catch {
-    return undefined; // not JSON: the caller looks elsewhere
+    return undefined; // not JSON: the caller tries something else
   }
 }
 
-/** Index behind the bracket that closes the one at `from`, or -1. Brackets inside strings do not count. */
+/** Returns the index after the bracket that closes the one at `from`, or -1. Brackets in strings do not count. */
 function endOf(text: string, from: number): number {
   let depth = 0;
   let inString = false;

@@ -6,8 +6,8 @@ import { compactVerdict, verdict } from '../rollout/verdict.ts';
 import { ClassedError } from '../trace/classedError.ts';
 
 /**
- * Runs one exported function of a user's module, away from the worker's own thread. The input and the result are
- * JSON. Rejects with a ClassedError: `tool_error` for what the function threw, `timeout`, `cancelled`.
+ * Runs an exported function of a user's module, outside of the worker's main thread. The input and the result are JSON.
+ * Rejects with a ClassedError: `tool_error` for an error of the function, `timeout`, `cancelled`.
  */
 export interface ExportRunner {
   runExport(
@@ -22,8 +22,8 @@ export interface ExportRunner {
 const moduleVerdict = verdict.partial({ passed: true });
 
 /**
- * A function of the user's own: `({task, answer, messages}) => {value, passed, parts?, checks?, explanation?}`.
- * It is also asked when there is no answer (`answer: null`), and decides itself. Throws ClassedError.
+ * A function of the user: `({task, answer, messages}) => {value, passed, parts?, checks?, explanation?}`. It is also called
+ * without an answer (`answer: null`). Throws ClassedError.
  */
 export function moduleScorer(
   options: { readonly module: SubmittedModule; readonly export: string },
@@ -33,7 +33,7 @@ export function moduleScorer(
   return {
     name: `module ${called}`,
     async score({ task, answer, messages, seed, signal }) {
-      // `task` and `messages` are plain JSON by their own types; the runner's boundary wants it said
+      // `task` and `messages` are JSON by their types, but the runner's signature requires a cast
       const input = { task, answer, messages } as unknown as Json;
       const result = moduleVerdict.safeParse(
         await runner.runExport(options.module, options.export, input, { seed, signal }),

@@ -6,10 +6,10 @@ import { pythonFloat } from './pythonFloat.ts';
 const NUMBER_IN_TEXT = /[+-]?(?:\d[\d,_]*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?/g;
 
 /**
- * Passes when |answer − expected| ≤ max(abs, rel · |expected|).
+ * Passes if |answer − expected| ≤ max(abs, rel · |expected|).
  *
- * The number of an answer is the whole text read as a number (a currency sign, `%`, thousands' commas and a unicode
- * minus are understood), else the last number in it, for models end with what they found.
+ * The number of an answer is the whole text read as a number (a currency sign, `%`, thousands separators, and a Unicode
+ * minus are accepted), otherwise the last number in it, because models end with their result.
  */
 export function numberScorer(options: { readonly abs: number; readonly rel: number }): Scorer {
   return {

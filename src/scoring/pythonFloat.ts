@@ -1,6 +1,6 @@
 /**
- * White space as Python's `str.isspace` and `\s` see it. JavaScript's `\s` lacks the separators U+001C–U+001F and
- * U+0085, and has U+FEFF, which Python has not.
+ * White space in Python's `str.isspace` and `\s`. Unlike these, JavaScript's `\s` lacks the separators U+001C–U+001F
+ * and U+0085, and includes U+FEFF.
  */
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/g;
 const NON_ASCII_DIGIT = /[^\P{Nd}0-9]/gu;
@@ -10,14 +10,14 @@ const FINITE = new RegExp(`^[+-]?(?:${DIGITS}(?:\\.(?:${DIGITS})?)?|\\.${DIGITS}
 const INFINITE = /^([+-]?)inf(?:inity)?$/i;
 const NOT_A_NUMBER = /^[+-]?nan$/i;
 
-/** Text without any of Python's white space. */
+/** Returns the text without any of Python's white space. */
 export function withoutSpace(text: string): string {
   return text.replace(SPACE, '');
 }
 
 /**
- * What Python's `float(text)` gives, or null where it raises ValueError. Decimal digits of any script count, white
- * space may surround the number, `_` may stand between two digits, `inf`, `infinity` and `nan` are numbers in any case.
+ * Returns the result of Python's `float(text)`, or null where it raises ValueError. It accepts decimal digits of any
+ * script, white space around the number, `_` between two digits, and `inf`, `infinity`, and `nan` in any case.
  */
 export function pythonFloat(text: string): number | null {
   const ascii = trim(text).replace(NON_ASCII_DIGIT, (digit) => String(digitValue(digit)));
@@ -35,7 +35,7 @@ function trim(text: string): string {
   return text.slice(from, to);
 }
 
-/** Unicode keeps the decimal digits of a script in one run from 0 to 9; runs that touch are multiples of ten long. */
+/** Unicode has the decimal digits of each script in one run from 0 to 9; adjacent runs have multiples of ten digits. */
 function digitValue(digit: string): number {
   const code = digit.codePointAt(0) ?? 0;
   let start = code;

@@ -7,11 +7,11 @@ import { NO_ANSWER, textOf, verdict } from './expected.ts';
 const LIMIT_MS = 1000;
 
 /**
- * Searches the answer with a regular expression. Passes when its first group (the whole match where it has none)
- * equals the expected text, both trimmed; without an expected text a match is enough.
+ * Searches the answer with a regular expression. Passes if its first group (the whole match if there is none) equals
+ * the expected text, both trimmed; without an expected text, any match passes.
  *
- * Throws StudioError `config` when the pattern or its flags are no regular expression. `score` throws when the search
- * takes over a second.
+ * Throws StudioError `config` for an invalid pattern or invalid flags. `score` throws if the search takes over a
+ * second.
  */
 export function regexScorer(options: { readonly pattern: string; readonly flags: string }): Scorer {
   const search = boundedSearch(options.pattern, options.flags);
@@ -21,21 +21,21 @@ export function regexScorer(options: { readonly pattern: string; readonly flags:
       return Promise.resolve().then(() => {
         const text = textOf(answer);
         if (text === null) return NO_ANSWER;
-        const found = search(text);
-        if (found === null) return verdict(false, 'The pattern does not match the answer.');
+        const matched = search(text);
+        if (matched === null) return verdict(false, 'The pattern does not match the answer.');
         const expected = textOf(task.answer ?? null);
-        if (expected === null || found.trim() === expected.trim()) return verdict(true);
-        return verdict(false, `The pattern found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}.`);
+        if (expected === null || matched.trim() === expected.trim()) return verdict(true);
+        return verdict(false, `The pattern found ${JSON.stringify(matched)}, expected ${JSON.stringify(expected)}.`);
       });
     },
   };
 }
 
-/** The search runs in a context of its own because only there V8 can stop it in mid-match. */
+/** The search runs in its own context, because V8 can only interrupt a match there. */
 function boundedSearch(pattern: string, flags: string): (text: string) => string | null {
   let expression: RegExp;
   try {
-    // those two carry a position from one search to the next
+    // these two flags keep a position from one search to the next
     expression = new RegExp(pattern, flags.replace(/[gy]/g, ''));
   } catch (thrown) {
     throw new StudioError(

@@ -2,9 +2,8 @@ import type { Scorer } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
 
 /**
- * The world judges its own final state. It is also asked when there is no answer: what a rollout that ran into a limit
- * has done to the world may still be right. Throws ClassedError `world_error` when there is no world, or none with a
- * verifier.
+ * The world judges its own final state. It is also called without an answer, because a rollout that reached a limit may
+ * still have left the right state. Throws ClassedError `world_error` if there is no world, or no verifier.
  */
 export const worldScorer: Scorer = {
   name: 'world',

@@ -1,4 +1,4 @@
-/** How a worker is told what to do: one JSON document on stdin, or in a 0600 file named by its first argument. */
+/** The configuration of a worker: one JSON document on stdin, or in a 0600 file named by its first argument. */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { StudioError } from '../common/errors.ts';
@@ -6,41 +6,44 @@ import { StudioError } from '../common/errors.ts';
 const workerConfig = z.object({
   /** Origin of the rollout server, e.g. `http://127.0.0.1:4100`. */
   server: z.url(),
-  /** Further ones, of servers of the same store: tried in turn whenever the server is gone. */
+  /** Origins of other servers of the same store, tried in turn whenever the server is gone. */
   others: z.array(z.url()).optional(),
-  /** A worker token: it names one batch. */
+  /** A worker token, which is valid for one batch. */
   token: z.string().min(1),
   batch: z.string().min(1),
   /** Name for people and for `rollout.lease`, e.g. `local-1`. */
   worker: z.string().min(1),
-  /** Rollouts that run at once. */
+  /** Number of rollouts that run at once. */
   slots: z.number().int().min(1),
-  /** Takes so many rollouts and then ends, e.g. one where each has a pod of its own. Absent: no end of them. */
+  /**
+   * Maximum number of rollouts, after which the worker ends, e.g. 1 if each rollout has its own pod. Default: no
+   * maximum.
+   */
   rollouts: z.number().int().min(1).optional(),
-  /** Exit code after a signal. Absent: 0. A pod says with another one that its place is to be filled again. */
+  /** Exit code after a signal. Default: 0. A pod uses another code so that it is replaced. */
   interrupted_exit: z.number().int().optional(),
   /**
-   * How long it may take to end once it has to. Absent: 2 s. One that needs longer is killed, and its exit code lost.
+   * How long the worker may take to end. Default: 2 s. A worker that takes longer is killed, and its exit code is lost.
    */
   stop_seconds: z.number().positive().optional(),
-  /** The worker's own folder, for working directories: it makes it, and it is removed with the worker. */
+  /** The worker's own folder, for working directories. It is created here and removed with the worker. */
   work: z.string().min(1),
-  /** `server.json` of a local store: read again on reconnection, for a restarted server has another port. */
+  /** `server.json` of a local store, read again on reconnection, because a restarted server has another port. */
   discovery: z.string().optional(),
-  /** 0600 file with the values of `${env:…}` as one JSON object; absent = none. */
+  /** 0600 file with the values of `${env:…}` as one JSON object. Default: no values. */
   secrets: z.string().optional(),
-  /** How long a server may be gone before the worker gives up. Absent: the lease the server told. */
+  /** How long a server may be gone before the worker stops waiting. Default: the lease reported by the server. */
   reconnect_seconds: z.number().positive().optional(),
-  /** How long the server may be silent before no new effect is started. Absent: 20 s, safely within a lease. */
+  /** How long the server may be silent before no new effect starts. Default: 20 s, which is well within a lease. */
   fence_seconds: z.number().positive().optional(),
-  /** The worker leads a process group of its own: what its tools started in it ends with it. */
+  /** Whether the worker leads its own process group: whatever its tools start in it ends with it. */
   own_group: z.boolean().optional(),
-  /** Names of environment variables that tools may see beside the usual harmless ones. */
+  /** Names of environment variables that tools may see in addition to the usual harmless ones. */
   pass_env: z.array(z.string()).optional(),
 });
 export type WorkerConfig = z.infer<typeof workerConfig>;
 
-/** Reads the configuration. Throws StudioError `usage` when there is none or it is wrong. */
+/** Reads the configuration. Throws StudioError `usage` if it is missing or invalid. */
 export async function readWorkerConfig(
   file: string | undefined,
   stdin: AsyncIterable<Uint8Array>,
@@ -67,7 +70,7 @@ async function readAll(stream: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Values of `${env:…}`, from the file the server wrote. */
+/** Returns the values of `${env:…}`, from the file that the server wrote. */
 export async function readSecrets(file: string | undefined): Promise<Record<string, string>> {
   if (file === undefined) return {};
   return z.record(z.string(), z.string()).parse(JSON.parse(await readFile(file, 'utf8')));

@@ -1,7 +1,7 @@
 /**
- * Entry of a rollout worker: `node worker.mjs [CONFIG]`; without a file the configuration comes on stdin.
- * Exit codes: 0 nothing left to do or told to stop (by a signal: as the configuration says), 2 wrong configuration, 3
- * the server is gone.
+ * Entry point of a rollout worker: `node worker.mjs [CONFIG]`; without a file, the configuration comes on stdin. Exit
+ * codes: 0 nothing left to do, or asked to stop (after a signal: as configured), 2 invalid configuration, 3 the server
+ * is gone.
  */
 import { setFlagsFromString } from 'node:v8';
 import { HEAP_GROWTH } from '../common/entries.ts';
@@ -35,16 +35,16 @@ function exitCode(end: WorkerEnd, config: WorkerConfig): number {
   return end.why === 'stopped' && end.interrupted === true ? (config.interrupted_exit ?? 0) : 0;
 }
 
-/** `letGo`: every thread has ended. An exit waits for them all, so with one that is blocked for ever it never comes. */
+/** `letGo`: every thread has ended. A regular exit waits for all threads, so a blocked one would prevent it. */
 function leave(code: number, letGo: boolean): void {
   if (letGo) process.exit(code);
   else process.kill(process.pid, 'SIGKILL');
 }
 
-// The server that read them may be gone.
+// The server, which reads them, may be gone.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
-// What a rollout did not catch leaves the worker in a state nobody knows: its rollouts go on elsewhere.
+// After an uncaught error, the worker is in an unknown state: its rollouts continue elsewhere.
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   process.on(event, (error: unknown) => {
     process.stderr.write(`${event}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);

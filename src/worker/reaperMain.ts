@@ -1,6 +1,7 @@
 /**
- * Outlives the worker by a moment, however that dies: when the pipe from it ends, the process groups its tools left
- * are ended, with what left those, and its folders removed. Lines: `owner <mark>`, `+<pid>`, `-<pid>`, `dir <path>`.
+ * Outlives the worker by a moment, however the worker dies: when the pipe from the worker ends, it ends the process
+ * groups of the worker's tools and the processes that left those groups, and removes the worker's folders. Lines:
+ * `owner <mark>`, `+<pid>`, `-<pid>`, `dir <path>`.
  */
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -13,7 +14,7 @@ let owner: string | undefined;
 /** Many workers never start a process. */
 let used = false;
 
-// Whoever ends the worker's group by a signal means the worker.
+// A signal to the worker's group is meant for the worker.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
 createInterface({ input: process.stdin })

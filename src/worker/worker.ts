@@ -30,7 +30,7 @@ import { Blobs } from './spool/blobs.ts';
 import { Flusher } from './spool/flusher.ts';
 
 export type WorkerEnd =
-  /** The batch has nothing more for it. */
+  /** Called when the batch has no more work for this worker. */
   | { readonly why: 'drained' }
   /** It was told to stop, by the server or (`interrupted`) by a signal. */
   | { readonly why: 'stopped'; readonly interrupted?: boolean }
@@ -38,11 +38,11 @@ export type WorkerEnd =
   | { readonly why: 'gone'; readonly error: StudioError };
 
 interface RunningWorker {
-  /** Resolves when it has nothing to do any more; nothing is cleaned up yet. */
+  /** Resolves when there is nothing left to do; nothing is cleaned up yet. */
   readonly ended: Promise<WorkerEnd>;
   /**
-   * Ends everything: what rollouts wrote is stored if that takes not too long, tools and their processes
-   * end. False: a tool did not let go of its thread, and so will not let the process exit.
+   * Ends everything: events of rollouts are stored if that is quick, and tools and their processes end. Returns false
+   * if a tool blocks its thread and so keeps the process from exiting.
    */
   close(end: WorkerEnd): Promise<boolean>;
 }
@@ -52,9 +52,9 @@ interface WorkerOptions {
   readonly log: (text: string) => void;
 }
 
-/** A worker that has to end is gone a little before this, whatever its tools do. */
+/** A worker that has to end does so a little before this time, whatever its tools do. */
 const STOP_SECONDS = 2;
-/** Share of it that the last events may take to be acknowledged. */
+/** Share of this time for acknowledging the last events. */
 const FLUSH_SHARE = 0.5;
 const BYE_MS = 300;
 const REAPER_MS = 500;
@@ -88,8 +88,8 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   });
   const ended = Promise.withResolvers<WorkerEnd>();
 
-  // The session, the pool and the slots know each other; none of them is asked for anything before all are there.
-  const slots: Slots = new Slots(config.slots, () => pool.ask());
+  // The session, the pool, and the slots refer to each other; none is used before all exist.
+  const slots: Slots = new Slots(config.slots, () => pool.requestMore());
   const claims: Claims = new Claims((frame) => session.send(frame));
   const reports: EndpointReports = new EndpointReports((frame) => session.send(frame));
   const pool: RolloutPool = new RolloutPool({
@@ -113,7 +113,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       demoKey: () => config.token,
       createRollout: options.createRollout,
       log: options.log,
-      // Only a store that is a folder is found by a file; whoever reads it may run programs here anyway.
+      // Only a store that is a folder has this file; whoever can read it may run programs on this machine anyway.
       inspectable: config.discovery !== undefined,
     },
     send: (frame) => session.send(frame),
@@ -128,7 +128,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       token: config.token,
       worker: config.worker,
       slots: config.slots,
-      giveUpSeconds: config.reconnect_seconds,
+      maxOutageSeconds: config.reconnect_seconds,
       fenceSeconds: config.fence_seconds,
       frameLog: openFrameLog(process.env['ROLLOUT_FRAME_LOG'], config.worker),
     },
@@ -138,8 +138,8 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       skew: () => clock.skew(),
       welcome: (frame, tripMs) => {
         clock.welcome(frame.clock, tripMs);
-        // A server that was started anew brings its demo model: no call waits as if that were away still.
-        if (welcomed !== undefined && welcomed !== address.origin) gate.moved(isDemo);
+        // A restarted server also restarts its demo model, so calls need not wait as if that were still down.
+        if (welcomed !== undefined && welcomed !== address.origin) gate.forget(isDemo);
         welcomed = address.origin;
         pool.welcome(frame);
       },
@@ -148,10 +148,10 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
         pool.frame(frame);
       },
       fenced: (on) => {
-        options.log(on ? 'the server does not answer: no new effect is started' : 'the server answers again');
+        options.log(on ? 'the server does not respond: no new effects start' : 'the server responds again');
         pool.setLost(on);
       },
-      gone: (error) => ended.resolve({ why: 'gone', error }),
+      lostForGood: (error) => ended.resolve({ why: 'gone', error }),
     },
   );
 
@@ -170,7 +170,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       gate.close();
       const closing = await Promise.allSettled([Promise.race([pools.close(), late]), api.close(), connections.close()]);
       for (const result of closing) if (result.status === 'rejected') options.log(errorText(result.reason));
-      // Of a group of its own it can end what is left only once this process is gone.
+      // Because it leads its own process group, what is left can only be ended after this process is gone.
       if (config.own_group !== true) await reaper.close(REAPER_MS);
       const [threads] = closing;
       return threads.status === 'fulfilled' && threads.value !== 'late';
@@ -179,15 +179,15 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
 }
 
 function holdPermits(): HoldPermits {
-  let taken = 0;
+  let used = 0;
   return {
-    take: () => {
-      if (taken >= MAX_BREAKPOINT_HOLDS) return false;
-      taken++;
+    acquire: () => {
+      if (used >= MAX_BREAKPOINT_HOLDS) return false;
+      used++;
       return true;
     },
-    give: () => {
-      taken--;
+    release: () => {
+      used--;
     },
   };
 }

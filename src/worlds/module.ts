@@ -28,8 +28,8 @@ import type { TaskRecord } from '../trace/task.ts';
 import { verdictOf } from './verdict.ts';
 
 /**
- * A world written as a module that exports `open`. Each session runs in a thread by itself; a session that closed
- * cleanly leaves its thread to the next one. `environment` is that of the rollout the world is opened for.
+ * A world written as a module that exports `open`. Each session runs in its own thread; a session that closed cleanly
+ * leaves its thread to the next one. `environment`: the environment of the rollout that opens the world.
  */
 export function moduleWorld(submitted: SubmittedWorld, environment: ToolEnvironment): World {
   return {
@@ -56,7 +56,7 @@ class ModuleSession implements WorldSession {
   readonly #cwd: string;
   readonly #late: LateLog;
   readonly #children: Children;
-  /** The last operation: operations run one after another, so that changes belong to the right call. */
+  /** The last operation. Operations run one after another, so that changes belong to the right call. */
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
 

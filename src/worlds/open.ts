@@ -1,4 +1,4 @@
-/** Opens worlds for rollouts, repeated calls, and tries. */
+/** Opens worlds for rollouts, repeated calls, and tool trials. */
 import type { SubmittedWorld } from '../config/submission.ts';
 import type { World } from '../rollout/ports.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';

@@ -225,7 +225,7 @@ export class MemoryRecorder implements Recorder {
     }
   }
 
-  room(): Promise<void> {
+  waitForRoom(): Promise<void> {
     return Promise.resolve();
   }
 
@@ -385,16 +385,16 @@ export function kit(options: KitOptions): Kit {
     recorder,
     clock: { now: () => Date.now() },
     slot: {
-      give: () => {
+      release: () => {
         slot.given++;
       },
-      take: () => {
+      acquire: () => {
         slot.taken++;
         return Promise.resolve();
       },
     },
     claim: () => Promise.resolve(true),
-    holdPermits: { take: () => true, give: () => undefined },
+    holdPermits: { acquire: () => true, release: () => undefined },
     sha256,
     ...options.ports,
   });

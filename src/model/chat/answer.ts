@@ -1,7 +1,7 @@
 /**
- * Puts a model's answer together, from the chunks of a stream or from a whole body. Where each field stands is what
- * vLLM 0.32, OpenAI and their relatives were seen to send. This runs once per chunk, so fields are looked at by hand
- * rather than by a schema: nothing is taken that has not the right type.
+ * Assembles a model's response, from the chunks of a stream or from a complete body. The positions of fields are those
+ * observed from vLLM 0.32, OpenAI, and compatible servers. This runs for each chunk, so it checks fields by hand
+ * instead of with a schema; a field of the wrong type is ignored.
  */
 
 import type { Json } from '../../common/json.ts';
@@ -11,7 +11,7 @@ import { cutOffCall } from './cutOffCall.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
 
-interface CallUnderWay {
+interface PendingCall {
   id: string | undefined;
   name: string;
   text: string;
@@ -30,7 +30,7 @@ export interface Answer {
 export class AnswerBuilder {
   #text = '';
   #reasoning = '';
-  readonly #calls: CallUnderWay[] = [];
+  readonly #calls: PendingCall[] = [];
   /** Position in `#calls` of the call that fragments with an index belong to. */
   readonly #callAt = new Map<number, number>();
   #finish: string | undefined;
@@ -48,7 +48,7 @@ export class AnswerBuilder {
   }
 
   /**
-   * Takes one chunk of a stream. Gives the text it adds, for those who watch: reasoning, answer, and calls as they are
+   * Adds one chunk of a stream. Returns the new text for people who watch: reasoning, answer, and calls as they are
    * written.
    */
   chunk(raw: Raw): string {
@@ -58,19 +58,19 @@ export class AnswerBuilder {
     return isRaw(delta) ? this.#message(delta) : '';
   }
 
-  /** Takes a whole answer. */
+  /** Adds a complete response. */
   whole(raw: Raw): string {
     const choice = this.#outer(raw);
     const message = choice?.['message'];
     return isRaw(message) ? this.#message(message) : '';
   }
 
-  /** `seed` makes ids for calls that came without; `tools`: whether any were offered. */
+  /** `seed` creates IDs for calls without one; `tools`: whether tools were offered. */
   build(seed: number, tools: boolean): Answer {
     const calls = this.#calls.map(
       (call, index): Part => ({
         type: 'tool_call',
-        id: call.id ?? madeUpId(seed, index),
+        id: call.id ?? generatedId(seed, index),
         name: call.name,
         arguments: parseArguments(call.text),
       }),
@@ -81,10 +81,10 @@ export class AnswerBuilder {
       const cut = cutOffCall(text);
       if (cut !== undefined) {
         text = cut.before;
-        calls.push({ type: 'tool_call', id: madeUpId(seed, 0), name: cut.name, arguments: cut.raw });
+        calls.push({ type: 'tool_call', id: generatedId(seed, 0), name: cut.name, arguments: cut.raw });
       }
     }
-    // Between reasoning and call a streamed answer has line breaks that the same answer sent whole has not.
+    // A streamed response has line breaks between reasoning and calls that the same complete response does not have.
     const hasText = calls.length > 0 ? text.trim() !== '' : text !== '';
     return {
       parts: [
@@ -101,7 +101,7 @@ export class AnswerBuilder {
     };
   }
 
-  /** What stands around the message: usage, ids, metrics, the choice itself. */
+  /** Reads the fields around the message: usage, IDs, metrics, and the choice itself. */
   #outer(raw: Raw): Raw | undefined {
     const usage = raw['usage'];
     if (isRaw(usage)) this.#usage = usageOf(usage) ?? this.#usage;
@@ -161,8 +161,8 @@ export class AnswerBuilder {
     if (typeof inner['arguments'] === 'string') text = inner['arguments'];
     else if (isJsonObject(inner['arguments'])) text = JSON.stringify(inner['arguments']);
 
-    const known = this.#callAt.get(index);
-    let call = known === undefined ? undefined : this.#calls[known];
+    const existing = this.#callAt.get(index);
+    let call = existing === undefined ? undefined : this.#calls[existing];
     // Some endpoints number every call 0 and distinguish calls by ID.
     if (call === undefined || (id !== undefined && call.id !== undefined && id !== call.id)) {
       call = { id, name, text };
@@ -177,7 +177,7 @@ export class AnswerBuilder {
   }
 }
 
-/** The value of a call's arguments; text that is no JSON object stays text. No text at all is an empty object. */
+/** Parses the arguments of a call. Text that is not a JSON object stays text; empty text is an empty object. */
 function parseArguments(text: string): Json {
   if (text.trim() === '') return {};
   try {
@@ -188,7 +188,7 @@ function parseArguments(text: string): Json {
   }
 }
 
-function madeUpId(seed: number, index: number): string {
+function generatedId(seed: number, index: number): string {
   return `call_${seed.toString(16)}_${index}`;
 }
 

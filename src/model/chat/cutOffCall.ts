@@ -2,16 +2,16 @@
 interface CutOffCall {
   readonly before: string;
   readonly name: string;
-  /** What the model wrote of the call, as it is. */
+  /** The text of the call, as the model wrote it. */
   readonly raw: string;
 }
 
 const MARK = '<tool_call>';
 
 /**
- * vLLM leaves a call that `max_tokens` or a stop word cut off, or that is not valid JSON, in `content`:
- * `<tool_call>\n{"name": "renew", "argum`. Taken for an answer, it would end the rollout as if the model were done.
- * undefined when there is no such call or its name cannot be read.
+ * Finds a call that vLLM left in `content`, because `max_tokens` or a stop string cut it off or because it is not valid
+ * JSON: `<tool_call>\n{"name": "renew", "argum`. As an answer, it would end the rollout. Returns undefined if there is
+ * no such call or its name cannot be read.
  */
 export function cutOffCall(text: string): CutOffCall | undefined {
   const at = text.indexOf(MARK);

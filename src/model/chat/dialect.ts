@@ -1,25 +1,25 @@
 /**
- * What one model of one endpoint does not take. Nothing is known at first: everything is sent, and what is refused
- * with its name is left out from then on (and told, where a trainer needs it).
+ * What one model of one endpoint does not support. At first, every field is sent. A field that the endpoint rejects by
+ * name is omitted from then on (and reported where a trainer needs it).
  */
 import type { ReasoningNames } from '../../trace/chat/messages.ts';
 
-/** Fields that a call can do without. */
+/** Fields that are optional for a call. */
 const OPTIONAL_FIELDS = ['return_token_ids', 'stream_options', 'logprobs', 'seed', 'reasoning', 'max_tokens'] as const;
 export type OptionalField = (typeof OPTIONAL_FIELDS)[number];
 
 export class Dialect {
-  /** Whether it took a call of this process. */
+  /** Whether it accepted a call of this process. */
   answered = false;
   readonly #refused = new Set<OptionalField>();
   #reasoning: ReasoningNames = ['reasoning', 'reasoning_content'];
 
-  /** Names for reasoning that goes back: the one the endpoint itself uses, once it was seen. */
+  /** Field names for reasoning that is sent back: the endpoint's own name, once it was seen. */
   get reasoning(): ReasoningNames {
     return this.#refused.has('reasoning') ? [] : this.#reasoning;
   }
 
-  takes(field: OptionalField): boolean {
+  supports(field: OptionalField): boolean {
     return !this.#refused.has(field);
   }
 
@@ -28,8 +28,9 @@ export class Dialect {
   }
 
   /**
-   * Learns from a refusal's text. True when there is a field to leave out now that was sent before, so that the same
-   * call may pass. `max_tokens` is then sent as `max_completion_tokens`, as newer models of OpenAI want it.
+   * Learns from the text of a rejection. Returns true if it identifies a field that was sent and can be omitted, so
+   * that the same call may succeed. `max_tokens` is then sent as `max_completion_tokens`, which newer models of OpenAI
+   * require.
    */
   learn(refusal: string, sent: ReadonlySet<OptionalField>): boolean {
     let learned = false;

@@ -1,11 +1,11 @@
-/** What went wrong with one request, sorted by what is to be done about it. */
+/** Classifies failed requests by how to handle them. */
 import { APIConnectionError, APIConnectionTimeoutError } from 'openai';
 import { isJsonObject } from '../../common/json.ts';
 import { retryAfterMs } from './retryAfter.ts';
 import { EndpointRefusal } from './transport.ts';
 
 export type Failure =
-  /** The endpoint cannot take it now: try again later. `name` is short and goes into the record of retries. */
+  /** The endpoint cannot accept the call now: retry later. `name` is short and is recorded with the retry. */
   | { readonly what: 'busy' | 'down'; readonly name: string; readonly text: string; readonly retryAfterMs?: number }
   /** What came cannot be understood: tried again a few times. */
   | { readonly what: 'unreadable'; readonly text: string }
@@ -17,7 +17,7 @@ export type Failure =
   /** Waiting does not help: an invalid URL, or an untrusted certificate. */
   | { readonly what: 'unreachable'; readonly text: string };
 
-/** Thrown by the reader of an answer. */
+/** Thrown by the reader of a response. */
 export class AnswerError extends Error {
   readonly failure: Failure;
 
@@ -35,7 +35,10 @@ const LENGTH = new RegExp(
     '|input tokens? .*exceed|reduce the length of (?:the )?(?:input|messages|prompt)',
   'i',
 );
-/** More than the model gives in any reply; what remains beside one call's input is told with the input's length. */
+/**
+ * Matches a value above the maximum of any reply. What one call's input leaves free is reported together with the
+ * input's length.
+ */
 const TOO_MANY = /greater than|too large|at most|exceed/i;
 /** Matches a rejection that reports the length of the model's context. */
 const CONTEXT = /(?:context length (?:is|of)|max_model_len\D?) ?(\d+)/i;
@@ -65,13 +68,13 @@ export function failureOf(thrown: unknown, target: CallTarget, now: number): Fai
   });
 }
 
-/** Of an error object within a stream, as vLLM sends it when the engine dies in mid-answer. */
+/** Classifies an error object within a stream, such as vLLM's when the engine dies during a response. */
 export function streamedFailure(error: unknown, target: CallTarget, now: number): Failure {
   const code = isJsonObject(error) && typeof error['code'] === 'number' ? error['code'] : 500;
   return httpFailure({ status: code, body: error, retryAfter: undefined, target, now });
 }
 
-/** The `error` object of a JSON body, the whole of it where it has none, or the text itself. */
+/** Returns the `error` object of a JSON body, the whole body if it has none, or the text itself. */
 function parsed(text: string): unknown {
   try {
     const body: unknown = JSON.parse(text);
@@ -90,7 +93,7 @@ interface Refusal {
 }
 
 function httpFailure({ status, body, retryAfter, target, now }: Refusal): Failure {
-  const text = words(body) ?? `status ${status} without a message`;
+  const text = messageIn(body) ?? `status ${status} without a message`;
   if (status === 429 || status === 503) {
     const wait = retryAfterMs(retryAfter, now);
     return { what: 'busy', name: String(status), text, ...(wait === undefined ? {} : { retryAfterMs: wait }) };
@@ -103,7 +106,7 @@ function httpFailure({ status, body, retryAfter, target, now }: Refusal): Failur
   if (status === 404) return { what: 'missing', status, text };
   if (status === 400 || status === 413 || status === 422) {
     const { param, code } = isJsonObject(body) ? body : {};
-    if (param !== 'input_tokens' && tooManyTokens(param, text, target.sampling.max_tokens))
+    if (param !== 'input_tokens' && exceedsMaxTokens(param, text, target.sampling.max_tokens))
       return { what: 'max_tokens', status, text };
     if (param === 'input_tokens' || code === 'context_length_exceeded' || LENGTH.test(text))
       return { what: 'overflow', status, text };
@@ -114,15 +117,15 @@ function httpFailure({ status, body, retryAfter, target, now }: Refusal): Failur
 }
 
 /** Returns whether the endpoint never allows a reply of that many tokens, however short the messages are. */
-function tooManyTokens(param: unknown, text: string, maxTokens: number | undefined): boolean {
+function exceedsMaxTokens(param: unknown, text: string, maxTokens: number | undefined): boolean {
   if (maxTokens === undefined) return false;
   const context = Number(CONTEXT.exec(text)?.[1] ?? Number.NaN);
   if (!Number.isNaN(context)) return maxTokens >= context;
   return (param === 'max_tokens' || param === 'max_completion_tokens') && TOO_MANY.test(text);
 }
 
-/** The endpoint's own words: OpenAI's `{message}`, FastAPI's `{detail}`, or plain text. */
-function words(body: unknown): string | undefined {
+/** Returns the endpoint's own message: OpenAI's `{message}`, FastAPI's `{detail}`, or plain text. */
+function messageIn(body: unknown): string | undefined {
   if (typeof body === 'string' && body.trim() !== '') return body.trim().slice(0, 2000);
   if (!isJsonObject(body)) return undefined;
   for (const key of ['message', 'detail', 'error']) {
@@ -141,7 +144,7 @@ function connectionFailure(cause: unknown): Failure {
   return { what: 'down', name: NAMES[code] ?? 'cut', text: text === '' ? code : text };
 }
 
-/** Node wraps the errors of several addresses into an AggregateError, undici its own around those. */
+/** Node wraps the errors of several addresses in an AggregateError, and undici wraps them again. */
 function codeOf(cause: unknown): string {
   for (let error = cause, depth = 0; error instanceof Error && depth < 4; error = error.cause, depth++) {
     if ('code' in error && typeof error.code === 'string') return error.code;

@@ -1,10 +1,10 @@
-/** The error of a call that no further try would fix, with what a person can do about it. */
+/** Returns the error of a call that a retry cannot fix, with what a person can do about it. */
 
 import { isJsonObject } from '../../common/json.ts';
 import { sentence } from '../../common/text.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { ModelConnections, Target } from '../connections.ts';
-import { shownEndpoint } from '../endpoint.ts';
+import { endpointLabel } from '../endpoint.ts';
 import type { Failure } from './failures.ts';
 
 interface FailedCall {
@@ -14,11 +14,11 @@ interface FailedCall {
   readonly target: () => Target;
 }
 
-/** How long the list of models may take; it only makes an error message better. */
+/** Time limit for listing the models, which only improves an error message. */
 const LIST_MS = 3_000;
 
 export async function finalError(failure: Failure, call: FailedCall): Promise<ClassedError> {
-  const endpoint = shownEndpoint(call.endpoint);
+  const endpoint = endpointLabel(call.endpoint);
   switch (failure.what) {
     case 'denied':
       return new ClassedError(
@@ -89,7 +89,7 @@ async function listModels(call: FailedCall): Promise<string[] | undefined> {
       isJsonObject(entry) && typeof entry['id'] === 'string' ? [entry['id']] : [],
     );
   } catch {
-    // It only would have made the message better.
+    // The list would only improve the message.
     return undefined;
   }
 }

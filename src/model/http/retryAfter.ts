@@ -1,6 +1,6 @@
 /**
- * `Retry-After` (RFC 9110, 10.2.3): seconds, or an HTTP date. Gives milliseconds from `now`; undefined when it says
- * nothing.
+ * Parses `Retry-After` (RFC 9110, 10.2.3): seconds, or an HTTP date. Returns milliseconds from `now`; undefined if it
+ * has no valid value.
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   if (header === undefined || header.trim() === '') return undefined;

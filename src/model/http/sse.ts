@@ -1,7 +1,7 @@
 /**
- * Server-sent events, as far as model endpoints use them: the `data` of each event. An event's end is an empty line;
- * endpoints put one JSON text on one `data:` line, several lines are joined as the format says.
- * Bytes may come cut anywhere, also within a character.
+ * Reads server-sent events as model endpoints use them: the `data` of each event. An empty line ends an event.
+ * Endpoints put one JSON text on one `data:` line; several lines are joined, as the format requires. Bytes may be split
+ * anywhere, even within a character.
  */
 export class EventStreamReader {
   readonly #onData: (data: string) => void;
@@ -28,7 +28,7 @@ export class EventStreamReader {
     this.#rest = at === 0 ? text : text.slice(at);
   }
 
-  /** After the last byte. An event whose empty line is missing still counts. */
+  /** Handles the end of the bytes. An event without its empty line still counts. */
   end(): void {
     const text = this.#rest + this.#decoder.decode();
     this.#rest = '';
@@ -41,7 +41,7 @@ export class EventStreamReader {
       this.#dispatch();
       return;
     }
-    // Comments (`:`) keep the connection alive; `event`, `id` and `retry` say nothing here.
+    // Comments (`:`) keep the connection alive; `event`, `id`, and `retry` are not used here.
     if (!text.startsWith('data:', from)) return;
     const start = text.charCodeAt(from + 5) === SPACE ? from + 6 : from + 5;
     const line = text.slice(start, to);

@@ -1,33 +1,35 @@
 /**
- * The way to the endpoints: HTTP over undici's dispatcher, handed to the `openai` package as its `fetch`.
- * Web streams cost more per chunk than everything else together, so a body goes from the socket straight to whoever
- * reads it, and the Response only carries status and headers; `bodyOf` gives the rest.
+ * HTTP to the endpoints, with undici's dispatcher, passed to the `openai` package as its `fetch`. Web streams cost more
+ * per chunk than everything else together, so a body goes from the socket directly to its reader, and the Response only
+ * carries status and headers; `bodyOf` returns the body.
  */
 
 import type { Dispatcher } from 'undici';
 import { Agent } from 'undici';
 
-/** A body on its way. Chunks that come before `pipe` are kept. */
+/** A body that is being received. Chunks that arrive before `pipe` are buffered. */
 export interface IncomingBody {
-  /** Hands over every chunk; resolves at the end of the body, rejects when it is cut. To be called once. */
+  /**
+   * Passes every chunk to the reader. Resolves at the end of the body; rejects if it is cut off. Call this only once.
+   */
   pipe(sink: (chunk: Buffer) => void): Promise<void>;
 }
 
 export interface TransportOptions {
-  /** How long an endpoint may take until its status line: it may queue for long, yet a dead peer must be noticed. */
+  /** Time limit for the status line: an endpoint may queue requests for long, but a dead peer must be detected. */
   readonly headersTimeoutMs?: number;
-  /** Longest silence within a body. */
+  /** Maximum silence within a body. */
   readonly bodyTimeoutMs?: number;
 }
 
-/** An endpoint's answer that is not 2xx, read whole. */
+/** A response that is not 2xx, read completely. */
 export class EndpointRefusal extends Error {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
 
   constructor(status: number, headers: Headers, body: string) {
-    // The openai package looks for the word time-out in the text of what its fetch throws: the body stays out of it.
+    // The openai package searches the text of errors from fetch for “timeout”, so the body is not part of it.
     super(`HTTP ${status}`);
     this.name = 'EndpointRefusal';
     this.status = status;
@@ -43,10 +45,11 @@ export class Transport {
 
   constructor(options: TransportOptions = {}) {
     this.#agent = new Agent({
-      // One call at a time on a connection, as many connections as there are calls: a streamed answer blocks its own.
+      // One call at a time per connection, with as many connections as calls: a streamed response blocks its
+      // connection.
       pipelining: 1,
       connections: null,
-      // Below the 5 s after which uvicorn closes an idle connection.
+      // Less than the 5 s after which uvicorn closes an idle connection.
       keepAliveTimeout: 4_000,
       headersTimeout: options.headersTimeoutMs ?? 1_800_000,
       bodyTimeout: options.bodyTimeoutMs ?? 300_000,
@@ -55,8 +58,8 @@ export class Transport {
   }
 
   /**
-   * For the `openai` package. Resolves only with a 2xx, whose body is empty here (see `bodyOf`); other answers are
-   * thrown as EndpointRefusal.
+   * The `fetch` for the `openai` package. Resolves only with a 2xx response, whose body is empty here (see `bodyOf`);
+   * other responses are thrown as EndpointRefusal.
    */
   readonly fetch = (url: string | URL | Request, init?: RequestInit): Promise<Response> =>
     this.#send(url instanceof Request ? url.url : String(url), init ?? {});
@@ -72,7 +75,7 @@ export class Transport {
     await this.#agent.destroy();
   }
 
-  /** Clients give the same Headers with every call. */
+  /** Clients pass the same Headers object for every call. */
   #headersOf(init: RequestInit): Record<string, string> {
     const headers = init.headers instanceof Headers ? init.headers : new Headers(init.headers);
     let plain = this.#headers.get(headers);
@@ -184,7 +187,7 @@ class Body implements IncomingBody {
     return Buffer.concat(this.#waiting).toString('utf8');
   }
 
-  /** What the reader throws ends the reading (also of a body that is there as a whole), not the connection's parser. */
+  /** An error of the reader ends the reading (also of a complete body), not the parser of the connection. */
   #deliver(chunk: Buffer): void {
     try {
       this.#sink?.(chunk);
@@ -195,7 +198,7 @@ class Body implements IncomingBody {
   }
 }
 
-/** What of an answer's headers anybody looks at. The rest would only be copied, sorted and dropped. */
+/** The only response headers that are used. The others would be copied and sorted for nothing. */
 const READ_HEADERS = ['content-type', 'retry-after', 'x-request-id'] as const;
 
 function methodOf(method: string | undefined): Dispatcher.HttpMethod {

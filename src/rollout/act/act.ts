@@ -34,7 +34,7 @@ export interface ActRequest<K extends EffectKind = EffectKind> extends PrefixReq
   /**
    * Creates the request, unless the prefix answers it. `again`: an earlier request whose answer was lost.
    */
-  start(again?: RecordedAction<K>): { readonly data: Effects[K]['start']; readonly blobs?: readonly PendingBlob[] };
+  start(lost?: RecordedAction<K>): { readonly data: Effects[K]['start']; readonly blobs?: readonly PendingBlob[] };
   /** Performs the effect. `start` includes the edits made at the gate. Never throws: a failure is an end. */
   perform(start: Effects[K]['start'], subject: Subject<K>): Promise<Outcome<K>>;
   /** Effects in the same queue run one after another, including gates. */
@@ -111,8 +111,8 @@ export class Act {
       if (match?.how === 'answered') return inTurn(() => this.#answer(request, match.action), match.action.seq);
       const start = starts[index];
       if (start === undefined) throw new Error('unanswered request without a start');
-      const again = match?.how === 'again' ? match.action : undefined;
-      return inTurn(() => this.#perform(request, start.seq, start.data, again));
+      const lost = match?.how === 'repeat' ? match.action : undefined;
+      return inTurn(() => this.#perform(request, start.seq, start.data, lost));
     });
   }
 
@@ -130,13 +130,13 @@ export class Act {
   ): Promise<({ readonly seq: number; readonly data: Effects[K]['start'] } | undefined)[]> {
     const { log, recorder, stop } = this.#parts;
     stop.check();
-    await stop.race(recorder.room());
+    await stop.race(recorder.waitForRoom());
     const drafts: Draft[] = [];
     const blobs: PendingBlob[] = [];
     const starts = requests.map((request, index) => {
       const match = matches[index];
       if (match?.how === 'answered') return undefined;
-      const start = request.start(match?.how === 'again' ? match.action : undefined);
+      const start = request.start(match?.how === 'repeat' ? match.action : undefined);
       if (start.blobs !== undefined) blobs.push(...start.blobs);
       // `Effects` relates the kind and its data, but the compiler cannot follow the type parameter.
       drafts.push({
@@ -184,7 +184,7 @@ export class Act {
     request: ActRequest<K>,
     span: number,
     start: Effects[K]['start'],
-    again: RecordedAction<K> | undefined,
+    lost: RecordedAction<K> | undefined,
   ): Promise<EffectResult<K>> {
     const { log, gates, stop, recorder } = this.#parts;
     const subject: Subject<K> = {
@@ -196,8 +196,8 @@ export class Act {
       start,
       ...(request.isNew === undefined ? {} : { isNew: request.isNew }),
     };
-    if (again !== undefined) this.#repeatEdits(subject, again);
-    const before = gates.pass('before', subject, again?.seq);
+    if (lost !== undefined) this.#repeatEdits(subject, lost);
+    const before = gates.pass('before', subject, lost?.seq);
     if (before !== undefined) await before;
     if (subject.end === undefined) {
       if (request.onlyStored === true) await stop.race(recorder.flushed());
@@ -205,7 +205,7 @@ export class Act {
       if (!log.isOpen(span)) throw stop.reason ?? new ClassedError('cancelled', 'It was ended externally.');
       this.#end(subject, outcome);
     }
-    const after = gates.pass('after', subject, again?.seq);
+    const after = gates.pass('after', subject, lost?.seq);
     if (after !== undefined) await after;
     const done: EffectResult<K> = {
       span,
@@ -221,9 +221,9 @@ export class Act {
   }
 
   /** Repeats the edits of a repeated request. */
-  #repeatEdits<K extends EffectKind>(subject: Subject<K>, again: RecordedAction<K>): void {
+  #repeatEdits<K extends EffectKind>(subject: Subject<K>, lost: RecordedAction<K>): void {
     const { log, edits } = this.#parts;
-    const repeated = edits.ofStart(again.seq);
+    const repeated = edits.ofStart(lost.seq);
     if (repeated.length === 0) return;
     log.append(
       repeated.map(({ path, value, by }) => ({

@@ -20,7 +20,7 @@ export type Match<K extends EffectKind = EffectKind> =
   /** The recorded answer. `exact` is false if it was only selected by order. */
   | { readonly how: 'answered'; readonly action: RecordedAction<K>; readonly exact: boolean }
   /** It was requested but never answered, so it is performed again. */
-  | { readonly how: 'again'; readonly action: RecordedAction<K> }
+  | { readonly how: 'repeat'; readonly action: RecordedAction<K> }
   /** It is not recorded. */
   | { readonly how: 'new'; readonly diverged: boolean };
 
@@ -40,7 +40,7 @@ function nameOf(action: { readonly kind: EffectKind; readonly name: string }): s
   return action.kind === 'model' ? 'a model call' : `${action.kind} "${action.name}"`;
 }
 
-function asksFor<K extends EffectKind>(
+function matchesRequest<K extends EffectKind>(
   action: RecordedAction,
   request: PrefixRequest & { readonly kind: K },
 ): action is RecordedAction<K> {
@@ -91,25 +91,25 @@ export class Prefix {
     let open: RecordedAction<K> | undefined;
     let next: RecordedAction<K> | undefined;
     for (const action of lane.left) {
-      if (!asksFor(action, request)) continue;
+      if (!matchesRequest(action, request)) continue;
       const complete = isComplete(action);
       if (action.key === request.key(action.seq)) {
-        if (complete) return { how: 'answered', action: this.#taken(lane, action), exact: true };
+        if (complete) return { how: 'answered', action: this.#use(lane, action), exact: true };
         open ??= action;
       }
       if (complete) next ??= action;
     }
-    if (open !== undefined) return { how: 'again', action: this.#taken(lane, open) };
+    if (open !== undefined) return { how: 'repeat', action: this.#use(lane, open) };
     const expected = lane.left.find(isComplete);
     const policy = expected === undefined ? 'none' : this.#policy(expected);
     if (expected === undefined || policy === 'none') return { how: 'new', diverged: false };
     if (policy === 'strict') throw new PrefixDivergence(request, expected);
-    if (next !== undefined) return { how: 'answered', action: this.#taken(lane, next), exact: false };
+    if (next !== undefined) return { how: 'answered', action: this.#use(lane, next), exact: false };
     lane.lost = true;
     return { how: 'new', diverged: true };
   }
 
-  #taken<K extends EffectKind>(lane: Lane, action: RecordedAction<K>): RecordedAction<K> {
+  #use<K extends EffectKind>(lane: Lane, action: RecordedAction<K>): RecordedAction<K> {
     lane.left.splice(lane.left.indexOf(action), 1);
     return action;
   }

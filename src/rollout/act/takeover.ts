@@ -1,7 +1,7 @@
 import type { EventData, TraceError } from '../../trace/schema.ts';
 import type { Draft, Log } from '../log/log.ts';
 import { END_OF, type StartKind } from '../log/log.ts';
-import type { FoundTool } from '../tools/toolSet.ts';
+import type { ToolEntry } from '../tools/toolSet.ts';
 import { type History, toolKey } from './history.ts';
 
 /**
@@ -84,20 +84,20 @@ export function deadlyCalls(log: Log, history: History, ownFrom: number): string
  */
 export function lostSessions(
   history: History,
-  find: (agent: string, name: string) => FoundTool | undefined,
+  find: (agent: string, name: string) => ToolEntry | undefined,
   from: number,
 ): string[] {
   const names = new Set<string>();
   for (const action of history.endedCalls(from)) {
-    const found = find(action.agent, action.name);
+    const tool = find(action.agent, action.name);
     const { end } = action;
-    if (found === undefined || end === undefined || end.data.source === 'edited') continue;
-    const neverMade =
+    if (tool === undefined || end === undefined || end.data.source === 'edited') continue;
+    const notPerformed =
       end.data.error?.class === 'invalid_arguments' ||
       end.data.error?.class === 'unknown_tool' ||
       end.data.error?.class === 'malformed_output';
-    if (neverMade) continue;
-    if (found.world === undefined ? found.spec.sessionBound : found.world.isLost(action, found.spec))
+    if (notPerformed) continue;
+    if (tool.world === undefined ? tool.spec.sessionBound : tool.world.isLost(action, tool.spec))
       names.add(action.name);
   }
   return [...names];

@@ -20,7 +20,7 @@ export function forkEditDrafts(edits: readonly ForkEdit[], log: Log, history: Hi
     const draft: Draft = { kind: 'edit', data: { of, path: edit.path, value: edit.value } };
     const action = of.seq === undefined ? undefined : history.actions.find((candidate) => candidate.seq === of.seq);
     if (action !== undefined) {
-      if (action.end !== undefined) throw over(of.seq);
+      if (action.end !== undefined) throw alreadyCompleted(of.seq);
       editStart(action.kind, action.start, edit.path, edit.value); // reports invalid edits now
       history.edits.addToStart(action.seq, { path: edit.path, value: edit.value, by: undefined });
       drafts.push({ ...draft, agent: action.agent === '' ? undefined : action.agent });
@@ -47,7 +47,7 @@ export function forkEditDrafts(edits: readonly ForkEdit[], log: Log, history: Hi
   return drafts;
 }
 
-function over(seq: number | undefined): StudioError {
+function alreadyCompleted(seq: number | undefined): StudioError {
   return new StudioError(
     'usage',
     `The fork edits the request of event ${seq ?? '?'}, which was completed before its cut.`,

@@ -22,7 +22,7 @@ interface GateParts {
   /** Called when a person changes the rollout. */
   touch(): void;
   /** The hold of a lost worker, which is restored at the same gate. */
-  readonly again?: OpenHold | undefined;
+  readonly restored?: OpenHold | undefined;
 }
 
 /**
@@ -45,7 +45,7 @@ interface PendingHold {
 export class Gates {
   readonly #parts: GateParts;
   readonly #breakpoints: Breakpoints;
-  #again: OpenHold | undefined;
+  #restored: OpenHold | undefined;
   /** Hold commands waiting for the next gate. */
   #pause: PendingHold[] | undefined;
   /** `once` breakpoints that were already claimed here. */
@@ -59,7 +59,7 @@ export class Gates {
   constructor(parts: GateParts) {
     this.#parts = parts;
     this.#breakpoints = new Breakpoints(parts.surroundings);
-    this.#again = parts.again;
+    this.#restored = parts.restored;
   }
 
   /** Sets breakpoints. Throws StudioError `usage` for invalid conditions and then changes nothing. */
@@ -86,17 +86,17 @@ export class Gates {
 
   /** Holds if something applies here; returns undefined to continue immediately. Rejects if the rollout is stopped. */
   pass(side: Side, subject: Subject, asSpan = subject.span): Promise<void> | undefined {
-    const again = this.#again?.span === asSpan && this.#again.side === side;
+    const restored = this.#restored?.span === asSpan && this.#restored.side === side;
     // Most gates match nothing and are passed synchronously.
     const matched = this.#breakpoints.matches(side, subject);
-    if (!again && matched.length === 0 && !this.#armed()) return undefined;
+    if (!restored && matched.length === 0 && !this.#armed()) return undefined;
     return this.#pass(side, subject, asSpan, matched);
   }
 
   /** Passes a recorded effect: does not hold, but counts hits, and restores a lost hold. */
   passRecorded(subject: Subject): Promise<void> | undefined {
     this.#breakpoints.count('before', subject);
-    if (this.#again?.span === subject.span && this.#again.side === 'after')
+    if (this.#restored?.span === subject.span && this.#restored.side === 'after')
       return this.#pass('after', subject, subject.span, this.#breakpoints.matches('after', subject));
     this.#breakpoints.count('after', subject);
     return undefined;
@@ -208,18 +208,18 @@ export class Gates {
     const matched = found.length === 0 ? undefined : await this.#matched(subject, found);
     for (let busy = holds.whenFree(); busy !== undefined; busy = holds.whenFree()) await busy;
     this.#inject(subject.agent);
-    const again = this.#again?.span === asSpan && this.#again.side === side ? this.#again : undefined;
-    if (again !== undefined) this.#again = undefined;
-    const reason = this.#reason(subject, matched, again);
+    const restored = this.#restored?.span === asSpan && this.#restored.side === side ? this.#restored : undefined;
+    if (restored !== undefined) this.#restored = undefined;
+    const reason = this.#reason(subject, matched, restored);
     if (reason !== undefined) await this.#hold(reason, side, subject);
     while (this.#lost) await this.#hold({ why: 'lost_server' }, side, subject);
   }
 
-  #reason(subject: Subject, matched: Reason | undefined, again: OpenHold | undefined): Reason | undefined {
+  #reason(subject: Subject, matched: Reason | undefined, restored: OpenHold | undefined): Reason | undefined {
     if (matched !== undefined) return matched;
     // A question is repeated anyway, and the server may be back.
-    if (again !== undefined && again.why !== 'input' && again.why !== 'lost_server') {
-      return { why: again.why, ...(again.breakpoint === undefined ? {} : { breakpoint: again.breakpoint }) };
+    if (restored !== undefined && restored.why !== 'input' && restored.why !== 'lost_server') {
+      return { why: restored.why, ...(restored.breakpoint === undefined ? {} : { breakpoint: restored.breakpoint }) };
     }
     if (this.#stepping.has(subject.agent)) return { why: 'step' };
     if (this.#pause === undefined) return undefined;
@@ -264,7 +264,7 @@ export class Gates {
       if (text !== undefined) {
         logText(text);
       } else if (breakpoint.once !== true || (await this.#claims(breakpoint.id))) {
-        if (permits.take()) return { why: 'breakpoint', breakpoint: breakpoint.id, permit: true };
+        if (permits.acquire()) return { why: 'breakpoint', breakpoint: breakpoint.id, permit: true };
         logText(
           `Breakpoint ${breakpoint.id} matched but did not hold: breakpoints already hold ${MAX_BREAKPOINT_HOLDS} ` +
             'rollouts of this worker.',

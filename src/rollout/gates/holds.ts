@@ -103,19 +103,19 @@ export class Holds {
     };
     if (!ENDLESS.has(reason.why)) active.cancelExpiry = time.timer(limitMs, () => this.release('expired', {}));
     this.#active = active;
-    watch.held(true);
-    slot.give();
+    watch.setHeld(true);
+    slot.release();
     try {
       const released = await life.race(active.over.promise);
-      await slot.take(life.signal);
+      await slot.acquire(life.signal);
       return released;
     } finally {
       active.cancelExpiry?.();
       // It ended because the rollout ended.
       if (this.#active === active) this.release('continue', {});
       this.#free = undefined;
-      watch.held(false);
-      if (permit) permits.give();
+      watch.setHeld(false);
+      if (permit) permits.release();
       free.resolve(undefined);
     }
   }

@@ -29,10 +29,10 @@ export interface NewMessage {
   readonly headers?: EventData['message']['headers'] | undefined;
 }
 
-/** Who says it to whom, about what. */
+/** Sender, recipient, topic, and headers of a message between agents. */
 export type Envelope = Pick<NewMessage, 'from' | 'to' | 'topic' | 'priority' | 'headers'>;
 
-/** Sees each event as it is appended, whole (nothing is a blob yet). */
+/** Receives each event when it is appended, complete (before values become blobs). */
 type Observer = (event: TraceEvent) => void;
 
 /** Starts and the ends that close them. */
@@ -82,7 +82,7 @@ export class Log {
     return this.#at;
   }
 
-  /** Whether nothing can be appended any more. */
+  /** Whether the log is closed: nothing more can be appended. */
   get closed(): boolean {
     return this.#closed;
   }
@@ -99,7 +99,9 @@ export class Log {
     this.#observers.push(observer);
   }
 
-  /** Takes over what was recorded before. Events come in order; messages are added by whoever resolved their blobs. */
+  /**
+   * Adds an event that was recorded earlier. Events come in order; the caller adds messages, whose blobs it resolves.
+   */
   recall(event: TraceEvent): void {
     this.#last = event.seq;
     this.#at = Math.max(this.#at, event.at);
@@ -107,30 +109,30 @@ export class Log {
   }
 
   /**
-   * One atomic append. Gives the seq of the first event; what was put off by `later` goes before it.
-   * `refs`: shas of the blobs that values in these events refer to on purpose.
+   * Appends events atomically, after the messages queued by `queueMessage`. Returns the seq of the first event. `refs`:
+   * SHA-256 of the blobs that values in these events refer to intentionally.
    */
   append(drafts: readonly Draft[], blobs: readonly PendingBlob[] = [], refs?: ReadonlySet<string>): number {
     const first = this.#last + 1;
     if (this.#closed) return first;
-    for (const draft of drafts) this.#take(draft);
+    for (const draft of drafts) this.#add(draft);
     this.#flush(blobs, refs);
     return first;
   }
 
-  /** Appends a message along with the next append. */
-  later(message: NewMessage, agent: string | undefined): LoggedMessage {
+  /** Queues a message: it is written with the next append. */
+  queueMessage(message: NewMessage, agent: string | undefined): LoggedMessage {
     const added = this.addMessage(message);
-    this.#take(messageDraft(added, message, agent));
+    this.#add(messageDraft(added, message, agent));
     return added;
   }
 
-  /** The message with this content, or one appended along with the next append. */
+  /** Returns the message with this content; if there is none, queues it for the next append. */
   intern(message: NewMessage, agent: string | undefined): LoggedMessage {
-    return this.messages.find(message.role, this.#clean(message.parts)) ?? this.later(message, agent);
+    return this.messages.find(message.role, this.#clean(message.parts)) ?? this.queueMessage(message, agent);
   }
 
-  /** Gives a message its ordinal. Its event is made by `messageDraft` and must be in the next append. */
+  /** Gives a message its ordinal. The caller creates its event with `messageDraft` and passes it to the next append. */
   addMessage(message: NewMessage): LoggedMessage {
     return this.messages.add({
       m: this.messages.next,
@@ -145,17 +147,17 @@ export class Log {
     return redact === undefined ? parts : parts.map((part) => redactedPart(part, redact));
   }
 
-  /** After this nothing is appended any more. */
+  /** Closes the log: later appends are ignored. */
   close(): void {
     this.#closed = true;
     this.#waiting = [];
   }
 
-  #take(draft: Draft): void {
+  #add(draft: Draft): void {
     if (this.#closed) return;
     this.#last++;
     const { agent, span, parent } = draft;
-    // A draft is the event of its kind but for the envelope; the compiler cannot follow the union through the spread.
+    // A draft is an event without its envelope, but the compiler cannot follow the union through the spread.
     const event = {
       seq: this.#last,
       v: TRACE_VERSION,
@@ -189,7 +191,7 @@ export class Log {
   }
 }
 
-/** The event of a message that has its ordinal. */
+/** Returns the event of a message that has an ordinal. */
 export function messageDraft(message: LoggedMessage, extra: Envelope, agent: string | undefined, span?: number): Draft {
   return {
     kind: 'message',

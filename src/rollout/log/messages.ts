@@ -4,7 +4,7 @@ import type { Message } from '../ports.ts';
 
 export type Sha256 = (data: string | Uint8Array) => string;
 
-/** A message as the log has it. Its hash (of role and parts) is computed on first use. */
+/** A message in the log. Its hash (of role and parts) is computed on first use. */
 export class LoggedMessage implements Message {
   readonly m: number;
   readonly role: Role;
@@ -31,18 +31,18 @@ function hashMessage(role: Role, parts: readonly Part[], sha256: Sha256): string
   return sha256(canonicalJson([role, parts]));
 }
 
-/** All messages of a log by ordinal, and by content. */
+/** All messages of a log, by ordinal and by content. */
 export class Messages {
   readonly #sha256: Sha256;
   readonly #byOrdinal: (LoggedMessage | undefined)[] = [];
-  /** By a cheap look at the content; what looks alike is then compared by hash. */
-  readonly #alike = new Map<string, LoggedMessage[]>();
+  /** Messages by a cheap digest of their content; those with the same digest are compared by hash. */
+  readonly #byDigest = new Map<string, LoggedMessage[]>();
 
   constructor(sha256: Sha256) {
     this.#sha256 = sha256;
   }
 
-  /** The ordinal the next message gets. */
+  /** The ordinal of the next message. */
   get next(): number {
     return Math.max(this.#byOrdinal.length, 1);
   }
@@ -54,39 +54,39 @@ export class Messages {
   add(fields: { m: number; role: Role; parts: readonly Part[]; origin: Origin }): LoggedMessage {
     const message = new LoggedMessage(fields, this.#sha256);
     this.#byOrdinal[fields.m] = message;
-    const look = lookOf(fields.role, fields.parts);
-    const alike = this.#alike.get(look);
-    if (alike === undefined) this.#alike.set(look, [message]);
+    const digest = digestOf(fields.role, fields.parts);
+    const alike = this.#byDigest.get(digest);
+    if (alike === undefined) this.#byDigest.set(digest, [message]);
     else alike.push(message);
     return message;
   }
 
-  /** The first message with this very content. */
+  /** Returns the first message with exactly this content. */
   find(role: Role, parts: readonly Part[]): LoggedMessage | undefined {
-    const alike = this.#alike.get(lookOf(role, parts));
+    const alike = this.#byDigest.get(digestOf(role, parts));
     if (alike === undefined) return undefined;
     const hash = hashMessage(role, parts, this.#sha256);
     return alike.find((message) => message.hash === hash);
   }
 }
 
-/** Equal content looks equal; most different content does not. */
-function lookOf(role: Role, parts: readonly Part[]): string {
-  let look = `${role} ${parts.length}`;
+/** Returns a cheap digest: equal content has equal digests, and most different content does not. */
+function digestOf(role: Role, parts: readonly Part[]): string {
+  let digest = `${role} ${parts.length}`;
   for (const part of parts) {
-    look += ` ${part.type}`;
+    digest += ` ${part.type}`;
     if ((part.type === 'text' || part.type === 'reasoning') && typeof part.content === 'string') {
-      look += ` ${part.content.length} ${part.content.slice(-24)}`;
+      digest += ` ${part.content.length} ${part.content.slice(-24)}`;
     } else if (part.type === 'tool_call' || part.type === 'tool_call_response') {
-      look += ` ${part.id}`;
+      digest += ` ${part.id}`;
     }
   }
-  return look;
+  return digest;
 }
 
 /**
- * One sha256 for a list of messages, as a chain over theirs: a list that goes on where the last one ended costs
- * one hash for each new message.
+ * Computes one SHA-256 for a list of messages, as a chain over their hashes. A list that extends the previous one costs
+ * one hash per new message.
  */
 export class ContextHash {
   readonly #sha256: Sha256;
@@ -98,11 +98,12 @@ export class ContextHash {
   }
 
   of(messages: readonly LoggedMessage[]): string {
-    let same = 0;
-    while (same < messages.length && same < this.#hashes.length && messages[same]?.hash === this.#hashes[same]) same++;
-    this.#hashes.length = same;
-    this.#chain.length = same;
-    for (const message of messages.slice(same)) {
+    let shared = 0;
+    while (shared < messages.length && shared < this.#hashes.length && messages[shared]?.hash === this.#hashes[shared])
+      shared++;
+    this.#hashes.length = shared;
+    this.#chain.length = shared;
+    for (const message of messages.slice(shared)) {
       this.#hashes.push(message.hash);
       this.#chain.push(this.#sha256(`${this.#chain.at(-1) ?? ''}${message.hash}`));
     }
@@ -110,7 +111,7 @@ export class ContextHash {
   }
 }
 
-/** The text of a message: its text parts one after the other, without reasoning. */
+/** Returns the text of a message: its text parts joined, without reasoning. */
 export function textOf(parts: readonly Part[]): string {
   let text = '';
   for (const part of parts) if (part.type === 'text' && typeof part.content === 'string') text += part.content;

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../../common/json.ts';
 import type { Part } from '../../trace/schema.ts';
 
-/** A part without what `redact` takes out of its texts; the very same part when there is nothing to take out. */
+/** Returns a part with `redact` applied to its texts; the same object if nothing changed. */
 export function redactedPart(part: Part, redact: (text: string) => string): Part {
   switch (part.type) {
     case 'text':

@@ -13,14 +13,14 @@ interface Call {
 }
 
 /**
- * The token records of one agent's calls. Each prompt is written as a difference to the call before, else what is
- * stored would grow with the square of the steps.
+ * Writes the token records of one agent's calls. Each prompt is stored as a difference from the previous call;
+ * otherwise, the stored size would grow with the square of the steps.
  */
 export class TokenChain {
   readonly #sha256: Sha256;
   readonly #read: (sha: string) => Promise<Uint8Array>;
   #last: Call | undefined;
-  /** Recorded calls by span, not read yet. */
+  /** Recorded calls that were not read yet, by span. */
   readonly #recorded = new Map<number, BlobRef>();
 
   constructor(sha256: Sha256, read: (sha: string) => Promise<Uint8Array>) {
@@ -28,23 +28,23 @@ export class TokenChain {
     this.#read = read;
   }
 
-  /** A call that the prefix answered. */
+  /** Notes a call that the prefix answered. */
   recorded(span: number, tokens: BlobRef | undefined): void {
     if (tokens !== undefined) this.#recorded.set(span, tokens);
   }
 
-  /** Reads back the last recorded call, so that the next record is the one an undisturbed run would write. */
+  /** Reads the last recorded call, so that the next record is the same as in an uninterrupted run. */
   async ready(): Promise<void> {
     if (this.#recorded.size === 0) return;
     try {
       this.#last = await lastCall(this.#recorded, this.#read);
     } catch {
-      this.#last = undefined; // unreadable: the next prompt is written whole, which is as true
+      this.#last = undefined; // unreadable: the next prompt is stored completely, which is also correct
     }
     this.#recorded.clear();
   }
 
-  /** The record of a call and the reference to it. */
+  /** Returns the record of a call and the reference to it. */
   write(span: number, tokens: SampledTokens): { readonly ref: BlobRef; readonly blob: PendingBlob } {
     const keep = this.#last === undefined ? 0 : sharedWith(this.#last, tokens.prompt);
     const record: TokenRecord = {
@@ -59,17 +59,17 @@ export class TokenChain {
     const bytes = new TextEncoder().encode(JSON.stringify(record));
     const sha = this.#sha256(bytes);
     const media = 'application/json';
-    // Token IDs mean nothing to people, so the reference shows none.
+    // Token IDs mean nothing to people, so the reference shows none of them.
     return { ref: { $blob: sha, bytes: bytes.length, media, head: '' }, blob: { sha, bytes, media } };
   }
 }
 
-/** How many of the first ids of `prompt` are those of the call's prompt and completion. */
+/** Returns how many IDs at the start of `prompt` match the prompt and completion of the call. */
 function sharedWith(call: Call, prompt: readonly number[]): number {
-  const own = call.prompt.length;
-  const end = Math.min(own + call.completion.length, prompt.length);
+  const promptLength = call.prompt.length;
+  const end = Math.min(promptLength + call.completion.length, prompt.length);
   let at = 0;
-  while (at < end && prompt[at] === (at < own ? call.prompt[at] : call.completion[at - own])) at++;
+  while (at < end && prompt[at] === (at < promptLength ? call.prompt[at] : call.completion[at - promptLength])) at++;
   return at;
 }
 
@@ -79,7 +79,7 @@ async function lastCall(
 ): Promise<Call | undefined> {
   const records = await Promise.all(
     [...recorded].map(async ([span, ref]) =>
-      // Written by `write` above, so its shape is known.
+      // `write` above wrote it, so its shape is certain.
       ({ span, record: JSON.parse(new TextDecoder().decode(await read(ref.$blob))) as TokenRecord }),
     ),
   );
@@ -88,7 +88,7 @@ async function lastCall(
     const { of, keep = 0, ids } = record.prompt;
     const base = of === undefined ? undefined : calls.get(of);
     if (of !== undefined && base === undefined)
-      throw new Error(`the call ${of} that ${span} goes on from is not there`);
+      throw new Error(`the call ${of}, on which ${span} is based, is missing`);
     const shared = base === undefined ? [] : [...base.prompt, ...base.completion].slice(0, keep);
     calls.set(span, { span, prompt: [...shared, ...ids], completion: record.completion });
   }

@@ -2,9 +2,7 @@ import type { SubmittedModel } from '../../config/submission.ts';
 import type { Totals, TraceEvent } from '../../trace/schema.ts';
 import { isLost } from '../act/recorded.ts';
 
-/**
- * What a rollout's own events add up to: of a fork without its prefix, and each step once however often it was tried.
- */
+/** Computes the totals of a rollout's own events: for a fork, without its prefix. Retried steps count once. */
 export class TotalsCounter {
   readonly #priceOf: (agent: string | undefined) => SubmittedModel['price'];
   readonly #steps = new Set<number>();
@@ -15,12 +13,12 @@ export class TotalsCounter {
   #heldMs = 0;
   #cost: number | undefined;
 
-  /** `priceOf`: what the model of an agent costs; without a price there is no cost. */
+  /** `priceOf` returns the price of an agent's model; without a price, there is no cost. */
   constructor(priceOf: (agent: string | undefined) => SubmittedModel['price']) {
     this.#priceOf = priceOf;
   }
 
-  /** Counts an event of this rollout's own. */
+  /** Adds an event of the rollout itself, not of an ancestor. */
   add(event: TraceEvent): void {
     switch (event.kind) {
       case 'model.start':

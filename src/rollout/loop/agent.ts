@@ -3,8 +3,9 @@ import type { SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Log } from '../log/log.ts';
 import { type LoggedMessage, textOf } from '../log/messages.ts';
-import type { ToolCaller, ToolCallPart } from '../tools/toolCalls.ts';
-import type { ToldTools } from '../tools/toolSet.ts';
+import type { ToolCaller } from '../tools/toolCalls.ts';
+import type { ToolCallPart } from '../tools/toolEvents.ts';
+import type { ModelTools } from '../tools/toolSet.ts';
 import { answerOf, answerOfCall } from './answer.ts';
 import { divide, dropNotice, shortened, summaryOf, summaryRequest, withoutReasoning } from './compaction.ts';
 import type { Context } from './context.ts';
@@ -13,11 +14,11 @@ import type { ModelCaller } from './modelCall.ts';
 import type { SimulatedUser } from './user.ts';
 
 /** Hint if the prompt, the tools, the question, and the newest turn alone are too long. */
-const NOTHING_TO_LEAVE_OUT =
+const NOTHING_TO_DROP_HINT =
   'There are no older steps to drop: shorten the prompt or the question, use fewer tools, decrease ' +
   'context.tool_result_tokens, or increase the context length of the model (vLLM: --max-model-len).';
 /** Hint if the agent file does not allow changing the context. */
-const LEAVE_OUT =
+const OVERFLOW_HINT =
   'Drop the oldest steps (context.overflow: drop_oldest or summarize), decrease context.tool_result_tokens, or ' +
   'increase the context length of the model (vLLM: --max-model-len).';
 
@@ -30,7 +31,7 @@ export interface AgentParts {
   readonly context: Context;
   readonly model: ModelCaller;
   readonly tools: ToolCaller;
-  readonly told: ToldTools;
+  readonly modelTools: ModelTools;
   readonly user: SimulatedUser | undefined;
   /** Members that it can hand off to, by tool name. */
   readonly handoffs: ReadonlyMap<string, string>;
@@ -71,9 +72,9 @@ export class Agent {
       }
       this.#lastText = textOf(reply.parts);
       if (user === undefined) return { answer: answerOf(agent.answer, this.#lastText) };
-      const heard = await user.answer(reply);
-      if (heard === undefined) return { answer: answerOf(agent.answer, this.#lastText) };
-      context.push(heard);
+      const userMessage = await user.answer(reply);
+      if (userMessage === undefined) return { answer: answerOf(agent.answer, this.#lastText) };
+      context.push(userMessage);
     }
   }
 
@@ -95,35 +96,35 @@ export class Agent {
 
   /** Returns the next message of the model, compacting the context if needed and allowed. */
   async #think(): Promise<LoggedMessage> {
-    const { agent, log, context, told } = this.#parts;
+    const { agent, log, context, modelTools } = this.#parts;
     for (;;) {
-      const { end, message } = await this.#call(context, told);
+      const { end, message } = await this.#call(context, modelTools);
       if (message !== undefined) {
         this.#last = message;
         context.push(withoutReasoning(message, agent.context, log, this.#parts.path));
-        context.seen();
+        context.markSeen();
         return message;
       }
       const error = end.error ?? { class: 'model_error', message: 'The model returned no message.' };
       if (error.class !== 'context_overflow') throw new ClassedError(error.class, error.message);
-      await this.#makeRoom(error.message);
+      await this.#compact(error.message);
     }
   }
 
-  async #call(context: Context, told?: ToldTools): ReturnType<ModelCaller['call']> {
+  async #call(context: Context, modelTools?: ModelTools): ReturnType<ModelCaller['call']> {
     const { limits, model } = this.#parts;
     limits.step();
-    const done = await model.call(context, told);
+    const done = await model.call(context, modelTools);
     const { usage } = done.end;
-    if (usage !== undefined) limits.used(usage.input_tokens + usage.output_tokens);
+    if (usage !== undefined) limits.addTokens(usage.input_tokens + usage.output_tokens);
     return done;
   }
 
-  async #makeRoom(message: string): Promise<void> {
+  async #compact(message: string): Promise<void> {
     const { agent, path, log, context } = this.#parts;
     const division = divide(context.items, this.#fixed);
-    if (division === undefined) throw new ClassedError('context_overflow', `${message} ${NOTHING_TO_LEAVE_OUT}`);
-    if (agent.context.overflow === 'fail') throw new ClassedError('context_overflow', `${message} ${LEAVE_OUT}`);
+    if (division === undefined) throw new ClassedError('context_overflow', `${message} ${NOTHING_TO_DROP_HINT}`);
+    if (agent.context.overflow === 'fail') throw new ClassedError('context_overflow', `${message} ${OVERFLOW_HINT}`);
     const { fixed, old, recent } = division;
     const summary = agent.context.overflow === 'summarize' ? await this.#sumUp([...fixed, ...old]) : undefined;
     const standIn = summary === undefined ? dropNotice(old, log, path) : summaryOf(summary, log, path);
@@ -145,18 +146,18 @@ export class Agent {
    */
   async #useTools(calls: readonly ToolCallPart[]): Promise<AgentEnd | undefined> {
     const { agent, path, log, context, model, tools, handoffs } = this.#parts;
-    const called = await tools.turn(calls, model.calls, model.step);
-    let over: AgentEnd | undefined;
-    for (const call of called) {
+    const finished = await tools.turn(calls, model.calls, model.step);
+    let result: AgentEnd | undefined;
+    for (const call of finished) {
       const { message, end } = call.done;
       if (message !== undefined) context.push(shortened(message, agent.context, log, path));
       if (end.status !== 'ok') continue;
       const handTo = handoffs.get(call.part.name);
-      if (handTo !== undefined) over ??= { handTo, message: handoffMessage(call.arguments) };
+      if (handTo !== undefined) result ??= { handTo, message: handoffMessage(call.arguments) };
       else if (agent.answer.kind === 'tool' && call.part.name === agent.answer.tool)
-        over = { answer: answerOfCall(call.arguments) };
+        result = { answer: answerOfCall(call.arguments) };
     }
-    return over;
+    return result;
   }
 }
 

@@ -107,9 +107,8 @@ function isNotice(message: LoggedMessage): boolean {
 }
 
 const SUMMARY_REQUEST =
-  'Sum up the conversation so far for yourself, for it will be replaced by your summary: what is asked, what was ' +
-  'done and found ' +
-  '(with names, numbers and ids), what is still to be done. Give only the summary.';
+  'Sum up the conversation so far. Your summary will replace it, so include what was requested, what was done and ' +
+  'found (with names, numbers, and IDs), and what is left to do. Reply with only the summary.';
 
 /** Creates the request for a summary. */
 export function summaryRequest(log: Log, agent: string): LoggedMessage {

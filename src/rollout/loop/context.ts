@@ -3,15 +3,15 @@ import type { InjectedMessage } from '../act/history.ts';
 import type { Edits } from '../gates/edits.ts';
 import { ContextHash, type LoggedMessage, type Sha256 } from '../log/messages.ts';
 
-/** What one agent's model sees: messages in order, as edited, with those that were put in by people. */
+/** The messages that the model of one agent sees: in order, with edits, and with messages injected by people. */
 export class Context {
   #items: LoggedMessage[] = [];
-  /** Messages put in by people, in order; appended to by whoever injects. */
+  /** Messages injected by people, in order. Whoever injects appends to it. */
   readonly #inbox: readonly InjectedMessage[];
-  #taken = 0;
+  #inserted = 0;
   readonly #edits: Edits;
   readonly #hash: ContextHash;
-  /** Items from here on have not been seen by the model. */
+  /** Items from this index on are new to the model. */
   #newFrom = 0;
 
   constructor(edits: Edits, inbox: readonly InjectedMessage[], sha256: Sha256) {
@@ -24,48 +24,48 @@ export class Context {
     this.#items.push(...messages);
   }
 
-  /** The model has seen all of it. */
-  seen(): void {
+  /** Marks all messages as seen by the model. */
+  markSeen(): void {
     this.#newFrom = this.#items.length;
   }
 
-  /** As they were put here: before edits, and without what waits to get its place. */
+  /** Messages as they were added: without edits, and without injected messages that have no position yet. */
   get items(): readonly LoggedMessage[] {
     return this.#items;
   }
 
-  /** Puts other messages in the place of all; the model is taken to have seen them. */
+  /** Replaces all messages; the new ones count as seen by the model. */
   rewrite(messages: readonly LoggedMessage[]): void {
     this.#items = [...messages];
-    this.seen();
+    this.markSeen();
   }
 
-  /** What a call that starts at `before` sees. */
+  /** Returns what a call that starts at `before` sees. */
   view(before = Infinity): LoggedMessage[] {
-    const late: LoggedMessage[] = [];
-    for (let index = this.#taken; index < this.#inbox.length; index++) {
+    const injectedLater: LoggedMessage[] = [];
+    for (let index = this.#inserted; index < this.#inbox.length; index++) {
       const injected = this.#inbox[index];
       if (injected === undefined || injected.seq >= before) break;
-      late.push(injected.message);
+      injectedLater.push(injected.message);
     }
-    return this.#edited([...this.#items, ...late], before);
+    return this.#edited([...this.#items, ...injectedLater], before);
   }
 
   #edited(messages: LoggedMessage[], before: number): LoggedMessage[] {
     return this.#edits.replacesAny ? messages.map((message) => this.#edits.resolve(message, before)) : messages;
   }
 
-  /** Injected messages up to `before` get their place: here, behind what is there now. */
-  settle(before = Infinity): void {
+  /** Inserts injected messages up to `before` after the current messages. */
+  insertInjected(before = Infinity): void {
     for (;;) {
-      const injected = this.#inbox[this.#taken];
+      const injected = this.#inbox[this.#inserted];
       if (injected === undefined || injected.seq >= before) return;
       this.#items.push(injected.message);
-      this.#taken++;
+      this.#inserted++;
     }
   }
 
-  /** One hash for what a call that starts at `before` sees. */
+  /** Returns one hash for what a call that starts at `before` sees. */
   key(before: number): string {
     return this.#hash.of(this.view(before));
   }
@@ -73,12 +73,12 @@ export class Context {
   isNew(m: number): boolean {
     return [
       ...this.#items.slice(this.#newFrom),
-      ...this.#inbox.slice(this.#taken).map((injected) => injected.message),
+      ...this.#inbox.slice(this.#inserted).map((injected) => injected.message),
     ].some((message) => message.m === m || this.#edits.resolve(message).m === m);
   }
 }
 
-/** Messages as ranges of ordinals. */
+/** Returns messages as ranges of ordinals. */
 export function rangesOf(messages: readonly LoggedMessage[]): Ranges {
   const ranges: Ranges = [];
   let last: Ranges[number] | undefined;

@@ -4,8 +4,8 @@ import { ClassedError } from '../../trace/classedError.ts';
 import type { Time } from '../time.ts';
 
 /**
- * Two clocks of a rollout: `wall` stands still while it is held, `active` also while it waits for an endpoint.
- * Times of earlier holders come in as what they had reached.
+ * Two clocks of a rollout: `wall` stops while the rollout is held, `active` also while it waits for an endpoint. Both
+ * start at the values that they had under earlier holders.
  */
 export class Stopwatch {
   readonly #time: Time;
@@ -20,12 +20,12 @@ export class Stopwatch {
     this.#active = new Counter(now, before.activeMs);
   }
 
-  /** Milliseconds without holds. */
+  /** Milliseconds, not counting holds. */
   get wallMs(): number {
     return this.#wall.value(this.#time.monotonic());
   }
 
-  /** Milliseconds without holds and without waits for an endpoint. */
+  /** Milliseconds, not counting holds and waits for an endpoint. */
   get activeMs(): number {
     return this.#active.value(this.#time.monotonic());
   }
@@ -34,19 +34,22 @@ export class Stopwatch {
     return this.#active.running;
   }
 
-  held(on: boolean): void {
+  setHeld(on: boolean): void {
     const now = this.#time.monotonic();
     this.#wall.pause(on, now);
     this.#active.pause(on, now);
     this.#notify();
   }
 
-  waiting(on: boolean): void {
+  setWaiting(on: boolean): void {
     this.#active.pause(on, this.#time.monotonic());
     this.#notify();
   }
 
-  /** Calls `reached` once the active time is `ms`; at once when it is already. Gives what ends the wait. */
+  /**
+   * Calls `reached` once the active time is `ms`, or immediately if it already is. Returns a function that cancels
+   * this.
+   */
   atActive(ms: number, reached: () => void): () => void {
     let cancelTimer: (() => void) | undefined;
     const end = (): void => {
@@ -58,7 +61,7 @@ export class Stopwatch {
       cancelTimer = undefined;
       if (!this.running) return;
       const left = ms - this.activeMs;
-      // A timer may fire a little early, and one longer than the platform's longest does: it looks again.
+      // A timer may fire a little early, and the platform limits the delay, so it checks again.
       if (left > 0) {
         cancelTimer = this.#time.timer(left, arm);
         return;
@@ -106,14 +109,14 @@ export class Counter {
   }
 }
 
-/** What may still be used. */
+/** What limits the model calls of an agent. */
 export interface Allowance {
-  /** Counts a model call about to be made. Throws class `limit` when there may be none. */
+  /** Counts a model call that is about to start. Throws class `limit` if the limit is reached. */
   step(): void;
-  used(tokens: number): void;
+  addTokens(tokens: number): void;
 }
 
-/** The limits of an agent. Steps and tokens are looked at before each model call, seconds interrupt. */
+/** The limits of an agent. Steps and tokens are checked before each model call; seconds interrupt the work. */
 export class Limits implements Allowance {
   readonly #limits: SubmittedAgent['limits'];
   readonly #watch: Stopwatch;
@@ -126,7 +129,7 @@ export class Limits implements Allowance {
     this.#watch = watch;
   }
 
-  /** Calls `reached` once the active seconds are used up; at once when they are already. */
+  /** Calls `reached` once the active seconds are used up, or immediately if they already are. */
   start(reached: (error: ClassedError) => void): void {
     const { seconds } = this.#limits;
     this.#endWait = this.#watch.atActive(seconds * 1000, () =>
@@ -140,7 +143,7 @@ export class Limits implements Allowance {
     this.#endWait?.();
   }
 
-  /** Counts a model call about to be made. Throws class `limit` when there may be none. */
+  /** Counts a model call that is about to start. Throws class `limit` if the limit is reached. */
   step(): void {
     if (this.#steps >= this.#limits.steps)
       throw new ClassedError('limit', `The limit of ${plural(this.#limits.steps, 'step')} was reached.`, {
@@ -156,7 +159,7 @@ export class Limits implements Allowance {
     this.#steps++;
   }
 
-  used(tokens: number): void {
+  addTokens(tokens: number): void {
     this.#tokens += tokens;
   }
 }

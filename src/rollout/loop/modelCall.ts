@@ -12,7 +12,7 @@ import type { TokenChain } from '../log/tokens.ts';
 import type { Message, ModelClient, ModelReply, ModelRequest, PendingBlob, Recorder } from '../ports.ts';
 import type { Stop } from '../stop.ts';
 import { roundMs, type Time } from '../time.ts';
-import { NO_TOOLS, type ToldTools } from '../tools/toolSet.ts';
+import { type ModelTools, NO_TOOLS } from '../tools/toolSet.ts';
 import { type Context, rangesOf } from './context.ts';
 import type { Stopwatch } from './limits.ts';
 
@@ -35,17 +35,17 @@ interface ModelCallerAgent {
   readonly client: ModelClient;
   readonly model: SubmittedModel;
   readonly tokens: TokenChain;
-  /** seq of its `agent.start`, of a team's member. */
+  /** For a team member: seq of its `agent.start`. */
   readonly parent?: number | undefined;
-  /** How its context is put to the model; absent: as it is. */
+  /** Converts its context for the model. Default: unchanged. */
   readonly show?: (messages: readonly LoggedMessage[]) => readonly Message[];
-  /** How its reply goes into the log. */
+  /** Converts the reply to the message that is logged. */
   readonly reply: (reply: ModelReply) => NonNullable<Outcome<'model'>['message']>;
-  /** Why none of its calls can be trained on. */
+  /** If set, why none of its calls can be used for training. */
   readonly whyNot?: string;
 }
 
-/** The model calls of one agent. */
+/** Makes the model calls of one agent. */
 export class ModelCaller {
   readonly #parts: ModelCallerParts;
   readonly #agent: ModelCallerAgent;
@@ -53,7 +53,7 @@ export class ModelCaller {
   #calls = 0;
   #step = 0;
   #endpoint: string;
-  /** Tool lists whose text is stored already. */
+  /** Tool lists whose text is already stored. */
   readonly #stored = new Set<string>();
 
   constructor(parts: ModelCallerParts, agent: ModelCallerAgent) {
@@ -66,20 +66,20 @@ export class ModelCaller {
     this.#endpoint = endpoints[parts.rolloutSeed % endpoints.length] ?? '';
   }
 
-  /** How many calls this agent made. */
+  /** Number of calls that this agent made. */
   get calls(): number {
     return this.#calls;
   }
 
-  /** The step of its newest call. */
+  /** The step of the latest call. */
   get step(): number {
     return this.#step;
   }
 
-  /** One call over the context, whose reply is not yet in it. A failed call is an `end` with an error. */
+  /** Makes one call with the context, without adding the reply to it. A failed call is an `end` with an error. */
   async call(
     context: Context,
-    tools: ToldTools = NO_TOOLS,
+    tools: ModelTools = NO_TOOLS,
   ): Promise<EffectResult<'model'> & { readonly end: EventData['model.end'] }> {
     const { act, rolloutSeed } = this.#parts;
     const { path, model, tokens, parent } = this.#agent;
@@ -96,7 +96,7 @@ export class ModelCaller {
         const step = again?.start.step ?? this.#parts.nextStep();
         const { endpoints } = model;
         this.#endpoint = this.#parts.chooseEndpoint?.(endpoints, this.#endpoint) ?? this.#endpoint;
-        context.settle();
+        context.insertInjected();
         const data: EventData['model.start'] = {
           step,
           model: model.name,
@@ -109,14 +109,14 @@ export class ModelCaller {
       },
       perform: (start, subject) => this.#perform(context, tools, start, subject),
     });
-    if (done.end === undefined) throw new Error('a model call has an end');
+    if (done.end === undefined) throw new Error('a model call always has an end');
     this.#step = done.start.step;
     if (done.recorded) tokens.recorded(done.span, done.end.tokens);
-    context.settle(done.endSeq);
+    context.insertInjected(done.endSeq);
     return { ...done, end: done.end };
   }
 
-  #blobsOf(tools: ToldTools): PendingBlob[] {
+  #blobsOf(tools: ModelTools): PendingBlob[] {
     if (tools.specs.length === 0 || this.#stored.has(tools.sha)) return [];
     this.#stored.add(tools.sha);
     return [tools.blob];
@@ -124,7 +124,7 @@ export class ModelCaller {
 
   async #perform(
     context: Context,
-    tools: ToldTools,
+    tools: ModelTools,
     start: EventData['model.start'],
     subject: Subject<'model'>,
   ): Promise<Outcome<'model'>> {
@@ -134,7 +134,7 @@ export class ModelCaller {
     const began = time.monotonic();
     try {
       stop.check();
-      const reply = await this.#ask(context, tools, start, subject.span);
+      const reply = await this.#complete(context, tools, start, subject.span);
       await ready;
       const written = reply.tokens === undefined ? undefined : tokens.write(subject.span, reply.tokens);
       return {
@@ -157,7 +157,12 @@ export class ModelCaller {
     }
   }
 
-  async #ask(context: Context, tools: ToldTools, start: EventData['model.start'], span: number): Promise<ModelReply> {
+  async #complete(
+    context: Context,
+    tools: ModelTools,
+    start: EventData['model.start'],
+    span: number,
+  ): Promise<ModelReply> {
     const { stop, watch, recorder, log } = this.#parts;
     const { client, model, show } = this.#agent;
     const { seed, ...sampling } = start.sampling;
@@ -175,7 +180,7 @@ export class ModelCaller {
     const onWait = (on: boolean): void => {
       if (on === waiting) return;
       waiting = on;
-      watch.waiting(on);
+      watch.setWaiting(on);
     };
     const onDelta = (text: string): void => {
       if (!log.closed) recorder.delta(span, text);
@@ -184,13 +189,13 @@ export class ModelCaller {
       return await stop.race(client.complete(request, { signal: stop.signal, onDelta, onWait }));
     } finally {
       onWait(false);
-      waiting = true; // a late call of a reply that nobody waits for changes nothing
+      waiting = true; // ignores late calls by a reply that nobody waits for
     }
   }
 }
 
 /**
- * What is no classed error is a fault of ours, not of the agent; and only the rollout itself is cancelled or at its
+ * Any error without a class is an internal fault, not the agent's. Only the rollout itself can be cancelled or reach a
  * limit.
  */
 function modelFault(thrown: unknown): ClassedError {
@@ -201,7 +206,7 @@ function modelFault(thrown: unknown): ClassedError {
 }
 
 function endOf(reply: ModelReply, whyNot: string | undefined): EventData['model.end'] {
-  const why = whyNot ?? reply.whyNot ?? (reply.tokens === undefined ? 'the token ids were not captured' : undefined);
+  const why = whyNot ?? reply.whyNot ?? (reply.tokens === undefined ? 'the token IDs were not captured' : undefined);
   return {
     status: 'ok',
     finish_reason: reply.finishReason,

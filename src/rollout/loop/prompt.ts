@@ -7,8 +7,8 @@ import { toBase64 } from './base64.ts';
 const PLACEHOLDER = /\{\{\s*task\.([^{}\s]+)\s*\}\}/g;
 
 /**
- * The text with each `{{task.<path>}}` replaced by what the task has there: text as it is, anything else as JSON,
- * `task.files` as the list of names. Throws ClassedError `invalid_arguments` when the task has no such thing.
+ * Replaces each `{{task.<path>}}` in a text by the value in the task: a string as it is, anything else as JSON,
+ * `task.files` as the list of names. Throws ClassedError `invalid_arguments` if the task has no such value.
  */
 export function renderPrompt(text: string, task: TaskRecord): string {
   return text.replaceAll(PLACEHOLDER, (whole, path: string) => {
@@ -34,12 +34,12 @@ function lookUp(task: TaskRecord, path: readonly string[]): Json | undefined {
   let value: Json | undefined = root;
   for (const key of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as JsonObject)[key]; // an array answers to its indices in the same way
+    value = (value as JsonObject)[key]; // works for arrays, too: their indices are keys
   }
   return value;
 }
 
-/** Image types that model servers take. */
+/** Image types that model servers accept. */
 const IMAGES: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',

@@ -13,7 +13,7 @@ import { renderPrompt } from './prompt.ts';
 const USER_STOP = '###STOP###';
 
 /**
- * A model that plays the person the agent works for. Its calls are recorded as model calls of an agent of their own.
+ * A model that plays the person whom the agent works for. Its calls are recorded as model calls of a separate agent.
  */
 export class SimulatedUser {
   readonly #path: string;
@@ -23,7 +23,7 @@ export class SimulatedUser {
   readonly #opening: string;
   #started = false;
 
-  /** `prompt`: with `{{task.*}}` placeholders. Throws ClassedError when the task has not what it names. */
+  /** `prompt` may contain `{{task.*}}` placeholders. Throws ClassedError if the task lacks a value for one. */
   constructor(path: string, prompt: string, task: TaskRecord, log: Log, context: Context, model: ModelCaller) {
     this.#path = path;
     this.#log = log;
@@ -32,12 +32,12 @@ export class SimulatedUser {
     const rendered = renderPrompt(prompt, task);
     const rule = rendered.includes(USER_STOP)
       ? ''
-      : `\n\nWhen there is nothing left that you want, answer with ${USER_STOP} alone.`;
-    // Chat templates may insist that the other side speaks first, so what the user said at the start is told here.
+      : `\n\nWhen there is nothing else you want, reply with only ${USER_STOP}.`;
+    // Chat templates may require that the user speaks first, so the user's opening message is part of the prompt.
     this.#opening = `${rendered}${rule}\n\nYou began the conversation by saying: ${task.question}`;
   }
 
-  /** What the user says to the agent's message; undefined when the conversation is over. Throws ClassedError. */
+  /** Returns the user's reply to a message of the agent; undefined ends the conversation. Throws ClassedError. */
   async answer(reply: LoggedMessage): Promise<LoggedMessage | undefined> {
     if (!this.#started) {
       this.#context.push(
@@ -52,12 +52,12 @@ export class SimulatedUser {
     const { end, message } = await this.#model.call(this.#context);
     if (message === undefined) throw failure(end.error);
     this.#context.push(message);
-    this.#context.seen();
+    this.#context.markSeen();
     return textOf(message.parts).includes(USER_STOP) ? undefined : message;
   }
 }
 
-/** The agent is not to blame for its user, so only what is nobody's fault keeps its class. */
+/** The agent is not to blame for its simulated user, so only errors that are nobody's fault keep their class. */
 function failure(error: { readonly class: ClassedError['class']; readonly message: string } | undefined): ClassedError {
   const message = error?.message ?? 'no response';
   if (error?.class === 'infrastructure' || error?.class === 'limit' || error?.class === 'cancelled')
@@ -65,9 +65,7 @@ function failure(error: { readonly class: ClassedError['class']; readonly messag
   return new ClassedError('world_error', `The simulated user failed: ${message}`);
 }
 
-/**
- * The conversation from the user's side: what the agent said comes from the other one, and its thoughts are its own.
- */
+/** Converts the conversation to the user's side: the agent's messages come from role user, without its reasoning. */
 export function fromUsersSide(messages: readonly LoggedMessage[]): Message[] {
   return messages.map(({ m, role, parts }) => ({
     m,
@@ -76,8 +74,8 @@ export function fromUsersSide(messages: readonly LoggedMessage[]): Message[] {
   }));
 }
 
-/** The user's reply as the agent gets it: only what it says. */
-export function usersWords(
+/** Returns the user's reply as the agent sees it: only the text. */
+export function userReply(
   path: string,
   agent: string,
 ): (reply: ModelReply) => NonNullable<Outcome<'model'>['message']> {

@@ -11,26 +11,26 @@ import { PrefixDivergence } from '../act/prefix.ts';
 import { faultOf } from '../faults.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 import type { Agent, AgentEnd } from '../loop/agent.ts';
-import type { Crew } from '../loop/members.ts';
+import type { AgentFactory } from '../loop/agentFactory.ts';
 import { roundMs } from '../time.ts';
 import type { AgentTool } from '../tools/toolSet.ts';
 import { answerText, deliver, type Mail } from './mail.ts';
-import { type Colleague, delegateTool, handoffTools } from './tools.ts';
+import { delegateTool, type HandoffTarget, handoffTools } from './tools.ts';
 import { type Budget, Turn } from './turn.ts';
-import { endsOf, inOrder, runsBeside } from './workflow.ts';
+import { lastMembers, runsInParallel, sortMembers } from './workflow.ts';
 
 type How = EventData['agent.start']['how'];
 
-/** What an agent or a team begins with. */
+/** What an agent or a team starts with. */
 interface MemberOptions {
-  /** Whether it is shown the task itself. */
-  readonly asked: boolean;
+  /** Whether it sees the task itself. */
+  readonly seesTask: boolean;
   readonly mail: readonly Mail[];
 }
 
 interface MemberResult {
   readonly end: AgentEnd;
-  /** Ordinal of the message it ended with. */
+  /** Ordinal of its last message. */
   readonly m: number | undefined;
 }
 
@@ -40,40 +40,40 @@ type Result = { readonly name: string; readonly path: string } & (
   | { readonly error: ClassedError }
 );
 
-/** What an agent or a team works with. */
+/** What an agent or a team needs to work. */
 interface Work {
-  /** seq of the start that encloses it. */
+  /** seq of the enclosing start. */
   readonly parent: number | undefined;
   readonly opening: MemberOptions;
   readonly budget: Budget;
-  /** To whom it may hand the work, outside of its own team. */
-  readonly handoffs: readonly Colleague[];
+  /** Members outside its own team that it can hand off to. */
+  readonly handoffs: readonly HandoffTarget[];
 }
 
-/** How a member gets to work. */
+/** How a member is called. */
 interface Call extends Work {
   readonly how: How;
-  /** It is the agent of a handoff's own file: it works, not its team. */
+  /** Whether only the agent in the handoff file itself works, not its team. */
   readonly itself?: boolean;
 }
 
 /**
- * The agents of a rollout at work: one, or a team of them. Which instance is which follows from who called it and when,
- * so that running a team again over a record gives each its own part of it.
+ * Runs the agents of a rollout: one, or a team. The numbers of instances follow from who called them and when, so that
+ * a resumed team gives each instance its own part of the record.
  */
 export class Team {
-  readonly #crew: Crew;
-  /** Instances so far, by what their paths begin with. */
+  readonly #factory: AgentFactory;
+  /** Number of instances so far, by path without the number. */
   readonly #instances = new Map<string, number>();
-  /** The one agent, or the one that leads the whole. */
+  /** The only agent, or the leader of the whole team. */
   #root: Agent | undefined;
   #latest: Agent | undefined;
 
-  constructor(crew: Crew) {
-    this.#crew = crew;
+  constructor(factory: AgentFactory) {
+    this.#factory = factory;
   }
 
-  /** Runs to the answer of the whole. Throws ClassedError, and Diverged. */
+  /** Runs until the whole team has answered. Throws ClassedError and Diverged. */
   async run(): Promise<Json> {
     const {
       job: {
@@ -81,41 +81,41 @@ export class Team {
       },
       limits,
       stop,
-    } = this.#crew.parts;
+    } = this.#factory.parts;
     const budget: Budget = {
       stop,
       step: () => {
         try {
           limits.step();
         } catch (error) {
-          // The end of the whole is that of everybody.
+          // A limit of the rollout ends all agents.
           if (error instanceof ClassedError) stop.stop(error);
           throw error;
         }
       },
-      used: (tokens) => limits.used(tokens),
+      addTokens: (tokens) => limits.addTokens(tokens),
     };
     const { end } = await this.#work(
       agent.name,
       agent,
-      { parent: undefined, opening: { asked: true, mail: [] }, budget, handoffs: [] },
+      { parent: undefined, opening: { seesTask: true, mail: [] }, budget, handoffs: [] },
       [],
     );
     return 'answer' in end ? end.answer : null;
   }
 
-  /** What counts as the answer when the rollout is cut short. */
+  /** The answer if the rollout is cut short. */
   get answerSoFar(): Json {
     return this.#root?.answerSoFar ?? null;
   }
 
-  /** The conversation that stands for the rollout: the leader's, else that of whoever worked last. */
+  /** The conversation that represents the rollout: the leader's, otherwise that of the agent that worked last. */
   get messages(): readonly LoggedMessage[] {
     return (this.#root ?? this.#latest)?.messages ?? [];
   }
 
-  /** An agent, or the team it is. `given`: what it was written, where it works itself. */
-  #work(path: string, agent: SubmittedAgent, work: Work, given: readonly LoggedMessage[]): Promise<MemberResult> {
+  /** Runs an agent or a team. `messages`: what it received, for an agent that works itself. */
+  #work(path: string, agent: SubmittedAgent, work: Work, messages: readonly LoggedMessage[]): Promise<MemberResult> {
     switch (agent.team?.kind) {
       case 'workflow':
         return this.#workflow(path, agent.team, work);
@@ -123,18 +123,18 @@ export class Team {
         return this.#handoff(path, agent, agent.team, work);
       case 'leader':
       case undefined:
-        return this.#alone(path, agent, work, given);
+        return this.#single(path, agent, work, messages);
     }
   }
 
-  async #alone(
+  async #single(
     path: string,
     agent: SubmittedAgent,
-    { opening: { asked }, parent, budget, handoffs }: Work,
-    given: readonly LoggedMessage[],
+    { opening: { seesTask }, parent, budget, handoffs }: Work,
+    messages: readonly LoggedMessage[],
   ): Promise<MemberResult> {
     const members = agent.team?.kind === 'leader' ? agent.team.members : [];
-    const worker = this.#crew.agent({
+    const worker = this.#factory.agent({
       path,
       agent,
       parent,
@@ -145,8 +145,8 @@ export class Team {
     });
     this.#latest = worker;
     if (parent === undefined) this.#root = worker;
-    const opening = await this.#crew.opening(path, agent, asked);
-    const end = await worker.run([...opening, ...given]);
+    const opening = await this.#factory.opening(path, agent, seesTask);
+    const end = await worker.run([...opening, ...messages]);
     return { end, m: worker.last?.m };
   }
 
@@ -162,32 +162,32 @@ export class Team {
             this.#member(leader, member, first, {
               how,
               parent,
-              opening: { asked: false, mail: [task] },
+              opening: { seesTask: false, mail: [task] },
               budget,
               handoffs: [],
             }),
         };
       },
-      began: (path) => this.#crew.parts.history.members.has(path),
-      over: () => this.#crew.parts.stop.reason,
+      isRecorded: (path) => this.#factory.parts.history.members.has(path),
+      stopReason: () => this.#factory.parts.stop.reason,
     });
   }
 
   // ---- a workflow
 
-  /** Its ends give the answer; where it may hand the work on, they do. */
+  /** Runs a workflow. Its last members provide the answer and may hand off to members outside. */
   async #workflow(path: string, team: SubmittedTeam, work: Work): Promise<MemberResult> {
     const results = new Map<string, Promise<Result>>();
-    const names = new Set(endsOf(team.members));
-    for (const member of inOrder(team.members)) {
+    const names = new Set(lastMembers(team.members));
+    for (const member of sortMembers(team.members)) {
       const before = (member.after ?? []).flatMap((name) => results.get(name) ?? []);
-      const how: How = runsBeside(team.members, member) ? 'parallel' : 'team';
+      const how: How = runsInParallel(team.members, member) ? 'parallel' : 'team';
       results.set(
         member.name,
         this.#node(path, member, { ...work, how, handoffs: names.has(member.name) ? work.handoffs : [] }, before),
       );
     }
-    // All have ended before anything is made of it, also where one of them ended the rollout.
+    // Waits until all members have ended, even if one of them ended the rollout.
     const settled = await Promise.allSettled(results.values());
     const all = settled.map((result): Result => {
       if (result.status === 'rejected') throw result.reason;
@@ -214,54 +214,54 @@ export class Team {
       });
       return { name: member.name, path: last, end: worked.end };
     } catch (thrown) {
-      return { name: member.name, path: `${path}/${member.name}#${first}`, error: this.#own(thrown) };
+      return { name: member.name, path: `${path}/${member.name}#${first}`, error: this.#memberError(thrown) };
     }
   }
 
   // ---- a handoff
 
   /**
-   * Whoever has the work may also hand it to those whom the team as a whole may; of two of one name the nearer one gets
-   * it.
+   * Runs a handoff. The current member may also hand off to the members that the team as a whole can hand off to; if
+   * two have the same name, the nearer one is used.
    */
   async #handoff(path: string, agent: SubmittedAgent, team: SubmittedTeam, work: Work): Promise<MemberResult> {
     const { opening } = work;
     const all: SubmittedMember[] = [...(team.itself ? [{ name: agent.name, agent }] : []), ...team.members];
-    const isHere = (name: string): boolean => all.some((member) => member.name === name);
-    const beyond = work.handoffs.filter(({ name }) => !isHere(name));
+    const isMember = (name: string): boolean => all.some((member) => member.name === name);
+    const outside = work.handoffs.filter(({ name }) => !isMember(name));
     let [current] = all;
     let call: Call = { ...work, how: 'team' };
     while (current !== undefined) {
       const { name, to } = current;
-      const here = all
+      const colleagues = all
         .filter((other) => other.name !== name && to?.includes(other.name) !== false)
         .map((other) => ({ name: other.name, description: other.agent.description }));
       const first = this.#instance(path, current);
       const { worked, path: from } = await this.#member(path, current, first, {
         ...call,
-        handoffs: [...here, ...beyond],
+        handoffs: [...colleagues, ...outside],
         itself: current.agent === agent,
       });
       const { end } = worked;
-      if ('answer' in end || !isHere(end.handTo)) return worked;
+      if ('answer' in end || !isMember(end.handTo)) return worked;
       current = all.find((member) => member.name === end.handTo);
       call = {
         ...work,
         how: 'handoff',
         opening: {
           ...opening,
-          mail: [{ from, topic: 'handoff', text: end.message === '' ? `${name} hands the work to you.` : end.message }],
+          mail: [{ from, topic: 'handoff', text: end.message === '' ? `${name} hands off to you.` : end.message }],
         },
       };
     }
-    throw new ClassedError('invalid_arguments', 'The work was handed to no one.');
+    throw new ClassedError('invalid_arguments', 'The handoff has no recipient.');
   }
 
   // ---- members
 
   /**
-   * A member's turn, or turns until the rule of its loop holds. Throws ClassedError, of class `infrastructure` and the
-   * like where the whole is over.
+   * Runs a turn of a member, or several until the rule of its loop matches. Throws ClassedError, with class
+   * `infrastructure` and the like if the whole rollout is over.
    */
   async #member(
     team: string,
@@ -291,22 +291,22 @@ export class Team {
     }
   }
 
-  /** One instance from its `agent.start` to its `agent.end`; of one whose end is recorded nothing is written again. */
+  /** Runs one instance from its `agent.start` to its `agent.end`. Writes nothing if its end is already recorded. */
   async #turn(path: string, agent: SubmittedAgent, { how, itself = false, ...work }: Call): Promise<MemberResult> {
-    const { log, history, time, watch, world } = this.#crew.parts;
+    const { log, history, time, watch, world } = this.#factory.parts;
     const recorded = history.members.get(path);
-    // A team without an agent of its own passes its input on.
+    // A team without its own agent passes its input on.
     const direct = itself || agent.team === undefined || agent.team.kind === 'leader';
     const { messages, drafts } = deliver(direct ? work.opening.mail : [], path, log, history);
     const m = messages.at(-1)?.m;
-    const over = recorded?.ended === true;
-    const span = over
+    const ended = recorded?.ended === true;
+    const span = ended
       ? recorded.seq
       : log.append([
           { kind: 'agent.start', agent: path, parent: work.parent, data: { how, ...(m === undefined ? {} : { m }) } },
           ...drafts,
         ]);
-    if (over && drafts.length > 0) log.append(drafts);
+    if (ended && drafts.length > 0) log.append(drafts);
     const began = time.monotonic();
     const end = (data: EventData['agent.end']): void => {
       if (log.isOpen(span))
@@ -314,19 +314,19 @@ export class Team {
           { kind: 'agent.end', agent: path, span, data: { ...data, ms: roundMs(time.monotonic() - began) } },
         ]);
     };
-    // The agent of a handoff's own file has its limits as its team's.
+    // The agent in a handoff file has the limits of its team.
     const turn = itself ? undefined : new Turn(agent, work.budget);
-    // One that has ended had time enough.
-    if (!over) turn?.start(watch, recorded?.activeMs ?? watch.activeMs);
+    // An instance that ended was within its time.
+    if (!ended) turn?.start(watch, recorded?.activeMs ?? watch.activeMs);
     const within: Work = { ...work, parent: span, budget: turn ?? work.budget };
     try {
       const worked = await (itself
-        ? this.#alone(path, agent, within, messages)
+        ? this.#single(path, agent, within, messages)
         : this.#work(path, agent, within, messages));
       end({ status: 'ok', ...(worked.m === undefined ? {} : { m: worked.m }) });
       return worked;
     } catch (thrown) {
-      const error = this.#fault(thrown, turn?.over);
+      const error = this.#fault(thrown, turn?.timeUp);
       end({ status: 'error', error: error.toTrace() });
       throw error;
     } finally {
@@ -336,7 +336,8 @@ export class Team {
   }
 
   /**
-   * The number of a member's next instance. Those of a loop are kept free, for calls beside it must not change them.
+   * Returns the number of a member's next instance. Numbers are reserved for all turns of a loop, so that parallel
+   * calls do not change them.
    */
   #instance(team: string, { name, loop }: SubmittedMember): number {
     const key = `${team}/${name}`;
@@ -346,28 +347,28 @@ export class Team {
   }
 
   /**
-   * What a member threw, with a class; what ends the whole rollout ends the others' work with it. `over`: its own time
-   * was.
+   * Returns what a member threw as a ClassedError; an error that ends the rollout also stops the other members.
+   * `timeUp`: set if the member's own time is over.
    */
-  #fault(thrown: unknown, over?: ClassedError): ClassedError {
-    const { stop } = this.#crew.parts;
+  #fault(thrown: unknown, ended?: ClassedError): ClassedError {
+    const { stop } = this.#factory.parts;
     const error =
       thrown instanceof PrefixDivergence
         ? new ClassedError('infrastructure', thrown.message)
         : faultOf(thrown, 'tool_error', 'infrastructure');
     if (error.class === 'infrastructure' || error.class === 'cancelled') stop.stop(error);
-    return stop.reason ?? over ?? error;
+    return stop.reason ?? ended ?? error;
   }
 
-  /** The error that is a member's own; throws what is that of the whole. */
-  #own(thrown: unknown): ClassedError {
+  /** Returns an error of the member itself; throws an error of the whole rollout. */
+  #memberError(thrown: unknown): ClassedError {
     const error = this.#fault(thrown);
-    if (this.#crew.parts.stop.reason !== undefined) throw error;
+    if (this.#factory.parts.stop.reason !== undefined) throw error;
     return error;
   }
 }
 
-/** The end of a workflow. Throws ClassedError when all of its ends failed. */
+/** Returns the end of a workflow. Throws ClassedError if all of its last members failed. */
 function endOfAll(ends: readonly Result[]): AgentEnd {
   const [first] = ends;
   const failed = ends.flatMap((end) => ('error' in end ? [end.error] : []));
@@ -390,5 +391,5 @@ function resultText(result: Result): string {
   if ('error' in result) return `${result.name} failed (${result.error.class}): ${result.error.message}`;
   return 'answer' in result.end
     ? `${result.name} answered:\n${answerText(result.end.answer)}`
-    : `${result.name} hands the work on:\n${result.end.message}`;
+    : `${result.name} hands off:\n${result.end.message}`;
 }

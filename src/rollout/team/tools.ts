@@ -1,4 +1,4 @@
-/** The tools through which an agent reaches the others of its team. */
+/** The tools that let an agent call the other members of its team. */
 
 import type { Json, JsonObject } from '../../common/json.ts';
 import { handoffToolName, type SubmittedMember } from '../../config/submission.ts';
@@ -9,7 +9,7 @@ import type { ToolSpec } from '../ports.ts';
 import type { AgentTool } from '../tools/toolSet.ts';
 import type { Mail } from './mail.ts';
 
-/** An instance of a member that a call is for. */
+/** A member's instance that handles a call. */
 interface Instance {
   readonly path: string;
   run(
@@ -20,15 +20,15 @@ interface Instance {
 }
 
 interface DelegatePorts {
-  /** The instance of the next call. */
+  /** Returns the instance for the next call. */
   begin(): Instance;
-  /** Whether the record has its beginning. */
-  began(path: string): boolean;
-  /** Why the whole rollout is over, when it is. */
-  over(): ClassedError | undefined;
+  /** Whether the record contains its start. */
+  isRecorded(path: string): boolean;
+  /** Why the whole rollout is over, if it is. */
+  stopReason(): ClassedError | undefined;
 }
 
-/** A member as a tool of its leader: called, it works, and its answer is the result. */
+/** Returns the tool with which a leader calls a member: the member works, and its answer is the result. */
 export function delegateTool({ name, agent }: SubmittedMember, leader: string, ports: DelegatePorts): AgentTool {
   return {
     spec: agentSpec(
@@ -37,7 +37,7 @@ export function delegateTool({ name, agent }: SubmittedMember, leader: string, p
       'task',
       'What to do, with all required information: the agent sees nothing else.',
     ),
-    ask: (call, together) => {
+    prepare: (call, together) => {
       const instance = ports.begin();
       const how = together > 1 ? 'parallel' : 'team';
       let envelope: Envelope | undefined;
@@ -58,16 +58,16 @@ export function delegateTool({ name, agent }: SubmittedMember, leader: string, p
           try {
             return await work(args, span);
           } catch (thrown) {
-            throw ports.over() ?? failureOf(name, thrown);
+            throw ports.stopReason() ?? failureOf(name, thrown);
           }
         },
         recalled: async (args, span) => {
-          if (!ports.began(instance.path)) return; // somebody answered in its place
+          if (!ports.isRecorded(instance.path)) return; // a person answered instead
           try {
             await work(args, span);
           } catch (thrown) {
-            const over = ports.over();
-            if (over !== undefined) throw over;
+            const stopReason = ports.stopReason();
+            if (stopReason !== undefined) throw stopReason;
             if (!(thrown instanceof ClassedError)) throw thrown; // its own failure is the recorded answer
           }
         },
@@ -77,31 +77,31 @@ export function delegateTool({ name, agent }: SubmittedMember, leader: string, p
 }
 
 /** A member that the agent can hand off to. */
-export interface Colleague {
+export interface HandoffTarget {
   readonly name: string;
   readonly description: string | undefined;
 }
 
 /**
- * Tools that hand the work to others; the agent that calls one has ended then. Of several in one turn the first counts.
+ * Returns the tools that hand off to other agents. They end the work of the agent that calls one; of several in one
+ * turn, the first counts.
  */
-export function handoffTools(colleagues: readonly Colleague[]): AgentTool[] {
-  let taken: string | undefined;
-  return colleagues.map(
+export function handoffTools(targets: readonly HandoffTarget[]): AgentTool[] {
+  let chosen: string | undefined;
+  return targets.map(
     ({ name, description }): AgentTool => ({
       spec: agentSpec(
         handoffToolName(name),
-        `Hands the work to ${name}, who continues it; your own part is then ` +
+        `Hands the work to ${name}, who continues; your part is then ` +
           `over.${description === undefined ? '' : ` ${description}`}`,
         'message',
         'What the next agent needs to know.',
       ),
-      ask: () => ({
+      prepare: () => ({
         envelope: undefined,
         make: () => {
-          if (taken !== undefined)
-            throw new ClassedError('invalid_arguments', `The work was already handed to ${taken}.`);
-          taken = name;
+          if (chosen !== undefined) throw new ClassedError('invalid_arguments', `You already handed off to ${chosen}.`);
+          chosen = name;
           return Promise.resolve(`${name} continues.`);
         },
         recalled: () => Promise.resolve(),
@@ -120,7 +120,7 @@ function agentSpec(name: string, description: string, argument: string, about: s
       required: [argument],
       additionalProperties: false,
     },
-    // What is recorded of it is gone through again, and only the rest is done: calling it twice does nothing twice.
+    // Replays the recorded part and runs only the rest, so calling it again repeats nothing.
     effect: 'pure',
     sessionBound: false,
     from: { kind: 'agent', name },

@@ -4,44 +4,44 @@ import { ClassedError } from '../../trace/classedError.ts';
 import type { Allowance, Stopwatch } from '../loop/limits.ts';
 import type { Stop } from '../stop.ts';
 
-/** What may be used by somebody at work, and what ends the work. */
+/** The limits of some work, and what ends it. */
 export interface Budget extends Allowance {
   readonly stop: Stop;
 }
 
 /**
- * A member's turn: what it, and whoever works for it, may use of its own steps, tokens and seconds, whose end is the
- * end of its turn, and of those of the team above it. Time that has run out interrupts what goes on; that nothing new
- * begins is told where it would, so that running it again over the record gives the same.
+ * A member's turn: the steps, tokens, and seconds that it and the members it calls may use. The turn also ends with the
+ * team above it. When time runs out, running work is interrupted; new work is refused only where it would start, so
+ * that a resumed run behaves the same.
  */
 export class Turn implements Budget {
   readonly stop: Stop;
   readonly #release: () => void;
   readonly #name: string;
   readonly #limits: SubmittedAgent['limits'];
-  readonly #above: Budget;
+  readonly #parent: Budget;
   #steps = 0;
   #tokens = 0;
-  #over: ClassedError | undefined;
+  #timeUp: ClassedError | undefined;
   #endWait: (() => void) | undefined;
 
-  constructor({ name, limits }: Pick<SubmittedAgent, 'name' | 'limits'>, above: Budget) {
+  constructor({ name, limits }: Pick<SubmittedAgent, 'name' | 'limits'>, parent: Budget) {
     this.#name = name;
     this.#limits = limits;
-    this.#above = above;
-    ({ stop: this.stop, release: this.#release } = above.stop.child());
+    this.#parent = parent;
+    ({ stop: this.stop, release: this.#release } = parent.stop.child());
   }
 
-  /** From now on time counts. `activeMs`: what the watch showed when the turn began. */
+  /** Starts counting time. `activeMs`: the active time of the rollout when the turn began. */
   start(watch: Stopwatch, activeMs: number): void {
     const { seconds } = this.#limits;
     this.#endWait = watch.atActive(activeMs + seconds * 1000, () => {
-      this.#over = new ClassedError(
+      this.#timeUp = new ClassedError(
         'limit',
         `The limit of ${plural(seconds, 'second')} of ${this.#name} was reached.`,
         { limit: 'seconds' },
       );
-      this.stop.stop(this.#over);
+      this.stop.stop(this.#timeUp);
     });
   }
 
@@ -50,9 +50,9 @@ export class Turn implements Budget {
     this.#release();
   }
 
-  /** Why its time is over, when it is. */
-  get over(): ClassedError | undefined {
-    return this.#over;
+  /** Why its time is up, if it is. */
+  get timeUp(): ClassedError | undefined {
+    return this.#timeUp;
   }
 
   step(): void {
@@ -66,12 +66,12 @@ export class Turn implements Budget {
       throw new ClassedError('limit', `The limit of ${this.#limits.tokens} tokens of ${this.#name} was reached.`, {
         limit: 'tokens',
       });
-    this.#above.step();
+    this.#parent.step();
     this.#steps++;
   }
 
-  used(tokens: number): void {
+  addTokens(tokens: number): void {
     this.#tokens += tokens;
-    this.#above.used(tokens);
+    this.#parent.addTokens(tokens);
   }
 }

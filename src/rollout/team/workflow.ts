@@ -1,12 +1,15 @@
-/** The graph of a workflow: each member with those it comes after. */
+/** The graph of a workflow: each member with the members that it follows. */
 
 import type { SubmittedMember } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 
 type Node = Pick<SubmittedMember, 'name' | 'after'>;
 
-/** Each behind all that it comes after, else as written. Throws ClassedError where members wait for one another. */
-export function inOrder<N extends Node>(members: readonly N[]): N[] {
+/**
+ * Returns the members sorted so that each comes after those it follows, otherwise in the order of the file. Throws
+ * ClassedError if members wait for one another.
+ */
+export function sortMembers<N extends Node>(members: readonly N[]): N[] {
   const left = [...members];
   const ordered: N[] = [];
   const done = new Set<string>();
@@ -16,8 +19,8 @@ export function inOrder<N extends Node>(members: readonly N[]): N[] {
     if (next === undefined)
       throw new ClassedError(
         'invalid_arguments',
-        `The members ${left.map(({ name }) => name).join(', ')} of the workflow wait for one another, or for one ` +
-          'that it does not have.',
+        `The members ${left.map(({ name }) => name).join(', ')} of the workflow wait for each other, or for a ` +
+          'member that does not exist.',
       );
     ordered.push(next);
     done.add(next.name);
@@ -25,30 +28,30 @@ export function inOrder<N extends Node>(members: readonly N[]): N[] {
   return ordered;
 }
 
-/** Names of the members that nobody comes after. */
-export function endsOf(members: readonly Node[]): string[] {
+/** Returns the names of the members that no other member follows. */
+export function lastMembers(members: readonly Node[]): string[] {
   const used = new Set(members.flatMap(({ after = [] }) => after));
   return members.map(({ name }) => name).filter((name) => !used.has(name));
 }
 
-/** Whether a member and another one may work at the same time. */
-export function runsBeside(members: readonly Node[], member: Node): boolean {
-  const behind = reachedFrom(members, member.name);
+/** Returns whether another member may run at the same time as this one. */
+export function runsInParallel(members: readonly Node[], member: Node): boolean {
+  const predecessors = predecessorsOf(members, member.name);
   return members.some(
-    ({ name }) => name !== member.name && !behind.has(name) && !reachedFrom(members, name).has(member.name),
+    ({ name }) => name !== member.name && !predecessors.has(name) && !predecessorsOf(members, name).has(member.name),
   );
 }
 
-/** Names of all that come, directly or not, before a member. */
-function reachedFrom(members: readonly Node[], name: string): Set<string> {
-  const found = new Set<string>();
+/** Returns the names of all members that precede a member, directly or not. */
+function predecessorsOf(members: readonly Node[], name: string): Set<string> {
+  const preceding = new Set<string>();
   const queue = [name];
   for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
     for (const before of members.find((candidate) => candidate.name === at)?.after ?? []) {
-      if (found.has(before)) continue;
-      found.add(before);
+      if (preceding.has(before)) continue;
+      preceding.add(before);
       queue.push(before);
     }
   }
-  return found;
+  return preceding;
 }

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../ports.ts';
 
 /** Maximum number of reported problems; more would only bury the first. */
 const MAX_PROBLEMS = 5;
-/** Keywords that only say that something below them is wrong. */
+/** Keywords whose errors only say that something below them is wrong. */
 const WRAPPERS = new Set([
   'properties',
   'patternProperties',
@@ -19,12 +19,12 @@ const WRAPPERS = new Set([
   'propertyNames',
 ]);
 
-/** Schemas are checked into validators once, however many rollouts share them. */
+/** Validators by schema: each schema is compiled once, and many rollouts share it. */
 const validators = new WeakMap<JsonSchema, Validator | 'unusable'>();
 
 /**
- * What is wrong with a tool's arguments, in plain words, or undefined. A schema that is itself broken checks nothing:
- * that is not the model's fault, and the tool checks its arguments again.
+ * Describes what is wrong with a tool's arguments; undefined if they are valid. An invalid schema checks nothing: that
+ * is not the model's fault, and the tool checks its arguments itself.
  */
 export function argumentProblems(schema: JsonSchema, args: JsonObject): string | undefined {
   const validator = validatorOf(schema);
@@ -47,16 +47,16 @@ function validatorOf(schema: JsonSchema): Validator | 'unusable' {
 
 function makeValidator(schema: JsonSchema): Validator | 'unusable' {
   try {
-    // The library marks the schemas it resolved, so it gets a copy; any JSON object is a schema to it.
+    // The library marks the schemas that it resolves, so it gets a copy. It accepts any JSON object as a schema.
     const validator = new Validator(structuredClone(schema), draftOf(schema), false);
-    validator.validate({}); // an unresolvable $ref shows only here
+    validator.validate({}); // reports an unresolvable $ref
     return validator;
   } catch {
     return 'unusable';
   }
 }
 
-/** By `$schema`; JSON Schema's own default is the newest. */
+/** Returns the draft in `$schema`. Default: the newest, as in JSON Schema itself. */
 function draftOf(schema: JsonSchema): SchemaDraft {
   const dialect = typeof schema['$schema'] === 'string' ? schema['$schema'] : '';
   if (dialect.includes('draft-04')) return '4';
@@ -74,7 +74,7 @@ function isWrapper(unit: OutputUnit, all: readonly OutputUnit[]): boolean {
   return WRAPPERS.has(unit.keyword) || unit.keyword === 'false';
 }
 
-/** `days: Instance type "string" is invalid …` as `days must be integer, not string`. */
+/** Rewrites `days: Instance type "string" is invalid …` as `days must be integer, not string`. */
 function sentence(unit: OutputUnit): string {
   const where = placeOf(unit.instanceLocation);
   const quoted = [...unit.error.matchAll(/"([^"]*)"/g)].map((match) => match[1] ?? '');

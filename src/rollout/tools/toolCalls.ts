@@ -1,35 +1,30 @@
 import { deferred } from '../../common/abort.ts';
 import { seedOf } from '../../common/hash.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
+import type { Json } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
-import type { EventData, Part } from '../../trace/schema.ts';
+import type { EventData } from '../../trace/schema.ts';
 import type { Act, ActRequest, EffectResult, Outcome } from '../act/act.ts';
 import { toolKey } from '../act/history.ts';
 import type { Edits } from '../gates/edits.ts';
 import { editStart } from '../gates/edits.ts';
 import type { Gates } from '../gates/gates.ts';
 import type { Subject } from '../gates/subject.ts';
-import type { Envelope, Log } from '../log/log.ts';
+import type { Log } from '../log/log.ts';
 import type { Sha256 } from '../log/messages.ts';
 import { Counter, type Stopwatch } from '../loop/limits.ts';
-import type { CallInspection, ToolOutcome, ToolSpec } from '../ports.ts';
+import type { CallInspection, ToolOutcome } from '../ports.ts';
 import { type Stop, settledWithin } from '../stop.ts';
 import { roundMs, type Time } from '../time.ts';
 import type { WorldCall } from '../world.ts';
+import { ProgressTimeout } from './progressTimeout.ts';
+import { checkedTool } from './requestCheck.ts';
 import { type ToolRetries, withRetries } from './retries.ts';
-import { argumentProblems } from './schemaCheck.ts';
+import { argumentsOf, type CallTiming, failureOf, startOf, successOf, type ToolCallPart } from './toolEvents.ts';
 import { ToolLog } from './toolLog.ts';
-import type { AgentCall, FoundTool, ToolSet } from './toolSet.ts';
-
-export type ToolCallPart = Extract<Part, { type: 'tool_call' }>;
+import type { AgentCall, ToolEntry, ToolSet } from './toolSet.ts';
 
 /** Time for an interrupted tool to end before its call is closed anyway. */
 const GRACE_MS = 1_000;
-/** Minimum interval for checking a limit while the clock is stopped. */
-const STILL_MS = 100;
-/** Number of characters of a full output in its reference. */
-const HEAD = 1_024;
-
 interface ToolCallerParts {
   readonly act: Act;
   readonly log: Log;
@@ -51,7 +46,7 @@ interface ToolCallerParts {
 }
 
 /** A finished call. */
-interface ToolCalled {
+interface FinishedCall {
   readonly part: ToolCallPart;
   /** The request with the edits made at the gate. */
   readonly arguments: Json;
@@ -77,31 +72,31 @@ export class ToolCaller {
    * Makes all calls of one model call (the agent's n-th) in parallel; those of a world run one after another. Returns
    * them in call order. A failed call is an `end` with an error; rejects only if the rollout cannot continue.
    */
-  async turn(calls: readonly ToolCallPart[], modelCall: number, step: number): Promise<ToolCalled[]> {
-    const found = calls.map((part) => this.#tools.find(part.name));
-    const together = found.filter((tool) => tool?.agent !== undefined).length;
+  async turn(calls: readonly ToolCallPart[], modelCall: number, step: number): Promise<FinishedCall[]> {
+    const tool = calls.map((part) => this.#tools.find(part.name));
+    const together = tool.filter((tool) => tool?.agent !== undefined).length;
     const outcomes = calls.map((part, index): CallOutcome => {
-      const call = found[index]?.agent?.ask(part.id, together);
+      const call = tool[index]?.agent?.prepare(part.id, together);
       return call === undefined ? {} : { call };
     });
     const requests = calls.map((part, index) =>
       this.#request(part, seedOf(this.#parts.rolloutSeed, this.#agent, modelCall, index), step, outcomes[index] ?? {}),
     );
     const settled = await Promise.allSettled(await this.#parts.act.all(requests));
-    const called = settled.map((result, index): ToolCalled => {
+    const finished = settled.map((result, index): FinishedCall => {
       if (result.status === 'rejected') throw result.reason;
       const part = calls[index];
       const { end } = result.value;
       if (part === undefined || end === undefined) throw new Error('every call has an end');
       return { part, arguments: this.#edited(result.value.span, part), done: { ...result.value, end } };
     });
-    const errors = called.flatMap(({ done }) => done.end.error ?? []);
+    const errors = finished.flatMap(({ done }) => done.end.error ?? []);
     // Calls that ended because another one ended the rollout are `cancelled`.
     const fatal =
       errors.find((error) => error.class === 'infrastructure') ??
       errors.find((error) => error.class === 'limit' || error.class === 'cancelled');
     if (fatal !== undefined) throw new ClassedError(fatal.class, fatal.message);
-    return called;
+    return finished;
   }
 
   #edited(span: number, part: ToolCallPart): Json {
@@ -111,10 +106,10 @@ export class ToolCaller {
   }
 
   #request(part: ToolCallPart, seed: number, step: number, outcome: CallOutcome): ActRequest<'tool'> {
-    const found = this.#tools.find(part.name);
-    const effect = found?.spec.effect ?? 'pure';
+    const tool = this.#tools.find(part.name);
+    const effect = tool?.spec.effect ?? 'pure';
     const start = startOf(part, effect);
-    const world = found?.world;
+    const world = tool?.world;
     const { call } = outcome;
     const worldCall = (span: number): WorldCall => ({
       call: { id: part.id, name: part.name, arguments: argumentsOf(this.#edited(span, part)) },
@@ -142,7 +137,9 @@ export class ToolCaller {
         : {
             queue: world.queue,
             settled: (done: EffectResult<'tool'>) =>
-              done.recorded ? world.recalled(worldCall(done.span), done) : world.called(effect, outcome.value),
+              done.recorded
+                ? world.afterRecordedCall(worldCall(done.span), done)
+                : world.afterCall(effect, outcome.value),
           }),
     };
   }
@@ -156,35 +153,35 @@ export class ToolCaller {
     const { stop, time, log } = this.#parts;
     const now = (): number => this.#clock.value(time.monotonic());
     const began = now();
-    const prints = new ToolLog(log, this.#agent, subject.span);
+    const output = new ToolLog(log, this.#agent, subject.span);
     const retries: ToolRetries = [];
     const timing = (): CallTiming => ({ ms: roundMs(now() - began), ...(retries.length === 0 ? {} : { retries }) });
     try {
       stop.check();
-      const found = this.#checked(request);
-      const result = await withRetries(found.spec, this.#retryPorts(prints), retries, () =>
+      const tool = checkedTool(this.#tools, request);
+      const result = await withRetries(tool.spec, this.#retryPorts(output), retries, () =>
         outcome.call === undefined
-          ? this.#make(found, request, subject, seed, prints)
-          : delegated(outcome.call, request, subject),
+          ? this.#make(tool, request, subject, seed, output)
+          : delegate(outcome.call, request, subject),
       );
       outcome.value = result;
-      prints.end();
-      return this.#ended(request, result, timing(), outcome.call?.envelope);
+      output.end();
+      return successOf(this.#parts.sha256, request, result, timing(), outcome.call?.envelope);
     } catch (thrown) {
-      const error = this.#classed(thrown);
+      const error = this.#toClassed(thrown);
       if (error.class === 'infrastructure') stop.stop(error); // ends the attempt and its other calls
-      prints.end();
-      return failed(request, error, timing(), outcome.call?.envelope);
+      output.end();
+      return failureOf(request, error, timing(), outcome.call?.envelope);
     }
   }
 
-  #retryPorts(prints: ToolLog): Parameters<typeof withRetries>[1] {
+  #retryPorts(output: ToolLog): Parameters<typeof withRetries>[1] {
     const { stop, time, log } = this.#parts;
     return {
       now: () => log.now(),
       monotonic: () => this.#clock.value(time.monotonic()),
-      classed: (thrown) => this.#classed(thrown),
-      log: (text) => prints.add('err', text),
+      classed: (thrown) => this.#toClassed(thrown),
+      log: (text) => output.add('err', text),
       wait: async (ms) => {
         const over = deferred<undefined>();
         const cancel = time.timer(ms, () => over.resolve(undefined));
@@ -197,70 +194,36 @@ export class ToolCaller {
     };
   }
 
-  /** Checks a call. Throws ClassedError if it is invalid. */
-  #checked(request: EventData['tool.start']): FoundTool {
-    const found = this.#tools.find(request.name);
-    if (found === undefined) {
-      const names = this.#tools.names;
-      throw new ClassedError(
-        'unknown_tool',
-        `Unknown tool "${request.name}". ` +
-          (names.length === 0 ? 'No tools are available.' : `Available tools: ${names.join(', ')}.`),
-      );
-    }
-    if (request.raw !== undefined && Object.keys(argumentsOf(request.arguments)).length === 0) {
-      throw new ClassedError(
-        'malformed_output',
-        `The arguments of ${request.name} are not valid JSON${reasonOf(request.raw)}. Pass one JSON object that ` +
-          `matches ${JSON.stringify(found.spec.parameters)}.`,
-      );
-    }
-    if (!isJsonObject(request.arguments)) {
-      throw new ClassedError(
-        'invalid_arguments',
-        `The arguments of ${request.name} must be one JSON object that ` +
-          `matches ${JSON.stringify(found.spec.parameters)}.`,
-      );
-    }
-    const problems = argumentProblems(found.spec.parameters, request.arguments);
-    if (problems !== undefined)
-      throw new ClassedError(
-        'invalid_arguments',
-        `The arguments of ${request.name} do not match its schema: ${problems}.`,
-      );
-    return found;
-  }
-
   async #make(
-    { spec, host }: FoundTool,
+    { spec, host }: ToolEntry,
     request: EventData['tool.start'],
     subject: Subject<'tool'>,
     seed: number,
-    prints: ToolLog,
+    output: ToolLog,
   ): Promise<ToolOutcome> {
-    if (spec.asksPerson === true) return { response: await this.#ask(subject) };
+    if (spec.asksPerson === true) return { response: await this.#askPerson(subject) };
     if (host === undefined) return { response: 'The answer was submitted.' };
     const { stop, time, log, toolSeconds } = this.#parts;
     const seconds = spec.timeoutSeconds ?? toolSeconds;
-    const { stop: own, release } = stop.child();
-    const limit = new Patience(seconds * 1000, time, this.#clock, () =>
-      own.stop(new ClassedError('timeout', `${spec.name} did not finish within ${seconds} s.`)),
+    const { stop: callStop, release } = stop.child();
+    const limit = new ProgressTimeout(seconds * 1000, time, this.#clock, () =>
+      callStop.stop(new ClassedError('timeout', `${spec.name} did not finish within ${seconds} s.`)),
     );
     const call = { id: request.call, name: spec.name, arguments: argumentsOf(request.arguments) };
     const inspect = this.#inspection(subject);
     try {
       const running = host.call(call, {
-        signal: own.signal,
+        signal: callStop.signal,
         seed,
         ...(inspect === undefined ? {} : { inspect }),
-        onLog: (stream, text) => prints.add(stream, text),
+        onLog: (stream, text) => output.add(stream, text),
         onProgress: () => limit.renew(),
       });
       try {
-        return await own.race(running);
+        return await callStop.race(running);
       } catch (error) {
         // Waits for the tool, so that late effects belong to this call; unnecessary after a cancel.
-        if (own.reason !== undefined && !log.closed) await settledWithin(running, GRACE_MS, time);
+        if (callStop.reason !== undefined && !log.closed) await settledWithin(running, GRACE_MS, time);
         throw error;
       }
     } finally {
@@ -280,7 +243,7 @@ export class ToolCaller {
     const set = (on: boolean): void => {
       if (open === on) return;
       open = on;
-      watch.held(on);
+      watch.setHeld(on);
       this.#clock.pause(on, time.monotonic());
     };
     return {
@@ -293,13 +256,13 @@ export class ToolCaller {
   }
 
   /** Returns the answer of a person. Throws class `timeout` if nobody answers in time. */
-  async #ask(subject: Subject<'tool'>): Promise<Json> {
+  async #askPerson(subject: Subject<'tool'>): Promise<Json> {
     const answer = await this.#parts.gates.ask(subject);
     if (answer === undefined) throw new ClassedError('timeout', 'Nobody answered in time.');
     return answer;
   }
 
-  #classed(thrown: unknown): ClassedError {
+  #toClassed(thrown: unknown): ClassedError {
     const { stop } = this.#parts;
     if (stop.reason !== undefined && stop.reason.class !== 'infrastructure') return stop.reason;
     const error = ClassedError.from(thrown, 'tool_error');
@@ -310,42 +273,10 @@ export class ToolCaller {
       ? new ClassedError('tool_error', error.message, { place: error.place, stack: error.userStack })
       : error;
   }
-
-  #ended(
-    request: EventData['tool.start'],
-    result: ToolOutcome,
-    timing: CallTiming,
-    envelope?: Envelope,
-  ): Outcome<'tool'> {
-    const parts: Part[] = [
-      { type: 'tool_call_response', id: request.call, response: result.response },
-      ...(result.parts ?? []),
-    ];
-    const end: EventData['tool.end'] = {
-      status: 'ok',
-      ...timing,
-      source: 'live',
-      ...(result.cut === undefined ? {} : { cut: result.cut }),
-    };
-    const base = { message: { role: 'tool', parts, origin: 'tool', ...envelope } as const, changes: result.changes };
-    if (result.full === undefined) return { ...base, end };
-    const sha = this.#parts.sha256(result.full);
-    const media = 'text/plain';
-    const head = new TextDecoder().decode(result.full.subarray(0, HEAD)).slice(0, HEAD);
-    return {
-      ...base,
-      end: { ...end, result: { $blob: sha, bytes: result.full.length, media, head } },
-      blobs: [{ sha, bytes: result.full, media }],
-      refs: new Set([sha]),
-    };
-  }
 }
 
-/** Duration of a call, with earlier tries. */
-type CallTiming = Pick<EventData['tool.end'], 'ms' | 'retries'>;
-
 /** Delegates to another agent, without a time limit: its calls and the rollout have their own. */
-async function delegated(
+async function delegate(
   call: AgentCall,
   request: EventData['tool.start'],
   subject: Subject<'tool'>,
@@ -358,84 +289,4 @@ interface CallOutcome {
   /** Set if another agent answers it. */
   readonly call?: AgentCall;
   value?: ToolOutcome;
-}
-
-/** A time limit that restarts with each progress report, using only one timer. */
-class Patience {
-  readonly #ms: number;
-  readonly #time: Time;
-  readonly #clock: Counter;
-  readonly #over: () => void;
-  #since: number;
-  #cancel: () => void;
-
-  constructor(ms: number, time: Time, clock: Counter, over: () => void) {
-    this.#ms = ms;
-    this.#time = time;
-    this.#clock = clock;
-    this.#over = over;
-    this.#since = this.#now();
-    this.#cancel = this.#arm(ms);
-  }
-
-  renew(): void {
-    this.#since = this.#now();
-  }
-
-  end(): void {
-    this.#cancel();
-  }
-
-  #now(): number {
-    return this.#clock.value(this.#time.monotonic());
-  }
-
-  #arm(ms: number): () => void {
-    return this.#time.timer(ms, () => {
-      const left = this.#ms - (this.#now() - this.#since);
-      if (left > 0) this.#cancel = this.#arm(Math.max(this.#clock.running ? 1 : STILL_MS, left));
-      else this.#over();
-    });
-  }
-}
-
-function startOf(part: ToolCallPart, effect: ToolSpec['effect']): EventData['tool.start'] {
-  const base = { call: part.id, name: part.name, effect };
-  if (typeof part.arguments !== 'string') return { ...base, arguments: part.arguments };
-  // A model may write nothing for a tool without arguments.
-  return part.arguments.trim() === '' ? { ...base, arguments: {} } : { ...base, arguments: {}, raw: part.arguments };
-}
-
-function argumentsOf(value: Json): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
-
-function reasonOf(raw: string): string {
-  try {
-    JSON.parse(raw);
-    return '';
-  } catch (error) {
-    return error instanceof Error ? ` (${error.message})` : '';
-  }
-}
-
-/** Returns the end of a failed call and the response for the model, unless the rollout ends. */
-function failed(
-  request: EventData['tool.start'],
-  error: ClassedError,
-  timing: CallTiming,
-  envelope?: Envelope,
-): Outcome<'tool'> {
-  const end: EventData['tool.end'] = { status: 'error', ...timing, source: 'live', error: error.toTrace() };
-  if (error.class === 'infrastructure' || error.class === 'cancelled' || error.class === 'limit') return { end };
-  const response = `Error (${error.class}): ${error.message}`;
-  return {
-    message: {
-      role: 'tool',
-      parts: [{ type: 'tool_call_response', id: request.call, response }],
-      origin: 'tool',
-      ...envelope,
-    },
-    end,
-  };
 }

@@ -5,10 +5,10 @@ import type { Envelope } from '../log/log.ts';
 import type { Sha256 } from '../log/messages.ts';
 import { answerTool } from '../loop/answer.ts';
 import type { PendingBlob, ToolHost, ToolSpec } from '../ports.ts';
-import type { WorldPlace } from '../world.ts';
+import type { RolloutWorld } from '../world.ts';
 
 /** The tools that a model sees, and the stored text of their list. */
-export interface ToldTools {
+export interface ModelTools {
   readonly specs: readonly ToolSpec[];
   /**
    * SHA-256 of the JSON of [{name, description, parameters}], with keys in the order that the model sees.
@@ -17,18 +17,18 @@ export interface ToldTools {
   readonly blob: PendingBlob;
 }
 
-export const NO_TOOLS: ToldTools = {
+export const NO_TOOLS: ModelTools = {
   specs: [],
   sha: '',
   blob: { sha: '', bytes: new Uint8Array(), media: 'application/json' },
 };
 
-export interface FoundTool {
+export interface ToolEntry {
   readonly spec: ToolSpec;
   /** Absent for the tool that only submits the answer. */
   readonly host: ToolHost | undefined;
   /** Set if the call goes to the world. */
-  readonly world: WorldPlace | undefined;
+  readonly world: RolloutWorld | undefined;
   /** Set if another agent handles it. */
   readonly agent?: AgentTool;
 }
@@ -37,7 +37,7 @@ export interface FoundTool {
 export interface AgentTool {
   readonly spec: ToolSpec;
   /** Called for each call, in order. `together`: number of agents called in this turn. */
-  ask(call: string, together: number): AgentCall;
+  prepare(call: string, together: number): AgentCall;
 }
 
 export interface AgentCall {
@@ -51,13 +51,13 @@ export interface AgentCall {
 
 /** All tools of one agent: its own, those of the world, and the answer tool if no other has its name. */
 export class ToolSet {
-  readonly told: ToldTools;
-  readonly #byName = new Map<string, FoundTool>();
+  readonly told: ModelTools;
+  readonly #byName = new Map<string, ToolEntry>();
 
   /** Throws ClassedError `tool_error` if two tools have the same name. */
   constructor(
     own: ToolHost | undefined,
-    world: WorldPlace | undefined,
+    world: RolloutWorld | undefined,
     rule: AnswerRule,
     sha256: Sha256,
     agents: readonly AgentTool[] = [],
@@ -73,7 +73,7 @@ export class ToolSet {
     );
   }
 
-  find(name: string): FoundTool | undefined {
+  find(name: string): ToolEntry | undefined {
     return this.#byName.get(name);
   }
 
@@ -81,7 +81,7 @@ export class ToolSet {
     return [...this.#byName.keys()];
   }
 
-  #add(tool: FoundTool): void {
+  #add(tool: ToolEntry): void {
     const other = this.#byName.get(tool.spec.name);
     if (other !== undefined) {
       throw new ClassedError(
@@ -111,7 +111,7 @@ function textOf(spec: ToolSpec): string {
   return text;
 }
 
-function told(specs: readonly ToolSpec[], sha256: Sha256): ToldTools {
+function told(specs: readonly ToolSpec[], sha256: Sha256): ModelTools {
   if (specs.length === 0) return NO_TOOLS;
   const bytes = new TextEncoder().encode(`[${specs.map(textOf).join(',')}]`);
   const sha = sha256(bytes);

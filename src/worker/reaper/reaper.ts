@@ -1,4 +1,4 @@
-/** The worker's side of the reaper process (`reaperMain.ts`), which cleans up after it whatever happens. */
+/** The worker's side of the reaper process (`reaperMain.ts`), which cleans up after the worker in any case. */
 
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -7,7 +7,7 @@ import { entryUrl } from '../../common/entries.ts';
 import type { ProcessGroups } from '../../tools/processes/processGroups.ts';
 import { newOwner } from '../../tools/processes/strays.ts';
 
-/** A reaper that dies again and again is not started for ever. */
+/** Maximum number of starts: a reaper that keeps dying is not restarted forever. */
 const MAX_STARTS = 5;
 
 export class Reaper implements ProcessGroups {
@@ -22,7 +22,7 @@ export class Reaper implements ProcessGroups {
     this.#start();
   }
 
-  /** The group that `pid` leads is to be ended when the worker dies. */
+  /** Registers the process group led by `pid`, which must end when the worker dies. */
   add(pid: number): void {
     this.#groups.add(pid);
     this.#write(`+${pid}`);
@@ -32,13 +32,13 @@ export class Reaper implements ProcessGroups {
     if (this.#groups.delete(pid)) this.#write(`-${pid}`);
   }
 
-  /** This folder is to be removed when the worker dies. Absolute, without line breaks. */
+  /** Registers a folder that must be removed when the worker dies. Absolute, without line breaks. */
   addFolder(folder: string): void {
     this.#folders.add(folder);
     this.#write(`dir ${folder}`);
   }
 
-  /** Has it do its work now; resolves when it has, or after `ms`. */
+  /** Makes the reaper clean up now. Resolves when it is done, or after `ms`. */
   async close(ms: number): Promise<void> {
     this.#closed = true;
     const child = this.#child;
@@ -55,7 +55,7 @@ export class Reaper implements ProcessGroups {
 
   #start(): void {
     this.#starts++;
-    // A session of its own: a signal to the worker's group must not reach it.
+    // Its own session: a signal to the worker's group must not reach it.
     const child = spawn(
       process.execPath,
       ['--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('reaper'))],
@@ -69,7 +69,7 @@ export class Reaper implements ProcessGroups {
     child.unref();
     child.on('error', () => this.#again(child));
     child.on('exit', () => this.#again(child));
-    // A pipe to a dead reaper: its `exit` says the same.
+    // Writing to a dead reaper fails; its `exit` event reports the same.
     child.stdin.on('error', () => undefined);
     this.#write(`owner ${this.owner}`);
     for (const folder of this.#folders) this.#write(`dir ${folder}`);

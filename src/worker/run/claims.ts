@@ -1,4 +1,4 @@
-/** Questions to the server: is this rollout the first of its batch to match a `once` breakpoint? */
+/** Asks the server whether this rollout is the first of its batch to match a `once` breakpoint. */
 import { randomUUID } from 'node:crypto';
 import type { Deferred } from '../../common/abort.ts';
 import { deferred } from '../../common/abort.ts';
@@ -27,12 +27,12 @@ export class Claims {
     this.#open.delete(claim);
   }
 
-  /** After a reconnection: answers may have been lost, and asking twice does no harm. */
-  again(): void {
+  /** Repeats open questions after a reconnection: answers may have been lost, and asking twice is harmless. */
+  repeat(): void {
     for (const { frame } of this.#open.values()) this.#send(frame);
   }
 
-  /** The rollout is over: nobody waits for its answers. */
+  /** Drops the questions of a rollout that is over. */
   drop(rollout: string): void {
     for (const [claim, { frame, answer }] of this.#open) {
       if (frame.rollout !== rollout) continue;

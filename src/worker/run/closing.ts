@@ -1,4 +1,4 @@
-/** The end of a rollout that cannot end itself: it could not be started, or the server does not take what it wrote. */
+/** Writes the end of a rollout that cannot end itself: it could not be started, or the server rejects its events. */
 
 import type { Submission } from '../../config/submission.ts';
 import type { Grant } from '../../protocol/worker.ts';
@@ -12,7 +12,7 @@ interface ClosedSpans {
   readonly grant: Grant;
   readonly worker: string;
   readonly clock: Clock;
-  /** Absent when it could not be had. */
+  /** Absent if it could not be loaded. */
   readonly submission?: Submission | undefined;
   /** Events 1..last that the server has, lineage included. */
   readonly durable: readonly TraceEvent[];
@@ -20,7 +20,7 @@ interface ClosedSpans {
   readonly message: string;
 }
 
-/** `rollout.start` and `rollout.lease` where there are none yet, and a `rollout.end` of status infrastructure. */
+/** Returns `rollout.start` and `rollout.lease` if they are missing, and a `rollout.end` with status infrastructure. */
 export function closingEvents({ grant, worker, clock, submission, durable, last, message }: ClosedSpans): TraceEvent[] {
   const own = durable.filter((event) => event.seq > (grant.fork?.seq ?? 0));
   const at = Math.max(clock.now(), durable.at(-1)?.at ?? 0);

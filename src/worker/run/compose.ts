@@ -1,4 +1,4 @@
-/** Puts together what one rollout runs with: its job from the grant, and the real things behind its ports. */
+/** Composes what one rollout runs with: its job from the grant, and the implementations of its ports. */
 import { createHash } from 'node:crypto';
 import type { SubmittedModel } from '../../config/submission.ts';
 import { createModelClient } from '../../model/client.ts';
@@ -93,7 +93,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
         (order.includes(current) ? current : (order[0] ?? current))
       );
     },
-    // What the record holds is redacted: what a resumed rollout compares with it must be as well.
+    // Recorded events are redacted, so what a resumed rollout compares with them must be redacted, too.
     redact: (text) => loaded.redaction.text(text),
     sha256: (data) => createHash('sha256').update(data).digest('hex'),
   };

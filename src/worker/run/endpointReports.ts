@@ -1,5 +1,6 @@
 /**
- * What model calls show of their endpoints, for the server: trouble at once, good answers counted and told together.
+ * Reports to the server what model calls show about their endpoints: failures immediately, successes as counts in
+ * intervals.
  */
 import type { EndpointReport } from '../../model/client.ts';
 import type { WorkerFrame } from '../../protocol/worker.ts';
@@ -8,9 +9,9 @@ const SEND_EVERY_MS = 100;
 
 export class EndpointReports {
   readonly #send: (frame: WorkerFrame) => void;
-  /** Good answers not told yet. */
+  /** Successful responses that were not reported yet. */
   readonly #good = new Map<string, number>();
-  /** Endpoints whose last word was not a good one. */
+  /** Endpoints whose last report was a failure. */
   readonly #troubled = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 

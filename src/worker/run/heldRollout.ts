@@ -1,4 +1,4 @@
-/** One granted rollout, from the grant until its last event is acknowledged or somebody else has it. */
+/** One granted rollout, from the grant until its last event is acknowledged or another worker has it. */
 import { deferred } from '../../common/abort.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
@@ -26,13 +26,13 @@ export class HeldRollout {
   readonly grant: Grant;
   readonly #parts: WorkerParts;
   readonly #stop = new AbortController();
-  /** The rollout itself, once it is made; rejects when it never will be. */
+  /** The rollout, once it is created; rejects if it never will be. */
   readonly #ready = deferred<RolloutHandle>();
   #handle: RolloutHandle | undefined;
   #spool: Spool | undefined;
   #hasSlot = false;
   #loss: Loss | undefined;
-  /** What was told before the rollout was made. */
+  /** State that was set before the rollout was created. */
   #lost = false;
   #paused: boolean;
   #breakpoints: readonly Breakpoint[];
@@ -51,7 +51,7 @@ export class HeldRollout {
     return this.#spool;
   }
 
-  /** Last seq that was appended here. */
+  /** seq of the last event that was appended here. */
   get last(): number {
     return this.#spool?.last ?? this.grant.last;
   }
@@ -61,11 +61,11 @@ export class HeldRollout {
     return this.#handle !== undefined && !this.#hasSlot;
   }
 
-  /** Resolves when nothing of it is left here. Never rejects. */
+  /** Runs the rollout. Resolves when it is completely done here. Never rejects. */
   async run(): Promise<void> {
     const { slots, log, folder } = this.#parts;
     try {
-      await slots.take(false, this.#stop.signal);
+      await slots.acquire(false, this.#stop.signal);
       this.#hasSlot = true;
       let loaded: LoadedSubmission | undefined;
       try {
@@ -80,7 +80,7 @@ export class HeldRollout {
       if (!this.#stop.signal.aborted) log(`rollout ${this.grant.rollout}: ${errorText(error)}`);
     } finally {
       this.#ready.reject(new StudioError('conflict', 'The rollout has ended.'));
-      this.#giveSlot();
+      this.#releaseSlot();
       this.#parts.claims.drop(this.grant.rollout);
       this.#spool?.close(new StudioError('fenced', 'The rollout has ended.'));
       await removeWorkDirectory(folder, this.grant.rollout).catch((error: unknown) =>
@@ -90,7 +90,8 @@ export class HeldRollout {
   }
 
   /**
-   * Stops it here: somebody else has it, or will. `flush`: it is still ours, and what it wrote is still to be stored.
+   * Stops it here, because another worker has it or will have it. `flush`: it still belongs to this worker, and its
+   * events must still be stored.
    */
   abort(reason: string, flush = false): void {
     if (this.#stop.signal.aborted) return;
@@ -98,16 +99,19 @@ export class HeldRollout {
     const error = new StudioError('fenced', reason);
     this.#stop.abort(error);
     this.#handle?.abort(reason);
-    // One that has ended already waits only for acknowledgements, and nobody will give them now.
+    // An ended rollout only waits for acknowledgements, which will not arrive now.
     if (!flush) this.#spool?.close(error);
   }
 
-  /** The server has everything up to `durable`, and the rollout is still ours. */
+  /**
+   * Continues after a reconnection: the server has everything up to `durable`, and the rollout still belongs to this
+   * worker.
+   */
   resume(durable: number): void {
     this.#spool?.resume(durable);
   }
 
-  /** Resolves when what the command led to is stored. */
+  /** Applies a command. Resolves when its events are stored. */
   async command(command: Command): Promise<HoldResult> {
     const handle = await this.#ready.promise;
     const mayInspect = command.verb !== 'step' || this.#parts.inspectable;
@@ -126,7 +130,7 @@ export class HeldRollout {
     this.#handle?.setBreakpoints(this.#breakpoints, paused);
   }
 
-  /** Throws StudioError `usage` for a condition that is no expression. */
+  /** Throws StudioError `usage` for an invalid condition. */
   setBreakpoints(breakpoints: readonly Breakpoint[]): void {
     this.#breakpoints = breakpoints;
     this.#handle?.setBreakpoints(breakpoints, this.#paused);
@@ -147,7 +151,7 @@ export class HeldRollout {
       makeWorkDirectory(parts.folder, grant.rollout, grant.task, (sha) => parts.blobs.read(sha, signal)),
     ]);
     signal.throwIfAborted();
-    // What changed since the grant counts.
+    // Use what changed since the grant.
     const now = { ...grant, paused: this.#paused, breakpoints: [...this.#breakpoints] };
     const { job, ports } = compose({
       parts,
@@ -163,10 +167,10 @@ export class HeldRollout {
     if (this.#lost) handle.setLost(true);
     this.#ready.resolve(handle);
     await handle.run();
-    // The next rollout need not wait for the acknowledgement of this one's end.
-    this.#giveSlot();
+    // The next rollout does not wait until the end of this one is acknowledged.
+    this.#releaseSlot();
     if (this.#loss !== undefined || (signal.aborted && !this.#flushes)) return;
-    // A loss is told by `onLoss`; how long a stopping worker waits is its own affair.
+    // `onLoss` handles a loss; the worker decides how long to wait when it stops.
     await spool.flushed().catch(() => undefined);
   }
 
@@ -194,7 +198,7 @@ export class HeldRollout {
     this.abort(loss.message);
   }
 
-  /** Last seq the server has, once it has all that was written here. */
+  /** Waits until everything written here is stored. Returns the seq of the last event that the server has. */
   async #stored(): Promise<number> {
     await this.#spool?.flushed();
     return this.last;
@@ -212,18 +216,18 @@ export class HeldRollout {
 
   #slot(): Slot {
     return {
-      give: () => this.#giveSlot(),
-      take: async (signal) => {
-        await this.#parts.slots.take(true, signal);
+      release: () => this.#releaseSlot(),
+      acquire: async (signal) => {
+        await this.#parts.slots.acquire(true, signal);
         this.#hasSlot = true;
       },
     };
   }
 
-  #giveSlot(): void {
+  #releaseSlot(): void {
     if (!this.#hasSlot) return;
     this.#hasSlot = false;
-    this.#parts.slots.give();
+    this.#parts.slots.release();
   }
 }
 

@@ -1,4 +1,4 @@
-/** What all rollouts of a worker share. Put together in `main.ts`. */
+/** What all rollouts of a worker share. `main.ts` composes it. */
 import type { Json } from '../../common/json.ts';
 import type { EndpointReport } from '../../model/client.ts';
 import type { ModelConnections } from '../../model/connections.ts';
@@ -16,9 +16,9 @@ import type { Claims } from './claims.ts';
 import type { Slots } from './slots.ts';
 import type { Submissions } from './submissions.ts';
 
-/** A rollout as the worker drives it. */
+/** A rollout as the worker controls it. */
 export interface RolloutHandle {
-  /** Resolves when the rollout is over or was aborted; what it wrote may not be acknowledged yet. */
+  /** Resolves when the rollout is over or was aborted; its events may not be acknowledged yet. */
   run(): Promise<void>;
   command(command: {
     readonly command: string;
@@ -26,11 +26,11 @@ export interface RolloutHandle {
     readonly args: Json | undefined;
     readonly by: string;
   }): Promise<HoldResult>;
-  /** The batch's breakpoints, and whether it is paused. */
+  /** Sets the batch's breakpoints and whether it is paused. */
   setBreakpoints(breakpoints: readonly Breakpoint[], paused: boolean): void;
-  /** Whether the server is lost: no new effect is started then. */
+  /** Sets whether the server is lost: then no new effect starts. */
   setLost(lost: boolean): void;
-  /** Ends it here without an end in its record: somebody else goes on with it. */
+  /** Ends it here without an end in its record: another worker continues it. */
   abort(reason: string): void;
 }
 
@@ -41,7 +41,7 @@ export interface WorkerParts {
   readonly clock: Clock;
   readonly blobs: Blobs;
   readonly submissions: Submissions;
-  /** Events 1..last of a rollout. */
+  /** Returns events 1..last of a rollout. */
   readonly events: (rollout: string, last: number, signal: AbortSignal) => Promise<TraceEvent[]>;
   readonly link: SpoolLink;
   readonly slots: Slots;
@@ -56,8 +56,8 @@ export interface WorkerParts {
   readonly demoKey: () => string;
   readonly createRollout: (job: RolloutJob, ports: RolloutPorts) => RolloutHandle;
   /**
-   * Whether whoever commands may debug the code of tools here: the worker is a process of a store that is a folder, so
-   * it is the same person's machine.
+   * Whether commands may debug the code of tools here: only for a store that is a folder, because then the user of this
+   * machine runs the worker.
    */
   readonly inspectable: boolean;
   readonly log: (text: string) => void;

@@ -1,4 +1,7 @@
-/** All rollouts of a worker: takes what the server grants, gives each its frames, asks for more when slots are free. */
+/**
+ * All rollouts of a worker: starts what the server grants, passes each its frames, and requests more when slots are
+ * free.
+ */
 import type { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { verbArgs } from '../../protocol/commands.ts';
@@ -24,9 +27,9 @@ interface PoolOptions {
 export class RolloutPool {
   readonly #options: PoolOptions;
   readonly #rollouts = new Map<string, HeldRollout>();
-  readonly #over = new Map<string, Promise<void>>();
-  /** Answers to commands that found no connection. */
-  #untold: WorkerFrame[] = [];
+  readonly #endings = new Map<string, Promise<void>>();
+  /** Command results that could not be sent because there was no connection. */
+  #unsentResults: WorkerFrame[] = [];
   /** Number of requested rollouts that have not arrived. */
   #requested = 0;
   /** Number of rollouts that it may still take. */
@@ -56,22 +59,22 @@ export class RolloutPool {
   }
 
   /** Requests as many rollouts as there are free slots. */
-  ask(): void {
+  requestMore(): void {
     if (this.#closed) return;
-    const want = Math.min(this.#options.parts.slots.free, this.#left) - this.#requested;
-    if (want > 0 && this.#options.send({ type: 'lease', want })) this.#requested += want;
+    const count = Math.min(this.#options.parts.slots.free, this.#left) - this.#requested;
+    if (count > 0 && this.#options.send({ type: 'lease', want: count })) this.#requested += count;
   }
 
   welcome(frame: Welcome): void {
     for (const rollout of frame.drop) this.#rollouts.get(rollout)?.abort('Another worker has this rollout now.');
     for (const { rollout, durable } of frame.keep) this.#rollouts.get(rollout)?.resume(durable);
-    this.#options.parts.claims.again();
-    const untold = this.#untold;
-    this.#untold = [];
-    for (const done of untold) this.#report(done);
+    this.#options.parts.claims.repeat();
+    const unsent = this.#unsentResults;
+    this.#unsentResults = [];
+    for (const done of unsent) this.#report(done);
     // Requests of the old session are lost.
     this.#requested = 0;
-    this.ask();
+    this.requestMore();
   }
 
   frame(frame: Exclude<ServerToWorker, Welcome>): void {
@@ -108,9 +111,9 @@ export class RolloutPool {
         return;
       case 'beat': {
         const { gate, replicas } = this.#options.parts;
-        const gone = replicas.set(frame.replicas ?? {});
+        const removed = replicas.set(frame.replicas ?? {});
         gate.setPermits(frame.permits);
-        if (gone !== undefined) gate.moved((endpoint) => gone.includes(endpoint));
+        if (removed !== undefined) gate.forget((endpoint) => removed.includes(endpoint));
       }
     }
   }
@@ -120,14 +123,11 @@ export class RolloutPool {
     for (const rollout of this.#rollouts.values()) rollout.setLost(lost);
   }
 
-  /**
-   * Stops every rollout here, without an end; resolves when nothing of them is left. `flush`: what they wrote is stored
-   * first.
-   */
+  /** Stops every rollout here, without an end. Resolves when all are done. `flush`: store their events first. */
   async close(reason: string, flush: boolean): Promise<void> {
     this.#closed = true;
     for (const rollout of this.#rollouts.values()) rollout.abort(reason, flush);
-    await Promise.all(this.#over.values());
+    await Promise.all(this.#endings.values());
   }
 
   #start(grant: Grant): void {
@@ -135,20 +135,20 @@ export class RolloutPool {
     this.#left -= 1;
     this.#drained = this.#left <= 0;
     const before = this.#rollouts.get(grant.rollout);
-    // The server has taken it away and given it again (its beats were lost): the old run is not ours any more.
+    // The server revoked it and granted it again (its beats were lost), so this run no longer counts.
     before?.abort('The rollout was leased again.');
     const rollout = new HeldRollout(grant, this.#options.parts);
     this.#rollouts.set(grant.rollout, rollout);
     if (this.#lost) rollout.setLost(true);
-    const over = (this.#over.get(grant.rollout) ?? DONE)
+    const ending = (this.#endings.get(grant.rollout) ?? DONE)
       .then(() => rollout.run())
       .finally(() => {
         if (this.#rollouts.get(grant.rollout) !== rollout) return;
         this.#rollouts.delete(grant.rollout);
-        this.#over.delete(grant.rollout);
+        this.#endings.delete(grant.rollout);
         this.#checkDrained();
       });
-    this.#over.set(grant.rollout, over);
+    this.#endings.set(grant.rollout, ending);
   }
 
   #checkDrained(): void {
@@ -156,7 +156,7 @@ export class RolloutPool {
   }
 
   #report(done: WorkerFrame): void {
-    if (!this.#options.send(done)) this.#untold.push(done);
+    if (!this.#options.send(done)) this.#unsentResults.push(done);
   }
 
   async #control(control: Control): Promise<HoldResult> {
@@ -181,7 +181,7 @@ export class RolloutPool {
         return {};
       case 'cancel':
         if (control.rollout !== undefined) break;
-        // One that ends by itself meanwhile needs no cancelling.
+        // Rollouts that end by themselves meanwhile need not be canceled.
         await Promise.allSettled([...this.#rollouts.values()].map((rollout) => rollout.command(control)));
         return {};
       default:
@@ -204,7 +204,7 @@ function argsOf<V extends keyof typeof verbArgs>(verb: V, args: unknown): z.infe
   const parsed = verbArgs[verb].safeParse(args);
   if (!parsed.success)
     throw new StudioError('usage', `Invalid arguments for ${verb}: ${parsed.error.issues[0]?.message ?? ''}`);
-  // The schema is that of this very verb; the compiler does not follow the lookup.
+  // The schema belongs to this verb, but the compiler does not follow the lookup.
   return parsed.data as z.infer<(typeof verbArgs)[V]>;
 }
 

@@ -1,4 +1,6 @@
-/** How many rollouts may run at once. A held one gives its slot back; those that go on come before new ones. */
+/**
+ * Limits how many rollouts run at once. A held rollout returns its slot; rollouts that continue come before new ones.
+ */
 import { cancelled } from '../../common/abort.ts';
 
 interface Waiter {
@@ -9,31 +11,31 @@ export class Slots {
   readonly #total: number;
   readonly #onFree: () => void;
   #used = 0;
-  readonly #first: Waiter[] = [];
-  readonly #then: Waiter[] = [];
+  readonly #continuing: Waiter[] = [];
+  readonly #starting: Waiter[] = [];
 
-  /** `onFree`: a slot is free that nobody waits for. */
+  /** `onFree` is called when a slot is free and nobody waits for it. */
   constructor(total: number, onFree: () => void) {
     this.#total = total;
     this.#onFree = onFree;
   }
 
   get free(): number {
-    return Math.max(0, this.#total - this.#used - this.#first.length - this.#then.length);
+    return Math.max(0, this.#total - this.#used - this.#continuing.length - this.#starting.length);
   }
 
   get used(): number {
     return this.#used;
   }
 
-  /** Waits for a slot. `goesOn`: for a rollout that had one. Rejects with `cancelled`. */
-  take(goesOn: boolean, signal: AbortSignal): Promise<void> {
+  /** Waits for a slot. `continuing`: whether the rollout had one before. Rejects with `cancelled`. */
+  acquire(continuing: boolean, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(cancelled(signal));
     if (this.#used < this.#total) {
       this.#used++;
       return Promise.resolve();
     }
-    const queue = goesOn ? this.#first : this.#then;
+    const queue = continuing ? this.#continuing : this.#starting;
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         queue.splice(queue.indexOf(waiter), 1);
@@ -50,8 +52,8 @@ export class Slots {
     });
   }
 
-  give(): void {
-    const next = this.#first.shift() ?? this.#then.shift();
+  release(): void {
+    const next = this.#continuing.shift() ?? this.#starting.shift();
     if (next !== undefined) {
       next.grant();
       return;

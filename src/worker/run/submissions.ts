@@ -1,4 +1,4 @@
-/** The submissions of a worker's rollouts: each fetched once, with the values of `${env:…}` put in. */
+/** The submissions of a worker's rollouts: each is fetched once, and the values of `${env:…}` are filled in. */
 import { StudioError } from '../../common/errors.ts';
 import { resolveSubmission } from '../../config/env.ts';
 import type { Submission } from '../../config/submission.ts';
@@ -27,7 +27,7 @@ export class Submissions {
     this.#sources = sources;
   }
 
-  /** Throws StudioError `config` when a value is missing, `not_found` when the server has no such submission. */
+  /** Throws StudioError `config` if a value is missing, `not_found` if the server has no such submission. */
   load(sha: string): Promise<LoadedSubmission> {
     let loaded = this.#loaded.get(sha);
     if (loaded === undefined) {
@@ -48,11 +48,11 @@ export class Submissions {
         `This worker does not support the submission ${sha}: ${parsed.error.issues[0]?.message ?? ''}`,
       );
     const raw = parsed.data;
-    const shown = new Set(raw.env.shown);
+    const exposedNames = new Set(raw.env.shown);
     return {
       submission: resolveSubmission(raw, secrets),
       shas: { config: configSha(raw), code: codeSha(raw) },
-      redaction: redaction(Object.entries(secrets).flatMap(([name, value]) => (shown.has(name) ? [] : [value]))),
+      redaction: redaction(Object.entries(secrets).flatMap(([name, value]) => (exposedNames.has(name) ? [] : [value]))),
     };
   }
 }

@@ -1,11 +1,11 @@
-/** Working directories: one for each rollout, below the worker's own folder, with the task's attachments in it. */
+/** Working directories: one per rollout, below the worker's folder, with the task's attachments. */
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 
-/** Makes the directory. Throws StudioError `config` for an attachment that would lie outside of it. */
+/** Creates the directory. Throws StudioError `config` for an attachment that would be outside of it. */
 export async function makeWorkDirectory(
   parent: string,
   rollout: string,
@@ -13,7 +13,7 @@ export async function makeWorkDirectory(
   readBlob: (sha: string) => Promise<Uint8Array>,
 ): Promise<string> {
   const directory = path.join(parent, rollout);
-  // Every rollout has one and few use it. One call of the system is done sooner than it is handed to another thread.
+  // Every rollout has a directory, and few use it. A synchronous call is faster than passing it to another thread.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   for (const { name, sha } of task.files ?? []) {
     const target = path.resolve(directory, name);
@@ -29,13 +29,13 @@ export async function makeWorkDirectory(
   return directory;
 }
 
-/** Removes it with all that was put there; a process that is just ending may still hold a file. */
+/** Removes the directory with its contents; a process that is just ending may still hold a file. */
 export async function removeWorkDirectory(parent: string, rollout: string): Promise<void> {
   const directory = path.join(parent, rollout);
   try {
     rmdirSync(directory);
   } catch {
-    // Not empty, or never made.
+    // It is not empty, or was never created.
     await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Where the server is. A local one that was restarted has another port, which its `server.json` tells; several servers
- * of one store have an address each.
+ * The address of the server. A local server has another port after a restart, which its `server.json` contains; several
+ * servers of one store have one address each.
  */
 import { readFile } from 'node:fs/promises';
 import { serverFile } from '../../protocol/serverFile.ts';
@@ -24,8 +24,8 @@ export class ServerAddress {
   }
 
   /**
-   * The one there is gone: on to the next. While a new local server has not written its file yet, the last address
-   * stands.
+   * Switches to the next address, because this server is gone. While a new local server has not written its file yet,
+   * the last address is kept.
    */
   async refresh(): Promise<void> {
     if (this.#discovery === undefined) {
@@ -35,21 +35,21 @@ export class ServerAddress {
     }
     const text = await readFile(this.#discovery, 'utf8').catch(() => undefined);
     if (text === undefined) return;
-    const found = serverFile.safeParse(parse(text));
-    if (!found.success) return;
-    const { host, port } = found.data;
+    const parsed = serverFile.safeParse(parse(text));
+    if (!parsed.success) return;
+    const { host, port } = parsed.data;
     this.#origin = `http://${loopbackOf(host)}:${port}`;
   }
 }
 
-/** A server that listens on all addresses is reached by loopback: the file is on this machine. */
+/** A server that listens on all addresses is reached through loopback, because the file is on this machine. */
 function loopbackOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** undefined for half a file. */
+/** Returns undefined for an incomplete file. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

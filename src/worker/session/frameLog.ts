@@ -1,6 +1,7 @@
 /**
- * A worker's frames as JSON Lines, for whoever debugs the protocol: every frame sent and received, on disk before the
- * call returns, so that also a killed worker leaves what it was told. Off unless `ROLLOUT_FRAME_LOG` names a folder.
+ * Logs a worker's frames as JSON Lines, for debugging the protocol: every frame sent and received, written before the
+ * call returns, so that the log is complete even if the worker is killed. Off unless `ROLLOUT_FRAME_LOG` names a
+ * folder.
  */
 import { mkdirSync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * The worker's HTTP side of the server: blobs, events, the submission. A server that is away for a moment (it is
- * being restarted) is waited for, as long as the caller's signal allows; the session decides when it is gone.
+ * The worker's HTTP requests to the server: blobs, events, and the submission. If the server is temporarily gone (e.g.
+ * it restarts), requests wait for it as long as the caller's signal allows; the session decides when it is gone for
+ * good.
  */
 import { Agent, request } from 'undici';
 import { sleep } from '../../common/abort.ts';
@@ -23,17 +24,17 @@ export class ServerApi {
     this.#token = token;
   }
 
-  /** Bytes of a blob. Throws StudioError `not_found` when there is none. */
+  /** Returns the bytes of a blob. Throws StudioError `not_found` if it does not exist. */
   async getBlob(sha: string, signal: AbortSignal): Promise<Uint8Array> {
     return this.#call('GET', `/v1/blobs/${sha}`, undefined, signal);
   }
 
-  /** Stores a blob. Throws StudioError `too_large` and the like; never for a server that is away. */
+  /** Stores a blob. Throws StudioError `too_large` and the like, but never because the server is gone. */
   async putBlob(sha: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
     await this.#call('PUT', `/v1/blobs/${sha}`, bytes, signal);
   }
 
-  /** Events 1..last of a rollout, those of its lineage first. */
+  /** Returns events 1..last of a rollout, those of its lineage first. */
   async events(rollout: string, last: number, signal: AbortSignal): Promise<TraceEvent[]> {
     const events: TraceEvent[] = [];
     let after = 0;
@@ -74,7 +75,7 @@ export class ServerApi {
     }
   }
 
-  /** undefined: the server is away or cannot now. */
+  /** Returns undefined if the server is gone or temporarily unable to respond. */
   async #once(
     method: 'GET' | 'PUT',
     path: string,
@@ -101,7 +102,7 @@ export class ServerApi {
       return undefined;
     }
     if (status >= 200 && status < 300) return bytes;
-    // 507: the server's disk is full; that may pass.
+    // 507: the server's disk is full, which may be temporary.
     if (status >= 500 || status === 429) return undefined;
     throw refusal(status, bytes, `${method} ${path}`);
   }

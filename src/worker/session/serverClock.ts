@@ -1,21 +1,21 @@
 import type { Clock } from '../../rollout/ports.ts';
 
-/** Frames that count. */
-const KEPT = 12;
-/** A clock that is further off is worth a word. */
+/** Number of frames that are considered. */
+const MAX_OFFSETS = 12;
+/** A larger difference is reported. */
 const SKEW_MS = 2_000;
 
 /**
- * The server's clock: what its frames say, and monotonic time since, so that this machine's own clock has no part in
- * it. Each frame is heard a little after the server looked at its clock; the least late of the last ones counts. Never
- * goes back, also not when the server says less.
+ * The server's clock, computed from its frames and the monotonic time since then, so that this machine's wall clock has
+ * no influence. Each frame arrives a little after the server read its clock; the least delayed of the latest frames
+ * counts. Never decreases, even if the server's clock does.
  */
 export class ServerClock implements Clock {
   readonly #wall: () => number;
   readonly #monotonic: () => number;
-  /** By each frame, how far the server's clock is ahead of monotonic time at least. */
+  /** For each frame: how far the server's clock is ahead of monotonic time, at least. */
   #offsets: number[];
-  /** How far it is ahead at most. */
+  /** How far it is ahead, at most. */
   #maxOffset = Infinity;
   #last = 0;
   #reported = false;
@@ -27,8 +27,8 @@ export class ServerClock implements Clock {
   }
 
   /**
-   * A new connection: what was heard on the one before may have been another machine's. `clock`: what the server said
-   * just now, `tripMs` at most ago.
+   * Starts over for a new connection, because the previous one may have been to another machine. `clock`: the time of
+   * the server, at most `tripMs` ago.
    */
   welcome(clock: number, tripMs: number): void {
     const offset = clock - this.#monotonic();
@@ -38,7 +38,7 @@ export class ServerClock implements Clock {
 
   beat(clock: number): void {
     this.#offsets.push(clock - this.#monotonic());
-    if (this.#offsets.length > KEPT) this.#offsets.shift();
+    if (this.#offsets.length > MAX_OFFSETS) this.#offsets.shift();
   }
 
   now(): number {
@@ -47,11 +47,14 @@ export class ServerClock implements Clock {
     return this.#last;
   }
 
-  /** How far this machine's own clock is ahead of the server's (negative: behind), once, where it is surely too far. */
+  /**
+   * Returns, once, how far this machine's clock is ahead of the server's (negative: behind), if the difference is
+   * certainly too large.
+   */
   skew(): number | undefined {
-    const own = this.#wall() - this.#monotonic();
-    const ahead = own - Math.max(...this.#offsets);
-    if (this.#reported || (ahead > -SKEW_MS && own - this.#maxOffset < SKEW_MS)) return undefined;
+    const machineOffset = this.#wall() - this.#monotonic();
+    const ahead = machineOffset - Math.max(...this.#offsets);
+    if (this.#reported || (ahead > -SKEW_MS && machineOffset - this.#maxOffset < SKEW_MS)) return undefined;
     this.#reported = true;
     return Math.round(ahead);
   }

@@ -1,7 +1,7 @@
 /**
- * The worker's connection to the server: one WebSocket at a time, opened again with jitter whenever it is lost.
- * Hears by beats whether the server is there; says when it has been silent for so long that nothing new may be
- * started (`fenced`), and when it is gone for good (`gone`).
+ * The worker's connection to the server: one WebSocket at a time, reopened with jitter whenever it is lost. Detects by
+ * beats whether the server is there; reports when it has been silent so long that nothing new may start (`fenced`), and
+ * when it is gone for good (`gone`).
  */
 import { WebSocket } from 'ws';
 import { StudioError } from '../../common/errors.ts';
@@ -19,33 +19,33 @@ export interface SessionOptions {
   readonly token: string;
   readonly worker: string;
   readonly slots: number;
-  /** How long the server may be gone; absent: the lease it told. */
-  readonly giveUpSeconds?: number | undefined;
-  /** How long it may be silent before no new effect is started; absent: 20 s. */
+  /** How long the server may be gone. Default: the lease that it reported. */
+  readonly maxOutageSeconds?: number | undefined;
+  /** How long it may be silent before no new effect starts. Default: 20 s. */
   readonly fenceSeconds?: number | undefined;
-  /** Sees every frame, sent and received. */
+  /** Receives every frame, sent and received. */
   readonly frameLog?: FrameLog | undefined;
 }
 
 interface SessionHandlers {
-  /** The rollouts that are held now, for `hello`. */
+  /** Returns the rollouts that are held now, for `hello`. */
   rollouts(): Hello['rollouts'];
   load(): Beat['load'];
-  /** How far this machine's clock is off, when that is to be told. */
+  /** Returns how far this machine's clock is off, if that should be reported. */
   skew(): number | undefined;
-  /** After each (re)connection, before any other frame. `tripMs`: since it was asked for. */
+  /** Called after each (re)connection, before any other frame. `tripMs`: time since the request. */
   welcome(frame: Welcome, tripMs: number): void;
   frame(frame: Exclude<ServerToWorker, Welcome>): void;
-  /** Nothing was heard for so long that no new effect may start; or it was heard again. */
+  /** Called when the server has been silent so long that no new effect may start, and when it responds again. */
   fenced(on: boolean): void;
-  /** The connection is over for good. */
-  gone(error: StudioError): void;
+  /** Called when the connection is over for good. */
+  lostForGood(error: StudioError): void;
 }
 
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
 const HANDSHAKE_MS = 5_000;
-/** A connection on which this many beats stayed unanswered is opened anew. */
+/** After this many unanswered beats, a connection is reopened. */
 const SILENT_BEATS = 3;
 const CHECK_MS = 1_000;
 
@@ -56,10 +56,10 @@ export class Session {
   #welcomed = false;
   #closed = false;
   #fenced = false;
-  #heardAt = performance.now();
+  #lastFrameAt = performance.now();
   #beatAt = 0;
   #helloAt = 0;
-  /** When a connection on which it was welcomed was lost; undefined: none was, or it is welcomed again. */
+  /** When a welcomed connection was lost; undefined while one is welcome, or before the first. */
   #lostAt: number | undefined;
   #beatMs = BEAT_SECONDS * 1000;
   #leaseMs = LEASE_SECONDS * 1000;
@@ -75,14 +75,12 @@ export class Session {
     this.#connect();
   }
 
-  /**
-   * Sends a frame. False when there is no connection: whoever sent it sends it again after `welcome`, or lets it be.
-   */
+  /** Sends a frame. Returns false without a connection: the sender sends it again after `welcome`, or drops it. */
   send(frame: WorkerFrame): boolean {
     return this.sendText(JSON.stringify(frame));
   }
 
-  /** Sends a frame that is text already. */
+  /** Sends a frame that is already text. */
   sendText(frame: string): boolean {
     if (!this.#welcomed || this.#socket === undefined) return false;
     this.#socket.send(frame);
@@ -90,7 +88,7 @@ export class Session {
     return true;
   }
 
-  /** Says `bye` (the rollouts go back to the queue at once) and closes; waits at most `ms` for it to leave. */
+  /** Sends `bye` (the rollouts return to the queue immediately) and closes the connection; waits at most `ms`. */
   async bye(ms: number): Promise<void> {
     const socket = this.#socket;
     const sent = this.send({ type: 'bye' });
@@ -143,9 +141,9 @@ export class Session {
     socket.on('unexpected-response', (request, response) => {
       this.#lastError = `it answered ${response.statusCode ?? 0}`;
       request.destroy();
-      // The token is wrong or its batch is over; asking again would not fix it.
+      // The token is invalid or its batch is over; a retry would not help.
       if (response.statusCode === 401 || response.statusCode === 403 || response.statusCode === 410)
-        this.#giveUp(`The server no longer accepts this worker (${response.statusCode}).`);
+        this.#endForGood(`The server no longer accepts this worker (${response.statusCode}).`);
       else this.#lost(socket);
     });
     socket.on('error', (error) => {
@@ -153,9 +151,9 @@ export class Session {
     });
     socket.on('close', (code, reason) => {
       if (reason.length > 0) this.#lastError = reason.toString();
-      // Policy violation: the server says what is wrong, and it will not change.
+      // Policy violation: the server's reason is permanent.
       if (code === 1008 && this.#socket === socket && !this.#closed)
-        this.#giveUp(`The server rejected this worker: ${this.#lastError}`);
+        this.#endForGood(`The server rejected this worker: ${this.#lastError}`);
       else this.#lost(socket);
     });
   }
@@ -181,18 +179,18 @@ export class Session {
       this.#options.frameLog?.(text);
       frame = serverToWorker.parse(JSON.parse(text));
     } catch (error) {
-      this.#giveUp(`The server sent an unknown frame: ${textOf(error)}`);
+      this.#endForGood(`The server sent an unknown frame: ${textOf(error)}`);
       return;
     }
-    this.#heardAt = performance.now();
+    this.#lastFrameAt = performance.now();
     if (frame.type === 'welcome') {
       this.#failures = 0;
       this.#beatMs = frame.beat_s * 1000;
       this.#leaseMs = frame.lease_s * 1000;
       this.#welcomed = true;
       this.#lostAt = undefined;
-      this.#handlers.welcome(frame, this.#heardAt - this.#helloAt);
-      // The answer brings the first permits.
+      this.#handlers.welcome(frame, this.#lastFrameAt - this.#helloAt);
+      // The response brings the first permits.
       this.#beat();
     } else {
       this.#handlers.frame(frame);
@@ -205,10 +203,11 @@ export class Session {
 
   #check(): void {
     const now = performance.now();
-    const silent = now - this.#heardAt;
-    const giveUpMs = this.#options.giveUpSeconds === undefined ? this.#leaseMs : this.#options.giveUpSeconds * 1000;
-    if (silent > giveUpMs) {
-      this.#giveUp(`The server was unreachable for ${Math.round(silent / 1000)} s.`);
+    const silent = now - this.#lastFrameAt;
+    const maxOutageMs =
+      this.#options.maxOutageSeconds === undefined ? this.#leaseMs : this.#options.maxOutageSeconds * 1000;
+    if (silent > maxOutageMs) {
+      this.#endForGood(`The server was unreachable for ${Math.round(silent / 1000)} s.`);
       return;
     }
     if (!this.#fenced && silent > (this.#options.fenceSeconds ?? FENCE_SECONDS) * 1000) {
@@ -217,7 +216,7 @@ export class Session {
     }
     if (!this.#welcomed) return;
     if (silent > SILENT_BEATS * this.#beatMs) {
-      this.#lostAt = this.#heardAt;
+      this.#lostAt = this.#lastFrameAt;
       this.#socket?.terminate();
       // A tenth early: timers only ever fire late.
     } else if (now - this.#beatAt >= this.#beatMs - CHECK_MS / 10) {
@@ -231,13 +230,13 @@ export class Session {
     this.send({ type: 'beat', load: this.#handlers.load(), ...(skew === undefined ? {} : { skew_ms: skew }) });
   }
 
-  #giveUp(what: string): void {
+  #endForGood(what: string): void {
     if (this.#closed) return;
     const socket = this.#socket;
     this.#end();
     socket?.terminate();
     const last = this.#lastError === '' ? '' : ` Last: ${this.#lastError}.`;
-    this.#handlers.gone(new StudioError('unavailable', `${what}${last}`));
+    this.#handlers.lostForGood(new StudioError('unavailable', `${what}${last}`));
   }
 }
 

@@ -1,4 +1,4 @@
-/** The blobs read last, up to a number of bytes: attachments and bundles are read by one rollout after the other. */
+/** The latest blobs that were read, up to a number of bytes: several rollouts read the same attachments and bundles. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 export class BlobCache {
@@ -8,7 +8,7 @@ export class BlobCache {
   get(sha: string): Uint8Array | undefined {
     const bytes = this.#entries.get(sha);
     if (bytes === undefined) return undefined;
-    // The one used last stands last.
+    // The most recently used one comes last.
     this.#entries.delete(sha);
     this.#entries.set(sha, bytes);
     return bytes;

@@ -1,4 +1,4 @@
-/** Blobs of a worker: stored once each, and read through a small cache. */
+/** The blobs of a worker: each is stored once, and reads use a small cache. */
 import { BlobCache } from './blobCache.ts';
 
 interface BlobTransport {
@@ -6,36 +6,36 @@ interface BlobTransport {
   putBlob(sha: string, bytes: Uint8Array, signal: AbortSignal): Promise<void>;
 }
 
-/** Hashes remembered as stored: the newest. Forgetting one only costs a repeated PUT. */
+/** Number of latest hashes that are known to be stored. Forgetting one only costs a repeated PUT. */
 const REMEMBERED = 20_000;
 
 export class Blobs {
   readonly #transport: BlobTransport;
   readonly #stored = new Set<string>();
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #uploads = new Map<string, Promise<void>>();
   readonly #cache = new BlobCache();
   readonly #signal: AbortSignal;
 
-  /** `signal`: the worker's own. One upload may serve several rollouts, so none of theirs ends it. */
+  /** `signal` belongs to the worker: one upload may serve several rollouts, so none of theirs ends it. */
   constructor(transport: BlobTransport, signal: AbortSignal) {
     this.#transport = transport;
     this.#signal = signal;
   }
 
-  /** Resolves once the blob is stored; undefined when it is already. */
+  /** Resolves once the blob is stored; returns undefined if it already is. */
   store(sha: string, bytes: Uint8Array): Promise<void> | undefined {
     if (this.#stored.has(sha)) return undefined;
-    let put = this.#underWay.get(sha);
+    let put = this.#uploads.get(sha);
     if (put === undefined) {
       put = this.#put(sha, bytes);
-      this.#underWay.set(sha, put);
+      this.#uploads.set(sha, put);
     }
     return put;
   }
 
   async read(sha: string, signal: AbortSignal): Promise<Uint8Array> {
-    const known = this.#cache.get(sha);
-    if (known !== undefined) return known;
+    const cached = this.#cache.get(sha);
+    if (cached !== undefined) return cached;
     const bytes = await this.#transport.getBlob(sha, signal);
     this.#cache.set(sha, bytes);
     return bytes;
@@ -50,7 +50,7 @@ export class Blobs {
         if (oldest.done !== true) this.#stored.delete(oldest.value);
       }
     } finally {
-      this.#underWay.delete(sha);
+      this.#uploads.delete(sha);
     }
   }
 }

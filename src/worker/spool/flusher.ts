@@ -1,9 +1,8 @@
-/** Has spools flushed together, a moment after the first of them had something: one timer for all, none per event. */
+/** Flushes spools together, shortly after the first of them has events: one timer for all, instead of one per event. */
 import type { Spool } from './spool.ts';
 
 /**
- * Events of a step that come within this time are one frame and one commit. Whoever waits for the server flushes at
- * once.
+ * Events of a step within this time become one frame and one commit. Whoever waits for the server flushes immediately.
  */
 const SOON_MS = 15;
 

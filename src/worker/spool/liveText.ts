@@ -1,8 +1,8 @@
 import type { Redaction } from './redaction.ts';
 
 /**
- * The live text of a rollout's open spans: kept while they are open, so that who begins to watch gets all of it.
- * Where there are secrets, the end of the text is held back for as long as it could be the beginning of one.
+ * The live text of a rollout's open spans. It is kept while they are open, so that new watchers get all of it. If there
+ * are secrets, the end of the text is held back as long as it could be the beginning of one.
  */
 export class LiveText {
   readonly #send: (span: number, offset: number, text: string) => void;
@@ -23,7 +23,7 @@ export class LiveText {
     if (this.#watched) this.#catchUp(span, open);
   }
 
-  /** The end event of a span holds the whole. */
+  /** The end event of a span contains the whole text. */
   end(span: number): void {
     if (this.#spans.size > 0) this.#spans.delete(span);
   }
@@ -34,7 +34,7 @@ export class LiveText {
     for (const [span, open] of this.#spans) this.#catchUp(span, open);
   }
 
-  /** To a server that knows nothing of it. */
+  /** Sends everything to a server that has none of it. */
   again(): void {
     for (const open of this.#spans.values()) open.sent = 0;
     this.watch(this.#watched);
@@ -42,10 +42,10 @@ export class LiveText {
 
   #catchUp(span: number, open: { text: string; sent: number }): void {
     const { longest } = this.#redaction;
-    const shown = longest === 0 ? open.text : this.#redaction.text(open.text);
-    const to = longest === 0 ? shown.length : shown.length - longest;
+    const redacted = longest === 0 ? open.text : this.#redaction.text(open.text);
+    const to = longest === 0 ? redacted.length : redacted.length - longest;
     if (to <= open.sent) return;
-    this.#send(span, open.sent, shown.slice(open.sent, to));
+    this.#send(span, open.sent, redacted.slice(open.sent, to));
     open.sent = to;
   }
 }

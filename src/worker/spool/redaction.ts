@@ -1,6 +1,6 @@
 /**
- * Secrets never leave the worker: their values are taken out of every event and blob. A blob whose text held one has
- * another hash then, so the references to it are changed with it.
+ * Keeps secrets in the worker: their values are removed from every event and blob. A blob that contained one gets
+ * another hash, so the references to it change, too.
  */
 import { createHash } from 'node:crypto';
 import type { Json } from '../../common/json.ts';
@@ -9,18 +9,18 @@ import type { PendingBlob } from '../../rollout/ports.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 
 export interface Redaction {
-  /** Characters of the longest secret; 0 = there is none. */
+  /** Number of characters of the longest secret; 0 if there is none. */
   readonly longest: number;
-  /** Of text, e.g. an event's JSON. */
+  /** Redacts text, e.g. an event's JSON. */
   text(text: string): string;
-  /** The events' JSON texts and their blobs, without any secret. */
+  /** Returns the events' JSON texts and their blobs, without secrets. */
   append(
     events: readonly TraceEvent[],
     blobs: readonly PendingBlob[],
   ): { texts: string[]; blobs: readonly PendingBlob[] };
 }
 
-/** `secrets`: the values. With none it does nothing but JSON. */
+/** `secrets`: the values. Without any, it only serializes JSON. */
 export function redaction(secrets: readonly string[]): Redaction {
   const hidden = secrets.filter((value) => value.length >= 4);
   if (hidden.length === 0)
@@ -31,7 +31,7 @@ export function redaction(secrets: readonly string[]): Redaction {
     };
   const redact = redactor(hidden);
   return {
-    // Twice, for JSON may write a character as two.
+    // Twice, because JSON may escape a character.
     longest: 2 * Math.max(...hidden.map((value) => value.length)),
     text: redact,
     append(events, blobs) {
@@ -51,7 +51,7 @@ export function redaction(secrets: readonly string[]): Redaction {
   };
 }
 
-/** Blobs are looked at as text; one that is none cannot hold a secret in a readable form and stays as it is. */
+/** Blobs are redacted as text; one that is not text cannot contain a readable secret and stays unchanged. */
 function cleanBlob(blob: PendingBlob, redact: (text: string) => string): PendingBlob {
   const text = Buffer.from(blob.bytes.buffer, blob.bytes.byteOffset, blob.bytes.byteLength).toString('utf8');
   const cleaned = redact(text);
@@ -60,7 +60,7 @@ function cleanBlob(blob: PendingBlob, redact: (text: string) => string): Pending
   return { sha: createHash('sha256').update(bytes).digest('hex'), bytes, media: blob.media };
 }
 
-/** A replacer for JSON.stringify: references and plain shas of changed blobs. */
+/** Returns a replacer for JSON.stringify that updates references and plain hashes of changed blobs. */
 function pointTo(changed: ReadonlyMap<string, PendingBlob>): (key: string, value: Json) => Json {
   return (_, value) => {
     if (typeof value === 'string') return changed.get(value)?.sha ?? value;

@@ -1,6 +1,7 @@
 /**
- * The events of one rollout on their way to the server: in order, in memory until acknowledged, sent again from the
- * last durable one after a reconnection. What an `append` brings goes out whole, several appends in one frame.
+ * Sends the events of one rollout to the server: in order, kept in memory until acknowledged, and sent again from the
+ * last durable one after a reconnection. The events of one `append` are sent together; a frame may contain several
+ * appends.
  */
 
 import type { Deferred } from '../../common/abort.ts';
@@ -15,35 +16,34 @@ import type { Redaction } from './redaction.ts';
 
 type Refusal = Extract<ServerToWorker, { type: 'refuse' }>;
 
-/** What a spool needs of the worker around it. */
+/** What a spool needs from its worker. */
 export interface SpoolLink {
-  /** False: no connection now. */
+  /** Returns false without a connection. */
   sendText(frame: string): boolean;
-  /** Have `flush` called soon, along with those of other spools. */
+  /** Requests a call of `flush` soon, together with other spools. */
   soon(spool: Spool): void;
 }
 
 /**
- * Why nothing more can be recorded. `fenced`: somebody else has the rollout. `invalid`: the server does not take an
- * event.
+ * Why nothing more can be recorded. `fenced`: another worker has the rollout. `invalid`: the server rejects an event.
  */
 export interface Loss {
   readonly code: 'fenced' | 'invalid';
   readonly message: string;
-  /** Last seq the server has. */
+  /** seq of the last event that the server has. */
   readonly durable: number;
 }
 
 interface SpoolOptions {
   readonly rollout: string;
   readonly epoch: number;
-  /** Last durable seq at the grant. */
+  /** seq of the last durable event at the grant. */
   readonly last: number;
   readonly link: SpoolLink;
   readonly blobs: Blobs;
   readonly redaction: Redaction;
   readonly watched: boolean;
-  /** Called once. */
+  /** Called at most once. */
   readonly onLoss: (loss: Loss) => void;
 }
 
@@ -51,16 +51,16 @@ interface Entry {
   readonly seq: number;
   readonly text: string;
   readonly bytes: number;
-  /** Last of its append: a frame may end here. */
+  /** Whether it is the last event of its append, so that a frame may end here. */
   readonly ends: boolean;
 }
 
-/** Room in a frame for all that is not events. */
+/** Space in a frame for everything but events. */
 const ENVELOPE_BYTES = 512;
-/** While frames wait for their ack, a further one is sent for this much. */
+/** While frames wait for their ack, another one is sent only for this much. */
 const EAGER_BYTES = 128 * 1024;
 const MAX_IN_FLIGHT = 8;
-/** After `full`, when the server's disk had no room. */
+/** Delay after `full`, when the server's disk was full. */
 const FULL_RETRY_MS = 1_000;
 
 export class Spool implements Recorder {
@@ -68,7 +68,7 @@ export class Spool implements Recorder {
   readonly epoch: number;
   readonly #options: SpoolOptions;
   readonly #live: LiveText;
-  /** Events not yet acknowledged: `#queue[#head]` is the first, with seq `#durable + 1`. */
+  /** Events that are not acknowledged: `#queue[#head]` is the first, with seq `#durable + 1`. */
   #queue: Entry[] = [];
   #head = 0;
   #bytes = 0;
@@ -76,18 +76,18 @@ export class Spool implements Recorder {
   #last: number;
   /** seq of the next event to send. */
   #next: number;
-  /** Bytes appended and not sent. */
+  /** Bytes that were appended and not sent. */
   #unsent = 0;
-  /** Last seq of each frame without an answer. */
+  /** Last seq of each unanswered frame. */
   #inFlight: number[] = [];
-  /** First seqs of appends whose blobs are not stored yet: nothing from there on may be sent. */
+  /** First seqs of appends whose blobs are not stored yet: events from there on must wait. */
   readonly #blocked = new Set<number>();
-  /** Send again from `#durable + 1` once every frame is answered. */
+  /** Whether to send again from `#durable + 1` once every frame is answered. */
   #rewind = false;
   #retryTimer: NodeJS.Timeout | undefined;
-  #room: Deferred<void> | undefined;
+  #roomWaiters: Deferred<void> | undefined;
   #flushed: Deferred<void> | undefined;
-  #over: Error | undefined;
+  #lossReason: Error | undefined;
 
   constructor(options: SpoolOptions) {
     this.#options = options;
@@ -100,18 +100,18 @@ export class Spool implements Recorder {
     );
   }
 
-  /** Last seq appended here, acknowledged or not. */
+  /** seq of the last event appended here, acknowledged or not. */
   get last(): number {
     return this.#last;
   }
 
   append(events: readonly TraceEvent[], blobs: readonly PendingBlob[]): void {
-    if (this.#over !== undefined || events.length === 0) return;
+    if (this.#lossReason !== undefined || events.length === 0) return;
     const { texts, blobs: clean } = this.#options.redaction.append(events, blobs);
     const first = this.#last + 1;
     for (const [index, event] of events.entries()) {
       const text = texts[index] ?? '';
-      // The text is held as UTF-16, the frame is UTF-8; for nearly all of it both are one byte a character.
+      // The text is UTF-16 here and UTF-8 in the frame; for nearly all text, a character is one byte.
       const bytes = Buffer.byteLength(text);
       this.#queue.push({ seq: event.seq, text, bytes, ends: index === events.length - 1 });
       this.#bytes += bytes;
@@ -123,15 +123,15 @@ export class Spool implements Recorder {
     this.#options.link.soon(this);
   }
 
-  room(): Promise<void> {
-    if (this.#bytes < SPOOL_BYTES || this.#over !== undefined) return DONE;
-    this.#room ??= deferred();
-    return this.#room.promise;
+  waitForRoom(): Promise<void> {
+    if (this.#bytes < SPOOL_BYTES || this.#lossReason !== undefined) return DONE;
+    this.#roomWaiters ??= deferred();
+    return this.#roomWaiters.promise;
   }
 
-  /** Rejects when the rollout was lost: then nobody will acknowledge it. */
+  /** Rejects if the rollout was lost, because then nothing more will be acknowledged. */
   flushed(): Promise<void> {
-    if (this.#over !== undefined) return Promise.reject(this.#over);
+    if (this.#lossReason !== undefined) return Promise.reject(this.#lossReason);
     if (this.#durable === this.#last) return DONE;
     if (this.#flushed === undefined) {
       this.#flushed = deferred();
@@ -142,21 +142,21 @@ export class Spool implements Recorder {
   }
 
   delta(span: number, text: string): void {
-    if (this.#over === undefined) this.#live.add(span, text);
+    if (this.#lossReason === undefined) this.#live.add(span, text);
   }
 
   readBlob(sha: string, signal: AbortSignal): Promise<Uint8Array> {
     return this.#options.blobs.read(sha, signal);
   }
 
-  /** Whether anybody looks at the live text. */
+  /** Sets whether somebody watches the live text. */
   watch(on: boolean): void {
     this.#live.watch(on);
   }
 
   /** Sends what can be sent now. */
   flush(): void {
-    if (this.#over !== undefined || this.#rewind || this.#retryTimer !== undefined) return;
+    if (this.#lossReason !== undefined || this.#rewind || this.#retryTimer !== undefined) return;
     while (this.#next <= this.#last && this.#inFlight.length < MAX_IN_FLIGHT) {
       if (this.#inFlight.length > 0 && this.#unsent < EAGER_BYTES && this.#flushed === undefined) return;
       if (!this.#sendFrame()) return;
@@ -190,7 +190,7 @@ export class Spool implements Recorder {
     }
   }
 
-  /** After a reconnection: the server has everything up to `durable`. */
+  /** Continues after a reconnection: the server has everything up to `durable`. */
   resume(durable: number): void {
     this.#inFlight = [];
     this.#release(durable);
@@ -199,26 +199,26 @@ export class Spool implements Recorder {
     this.#live.again();
   }
 
-  /** Somebody else has the rollout, or the worker ends: nothing is sent any more. */
+  /** Stops sending: another worker has the rollout, or this worker ends. */
   close(why: Error): void {
-    if (this.#over !== undefined) return;
-    this.#over = why;
+    if (this.#lossReason !== undefined) return;
+    this.#lossReason = why;
     clearTimeout(this.#retryTimer);
     this.#queue = [];
     this.#head = 0;
     this.#bytes = 0;
-    this.#room?.resolve();
+    this.#roomWaiters?.resolve();
     this.#flushed?.reject(why);
   }
 
   #lose(loss: Loss): void {
-    if (this.#over !== undefined) return;
+    if (this.#lossReason !== undefined) return;
     this.close(new Error(loss.message));
     this.#options.onLoss(loss);
   }
 
   #afterAnswer(): void {
-    if (this.#over !== undefined) return;
+    if (this.#lossReason !== undefined) return;
     if (this.#rewind && this.#inFlight.length === 0 && this.#retryTimer === undefined) {
       this.#rewind = false;
       this.#next = this.#durable + 1;
@@ -229,7 +229,7 @@ export class Spool implements Recorder {
     else this.flush();
   }
 
-  /** The server has everything up to `to`. */
+  /** Handles an acknowledgement: the server has everything up to `to`. */
   #release(to: number): void {
     if (to <= this.#durable) return;
     this.#durable = to;
@@ -242,9 +242,9 @@ export class Spool implements Recorder {
       this.#head = 0;
     }
     if (this.#next <= to) this.#next = to + 1;
-    if (this.#bytes < SPOOL_BYTES && this.#room !== undefined) {
-      this.#room.resolve();
-      this.#room = undefined;
+    if (this.#bytes < SPOOL_BYTES && this.#roomWaiters !== undefined) {
+      this.#roomWaiters.resolve();
+      this.#roomWaiters = undefined;
     }
     if (this.#durable >= this.#last && this.#flushed !== undefined) {
       this.#flushed.resolve();
@@ -252,7 +252,7 @@ export class Spool implements Recorder {
     }
   }
 
-  /** One frame of whole appends, as many as fit. False when none can be sent. */
+  /** Sends one frame with as many whole appends as fit. Returns false if none can be sent. */
   #sendFrame(): boolean {
     const start = this.#head + (this.#next - this.#durable - 1);
     const limit = this.#blocked.size === 0 ? Infinity : Math.min(...this.#blocked);
@@ -262,7 +262,7 @@ export class Spool implements Recorder {
       const entry = this.#queue[at];
       if (entry === undefined || entry.seq >= limit) break;
       bytes += entry.bytes + 1;
-      // An append that alone is too long for a frame is cut: the alternative is never to store it.
+      // An append that is too long for a frame is split, because otherwise it could never be stored.
       if (bytes > MAX_APPEND_BYTES && at > start) {
         if (end === start) end = at;
         break;

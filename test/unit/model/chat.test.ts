@@ -5,7 +5,7 @@ import { AnswerBuilder } from '../../../src/model/chat/answer.ts';
 import { cutOffCall } from '../../../src/model/chat/cutOffCall.ts';
 import { Dialect } from '../../../src/model/chat/dialect.ts';
 import { prepareRequest } from '../../../src/model/chat/request.ts';
-import { byAffinity, locate, shownEndpoint } from '../../../src/model/endpoint.ts';
+import { byAffinity, endpointLabel, locate } from '../../../src/model/endpoint.ts';
 import { retryAfterMs } from '../../../src/model/http/retryAfter.ts';
 import { EventStreamReader } from '../../../src/model/http/sse.ts';
 import type { Message, ModelRequest } from '../../../src/rollout/ports.ts';
@@ -327,7 +327,7 @@ describe('endpoints', () => {
       locate('https://h/api/v1/?key=1', () => ''),
       { baseUrl: 'https://h/api/v1', query: { key: '1' } },
     );
-    assert.equal(shownEndpoint('https://me:secret@h/v1?key=1'), 'https://h/v1');
+    assert.equal(endpointLabel('https://me:secret@h/v1?key=1'), 'https://h/v1');
   });
 
   it('spread keys over replicas and move only those of a lost one', () => {

@@ -45,7 +45,7 @@ describe('Replicas', () => {
     const waiting = gate.acquire(order, never);
     const gone = replicas.set({ [SERVICE]: [url(2)] });
     assert.deepEqual(gone, [url(1)]);
-    gate.moved((endpoint) => gone.includes(endpoint));
+    gate.forget((endpoint) => gone.includes(endpoint));
     assert.equal((await waiting).endpoint, url(2));
     held?.failed();
     assert.equal(gate.troubled(url(1)), false, 'a call from before says nothing of what comes back at its address');

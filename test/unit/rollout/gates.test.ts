@@ -84,8 +84,8 @@ describe('a breakpoint', () => {
     let given = 0;
     const none = {
       holdPermits: {
-        take: () => false,
-        give: () => {
+        acquire: () => false,
+        release: () => {
           given++;
         },
       },
@@ -97,8 +97,8 @@ describe('a breakpoint', () => {
       job: { breakpoints: [TOOL] },
       ports: {
         holdPermits: {
-          take: () => true,
-          give: () => {
+          acquire: () => true,
+          release: () => {
             given++;
           },
         },

@@ -306,7 +306,7 @@ describe('a rollout', () => {
         [true, undefined],
         [true, undefined],
         [true, undefined],
-        [false, 'the token ids were not captured'],
+        [false, 'the token IDs were not captured'],
       ],
     );
   });

@@ -52,8 +52,8 @@ describe('a prefix', () => {
   it('prefers answered calls to lost ones', () => {
     const prefix = new Prefix([action(1, 'a', 'lost'), action(3, 'b', 'open'), action(4, 'a')], 'strict');
     assert.deepEqual(takeAnswer(prefix, ask('a')), ['answered', 4]);
-    assert.deepEqual(takeAnswer(prefix, ask('b')), ['again', 3]);
-    assert.deepEqual(takeAnswer(prefix, ask('a')), ['again', 1]);
+    assert.deepEqual(takeAnswer(prefix, ask('b')), ['repeat', 3]);
+    assert.deepEqual(takeAnswer(prefix, ask('a')), ['repeat', 1]);
   });
 
   it('keeps agents apart', () => {

@@ -310,7 +310,7 @@ describe('a handoff', () => {
         .filter((event) => event.kind === 'tool.end')
         .map((event) => event.data.error?.message ?? '')
         .join(''),
-      /already handed to c/,
+      /already handed off to c/,
     );
     assert.equal(end(events).error?.message, 'the model broke');
   });
@@ -494,7 +494,7 @@ describe('a team in a handoff', () => {
     );
     assert.deepEqual(run.models.get('writer')!.requests[0]!.messages.at(-1)!.parts[0], {
       type: 'text',
-      content: 'north answered:\nsnow\n\nsouth hands the work on:\nsun',
+      content: 'north answered:\nsnow\n\nsouth hands off:\nsun',
     });
   });
 });

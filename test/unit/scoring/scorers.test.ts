@@ -121,7 +121,7 @@ describe('json', () => {
     const say = async (answer: Json, expected: Json): Promise<string | undefined> =>
       (await createScorer(scorer, none).score(inputOf({ answer, expected }))).explanation;
     assert.equal(await say({ 'a/b': [{ c: 1 }] }, { 'a/b': [{ c: 2 }] }), '/a~1b/0/c is 1 instead of 2.');
-    assert.equal(await say({ a: 1 }, { b: 1 }), 'The answer lacks "b".');
+    assert.equal(await say({ a: 1 }, { b: 1 }), 'The answer is missing "b".');
     assert.equal(await say({ a: 1, b: 1 }, { b: 1 }), 'The answer has the unexpected key "a".');
     assert.equal(await say([1], [1, 2]), 'The answer has 1 elements instead of 2.');
     assert.equal(await say('[]', { a: 1 }), 'The answer is [] instead of {"a":1}.');

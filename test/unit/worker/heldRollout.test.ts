@@ -79,9 +79,9 @@ function bench(
     submissions: new Submissions({ readBlob: (name) => blobs.read(name, new AbortController().signal), secrets: {} }),
     events: () => Promise.resolve([]),
     link: { sendText: (text) => send(JSON.parse(text) as WorkerFrame), soon: flusher.soon },
-    slots: new Slots(slots, () => pool.ask()),
+    slots: new Slots(slots, () => pool.requestMore()),
     claims: new Claims(send),
-    holdPermits: { take: () => true, give: () => undefined },
+    holdPermits: { acquire: () => true, release: () => undefined },
     gate: new PermitGate(),
     replicas: new Replicas(),
     connections: new ModelConnections(),
@@ -155,7 +155,7 @@ describe('RolloutPool', () => {
       ports.recorder.append([log(1)], []);
       return Promise.resolve();
     }, ack);
-    pool.ask();
+    pool.requestMore();
     assert.deepEqual(frames, [{ type: 'lease', want: 2 }]);
     pool.frame(grant());
     while (frames.filter((frame) => frame.type === 'lease').length < 2)
@@ -180,11 +180,11 @@ describe('RolloutPool', () => {
       ack,
       { rollouts: 1 },
     );
-    pool.ask();
+    pool.requestMore();
     pool.frame(grant());
     pool.frame({ type: 'granted', now: 1, drained: false });
     await drained;
-    pool.ask();
+    pool.requestMore();
     assert.deepEqual(
       frames.filter((frame) => frame.type === 'lease'),
       [{ type: 'lease', want: 1 }],

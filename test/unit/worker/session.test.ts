@@ -102,7 +102,7 @@ function open(
       },
       frame: (frame) => frames.push(frame),
       fenced: (on) => fences.push(on),
-      gone: gone.resolve,
+      lostForGood: gone.resolve,
     },
   );
   return {

@@ -18,29 +18,29 @@ describe('Slots', () => {
   it('prefers a rollout that continues to a new one', async () => {
     let freed = 0;
     const slots = new Slots(1, () => freed++);
-    await slots.take(false, never);
+    await slots.acquire(false, never);
     const order: string[] = [];
-    const fresh = slots.take(false, never).then(() => order.push('new'));
-    const again = slots.take(true, never).then(() => order.push('goes on'));
+    const fresh = slots.acquire(false, never).then(() => order.push('new'));
+    const again = slots.acquire(true, never).then(() => order.push('goes on'));
     assert.equal(slots.free, 0);
-    slots.give();
+    slots.release();
     await again;
-    slots.give();
+    slots.release();
     await fresh;
     assert.deepEqual(order, ['goes on', 'new']);
     assert.equal(freed, 0);
-    slots.give();
+    slots.release();
     assert.deepEqual([freed, slots.free, slots.used], [1, 1, 0]);
   });
 
   it('forgets aborted waiters', async () => {
     const slots = new Slots(1, () => undefined);
-    await slots.take(false, never);
+    await slots.acquire(false, never);
     const abort = new AbortController();
-    const waiting = slots.take(false, abort.signal);
+    const waiting = slots.acquire(false, abort.signal);
     abort.abort();
     await assert.rejects(waiting, { code: 'cancelled' });
-    slots.give();
+    slots.release();
     assert.equal(slots.free, 1);
   });
 });

@@ -154,7 +154,7 @@ describe('Spool', () => {
     let seq = 0;
     while (seq * 900_000 < SPOOL_BYTES) spool.append([event(++seq, megabyte)], []);
     let room = false;
-    const waiting = spool.room().then(() => (room = true));
+    const waiting = spool.waitForRoom().then(() => (room = true));
     await settled();
     assert.equal(room, false);
     spool.flush();
@@ -230,7 +230,7 @@ describe('Spool', () => {
     await flushed;
     spool.append([event(2)], []);
     flush();
-    await spool.room();
+    await spool.waitForRoom();
     assert.equal(frames.length, 1);
   });
 

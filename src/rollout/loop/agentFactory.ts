@@ -13,15 +13,15 @@ import type { Stop } from '../stop.ts';
 import type { Time } from '../time.ts';
 import { ToolCaller } from '../tools/toolCalls.ts';
 import { type AgentTool, ToolSet } from '../tools/toolSet.ts';
-import type { WorldPlace } from '../world.ts';
+import type { RolloutWorld } from '../world.ts';
 import { Agent } from './agent.ts';
 import { Context } from './context.ts';
 import type { Allowance, Limits, Stopwatch } from './limits.ts';
 import { ModelCaller, type ModelCallerParts } from './modelCall.ts';
 import { questionParts, renderPrompt } from './prompt.ts';
-import { fromUsersSide, SimulatedUser, usersWords } from './user.ts';
+import { fromUsersSide, SimulatedUser, userReply } from './user.ts';
 
-interface CrewParts {
+interface AgentFactoryParts {
   readonly job: RolloutJob;
   readonly ports: RolloutPorts;
   readonly act: Act;
@@ -32,49 +32,49 @@ interface CrewParts {
   readonly limits: Limits;
   readonly stop: Stop;
   readonly life: Stop;
-  /** The tools of each agent's own. */
+  /** The tools of each agent itself, without those of its team. */
   readonly hosts: ReadonlyMap<SubmittedAgent, ToolHost>;
-  readonly world: WorldPlace | undefined;
+  readonly world: RolloutWorld | undefined;
   readonly time: Time;
   readonly sha256: Sha256;
 }
 
-/** One agent at its place in a team. */
+/** One agent in its place in a team. */
 interface Place {
   readonly path: string;
   readonly agent: SubmittedAgent;
-  /** seq of its `agent.start`; undefined: it is the rollout's one agent, or leads the whole. */
+  /** seq of its `agent.start`; undefined for the only agent of the rollout or the leader of the whole team. */
   readonly parent: number | undefined;
   readonly limits: Allowance;
-  /** Ends its work: that of the whole, or of its turn. */
+  /** Ends its work: the whole rollout, or its turn. */
   readonly stop: Stop;
-  /** Tools that others of its team are behind. */
+  /** Tools that call other members of its team. */
   readonly agents: readonly AgentTool[];
-  /** Members that it may hand the work to, by the names of the tools. */
+  /** Members that it can hand off to, by tool name. */
   readonly handoffs: ReadonlyMap<string, string>;
 }
 
-/** The seed of a rollout: the same for every try at an attempt. */
+/** Returns the seed of a rollout: the same for every try of an attempt. */
 export function rolloutSeed(job: RolloutJob): number {
   return seedOf(job.submission.seed, job.task.id, job.attempt);
 }
 
-/** The instance path of the simulated user. */
+/** Returns the instance path of the simulated user. */
 export function userPath(agentName: string): string {
   return agentName === 'user' ? 'simulated_user' : 'user';
 }
 
-/** Makes the agents of a rollout, each with all it works with. */
-export class Crew {
-  readonly parts: CrewParts;
+/** Creates the agents of a rollout, each with its tools, context, and model. */
+export class AgentFactory {
+  readonly parts: AgentFactoryParts;
   readonly #seed: number;
   readonly #models: ModelCallerParts;
   readonly #tools = new Map<SubmittedAgent, ToolSet>();
   #step: number;
   #question: Promise<LoggedMessage['parts']> | undefined;
 
-  /** Throws ClassedError `tool_error` when two tools of an agent have one name. */
-  constructor(parts: CrewParts) {
+  /** Throws ClassedError `tool_error` if two tools of an agent have the same name. */
+  constructor(parts: AgentFactoryParts) {
     this.parts = parts;
     const { job, ports, act, log, history, watch, stop, time } = parts;
     this.#seed = rolloutSeed(job);
@@ -95,7 +95,7 @@ export class Crew {
     for (const agent of agentsOf(job.submission)) this.#tools.set(agent, this.#toolSet(agent, []));
   }
 
-  /** The tools that an agent has without its team. */
+  /** Returns the tools that an agent has without its team. */
   toolsOf(agent: SubmittedAgent): ToolSet {
     return this.#tools.get(agent) ?? this.#toolSet(agent, []);
   }
@@ -112,7 +112,7 @@ export class Crew {
       log,
       limits,
       handoffs,
-      told: tools.told,
+      modelTools: tools.told,
       context: this.#context(path),
       model: new ModelCaller(
         { ...this.#models, stop },
@@ -152,11 +152,11 @@ export class Crew {
     });
   }
 
-  /** Adds the first messages of an agent: its prompt, and the task unless another agent instructs it. */
-  async opening(path: string, agent: SubmittedAgent, asked: boolean): Promise<LoggedMessage[]> {
+  /** Adds the first messages of an agent: its prompt and, unless another agent instructs it, the task. */
+  async opening(path: string, agent: SubmittedAgent, seesTask: boolean): Promise<LoggedMessage[]> {
     const { job, log } = this.parts;
     const prompt = renderPrompt(agent.prompt.text, job.task);
-    const question = asked
+    const question = seesTask
       ? await (this.#question ??= questionParts(job.task, (sha) => this.#readFile(sha)))
       : undefined;
     return [
@@ -203,7 +203,7 @@ export class Crew {
       model: { ...user.model, capture: { token_ids: false, logprobs: false } },
       tokens: this.#tokens(),
       show: fromUsersSide,
-      reply: usersWords(path, name),
+      reply: userReply(path, name),
       whyNot: "it is the simulated user's",
     });
     return new SimulatedUser(path, user.prompt, job.task, log, this.#context(path), model);

@@ -1,0 +1,44 @@
+import type { Counter } from '../loop/limits.ts';
+import type { Time } from '../time.ts';
+
+/** Minimum interval for checking a limit while the clock is stopped. */
+const PAUSED_CHECK_MS = 100;
+
+/** A time limit that restarts with each progress report, using only one timer. */
+export class ProgressTimeout {
+  readonly #ms: number;
+  readonly #time: Time;
+  readonly #clock: Counter;
+  readonly #onTimeout: () => void;
+  #since: number;
+  #cancel: () => void;
+
+  constructor(ms: number, time: Time, clock: Counter, onTimeout: () => void) {
+    this.#ms = ms;
+    this.#time = time;
+    this.#clock = clock;
+    this.#onTimeout = onTimeout;
+    this.#since = this.#now();
+    this.#cancel = this.#arm(ms);
+  }
+
+  renew(): void {
+    this.#since = this.#now();
+  }
+
+  end(): void {
+    this.#cancel();
+  }
+
+  #now(): number {
+    return this.#clock.value(this.#time.monotonic());
+  }
+
+  #arm(ms: number): () => void {
+    return this.#time.timer(ms, () => {
+      const left = this.#ms - (this.#now() - this.#since);
+      if (left > 0) this.#cancel = this.#arm(Math.max(this.#clock.running ? 1 : PAUSED_CHECK_MS, left));
+      else this.#onTimeout();
+    });
+  }
+}

@@ -1,0 +1,49 @@
+import { isJsonObject } from '../../common/json.ts';
+import { ClassedError } from '../../trace/classedError.ts';
+import type { EventData } from '../../trace/schema.ts';
+import { argumentProblems } from './schemaCheck.ts';
+import { argumentsOf } from './toolEvents.ts';
+import type { ToolEntry, ToolSet } from './toolSet.ts';
+
+/** Returns the tool of a call. Throws ClassedError if the call is invalid. */
+export function checkedTool(tools: ToolSet, request: EventData['tool.start']): ToolEntry {
+  const tool = tools.find(request.name);
+  if (tool === undefined) {
+    const names = tools.names;
+    throw new ClassedError(
+      'unknown_tool',
+      `Unknown tool "${request.name}". ` +
+        (names.length === 0 ? 'No tools are available.' : `Available tools: ${names.join(', ')}.`),
+    );
+  }
+  if (request.raw !== undefined && Object.keys(argumentsOf(request.arguments)).length === 0) {
+    throw new ClassedError(
+      'malformed_output',
+      `The arguments of ${request.name} are not valid JSON${reasonOf(request.raw)}. Pass one JSON object that ` +
+        `matches ${JSON.stringify(tool.spec.parameters)}.`,
+    );
+  }
+  if (!isJsonObject(request.arguments)) {
+    throw new ClassedError(
+      'invalid_arguments',
+      `The arguments of ${request.name} must be one JSON object that ` +
+        `matches ${JSON.stringify(tool.spec.parameters)}.`,
+    );
+  }
+  const problems = argumentProblems(tool.spec.parameters, request.arguments);
+  if (problems !== undefined)
+    throw new ClassedError(
+      'invalid_arguments',
+      `The arguments of ${request.name} do not match its schema: ${problems}.`,
+    );
+  return tool;
+}
+
+function reasonOf(raw: string): string {
+  try {
+    JSON.parse(raw);
+    return '';
+  } catch (error) {
+    return error instanceof Error ? ` (${error.message})` : '';
+  }
+}

@@ -1,0 +1,79 @@
+/** Builds the events of tool calls. */
+import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
+import type { ClassedError } from '../../trace/classedError.ts';
+import type { EventData, Part } from '../../trace/schema.ts';
+import type { Outcome } from '../act/act.ts';
+import type { Envelope } from '../log/log.ts';
+import type { Sha256 } from '../log/messages.ts';
+import type { ToolOutcome, ToolSpec } from '../ports.ts';
+
+export type ToolCallPart = Extract<Part, { type: 'tool_call' }>;
+
+/** Duration of a call, with earlier tries. */
+export type CallTiming = Pick<EventData['tool.end'], 'ms' | 'retries'>;
+
+/** Number of characters of a full output in its reference. */
+const HEAD_CHARS = 1_024;
+
+export function startOf(part: ToolCallPart, effect: ToolSpec['effect']): EventData['tool.start'] {
+  const base = { call: part.id, name: part.name, effect };
+  if (typeof part.arguments !== 'string') return { ...base, arguments: part.arguments };
+  // A model may write nothing for a tool without arguments.
+  return part.arguments.trim() === '' ? { ...base, arguments: {} } : { ...base, arguments: {}, raw: part.arguments };
+}
+
+export function argumentsOf(value: Json): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** Returns the response for the model and the end of a successful call. */
+export function successOf(
+  sha256: Sha256,
+  request: EventData['tool.start'],
+  result: ToolOutcome,
+  timing: CallTiming,
+  envelope?: Envelope,
+): Outcome<'tool'> {
+  const parts: Part[] = [
+    { type: 'tool_call_response', id: request.call, response: result.response },
+    ...(result.parts ?? []),
+  ];
+  const end: EventData['tool.end'] = {
+    status: 'ok',
+    ...timing,
+    source: 'live',
+    ...(result.cut === undefined ? {} : { cut: result.cut }),
+  };
+  const base = { message: { role: 'tool', parts, origin: 'tool', ...envelope } as const, changes: result.changes };
+  if (result.full === undefined) return { ...base, end };
+  const sha = sha256(result.full);
+  const media = 'text/plain';
+  const head = new TextDecoder().decode(result.full.subarray(0, HEAD_CHARS)).slice(0, HEAD_CHARS);
+  return {
+    ...base,
+    end: { ...end, result: { $blob: sha, bytes: result.full.length, media, head } },
+    blobs: [{ sha, bytes: result.full, media }],
+    refs: new Set([sha]),
+  };
+}
+
+/** Returns the end of a failed call and the response for the model, unless the rollout ends. */
+export function failureOf(
+  request: EventData['tool.start'],
+  error: ClassedError,
+  timing: CallTiming,
+  envelope?: Envelope,
+): Outcome<'tool'> {
+  const end: EventData['tool.end'] = { status: 'error', ...timing, source: 'live', error: error.toTrace() };
+  if (error.class === 'infrastructure' || error.class === 'cancelled' || error.class === 'limit') return { end };
+  const response = `Error (${error.class}): ${error.message}`;
+  return {
+    message: {
+      role: 'tool',
+      parts: [{ type: 'tool_call_response', id: request.call, response }],
+      origin: 'tool',
+      ...envelope,
+    },
+    end,
+  };
+}
