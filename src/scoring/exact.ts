@@ -9,7 +9,7 @@
  * 3. Otherwise: as text without white space, in lower case, without ASCII punctuation.
  *
  * Intentional differences:
- * - An answer that is not a number never equals a number. The original reads it as +infinity, so "abc" passes for "inf".
+ * - An answer that is no number never equals a number. The original reads it as +infinity, so "abc" passes for "inf".
  * - No answer (null) fails. The original compares the word "None", so it passes for the truth "None".
  * - A truth that is `true` or `false` in JSON is that word. Python's `float(True)` is 1.
  * - A task without a truth, or whose truth is a list or an object, is unscorable instead of an error or a failure.
