@@ -1,13 +1,12 @@
-/**
- * Keys of a page: one letter each, like in a debugger. Text fields, menus, and the host's own shortcuts have priority.
- */
+/** Single-letter keyboard shortcuts of a page. Text fields, menus, and shortcuts of the host have priority. */
 import { useEffect, useRef } from 'preact/hooks';
 
 export type Bindings = Readonly<Record<string, () => void>>;
 
 /**
- * Listens while it is drawn. Names are `KeyboardEvent.key`, letters small, with `mod+` (Ctrl, on a Mac Cmd), `alt+` and
- * `shift+` (of letters and named keys) before them: `j`, `shift+e`, `[`, `?`, `Home`, `mod+f`, `alt+ArrowLeft`.
+ * Handles keys while the component is mounted. Names are `KeyboardEvent.key` in lower case for letters, prefixed by
+ * `mod+` (Ctrl, on a Mac Cmd), `alt+`, and `shift+` (for letters and named keys): `j`, `shift+e`, `[`, `?`, `Home`,
+ * `mod+f`, `alt+ArrowLeft`.
  */
 export function useKeys(bindings: Bindings, enabled = true): void {
   const current = useRef(bindings);
@@ -30,7 +29,7 @@ export function useKeys(bindings: Bindings, enabled = true): void {
 export function nameOf(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>): string {
   const letter = event.key.length === 1;
   const key = letter ? event.key.toLowerCase() : event.key;
-  // The sign of another key says by itself that Shift was held.
+  // For other characters, such as `?`, the character already implies Shift.
   const shift = event.shiftKey && (!letter || key !== key.toUpperCase());
   return `${event.ctrlKey || event.metaKey ? 'mod+' : ''}${event.altKey ? 'alt+' : ''}${shift ? 'shift+' : ''}${key}`;
 }

@@ -1,7 +1,4 @@
-/**
- * The schemas of messages from the server and the extension. Creating them takes most of the time before a page can be drawn, so it is a
- * separate step (start.ts).
- */
+/** Message schemas. Creating them takes most of the time before a page can render, so start.ts does it separately. */
 import '../src/protocol/api.ts';
 import '../src/protocol/follow.ts';
 import '../src/protocol/page.ts';

@@ -242,7 +242,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
       .getByText(/^ok · /)
       .first()
       .waitFor({ timeout: PATIENCE_MS });
-    await panel().getByRole('region', { name: 'Changes of loans' }).getByText('2026-04-03').waitFor();
+    await panel().getByRole('region', { name: 'Changes in loans' }).getByText('2026-04-03').waitFor();
     await story.picture('authoring-try-world');
   });
 

@@ -230,7 +230,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await page.keyboard.press('Control+Enter');
     await panel.getByText('2-305').first().waitFor({ timeout: PATIENCE_MS });
     await panel.getByRole('region', { name: 'Printed' }).getByText('looking for B-305').waitFor();
-    assert.equal(await panel.getByRole('region', { name: 'Tries' }).getByRole('listitem').count(), 2);
+    assert.equal(await panel.getByRole('region', { name: 'Runs' }).getByRole('listitem').count(), 2);
     await story.picture('tools-try');
     // Messages are in the console, too.
     assert.deepEqual(

@@ -73,7 +73,7 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await page.keyboard.press('y');
       await page.getByText('Copied').first().waitFor();
       await page.keyboard.press('?');
-      const keys = page.getByRole('dialog', { name: 'Keys' });
+      const keys = page.getByRole('dialog', { name: 'Keyboard Shortcuts' });
       await keys.getByText('next, previous difference').waitFor();
       await page.keyboard.press('Escape');
       await keys.waitFor({ state: 'detached' });

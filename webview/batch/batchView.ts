@@ -299,9 +299,9 @@ export class BatchView {
     const { data } = this;
     this.#seen = data.version;
     this.#countedAt = now;
-    this.#book.update(data.touched, data.tasks, this.width);
-    for (const index of data.touched) this.longest = Math.max(this.longest, this.taskName(index).length);
-    data.touched.clear();
+    this.#book.update(data.changedTasks, data.tasks, this.width);
+    for (const index of data.changedTasks) this.longest = Math.max(this.longest, this.taskName(index).length);
+    data.changedTasks.clear();
     for (; this.#named < data.records.length; this.#named++)
       this.longest = Math.max(this.longest, this.taskName(this.#named).length);
     const { counts } = this.#book;

@@ -1,9 +1,9 @@
-/** Small charts: lines that fill their box whatever its size. What they say is said in words beside them. */
+/** Small charts that fill their box. They are decoration: the text next to them has the same information. */
 import type { ComponentChildren } from 'preact';
 import './chart.css';
 
 export interface ChartPoint {
-  /** Both from 0 to 1; y from the bottom. */
+  /** Both range from 0 to 1; y starts at the bottom. */
   readonly x: number;
   readonly y: number;
 }
@@ -16,7 +16,7 @@ function path(points: readonly ChartPoint[]): string {
     .join('');
 }
 
-/** `kind`: class of the line, for its colour. */
+/** `kind`: class of the line, for its color. */
 export function Line({
   points,
   kind,
@@ -39,7 +39,7 @@ export function Line({
   );
 }
 
-/** The region between two lines over the same places. */
+/** The area between two lines with the same x values. */
 export function Band({
   low,
   high,
@@ -67,19 +67,19 @@ export function Plot({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-/** Values from left to right; `most`: the value at the top (else the largest). */
+/** Shows values from left to right. `max`: the value at the top. Default: the largest. */
 export function Sparkline({
   values,
   kind,
-  most,
+  max,
   area,
 }: {
   readonly values: readonly number[];
   readonly kind: string;
-  readonly most?: number;
+  readonly max?: number;
   readonly area?: boolean;
 }) {
-  const top = most ?? Math.max(1e-9, ...values);
+  const top = max ?? Math.max(1e-9, ...values);
   const points = values.map((value, i) => ({
     x: values.length < 2 ? 0 : i / (values.length - 1),
     y: 0.04 + 0.92 * Math.min(1, value / top),

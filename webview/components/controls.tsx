@@ -1,8 +1,7 @@
 /**
- * Buttons, fields and choices. Only this file and toolkit.ts know `@vscode/webview-ui-toolkit`: its upstream is
- * archived,
- * and whatever comes after it goes here. Its elements are defined after the first rows; until then they are plain boxes
- * of the same size (theme/controls.css), and what they hold and hear of stays as the browser makes them what they are.
+ * Buttons, fields, dropdowns, and checkboxes. Only this file and toolkit.ts use `@vscode/webview-ui-toolkit`, whose
+ * upstream is archived, so that it can be replaced here. Its elements are defined after the first rows. Until then they
+ * are plain boxes of the same size (theme/controls.css); the browser upgrades them in place.
  */
 import { type ComponentChildren, h } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -17,7 +16,7 @@ interface ButtonProps {
   readonly icon?: IconName;
   readonly title?: string;
   readonly disabled?: boolean;
-  /** Of a button that stays down. */
+  /** State of a toggle button. */
   readonly pressed?: boolean;
   readonly onClick: () => void;
 }
@@ -65,7 +64,7 @@ export function TextField({
 }: TextFieldProps) {
   const own = useRef<HTMLElement>(null);
   const element = inputRef ?? own;
-  // Once it is in the page, the toolkit's field names itself after its content, whatever name it was given.
+  // The toolkit's field overwrites its label with its content when it is connected.
   useEffect(() => {
     const name = (): void => element.current?.setAttribute('aria-label', label);
     name();
@@ -104,8 +103,7 @@ interface DropdownProps {
 export function Dropdown({ label, value, options, onChange }: DropdownProps) {
   const element = useRef<HTMLInputElement>(null);
   const names = options.map((option) => option.value).join(' ');
-  // The toolkit takes its value only once its options are there; before it is there itself, the option says that it is
-  // the one.
+  // The toolkit accepts a value only after its options exist. Before it is defined, `selected` of an option decides.
   useEffect(() => {
     if (element.current?.matches(':defined') === true && element.current.value !== value) element.current.value = value;
   }, [value, names]);

@@ -1,31 +1,30 @@
-/** Something large that is drawn in a task of its own, so that what is around it answers first. */
+/** Renders large content in a separate task, so that the rest of the page responds first. */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * Draws its children at once when it comes, and each time they change in a task of its own, after that which drew what
- * is
- * around it and as a rule before the next frame. Of changes that come quicker than they are drawn the last one counts.
+ * Renders its children immediately at first, and later changes in a task after the surrounding render, usually before
+ * the next frame. Skips changes that arrive faster than they can be rendered, except the last.
  */
 export function DeferredRender({ children }: { readonly children: ComponentChildren }) {
-  const [shown, show] = useState(children);
+  const [current, setCurrent] = useState(children);
   const latest = useRef(children);
-  const turns = useRef<MessageChannel>(null);
-  const waits = useRef(false);
+  const tasks = useRef<MessageChannel>(null);
+  const isScheduled = useRef(false);
   latest.current = children;
   useLayoutEffect(() => {
     const channel = new MessageChannel();
     channel.port1.onmessage = () => {
-      waits.current = false;
-      show(latest.current);
+      isScheduled.current = false;
+      setCurrent(latest.current);
     };
-    turns.current = channel;
+    tasks.current = channel;
     return () => channel.port1.close();
   }, []);
   useLayoutEffect(() => {
-    if (shown === children || waits.current) return;
-    waits.current = true;
-    turns.current?.port2.postMessage(undefined);
+    if (current === children || isScheduled.current) return;
+    isScheduled.current = true;
+    tasks.current?.port2.postMessage(undefined);
   }, [children]);
-  return <>{shown}</>;
+  return <>{current}</>;
 }

@@ -1,4 +1,4 @@
-/** Links: to a line of source, and to whatever else a page can do. They are buttons, for a page has no addresses. */
+/** Links to a line of source, and for other actions. They are buttons because pages have no URLs to link to. */
 import type { Place } from '../../src/trace/schema.ts';
 
 export function SourceLink({ place, onOpen }: { readonly place: Place; readonly onOpen: () => void }) {

@@ -1,4 +1,4 @@
-/** A number that matters and the unit that does not. */
+/** A prominent number with a dim unit. */
 export function Quantity({ value, unit }: { readonly value: string; readonly unit: string }) {
   return (
     <span class="quantity">

@@ -1,4 +1,4 @@
-/** Two parts with a line between them that can be moved, by hand and by keys; where it was is remembered. */
+/** Two parts with a separator that can be moved with the pointer and the keyboard. Remembers its position. */
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { z } from 'zod';
@@ -7,11 +7,11 @@ import { recall, remember } from '../host/memory.ts';
 interface SplitterProps {
   /** `row`: side by side. */
   readonly direction: 'row' | 'column';
-  /** Under which its place is remembered. */
+  /** Key for remembering the position. */
   readonly name: string;
-  /** Size of the first part in pixels. */
+  /** Initial size of the first part in pixels. */
   readonly initial: number;
-  /** Least size of each part. */
+  /** Minimum size of each part in pixels. */
   readonly min: number;
   readonly first: ComponentChildren;
   readonly second: ComponentChildren;
@@ -32,7 +32,8 @@ export function Splitter({ direction, name, initial, min, first, second }: Split
     const bar = event.currentTarget as HTMLElement;
     bar.setPointerCapture(event.pointerId);
     const from = direction === 'row' ? event.clientX - size : event.clientY - size;
-    const onMove = (moved: PointerEvent): void => move((direction === 'row' ? moved.clientX : moved.clientY) - from);
+    const onMove = (pointer: PointerEvent): void =>
+      move((direction === 'row' ? pointer.clientX : pointer.clientY) - from);
     bar.addEventListener('pointermove', onMove);
     bar.addEventListener('pointerup', () => bar.removeEventListener('pointermove', onMove), { once: true });
   };
@@ -43,12 +44,12 @@ export function Splitter({ direction, name, initial, min, first, second }: Split
     event.stopPropagation();
     move(size + by);
   };
-  const least = `min(${min}px, 50%)`;
+  const minSize = `min(${min}px, 50%)`;
   return (
     <div class={`splitter is-${direction}`} ref={element}>
       <div
         class="splitter-part"
-        style={{ flex: `0 1 ${size}px`, [direction === 'row' ? 'minWidth' : 'minHeight']: least }}
+        style={{ flex: `0 1 ${size}px`, [direction === 'row' ? 'minWidth' : 'minHeight']: minSize }}
       >
         {first}
       </div>
@@ -56,7 +57,7 @@ export function Splitter({ direction, name, initial, min, first, second }: Split
         class="splitter-bar"
         role="separator"
         tabIndex={0}
-        aria-label="Size of the parts"
+        aria-label="Resize"
         aria-orientation={direction === 'row' ? 'vertical' : 'horizontal'}
         aria-valuenow={size}
         aria-valuemin={min}
@@ -64,7 +65,7 @@ export function Splitter({ direction, name, initial, min, first, second }: Split
         onKeyDown={onKeyDown}
         onDblClick={() => move(initial)}
       />
-      <div class="splitter-part" style={{ flex: '1 1 0', [direction === 'row' ? 'minWidth' : 'minHeight']: least }}>
+      <div class="splitter-part" style={{ flex: '1 1 0', [direction === 'row' ? 'minWidth' : 'minHeight']: minSize }}>
         {second}
       </div>
     </div>

@@ -1,6 +1,6 @@
 /**
- * The elements of `@vscode/webview-ui-toolkit` that controls.tsx uses: the page's heaviest part, and none that its
- * first rows need.
+ * The elements of `@vscode/webview-ui-toolkit` that controls.tsx uses. A large part of the page that its first rows do
+ * not need.
  */
 import {
   provideVSCodeDesignSystem,
@@ -11,10 +11,10 @@ import {
   vsCodeTextField,
 } from '@vscode/webview-ui-toolkit';
 
-/** One kind after the other, each in a task of its own: all that stand in the page are made what they are at once. */
+/** Defines the elements one by one in separate tasks, because each definition upgrades all its elements in the page. */
 export async function defineElements(): Promise<void> {
   const system = provideVSCodeDesignSystem();
-  // It begins to follow the editor's theme when the document is loaded: that is over by now.
+  // The toolkit starts to follow the editor's theme on `load`, which has already fired.
   if (document.readyState === 'complete') window.dispatchEvent(new Event('load'));
   for (const element of [vsCodeButton(), vsCodeTextField(), vsCodeOption(), vsCodeDropdown(), vsCodeCheckbox()]) {
     system.register(element);

@@ -1,11 +1,11 @@
-/** A list of rows of one height, of which only those in sight are drawn: it reaches the last of any number. */
+/** A list of rows of equal height. Renders only the visible ones, so it can have any number of rows. */
 import type { HTMLAttributes, VNode } from 'preact';
 import { useEffect, useId, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 import { reportFirstRows } from './afterFirstRows.ts';
 
 interface VirtualListProps {
   readonly count: number;
-  /** In pixels; the same for every row. */
+  /** In pixels. */
   readonly rowHeight: number;
   /** Name for screen readers. */
   readonly label: string;
@@ -15,20 +15,20 @@ interface VirtualListProps {
   readonly keyOf: (index: number) => string | number;
   readonly row: (index: number) => VNode | null;
   readonly onSelect: (index: number) => void;
-  /** Enter and double click. */
+  /** Called on Enter and double click. */
   readonly onOpen?: (index: number) => void;
-  /** Stays at the end while rows are added. */
+  /** Whether to stay at the end while rows are added. */
   readonly follow?: boolean;
-  /** Somebody scrolled up while it followed. */
+  /** Called when the user scrolls up in `follow` mode. */
   readonly onScrolledAway?: () => void;
   readonly rowProps?: (index: number) => HTMLAttributes<HTMLDivElement>;
-  /** When it changes the rows are counted anew: what is in sight stays where it is. */
-  readonly counting?: unknown;
+  /** Changes when rows are inserted or removed. The selected row then keeps its position on the screen. */
+  readonly layout?: unknown;
 }
 
 const ITEM_ROLES = { listbox: 'option', list: 'listitem', tree: 'treeitem' } as const;
-/** Rows drawn beyond each edge. */
-const AHEAD = 8;
+/** Rows to render beyond each edge. */
+const OVERSCAN = 8;
 
 export function VirtualList({
   count,
@@ -43,25 +43,25 @@ export function VirtualList({
   follow = false,
   onScrolledAway,
   rowProps,
-  counting,
+  layout,
 }: VirtualListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
   const [height, setHeight] = useState(0);
-  const [, draw] = useReducer((count: number) => count + 1, 0);
-  /** How far it is scrolled. */
+  const [, render] = useReducer((count: number) => count + 1, 0);
+  /** Scroll position in pixels. */
   const at = useRef(0);
   const key = selected < 0 ? undefined : keyOf(selected);
-  const counted = useRef({ counting, selected, key });
+  const previous = useRef({ layout, selected, key });
   const shifted =
-    counted.current.counting === counting || key === undefined || counted.current.key !== key
+    previous.current.layout === layout || key === undefined || previous.current.key !== key
       ? 0
-      : selected - counted.current.selected;
-  counted.current = { counting, selected, key };
+      : selected - previous.current.selected;
+  previous.current = { layout, selected, key };
   at.current = Math.max(0, at.current + shifted * rowHeight);
-  // What is followed is drawn at its end at once, not first where it was before it grew.
+  // In follow mode, render the end immediately, not first the previous position.
   const top = follow && height > 0 ? Math.max(0, count * rowHeight - height) : at.current;
-  /** Where this list itself scrolled to: an event from there is nobody's hand. */
+  /** The last position this component scrolled to, to distinguish its scroll events from those of the user. */
   const own = useRef(-1);
 
   useLayoutEffect(() => {
@@ -84,14 +84,14 @@ export function VirtualList({
     own.current = next;
     element.scrollTop = next;
     at.current = next;
-    draw(undefined);
+    render(undefined);
   };
   useLayoutEffect(() => {
     if (shifted === 0 || scroller.current === null) return;
     own.current = at.current;
     scroller.current.scrollTop = at.current;
   });
-  // The selected row is brought into sight when it changes, not when somebody scrolls.
+  // Scroll to the selected row when it changes, not when the user scrolls.
   useEffect(() => {
     if (selected < 0 || height === 0 || shifted !== 0) return;
     if (selected * rowHeight < top) scrollTo(selected * rowHeight);
@@ -108,7 +108,7 @@ export function VirtualList({
     const { scrollTop } = event.currentTarget as HTMLElement;
     if (follow && scrollTop < top && Math.abs(scrollTop - own.current) > 1) onScrolledAway?.();
     at.current = scrollTop;
-    if (Math.abs(scrollTop - top) >= 1) draw(undefined);
+    if (Math.abs(scrollTop - top) >= 1) render(undefined);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
@@ -131,8 +131,8 @@ export function VirtualList({
     }
   };
 
-  const first = Math.max(0, Math.floor(top / rowHeight) - AHEAD);
-  const last = Math.min(count, Math.ceil((top + height) / rowHeight) + AHEAD);
+  const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN);
+  const last = Math.min(count, Math.ceil((top + height) / rowHeight) + OVERSCAN);
   const rows: VNode[] = [];
   for (let index = first; index < last; index++) {
     const isSelected = index === selected;

@@ -1,19 +1,16 @@
-/**
- * A look at the events around a place, read before all those that come before it: a link to a far step need not wait.
- */
-
+/** Reads the events around a place before all earlier events, so that a link to a late step opens quickly. */
 import type { Api } from '../../src/protocol/api.ts';
 import { TrajectoryModel } from '../../src/trace/model.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { readEvent } from '../../src/trace/upgrades.ts';
 
-/** Of a trajectory: an event, or the beginning of a step. */
+/** A place in a trajectory: an event, or the start of a step. */
 export interface Place {
   readonly seq?: number;
   readonly step?: number;
 }
 
-/** How much of it there is. */
+/** The size of a trajectory. */
 export interface Extent {
   /** seq of the last event. */
   readonly last: number;
@@ -21,33 +18,30 @@ export interface Extent {
   readonly steps: number;
 }
 
-/** Events read on each side of a place: more rows than a screen shows. */
-const BESIDE = 1_000;
-/**
- * Events read at once where a step is looked for: at first as many as show it, for steps are often as long as each
- * other.
- */
+/** Number of events to read on each side of a place: more rows than a screen shows. */
+const MARGIN = 1_000;
+/** Events per read when searching a step. The first read is large: if steps have similar lengths, it is the last. */
 const FIRST_PROBE = 1_200;
 const PROBE = 100;
-/** So many on each side of it, and no more need be read. */
-const ENOUGH = 400;
-/** A page of events has no more. */
+/** With this many events on each side, the search has read enough to show the place. */
+const MIN_MARGIN = 400;
+/** Limit of a page of events. */
 const MAX_EVENTS = 10_000;
-/** Halving at every second read, a million events take no more. */
+/** Enough for a million events, because every second read halves the range. */
 const MAX_PROBES = 30;
 
-/** seq of a place that a model has come to. */
+/** Returns the seq of a place, if the model contains it. */
 export function placeIn(model: TrajectoryModel, { seq, step = 0 }: Place): number | undefined {
-  const to = seq ?? model.step(step)?.seq ?? 0;
-  return model.event(to) === undefined ? undefined : to;
+  const target = seq ?? model.step(step)?.seq ?? 0;
+  return model.event(target) === undefined ? undefined : target;
 }
 
 type Events = Pick<Api, 'events'>;
 
 /**
- * A model of the first event and of those around a place, whose seqs and step numbers are those of the whole; its
- * `skipped` tells what is not in it. undefined where that would say nothing: the place is not there, or no step begins
- * near it that tells its number.
+ * Returns a model with the first event and those around a place. Its seqs and step numbers are those of the whole
+ * trajectory, and `skipped` is what it leaves out. Returns undefined if the place does not exist or is near the
+ * beginning, or if no step starts near it.
  */
 export async function readAround(
   api: Events,
@@ -57,18 +51,19 @@ export async function readAround(
   signal: AbortSignal,
 ): Promise<TrajectoryModel | undefined> {
   const first = api.events(rollout, { after: 0, limit: 1 }, signal);
-  first.catch(() => undefined); // awaited below, unless the place is not there
-  const found =
+  first.catch(() => undefined); // awaited below, unless the place does not exist
+  const match =
     place.seq !== undefined
       ? { seq: place.seq, near: [] }
       : place.step === undefined
         ? undefined
         : await findStep(api, rollout, place.step, await extent(), signal);
-  if (found === undefined || found.seq <= BESIDE) return undefined; // the first events are there as soon
-  const { seq, near } = found;
-  const enough = near.some((event) => event.seq === seq - ENOUGH) && near.some((event) => event.seq === seq + ENOUGH);
-  const events = enough ? near : await readBeside(api, rollout, seq, signal);
-  // What comes before the first beginning of a step belongs to one that is not in sight.
+  if (match === undefined || match.seq <= MARGIN) return undefined; // read from the beginning
+  const { seq, near } = match;
+  const isEnough =
+    near.some((event) => event.seq === seq - MIN_MARGIN) && near.some((event) => event.seq === seq + MIN_MARGIN);
+  const events = isEnough ? near : await readNeighbors(api, rollout, seq, signal);
+  // Events before the first model call belong to a step whose number is unknown.
   const begin = events.findIndex((event) => event.kind === 'model.start');
   const start = events[begin];
   if (start?.kind !== 'model.start' || start.seq > seq) return undefined;
@@ -79,19 +74,19 @@ export async function readAround(
   return model;
 }
 
-/** The events before and after a place. */
-async function readBeside(
+/** Returns the events before and after a place; empty if the place does not exist. */
+async function readNeighbors(
   api: Events,
   rollout: string,
   seq: number,
   signal: AbortSignal,
 ): Promise<readonly TraceEvent[]> {
   const [before, after] = await Promise.all([
-    api.events(rollout, { after: seq - 1 - BESIDE, until: seq - 1, limit: BESIDE }, signal),
-    api.events(rollout, { after: seq - 1, limit: BESIDE }, signal),
+    api.events(rollout, { after: seq - 1 - MARGIN, until: seq - 1, limit: MARGIN }, signal),
+    api.events(rollout, { after: seq - 1, limit: MARGIN }, signal),
   ]);
-  if (after.events.length === 0) return []; // the place is not there
-  // Large events end a page early: then there is nothing before the place that joins on to it.
+  if (after.events.length === 0) return [];
+  // A page with large events ends early. Then the events before the place are not contiguous with it.
   return before.events.at(-1)?.seq === seq - 1 ? [...before.events, ...after.events] : after.events;
 }
 
@@ -100,10 +95,7 @@ interface Start {
   readonly step: number;
 }
 
-/**
- * A step's first model call and the events that were read with it, in a few reads: steps are numbered in the order of
- * their calls.
- */
+/** Finds the first model call of a step in a few reads, since steps are in order. `near`: events of the last read. */
 async function findStep(
   api: Events,
   rollout: string,
@@ -116,19 +108,19 @@ async function findStep(
   let high: Start = { seq: last + 1, step: steps + 1 };
   for (let probe = 0; probe < MAX_PROBES && high.seq - low.seq > 1; probe++) {
     const size = probe === 0 ? FIRST_PROBE : PROBE;
-    // Where it is when all steps are as long; by halves where they are not.
+    // Assume that all steps have the same length. Every second read bisects, in case they do not.
     const share = probe % 2 === 0 ? (step - low.step) / (high.step - low.step) : 0.5;
     const at = Math.max(low.seq, Math.floor(low.seq + (high.seq - low.seq) * share - size / 2));
     const { starts, near } = await startsAfter(api, rollout, at, high.seq - 1, size, signal);
-    const found = starts.find((start) => start.step === step);
-    if (found !== undefined) return { seq: found.seq, near };
+    const match = starts.find((start) => start.step === step);
+    if (match !== undefined) return { seq: match.seq, near };
     high = starts.find((start) => start.step > step) ?? (starts.length === 0 ? { ...high, seq: at + 1 } : high);
     low = starts.findLast((start) => start.step < step) ?? low;
   }
   return undefined;
 }
 
-/** The first model calls after `after`: those of the first page that has any, with that page. */
+/** Returns the model calls of the first page after `after` that has any, and that page. */
 async function startsAfter(
   api: Events,
   rollout: string,

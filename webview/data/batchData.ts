@@ -1,4 +1,4 @@
-/** One batch as it runs: its row, its tasks, the newest row of every attempt, its stream. */
+/** Live data of a batch: its row, its tasks, the newest row of every attempt, and its stream. */
 import { newId } from '../../src/common/ids.ts';
 import type { BatchRow, ServerInfo } from '../../src/protocol/client.ts';
 import { follow } from '../../src/protocol/follow.ts';
@@ -9,32 +9,32 @@ import type { Host } from '../host/host.ts';
 import { type Definition, readDefinition } from './definition.ts';
 import { StreamData } from './streamData.ts';
 
-/** What one task has: the row that counts for each attempt, and older tries apart. */
+/** The rows that count for the attempts of one task. */
 interface TaskRows {
   readonly task: string;
   readonly index: number;
-  /** By attempt number − 1; undefined where nothing is known of the attempt. */
+  /** Rows by attempt number − 1; undefined before the first row of an attempt arrives. */
   readonly attempts: (RolloutRow | undefined)[];
 }
 
-const TASKS_AT_ONCE = 1000;
-const ROW_EVERY_MS = 500;
-const SERVER_EVERY_MS = 2000;
+const TASKS_PAGE = 1000;
+const ROW_INTERVAL_MS = 500;
+const SERVER_INTERVAL_MS = 2000;
 
 export class BatchData extends StreamData {
   readonly batch: string;
   row: BatchRow | undefined;
   definition: Definition | undefined;
   server: ServerInfo | undefined;
-  /** By `task_index`; a hole where no row came yet. */
+  /** Tasks by `task_index`; undefined before their first row arrives. */
   readonly tasks: (TaskRows | undefined)[] = [];
-  /** Positions of tasks whose rows changed; whoever counts them takes them out. */
-  readonly touched = new Set<number>();
+  /** Indexes of tasks whose rows have changed. The view clears it after updating its counts. */
+  readonly changedTasks = new Set<number>();
   /** Tries that do not count for their attempt. */
   readonly otherTries = new Map<string, RolloutRow>();
-  /** The batch's own stream: control, infra, notes, its start and end. */
+  /** Events of the batch's stream: control, infra, notes, its start and end. */
   readonly events: TraceEvent[] = [];
-  /** Task records, by index, as far as they were read; questions and levels are in them. */
+  /** Task records by index, with questions and levels, as far as they were read. */
   readonly records: TaskRecord[] = [];
   hasLevels = false;
   #rowsSeen = 0;
@@ -46,7 +46,7 @@ export class BatchData extends StreamData {
     void this.#load();
   }
 
-  /** Counts up with every row that came: what is made of the rows is made anew when it changed. */
+  /** The number of rows received. Anything computed from rows is valid for one version. */
   get version(): number {
     return this.#rowsSeen;
   }
@@ -60,7 +60,7 @@ export class BatchData extends StreamData {
     return this.row?.attempts ?? 0;
   }
 
-  /** All rows that count, in order of task and attempt. */
+  /** Yields all rows that count, in order of task and attempt. */
   *rows(): Generator<RolloutRow> {
     for (const task of this.tasks) {
       if (task === undefined) continue;
@@ -94,35 +94,35 @@ export class BatchData extends StreamData {
           events: (events) => {
             this.events.push(...events);
             this.notes.add(events);
-            this.#changedRow();
+            this.#onChange();
           },
           rows: (rows) => {
-            for (const row of rows) this.#take(row);
+            for (const row of rows) this.#addRow(row);
             this.#rowsSeen += rows.length;
-            this.#changedRow();
+            this.#onChange();
           },
           head: () => this.head(),
-          lost: (lost) => this.lose(lost),
+          lost: (lost) => this.setLost(lost),
         },
         this.signal,
       ),
     );
   }
 
-  #take(row: RolloutRow): void {
+  #addRow(row: RolloutRow): void {
     let task = this.tasks[row.task_index];
     if (task === undefined) this.tasks[row.task_index] = task = { task: row.task, index: row.task_index, attempts: [] };
-    this.touched.add(row.task_index);
-    const place = row.attempt - 1;
-    const shown = task.attempts[place];
+    this.changedTasks.add(row.task_index);
+    const index = row.attempt - 1;
+    const current = task.attempts[index];
     if (
-      shown === undefined ||
-      shown.rollout === row.rollout ||
-      (!shown.settles && (row.settles || row.try > shown.try))
+      current === undefined ||
+      current.rollout === row.rollout ||
+      (!current.settles && (row.settles || row.try > current.try))
     ) {
-      if (shown !== undefined && shown.rollout !== row.rollout) this.otherTries.set(shown.rollout, shown);
+      if (current !== undefined && current.rollout !== row.rollout) this.otherTries.set(current.rollout, current);
       this.otherTries.delete(row.rollout);
-      task.attempts[place] = row;
+      task.attempts[index] = row;
     } else {
       this.otherTries.set(row.rollout, row);
     }
@@ -135,14 +135,14 @@ export class BatchData extends StreamData {
     this.touch();
   }
 
-  /** The batch's row follows its rollouts' at a distance. */
-  #changedRow(): void {
+  /** Reads the batch's row again, at a limited rate. */
+  #onChange(): void {
     this.touch();
     if (this.loading === 'loading') return;
     this.#rowTimer ??= setTimeout(() => {
       this.#rowTimer = undefined;
-      this.#readRow().catch(() => undefined); // the subscription tells of a server that is gone
-    }, ROW_EVERY_MS);
+      this.#readRow().catch(() => undefined); // the subscription reports a lost server
+    }, ROW_INTERVAL_MS);
   }
 
   async #readTasks(): Promise<void> {
@@ -150,7 +150,7 @@ export class BatchData extends StreamData {
     for (;;) {
       const page = await this.api.tasks(
         this.batch,
-        { limit: TASKS_AT_ONCE, ...(after === undefined ? {} : { after }) },
+        { limit: TASKS_PAGE, ...(after === undefined ? {} : { after }) },
         this.signal,
       );
       this.records.push(...page.tasks);
@@ -161,15 +161,15 @@ export class BatchData extends StreamData {
     }
   }
 
-  /** Queue and endpoints, while the batch runs. */
+  /** Polls the server for its queue and endpoints while the batch runs. */
   async #watchServer(): Promise<void> {
     while (!this.signal.aborted && !this.ended) {
-      const asked = this.api.server(this.signal).then((info) => {
+      const request = this.api.server(this.signal).then((info) => {
         this.server = info;
         this.touch();
       });
-      await asked.catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, SERVER_EVERY_MS));
+      await request.catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, SERVER_INTERVAL_MS));
     }
   }
 }

@@ -1,34 +1,34 @@
-/** Values that are kept elsewhere, fetched when somebody looks; the last few stay. */
+/** Blobs, fetched on demand. Caches the most recently used ones. */
 import type { Json } from '../../src/common/json.ts';
 import type { Api } from '../../src/protocol/api.ts';
 import type { BlobRef } from '../../src/trace/schema.ts';
 
-const KEPT_BYTES = 64 * 1024 * 1024;
+const MAX_CACHE_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 2 * 1024 * 1024;
 
 export class Blobs {
   readonly #api: Pick<Api, 'getBlob' | 'blobChunks'>;
-  readonly #kept = new Map<string, { readonly bytes: Promise<Uint8Array>; size: number }>();
+  readonly #cache = new Map<string, { readonly bytes: Promise<Uint8Array>; size: number }>();
 
   constructor(api: Pick<Api, 'getBlob' | 'blobChunks'>) {
     this.#api = api;
   }
 
   bytes({ $blob: sha, bytes: size }: Pick<BlobRef, '$blob' | 'bytes'>): Promise<Uint8Array> {
-    const known = this.#kept.get(sha);
-    if (known !== undefined) {
-      this.#kept.delete(sha);
-      this.#kept.set(sha, known); // now the newest
-      return known.bytes;
+    const cached = this.#cache.get(sha);
+    if (cached !== undefined) {
+      this.#cache.delete(sha);
+      this.#cache.set(sha, cached); // now the newest
+      return cached.bytes;
     }
     const bytes = this.#api.getBlob(sha);
-    this.#kept.set(sha, { bytes, size });
-    bytes.catch(() => this.#kept.delete(sha));
-    this.#drop();
+    this.#cache.set(sha, { bytes, size });
+    bytes.catch(() => this.#cache.delete(sha));
+    this.#evict();
     return bytes;
   }
 
-  /** Bytes for one who keeps them: they are not kept here. In pieces that cost a frame nothing. */
+  /** Yields the bytes in chunks small enough not to delay a frame. They are not cached. */
   pieces({ $blob: sha, bytes: size }: Pick<BlobRef, '$blob' | 'bytes'>): AsyncGenerator<Uint8Array> {
     return this.#api.blobChunks(sha, size, PIECE_BYTES);
   }
@@ -41,12 +41,12 @@ export class Blobs {
     return JSON.parse(await this.text(ref)) as Json;
   }
 
-  #drop(): void {
+  #evict(): void {
     let sum = 0;
-    for (const { size } of this.#kept.values()) sum += size;
-    for (const [sha, { size }] of this.#kept) {
-      if (sum <= KEPT_BYTES || this.#kept.size === 1) return;
-      this.#kept.delete(sha);
+    for (const { size } of this.#cache.values()) sum += size;
+    for (const [sha, { size }] of this.#cache) {
+      if (sum <= MAX_CACHE_BYTES || this.#cache.size === 1) return;
+      this.#cache.delete(sha);
       sum -= size;
     }
   }

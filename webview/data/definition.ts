@@ -1,4 +1,4 @@
-/** What a page tells of the batch's definition: read from its submission. Imported batches have none. */
+/** The parts of a batch's submission that pages show. Imported batches have none. */
 import { z } from 'zod';
 import { StudioError } from '../../src/common/errors.ts';
 import type { Blobs } from './blobs.ts';
@@ -15,16 +15,16 @@ export interface Definition {
   readonly agent: string;
   readonly agentFile: string;
   readonly model: string;
-  /** Beginning of the git commit, else of the submission's sha; `+` behind it when files differed from the commit. */
+  /** First digits of the git commit (with `+` if files differed from it), or of the submission's hash. */
   readonly revision: string;
   readonly passesPerTask: number | undefined;
-  /** Tokens after which the batch stops. */
+  /** The batch stops after this many tokens. */
   readonly tokenLimit: number | undefined;
-  /** Each attempt has a pod of its own. */
+  /** Whether each attempt has its own pod. */
   readonly podEach: boolean;
 }
 
-/** undefined where there is no submission to read. */
+/** Returns undefined if there is no submission, or an unreadable one. */
 export async function readDefinition(blobs: Blobs, sha: string): Promise<Definition | undefined> {
   let raw: unknown;
   try {

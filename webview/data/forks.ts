@@ -1,20 +1,18 @@
-/** The forks of a rollout: batches whose one task goes on from one of its events. */
+/** The forks of a rollout: batches with one task that continue from one of its events. */
 import type { Api } from '../../src/protocol/api.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 
-/**
- * Batches that are looked through for forks: they come newest first, and a fork is younger than what it was cut from.
- */
+/** Batches per read. They are read newest first, down to the age of the rollout: its forks are younger. */
 const PAGE = 100;
 const MAX_PAGES = 20;
-const AGAIN_MS = 5_000;
+const REFRESH_MS = 5_000;
 
 export interface ForkRow extends BatchRow {
   readonly parent: NonNullable<BatchRow['parent']>;
 }
 
 export class Forks {
-  /** By cut, then by age. */
+  /** Ordered by cut, then oldest first. */
   all: readonly ForkRow[] = [];
   readonly #api: Api;
   readonly #rollout: string;
@@ -31,39 +29,39 @@ export class Forks {
     signal.addEventListener('abort', () => clearTimeout(this.#timer), { once: true });
   }
 
-  /** Begins to look; `since`: when the rollout's batch was made. */
+  /** Reads the forks. `since`: creation time of the rollout's batch. */
   async load(since: number): Promise<void> {
     this.#since = since;
     await this.#read();
   }
 
-  /** Somebody may have made one. */
+  /** Reads again, e.g. after a fork was created. */
   refresh(): void {
-    if (this.#since !== undefined) this.#read().catch(() => undefined); // the page tells of a server that is gone
+    if (this.#since !== undefined) this.#read().catch(() => undefined); // the page reports a lost server
   }
 
-  /** Those cut at one event. */
+  /** Returns the forks that were cut at an event. */
   at(cut: number): readonly ForkRow[] {
     return this.all.filter(({ parent }) => parent.seq === cut);
   }
 
   async #read(): Promise<void> {
     clearTimeout(this.#timer);
-    const found: ForkRow[] = [];
+    const forks: ForkRow[] = [];
     let before: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
       const { batches, next } = await this.#api.batches(
         { limit: PAGE, ...(before === undefined ? {} : { before }) },
         this.#signal,
       );
-      for (const row of batches) if (row.parent?.rollout === this.#rollout) found.push({ ...row, parent: row.parent });
+      for (const row of batches) if (row.parent?.rollout === this.#rollout) forks.push({ ...row, parent: row.parent });
       const oldest = batches.at(-1)?.created_at ?? 0;
       if (next === undefined || oldest < (this.#since ?? 0)) break;
       before = next;
     }
-    this.all = found.sort((a, b) => a.parent.seq - b.parent.seq || a.created_at - b.created_at);
+    this.all = forks.sort((a, b) => a.parent.seq - b.parent.seq || a.created_at - b.created_at);
     this.#changed();
     if (this.all.some(({ state }) => state !== 'ended') && !this.#signal.aborted)
-      this.#timer = setTimeout(() => this.refresh(), AGAIN_MS);
+      this.#timer = setTimeout(() => this.refresh(), REFRESH_MS);
   }
 }

@@ -1,4 +1,4 @@
-/** Bookmarks and notes of a batch, as its stream tells them: the newest word on a place stands. */
+/** Bookmarks and notes of a batch, from the events of its stream. An empty text removes earlier ones. */
 import type { AnyEvent } from '../../src/trace/model.ts';
 import type { EventOf } from '../../src/trace/schema.ts';
 
@@ -30,22 +30,23 @@ export class NoteBook {
     }
   }
 
-  /** Of one rollout, by place. */
+  /** Returns the bookmarks and notes of a rollout, ordered by seq. */
   of(rollout: string): readonly Note[] {
     return this.#notes
       .filter((note) => note.data.rollout === rollout)
       .sort((a, b) => (a.data.seq ?? 0) - (b.data.seq ?? 0));
   }
 
-  bookmarked(rollout: string, seq: number): boolean {
+  isBookmarked(rollout: string, seq: number): boolean {
     return this.#notes.some(({ data }) => data.rollout === rollout && data.seq === seq && data.label === 'bookmark');
   }
 
+  /** Returns the notes at an event. */
   at(rollout: string, seq: number): readonly Note[] {
     return this.#notes.filter(({ data }) => data.rollout === rollout && data.seq === seq && data.label === 'note');
   }
 
-  /** Rollouts that have any. */
+  /** Rollouts with bookmarks or notes. */
   get rollouts(): ReadonlySet<string> {
     return new Set(this.#notes.flatMap(({ data }) => data.rollout ?? []));
   }

@@ -1,13 +1,13 @@
-/** Observables as Preact state. */
+/** Hooks that render again when an observable changes. */
 import { useLayoutEffect, useReducer } from 'preact/hooks';
 import type { Listen, Observable } from '../../src/common/emitter.ts';
 
-/** Draws again after each change of something that tells of its changes. */
+/** Renders the component again after each change. */
 export function useChanges(changed: Listen<unknown>): void {
-  const [, draw] = useReducer((count: number) => count + 1, 0);
-  // Before anything else can happen: a change that came between drawing and listening would be lost.
+  const [, render] = useReducer((count: number) => count + 1, 0);
+  // A layout effect, so that no change is missed between rendering and listening.
   useLayoutEffect(() => {
-    const subscription = changed(() => draw(undefined));
+    const subscription = changed(() => render(undefined));
     return () => subscription.dispose();
   }, [changed]);
 }

@@ -1,12 +1,12 @@
 /**
- * Tells of changes as often as drawing them allows: a stream of a thousand events a second is drawn a dozen times a
- * second, on a quick machine twice as often.
+ * Limits change notifications to the speed of rendering: a stream of a thousand events per second renders about 12
+ * times per second, on a fast machine twice as often.
  */
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
 
 const MIN_MS = 40;
 const MAX_MS = 160;
-/** Drawing may take one part in so many of the time; the rest is for what comes and for whoever uses the page. */
+/** Rendering may use one part in this many of the time. The rest is for receiving events and for the user. */
 const SHARE = 4;
 
 export class Pace {
@@ -14,17 +14,17 @@ export class Pace {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #due = 0;
   #last = -Infinity;
-  #every = MIN_MS;
+  #interval = MIN_MS;
 
   readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
 
-  /** Something changed: told now when the last time is long ago, else as soon as it is. */
-  touch(every: number = this.#every): void {
-    const due = this.#last + every;
+  /** Notifies of a change once `interval` ms have passed since the last notification. */
+  touch(interval: number = this.#interval): void {
+    const due = this.#last + interval;
     if (this.#timer !== undefined && this.#due <= due) return;
     clearTimeout(this.#timer);
     this.#due = due;
-    this.#timer = setTimeout(() => this.#tell(), Math.max(0, due - performance.now()));
+    this.#timer = setTimeout(() => this.#notify(), Math.max(0, due - performance.now()));
   }
 
   stop(): void {
@@ -32,13 +32,13 @@ export class Pace {
     this.#timer = undefined;
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#timer = undefined;
-    const began = (this.#last = performance.now());
+    const start = (this.#last = performance.now());
     this.#changed.fire(undefined);
-    // Who was told draws before the next task begins.
+    // Listeners render before the next task.
     setTimeout(() => {
-      this.#every = Math.max(MIN_MS, Math.min(MAX_MS, (performance.now() - began) * SHARE));
+      this.#interval = Math.max(MIN_MS, Math.min(MAX_MS, (performance.now() - start) * SHARE));
     });
   }
 }

@@ -1,5 +1,4 @@
-/** The query language, loaded when somebody first searches: it is the largest part of the page. */
-
+/** Loads the query language on first use, because it is the largest part of the page. */
 import type { environmentOf, rowEnvironment } from '../../src/trace/query/environment.ts';
 import type { compileCondition, compileQuery } from '../../src/trace/query.ts';
 

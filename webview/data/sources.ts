@@ -1,4 +1,4 @@
-/** Source lines of the user's tools, as they were when the batch was submitted: out of the source maps it came with. */
+/** Source lines of the user's tools as of the submission, from its source maps. */
 import { z } from 'zod';
 import { StudioError } from '../../src/common/errors.ts';
 import type { Place } from '../../src/trace/schema.ts';
@@ -13,7 +13,7 @@ export interface SourceLines {
   readonly lines: readonly string[];
 }
 
-/** Lines around a place; undefined where the submission does not hold the file. */
+/** Returns the lines around a place; undefined if the submission does not contain the file. */
 export async function sourceAround(
   blobs: Blobs,
   submission: string,
@@ -36,7 +36,7 @@ export async function sourceAround(
   }
 }
 
-/** Every module a submission names, wherever in it. */
+/** Returns all modules that a submission contains, at any depth. */
 function modulesIn(value: unknown): z.infer<typeof moduleShape>[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = moduleShape.safeParse(value);

@@ -1,5 +1,4 @@
-/** Where a failed attempt first did something else than one that passed: found by reading as little as tells it. */
-
+/** Finds where a failed attempt first diverges from one that passed, reading as few events as possible. */
 import type { Api } from '../../src/protocol/api.ts';
 import { type FirstSplit, SplitFinder } from '../../src/trace/align/firstSplit.ts';
 import type { TrajectoryModel } from '../../src/trace/model.ts';
@@ -7,22 +6,22 @@ import { counting } from '../../src/trace/outcome.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 
-/** So many attempts that passed are read, and of all of them so many events at most. */
+/** Limits of what is read: passed attempts, and events of all of them together. */
 const MAX_ATTEMPTS = 6;
 const MAX_EVENTS = 20_000;
 const PAGE = 500;
 
 export interface Split {
-  /** What this attempt did instead: its call, else the model call after its last call, else its end. */
+  /** Where this attempt diverges: at a call, else at the model call after its last call, else at its end. */
   readonly seq: number;
-  /** So many calls before it are the same. */
+  /** Number of equal calls before it. */
   readonly common: number;
   readonly other: RolloutRow;
-  /** The other attempt's place. */
-  readonly there: number;
+  /** Seq in the other attempt. */
+  readonly otherSeq: number;
 }
 
-/** Attempts that passed, those first whose tools were first used in the same order for longest. */
+/** Returns passed attempts, starting with those that used their tools in the most similar order. */
 export function splitCandidates(rollout: string, attempts: readonly RolloutRow[]): RolloutRow[] {
   const own = attempts.find((row) => row.rollout === rollout);
   const byAttempt = Map.groupBy(attempts, (row) => row.attempt);
@@ -35,14 +34,14 @@ export function splitCandidates(rollout: string, attempts: readonly RolloutRow[]
         row.progress.passed === true &&
         row.duplicate_of === undefined,
     );
-  const alike = ({ progress: { tools } }: RolloutRow): number => {
+  const commonTools = ({ progress: { tools } }: RolloutRow): number => {
     const at = tools.findIndex((tool, index) => tool !== own?.progress.tools[index]);
     return at === -1 ? tools.length : at;
   };
-  return passed.sort((a, b) => alike(b) - alike(a) || a.attempt - b.attempt).slice(0, MAX_ATTEMPTS);
+  return passed.sort((a, b) => commonTools(b) - commonTools(a) || a.attempt - b.attempt).slice(0, MAX_ATTEMPTS);
 }
 
-/** Against the candidate that goes the same way for longest. undefined where none could be compared. */
+/** Returns the split from the candidate that shares the most calls; undefined if none could be compared. */
 export async function splitFrom(
   api: Pick<Api, 'events'>,
   model: TrajectoryModel,
@@ -64,7 +63,7 @@ export async function splitFrom(
       lastModel = newestModel(events) ?? lastModel;
       after = events.at(-1)?.seq ?? after;
     }
-    if (!done) break; // too long to be read: what was found in others stands
+    if (!done) break; // too long to read: use the result of the others
     if (best === undefined || finder.common > best.common)
       best = { ...placesOf(model, finder.split, lastModel), common: finder.common, other };
   }
@@ -79,11 +78,11 @@ function placesOf(
   model: TrajectoryModel,
   split: FirstSplit | undefined,
   lastModel: number,
-): Pick<Split, 'seq' | 'there'> {
+): Pick<Split, 'seq' | 'otherSeq'> {
   const lastCall = model.tools.at(-1)?.seq ?? 0;
   const answer =
     model.steps.findLast((step) => step.model !== undefined && step.seq > lastCall)?.seq ??
     model.end?.seq ??
     model.last;
-  return { seq: split?.own?.seq ?? answer, there: split?.other?.seq ?? lastModel };
+  return { seq: split?.own?.seq ?? answer, otherSeq: split?.other?.seq ?? lastModel };
 }

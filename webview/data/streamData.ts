@@ -1,5 +1,4 @@
-/** What the data of both pages have in common: where it comes from, how it tells of changes, how it ends and fails. */
-
+/** Base of the live data of pages: access to the server, change notifications, loading state, and failures. */
 import type { Listen } from '../../src/common/emitter.ts';
 import { errorText } from '../../src/common/errors.ts';
 import { Api } from '../../src/protocol/api.ts';
@@ -8,15 +7,15 @@ import { Blobs } from './blobs.ts';
 import { NoteBook } from './notes.ts';
 import { Pace } from './pace.ts';
 
-/** `loading`: catching up with what is stored; `head`: all that is there is here; `failed`: see `problem`. */
+/** `loading`: reading stored events; `head`: all stored events were read; `failed`: see `problem`. */
 type LoadingState = 'loading' | 'head' | 'failed';
 
 /**
- * What comes later than this is further down than anyone sees at first: it is counted now and then, so that drawing
- * does not keep it from coming.
+ * Events that arrive later than this while loading are usually not visible, so the page renders less often and loading
+ * is faster.
  */
-const AT_ONCE_MS = 1_000;
-const CATCHING_UP_MS = 500;
+const FAST_RENDER_MS = 1_000;
+const LOADING_INTERVAL_MS = 500;
 
 export abstract class StreamData {
   readonly host: Host;
@@ -25,10 +24,10 @@ export abstract class StreamData {
   readonly notes: NoteBook;
   loading: LoadingState = 'loading';
   problem: string | undefined;
-  /** The connection is lost; what is shown is as old as the newest of it. */
+  /** Whether the connection is lost, so data may be out of date. */
   lost = false;
   readonly #pace = new Pace();
-  readonly #began = performance.now();
+  readonly #start = performance.now();
   readonly #closed = new AbortController();
 
   constructor(host: Host) {
@@ -38,7 +37,7 @@ export abstract class StreamData {
     this.notes = new NoteBook(() => this.touch());
   }
 
-  /** After changes, at most about a dozen times a second. */
+  /** Fires after changes, at a limited rate (see pace.ts). */
   get changed(): Listen<undefined> {
     return this.#pace.changed;
   }
@@ -48,29 +47,29 @@ export abstract class StreamData {
     this.#pace.stop();
   }
 
-  /** Aborts when the page is left. */
+  /** Aborts when the page is closed. */
   protected get signal(): AbortSignal {
     return this.#closed.signal;
   }
 
-  /** `soon`: somebody waits for it. */
+  /** Notifies of a change. `soon`: even while loading, because the user waits for it. */
   protected touch(soon = false): void {
-    const catchingUp = !soon && this.loading === 'loading' && performance.now() - this.#began > AT_ONCE_MS;
-    this.#pace.touch(catchingUp ? CATCHING_UP_MS : undefined);
+    const isLoading = !soon && this.loading === 'loading' && performance.now() - this.#start > FAST_RENDER_MS;
+    this.#pace.touch(isLoading ? LOADING_INTERVAL_MS : undefined);
   }
 
-  /** What a subscription tells of itself. */
+  /** Records that the subscription has read all stored events. */
   protected head(): void {
     this.loading = 'head';
     this.touch();
   }
 
-  protected lose(lost: boolean): void {
+  protected setLost(lost: boolean): void {
     this.lost = lost;
     this.touch();
   }
 
-  /** Waits for all that is loaded; what fails of it is the page's problem, unless the page was left. */
+  /** Waits for all work. The first failure becomes `problem`, unless the page was closed. */
   protected async load(...work: readonly Promise<unknown>[]): Promise<void> {
     try {
       await Promise.all(work);

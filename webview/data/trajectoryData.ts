@@ -1,4 +1,4 @@
-/** One trajectory as it comes: its events in a model, live text, the other attempts of its task, notes. */
+/** Live data of a trajectory: a model of its events, live text, the attempts of its task, notes, and forks. */
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { newId } from '../../src/common/ids.ts';
@@ -18,26 +18,26 @@ import { StreamData } from './streamData.ts';
 
 export class TrajectoryData extends StreamData {
   readonly rollout: string;
-  /** All events that came, in order. */
+  /** All events received so far. */
   readonly whole = new TrajectoryModel();
   info: RolloutInfo | undefined;
   batch: BatchRow | undefined;
   definition: Definition | undefined;
   /** Newest rows of all attempts of this task, by attempt and try. */
   attempts: readonly RolloutRow[] = [];
-  /** What the batch's stream tells of the machines and of people's commands, as far as it may concern this rollout. */
+  /** Events of the batch's stream about infrastructure and commands that may concern this rollout. */
   readonly outside: TraceEvent[] = [];
-  /** Where its calls first differ from those of an attempt that passed; looked for once it failed. */
+  /** Where a failed rollout first diverges from a passed attempt. */
   split: Split | undefined;
-  /** Batches that go on from one of its events. */
   readonly forks: Forks;
-  /** Those around a place that was asked for, until the whole has come that far. */
+  /** The events around the target, until `whole` reaches them. */
   #part: TrajectoryModel | undefined;
-  /** The place that was asked for last, and while it is read around. */
-  #sought: { readonly place: Place; reading: Promise<void> | undefined } | undefined;
-  #informed: Promise<RolloutInfo> | undefined;
-  readonly #took = new Emitter<undefined>();
-  #splitOf = '';
+  /** The last place to show, and the pending read around it. */
+  #target: { readonly place: Place; reading: Promise<void> | undefined } | undefined;
+  #infoRequest: Promise<RolloutInfo> | undefined;
+  readonly #events = new Emitter<undefined>();
+  /** IDs of the candidates that `split` was computed from. */
+  #splitCandidates = '';
   /** Live text of open model calls, by span. */
   readonly #live = new Map<number, string>();
 
@@ -48,15 +48,15 @@ export class TrajectoryData extends StreamData {
     void this.#load();
   }
 
-  /** What is looked at. `skipped` of it tells when that is only a part. */
+  /** The model to show. `skipped` is set if it is only a part. */
   get model(): TrajectoryModel {
     return this.#part ?? this.whole;
   }
 
-  /** After every piece of events, at once. */
-  readonly took: Listen<undefined> = (listener) => this.#took.event(listener);
+  /** Fires immediately after each chunk of events. */
+  readonly onEvents: Listen<undefined> = (listener) => this.#events.event(listener);
 
-  /** seq of the last event that is stored, as far as known; `whole.last` grows up to it. */
+  /** seq of the last stored event that is known. `whole.last` grows up to it. */
   get last(): number {
     return Math.max(this.whole.last, this.info?.row.last ?? 0);
   }
@@ -65,40 +65,40 @@ export class TrajectoryData extends StreamData {
     return this.whole.end !== undefined;
   }
 
-  /** Reads around a place that the events have not come to yet, before it goes on with the rest. */
+  /** Shows a place. If its events were not received yet, reads them before continuing with the rest. */
   seek(place: Place): void {
-    const before = this.#sought;
-    if (before?.reading !== undefined && before.place.seq === place.seq && before.place.step === place.step) return;
-    const sought = { place, reading: undefined as Promise<void> | undefined };
-    this.#sought = sought;
-    this.#settle();
+    const last = this.#target;
+    if (last?.reading !== undefined && last.place.seq === place.seq && last.place.step === place.step) return;
+    const target = { place, reading: undefined as Promise<void> | undefined };
+    this.#target = target;
+    this.#dropPart();
     if (this.loading !== 'loading' || placeIn(this.model, place) !== undefined) return;
-    sought.reading = this.#readAround(place)
+    target.reading = this.#readAround(place)
       .catch(() => undefined)
-      .finally(() => (sought.reading = undefined)); // else it comes with the rest
+      .finally(() => (target.reading = undefined)); // after a failure, it arrives with the rest
   }
 
-  /** Looks at the beginning again. */
+  /** Shows the trajectory from its beginning. */
   showWhole(): void {
     this.#part = undefined;
-    this.#sought = undefined;
+    this.#target = undefined;
   }
 
   async #readAround(place: Place): Promise<void> {
     const extent = async (): Promise<Extent> => {
-      const row = (await this.#informed)?.row;
+      const row = (await this.#infoRequest)?.row;
       return { last: row?.last ?? 0, steps: row?.progress.step ?? row?.progress.steps ?? 0 };
     };
     const part = await readAround(this.api, this.rollout, place, extent, this.signal);
-    if (part === undefined || this.#sought?.place !== place) return;
+    if (part === undefined || this.#target?.place !== place) return;
     this.#part = part;
-    this.#settle();
+    this.#dropPart();
     this.touch(true);
   }
 
-  /** The part goes when the whole has come as far, or to the place that was asked for since. */
-  #settle(): void {
-    const place = this.#sought?.place;
+  /** Drops the part once the whole trajectory reaches as far, or contains a newer target. */
+  #dropPart(): void {
+    const place = this.#target?.place;
     const { whole } = this;
     if (this.#part === undefined) return;
     if (
@@ -109,12 +109,12 @@ export class TrajectoryData extends StreamData {
       this.#part = undefined;
   }
 
-  /** What an open model call has said so far. */
+  /** Returns the text so far of an open model call. */
   liveText(span: number): string | undefined {
     return this.#live.get(span);
   }
 
-  /** Sets or takes away a bookmark, or adds a note (an empty text takes the notes of that place away). */
+  /** Sets a bookmark or adds a note. An empty text removes the bookmark or the notes of that event. */
   async note(label: 'bookmark' | 'note', seq: number, text: string): Promise<void> {
     const batch = this.info?.row.batch;
     if (batch === undefined) return;
@@ -128,16 +128,16 @@ export class TrajectoryData extends StreamData {
 
   #load(): Promise<void> {
     return this.load(
-      this.#tell(),
+      this.#readContext(),
       follow(
         this.host.openSocket,
         { stream: this.rollout, deltas: true },
         {
-          events: (events) => this.#take(events),
+          events: (events) => this.#addEvents(events),
           head: () => {
             this.head();
-            this.#settle();
-            this.#seekSplit();
+            this.#dropPart();
+            this.#findSplit();
           },
           open: (spans) => {
             this.#live.clear();
@@ -149,38 +149,38 @@ export class TrajectoryData extends StreamData {
             this.#live.set(span, before.slice(0, offset) + text);
             this.touch();
           },
-          lost: (lost) => this.lose(lost),
+          lost: (lost) => this.setLost(lost),
         },
         this.signal,
       ),
     );
   }
 
-  async #take(events: readonly TraceEvent[]): Promise<void> {
-    if (this.#sought?.reading !== undefined && !this.#comesTo(events)) await this.#sought.reading;
-    // What is shown already stays the very same.
+  async #addEvents(events: readonly TraceEvent[]): Promise<void> {
+    if (this.#target?.reading !== undefined && !this.#reachesTarget(events)) await this.#target.reading;
+    // Events that are already shown keep their identity.
     this.whole.push(events.map((event) => this.#part?.event(event.seq) ?? readEvent(event, { checked: true })));
     for (const event of events)
       if (event.kind === 'model.end' && event.span !== undefined) this.#live.delete(event.span);
-    this.#took.fire(undefined);
-    if (this.loading === 'head') this.#seekSplit();
-    this.#settle();
+    this.#events.fire(undefined);
+    if (this.loading === 'head') this.#findSplit();
+    this.#dropPart();
     this.touch();
   }
 
-  /** Whether the place that was asked for is among them, or before. */
-  #comesTo(events: readonly TraceEvent[]): boolean {
-    const { seq = Infinity, step = Infinity } = this.#sought?.place ?? {};
+  /** Whether the target is in these events or before. */
+  #reachesTarget(events: readonly TraceEvent[]): boolean {
+    const { seq = Infinity, step = Infinity } = this.#target?.place ?? {};
     return events.some((event) => event.seq >= seq || (event.kind === 'model.start' && event.data.step >= step));
   }
 
-  /** What the page tells around the events; none of it stops the events from being shown. */
-  async #tell(): Promise<void> {
+  /** Reads the data around the events. The events are shown without waiting for it. */
+  async #readContext(): Promise<void> {
     const { signal } = this;
-    this.#informed = this.api.rollout(this.rollout, signal);
-    this.info = await this.#informed;
+    this.#infoRequest = this.api.rollout(this.rollout, signal);
+    this.info = await this.#infoRequest;
     this.touch();
-    if (this.#sought?.reading !== undefined) await this.#sought.reading; // what is asked for comes first
+    if (this.#target?.reading !== undefined) await this.#target.reading; // the target comes first
     const { batch, task } = this.info.row;
     this.batch = await this.api.batch(batch, signal);
     await Promise.all([
@@ -191,7 +191,7 @@ export class TrajectoryData extends StreamData {
     ]);
   }
 
-  /** Reads the rows of this task's attempts anew. */
+  /** Reads the rows of this task's attempts again. */
   async refreshAttempts(batch = this.info?.row.batch, task = this.info?.row.task): Promise<void> {
     if (batch === undefined || task === undefined) return;
     const rows: RolloutRow[] = [];
@@ -201,12 +201,12 @@ export class TrajectoryData extends StreamData {
 
   #setAttempts(rows: readonly RolloutRow[]): void {
     this.attempts = rows;
-    this.#seekSplit();
+    this.#findSplit();
     this.touch();
   }
 
-  /** Looks for the diverges at of a failed attempt, again whenever another attempt passed. */
-  #seekSplit(): void {
+  /** Finds where a failed rollout diverges, again whenever another attempt passes. */
+  #findSplit(): void {
     const end = this.whole.end?.data;
     if (
       this.loading !== 'head' ||
@@ -217,22 +217,22 @@ export class TrajectoryData extends StreamData {
     )
       return;
     const candidates = splitCandidates(this.rollout, this.attempts);
-    const name = candidates.map((row) => row.rollout).join(' ');
-    if (name === this.#splitOf) return;
-    this.#splitOf = name;
+    const ids = candidates.map((row) => row.rollout).join(' ');
+    if (ids === this.#splitCandidates) return;
+    this.#splitCandidates = ids;
     splitFrom(this.api, this.whole, candidates, this.signal).then(
       (split) => {
-        if (name !== this.#splitOf) return; // of older candidates
+        if (ids !== this.#splitCandidates) return; // outdated
         this.split = split;
         this.touch();
       },
       () => undefined,
-    ); // the page was left, or the other attempt is gone: then there is nothing to compare with
+    ); // the page was closed, or the other attempt was deleted
   }
 
-  /** `afterRev`: rows up to there are read by task; a large batch has many more, and this page needs none of them. */
+  /** Follows the batch's stream. `afterRev`: earlier rows of this task are read separately, not those of all tasks. */
   async #followBatch(batch: string, afterRev: number): Promise<void> {
-    // The rows of the batch come along; those of this task keep the attempts up to date.
+    // The stream contains rows of the whole batch. Those of this task update `attempts`.
     const task = this.info?.row.task;
     await follow(
       this.host.openSocket,
@@ -252,14 +252,14 @@ export class TrajectoryData extends StreamData {
         rows: (rows) => {
           const mine = rows.filter((row) => row.task === task);
           if (mine.length === 0) return;
-          const known = new Map(this.attempts.map((row) => [row.rollout, row]));
-          for (const row of mine) known.set(row.rollout, row);
-          this.#setAttempts([...known.values()].sort((a, b) => a.attempt - b.attempt || a.try - b.try));
+          const byRollout = new Map(this.attempts.map((row) => [row.rollout, row]));
+          for (const row of mine) byRollout.set(row.rollout, row);
+          this.#setAttempts([...byRollout.values()].sort((a, b) => a.attempt - b.attempt || a.try - b.try));
         },
       },
       this.signal,
     ).catch((error: unknown) => {
-      if (!StudioError.is(error, 'gone')) throw error; // deleted meanwhile: the trajectory tells
+      if (!StudioError.is(error, 'gone')) throw error; // the batch was deleted; the trajectory reports it
     });
   }
 }

@@ -1,4 +1,4 @@
-/** The host of a page in a browser. Served under `/view/`. The token is in the fragment, which is never sent to a server. */
+/** The host of a page in a browser, served under `/view/`. The token is in the fragment, which servers do not get. */
 import { Emitter, Observable } from '../../src/common/emitter.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { editorUrl } from '../../src/protocol/editorLink.ts';

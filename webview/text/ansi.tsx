@@ -1,4 +1,4 @@
-/** What a program printed, with its colours. */
+/** Shows the output of a program with its colors. */
 import { useMemo } from 'preact/hooks';
 import { type AnsiSpan, ansiSpans } from './ansiSpans.ts';
 

@@ -1,8 +1,8 @@
-/** Text with the colours that programs give it on a terminal (ECMA-48 SGR); every other sequence is dropped. */
+/** Parses terminal output: keeps colors and styles (ECMA-48 SGR), and drops all other control sequences. */
 
 export interface AnsiSpan {
   readonly text: string;
-  /** 0 to 15. */
+  /** Index of a terminal color, 0 to 15. */
   readonly colour?: number;
   readonly bold?: boolean;
   readonly dim?: boolean;
@@ -16,7 +16,7 @@ interface Style {
   underline: boolean;
 }
 
-/** CSI sequences, OSC sequences with their end, and single escapes. */
+/** CSI sequences, OSC sequences with their terminator, and single escapes. */
 const SEQUENCE = /\u001b\[([0-9;:]*)[ -/]*([@-~])|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[@-Z\\-_]/g;
 
 export function ansiSpans(text: string): AnsiSpan[] {
@@ -55,7 +55,7 @@ function apply(style: Style, codes: readonly number[]): void {
     else if (code >= 90 && code <= 97) style.colour = code - 90 + 8;
     else if (code === 39) style.colour = undefined;
     else if (code === 38 || code === 48) {
-      // 256 and true colours are not a theme's: the first 16 are taken, the rest left as text.
+      // Themes define only 16 colors. Other colors of the palette and true colors are ignored.
       const palette = codes[i + 1] === 5 ? codes[i + 2] : undefined;
       if (code === 38 && palette !== undefined && palette < 16) style.colour = palette;
       i += codes[i + 1] === 5 ? 2 : 4;

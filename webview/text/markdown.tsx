@@ -1,4 +1,4 @@
-/** Markdown as elements. Nothing in it becomes HTML, and links go through the host. */
+/** Renders Markdown. HTML in it stays text, and links are opened by the host. */
 import { type ComponentChild, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { type Block, markdownBlocks, type Span } from './markdownBlocks.ts';
@@ -15,7 +15,7 @@ function blockView(block: Block, key: number, onLink: OnLink): ComponentChild {
     case 'paragraph':
       return <p key={key}>{spansView(block.spans, onLink)}</p>;
     case 'heading':
-      // Headings of a text are none of the page's.
+      // A paragraph, so that it does not appear among the headings of the page.
       return (
         <p key={key} class="markdown-heading">
           {spansView(block.spans, onLink)}

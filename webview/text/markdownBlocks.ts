@@ -1,6 +1,6 @@
 /**
- * The Markdown that models write, as blocks and spans: paragraphs, headings, lists, quotes, code, tables, emphasis,
- * links. HTML in it is text. It never fails: what is not understood stays as it was written.
+ * Parses the Markdown that models write into blocks and spans: paragraphs, headings, lists, quotes, code, tables,
+ * emphasis, and links. HTML is text. Never fails: unknown syntax is text, too.
  */
 
 export type Span =
@@ -33,8 +33,8 @@ const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(\s+)(?=\S)/;
 const QUOTE = /^ {0,3}> ?/;
 const TABLE_LINE = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
-/** Lists in lists in lists … are text from here on. */
-const DEEPEST = 12;
+/** Deeper nesting stays text. */
+const MAX_DEPTH = 12;
 
 export function markdownBlocks(text: string, depth = 0): Block[] {
   const lines = text.replaceAll('\r\n', '\n').split('\n');
@@ -69,7 +69,7 @@ export function markdownBlocks(text: string, depth = 0): Block[] {
       endParagraph();
       blocks.push({ type: 'rule' });
       at += 1;
-    } else if (QUOTE.test(line) && depth < DEEPEST) {
+    } else if (QUOTE.test(line) && depth < MAX_DEPTH) {
       endParagraph();
       const from = at;
       while (at < lines.length && QUOTE.test(lines[at] ?? '')) at += 1;
@@ -83,9 +83,9 @@ export function markdownBlocks(text: string, depth = 0): Block[] {
           depth + 1,
         ),
       });
-    } else if (item !== null && depth < DEEPEST) {
+    } else if (item !== null && depth < MAX_DEPTH) {
       endParagraph();
-      at = list(lines, at, blocks, depth);
+      at = parseList(lines, at, blocks, depth);
     } else if (
       line.includes('|') &&
       TABLE_LINE.test(lines[at + 1] ?? '') &&
@@ -111,8 +111,8 @@ export function markdownBlocks(text: string, depth = 0): Block[] {
   return blocks;
 }
 
-/** Takes the list that begins at line `from`; gives the line behind it. */
-function list(lines: readonly string[], from: number, blocks: Block[], depth: number): number {
+/** Parses the list that starts at line `from`. Returns the index of the line after it. */
+function parseList(lines: readonly string[], from: number, blocks: Block[], depth: number): number {
   const first = ITEM.exec(lines[from] ?? '');
   const ordered = /\d/.test(first?.[2] ?? '');
   const items: Block[][] = [];
@@ -151,7 +151,7 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
-/** Each alternative begins with another character, so nothing is tried twice. */
+/** Each alternative starts with a different character, so no position is tried twice. */
 const SPAN = new RegExp(
   [
     /\\([\\`*_{}[\]()#+\-.!|~<>])/, // an escaped character
@@ -168,11 +168,11 @@ const SPAN = new RegExp(
     .join('|'),
   'g',
 );
-/** A paragraph longer than this stays as it is written: looking for spans in it could take long. */
-const LONGEST = 20_000;
+/** Longer paragraphs stay plain text, because matching spans could be slow. */
+const MAX_SPAN_CHARS = 20_000;
 
 export function markdownSpans(text: string): Span[] {
-  if (text.length > LONGEST) return [{ type: 'text', text }];
+  if (text.length > MAX_SPAN_CHARS) return [{ type: 'text', text }];
   const spans: Span[] = [];
   let at = 0;
   for (const match of text.matchAll(SPAN)) {

@@ -1,10 +1,10 @@
-/** Text as it is. A long one is drawn only where it is in sight. */
+/** Shows plain text. Of long texts, only the visible lines are rendered. */
 import { useMemo } from 'preact/hooks';
 import { VirtualList } from '../components/virtualList.tsx';
 
-const WHOLE_LINES = 2_000;
+const MAX_PLAIN_LINES = 2_000;
 const LINE_HEIGHT = 18;
-const LINES_IN_SIGHT = 30;
+const VISIBLE_LINES = 30;
 
 export function PlainText({
   text,
@@ -16,14 +16,14 @@ export function PlainText({
   readonly label?: string;
 }) {
   const lines = useMemo(() => text.split(/\r?\n/), [text]);
-  if (lines.length <= WHOLE_LINES)
+  if (lines.length <= MAX_PLAIN_LINES)
     return (
       <pre class={`plain-text${wrap ? ' is-wrapped' : ''}`} tabIndex={0}>
         {text}
       </pre>
     );
   return (
-    <div class="plain-lines" style={{ height: `${LINES_IN_SIGHT * LINE_HEIGHT}px` }}>
+    <div class="plain-lines" style={{ height: `${VISIBLE_LINES * LINE_HEIGHT}px` }}>
       <VirtualList
         count={lines.length}
         rowHeight={LINE_HEIGHT}

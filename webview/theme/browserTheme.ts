@@ -1,4 +1,4 @@
-/** Outside VS Code: the theme follows the system, light or dark, more contrast or not. */
+/** The theme outside VS Code. Follows the color scheme and the contrast of the system. */
 
 export type ThemeKind = 'vscode-dark' | 'vscode-light' | 'vscode-high-contrast' | 'vscode-high-contrast-light';
 
@@ -20,7 +20,7 @@ export function followSystemTheme(): void {
   apply();
 }
 
-/** As VS Code tells a webview: the styles read the attribute, the controls watch the class and then read the styles. */
+/** Sets the theme as VS Code does in a webview: styles depend on the attribute, and controls observe the class. */
 export function setTheme(kind: ThemeKind): void {
   const { body } = document;
   body.dataset['vscodeThemeKind'] = kind;

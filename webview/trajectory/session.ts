@@ -54,7 +54,7 @@ export class TrajectorySession implements TrajectoryView {
     this.tab = TABS.find((tab) => tab === place.tab) ?? 'call';
     this.#target = targetOf(place);
     this.following = this.#target === undefined;
-    this.#watches = [this.data.changed(() => this.#advance()), this.data.took(() => this.#whole.advance())];
+    this.#watches = [this.data.changed(() => this.#advance()), this.data.onEvents(() => this.#whole.advance())];
     if (this.#target !== undefined) this.data.seek(this.#target);
   }
 

@@ -72,7 +72,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
     const { data, seq } = session;
     if (readOnly || seq === 0) return;
     data
-      .note('bookmark', seq, data.notes.bookmarked(data.rollout, seq) ? '' : referenceOf(session))
+      .note('bookmark', seq, data.notes.isBookmarked(data.rollout, seq) ? '' : referenceOf(session))
       .catch((error: unknown) => session.say(errorText(error)));
   };
   const page = {

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { StudioError } from '../../src/common/errors.ts';
 import { plural } from '../../src/common/text.ts';
 import { bytes, duration } from '../../src/common/units.ts';
-import { ErrorWords } from '../components/errors/errorWords.tsx';
+import { ErrorSummary } from '../components/errors/errorSummary.tsx';
 import { Glyph } from '../components/marks/glyph.tsx';
 import { Blobs } from '../data/blobs.ts';
 import { clock } from '../format.ts';
@@ -67,7 +67,7 @@ export function Outcome({ of: { at, outcome }, session }: { readonly of: Try; re
         <ValueView title="Result" value={result ?? null} {...shared} />
       ) : (
         <div class="try-error">
-          <ErrorWords error={error} onOpen={(place) => session.post({ type: 'source', place })} />
+          <ErrorSummary error={error} onOpen={(place) => session.post({ type: 'source', place })} />
         </div>
       )}
       {needsWorld === true && (

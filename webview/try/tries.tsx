@@ -7,9 +7,9 @@ import type { TrySession } from './trySession.ts';
 
 export function Tries({ session }: { readonly session: TrySession }) {
   return (
-    <section class="try-tries" aria-label="Tries">
+    <section class="try-tries" aria-label="Runs">
       <header class="section-head">
-        <h2>Tries</h2>
+        <h2>Runs</h2>
       </header>
       <ol>
         {session.tries.map((one) => (
@@ -27,7 +27,7 @@ export function Tries({ session }: { readonly session: TrySession }) {
             <Button
               kind="icon"
               icon="debug-restart"
-              label={`Restore the arguments of try ${one.number}`}
+              label={`Restore the arguments of run ${one.number}`}
               onClick={() => session.restoreArguments(one)}
             />
           </li>

@@ -182,7 +182,7 @@ export class TrySession {
     this.#notify();
   }
 
-  /** Keeps the user's choice (`saved` at first) while it exists; null is a choice, too. The default is the first world. */
+  /** Keeps the user's choice (at first `saved`) while it exists. null is a choice, too. Default: the first world. */
   #setWorlds(worlds: readonly TryWorld[], saved: ChosenWorld | undefined): void {
     const chosen = this.worlds.length > 0 ? this.world : saved;
     this.worlds = worlds;

@@ -1,6 +1,6 @@
 /**
- * A value taken apart for looking at: as a tree, as lines, as a table. The same code runs in the page for small values
- * and in a worker for large ones, so whatever it gives out is small: rows that are open, lines that are in sight.
+ * A value prepared for display as a tree, lines, or a table. Runs in the page for small values and in a worker for
+ * large ones, so all results are small: expanded rows and visible lines.
  */
 import { isJsonObject, type Json } from '../../src/common/json.ts';
 import { escapeKeys, isBlobRef, unescapeKeys } from '../../src/trace/values/keys.ts';
@@ -10,51 +10,51 @@ export type Form = 'tree' | 'table' | 'text' | 'json' | 'image';
 export interface Shape {
   readonly forms: readonly Form[];
   readonly table?: { readonly columns: readonly string[]; readonly rows: number };
-  /** Of `data:` images. */
+  /** URL of a `data:` image. */
   readonly image?: string;
 }
 
 type Scalar = 'string' | 'number' | 'boolean' | 'null' | 'blob';
 
-/** What became of a row since the value it is compared with. */
+/** How a row differs from the baseline. */
 type RowChange = 'changed' | 'added' | 'removed';
 
 export interface ValueRow {
-  /** JSON pointer, and for a range of a long list `#from-to` behind it. */
+  /** JSON pointer, followed by `#from-to` for a range of a long list. */
   readonly key: string;
   readonly depth: number;
   /** Member name or index; '' for the root. */
   readonly name: string;
   readonly open?: boolean;
-  /** Of a scalar: its kind and text. Of a container: `{3}` or `[12]`, with its first keys while it is closed. */
   readonly kind: Scalar | 'object' | 'array' | 'range';
+  /** The text of a scalar; for a container, `{3}` with its first keys, or `[12]`. */
   readonly text: string;
-  /** The text goes on: it was cut for this row. */
+  /** Whether the text is truncated. */
   readonly cut?: boolean;
   readonly change?: RowChange;
-  /** Text before the change. */
-  readonly was?: string;
+  /** Text in the baseline. */
+  readonly oldText?: string;
 }
 
-/** Members shown at once; longer lists are folded into ranges of this size. */
+/** Longer lists are folded into ranges of this size. */
 export const RANGE = 200;
 const ROW_CHARS = 400;
 const AUTO_OPEN_ROWS = 40;
 const TABLE_COLUMNS = 40;
-/** Characters of one line in sight; a longer one is broken. */
+/** Longer lines are wrapped. */
 const LINE_CHARS = 2_000;
 
 export class ValueDocument {
-  /** As stored: keys of the user that begin with `$` are still escaped, so references can be told. */
+  /** As stored: user keys that start with `$` are escaped, to distinguish them from references. */
   readonly value: Json;
-  readonly #against: Json | undefined;
+  readonly #baseline: Json | undefined;
   #text: readonly string[] | undefined;
   #json: readonly string[] | undefined;
 
-  /** `stored`: as it is in an event. `against`: what it is compared with. */
-  constructor(stored: Json, against?: Json) {
-    this.value = parsed(stored);
-    this.#against = against === undefined ? undefined : parsed(against);
+  /** `stored`: the value in an event. `baseline`: the value to compare it with. */
+  constructor(stored: Json, baseline?: Json) {
+    this.value = parseText(stored);
+    this.#baseline = baseline === undefined ? undefined : parseText(baseline);
   }
 
   shape(): Shape {
@@ -75,24 +75,24 @@ export class ValueDocument {
     };
   }
 
-  /** How many lines a form has: of a large value they are made when somebody looks at them. */
+  /** Returns the number of lines of a form. Lines are created on first use. */
   count(form: 'text' | 'json'): number {
     return (form === 'text' ? this.#textLines() : this.#jsonLines()).length;
   }
 
-  /** Lines `from` to before `to` of the text or the JSON form. */
+  /** Returns the lines from `from` up to, but not including, `to`. */
   lines(form: 'text' | 'json', from: number, to: number): readonly string[] {
     return (form === 'text' ? this.#textLines() : this.#jsonLines()).slice(from, to);
   }
 
-  /** The whole, for copying and for a document of its own. */
+  /** Returns the whole value, for copying or opening in an editor. */
   whole(): { readonly text: string; readonly language: 'json' | 'plaintext' } {
     return typeof this.value === 'string'
       ? { text: this.value, language: 'plaintext' }
       : { text: JSON.stringify(unescapeKeys(this.value), null, 2), language: 'json' };
   }
 
-  /** Keys that are open at first: as many levels as fit on a screen. */
+  /** Returns the keys that are initially expanded: as many levels as fit on a screen. */
   firstOpen(): string[] {
     const open: string[] = [];
     let level: { key: string; value: Json }[] = [{ key: '', value: this.value }];
@@ -113,7 +113,7 @@ export class ValueDocument {
     return open;
   }
 
-  /** The rows of the tree while `open` are open. */
+  /** Returns the rows of the tree. `open`: keys of the expanded rows. */
   rows(open: ReadonlySet<string>): ValueRow[] {
     const rows: ValueRow[] = [];
     const { value } = this;
@@ -121,11 +121,11 @@ export class ValueDocument {
       rows.push(this.#row('', 0, '', value, open));
       return rows;
     }
-    this.#members(rows, '', 0, value, this.#against, open);
+    this.#members(rows, '', 0, value, this.#baseline, open);
     return rows;
   }
 
-  /** Cells of the table's rows `from` to before `to`. */
+  /** Returns the cells of the rows from `from` up to, but not including, `to`. */
   cells(from: number, to: number): readonly (readonly string[])[] {
     const columns = tableOf(this.value)?.columns ?? [];
     if (!Array.isArray(this.value)) return [];
@@ -141,11 +141,11 @@ export class ValueDocument {
     key: string,
     depth: number,
     value: Json,
-    against: Json | undefined,
+    baseline: Json | undefined,
     open: ReadonlySet<string>,
   ): void {
     const members = membersOf(value);
-    const before = against !== undefined && sameKind(value, against) ? against : undefined;
+    const before = baseline !== undefined && sameKind(value, baseline) ? baseline : undefined;
     if (members.length > RANGE) {
       for (let from = 0; from < members.length; from += RANGE) {
         const to = Math.min(from + RANGE, members.length);
@@ -160,15 +160,15 @@ export class ValueDocument {
     }
     for (const [name, member] of members) this.#member(rows, key, depth, name, member, before, open);
     if (before === undefined) return;
-    const there = new Set(members.map(([name]) => name));
+    const names = new Set(members.map(([name]) => name));
     for (const [name, member] of membersOf(before).slice(0, RANGE)) {
-      if (!there.has(name))
+      if (!names.has(name))
         rows.push({
           key: `${key}/${escapePointer(name)}`,
           depth,
-          name: unescaped(name),
+          name: unescapeKey(name),
           change: 'removed',
-          ...described(member),
+          ...summary(member),
         });
     }
   }
@@ -184,7 +184,7 @@ export class ValueDocument {
   ): void {
     const key = `${parent}/${escapePointer(name)}`;
     const old = before === undefined ? undefined : memberOf(before, name);
-    const row = this.#row(key, depth, unescaped(name), value, open);
+    const row = this.#row(key, depth, unescapeKey(name), value, open);
     const change: RowChange | undefined =
       before === undefined ? undefined : old === undefined ? 'added' : equal(old, value) ? undefined : 'changed';
     rows.push(
@@ -193,7 +193,9 @@ export class ValueDocument {
         : {
             ...row,
             change,
-            ...(change === 'changed' && countOf(value) === 0 && old !== undefined ? { was: shortText(old).text } : {}),
+            ...(change === 'changed' && countOf(value) === 0 && old !== undefined
+              ? { oldText: shortText(old).text }
+              : {}),
           },
     );
     if (row.open === true) this.#members(rows, key, depth + 1, value, old, open);
@@ -201,35 +203,35 @@ export class ValueDocument {
 
   #row(key: string, depth: number, name: string, value: Json, open: ReadonlySet<string>): ValueRow {
     const count = countOf(value);
-    return { key, depth, name, ...described(value), ...(count === 0 ? {} : { open: open.has(key) }) };
+    return { key, depth, name, ...summary(value), ...(count === 0 ? {} : { open: open.has(key) }) };
   }
 
   #textLines(): readonly string[] {
-    return (this.#text ??= broken(typeof this.value === 'string' ? this.value : shortText(this.value).text));
+    return (this.#text ??= wrapLines(typeof this.value === 'string' ? this.value : shortText(this.value).text));
   }
 
   #jsonLines(): readonly string[] {
-    return (this.#json ??= broken(JSON.stringify(unescapeKeys(this.value), null, 2)));
+    return (this.#json ??= wrapLines(JSON.stringify(unescapeKeys(this.value), null, 2)));
   }
 }
 
-/** A key as the user wrote it (trace/values/keys.ts). */
-function unescaped(key: string): string {
+/** Returns a key as the user wrote it (trace/values/keys.ts). */
+function unescapeKey(key: string): string {
   return key.startsWith('$$') ? key.slice(1) : key;
 }
 
-/** A text that holds a JSON record or list is looked at as that. */
-function parsed(value: Json): Json {
+/** Parses a text that contains a JSON object or array. Returns other values unchanged. */
+function parseText(value: Json): Json {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
     return escapeKeys(JSON.parse(value) as Json, () => false);
   } catch {
-    return value; // it only begins like JSON
+    return value; // not JSON
   }
 }
 
-/** Lines of a text; one that is too long for a screen goes on in the next. */
-function broken(text: string): string[] {
+/** Returns the lines of a text, with long ones wrapped. */
+function wrapLines(text: string): string[] {
   const lines: string[] = [];
   for (const line of text.split(/\r?\n/)) {
     if (line.length <= LINE_CHARS) lines.push(line);
@@ -238,7 +240,7 @@ function broken(text: string): string[] {
   return lines;
 }
 
-/** A list of records with mostly the same scalar members. */
+/** Returns the table of a list of objects with mostly the same scalar members, else undefined. */
 function tableOf(value: Json): { columns: readonly string[]; rows: number } | undefined {
   if (!Array.isArray(value) || value.length < 2) return undefined;
   const columns = new Set<string>();
@@ -251,8 +253,8 @@ function tableOf(value: Json): { columns: readonly string[]; rows: number } | un
       cells += 1;
     }
   }
-  const seen = Math.min(value.length, 100);
-  return columns.size === 0 || columns.size > TABLE_COLUMNS || cells < columns.size * seen * 0.5
+  const sampled = Math.min(value.length, 100);
+  return columns.size === 0 || columns.size > TABLE_COLUMNS || cells < columns.size * sampled * 0.5
     ? undefined
     : { columns: [...columns], rows: value.length };
 }
@@ -282,14 +284,14 @@ function equal(a: Json, b: Json): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function described(value: Json): Pick<ValueRow, 'kind' | 'text' | 'cut'> {
+function summary(value: Json): Pick<ValueRow, 'kind' | 'text' | 'cut'> {
   const count = countOf(value);
   if (Array.isArray(value)) return { kind: 'array', text: `[${count}]` };
   if (isJsonObject(value) && !isBlobRef(value)) {
-    const keys = Object.keys(value);
+    const keys = Object.keys(value).map(unescapeKey);
     return {
       kind: 'object',
-      text: count === 0 ? '{}' : `{${count}} ${keys.slice(0, 4).map(unescaped).join(', ')}${count > 4 ? ', …' : ''}`,
+      text: count === 0 ? '{}' : `{${count}} ${keys.slice(0, 4).join(', ')}${count > 4 ? ', …' : ''}`,
     };
   }
   return shortText(value);
@@ -316,7 +318,7 @@ function shortText(value: Json): { kind: Scalar; text: string; cut?: boolean } {
   }
 }
 
-/** A member name inside a JSON pointer (RFC 6901). */
+/** Escapes a member name for a JSON pointer (RFC 6901). */
 function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

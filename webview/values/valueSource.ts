@@ -1,4 +1,4 @@
-/** A value to look at, wherever it is taken apart: small ones here and at once, large ones in a worker. */
+/** Access to the document of a value: in the page for small values, in a worker for large ones. */
 import { StudioError } from '../../src/common/errors.ts';
 import type { Json } from '../../src/common/json.ts';
 import type { BlobRef } from '../../src/trace/schema.ts';
@@ -8,8 +8,8 @@ import { type Shape, ValueDocument } from './valueDocument.ts';
 import type { Answers, Question, WorkerReply, WorkerRequest } from './workerProtocol.ts';
 import workerSource from 'worker:./worker.ts';
 
-/** Blobs up to this size are taken apart on the page's own thread. */
-const HERE_BYTES = 128 * 1024;
+/** Larger blobs are processed in the worker. */
+const MAX_INLINE_BYTES = 128 * 1024;
 
 type Ask = <W extends Exclude<Question['what'], 'load'>>(
   question: Extract<Question, { what: W }>,
@@ -17,36 +17,34 @@ type Ask = <W extends Exclude<Question['what'], 'load'>>(
 
 export interface ValueSource {
   readonly shape: Shape;
-  /** There when the value is small: it can be looked at without waiting. */
+  /** Available immediately for small values. */
   readonly document?: ValueDocument;
   readonly ask: Ask;
 }
 
-/** An inline value, at once. */
-function inlineSource(value: Json, against?: Json): ValueSource {
-  const document = new ValueDocument(value, against);
+function inlineSource(value: Json, baseline?: Json): ValueSource {
+  const document = new ValueDocument(value, baseline);
   return {
     shape: document.shape(),
     document,
-    // the answer is that of the question's kind
-    ask: (question) => Promise.resolve(answerHere(document, question) as never),
+    // the type of the answer depends on the question
+    ask: (question) => Promise.resolve(answerInline(document, question) as never),
   };
 }
 
-/** A value that is kept as a blob. */
 async function blobSource(ref: BlobRef, blobs: Blobs): Promise<ValueSource> {
   if (ref.media.startsWith('image/')) {
     const bytes = await blobs.bytes(ref);
     return inlineSource(`data:${ref.media};base64,${base64(bytes)}`);
   }
-  if (ref.bytes <= HERE_BYTES) {
+  if (ref.bytes <= MAX_INLINE_BYTES) {
     const bytes = await blobs.bytes(ref);
     const text = new TextDecoder().decode(bytes);
     return inlineSource(ref.media.includes('json') ? (JSON.parse(text) as Json) : text);
   }
-  const worker = theWorker();
+  const worker = sharedWorker();
   const document = `${ref.$blob} ${ref.media}`;
-  // It keeps the last few that were looked at.
+  // The worker caches the most recently used documents.
   const load = async (): Promise<Shape> => (await worker.load(document, blobs.pieces(ref), ref.media)) as Shape;
   return {
     shape: ((await worker.ask(document, { what: 'shape' })) as Shape | undefined) ?? (await load()),
@@ -59,11 +57,11 @@ async function blobSource(ref: BlobRef, blobs: Blobs): Promise<ValueSource> {
   };
 }
 
-export function sourceOf(value: Json, blobs: Blobs, against?: Json): ValueSource | Promise<ValueSource> {
-  return isBlobRef(value) ? blobSource(value, blobs) : inlineSource(value, against);
+export function sourceOf(value: Json, blobs: Blobs, baseline?: Json): ValueSource | Promise<ValueSource> {
+  return isBlobRef(value) ? blobSource(value, blobs) : inlineSource(value, baseline);
 }
 
-function answerHere(document: ValueDocument, question: Exclude<Question, { what: 'load' }>): Answers[keyof Answers] {
+function answerInline(document: ValueDocument, question: Exclude<Question, { what: 'load' }>): Answers[keyof Answers] {
   switch (question.what) {
     case 'shape':
       return document.shape();
@@ -88,7 +86,7 @@ function base64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Bytes that are all of their buffer, so that it can be given away. */
+/** Returns bytes that own their whole buffer, so that it can be transferred. */
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
   return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength
@@ -98,7 +96,7 @@ function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 
 class ValueWorker {
   readonly #worker: Worker;
-  readonly #waiting = new Map<
+  readonly #pending = new Map<
     number,
     { resolve(answer: Answers[keyof Answers] | undefined): void; reject(error: Error): void }
   >();
@@ -109,21 +107,21 @@ class ValueWorker {
     this.#worker = new Worker(url);
     URL.revokeObjectURL(url);
     this.#worker.addEventListener('message', (event: MessageEvent<WorkerReply>) => {
-      const waiting = this.#waiting.get(event.data.id);
-      this.#waiting.delete(event.data.id);
-      if ('error' in event.data) waiting?.reject(new StudioError('internal', event.data.error));
-      else waiting?.resolve(event.data.answer);
+      const pending = this.#pending.get(event.data.id);
+      this.#pending.delete(event.data.id);
+      if ('error' in event.data) pending?.reject(new StudioError('internal', event.data.error));
+      else pending?.resolve(event.data.answer);
     });
   }
 
-  /** The bytes are the worker's from then on: a copy of them would take the page's time. */
+  /** Loads a document. Transfers the bytes, because copying them would block the page. */
   async load(
     document: string,
-    given: AsyncIterable<Uint8Array>,
+    chunks: AsyncIterable<Uint8Array>,
     media: string,
   ): Promise<Answers[keyof Answers] | undefined> {
     const pieces: Uint8Array<ArrayBuffer>[] = [];
-    for await (const bytes of given) pieces.push(ownBytes(bytes));
+    for await (const bytes of chunks) pieces.push(ownBytes(bytes));
     return this.ask(
       document,
       { what: 'load', pieces, media },
@@ -131,19 +129,23 @@ class ValueWorker {
     );
   }
 
-  /** undefined: the worker does not hold the document any more. */
-  ask(document: string, question: Question, moved: Transferable[] = []): Promise<Answers[keyof Answers] | undefined> {
+  /** Returns undefined if the worker no longer has the document. */
+  ask(
+    document: string,
+    question: Question,
+    transfer: Transferable[] = [],
+  ): Promise<Answers[keyof Answers] | undefined> {
     const id = ++this.#last;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      const asked: WorkerRequest = { id, document, question };
-      this.#worker.postMessage(asked, moved);
+      this.#pending.set(id, { resolve, reject });
+      const request: WorkerRequest = { id, document, question };
+      this.#worker.postMessage(request, transfer);
     });
   }
 }
 
-let started: ValueWorker | undefined;
+let shared: ValueWorker | undefined;
 
-function theWorker(): ValueWorker {
-  return (started ??= new ValueWorker());
+function sharedWorker(): ValueWorker {
+  return (shared ??= new ValueWorker());
 }

@@ -1,13 +1,12 @@
-/** The rows of a value as a tree one can open and close with the keyboard. */
-
+/** A value as a tree. Rows can be expanded and collapsed with the keyboard. */
 import { useState } from 'preact/hooks';
 import { Icon } from '../components/marks/icon.tsx';
 import { VirtualList } from '../components/virtualList.tsx';
 import type { ValueRow } from './valueDocument.ts';
 
 const ROW_HEIGHT = 20;
-/** Rows in sight; more of them scroll inside. */
-const ROWS_IN_SIGHT = 24;
+/** More rows scroll. */
+const MAX_VISIBLE_ROWS = 24;
 
 export function ValueTree({
   label,
@@ -29,10 +28,10 @@ export function ValueTree({
     if (row === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    const opening = event.key === 'ArrowRight';
-    if (row.open === !opening) toggle(at, opening);
-    else if (opening && row.open === true) setAt(Math.min(rows.length - 1, at + 1));
-    else if (!opening)
+    const isOpening = event.key === 'ArrowRight';
+    if (row.open === !isOpening) toggle(at, isOpening);
+    else if (isOpening && row.open === true) setAt(Math.min(rows.length - 1, at + 1));
+    else if (!isOpening)
       setAt(
         Math.max(
           0,
@@ -43,7 +42,7 @@ export function ValueTree({
   return (
     <div
       class="value-tree"
-      style={{ height: `${Math.min(rows.length, ROWS_IN_SIGHT) * ROW_HEIGHT}px` }}
+      style={{ height: `${Math.min(rows.length, MAX_VISIBLE_ROWS) * ROW_HEIGHT}px` }}
       onKeyDown={onKeyDown}
     >
       <VirtualList
@@ -86,14 +85,14 @@ function Row({ row, onToggle }: { readonly row: ValueRow; readonly onToggle: () 
           {row.kind === 'range' ? '' : ':'}
         </span>
       )}
-      {row.was !== undefined && (
-        <del class="value-old" title="in the call before">
-          {shown(row.kind, row.was)}
+      {row.oldText !== undefined && (
+        <del class="value-old" title="Previous value">
+          {scalarText(row.kind, row.oldText)}
         </del>
       )}
       {row.change === 'removed' ? (
-        <del class="value-old" title="only in the call before">
-          {shown(row.kind, row.text)}
+        <del class="value-old" title="Removed">
+          {scalarText(row.kind, row.text)}
         </del>
       ) : (
         <Value row={row} />
@@ -106,12 +105,12 @@ function Value({ row }: { readonly row: ValueRow }) {
   if (row.kind === 'range') return null;
   if (row.kind === 'object' || row.kind === 'array')
     return row.open === true && row.text !== '{}' ? null : <span class="value-container">{row.text}</span>;
-  const text = shown(row.kind, row.text);
+  const text = scalarText(row.kind, row.text);
   const inner = (
     <span class={`value-${row.kind}`}>
       {text}
       {row.cut === true && (
-        <span class="value-cut" title="truncated; open the value to see all">
+        <span class="value-cut" title="Truncated. Open the value in an editor to see all of it.">
           …
         </span>
       )}
@@ -120,7 +119,7 @@ function Value({ row }: { readonly row: ValueRow }) {
   return row.change === undefined ? inner : <ins class="value-new">{inner}</ins>;
 }
 
-/** A text in quotes, on one line. */
-function shown(kind: ValueRow['kind'], text: string): string {
+/** Formats a scalar on one line, texts in quotes. */
+function scalarText(kind: ValueRow['kind'], text: string): string {
   return kind === 'string' ? `"${text.replaceAll('\n', '↵')}"` : text;
 }

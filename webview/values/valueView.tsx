@@ -1,4 +1,4 @@
-/** A value in whatever form suits it: tree, table, text, JSON, picture. Large ones are taken apart in a worker. */
+/** Shows a value as a tree, table, text, JSON, or image. Large values are processed in a worker. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
@@ -18,27 +18,27 @@ const FORM_NAMES: Readonly<Record<Form, string>> = {
   table: 'Table',
   text: 'Text',
   json: 'JSON',
-  image: 'Picture',
+  image: 'Image',
 };
 const LINE_HEIGHT = 18;
-const LINES_IN_SIGHT = 28;
-/** Texts up to this many lines stand on the page as they are. */
+const MAX_VISIBLE_LINES = 28;
+/** Longer texts are in a virtual list. */
 const PLAIN_LINES = 40;
-/** Lines asked for beyond those in sight. */
-const AHEAD = 100;
+/** Lines per request. */
+const SLICE_LINES = 100;
 
 export interface ValueViewProps {
   readonly title: string;
-  /** For screen readers, where several of one title are seen at once. */
+  /** Label for screen readers, if several values have the same title. */
   readonly label?: string;
   readonly value: Json;
-  /** What it is compared with, in the tree. */
-  readonly against?: Json | undefined;
+  /** The value to compare with in the tree. */
+  readonly baseline?: Json | undefined;
   readonly blobs: Blobs;
   readonly onCopy: (text: string) => void;
-  /** Opens it as a document of its own; absent where there is nothing to open it in. */
+  /** Opens the value in an editor. Absent if there is none. */
   readonly onDocument?: ((title: string, text: string, language: string) => void) | undefined;
-  /** Beside the title. */
+  /** Controls next to the title. */
   readonly children?: ComponentChildren;
 }
 
@@ -46,17 +46,17 @@ export function ValueView({
   title,
   label = title,
   value,
-  against,
+  baseline,
   blobs,
   onCopy,
   onDocument,
   children,
 }: ValueViewProps) {
-  const { source, problem } = useSource(value, against, blobs);
+  const { source, problem } = useSource(value, baseline, blobs);
   const [chosen, setChosen] = useState<Form>();
   const forms = source?.shape.forms ?? [];
   const form = chosen !== undefined && forms.includes(chosen) ? chosen : forms[0];
-  const whole = (use: (text: string, language: string) => void): void => {
+  const withWhole = (use: (text: string, language: string) => void): void => {
     void source?.ask({ what: 'whole' }).then(({ text, language }) => use(text, language));
   };
   return (
@@ -68,10 +68,10 @@ export function ValueView({
         <span class="grow" />
         {forms.length > 1 && (
           <Dropdown
-            label={`${title}: shown as`}
+            label={`View ${title.toLowerCase()} as`}
             value={form ?? ''}
             options={forms.map((name) => ({ value: name, text: FORM_NAMES[name] }))}
-            onChange={(name) => setChosen(forms.find((known) => known === name))}
+            onChange={(name) => setChosen(forms.find((each) => each === name))}
           />
         )}
         {onDocument !== undefined && (
@@ -79,14 +79,14 @@ export function ValueView({
             kind="icon"
             icon="go-to-file"
             label={`Open ${title.toLowerCase()} in an editor`}
-            onClick={() => whole((text, language) => onDocument(title, text, language))}
+            onClick={() => withWhole((text, language) => onDocument(title, text, language))}
           />
         )}
         <Button
           kind="icon"
           icon="copy"
           label={`Copy ${title.toLowerCase()}`}
-          onClick={() => whole((text) => onCopy(text))}
+          onClick={() => withWhole((text) => onCopy(text))}
         />
       </header>
       {problem !== undefined && (
@@ -108,15 +108,15 @@ export function ValueView({
   );
 }
 
-/** Small values are there at once, so that nothing flickers between two of them. */
+/** Returns the source of a value. Small values have one immediately, so that nothing flickers. */
 function useSource(
   value: Json,
-  against: Json | undefined,
+  baseline: Json | undefined,
   blobs: Blobs,
 ): { source?: ValueSource | undefined; problem?: string | undefined } {
-  const made = useMemo(
-    () => sourceOf(value, blobs, against === undefined || isBlobRef(against) ? undefined : against),
-    [value, against, blobs],
+  const created = useMemo(
+    () => sourceOf(value, blobs, baseline === undefined || isBlobRef(baseline) ? undefined : baseline),
+    [value, baseline, blobs],
   );
   const [loaded, setLoaded] = useState<{
     readonly of: unknown;
@@ -124,14 +124,14 @@ function useSource(
     readonly problem?: string;
   }>();
   useEffect(() => {
-    if (!(made instanceof Promise)) return;
-    made.then(
-      (source) => setLoaded({ of: made, source }),
-      (error: unknown) => setLoaded({ of: made, problem: errorText(error) }),
+    if (!(created instanceof Promise)) return;
+    created.then(
+      (source) => setLoaded({ of: created, source }),
+      (error: unknown) => setLoaded({ of: created, problem: errorText(error) }),
     );
-  }, [made]);
-  if (!(made instanceof Promise)) return { source: made };
-  return loaded?.of === made ? loaded : {};
+  }, [created]);
+  if (!(created instanceof Promise)) return { source: created };
+  return loaded?.of === created ? loaded : {};
 }
 
 function Body({
@@ -163,7 +163,7 @@ function TreeForm({ title, source }: { readonly title: string; readonly source: 
     source.document === undefined ? undefined : new Set(source.document.firstOpen()),
   );
   const [of, setOf] = useState(source);
-  const [asked, setAsked] = useState<readonly ValueRow[]>([]);
+  const [loadedRows, setLoadedRows] = useState<readonly ValueRow[]>([]);
   const first = of !== source;
   const current = first ? (source.document === undefined ? undefined : new Set(source.document.firstOpen())) : open;
   if (first) {
@@ -172,19 +172,19 @@ function TreeForm({ title, source }: { readonly title: string; readonly source: 
   }
   useEffect(() => {
     if (source.document !== undefined) return;
-    const { signal, abort } = stopper();
+    const { signal, abort } = abortable();
     void (async () => {
       const keys = current === undefined ? await source.ask({ what: 'firstOpen' }) : [...current];
       const rows = await source.ask({ what: 'rows', open: keys });
       if (signal.aborted) return;
       if (current === undefined) setOpen(new Set(keys));
-      setAsked(rows);
+      setLoadedRows(rows);
     })();
     return abort;
   }, [source, current]);
   const rows = useMemo(
-    () => (source.document !== undefined && current !== undefined ? source.document.rows(current) : asked),
-    [source, current, asked],
+    () => (source.document !== undefined && current !== undefined ? source.document.rows(current) : loadedRows),
+    [source, current, loadedRows],
   );
   const toggle = (key: string, opened: boolean): void => {
     const next = new Set(current);
@@ -192,7 +192,7 @@ function TreeForm({ title, source }: { readonly title: string; readonly source: 
     else next.delete(key);
     setOpen(next);
   };
-  if (rows.length === 0) return <p class="value-empty dim">empty</p>;
+  if (rows.length === 0) return <p class="value-empty dim">Empty</p>;
   return <ValueTree label={title} rows={rows} onToggle={toggle} />;
 }
 
@@ -205,17 +205,23 @@ function LinesForm({
   readonly source: ValueSource;
   readonly form: 'text' | 'json';
 }) {
-  const [counted, setCounted] = useState<{ readonly of: ValueSource; readonly count: number }>();
+  const [loadedCount, setLoadedCount] = useState<{ readonly of: ValueSource; readonly count: number }>();
   useEffect(() => {
     if (source.document === undefined)
-      void source.ask({ what: 'count', form }).then((count) => setCounted({ of: source, count }));
+      void source.ask({ what: 'count', form }).then((count) => setLoadedCount({ of: source, count }));
   }, [source, form]);
-  const count = source.document?.count(form) ?? (counted?.of === source ? counted.count : 0);
-  const slices = useSlices(count, AHEAD, (from, to) => source.ask({ what: 'lines', form, from, to }), source, form);
+  const count = source.document?.count(form) ?? (loadedCount?.of === source ? loadedCount.count : 0);
+  const slices = useSlices(
+    count,
+    SLICE_LINES,
+    (from, to) => source.ask({ what: 'lines', form, from, to }),
+    source,
+    form,
+  );
   if (source.document !== undefined && count <= PLAIN_LINES) {
     const text = source.document.lines(form, 0, count).join('\n');
     return text === '' ? (
-      <p class="value-empty dim">empty text</p>
+      <p class="value-empty dim">Empty text</p>
     ) : (
       <pre class="value-text" tabIndex={0}>
         {text}
@@ -223,7 +229,7 @@ function LinesForm({
     );
   }
   return (
-    <div class="value-lines" style={{ height: `${Math.min(count, LINES_IN_SIGHT) * LINE_HEIGHT}px` }}>
+    <div class="value-lines" style={{ height: `${Math.min(count, MAX_VISIBLE_LINES) * LINE_HEIGHT}px` }}>
       <VirtualList
         count={count}
         rowHeight={LINE_HEIGHT}
@@ -243,9 +249,9 @@ function TableForm({ title, source }: { readonly title: string; readonly source:
   const [limit, setLimit] = useState(50);
   const [cells, setCells] = useState<readonly (readonly string[])[]>(() => source.document?.cells(0, limit) ?? []);
   useEffect(() => {
-    const { signal, abort } = stopper();
-    void source.ask({ what: 'cells', from: 0, to: limit }).then((got) => {
-      if (!signal.aborted) setCells(got);
+    const { signal, abort } = abortable();
+    void source.ask({ what: 'cells', from: 0, to: limit }).then((loaded) => {
+      if (!signal.aborted) setCells(loaded);
     });
     return abort;
   }, [source, limit]);
@@ -276,7 +282,7 @@ function TableForm({ title, source }: { readonly title: string; readonly source:
       {table.rows > limit && (
         <Button
           kind="secondary"
-          label={`Show ${Math.min(200, table.rows - limit)} more of ${table.rows - limit}`}
+          label={`Show ${Math.min(200, table.rows - limit)} more (${table.rows - limit} remaining)`}
           onClick={() => setLimit(limit + 200)}
         />
       )}
@@ -284,31 +290,31 @@ function TableForm({ title, source }: { readonly title: string; readonly source:
   );
 }
 
-/** What a look that is over does not wait for any more. */
-function stopper(): { readonly signal: AbortSignal; readonly abort: () => void } {
+/** Returns a signal for an effect, and the function that aborts it. */
+function abortable(): { readonly signal: AbortSignal; readonly abort: () => void } {
   const controller = new AbortController();
   return { signal: controller.signal, abort: () => controller.abort() };
 }
 
-/** Pieces of a long list that is somewhere else, fetched when they come into sight. */
+/** Returns a function that reads items of a long list. Fetches slices on first use, then renders again. */
 function useSlices<T>(
   count: number,
   size: number,
   fetch: (from: number, to: number) => Promise<readonly T[]>,
   ...of: readonly unknown[]
 ): (index: number) => T | undefined {
-  const [, draw] = useState(0);
-  const held = useMemo(() => new Map<number, readonly T[] | 'asked'>(), of);
+  const [, render] = useState(0);
+  const slices = useMemo(() => new Map<number, readonly T[] | 'pending'>(), of);
   return (index) => {
-    const piece = Math.floor(index / size);
-    const got = held.get(piece);
-    if (got === undefined) {
-      held.set(piece, 'asked');
-      void fetch(piece * size, Math.min(count, (piece + 1) * size)).then((items) => {
-        held.set(piece, items);
-        draw((version) => version + 1);
+    const slice = Math.floor(index / size);
+    const items = slices.get(slice);
+    if (items === undefined) {
+      slices.set(slice, 'pending');
+      void fetch(slice * size, Math.min(count, (slice + 1) * size)).then((fetched) => {
+        slices.set(slice, fetched);
+        render((version) => version + 1);
       });
     }
-    return got === undefined || got === 'asked' ? undefined : got[index - piece * size];
+    return items === undefined || items === 'pending' ? undefined : items[index - slice * size];
   };
 }

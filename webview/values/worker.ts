@@ -1,37 +1,37 @@
-/** The value worker: holds large values, so that the page never waits for one. */
+/** The value worker: processes large values without blocking the page. */
 import { errorText } from '../../src/common/errors.ts';
 import { ValueDocument } from './valueDocument.ts';
 import { type Answers, decode, type Question, type WorkerReply, type WorkerRequest } from './workerProtocol.ts';
 
-const KEPT = 6;
+const MAX_DOCUMENTS = 6;
 const documents = new Map<string, ValueDocument>();
 
 function answer(document: string, question: Question): Answers[keyof Answers] | undefined {
   if (question.what === 'load') {
-    const made = new ValueDocument(decode(question.pieces, question.media));
-    documents.set(document, made);
-    if (documents.size > KEPT) documents.delete(documents.keys().next().value ?? '');
-    return made.shape();
+    const loaded = new ValueDocument(decode(question.pieces, question.media));
+    documents.set(document, loaded);
+    if (documents.size > MAX_DOCUMENTS) documents.delete(documents.keys().next().value ?? '');
+    return loaded.shape();
   }
-  const found = documents.get(document);
-  if (found === undefined) return undefined;
+  const cached = documents.get(document);
+  if (cached === undefined) return undefined;
   documents.delete(document);
-  documents.set(document, found); // now the newest
+  documents.set(document, cached); // now the newest
   switch (question.what) {
     case 'shape':
-      return found.shape();
+      return cached.shape();
     case 'firstOpen':
-      return found.firstOpen();
+      return cached.firstOpen();
     case 'rows':
-      return found.rows(new Set(question.open));
+      return cached.rows(new Set(question.open));
     case 'count':
-      return found.count(question.form);
+      return cached.count(question.form);
     case 'lines':
-      return found.lines(question.form, question.from, question.to);
+      return cached.lines(question.form, question.from, question.to);
     case 'cells':
-      return found.cells(question.from, question.to);
+      return cached.cells(question.from, question.to);
     case 'whole':
-      return found.whole();
+      return cached.whole();
   }
 }
 

@@ -1,11 +1,11 @@
-/** What the page asks of its value worker. Both ends are of one bundle, so nothing is parsed. */
+/** Messages between a page and its value worker. Not validated, because both are built together. */
 import type { Json } from '../../src/common/json.ts';
 import type { Shape, ValueDocument, ValueRow } from './valueDocument.ts';
 
 export type Question =
-  /** JSON of the value, or the value itself when `media` is text. */
+  /** Loads a value: JSON, or a text, depending on `media`. */
   | { readonly what: 'load'; readonly pieces: readonly Uint8Array[]; readonly media: string }
-  /** Of a document that was loaded before. */
+  /** The other questions require a loaded document. */
   | { readonly what: 'shape' }
   | { readonly what: 'firstOpen' }
   | { readonly what: 'rows'; readonly open: readonly string[] }
@@ -27,19 +27,20 @@ export interface Answers {
 
 export interface WorkerRequest {
   readonly id: number;
-  /** Which document of the worker. */
+  /** ID of the document. */
   readonly document: string;
   readonly question: Question;
 }
 
 export type WorkerReply =
   | {
-      readonly id: number /** undefined: the document is not held any more. */;
+      readonly id: number;
+      /** undefined: the worker no longer has the document. */
       readonly answer: Answers[keyof Answers] | undefined;
     }
   | { readonly id: number; readonly error: string };
 
-/** The value that bytes of a blob stand for. */
+/** Returns the value in the bytes of a blob. */
 export function decode(pieces: readonly Uint8Array[], media: string): Json {
   const decoder = new TextDecoder();
   const text = pieces.map((bytes) => decoder.decode(bytes, { stream: true })).join('') + decoder.decode();

@@ -1,4 +1,4 @@
-/** What stands in one cell of a changed row. */
+/** Cells of a changed row. */
 import { cellOf, keyText, type WorldChange } from './worldTable.ts';
 
 export function WorldKey({ row }: { readonly row: WorldChange }) {

@@ -1,22 +1,21 @@
-/** The first changed rows of a world as tables: what was, struck out, and what is. */
-
+/** The first changed rows of a world as tables, with old values struck through. */
 import { count } from '../../src/common/units.ts';
 import { Button } from '../components/controls.tsx';
 import { WorldCell, WorldKey } from './worldCell.tsx';
 import { groupsOf, type WorldChange, type WorldGroup } from './worldTable.ts';
 import './world.css';
 
-const ROWS_AT_FIRST = 30;
+const MAX_ROWS = 30;
 
 interface WorldRowsProps {
   readonly changes: readonly WorldChange[];
-  /** Where all of them are, when they are more than are shown here. */
+  /** Where `onAll` shows all rows. */
   readonly all: string;
   readonly onAll: () => void;
 }
 
 export function WorldRows({ changes, all, onAll }: WorldRowsProps) {
-  let left = ROWS_AT_FIRST;
+  let left = MAX_ROWS;
   const groups = groupsOf(changes).flatMap((group) => {
     const rows = group.rows.slice(0, left);
     left -= rows.length;
@@ -27,12 +26,12 @@ export function WorldRows({ changes, all, onAll }: WorldRowsProps) {
       {groups.map((group) => (
         <Group key={group.name} group={group} />
       ))}
-      {changes.length > ROWS_AT_FIRST && (
+      {changes.length > MAX_ROWS && (
         <div class="world-more">
           <Button
             kind="secondary"
-            label={`All ${count(changes.length)} rows`}
-            title={`Show all in ${all}`}
+            label={`Show all ${count(changes.length)} rows`}
+            title={`Show all rows in ${all}`}
             onClick={onAll}
           />
         </div>
@@ -43,7 +42,7 @@ export function WorldRows({ changes, all, onAll }: WorldRowsProps) {
 
 function Group({ group: { name, rows, columns, counts } }: { readonly group: WorldGroup }) {
   return (
-    <div class="world-group" tabIndex={0} role="region" aria-label={`Changes of ${name}`}>
+    <div class="world-group" tabIndex={0} role="region" aria-label={`Changes in ${name}`}>
       <table class="world-table">
         <caption>
           <code>{name}</code> <span class="dim">{counts}</span>

@@ -1,4 +1,4 @@
-/** Changed rows and files of a world put in order: by table, each with the columns it needs. */
+/** Groups the changed rows and files of a world by table, and chooses the columns. */
 import { isJsonObject, isSameJson, type Json } from '../../src/common/json.ts';
 import type { Change } from '../../src/trace/schema.ts';
 import { valueText } from '../../src/trace/text/values.ts';
@@ -8,9 +8,9 @@ export type WorldChange = Pick<Change, 'table' | 'file' | 'key' | 'op' | 'before
 export interface WorldGroup {
   readonly name: string;
   readonly rows: readonly WorldChange[];
-  /** Members of its rows; what changed somewhere comes first. None where the rows are no records. */
+  /** Members of its rows, changed ones first. Empty if the rows are not objects. */
   readonly columns: readonly string[];
-  /** `1 changed, 2 added`. */
+  /** For example `1 changed, 2 added`. */
   readonly counts: string;
 }
 
@@ -21,16 +21,16 @@ interface CellText {
 }
 
 const CELL_CHARS = 200;
-/** Rows that are looked at for the names and widths of columns. */
-const LOOKED_AT = 2_000;
-const WIDEST = 30;
+/** Number of rows that determine the names and widths of columns. */
+const SAMPLE_ROWS = 2_000;
+const MAX_COLUMN_CHARS = 30;
 
 export function groupsOf(changes: readonly WorldChange[]): WorldGroup[] {
   const groups = Map.groupBy(changes, (change) => change.table ?? change.file ?? 'world');
   return [...groups].map(([name, rows]) => ({
     name,
     rows,
-    columns: columnsOf(rows.slice(0, LOOKED_AT)),
+    columns: columnsOf(rows.slice(0, SAMPLE_ROWS)),
     counts: countText(rows),
   }));
 }
@@ -47,7 +47,7 @@ function columnsOf(rows: readonly WorldChange[]): string[] {
   return [...changed, ...[...all].filter((name) => !changed.has(name))];
 }
 
-/** What stands in a column, or in the only one where there are no columns. */
+/** Returns the texts of a cell. `column`: undefined if the table has no columns. */
 export function cellOf(row: WorldChange, column: string | undefined): CellText {
   const [before, after] =
     column === undefined ? [row.before, row.after] : [memberOf(row.before, column), memberOf(row.after, column)];
@@ -61,17 +61,17 @@ export function keyText(row: WorldChange): string {
   return short(row.key);
 }
 
-/** Widths of the key and of each column in characters, as wide as what stands in them. */
+/** Returns the widths of the key and of each column in characters, fitted to the content. */
 export function widthsOf({ rows, columns }: WorldGroup): number[] {
-  const looked = rows.slice(0, LOOKED_AT);
-  const width = (texts: readonly number[]): number => Math.min(WIDEST, Math.max(4, ...texts));
+  const sample = rows.slice(0, SAMPLE_ROWS);
+  const width = (texts: readonly number[]): number => Math.min(MAX_COLUMN_CHARS, Math.max(4, ...texts));
   const cells = columns.length === 0 ? [undefined] : columns;
   return [
-    width(looked.map((row) => keyText(row).length + 2)),
+    width(sample.map((row) => keyText(row).length + 2)),
     ...cells.map((column) =>
       width([
         column?.length ?? 5,
-        ...looked.map((row) => {
+        ...sample.map((row) => {
           const { old, now, changed } = cellOf(row, column);
           return changed ? (old?.length ?? 0) + (now?.length ?? 0) + 3 : (now?.length ?? 0);
         }),

@@ -3,15 +3,15 @@ import { describe, it } from 'node:test';
 import type { Json } from '../../../src/common/json.ts';
 import { RANGE, ValueDocument } from '../../../webview/values/valueDocument.ts';
 
-function rowsOf(value: Json, against?: Json): string[] {
-  const document = new ValueDocument(value, against);
+function rowsOf(value: Json, baseline?: Json): string[] {
+  const document = new ValueDocument(value, baseline);
   return document
     .rows(new Set(document.firstOpen()))
     .map((row) =>
       [
         `${'  '.repeat(row.depth)}${row.name}=${row.open === true ? '' : row.text}`,
         row.change,
-        row.was === undefined ? undefined : `was ${row.was}`,
+        row.oldText === undefined ? undefined : `was ${row.oldText}`,
       ]
         .filter((part) => part !== undefined)
         .join(' '),

@@ -61,7 +61,7 @@ function ServerRows({ samples, server }: Pick<FlowPanelProps, 'samples' | 'serve
       {cache.length > 0 ? (
         <Row name="KV cache" value={percent(cache.at(-1) ?? 0)} title={title}>
           <Replicas endpoints={endpoints}>
-            <Sparkline values={cache} kind="of-cache" most={1} />
+            <Sparkline values={cache} kind="of-cache" max={1} />
           </Replicas>
         </Row>
       ) : (

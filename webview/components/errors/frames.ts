@@ -1,4 +1,4 @@
-/** The stack of an error as frames: those of the user's files are places to go to, the others are counted. */
+/** Parses the stack of an error: frames in the user's files, and the number of other frames. */
 import type { Place, TraceError } from '../../../src/trace/schema.ts';
 
 export interface Frame {
@@ -7,10 +7,10 @@ export interface Frame {
 }
 
 const FRAME = /^\s*at (?:(.+?) \()?(?:file:\/\/)?(.+?):(\d+):(\d+)\)?$/;
-/** Frames of Node, of libraries and of the runtime around the tool. */
+/** Frames of Node, libraries, and the runtime around the tool. */
 const FOREIGN = /^node:|node_modules|<anonymous>|toolThread\.mjs|\/chunks\//;
 
-/** In the order of the stack; where the stack names none, the place of the error alone. */
+/** Returns the frames in the order of the stack, or only the place of the error if the stack has none. */
 export function framesOf(error: TraceError): { readonly frames: readonly Frame[]; readonly hidden: number } {
   const frames: Frame[] = [];
   let hidden = 0;

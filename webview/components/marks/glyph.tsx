@@ -1,9 +1,8 @@
-/** What became of an attempt or a call, as a shape: told apart without colour. */
-
+/** The outcome of an attempt or a call as a shape that is distinguishable without color. */
 import type { Outcome } from '../../../src/trace/outcome.ts';
 import { LINE_WIDTH, outcomeColour, SHAPES } from './glyphShapes.ts';
 
-/** `title`: said to screen readers and shown on hover; without one it is decoration beside words. */
+/** `title`: label for screen readers and hover. Without it, the glyph is decoration. */
 export function Glyph({
   outcome,
   title,

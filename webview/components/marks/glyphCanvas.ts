@@ -1,5 +1,4 @@
-/** Glyphs on a canvas. */
-
+/** Draws glyphs on a canvas. */
 import type { Outcome } from '../../../src/trace/outcome.ts';
 import { LINE_WIDTH, SHAPES } from './glyphShapes.ts';
 
@@ -12,7 +11,7 @@ interface Paths {
 
 const paths = new Map<Outcome, Paths>();
 
-/** Draws into the square whose left upper corner is at `x`, `y`. */
+/** Draws a glyph. `x`, `y`: its upper left corner. */
 export function drawGlyph(
   canvas: CanvasRenderingContext2D,
   outcome: Outcome,
@@ -40,14 +39,14 @@ export function drawGlyph(
 }
 
 function pathsOf(outcome: Outcome): Paths {
-  let known = paths.get(outcome);
-  if (known === undefined) {
+  let cached = paths.get(outcome);
+  if (cached === undefined) {
     const { fill, line } = SHAPES[outcome];
-    known = {
+    cached = {
       fill: fill === undefined ? undefined : new Path2D(fill),
       line: line === undefined ? undefined : new Path2D(line),
     };
-    paths.set(outcome, known);
+    paths.set(outcome, cached);
   }
-  return known;
+  return cached;
 }

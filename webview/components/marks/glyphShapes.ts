@@ -1,8 +1,8 @@
-/** The shapes of outcomes in a box of 12 by 12, for SVG and canvas alike. */
+/** The shapes of outcomes in a box of 12 by 12, for SVG and canvas. */
 import type { Outcome } from '../../../src/trace/outcome.ts';
 import type { Trouble } from '../../../src/trace/trouble.ts';
 
-/** SVG path data of what is filled and of what is drawn as a line. */
+/** SVG path data of the filled and stroked parts. */
 interface Shape {
   readonly fill?: string;
   readonly line?: string;
@@ -24,7 +24,7 @@ export const SHAPES: Readonly<Record<Outcome, Shape>> = {
   queued: { fill: 'M6 5a1 1 0 1 1 0 2a1 1 0 1 1 0-2z' },
 };
 
-/** How what went wrong with a call is drawn. */
+/** The shapes of failed calls. */
 export const TROUBLES: Readonly<Record<Trouble, Outcome>> = { error: 'failed', interrupted: 'infrastructure' };
 
 const COLOURS: Readonly<Record<Outcome, string>> = {
@@ -39,7 +39,7 @@ const COLOURS: Readonly<Record<Outcome, string>> = {
   queued: '--dim',
 };
 
-/** Name of the custom property that holds the colour of an outcome. */
+/** Returns the name of the CSS property with the color of an outcome. */
 export function outcomeColour(outcome: Outcome): string {
   return COLOURS[outcome];
 }

@@ -1,9 +1,9 @@
-/** Icons of VS Code's own font, by name. */
+/** Icons of VS Code's icon font, by name. */
 import { ICONS } from './icons.ts';
 
 export type IconName = keyof typeof ICONS;
 
-/** `label`: said to screen readers; without one it is decoration beside words. */
+/** `label`: for screen readers. Without it, the icon is decoration. */
 export function Icon({ name, label }: { readonly name: IconName; readonly label?: string }) {
   return (
     <span class="icon" {...(label === undefined ? { 'aria-hidden': true } : { role: 'img', 'aria-label': label })}>

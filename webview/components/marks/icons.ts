@@ -1,4 +1,4 @@
-/** Code points of VS Code’s icon font (@vscode/codicons, `codicon.csv`), of the icons that are used. */
+/** Code points of VS Code’s icon font (@vscode/codicons, `codicon.csv`), for the icons in use. */
 export const ICONS = {
   add: 0xea60,
   'arrow-right': 0xea9c,

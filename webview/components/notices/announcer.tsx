@@ -1,30 +1,30 @@
-/** Says things to screen readers, at most once in five seconds: the newest word counts. */
+/** Announces texts to screen readers, at most one every five seconds. */
 
-const EVERY_MS = 5_000;
+const INTERVAL_MS = 5_000;
 
 let region: HTMLElement | undefined;
 let last = -Infinity;
-let waiting: string | undefined;
+let pending: string | undefined;
 
-/** Says `text` when nothing was said lately, else the newest such text as soon as that is over. */
+/** Announces `text` now, or after the interval unless a newer text replaces it. */
 export function announce(text: string): void {
   const now = performance.now();
-  if (waiting === undefined && now - last >= EVERY_MS) {
-    say(text);
+  if (pending === undefined && now - last >= INTERVAL_MS) {
+    speak(text);
     return;
   }
-  if (waiting === undefined)
+  if (pending === undefined)
     setTimeout(
       () => {
-        if (waiting !== undefined) say(waiting);
+        if (pending !== undefined) speak(pending);
       },
-      EVERY_MS - (now - last),
+      INTERVAL_MS - (now - last),
     );
-  waiting = text;
+  pending = text;
 }
 
-function say(text: string): void {
-  waiting = undefined;
+function speak(text: string): void {
+  pending = undefined;
   last = performance.now();
   if (region === undefined || !region.isConnected) {
     region = document.createElement('div');

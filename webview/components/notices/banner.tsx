@@ -1,4 +1,4 @@
-/** One line above a page about something that concerns all of it. */
+/** A one-line message at the top of a page. */
 import { Button } from '../controls.tsx';
 import { Icon, type IconName } from '../marks/icon.tsx';
 
@@ -8,7 +8,7 @@ export interface BannerAction {
   readonly label: string;
   readonly title?: string;
   readonly icon?: IconName;
-  /** Only its icon is shown. */
+  /** Whether to show only its icon. */
   readonly bare?: boolean;
   readonly onClick: () => void;
 }
@@ -16,7 +16,7 @@ export interface BannerAction {
 interface BannerProps {
   readonly kind: keyof typeof ICONS;
   readonly text: string;
-  /** An expression that belongs to the words. */
+  /** An expression to show after the text. */
   readonly code?: string;
   readonly actions?: readonly BannerAction[];
   readonly onClose?: () => void;

@@ -1,4 +1,4 @@
-/** What stands where there is nothing to show: what that means, and what to do. */
+/** Replaces empty content: explains why it is empty, and what to do. */
 import { Button } from '../controls.tsx';
 import { Icon, type IconName } from '../marks/icon.tsx';
 

@@ -1,6 +1,6 @@
-/** A short notice at the lower edge of the page, e.g. “Copied”. The next one takes its place. */
+/** A short notice at the bottom of the page, such as “Copied”. A new notice replaces the last one. */
 
-const SHOWN_MS = 4_000;
+const VISIBLE_MS = 4_000;
 
 let region: HTMLElement | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -17,5 +17,5 @@ export function say(text: string): void {
   clearTimeout(timer);
   timer = setTimeout(() => {
     if (region !== undefined) region.hidden = true;
-  }, SHOWN_MS);
+  }, VISIBLE_MS);
 }

@@ -1,4 +1,4 @@
-/** What a page says of its server: that it does not answer, and that the window it is in works with another. */
+/** Banners about the page's server: it does not respond, or the window uses another target. */
 import { errorText } from '../../../src/common/errors.ts';
 import { useValue } from '../../data/observe.ts';
 import type { Host } from '../../host/host.ts';
@@ -17,7 +17,7 @@ export function ServerNotices({ host }: { readonly host: Host }) {
   );
 }
 
-/** The page goes on by itself; what commands do, they do where the window works. */
+/** Tells that the window uses another target: the page keeps working, but the window's commands go there. */
 export function Elsewhere({ host }: { readonly host: Host }) {
   const { elsewhere } = useValue(host.server);
   if (elsewhere === undefined) return null;

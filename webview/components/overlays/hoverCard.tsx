@@ -1,4 +1,4 @@
-/** A card beside what the pointer rests on; it never lies over it and never leaves the window. */
+/** A card next to the hovered element. It neither covers the element nor leaves the window. */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 

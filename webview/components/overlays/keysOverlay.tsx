@@ -1,4 +1,4 @@
-/** All keys of a page. */
+/** Lists all keyboard shortcuts of a page. */
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../controls.tsx';
 
@@ -28,7 +28,7 @@ export function KeysOverlay({
         class="keys-overlay"
         role="dialog"
         aria-modal="true"
-        aria-label="Keys"
+        aria-label="Keyboard Shortcuts"
         tabIndex={-1}
         ref={dialog}
         onClick={(event) => event.stopPropagation()}
@@ -39,7 +39,7 @@ export function KeysOverlay({
         }}
       >
         <header>
-          <h2>Keys</h2>
+          <h2>Keyboard Shortcuts</h2>
           <span class="grow" />
           <Button kind="icon" icon="close" label="Close" onClick={onClose} />
         </header>

@@ -6,7 +6,7 @@ import { Icon, type IconName } from '../marks/icon.tsx';
 export interface MenuEntry {
   readonly label: string;
   readonly keys?: string;
-  /** Of a choice: whether it is the one taken. */
+  /** Whether this choice is selected. Absent: not a choice. */
   readonly checked?: boolean;
   readonly onClick: () => void;
 }
@@ -16,7 +16,7 @@ interface MenuButtonProps {
   readonly icon: IconName;
   readonly title?: string;
   readonly entries: readonly MenuEntry[];
-  /** Opens it, for a key of the page. */
+  /** Set to a function that opens the menu, for a key binding. */
   readonly control?: { current: (() => void) | null };
 }
 
@@ -41,11 +41,11 @@ export function MenuButton({ label, icon, title, entries, control }: MenuButtonP
   const onKeyDown = (event: KeyboardEvent): void => {
     const all = items();
     const at = all.indexOf(document.activeElement as HTMLElement);
-    const begins =
+    const byLetter =
       event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey
         ? letterAfter(all, at, event.key)
         : undefined;
-    const to = begins ?? { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    const to = byLetter ?? { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
     if (event.key === 'Escape') close();
     else if (to !== undefined) all[(to + all.length) % all.length]?.focus();
     else return;
@@ -88,7 +88,7 @@ export function MenuButton({ label, icon, title, entries, control }: MenuButtonP
   );
 }
 
-/** Index of the next item behind `at` whose words begin with a letter. */
+/** Returns the index of the next item after `at` that starts with a letter. */
 function letterAfter(items: readonly HTMLElement[], at: number, letter: string): number | undefined {
   const order = items.map((_, index) => (at + 1 + index) % items.length);
   return order.find((index) => items[index]?.textContent.toLowerCase().startsWith(letter.toLowerCase()) === true);

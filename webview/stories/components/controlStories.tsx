@@ -96,7 +96,7 @@ function OpenMenu() {
         entries={[
           { label: 'Copy link', keys: '⇧Y', onClick: nothing },
           { label: 'Save as one HTML file…', onClick: nothing },
-          { label: 'Keys', keys: '?', onClick: nothing },
+          { label: 'Keyboard Shortcuts', keys: '?', onClick: nothing },
         ]}
       />
     </Sheet>

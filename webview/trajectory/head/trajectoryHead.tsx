@@ -200,7 +200,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
                   },
                 ]
               : []),
-            { label: 'Show Keys', keys: '?', onClick: onKeys },
+            { label: 'Keyboard Shortcuts', keys: '?', onClick: onKeys },
           ]}
         />
       </div>

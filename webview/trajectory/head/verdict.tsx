@@ -45,7 +45,10 @@ export function Verdict({ session }: { readonly session: TrajectorySession }) {
           label={`attempt ${split.other.attempt}`}
           title={`Open attempt ${split.other.attempt} (passed) at the same step`}
           onClick={() =>
-            session.act({ do: 'open', place: { page: 'trajectory', rollout: split.other.rollout, seq: split.there } })
+            session.act({
+              do: 'open',
+              place: { page: 'trajectory', rollout: split.other.rollout, seq: split.otherSeq },
+            })
           }
         />{' '}
         <span class="dim">(passed)</span>

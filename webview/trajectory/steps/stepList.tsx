@@ -53,7 +53,7 @@ export function StepList({ session }: { readonly session: TrajectorySession }) {
         rowProps={(index) => propsOf(session, rows[index])}
         onSelect={(index) => goTo(rows[index])}
         onOpen={() => session.into()}
-        counting={session.look}
+        layout={session.look}
       />
     </div>
   );
@@ -98,7 +98,7 @@ function StepRow({
   const held = outcome === 'held' && (row.kind !== 'hold' || model.event(row.seq)?.span === undefined);
   const fold = session.foldOf(row);
   const found = session.found?.rows.has(row.seq) === true ? session.found : undefined;
-  const bookmarked = notes.bookmarked(rollout, seq);
+  const bookmarked = notes.isBookmarked(rollout, seq);
   const words = found?.words;
   // Memoized, because each step redraws all visible rows, while at most two have changed.
   const content = useMemo(

@@ -6,7 +6,7 @@ export function idOf(path: Path): string {
   return `argument-${path.map((part) => encodeURIComponent(part)).join('/')}`;
 }
 
-/** Focuses a control, or the first one inside an element, after the next render. Falls back to its Add or Set button. */
+/** Focuses a control, or the first one in an element, after the next render. Falls back to its Add or Set button. */
 export function focusOn(id: string): void {
   requestAnimationFrame(() => {
     const element = document.getElementById(id) ?? document.getElementById(`${id}-add`);

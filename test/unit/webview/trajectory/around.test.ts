@@ -169,7 +169,7 @@ describe('the data of a trajectory', () => {
     let there: unknown;
     data.seek({ step: 5_500 });
     data.seek({ step: 5_500 }); // is read once
-    const took = data.took(() => {
+    const took = data.onEvents(() => {
       const { model } = data;
       const seq = placeIn(model, { step: 5_500 });
       if (model.skipped !== undefined && seq !== undefined) {

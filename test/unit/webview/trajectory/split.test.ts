@@ -94,7 +94,7 @@ describe('the divergence from an attempt that passed', () => {
       signal,
     );
     assert.deepEqual(
-      [split?.other.rollout, split?.common, split?.seq, split?.there],
+      [split?.other.rollout, split?.common, split?.seq, split?.otherSeq],
       ['near', 2, model.tools[2]?.seq, near.findLast((event) => event.kind === 'tool.start')?.seq],
     );
   });
@@ -106,12 +106,15 @@ describe('the divergence from an attempt that passed', () => {
     const same = attempt(['find']);
     const alike = await splitFrom(streams({ same }), model, [row('same', 2, ['find'], true)], signal);
     assert.deepEqual(
-      [alike?.seq, alike?.there, alike?.common],
+      [alike?.seq, alike?.otherSeq, alike?.common],
       [answer, same.findLast((event) => event.kind === 'model.start')?.seq, 1],
     );
     const longer = attempt(['find', 'renew']);
     const more = await splitFrom(streams({ longer }), model, [row('longer', 2, ['find', 'renew'], true)], signal);
-    assert.deepEqual([more?.seq, more?.there], [answer, longer.findLast((event) => event.kind === 'tool.start')?.seq]);
+    assert.deepEqual(
+      [more?.seq, more?.otherSeq],
+      [answer, longer.findLast((event) => event.kind === 'tool.start')?.seq],
+    );
   });
 
   it('reads no more than necessary, and gives up on long trajectories', async () => {

@@ -9,8 +9,8 @@ import {
   boundsText,
   type FormValue,
   firstMembers,
-  problemsOf,
   InvalidText,
+  problemsOf,
 } from '../../../../webview/try/form/value.ts';
 
 const of = (schema: z.ZodType): JsonObject => z.toJSONSchema(schema, { io: 'input' }) as JsonObject;
@@ -126,7 +126,9 @@ test('errors are shown at their field', () => {
     'tags.0: Must be one of the listed values.',
     'any: Not valid JSON.',
   ]);
-  assert.deepEqual(errorsOf(schema, { name: 'ab', n: new InvalidText('1x'), tags: ['x'] }), ['n: “1x” is not a number.']);
+  assert.deepEqual(errorsOf(schema, { name: 'ab', n: new InvalidText('1x'), tags: ['x'] }), [
+    'n: “1x” is not a number.',
+  ]);
   assert.deepEqual(errorsOf({ ...schema, additionalProperties: false }, { name: 'ab', n: 1, tags: ['x'], nmae: 'x' }), [
     ': Unknown argument “nmae”. Edit as JSON to remove it.',
   ]);

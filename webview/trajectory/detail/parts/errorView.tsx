@@ -1,7 +1,7 @@
 /** Shows an error with the source lines where it was thrown. */
 import { useEffect, useState } from 'preact/hooks';
 import type { TraceError } from '../../../../src/trace/schema.ts';
-import { ErrorWords } from '../../../components/errors/errorWords.tsx';
+import { ErrorSummary } from '../../../components/errors/errorSummary.tsx';
 import { type Frame, framesOf } from '../../../components/errors/frames.ts';
 import { type SourceLines, sourceAround } from '../../../data/sources.ts';
 import type { TrajectoryView } from '../../view.ts';
@@ -15,7 +15,7 @@ export function ErrorView({ view, error }: { readonly view: TrajectoryView; read
       <header class="section-head">
         <h3>Error</h3>
       </header>
-      <ErrorWords error={error} onOpen={(place) => view.act({ do: 'source', place, rollout: view.data.rollout })} />
+      <ErrorSummary error={error} onOpen={(place) => view.act({ do: 'source', place, rollout: view.data.rollout })} />
       {frame !== undefined && <Snippet view={view} frame={frame} />}
     </section>
   );

@@ -111,7 +111,7 @@ function WholeRow({ view, row }: { readonly view: TrajectoryView; readonly row: 
     <ValueView
       title={`${row.table ?? row.file ?? 'world'} ${keyText(row)}`}
       value={value}
-      against={row.op === 'update' ? row.before : undefined}
+      baseline={row.op === 'update' ? row.before : undefined}
       blobs={view.data.blobs}
       {...actions}
     >

@@ -85,7 +85,7 @@ function ToolCall({
             <ValueView
               title="Arguments"
               value={args.value}
-              against={against === undefined ? undefined : model.argumentsOf(against).value}
+              baseline={against === undefined ? undefined : model.argumentsOf(against).value}
               blobs={blobs}
               {...actions}
             >
@@ -110,7 +110,7 @@ function ToolCall({
               <ValueView
                 title="Result"
                 value={result.value}
-                against={against === undefined ? undefined : resultValue(view, against)}
+                baseline={against === undefined ? undefined : resultValue(view, against)}
                 blobs={blobs}
                 {...actions}
               >

@@ -1,5 +1,5 @@
-/** An error's class and words, and where it was thrown. */
-
+/** The class and message of an error, and where it was thrown. */
+import { plural } from '../../../src/common/text.ts';
 import type { Place, TraceError } from '../../../src/trace/schema.ts';
 import { troubleIn } from '../../../src/trace/trouble.ts';
 import { SourceLink } from '../link.tsx';
@@ -8,7 +8,13 @@ import { TROUBLES } from '../marks/glyphShapes.ts';
 import { framesOf } from './frames.ts';
 import './errors.css';
 
-export function ErrorWords({ error, onOpen }: { readonly error: TraceError; readonly onOpen: (place: Place) => void }) {
+export function ErrorSummary({
+  error,
+  onOpen,
+}: {
+  readonly error: TraceError;
+  readonly onOpen: (place: Place) => void;
+}) {
   const { frames, hidden } = framesOf(error);
   return (
     <>
@@ -22,11 +28,7 @@ export function ErrorWords({ error, onOpen }: { readonly error: TraceError; read
           <SourceLink place={frame.place} onOpen={() => onOpen(frame.place)} />
         </div>
       ))}
-      {hidden > 0 && (
-        <div class="error-frame dim">
-          {hidden} {hidden === 1 ? 'frame' : 'frames'} runtime frames hidden
-        </div>
-      )}
+      {hidden > 0 && <div class="error-frame dim">{plural(hidden, 'runtime frame')} hidden</div>}
     </>
   );
 }
