@@ -158,7 +158,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
             icon="bookmark"
             label="Bookmark"
             title="Bookmark (M)"
-            pressed={data.notes.bookmarked(data.rollout, session.seq)}
+            pressed={data.notes.isBookmarked(data.rollout, session.seq)}
             onClick={onBookmark}
           />
         )}
