@@ -134,7 +134,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
       await call('type', { ref: ref(page, 'textbox "Name"'), text: 'Eve' });
       assert.match(
         await call('select_option', { ref: ref(page, 'combobox "Size"'), values: ['large'] }),
-        /^Chosen: large\n/,
+        /^Selected: large\n/,
       );
       assert.match(await call('click', { ref: ref(page, 'button "Send"') }), /sent Eve l/);
       assert.match(await call('type', { ref: ref(page, 'textbox "Name"'), text: 'Bob', submit: true }), /sent Bob l/);
@@ -169,12 +169,12 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
       assert.match(await call('click', { ref: ref(page, 'link "New tab"') }), /The page has opened another tab/);
       // It exists immediately, its page when it is loaded.
       let list = await call('tabs', { action: 'list' });
-      assert.match(list, /^0: \(in front\) Form [^\n]+\n1: /);
+      assert.match(list, /^0: \(current\) Form [^\n]+\n1: /);
       while (!list.includes('\n1: new ')) list = await call('tabs', { action: 'list' });
       await call('tabs', { action: 'select', index: 1 });
       assert.match(await call('snapshot'), /^Page: new /);
-      assert.match(await call('tabs', { action: 'close' }), /^0: \(in front\) Form /);
-      assert.match(await call('tabs', { action: 'new' }), /^0: Form [^\n]+\n1: \(in front\) about:blank$/);
+      assert.match(await call('tabs', { action: 'close' }), /^0: \(current\) Form /);
+      assert.match(await call('tabs', { action: 'new' }), /^0: Form [^\n]+\n1: \(current\) about:blank$/);
       await call('tabs', { action: 'select', index: 0 });
       assert.match(
         await call('click', { ref: ref(page, 'link "File"') }),
@@ -248,7 +248,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
           isClass('timeout', /time limit/),
         );
         const now = call('snapshot', {}, AbortSignal.timeout(1000));
-        if (name.startsWith('link')) assert.match(await now, /^Page: Loading [^]*\[the page has not answered yet\]$/);
+        if (name.startsWith('link')) assert.match(await now, /^Page: Loading [^]*\[the page has not responded yet\]$/);
         else await assert.rejects(now, isClass('timeout', /time limit/));
         assert.match(await call('navigate', { url: site.url }), /^Page: Form /);
       }
@@ -311,8 +311,11 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
         call('navigate', { url: 'http://127.0.0.1:1/' }),
         isClass('tool_error', /cannot be shown: net::ERR/),
       );
-      await assert.rejects(call('tabs', { action: 'select', index: 7 }), isClass('invalid_arguments', /no such tab/));
-      await assert.rejects(call('wait_for', {}), isClass('invalid_arguments', /one of time, text and textGone/));
+      await assert.rejects(
+        call('tabs', { action: 'select', index: 7 }),
+        isClass('invalid_arguments', /no tab with this index/),
+      );
+      await assert.rejects(call('wait_for', {}), isClass('invalid_arguments', /one of `time`, `text`, and `textGone`/));
       await assert.rejects(
         call('navigate', { url: `${site.url}/hang` }, AbortSignal.timeout(500)),
         isClass('timeout', /time limit/),
@@ -371,12 +374,12 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     {
       name: 'its main process',
       kill: (group) => process.kill(group, 'SIGKILL'),
-      error: /^The browser has ended\. The next call starts another one\.$/,
+      error: /^The browser has exited\. The next call starts a new one\.$/,
     },
     {
       name: 'all its processes',
       kill: (group) => process.kill(-group, 'SIGKILL'),
-      error: /^The browser has ended\. The next call starts another one\.$/,
+      error: /^The browser has exited\. The next call starts a new one\.$/,
     },
     {
       name: 'the process of its page',
@@ -401,7 +404,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
           kill(group);
           await told;
         }
-        assert.match(await call('tabs', { action: 'list' }), /^0: \(in front\) /);
+        assert.match(await call('tabs', { action: 'list' }), /^0: \(current\) /);
         assert.match(await call('navigate', { url: site.url }), /^Page: Form /);
       });
       assert.equal(bench.groups.size, 0);

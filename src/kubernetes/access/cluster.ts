@@ -14,10 +14,10 @@ import { StudioError } from '../../common/errors.ts';
 import { APP } from '../names.ts';
 import { Connection, skewOf } from './connection.ts';
 import { type ClusterRef, loadContext, loadInCluster } from './contexts.ts';
-import { groupOf, groupOfResource, isKind, KINDS, type Kind } from './kinds.ts';
-import { answerError, type KubeRequest } from './kubeErrors.ts';
+import { groupOf, groupOfResource, KINDS, type Kind } from './kinds.ts';
+import { answerError, type KubeRequest, responseStatus } from './kubeErrors.ts';
 import type { ObjectApi } from './library.ts';
-import { type KubeEvent, type KubeObject, modelOf, type ObjectOf, readObject } from './objects.ts';
+import { type KubeEvent, type KubeObject, kindOf, modelOf, type ObjectOf, readObject } from './objects.ts';
 
 /** Our name in the API: the owner of the fields that we apply. */
 const FIELD_MANAGER = APP;
@@ -228,7 +228,7 @@ export class Cluster {
       );
       return true;
     } catch (error) {
-      if (StudioError.is(error, 'not_found') || (uid !== undefined && statusOf(error) === 409)) return false;
+      if (StudioError.is(error, 'not_found') || (uid !== undefined && responseStatus(error) === 409)) return false;
       throw error;
     }
   }
@@ -296,7 +296,7 @@ export class Cluster {
       );
     } catch (error) {
       // 400: the container has not started, or has not run before.
-      if ([400, 404].includes(statusOf(error) ?? 0)) return undefined;
+      if ([400, 404].includes(responseStatus(error) ?? 0)) return undefined;
       throw error;
     }
   }
@@ -372,19 +372,6 @@ export class Cluster {
 
 /** Three parameters in a row of the library's methods that are not needed. */
 const NOT_USED = [undefined, undefined, undefined] as const;
-
-function kindOf(object: KubeObject): Kind {
-  if (isKind(object.kind) && KINDS[object.kind].apiVersion === object.apiVersion) return object.kind;
-  throw new StudioError(
-    'internal',
-    `Objects of kind ${object.kind} (${object.apiVersion}) are not in the table of kinds.`,
-  );
-}
-
-function statusOf(error: unknown): number | undefined {
-  const status = StudioError.is(error) ? error.details?.['status'] : undefined;
-  return typeof status === 'number' ? status : undefined;
-}
 
 /** Returns whether only our own earlier writing stands against an apply. */
 function isConflictWithUs(error: unknown): boolean {

@@ -42,6 +42,12 @@ export function isQuota(error: unknown): boolean {
   return StudioError.is(error) && error.details?.['reason'] === 'Quota';
 }
 
+/** Returns the HTTP status of a response that caused an error. */
+export function responseStatus(error: unknown): number | undefined {
+  const status = StudioError.is(error) ? error.details?.['status'] : undefined;
+  return typeof status === 'number' ? status : undefined;
+}
+
 /** Returns the error of an answer that is not a success. */
 export function answerError(answer: FailedAnswer, request: KubeRequest, context: string): StudioError {
   const status = statusOf(answer.text);

@@ -30,7 +30,7 @@ import type {
   V1StorageClass,
 } from '@kubernetes/client-node';
 import { StudioError } from '../../common/errors.ts';
-import { KINDS, type Kind } from './kinds.ts';
+import { isKind, KINDS, type Kind } from './kinds.ts';
 
 /** The library's model of each kind. */
 interface Models {
@@ -99,6 +99,12 @@ export type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerS
 /** Returns JSON as the library's model of it: only the types differ, which have dates where JSON has text. */
 export function modelOf<T>(json: Json<T>): T {
   return json as T;
+}
+
+/** Returns the kind of an object. Throws StudioError `internal` for kinds that Rollout Studio does not use. */
+export function kindOf(object: KubeObject): Kind {
+  if (isKind(object.kind) && KINDS[object.kind].apiVersion === object.apiVersion) return object.kind;
+  throw new StudioError('internal', `Unknown object kind ${object.kind} (${object.apiVersion}).`);
 }
 
 /** Returns what the API sent as an object of `kind`: items of lists come without their kind. */

@@ -10,6 +10,7 @@ import type { ServerInfo } from '../../protocol/client.ts';
 import type { ReplicaSource } from '../../protocol/replicas.ts';
 import { EndpointLimit, type EngineLoad, START_PERMITS } from './limit.ts';
 import { metricsUrl } from './metrics.ts';
+import { EndpointOutage } from './outage.ts';
 import { type ReplicaChange, ReplicaSets } from './replicas.ts';
 import { type ScrapedMetrics, Scraper } from './scraper.ts';
 import { sharePermits } from './shares.ts';
@@ -54,10 +55,7 @@ interface Endpoint {
   readonly batches: Set<string>;
   load: EngineLoad | undefined;
   text: string | undefined;
-  /** Since when it has been in trouble; undefined if it is fine. */
-  troubledSince: number | undefined;
-  /** Batches that were notified of its trouble. */
-  readonly notifiedBatches: Set<string>;
+  readonly outage: EndpointOutage;
   /** Permits when they were last sent. */
   sentPermits: number;
   timer: NodeJS.Timeout | undefined;
@@ -79,8 +77,6 @@ interface Use {
 const ROLLOUTS_PER_PERMIT = 2;
 const MIN_CHANGE = 0.25;
 const NONE_READY = 'none of its pods are ready';
-/** Shorter trouble is not reported. */
-const TROUBLE_MS = 1_500;
 /** How long each session has its turn when there are fewer permits than sessions. */
 const TURN_MS = 2_000;
 const DEMAND_MS = 100;
@@ -155,7 +151,7 @@ export class BackPressure {
       endpoint.limit.refused(report.what, now, report.retry_after_ms);
       endpoint.text = this.#replicas.noneReady(name) ? NONE_READY : report.text;
     }
-    this.#reportTrouble(endpoint, now);
+    this.#reportOutage(endpoint, now);
     this.#look(endpoint, now);
   }
 
@@ -236,7 +232,7 @@ export class BackPressure {
   #leaveAll(batch: string): void {
     for (const [name, endpoint] of [...this.#endpoints]) {
       endpoint.batches.delete(batch);
-      endpoint.notifiedBatches.delete(batch);
+      endpoint.outage.forget(batch);
       // Keep the state of an endpoint that refuses calls, so that the next batch does not run into it again. Replicas
       // are forgotten: without a batch, nobody would notice when they disappear.
       if (endpoint.batches.size === 0 && (endpoint.limit.state === 'ok' || this.#replicas.at(name) !== undefined))
@@ -292,8 +288,7 @@ export class BackPressure {
         batches: new Set(),
         load: undefined,
         text: undefined,
-        troubledSince: undefined,
-        notifiedBatches: new Set(),
+        outage: new EndpointOutage(),
         sentPermits: START_PERMITS,
         timer: undefined,
         demand: undefined,
@@ -303,30 +298,22 @@ export class BackPressure {
     return endpoint;
   }
 
-  #reportTrouble(endpoint: Endpoint, now: number): void {
-    const { trouble } = this.#options;
-    const name = withoutCredentials(endpoint.name);
-    const pod = this.#replicas.at(endpoint.name)?.replica.name;
-    const shown = pod === undefined ? name : `${name} (${pod})`;
-    if (endpoint.limit.state === 'ok') {
-      for (const batch of endpoint.notifiedBatches)
-        trouble?.(batch, name, `The model endpoint ${shown} is available again.`);
-      endpoint.notifiedBatches.clear();
-      endpoint.troubledSince = undefined;
+  #reportOutage({ name, limit, batches, text, outage }: Endpoint, now: number): void {
+    const address = withoutCredentials(name);
+    const pod = this.#replicas.at(name)?.replica.name;
+    const label = pod === undefined ? address : `${address} (${pod})`;
+    if (limit.state === 'ok') {
+      for (const batch of outage.end())
+        this.#options.trouble?.(batch, address, `The model endpoint ${label} is available again.`);
       return;
     }
-    endpoint.troubledSince ??= now;
-    if (now - endpoint.troubledSince < TROUBLE_MS) return;
-    for (const batch of endpoint.batches) {
-      if (endpoint.notifiedBatches.has(batch)) continue;
-      endpoint.notifiedBatches.add(batch);
-      trouble?.(
+    for (const batch of outage.newlyAffected(batches, now))
+      this.#options.trouble?.(
         batch,
-        name,
-        `The model endpoint ${shown} is not available: ${endpoint.text ?? 'unknown reason'}. Calls wait for it ` +
+        address,
+        `The model endpoint ${label} is not available: ${text ?? 'unknown reason'}. Calls wait for it ` +
           '(model.endpoint_wait). Start it, or cancel the batch.',
       );
-    }
   }
 
   /** Returns a recent demand. It is cached briefly: each worker reports several times a second, and this visits all. */

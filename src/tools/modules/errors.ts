@@ -3,8 +3,8 @@ import { ClassedError } from '../../trace/classedError.ts';
 import type { Change, ErrorClass, Place } from '../../trace/schema.ts';
 import { change } from '../../trace/schema.ts';
 import { abortedError } from '../aborted.ts';
+import { AbortedCall, ThreadLost, UserError } from './threadErrors.ts';
 import type { StackMapper } from './userStack.ts';
-import { AbortedCall, ThreadLost, UserError } from './workerThread.ts';
 
 interface ErrorContext {
   readonly mapper: StackMapper;

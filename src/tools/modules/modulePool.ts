@@ -3,12 +3,13 @@ import { deferred } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { BundleProblem } from '../bundle.ts';
 import type { MemoryWatch } from './memoryWatch.ts';
-import type { Operation } from './protocol.ts';
+import type { LoadedModule, Operation } from './protocol.ts';
 import { SessionThreads } from './sessionThreads.ts';
 import type { Starts } from './starts.ts';
+import { ThreadLost, UserError } from './threadErrors.ts';
 import type { StackMapper } from './userStack.ts';
-import type { Answer, LoadedModule, Sinks, ThreadOptions } from './workerThread.ts';
-import { ThreadLost, UserError, WorkerThread } from './workerThread.ts';
+import type { Answer, Sinks, ThreadOptions } from './workerThread.ts';
+import { WorkerThread } from './workerThread.ts';
 
 /** How long a call waits for a free thread before another one is started or shared. */
 const PATIENCE_MS = 10;

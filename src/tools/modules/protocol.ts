@@ -130,3 +130,22 @@ export const fromThread = z.discriminatedUnion('type', [
   z.object({ type: z.literal('exit'), id, how: z.string(), stack: z.string().optional() }),
 ]);
 export type FromThread = z.infer<typeof fromThread>;
+
+/** Description of a loaded module. */
+export interface LoadedModule {
+  readonly tools: readonly WireTool[];
+  /** The text that `tools` were parsed from, for comparison. */
+  readonly toolsText: string;
+  readonly exports: readonly string[];
+  readonly problems: readonly ToolProblem[];
+}
+
+/** Parses the description of a module. Throws if it is invalid. */
+export function loadedModule(message: Extract<FromThread, { type: 'ready' }>): LoadedModule {
+  return {
+    tools: z.array(wireTool).parse(JSON.parse(message.tools)),
+    toolsText: message.tools,
+    exports: message.exports,
+    problems: message.problems,
+  };
+}

@@ -2,8 +2,8 @@ import type { Deferred } from '../../common/abort.ts';
 import { deferred } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { Starts } from './starts.ts';
+import { AbortedCall } from './threadErrors.ts';
 import type { WorkerThread } from './workerThread.ts';
-import { AbortedCall } from './workerThread.ts';
 
 interface PendingSession {
   /** Requires a thread that has not been used before. */

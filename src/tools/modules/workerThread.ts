@@ -1,6 +1,5 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
-import { z } from 'zod';
 import type { Deferred } from '../../common/abort.ts';
 import { deferred } from '../../common/abort.ts';
 import { entryUrl } from '../../common/entries.ts';
@@ -8,54 +7,17 @@ import type { CallInspection } from '../../rollout/ports.ts';
 import type { Children } from './children.ts';
 import { Inspector } from './inspector.ts';
 import { HARD_LIMIT, type MemoryWatch, type WatchedThread } from './memoryWatch.ts';
-import type { FromThread, Operation, ThreadStart, Thrown, ToolProblem, ToThread, WireTool } from './protocol.ts';
-import { fromThread, wireTool } from './protocol.ts';
+import type { FromThread, LoadedModule, Operation, ThreadStart, Thrown, ToThread } from './protocol.ts';
+import { fromThread, loadedModule } from './protocol.ts';
+import { AbortedCall, ThreadLost, UserError } from './threadErrors.ts';
+import type { StackMapper } from './userStack.ts';
 
 /** Time for a call to end after an abort. */
 const GRACE_MS = 300;
 /** Time limit for loading a module. */
 const LOAD_MS = 30_000;
 
-import type { StackMapper } from './userStack.ts';
-
 export type Answer = Extract<FromThread, { type: 'done' }>;
-
-/** Description of a loaded module. */
-export interface LoadedModule {
-  readonly tools: readonly WireTool[];
-  /** The text that `tools` were parsed from, for comparison. */
-  readonly toolsText: string;
-  readonly exports: readonly string[];
-  readonly problems: readonly ToolProblem[];
-}
-
-/** User code threw an error, or its arguments or result are invalid. */
-export class UserError extends Error {
-  readonly thrown: Thrown;
-  /** JSON of the changes that the world reported before the error. */
-  readonly changes: string | undefined;
-  constructor(thrown: Thrown, changes?: string) {
-    super(thrown.message);
-    this.thrown = thrown;
-    this.changes = changes;
-  }
-}
-
-/** The thread ended during an operation. */
-export class ThreadLost extends Error {
-  /** Whether this operation caused the end, and not another one on the same thread. */
-  readonly guilty: boolean;
-  /** Stack in the thread that caused the end. */
-  readonly threadStack: string | undefined;
-  constructor(message: string, guilty: boolean, threadStack?: string) {
-    super(message);
-    this.guilty = guilty;
-    this.threadStack = threadStack;
-  }
-}
-
-/** The signal of the operation was aborted. */
-export class AbortedCall extends Error {}
 
 export interface Sinks {
   readonly signal: AbortSignal;
@@ -269,12 +231,7 @@ export class WorkerThread implements WatchedThread {
   #handle(message: FromThread): void {
     switch (message.type) {
       case 'ready':
-        this.#load.resolve({
-          tools: readWireTools(message.tools),
-          toolsText: message.tools,
-          exports: message.exports,
-          problems: message.problems,
-        });
+        this.#load.resolve(loadedModule(message));
         return;
       case 'failed':
         this.#load.reject(new UserError(message.error));
@@ -428,9 +385,4 @@ export class WorkerThread implements WatchedThread {
       this.onIdle?.();
     });
   }
-}
-
-/** Parses a list of tools. Throws if it is invalid. */
-function readWireTools(text: string): WireTool[] {
-  return z.array(wireTool).parse(JSON.parse(text));
 }

@@ -1,6 +1,6 @@
 /**
- * Starts and ends the browser of one rollout. Playwright starts the process; what stays here is what it does not do:
- * find the browser of the machine, tell the worker's reaper about the process group, and delete the profile.
+ * Starts and ends the browser of one rollout. Playwright starts the process. This file adds what it lacks: finding the
+ * browser of this machine, registering the process group with the worker's reaper, and deleting the profile.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { type BrowserContext, type CDPSession, chromium } from 'playwright-core';
@@ -15,24 +15,24 @@ import { plainMessage } from './playwrightErrors.ts';
 
 const START_MS = 60_000;
 const STDERR_LINES = 5;
-/** In addition to Playwright's own. */
+/** Added to Playwright's own arguments. */
 const ARGS = ['--window-size=1280,800', '--force-webrtc-ip-handling-policy=disable_non_proxied_udp'];
-/** Pages open windows only when the user acts, as in any browser. */
-const NOT_OF_PLAYWRIGHT = ['--disable-popup-blocking'];
+/** Playwright's arguments to omit: pages may only open windows when the user acts, as in any browser. */
+const OMITTED_ARGS = ['--disable-popup-blocking'];
 
 export interface Chromium {
   readonly context: BrowserContext;
-  /** A session with the browser itself, for what has no method in Playwright. */
+  /** DevTools session of the browser itself, for commands without a method in Playwright. */
   readonly session: CDPSession;
   readonly hasEnded: boolean;
-  /** Resolves when the browser ends, by itself too. */
+  /** Resolves when the browser ends, including on its own. */
   readonly ended: Promise<void>;
   end(): Promise<void>;
 }
 
 /**
- * Throws ClassedError `tool_error` when the machine has no browser, or it does not start. `proxy`: the port through
- * which the browser reaches the network. `closing` ends a browser that hangs while it starts.
+ * Starts a browser. Throws ClassedError `tool_error` if none is installed, or if it does not start. `proxy`: the local
+ * port of the proxy that the browser uses. `closing` ends a browser that hangs while it starts.
  */
 export async function startChromium(
   { cwd, pools: { env, processGroups } }: ToolEnvironment,
@@ -43,13 +43,13 @@ export async function startChromium(
   if (executablePath === undefined)
     throw new ClassedError(
       'tool_error',
-      `There is no ${CHROMIUM} on the machine of this rollout. ${installHint(CHROMIUM)}.`,
+      `${CHROMIUM} is not installed on the machine of this rollout. ${installHint(CHROMIUM)}.`,
     );
-  // Next to the working directory: the agent does not see it, and it is deleted with the directory.
+  // Next to the working directory, so that the agent does not see it and it is deleted with the directory.
   const profile = `${cwd}.browser`;
   if (closing.aborted) throw abortedError(closing);
   await mkdir(profile, { recursive: true });
-  // Playwright takes no signal while it starts a browser.
+  // Playwright does not support a signal while it starts a browser.
   const owner = newOwner(processGroups.owner);
   const stop = (): void => void endStrays(owner);
   closing.addEventListener('abort', stop, { once: true });
@@ -58,7 +58,7 @@ export async function startChromium(
       executablePath,
       chromiumSandbox,
       args: ARGS,
-      ignoreDefaultArgs: NOT_OF_PLAYWRIGHT,
+      ignoreDefaultArgs: OMITTED_ARGS,
       artifactsDir: profile,
       env: marked(env, owner),
       handleSIGHUP: false,
@@ -74,7 +74,7 @@ export async function startChromium(
     if (pid !== undefined) killTree(pid);
     await context?.close().catch(() => undefined);
     if (pid !== undefined) processGroups.remove(pid);
-    // What cannot be deleted now is deleted with the working directory.
+    // Files that cannot be deleted now are deleted with the working directory.
     await rm(profile, { recursive: true, force: true, maxRetries: 5 }).catch(() => undefined);
   };
   try {
@@ -91,7 +91,7 @@ export async function startChromium(
       });
     });
     const session = await context.browser()?.newBrowserCDPSession();
-    if (session === undefined) throw new Error('Playwright gave a context without its browser.');
+    if (session === undefined) throw new Error('Playwright returned a context without its browser.');
     const { processInfo } = await session.send('SystemInfo.getProcessInfo');
     // Playwright makes it the leader of a process group.
     pid = processInfo.find(({ type }) => type === 'browser')?.id;
@@ -107,7 +107,7 @@ export async function startChromium(
     };
   } catch (error) {
     await end();
-    throw new ClassedError('tool_error', `The browser ${executablePath} does not start: ${startProblem(error)}`, {
+    throw new ClassedError('tool_error', `Cannot start the browser ${executablePath}: ${startProblem(error)}`, {
       cause: error,
     });
   } finally {
@@ -115,11 +115,11 @@ export async function startChromium(
   }
 }
 
-/** How the browser ended, or what else Playwright says, and the last lines that the browser wrote. */
+/** Returns how the browser ended, or otherwise Playwright's message, and the last lines that the browser wrote. */
 function startProblem(error: unknown): string {
   const message = plainMessage(error);
   const code = /process did exit: exitCode=(\w+)/.exec(message)?.[1];
   const [first = '', ...log] = message.split('\n');
-  const written = log.flatMap((line) => /\[err\] (.*)/.exec(line)?.[1] ?? []);
-  return [code === undefined ? first : `it ended with ${code}.`, ...written.slice(-STDERR_LINES)].join('\n');
+  const stderr = log.flatMap((line) => /\[err\] (.*)/.exec(line)?.[1] ?? []);
+  return [code === undefined ? first : `it exited with code ${code}.`, ...stderr.slice(-STDERR_LINES)].join('\n');
 }

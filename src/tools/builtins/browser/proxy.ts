@@ -1,7 +1,7 @@
 /**
- * What a browser reaches the network through: it goes only where the gate lets it, redirects and parts of pages too,
- * and on through the proxy that leads out. Playwright sees addresses as they are written, not what a name stands for at
- * the very connection, so this stays here.
+ * The proxy through which a browser accesses the network. It checks every connection with the gate, including redirects
+ * and resources of pages, and forwards to the outgoing proxy, if there is one. Playwright cannot do this: it sees
+ * addresses as written, not what a name resolves to when connecting.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { type RequestOptions, request as secureRequest } from 'node:https';
@@ -15,7 +15,7 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-/** Headers between a browser and its proxy. */
+/** Headers that concern only the connection between a browser and its proxy. */
 const HOP = /^(proxy-.*|connection|keep-alive|te|trailer|upgrade)$/i;
 
 export async function startProxy(gate: Gate, outgoing: Outgoing): Promise<Proxy> {
@@ -33,7 +33,7 @@ export async function startProxy(gate: Gate, outgoing: Outgoing): Promise<Proxy>
   server.on('connection', (socket: Socket) => {
     kept(socket);
   });
-  // HTTPS and web sockets: a way to the host, of which the proxy sees nothing.
+  // HTTPS and WebSockets use a tunnel whose content the proxy does not see.
   server.on('connect', (asked: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => undefined);
     way(gate, outgoing, asked.url ?? '', kept).then(
@@ -60,7 +60,7 @@ export async function startProxy(gate: Gate, outgoing: Outgoing): Promise<Proxy>
     server.listen(0, '127.0.0.1', resolve);
   });
   return {
-    port: (server.address() as AddressInfo).port, // it listens on a port
+    port: (server.address() as AddressInfo).port, // never a pipe
     close: () =>
       new Promise((resolve) => {
         server.close(() => {
@@ -71,7 +71,7 @@ export async function startProxy(gate: Gate, outgoing: Outgoing): Promise<Proxy>
   };
 }
 
-/** A connection to `host:port`. */
+/** Opens a connection to `host` (`name:port`), directly or through the outgoing proxy. */
 async function way(
   gate: Gate,
   outgoing: Outgoing,
@@ -104,11 +104,11 @@ async function way(
         return;
       }
       far.destroy();
-      reject(new Error(`The proxy answered with status ${answer.statusCode ?? 0}.`));
+      reject(new Error(`The proxy returned status ${answer.statusCode ?? 0}.`));
     });
     asking.once('response', (answer) => {
       answer.destroy();
-      reject(new Error(`The proxy answered with status ${answer.statusCode ?? 0}.`));
+      reject(new Error(`The proxy returned status ${answer.statusCode ?? 0}.`));
     });
     asking.once('error', reject);
     asking.end();

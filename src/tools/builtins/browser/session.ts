@@ -1,6 +1,6 @@
 /**
- * The browser of one rollout: started at its first use, ended with it. What Playwright does not do: calls one after the
- * other, another browser after one that died, and tabs by their numbers.
+ * The browser of one rollout: starts with the first call and ends with the rollout. It adds to Playwright that calls run
+ * one at a time, a browser that died is replaced, and tabs are numbered.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
@@ -14,16 +14,16 @@ import { plainMessage, shortMessage } from './playwrightErrors.ts';
 import { type Proxy, startProxy } from './proxy.ts';
 import { Tab } from './tab.ts';
 
-/** How long a new tab may take until it is listed. */
+/** How long to wait for a new tab to be listed. */
 const POPUP_MS = 3000;
-/** A call may fail before the event that says why. */
+/** How long to wait for the event with the reason after a call has failed. */
 const REASON_MS = 200;
 
-/** What belongs to a browser that runs. */
+/** A running browser. */
 interface Running {
   readonly chromium: Chromium;
   readonly proxy: Proxy | undefined;
-  /** In the order they were opened. */
+  /** In the order in which they were opened. */
   readonly tabs: Tab[];
 }
 
@@ -32,19 +32,19 @@ export class BrowserSession {
   readonly #gate: Gate;
   readonly #open: boolean;
   readonly #outgoing: Outgoing;
-  /** What happened without a call: reported with the next result. */
+  /** Events outside of calls, reported with the next result. */
   readonly #notes: string[] = [];
   #running: Promise<Running> | undefined;
-  /** The end of the previous browser: the next one has its profile in the same place. */
+  /** The end of the previous browser. The next one waits for it, because both use the same profile folder. */
   #ending: Promise<unknown> = Promise.resolve();
   #current: Tab | undefined;
-  /** Tabs that pages have opened, until they can be used. */
+  /** Pending until all tabs that pages have opened are listed. */
   #opening: Promise<unknown> = Promise.resolve();
   readonly #closing = new AbortController();
-  /** Calls go one after the other: they share the page. */
+  /** The last call in the queue: calls run one at a time, because they share the page. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** `open`: it may go everywhere. */
+  /** `open`: all addresses are allowed. */
   constructor(environment: ToolEnvironment, gate: Gate, open: boolean, outgoing: Outgoing) {
     this.#environment = environment;
     this.#gate = gate;
@@ -52,7 +52,7 @@ export class BrowserSession {
     this.#outgoing = outgoing;
   }
 
-  /** Does something in the tab that is in front, after all earlier calls. */
+  /** Runs `act` in the current tab, after all earlier calls. */
   inTab<T>(act: (tab: Tab, tabs: readonly Tab[]) => Promise<T>, signal: AbortSignal): Promise<T> {
     const aborted = new Promise<never>((_, reject) => {
       const abort = (): void => {
@@ -67,14 +67,14 @@ export class BrowserSession {
       await this.#opening;
       const tab = this.#front(running.tabs);
       try {
-        // Not all of Playwright's methods take a signal: a page that hangs holds up no later call.
+        // Not all methods of Playwright support a signal, and a page that hangs must not block later calls.
         return await Promise.race([act(tab, running.tabs), aborted]);
       } catch (error) {
         throw await toolError(error, running.chromium, tab, signal);
       }
     });
     this.#turn = turn.catch(() => undefined);
-    // Also while earlier calls still run.
+    // Aborts even while earlier calls are running.
     return Promise.race([turn, aborted]);
   }
 
@@ -82,7 +82,7 @@ export class BrowserSession {
     return this.#notes.splice(0);
   }
 
-  /** Opens an empty tab, in front. */
+  /** Opens an empty tab and makes it the current one. */
   async openTab(): Promise<void> {
     const { chromium, tabs } = await this.#started();
     this.#current = this.#add(await chromium.context.newPage(), tabs);
@@ -90,7 +90,7 @@ export class BrowserSession {
 
   async closeTab(tab: Tab): Promise<void> {
     const { tabs } = await this.#started();
-    // A browser without a page may end.
+    // A browser may exit when its last page closes.
     if (tabs.length === 1) await this.openTab();
     await tab.close();
     if (this.#current === tab) this.#current = tabs.at(-1);
@@ -165,18 +165,18 @@ export class BrowserSession {
   }
 
   /**
-   * Playwright gives downloads names of its own and reports a tab when its page answers; here files keep their names,
-   * as in any browser, and the agent hears of a tab at once.
+   * Keeps the names of downloads, as any browser does, and notes new tabs immediately: Playwright renames downloads, and
+   * reports a tab only when its page has responded.
    */
   async #watch({ context, session }: Chromium): Promise<void> {
     session.on('Target.targetCreated', ({ targetInfo: { type, openerId } }) => {
       if (type !== 'page' || openerId === undefined) return;
-      this.#notes.push('The page has opened another tab; browser_tabs shows it.');
+      this.#notes.push('The page has opened another tab. List it with browser_tabs.');
       const there = context.waitForEvent('page', { timeout: POPUP_MS }).catch(() => undefined);
       this.#opening = Promise.all([this.#opening, there]);
     });
     session.on('Browser.downloadWillBegin', ({ suggestedFilename }) => {
-      this.#notes.push(`A download into the working directory has begun: ${suggestedFilename}`);
+      this.#notes.push(`Downloading to the working directory: ${suggestedFilename}`);
     });
     await session.send('Target.setDiscoverTargets', { discover: true });
     await session.send('Browser.setDownloadBehavior', {
@@ -191,13 +191,13 @@ async function ended({ chromium, proxy }: Running): Promise<void> {
   await Promise.all([chromium.end(), proxy?.close()]);
 }
 
-/** What the agent is told about an error of Playwright. */
+/** Converts an error of Playwright to an error for the agent. */
 async function toolError(error: unknown, chromium: Chromium, tab: Tab, signal: AbortSignal): Promise<Error> {
   if (error instanceof ClassedError) return error;
   if (signal.aborted) return abortedError(signal);
   if (/crashed|closed/i.test(plainMessage(error))) await Promise.race([chromium.ended, delay(REASON_MS)]);
   const message = chromium.hasEnded
-    ? 'The browser has ended. The next call starts another one.'
+    ? 'The browser has exited. The next call starts a new one.'
     : tab.crashed
       ? 'The page has crashed. Load it again with browser_navigate.'
       : shortMessage(error);

@@ -1,6 +1,6 @@
 /**
- * The accessible tree of a page as text. Playwright reads the tree; its own text shows every wrapper with a ref, which
- * costs agents several times as many tokens.
+ * Formats the accessibility tree of a page as text. Playwright's own text shows every wrapper with a ref, which costs
+ * agents several times as many tokens.
  */
 import { z } from 'zod';
 
@@ -8,10 +8,10 @@ const state = z.union([z.boolean(), z.string(), z.number()]).optional();
 const accessibleNode = z.object({
   role: z.string(),
   name: z.string().default(''),
-  /** The only thing inside. */
+  /** The content, if it is only text. */
   text: z.string().optional(),
   ref: z.string().optional(),
-  /** `pointer`: it reacts to clicks. */
+  /** `pointer` if it reacts to clicks. */
   cursor: z.string().optional(),
   url: z.string().optional(),
   checked: state,
@@ -29,15 +29,15 @@ type AccessibleNode = z.output<typeof accessibleNode>;
 export const accessibleTree = z.array(z.union([z.string(), accessibleNode]));
 
 const STATES = ['checked', 'disabled', 'expanded', 'selected', 'pressed', 'level', 'invalid'] as const;
-/** They mean nothing but what is inside. */
+/** Roles that only group their content. */
 const WRAPPERS = new Set(['fragment', 'generic', 'none', 'presentation', 'paragraph', 'rowgroup', 'text']);
 
-/** One line for each thing on the page, with the `ref` by which it can be used. `base`: of the links. Pure. */
+/** Formats a tree: one line per element, with its `ref`. `base`: base URL of links. Pure. */
 export function snapshotText(tree: z.output<typeof accessibleTree>, base: string): string {
   return tree.flatMap((node) => linesOf(node, base, '')).join('\n');
 }
 
-/** `base`: undefined in other frames, whose links stay as they are written. */
+/** `base` is undefined in other frames, whose links stay as written. */
 function linesOf(node: string | AccessibleNode, base: string | undefined, indent: string): string[] {
   if (typeof node === 'string') return [`${indent}- text: ${node}`];
   const { role, name, text, cursor, children = [] } = node;

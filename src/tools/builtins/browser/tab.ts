@@ -1,6 +1,5 @@
 /**
- * One tab of a browser: what can be done with its page. Playwright does it; what stays here are refs, errors, and notes
- * as agents get them.
+ * One tab of a browser, with the actions on its page. Adds refs, and errors and notes for agents, to Playwright's.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Dialog, errors, type FileChooser, type Locator, type Page, type Request } from 'playwright-core';
@@ -9,9 +8,9 @@ import { plainMessage, shortMessage } from './playwrightErrors.ts';
 import { accessibleTree, snapshotText } from './snapshot.ts';
 
 const LOAD_MS = 30_000;
-/** How long an element may take until it can be used. */
+/** How long to wait until an element can be used. */
 const ACTION_MS = 5000;
-/** What an action leads to begins within this time. */
+/** How long to wait after an action for its effects, such as loading a page, to start. */
 const SETTLE_MS = 100;
 const POLL_MS = 100;
 const HUNG_MS = 2000;
@@ -28,9 +27,9 @@ export class Tab {
   readonly #onClosed: (tab: Tab) => void;
   #page: Page;
   #crashed = false;
-  /** The request for the page that comes next, until that page is there. */
+  /** The pending request for the next page. */
   #next: Request | undefined;
-  /** Set while the page waits for files. */
+  /** The open file dialog, if the page waits for files. */
   #chooser: FileChooser | undefined;
 
   constructor(page: Page, notes: string[], onPopup: (page: Page) => void, onClosed: (tab: Tab) => void) {
@@ -46,7 +45,7 @@ export class Tab {
   }
 
   async about(): Promise<{ readonly title: string; readonly url: string }> {
-    // A page that hangs does not tell its title.
+    // A page that hangs does not return its title.
     return { title: await Promise.race([this.#page.title(), delay(HUNG_MS, '')]), url: this.#page.url() };
   }
 
@@ -64,7 +63,7 @@ export class Tab {
     await this.#load(signal);
   }
 
-  /** Goes to the previous page; false when there is none. */
+  /** Goes back to the previous page. Returns false if there is none. */
   async back(signal: AbortSignal): Promise<boolean> {
     const page = this.#page;
     const moved = page.waitForEvent('framenavigated', { predicate: (frame) => frame === page.mainFrame(), timeout: 0 });
@@ -79,8 +78,8 @@ export class Tab {
   }
 
   async snapshot(signal: AbortSignal): Promise<string> {
-    // Until then the browser answers nothing about the page.
-    if (this.#next !== undefined) return '[the page has not answered yet]';
+    // Until the next page responds, the browser does not return a snapshot.
+    if (this.#next !== undefined) return '[the page has not responded yet]';
     const tree: unknown = await this.#page.ariaSnapshotJSON({ mode: 'ai', timeout: 0, signal });
     const base = String(await this.#page.evaluate('document.baseURI'));
     return snapshotText(accessibleTree.parse(tree), base);
@@ -98,7 +97,7 @@ export class Tab {
     await this.settle(signal);
   }
 
-  /** Replaces what is in a field; `slowly`: key by key after what is there. */
+  /** Replaces the text of a field; with `slowly`, appends key by key. */
   async type(
     ref: string,
     text: string,
@@ -132,7 +131,7 @@ export class Tab {
     await this.settle(signal);
   }
 
-  /** Chooses options of a list by their values or their texts. Returns the texts that are chosen then. */
+  /** Selects options of a list by their values or labels. Returns the labels of the selected options. */
   async select(ref: string, values: readonly string[], signal: AbortSignal): Promise<string[]> {
     const chosen = await this.#use(ref, signal, async (element) => {
       try {
@@ -153,7 +152,7 @@ export class Tab {
     return chosen;
   }
 
-  /** Gives files to the field with the ref, else to the one whose file dialog the page has opened. */
+  /** Uploads files to the field with the ref, or otherwise to the open file dialog of the page. */
   async upload(ref: string | undefined, files: readonly string[], signal: AbortSignal): Promise<void> {
     const chooser = this.#chooser;
     const options = { timeout: ACTION_MS, signal };
@@ -167,7 +166,7 @@ export class Tab {
       else if (chooser === undefined)
         throw new ClassedError(
           'tool_error',
-          'The page is not waiting for a file. Click what opens its file dialog, or pass the ref of its file field.',
+          'The page is not waiting for a file. Open its file dialog with a click, or pass the ref of its file field.',
         );
       else await chooser.setFiles([...files], options);
     } catch (error) {
@@ -178,13 +177,13 @@ export class Tab {
     await this.settle(signal);
   }
 
-  /** Puts the mouse over something. */
+  /** Moves the mouse over an element. */
   async hover(ref: string, signal: AbortSignal): Promise<void> {
     await this.#use(ref, signal, (element) => element.hover({ timeout: ACTION_MS, signal }));
     await this.settle(signal);
   }
 
-  /** What a function of JavaScript returns in the page; of an element with a ref, which it is called with. */
+  /** Runs a JavaScript function in the page and returns its result. With a ref, the function gets that element. */
   async run(code: string, ref: string | undefined, signal: AbortSignal): Promise<unknown> {
     if (ref === undefined) return this.#page.evaluate(`(${code})()`);
     const element = await this.#use(ref, signal, (found) => found.elementHandle({ timeout: ACTION_MS }));
@@ -193,7 +192,7 @@ export class Tab {
     return call?.evaluate((own, given) => (own as (of: unknown) => unknown)(given), element);
   }
 
-  /** As PNG, in base64. */
+  /** Returns a PNG image in base64. */
   async screenshot(fullPage: boolean, ref: string | undefined, signal: AbortSignal): Promise<string> {
     const png =
       ref === undefined
@@ -202,7 +201,7 @@ export class Tab {
     return png.toString('base64');
   }
 
-  /** Waits until a text is on the page, or is not; false after `ms`. */
+  /** Waits until a text appears on the page or disappears from it. Returns false after `ms`. */
   async waitForText(text: string, there: boolean, ms: number): Promise<boolean> {
     const found = `(document.body?.innerText ?? '').includes(${JSON.stringify(text)})`;
     try {
@@ -214,7 +213,7 @@ export class Tab {
     }
   }
 
-  /** Lets time pass. Throws when the page crashes meanwhile. */
+  /** Waits. Throws if the page crashes in the meantime. */
   async pause(ms: number): Promise<void> {
     await this.#page.waitForTimeout(ms);
   }
@@ -227,7 +226,7 @@ export class Tab {
     await this.#page.close();
   }
 
-  /** Lets what an action began come to its end: a page that it leads to is loaded. */
+  /** Waits for the effects of an action, such as loading a page, to finish. */
   async settle(signal: AbortSignal): Promise<void> {
     await delay(SETTLE_MS, undefined, { signal });
     await this.#load(signal);
@@ -257,7 +256,7 @@ export class Tab {
       if (this.#page === page && isMain(request)) this.#next = request;
     });
     page.on('requestfailed', over);
-    // Not every answer is a page: some say that there is nothing to show.
+    // Not every response is a page: some have no content.
     page.on('requestfinished', (request) => void delay(POLL_MS).then(() => over(request)));
     page.on('framenavigated', (frame) => {
       if (this.#page === page && frame === page.mainFrame()) this.#next = undefined;
@@ -276,14 +275,14 @@ export class Tab {
     });
   }
 
-  /** Answers a dialog of the page (`alert`, `confirm` …) at once, and reports it with the next result. */
+  /** Responds to a dialog of the page (`alert`, `confirm` …) immediately, and reports it with the next result. */
   async #answer(dialog: Dialog): Promise<void> {
     this.#notes.push(`The page showed a dialog (${dialog.type()}): ${dialog.message()}`);
     const answered = dialog.type() === 'prompt' ? dialog.dismiss() : dialog.accept();
-    await answered.catch(() => undefined); // it went with its page
+    await answered.catch(() => undefined); // closed with its page
   }
 
-  /** False when the page runs a script without end, or waits for a page that does not come. */
+  /** Returns false if the page runs an endless script, or waits for a page that does not respond. */
   async #isResponsive(): Promise<boolean> {
     const answer = this.#page.evaluate('0').then(
       () => true,
@@ -292,7 +291,7 @@ export class Tab {
     return Promise.race([answer, delay(HUNG_MS, false)]);
   }
 
-  /** A page that has crashed or hangs stays so: another one takes its place. */
+  /** Replaces a page that has crashed or hangs, because it does not recover. */
   async #replace(): Promise<void> {
     const left = this.#page;
     this.#page = await left.context().newPage();
@@ -310,7 +309,7 @@ export class Tab {
       );
     try {
       const element = this.#page.getByRef(ref);
-      if ((await element.count()) === 0) throw new Error('It is not on the page');
+      if ((await element.count()) === 0) throw new Error('it is not on the page');
       return await act(element);
     } catch (error) {
       if (error instanceof ClassedError || signal.aborted || this.#crashed || this.#page.isClosed()) throw error;

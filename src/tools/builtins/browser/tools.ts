@@ -1,4 +1,4 @@
-/** The tools of the `browser` set: names, arguments, and results as agents get them. Playwright has none to call. */
+/** The tools of the `browser` set, on top of Playwright. Names and arguments match those of Playwright's MCP server. */
 import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { BrowserSettings } from '../../../config/schema/builtinSettings.ts';
@@ -16,10 +16,10 @@ import type { Tab } from './tab.ts';
 
 const WAIT_SECONDS = 30;
 
-const element = z.string().default('').describe('What it is, for people who read this.');
-const ref = z.string().min(1).describe('Its ref in the last snapshot, like e12.');
+const element = z.string().default('').describe('A description of the element, for people who read the trajectory.');
+const ref = z.string().min(1).describe('The ref of the element in the last snapshot, such as e12.');
 
-/** `browser_…`: a real Chromium, named as Playwright's MCP server names its tools. */
+/** Creates the `browser_…` tools, which control a real Chromium. */
 export function browserTools(
   environment: ToolEnvironment,
   settings: BrowserSettings,
@@ -34,7 +34,7 @@ export function browserTools(
   const looking = { effect: 'pure', sessionBound: true } as const;
   const acting = { effect: 'irreversible', sessionBound: true } as const;
 
-  /** Does something, and gives the page as it is then. */
+  /** Runs `act` and returns its message, if any, and the resulting page. */
   const shown = async (act: (tab: Tab) => Promise<string | undefined>, signal: AbortSignal): Promise<ToolOutcome> => {
     const browser = await session();
     return browser.inTab(async (tab) => {
@@ -47,8 +47,8 @@ export function browserTools(
     builtin('browser', {
       name: 'browser_navigate',
       ...acting,
-      description: 'Opens an address in the browser and gives a snapshot of the page.',
-      input: z.object({ url: z.string().min(1).describe('The address, with http:// or https://.') }),
+      description: 'Opens a URL in the browser and returns a snapshot of the page.',
+      input: z.object({ url: z.string().min(1).describe('The http:// or https:// URL.') }),
       run: ({ url }, { signal }) =>
         shown(async (tab) => {
           await tab.navigate(gate.check(url).href, signal);
@@ -58,7 +58,7 @@ export function browserTools(
     builtin('browser', {
       name: 'browser_navigate_back',
       ...acting,
-      description: 'Goes back to the page before.',
+      description: 'Goes back to the previous page.',
       input: z.object({}),
       run: (_, { signal }) =>
         shown(async (tab) => ((await tab.back(signal)) ? undefined : 'There is no previous page.'), signal),
@@ -67,15 +67,15 @@ export function browserTools(
       name: 'browser_snapshot',
       ...looking,
       description:
-        'Gives what is on the page as text, with a ref for each thing that can be used. Better than a screenshot ' +
-        'to act by.',
+        'Returns the content of the page as text, with a ref for each element that can be used. Better than a ' +
+        'screenshot for choosing actions.',
       input: z.object({}),
       run: (_, { signal }) => shown(() => Promise.resolve(undefined), signal),
     }),
     builtin('browser', {
       name: 'browser_click',
       ...acting,
-      description: 'Clicks something on the page.',
+      description: 'Clicks an element on the page.',
       input: z.object({ element, ref, doubleClick: z.boolean().default(false) }),
       run: (args, { signal }) =>
         shown(async (tab) => {
@@ -86,13 +86,16 @@ export function browserTools(
     builtin('browser', {
       name: 'browser_type',
       ...acting,
-      description: 'Writes into a field, in place of what was there.',
+      description: 'Types text into a field, replacing its content.',
       input: z.object({
         element,
         ref,
         text: z.string(),
-        submit: z.boolean().default(false).describe('Press Enter after it.'),
-        slowly: z.boolean().default(false).describe('Key by key, behind what is there: for pages that listen to keys.'),
+        submit: z.boolean().default(false).describe('Whether to press Enter afterwards.'),
+        slowly: z
+          .boolean()
+          .default(false)
+          .describe('Whether to append key by key instead of replacing, for pages that react to single keys.'),
       }),
       run: (args, { signal }) =>
         shown(async (tab) => {
@@ -104,7 +107,7 @@ export function browserTools(
       name: 'browser_press_key',
       ...acting,
       description: 'Presses a key.',
-      input: z.object({ key: z.string().min(1).describe('Like Enter, ArrowDown, a, Control+a.') }),
+      input: z.object({ key: z.string().min(1).describe('The key, e.g. Enter, ArrowDown, a, or Control+a.') }),
       run: ({ key }, { signal }) =>
         shown(async (tab) => {
           await tab.press(key, signal);
@@ -114,15 +117,19 @@ export function browserTools(
     builtin('browser', {
       name: 'browser_select_option',
       ...acting,
-      description: 'Chooses options of a list.',
-      input: z.object({ element, ref, values: z.array(z.string()).min(1).describe('Values or texts of the options.') }),
+      description: 'Selects options of a list.',
+      input: z.object({
+        element,
+        ref,
+        values: z.array(z.string()).min(1).describe('Values or labels of the options.'),
+      }),
       run: (args, { signal }) =>
-        shown(async (tab) => `Chosen: ${(await tab.select(args.ref, args.values, signal)).join(', ')}`, signal),
+        shown(async (tab) => `Selected: ${(await tab.select(args.ref, args.values, signal)).join(', ')}`, signal),
     }),
     builtin('browser', {
       name: 'browser_hover',
       ...acting,
-      description: 'Puts the mouse over something on the page, as for menus that open then.',
+      description: 'Moves the mouse over an element on the page, e.g. to open a menu.',
       input: z.object({ element, ref }),
       run: (args, { signal }) =>
         shown(async (tab) => {
@@ -134,8 +141,8 @@ export function browserTools(
       name: 'browser_file_upload',
       ...acting,
       description:
-        'Gives files of the working directory to a page that asks for them: to the field whose choice was opened ' +
-        'by a click, or to the one with the ref.',
+        'Uploads files from the working directory: to the file dialog that a click has opened, or to the file field ' +
+        'with the ref.',
       input: z.object({
         paths: z.array(z.string().min(1)).min(1).describe('Paths relative to the working directory.'),
         element,
@@ -143,7 +150,7 @@ export function browserTools(
           .string()
           .min(1)
           .optional()
-          .describe("The field's ref in the last snapshot. Absent: the choice that the page has opened."),
+          .describe('The ref of the file field in the last snapshot. Default: the open file dialog.'),
       }),
       run: async (args, { signal }) => {
         const files = await Promise.all(
@@ -158,11 +165,15 @@ export function browserTools(
     builtin('browser', {
       name: 'browser_evaluate',
       ...acting,
-      description: 'Calls a function of JavaScript in the page and gives what it returns.',
+      description: 'Runs a JavaScript function in the page and returns its result.',
       input: z.object({
-        function: z.string().min(1).describe('() => { … }, or (element) => { … } with a ref.'),
+        function: z.string().min(1).describe('The function: () => { … }, or with a ref: (element) => { … }.'),
         element,
-        ref: z.string().min(1).optional().describe('Its ref in the last snapshot: what the function is called with.'),
+        ref: z
+          .string()
+          .min(1)
+          .optional()
+          .describe('The ref of the element in the last snapshot to pass to the function.'),
       }),
       run: async (args, { signal }) => {
         const value = await (await session()).inTab((tab) => tab.run(args.function, args.ref, signal), signal);
@@ -172,10 +183,10 @@ export function browserTools(
     builtin('browser', {
       name: 'browser_take_screenshot',
       ...looking,
-      description: 'Gives a picture of the page, to look at.',
+      description: 'Takes a screenshot of the page.',
       input: z.object({
-        fullPage: z.boolean().default(false).describe('The whole page, not only what is in view.'),
-        ref: z.string().optional().describe('Only this thing of the last snapshot.'),
+        fullPage: z.boolean().default(false).describe('Whether to include the whole page, not only the visible part.'),
+        ref: z.string().optional().describe('The ref of an element in the last snapshot, to show only that element.'),
       }),
       run: async (args, { signal }) => {
         const content = await (await session()).inTab((tab) => tab.screenshot(args.fullPage, args.ref, signal), signal);
@@ -188,7 +199,7 @@ export function browserTools(
     builtin('browser', {
       name: 'browser_tabs',
       ...acting,
-      description: 'Lists, opens, closes or chooses tabs.',
+      description: 'Lists, opens, closes, or selects tabs.',
       input: z.object({
         action: z.enum(['list', 'new', 'close', 'select']),
         index: z
@@ -196,7 +207,7 @@ export function browserTools(
           .int()
           .min(0)
           .optional()
-          .describe('Which tab to close or choose, from 0. Absent, `close` closes the one in front.'),
+          .describe('The tab to close or select, from 0. By default, `close` closes the current tab.'),
       }),
       run: async ({ action, index }, { signal }) => {
         const browser = await session();
@@ -209,17 +220,16 @@ export function browserTools(
     builtin('browser', {
       name: 'browser_wait_for',
       ...looking,
-      description:
-        `Waits for a text on the page, for its end, or for some time; for texts up to ${WAIT_SECONDS} ` + `seconds.`,
+      description: `Waits until a text appears or disappears, up to ${WAIT_SECONDS} seconds, or waits for some time.`,
       input: z
         .object({
-          time: z.number().positive().max(300).optional().describe('Seconds.'),
-          text: z.string().min(1).optional().describe('Until it is there.'),
-          textGone: z.string().min(1).optional().describe('Until it is gone.'),
+          time: z.number().positive().max(300).optional().describe('The time to wait, in seconds.'),
+          text: z.string().min(1).optional().describe('The text to wait for.'),
+          textGone: z.string().min(1).optional().describe('The text whose disappearance to wait for.'),
         })
         .refine(
           ({ time, text, textGone }) => time !== undefined || text !== undefined || textGone !== undefined,
-          'one of time, text and textGone is needed',
+          'one of `time`, `text`, and `textGone` is required',
         ),
       run: ({ time, text, textGone }, { signal }) =>
         shown(async (tab) => {
@@ -252,7 +262,7 @@ async function pageText(
     ...notes,
     `Page: ${title === '' ? url : `${title} (${url})`}`,
     '',
-    snapshot === '' ? '[nothing is on the page]' : snapshot,
+    snapshot === '' ? '[the page is empty]' : snapshot,
   ].join('\n');
 }
 
@@ -260,7 +270,7 @@ async function waited(tab: Tab, text: string, there: boolean): Promise<void> {
   if (await tab.waitForText(text, there, WAIT_SECONDS * 1000)) return;
   throw new ClassedError(
     'tool_error',
-    `After ${WAIT_SECONDS} s the text ${JSON.stringify(text)} is ${there ? 'not on the page' : 'still on the page'}.`,
+    `After ${WAIT_SECONDS} s, the text ${JSON.stringify(text)} is ${there ? 'not' : 'still'} on the page.`,
   );
 }
 
@@ -274,7 +284,8 @@ async function actOnTabs(
     await browser.openTab();
     return;
   }
-  if (tab === undefined) throw new ClassedError('invalid_arguments', 'index: there is no such tab.');
+  if (tab === undefined)
+    throw new ClassedError('invalid_arguments', 'There is no tab with this index. List the tabs with browser_tabs.');
   if (action === 'close') await browser.closeTab(tab);
   else await browser.bringToFront(tab);
 }
@@ -282,8 +293,8 @@ async function actOnTabs(
 async function tabLines(browser: BrowserSession, tabs: readonly Tab[]): Promise<string[]> {
   return Promise.all(
     tabs.map(async (tab, index) => {
-      const { title, url } = tab.crashed ? { title: '', url: '[has crashed]' } : await tab.about();
-      return `${index}: ${browser.isFront(tab, tabs) ? '(in front) ' : ''}${title === '' ? url : `${title} (${url})`}`;
+      const { title, url } = tab.crashed ? { title: '', url: '[crashed]' } : await tab.about();
+      return `${index}: ${browser.isFront(tab, tabs) ? '(current) ' : ''}${title === '' ? url : `${title} (${url})`}`;
     }),
   );
 }

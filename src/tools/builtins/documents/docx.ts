@@ -11,7 +11,7 @@ import {
   relations,
   textIn,
 } from '../office/xml.ts';
-import { markdownTable } from './table.ts';
+import { markdownTable } from './markdownTable.ts';
 import type { DocumentText } from './tools.ts';
 
 const MAIN = 'word/document.xml';

@@ -12,7 +12,7 @@ import {
   relationsPart,
   textIn,
 } from '../office/xml.ts';
-import { markdownTable } from './table.ts';
+import { markdownTable } from './markdownTable.ts';
 import type { DocumentText, Page } from './tools.ts';
 
 const MAIN = 'ppt/presentation.xml';

@@ -1,6 +1,6 @@
 /** Converts HTML to Markdown-like text: headings, paragraphs, lists, tables, and links. */
 import { type ChildNode, Element, Text } from 'domhandler';
-import { markdownTable } from '../documents/table.ts';
+import { markdownTable } from '../documents/markdownTable.ts';
 import { parseMarkup } from '../markup.ts';
 
 interface ReadablePage {

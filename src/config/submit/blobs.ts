@@ -1,0 +1,128 @@
+/** Provides the blobs and tasks of a submission: bundles, source maps, attachments, and task records. */
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
+import type { TaskRecord } from '../../trace/task.ts';
+import type { FileTask } from '../dataset/columns.ts';
+import { readTasks } from '../dataset/dataset.ts';
+import type { Files } from '../files.ts';
+import type { LoadedBatch } from '../load.ts';
+import { type Problem, problemsError } from '../source/problem.ts';
+import type { SubmittedModule } from '../submission.ts';
+import type { BuiltSubmission, SubmitPorts } from '../submit.ts';
+
+/** A bundled module, as created by `tools/bundle.ts`. */
+export interface Bundle {
+  /** Relative to the workspace root, with `/`. */
+  readonly file: string;
+  readonly code: Uint8Array;
+  readonly map: Uint8Array;
+  readonly bundleSha: string;
+  readonly mapSha: string;
+}
+
+/** Content for the server's blob store: in memory, or a file to read it from. */
+export type SubmissionBlob =
+  | { readonly sha: string; readonly media: string; readonly bytes: Uint8Array }
+  | { readonly sha: string; readonly media: string; readonly path: string };
+
+/** Bundles each module once, even if agent, world, and scorer share it. */
+export class Bundles {
+  readonly #ports: SubmitPorts;
+  readonly #bundles = new Map<string, Promise<Bundle>>();
+
+  constructor(ports: SubmitPorts) {
+    this.#ports = ports;
+  }
+
+  async add(path: string): Promise<SubmittedModule> {
+    const bundle = this.#bundles.get(path) ?? this.#ports.bundle(path);
+    this.#bundles.set(path, bundle);
+    const { file, bundleSha, mapSha } = await bundle;
+    return { file, path, bundle: bundleSha, map: mapSha };
+  }
+
+  async *blobs(): AsyncGenerator<SubmissionBlob> {
+    for (const bundle of this.#bundles.values()) {
+      const { code, map, bundleSha, mapSha } = await bundle;
+      yield { sha: bundleSha, media: 'text/javascript', bytes: code };
+      yield { sha: mapSha, media: 'application/json', bytes: map };
+    }
+  }
+}
+
+/** Hashes attachments; each file is read once. */
+class Attachments {
+  readonly #files: Files;
+  readonly #hashes = new Map<string, { sha: string; bytes: number }>();
+
+  constructor(files: Files) {
+    this.#files = files;
+  }
+
+  async of(path: string): Promise<{ sha: string; bytes: number }> {
+    const cached = this.#hashes.get(path);
+    if (cached !== undefined) return cached;
+    const hash = sha256.create();
+    let bytes = 0;
+    for await (const chunk of this.#files.bytes(path)) {
+      hash.update(chunk);
+      bytes += chunk.length;
+    }
+    const result = { sha: bytesToHex(hash.digest()), bytes };
+    this.#hashes.set(path, result);
+    return result;
+  }
+}
+
+/** Returns the blobs and tasks of a batch. Both read the dataset on each iteration. */
+export function blobsAndTasks(
+  loaded: LoadedBatch,
+  files: Files,
+  bundles: Bundles,
+): Pick<BuiltSubmission, 'blobs' | 'tasks'> {
+  const attachments = new Attachments(files);
+  return {
+    blobs: { [Symbol.asyncIterator]: () => blobs(loaded, files, bundles, attachments) },
+    tasks: { [Symbol.asyncIterator]: () => tasks(loaded, files, attachments) },
+  };
+}
+
+async function* blobs(
+  loaded: LoadedBatch,
+  files: Files,
+  bundles: Bundles,
+  attachments: Attachments,
+): AsyncGenerator<SubmissionBlob> {
+  yield* bundles.blobs();
+  if (loaded.dataset.whole && !loaded.dataset.attachments) return;
+  const sent = new Set<string>();
+  for await (const task of fileTasks(loaded, files)) {
+    for (const { path } of task.files ?? []) {
+      const { sha } = await attachments.of(path);
+      if (sent.has(sha)) continue;
+      sent.add(sha);
+      yield { sha, media: 'application/octet-stream', path };
+    }
+  }
+}
+
+async function* tasks(loaded: LoadedBatch, files: Files, attachments: Attachments): AsyncGenerator<TaskRecord> {
+  for await (const task of fileTasks(loaded, files)) {
+    const { files: attached, ...rest } = task;
+    if (attached === undefined) {
+      yield rest;
+    } else {
+      yield {
+        ...rest,
+        files: await Promise.all(attached.map(async ({ name, path }) => ({ name, ...(await attachments.of(path)) }))),
+      };
+    }
+  }
+}
+
+async function* fileTasks(loaded: LoadedBatch, files: Files): AsyncGenerator<FileTask> {
+  const stop = (problem: Problem): never => {
+    throw problemsError([problem], loaded.root);
+  };
+  for await (const { task } of readTasks(files, loaded.dataset.spec, stop)) yield task;
+}

@@ -1,0 +1,210 @@
+/** Builds the sections of a submission: agents, tools, world, and scorer. */
+import { StudioError } from '../../common/errors.ts';
+import type { Files } from '../files.ts';
+import { type LoadedAgent, mcpName } from '../load/agent.ts';
+import { endpointsOf } from '../load/model.ts';
+import { afterOf, worksItself } from '../load/team.ts';
+import type { LoadedWorld } from '../load/world.ts';
+import type { LoadedBatch } from '../load.ts';
+import { dirname, joinPath, relative } from '../paths.ts';
+import { type BuiltinSettings, SETTINGS } from '../schema/builtinSettings.ts';
+import type { ModelSection } from '../schema/modelSection.ts';
+import type { ToolEntry } from '../schema/toolEntry.ts';
+import type { ParsedFile, Path } from '../source/parse.ts';
+import type {
+  AnswerRule,
+  Position,
+  SubmittedAgent,
+  SubmittedMember,
+  SubmittedModel,
+  SubmittedModule,
+  SubmittedScorer,
+  SubmittedTools,
+  SubmittedWorld,
+} from '../submission.ts';
+import { CATALOGUE } from '../tools/mcp/catalogue.ts';
+import type { Bundles } from './blobs.ts';
+
+/** Returns the files of an agent and of all members of its team, each once. */
+export function filesOf(agent: LoadedAgent): ParsedFile[] {
+  const files = [
+    agent,
+    ...(agent.team?.members ?? []).flatMap(function below({ agent: member }): LoadedAgent[] {
+      return [member, ...(member.team?.members ?? []).flatMap(below)];
+    }),
+  ];
+  return [...new Map(files.map(({ path, parsed }) => [path, parsed])).values()];
+}
+
+export async function submittedAgent(
+  { file, path, prompt, parsed, team }: LoadedAgent,
+  root: string,
+  files: Files,
+  bundles: Bundles,
+): Promise<SubmittedAgent> {
+  const [tools, members] = await Promise.all([
+    Promise.all(file.tools.map((entry, index) => submittedTools(entry, index, { path, parsed, root }, files, bundles))),
+    Promise.all(
+      (team?.members ?? []).map(
+        async (member, index): Promise<SubmittedMember> => ({
+          name: member.name,
+          agent: await submittedAgent(member.agent, root, files, bundles),
+          ...(team?.kind === 'workflow' ? { after: [...afterOf(team.members, index)] } : {}),
+          ...(member.to === undefined ? {} : { to: member.to }),
+          ...(member.loop === undefined ? {} : { loop: member.loop }),
+          position: placeOf(parsed, member.at, root),
+        }),
+      ),
+    ),
+  ]);
+  const model = file.model === undefined ? members[0]?.agent.model : submittedModel(file.model);
+  if (model === undefined)
+    throw new StudioError('internal', `The agent ${file.name} passed the check of its file without a model.`);
+  return {
+    name: file.name,
+    file: relative(root, path),
+    ...(file.description === undefined ? {} : { description: file.description }),
+    model,
+    prompt: { text: prompt?.text ?? '', ...(prompt?.path === undefined ? {} : { file: relative(root, prompt.path) }) },
+    tools: tools.flat(),
+    answer: answerRule(file.answer),
+    context: file.context,
+    limits: file.limits,
+    ...(team === undefined ? {} : { team: { kind: team.kind, itself: worksItself(file), members } }),
+  };
+}
+
+export function submittedWorld(
+  { file, path, parsed, userPrompt }: LoadedWorld,
+  module: SubmittedModule,
+  root: string,
+): SubmittedWorld {
+  return {
+    name: file.name,
+    file: relative(root, path),
+    kind: 'module',
+    module,
+    ...(file.needs === undefined ? {} : { needs: file.needs, position: placeOf(parsed, ['needs'], root) }),
+    ...(file.user === undefined || userPrompt === undefined
+      ? {}
+      : { user: { model: submittedModel(file.user.model), prompt: userPrompt.text } }),
+    perturb: [],
+  };
+}
+
+export function moduleOf({ path, file }: LoadedWorld): string {
+  return joinPath(dirname(path), file.module);
+}
+
+function submittedModel(model: ModelSection): SubmittedModel {
+  return {
+    endpoints: endpointsOf(model),
+    name: model.name,
+    ...(model.api_key === undefined ? {} : { api_key: model.api_key }),
+    headers: model.headers,
+    sampling: model.sampling as SubmittedModel['sampling'], // `extra` was parsed from YAML or JSON
+    capture: model.capture,
+    ...(model.price === undefined ? {} : { price: model.price }),
+    endpoint_wait_seconds: model.endpoint_wait,
+  };
+}
+
+export async function submittedTools(
+  entry: ToolEntry,
+  index: number,
+  agent: { readonly path: string; readonly parsed: ParsedFile; readonly root: string },
+  files: Files,
+  bundles: Bundles,
+): Promise<SubmittedTools[]> {
+  const { path, parsed, root } = agent;
+  const position = placeOf(parsed, ['tools', index], root);
+  const programs = [
+    ...(entry.needs ?? []),
+    ...(entry.mcp?.catalogued === undefined ? [] : CATALOGUE[entry.mcp.catalogued].needs),
+  ];
+  const needs = programs.length === 0 ? {} : { needs: programs };
+  const limits = entry.limits === undefined ? {} : { limits: entry.limits };
+  if (entry.module !== undefined)
+    return [
+      {
+        kind: 'module',
+        module: await bundles.add(joinPath(dirname(path), entry.module)),
+        position,
+        ...needs,
+        ...(entry.secrets === undefined ? {} : { secrets: entry.secrets }),
+      },
+    ];
+  if (entry.builtin !== undefined)
+    return entry.builtin.map((name) => ({
+      kind: 'builtin',
+      name,
+      ...settingsOf(entry, name),
+      ...(name === 'terminal' || name === 'code' ? limits : {}),
+      position,
+      ...needs,
+    }));
+  const { command, args = [], env = {}, cwd, url = '', headers = {} } = entry.mcp ?? {};
+  return [
+    {
+      kind: 'mcp',
+      name: mcpName(entry),
+      position,
+      ...needs,
+      ...limits,
+      shared: entry.shared ?? false,
+      ...(entry.tools === undefined ? {} : { tools: entry.tools }),
+      server:
+        command === undefined
+          ? { url, headers }
+          : {
+              command,
+              args,
+              env,
+              ...(cwd === undefined
+                ? {}
+                : { cwd: cwd.includes('${') ? cwd : files.absolute(joinPath(dirname(path), cwd)) }),
+            },
+    },
+  ];
+}
+
+/** Returns the settings of one built-in set. */
+function settingsOf(entry: ToolEntry, name: string): { readonly settings?: BuiltinSettings } {
+  const set = SETTINGS.find((key) => key === name);
+  return set === undefined || entry[set] === undefined ? {} : { settings: { [set]: entry[set] } };
+}
+
+/** Returns a position relative to the root. */
+function placeOf(parsed: ParsedFile, at: Path, root: string): Position {
+  const { line, column } = parsed.valueRange(at);
+  return { file: relative(root, parsed.file), line, column };
+}
+
+function answerRule(answer: LoadedBatch['agent']['file']['answer']): AnswerRule {
+  if (answer === 'last_message') return { kind: 'last_message' };
+  if (answer.tool !== undefined) return { kind: 'tool', tool: answer.tool };
+  if (answer.tag !== undefined) return { kind: 'tag', tag: answer.tag };
+  if (answer.regex !== undefined) return { kind: 'regex', regex: answer.regex };
+  throw new StudioError('internal', 'An answer rule without content passed the check of its file.');
+}
+
+export async function submittedScorer({ file, path, rubric }: LoadedBatch, bundles: Bundles): Promise<SubmittedScorer> {
+  const { scorer } = file;
+  switch (scorer.kind) {
+    case 'module':
+      return {
+        kind: 'module',
+        module: await bundles.add(joinPath(dirname(path), scorer.module)),
+        export: scorer.export,
+      };
+    case 'judge':
+      return {
+        kind: 'judge',
+        model: submittedModel(scorer.model),
+        rubric: rubric?.text ?? scorer.rubric,
+        pass: scorer.pass,
+      };
+    default:
+      return scorer;
+  }
+}
