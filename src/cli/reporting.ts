@@ -19,7 +19,7 @@ export function printReport(
   bars: readonly Bar[],
   { comparison, fork }: ReportExtras = {},
 ): 0 | 1 {
-  const judged = bars.map((bar) => reaches(report, bar));
+  const results = bars.map((bar) => reaches(report, bar));
   if (context.json)
     context.printJson({
       ...report,
@@ -31,6 +31,6 @@ export function printReport(
     if (fork !== undefined) context.print(`\n${forkText(fork)}`);
     if (comparison !== undefined) context.print(`\n${comparisonText(comparison)}`);
   }
-  for (const { ok, text } of judged) context.log(`${ok ? '✓' : '✗'} ${text}`);
-  return judged.every(({ ok }) => ok) ? 0 : 1;
+  for (const { ok, text } of results) context.log(`${ok ? '✓' : '✗'} ${text}`);
+  return results.every(({ ok }) => ok) ? 0 : 1;
 }

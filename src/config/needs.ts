@@ -101,7 +101,7 @@ export function commandNeed(command: string, args: readonly string[]): string | 
  * Returns whether pods have a program; `unknown` for a custom image without `provides`. Without `pods`, the image is
  * that of the server, which has only Node.js.
  */
-export function meets(
+export function hasProgram(
   pods: Pick<SubmittedPods, 'image' | 'provides'> | undefined,
   need: string,
 ): 'yes' | 'no' | 'unknown' {

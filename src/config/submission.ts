@@ -194,7 +194,7 @@ export const submittedScorer = z.discriminatedUnion('kind', [
 ]);
 export type SubmittedScorer = z.infer<typeof submittedScorer>;
 
-/** An edit that a fork starts with (DESIGN section 6). */
+/** An edit that a fork starts with. */
 export const forkEdit = z.object({
   of: z.object({ seq: z.number().int().optional(), m: z.number().int().optional() }),
   path: z.string(),

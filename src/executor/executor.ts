@@ -25,15 +25,15 @@ export interface ExecutorHost {
   workerEnded(batch: string, worker: string, why: string, infra: boolean): Promise<boolean>;
   /** Asks a worker to stop. Returns false when it is not connected. */
   drain(worker: string): boolean;
-  /** Requests another call of `wants` with the current state of the batch. */
-  look(batch: string): void;
+  /** Requests another call of `updateBatch` with the current state of the batch. */
+  refresh(batch: string): void;
   log(text: string, about?: LogAbout): void;
 }
 
 /** Further services for an executor whose workers run on other machines and outlive the server. */
 export interface ClusterHost extends ExecutorHost {
   /** Records in the batch's stream what happened to its workers. */
-  tell(batch: string, what: EventData['infra']): Promise<void>;
+  recordInfra(batch: string, what: EventData['infra']): Promise<void>;
   /** Ends a batch that cannot run, with a reason. */
   giveUp(batch: string, reason: string): Promise<void>;
   /** Returns whether the batch has ended or was removed. */
@@ -51,9 +51,9 @@ export interface Executor {
    */
   secrets(batch: string): Promise<Record<string, string> | undefined>;
   /** Reports the state of a batch that has not ended. Called after each change; returns immediately. */
-  wants(record: BatchRecord, submission: Submission): void;
+  updateBatch(record: BatchRecord, submission: Submission): void;
   /** Reports that the batch has ended or was removed. */
-  gone(batch: string): void;
+  removeBatch(batch: string): void;
   /** Closes the executor with the server. Workers that cannot outlive the server end; their rollouts are requeued. */
   close(): Promise<void>;
 }

@@ -6,10 +6,10 @@ import type { Submission } from '../config/submission.ts';
 /** Throws `config` with a line for each need for which `unmet` returns a text. */
 export function requireNeeds(
   submission: Submission,
-  unmet: (need: Need) => { readonly message: string; readonly hint: string } | undefined,
+  problemOf: (need: Need) => { readonly message: string; readonly hint: string } | undefined,
 ): void {
   const lines = needsOf(submission).flatMap((need) => {
-    const text = unmet(need);
+    const text = problemOf(need);
     return text === undefined ? [] : [`${need.at}: ${text.message} — ${text.hint}`];
   });
   if (lines.length > 0) throw new StudioError('config', [...new Set(lines)].join('\n'));

@@ -43,12 +43,12 @@ export const OPTIONS_ANNOTATION = `${APP}/options`;
 /** On the server's pods and their template: the hash of the pod's specification. */
 export const VERSION_ANNOTATION = `${APP}/version`;
 /** On a namespace that install created, so that uninstall removes it. */
-export const MADE_ANNOTATION = `${APP}/made-by-install`;
+export const CREATED_ANNOTATION = `${APP}/made-by-install`;
 
 /** `server`: the installation of the server; `worker`: Jobs, pods, and Secrets of batches; `vllm`: a model. */
 export type Component = 'server' | 'worker' | 'vllm';
 
-/** Returns the labels that every object of ours has. */
+/** Returns the labels that all our objects have. */
 export function labels(component: Component, more: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { [LABEL.name]: APP, [LABEL.component]: component, [LABEL.managedBy]: APP, ...more };
 }
@@ -65,7 +65,7 @@ export function selector(required: Readonly<Record<string, string>>): string {
     .join(',');
 }
 
-/** Selects every object of ours. */
+/** Selects all our objects. */
 export const OURS = selector({ [LABEL.name]: APP, [LABEL.managedBy]: APP });
 
 /** Returns the name of a batch's Secret and ConfigMap, or, with `round` (from 1), of its Job of that number. */

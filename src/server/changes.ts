@@ -26,11 +26,11 @@ export class Changes {
   on(id: string, listener: Listener): () => void {
     let listeners = this.#listeners.get(id);
     if (listeners === undefined) this.#listeners.set(id, (listeners = new Set()));
-    const own = listeners;
-    own.add(listener);
+    const current = listeners;
+    current.add(listener);
     return () => {
-      own.delete(listener);
-      if (own.size === 0 && this.#listeners.get(id) === own) this.#listeners.delete(id);
+      current.delete(listener);
+      if (current.size === 0 && this.#listeners.get(id) === current) this.#listeners.delete(id);
     };
   }
 

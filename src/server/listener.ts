@@ -6,7 +6,7 @@ import { StudioError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 import { MAX_APPEND_BYTES } from '../protocol/worker.ts';
 import { checkOrigin, type OriginRules } from './access/origins.ts';
-import { presentedToken, type Tokens, type Who } from './access/tokens.ts';
+import { type Identity, presentedToken, type Tokens } from './access/tokens.ts';
 import { errorBody, sendError, statusOf } from './http/reply.ts';
 import type { Router } from './http/router.ts';
 import type { StoreHealth } from './storeHealth.ts';
@@ -105,22 +105,22 @@ export class Listener {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { tokens, origins, router, mounts, entered, log, health } = this.#options;
-    let leave: (() => void) | undefined;
+    let endActivity: (() => void) | undefined;
     try {
       checkOrigin(request, origins);
       const url = new URL(request.url ?? '/', 'http://server');
       const mount = mounts.find(({ prefix }) => url.pathname === prefix || url.pathname.startsWith(`${prefix}/`));
       if (mount !== undefined) {
-        who(request, tokens);
+        authenticate(request, tokens);
         await mount.handle(request, response);
         return;
       }
       await router.handle(request, response, url, () => {
-        const caller = who(request, tokens);
-        if (caller.kind === 'client') leave = entered();
+        const caller = authenticate(request, tokens);
+        if (caller.kind === 'client') endActivity = entered();
         return caller;
       });
-      if (request.method !== 'GET' && request.method !== 'HEAD') health.worked();
+      if (request.method !== 'GET' && request.method !== 'HEAD') health.succeeded();
     } catch (error) {
       health.failed(error);
       if (!StudioError.is(error) && !response.destroyed)
@@ -132,7 +132,7 @@ export class Listener {
       request.resume();
       sendError(response, error);
     } finally {
-      leave?.();
+      endActivity?.();
     }
   }
 
@@ -142,7 +142,7 @@ export class Listener {
     try {
       checkOrigin(request, origins);
       const { pathname } = new URL(request.url ?? '/', 'http://server');
-      const caller = who(request, tokens);
+      const caller = authenticate(request, tokens);
       if (draining()) throw new StudioError('unavailable', 'The server is shutting down.', { hint: 'Connect again.' });
       if (pathname === '/v1/worker' && caller.kind === 'worker') {
         this.#accept(this.#sockets.worker, request, socket, head, (accepted) => worker(accepted, socket, caller.batch));
@@ -192,9 +192,9 @@ export class Listener {
 }
 
 /** Returns the caller. Throws `unauthorized`. */
-function who(request: IncomingMessage, tokens: Tokens): Who {
+function authenticate(request: IncomingMessage, tokens: Tokens): Identity {
   const token = presentedToken(request);
-  const found = token === undefined ? undefined : tokens.who(token);
+  const found = token === undefined ? undefined : tokens.identify(token);
   if (found !== undefined) return found;
   throw new StudioError(
     'unauthorized',

@@ -37,7 +37,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
   const folder = serverFolder(options.store);
   // Several servers may share a PostgreSQL database; a folder has one server.
   const lock = isPostgresUrl(options.store) ? undefined : await lockStore(folder, isAlive);
-  if (lock?.taken === true) {
+  if (lock?.isTaken === true) {
     print({ type: 'taken', message: takenText(options.store, lock.by) });
     return 3;
   }

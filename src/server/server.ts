@@ -118,7 +118,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   });
   const returns = new Returns((batch, infra) => {
     store
-      .tell(batch, 'infra', infra)
+      .addBatchEvent(batch, 'infra', infra)
       .catch((error: unknown) =>
         log(`recording returned workers of ${batch} failed: ${errorText(error)}`, { level: 'error', batch }),
       );
@@ -133,7 +133,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     },
     trouble: (batch, endpoint, text) => {
       store
-        .tell(batch, 'infra', { what: 'endpoint', endpoint, text })
+        .addBatchEvent(batch, 'infra', { what: 'endpoint', endpoint, text })
         .catch((error: unknown) =>
           log(`recording endpoint trouble of ${batch} failed: ${errorText(error)}`, { level: 'error', batch }),
         );
@@ -154,7 +154,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     counters,
     submission: (sha) => submissions.get(sha),
     room: (batch) => pressure.room(batch, supervisor.agentEndpoints(batch)),
-    granted: (rollout) => {
+    onGranted: (rollout) => {
       if (!deltas.watched(rollout)) return;
       deltas.restart(rollout);
       hub.watch(rollout, true);
@@ -172,8 +172,8 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     secrets,
     log,
     workers: {
-      wants: (record, submission) => late.executor?.wants(record, submission),
-      gone: (batch) => late.executor?.gone(batch),
+      wants: (record, submission) => late.executor?.updateBatch(record, submission),
+      gone: (batch) => late.executor?.removeBatch(batch),
       secrets: async (batch) => late.executor?.secrets(batch),
     },
   });
@@ -213,7 +213,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       pressure.report(batch, endpoint, { ...report, what });
     },
     rolloutEnded: (batch) => supervisor.rolloutEnded(batch),
-    returned: (batch, one) => returns.saw(batch, one),
+    returned: (batch, one) => returns.add(batch, one),
   };
   const idle = new Idle({
     idleMs: options.idleMs,
@@ -327,9 +327,9 @@ function executorHost(parts: {
       for (const { session } of await store.sessions({ batch, worker }))
         rollouts.push(...(await store.endSession(session, why)));
       await supervisor.lostWorker(batch, rollouts, why);
-      if (infra) await store.tell(batch, 'infra', { what: 'worker_exit', worker, text: why });
-      leasing.look(batch, true);
-      supervisor.look(batch);
+      if (infra) await store.addBatchEvent(batch, 'infra', { what: 'worker_exit', worker, text: why });
+      leasing.check(batch, true);
+      supervisor.check(batch);
       return rollouts.length > 0;
     },
     drain: (worker) => {
@@ -337,12 +337,12 @@ function executorHost(parts: {
       for (const session of connected) hub.control(session, 'drain', {}, 'server');
       return connected.length > 0;
     },
-    look: (batch) => supervisor.look(batch),
-    tell: async (batch, what) => {
-      await store.tell(batch, 'infra', what);
+    refresh: (batch) => supervisor.check(batch),
+    recordInfra: async (batch, what) => {
+      await store.addBatchEvent(batch, 'infra', what);
     },
     giveUp: async (batch, reason) => {
-      await store.tell(batch, 'infra', { what: 'given_up', text: reason });
+      await store.addBatchEvent(batch, 'infra', { what: 'given_up', text: reason });
       await supervisor.stop(batch, reason, 'infrastructure');
     },
     hasEnded: async (batch) => ((await store.batch(batch))?.row.state ?? 'ended') === 'ended',

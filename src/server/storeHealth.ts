@@ -5,7 +5,7 @@
 import { errorText, StudioError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 
-const WELL = 'The store accepts writes again.';
+const HEALTHY_TEXT = 'The store accepts writes again.';
 const BACK = 'The store is available again.';
 /**
  * On a nearly full disk, small writes succeed between large ones that fail. The store counts as healthy only this long
@@ -53,10 +53,10 @@ export class StoreHealth {
   }
 
   /** Records a successful write. */
-  worked(): void {
+  succeeded(): void {
     if (this.#trouble === undefined || this.#unreachable || performance.now() - this.#refusedAt < QUIET_MS) return;
     this.#trouble = undefined;
-    this.#notify(WELL);
+    this.#notify(HEALTHY_TEXT);
   }
 
   /** Calls `listener` on each change. Returns the function that unsubscribes. */

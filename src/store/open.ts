@@ -17,7 +17,7 @@ export interface OpenOptions {
  * cannot be opened, `version` when a newer program wrote it.
  */
 export function openStore(target: string, options: OpenOptions = {}): Promise<Store> {
-  const known = { leaseMs: options.leaseMs ?? LEASE_SECONDS * 1000, packDelayMs: options.packDelayMs ?? 1000 };
-  if (isPostgresUrl(target)) return openPostgres(target, known);
-  return openSqlite(path.resolve(target), known);
+  const settings = { leaseMs: options.leaseMs ?? LEASE_SECONDS * 1000, packDelayMs: options.packDelayMs ?? 1000 };
+  if (isPostgresUrl(target)) return openPostgres(target, settings);
+  return openSqlite(path.resolve(target), settings);
 }

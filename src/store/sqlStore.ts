@@ -3,12 +3,12 @@ import type { BatchPage, RolloutPage } from '../protocol/client.ts';
 import type { EventData, EventKind, RolloutEndStatus } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import type { KeptBlobs } from './blobs/content.ts';
+import type { CollectableBlobs } from './blobs/content.ts';
 import { Appender } from './logic/appender.ts';
 import * as batches from './logic/batches.ts';
 import { closeRollouts } from './logic/closing.ts';
 import * as commands from './logic/commands.ts';
-import { readEvents, tellBatch } from './logic/events.ts';
+import { addBatchEvent, readEvents } from './logic/events.ts';
 import { gc } from './logic/gc.ts';
 import { importRollouts } from './logic/importing.ts';
 import { Leaser } from './logic/leaser.ts';
@@ -53,23 +53,23 @@ export class SqlStore implements Store {
   readonly name: string;
   readonly blobs: BlobStore;
   readonly #sql: Sql;
-  readonly #kept: KeptBlobs;
+  readonly #collectable: CollectableBlobs;
   readonly #leaseMs: number;
   readonly #packer: Packer;
   readonly #appender: Appender;
   readonly #leaser: Leaser;
 
-  constructor(sql: Sql, blobs: KeptBlobs, options: SqlStoreOptions) {
+  constructor(sql: Sql, blobs: CollectableBlobs, options: SqlStoreOptions) {
     this.kind = sql.dialect.kind;
     this.name = options.name;
     this.blobs = blobs;
     this.#sql = sql;
-    this.#kept = blobs;
+    this.#collectable = blobs;
     this.#leaseMs = options.leaseMs;
     this.#packer = new Packer(sql, options.packDelayMs);
-    this.#appender = new Appender(sql, () => this.#packer.soon());
+    this.#appender = new Appender(sql, () => this.#packer.schedule());
     this.#leaser = new Leaser(sql);
-    this.#packer.soon(); // rollouts that ended before the previous server
+    this.#packer.schedule(); // rollouts that ended before the previous server
   }
 
   now(): Promise<number> {
@@ -104,7 +104,7 @@ export class SqlStore implements Store {
 
   async importRollouts(batch: string, rollouts: readonly ImportedRollout[]): Promise<void> {
     await this.#sql.write((tx) => importRollouts(tx, batch, rollouts));
-    this.#packer.soon();
+    this.#packer.schedule();
   }
 
   batchProgress(batch: string, passes?: number): Promise<BatchProgress> {
@@ -150,8 +150,8 @@ export class SqlStore implements Store {
     return this.#sql.read(async (db) => readEvents(db, await lists.streamId(db, stream), after, maxBytes));
   }
 
-  tell<K extends EventKind>(batch: string, kind: K, data: EventData[K]): Promise<number> {
-    return this.#sql.write((tx) => batches.withBatch(tx, batch, (locked) => tellBatch(tx, locked, kind, data)));
+  addBatchEvent<K extends EventKind>(batch: string, kind: K, data: EventData[K]): Promise<number> {
+    return this.#sql.write((tx) => batches.withBatch(tx, batch, (locked) => addBatchEvent(tx, locked, kind, data)));
   }
 
   watch(changed: (ids: readonly string[]) => void): () => void {
@@ -200,7 +200,7 @@ export class SqlStore implements Store {
     force: boolean,
   ): Promise<string[]> {
     const closed = await closeRollouts(this.#sql, selection, end, force);
-    if (closed.length > 0) this.#packer.soon();
+    if (closed.length > 0) this.#packer.schedule();
     return closed;
   }
 
@@ -252,8 +252,8 @@ export class SqlStore implements Store {
     return this.#sql.read((db) => lists.totalAll(db));
   }
 
-  gc(what: Parameters<Store['gc']>[0]): ReturnType<Store['gc']> {
-    return gc(this.#sql, this.#kept, what);
+  gc(options: Parameters<Store['gc']>[0]): ReturnType<Store['gc']> {
+    return gc(this.#sql, this.#collectable, options);
   }
 
   /** Compresses the streams of all ended rollouts now. */

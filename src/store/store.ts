@@ -1,8 +1,8 @@
 /**
- * The one contract of both stores. Everything a server knows lives here, so a server can die at any moment and
- * several servers can work on one PostgreSQL. Every method that changes something is one transaction; what it
- * promises holds once its promise resolved (fsync included). Methods throw StudioError: `storage` when the disk
- * or the database fails (nothing was changed then), `not_found`, `conflict` for an illegal transition.
+ * The interface of both stores. A store holds the whole durable state of a server, so a server can crash at any time,
+ * and several servers can share one PostgreSQL database. Every method that changes something is one transaction, which
+ * is durable (fsync included) when the promise resolves. Methods throw StudioError: `storage` if the disk or the
+ * database fails (nothing was changed then), `not_found`, and `conflict` for an illegal transition.
  */
 import type { Json } from '../common/json.ts';
 import type { ForkEdit } from '../config/submission.ts';
@@ -39,8 +39,8 @@ export interface Store {
    */
   stop(batch: string, reason: string): Promise<void>;
   /**
-   * Finished streams of an imported batch, each with seq 1, 2, 3 …; their attempts are settled like any other. A long
-   * stream may be sent in parts: `from` is the seq of the first event (1 by default); existing events are skipped.
+   * Adds finished streams of an imported batch, each with seq 1, 2, 3 …; their attempts are settled like any other. A
+   * long stream may be sent in parts: `from` is the seq of the first event (1 by default); existing events are skipped.
    */
   importRollouts(batch: string, rollouts: readonly ImportedRollout[]): Promise<void>;
   /**
@@ -71,7 +71,7 @@ export interface Store {
    */
   read(stream: string, after: number, maxBytes: number): Promise<{ seq: number; body: string }[]>;
   /** Adds an event to the batch's own stream. Returns its seq. */
-  tell<K extends EventKind>(batch: string, kind: K, data: EventData[K]): Promise<number>;
+  addBatchEvent<K extends EventKind>(batch: string, kind: K, data: EventData[K]): Promise<number>;
   /**
    * Calls back after a commit that changed a stream, a batch's rows or a session's commands (also by another server).
    * `ids`: stream ids, batch ids, session ids, ids of commands that were answered. Empty: the connection was lost for
@@ -87,7 +87,7 @@ export interface Store {
   endSession(session: string, why: string): Promise<string[]>;
   /** Ends all sessions with an expired lease, and records an `infra` event in each batch. */
   expireSessions(): Promise<{ session: string; worker: string; batch: string; rollouts: string[] }[]>;
-  /** Gives every session one whole lease of grace, when a server starts. */
+  /** Extends every session by a whole lease, when a server starts. */
   graceForSessions(): Promise<void>;
   /** Lists sessions: all, or those of a batch or of one of its workers. */
   sessions(of?: { batch: string; worker?: string }): Promise<SessionRecord[]>;
@@ -130,14 +130,14 @@ export interface Store {
   /** Stores a command. Idempotent by ID. Returns its current state. */
   putCommand(command: NewCommand): Promise<CommandRecord>;
   /**
-   * Commands not yet handed to the worker of this session, and marks them as handed: those for rollouts it holds, and
-   * those for the whole batch since the session was opened (how the batch stands at that moment is in its record).
+   * Returns commands not yet handed to the worker of this session, and marks them as handed: those for rollouts it
+   * holds, and those for the whole batch since the session was opened (earlier ones are reflected in its record).
    */
   commandsFor(session: string): Promise<CommandRecord[]>;
   finishCommand(command: string, result: Json): Promise<void>;
   command(id: string): Promise<CommandRecord | undefined>;
 
-  // ---- several servers, keeping house
+  // ---- several servers, maintenance
   /** Returns true for exactly one server of a store at a time. Held until `close`. */
   elect(role: string): Promise<boolean>;
   /**
@@ -149,7 +149,7 @@ export interface Store {
   /** Counts batches by state, and all settled attempts by outcome. */
   totals(): Promise<StoreTotals>;
   /** Removes ended batches by age or ID (except those whose events an existing fork reads), then unreferenced blobs. */
-  gc(what: {
+  gc(options: {
     olderThanMs?: number;
     batches?: readonly string[];
     dryRun: boolean;
@@ -180,13 +180,13 @@ export interface NewBatch {
   readonly debug: boolean;
   readonly imported: boolean;
   /**
-   * Blobs it references besides those of its events: the submission, bundles, source maps. Attachments follow from the
-   * tasks.
+   * Blobs it references in addition to those of its events: the submission, bundles, source maps. Attachments are found
+   * in the tasks.
    */
   readonly blobs: readonly string[];
   /**
-   * A fork: its one task's rollouts begin after `seq` of `rollout`. `lineage` is theirs: all they read, the parent's
-   * own part included. `differs`: what it runs otherwise than its parent did.
+   * The origin of a fork: the rollouts of its only task start after event `seq` of `rollout`. `lineage`: the owners of
+   * all shared events, including the parent. `differs`: how its configuration differs from the parent's.
    */
   readonly parent?: {
     readonly rollout: string;
@@ -255,7 +255,7 @@ export interface AdoptedSession {
   /** Still its own; `durable` is the last stored event of each. */
   keep: { rollout: string; durable: number }[];
   /** Ended by the worker itself; the acknowledgment was lost. */
-  over: string[];
+  ended: string[];
   /** Leased to other workers, or queued. */
   drop: string[];
 }
@@ -312,7 +312,7 @@ export interface CommandRecord extends NewCommand {
   readonly result?: Json;
 }
 
-/** Content by sha256. A blob is whole or absent. */
+/** Stores content by its SHA-256. A blob is either complete or missing. */
 export interface BlobStore {
   /** Stores a blob after verifying its hash. Does nothing if it exists. */
   put(sha: string, bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<void>;

@@ -19,11 +19,11 @@ export async function writeEditorTypes(root: string): Promise<string | undefined
   // Generated files with paths of this machine do not belong in Git.
   await writeChanged(path.join(folder, '.gitignore'), '*\n');
   await writeChanged(path.join(folder, BASE), `${JSON.stringify(baseConfig(root), undefined, 2)}\n`);
-  const own = path.join(root, 'tsconfig.json');
-  const existing = await readFile(own, 'utf8').catch(() => undefined);
+  const tsconfigFile = path.join(root, 'tsconfig.json');
+  const existing = await readFile(tsconfigFile, 'utf8').catch(() => undefined);
   if (existing === undefined) {
     await writeFile(
-      own,
+      tsconfigFile,
       `${JSON.stringify({ extends: `./${FOLDER}/${BASE}`, include: ['**/*.ts'], exclude: [FOLDER] }, undefined, 2)}\n`,
     );
     return undefined;
@@ -58,8 +58,8 @@ function baseConfig(root: string): unknown {
 
 /** Returns whether both packages are installed in the workspace. */
 async function hasInstalled(root: string): Promise<boolean> {
-  const ours = await stat(path.join(root, 'node_modules', 'rollout-studio')).catch(() => undefined);
-  return ours !== undefined && hasOwnZod(root);
+  const sdkStats = await stat(path.join(root, 'node_modules', 'rollout-studio')).catch(() => undefined);
+  return sdkStats !== undefined && hasOwnZod(root);
 }
 
 /** Writes a file only if it changed, because editors reload a configuration whenever it is written. */

@@ -88,7 +88,7 @@ class ModuleSession implements WorldSession {
     signal: AbortSignal,
   ): Promise<ModuleSession> {
     const late = new LateLog(environment.onLog?.bind(environment));
-    const thread = await pool.take(false, signal).catch((error: unknown) => {
+    const thread = await pool.acquire(false, signal).catch((error: unknown) => {
       throw error instanceof AbortedCall ? abortedError(signal) : error;
     });
     const children = new Children(environment.pools.processGroups);
@@ -110,7 +110,7 @@ class ModuleSession implements WorldSession {
     } catch (error) {
       await pool.release(thread, false);
       await children.close();
-      throw classed(error, { mapper: pool.mapper, signal, thrown: 'world_error', lost: 'world_error' });
+      throw classed(error, { mapper: pool.mapper, signal, thrown: 'world_error', threadLost: 'world_error' });
     }
   }
 
@@ -125,7 +125,7 @@ class ModuleSession implements WorldSession {
         mapper: this.#pool.mapper,
         signal: context.signal,
         thrown: 'tool_error',
-        lost: 'world_error',
+        threadLost: 'world_error',
         place: spec.place,
       });
     }
@@ -162,7 +162,7 @@ class ModuleSession implements WorldSession {
     try {
       return await this.#run(op, this.#late.quiet(signal));
     } catch (error) {
-      throw classed(error, { mapper: this.#pool.mapper, signal, thrown: 'world_error', lost: 'world_error' });
+      throw classed(error, { mapper: this.#pool.mapper, signal, thrown: 'world_error', threadLost: 'world_error' });
     }
   }
 

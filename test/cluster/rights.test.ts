@@ -78,7 +78,8 @@ describe('the permissions of the server in a cluster', { timeout: 3 * 60_000 }, 
     const found: string[] = [];
     for (const kind of Object.keys(KINDS) as Kind[]) {
       for (const verb of VERBS)
-        if (await cluster.may(verb, KINDS[kind].plural, { namespace })) found.push(`${verb} ${KINDS[kind].plural}`);
+        if (await cluster.isAllowed(verb, KINDS[kind].plural, { namespace }))
+          found.push(`${verb} ${KINDS[kind].plural}`);
     }
     return found;
   }

@@ -128,7 +128,7 @@ describe('PostgreSQL store', () => {
       );
       assert.deepEqual((await store.batch(batch))?.row.counts.running, 2);
       const cutAgain = proxy.cutAt('COMMIT', when);
-      assert.equal(await store.tell(batch, 'note', { text: 'once', by: 'me' }), 2);
+      assert.equal(await store.addBatchEvent(batch, 'note', { text: 'once', by: 'me' }), 2);
       await cutAgain;
       assert.equal((await eventsOf(store, batch)).length, 2);
     });

@@ -132,7 +132,7 @@ describe('SQLite store', () => {
       store.seal('b-none'),
       store.seal(spec.id),
       store.openSession(newSession('b-none')),
-      store.tell(spec.id, 'note', { text: 'x', by: 'y' }),
+      store.addBatchEvent(spec.id, 'note', { text: 'x', by: 'y' }),
     ]);
     assert.deepEqual(
       results.map(({ status }) => status),

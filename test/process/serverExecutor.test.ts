@@ -66,7 +66,7 @@ describe('the local executor', () => {
         return Promise.resolve(false);
       },
       drain: () => false,
-      look: () => (looks += 1),
+      refresh: () => (looks += 1),
       log: () => undefined,
     };
     executor = new LocalExecutor({
@@ -101,7 +101,7 @@ describe('the local executor', () => {
 
   test('starts as many workers as queue, concurrency, and cores allow, with their configuration', async () => {
     start('stay');
-    for (let i = 0; i < 5; i++) executor.wants(record(500), plainSubmission({ concurrency: 128 }));
+    for (let i = 0; i < 5; i++) executor.updateBatch(record(500), plainSubmission({ concurrency: 128 }));
     const [first, second] = await configs(2);
     assert.deepEqual(
       [first!['batch'], first!['slots'], first!['token'], first!['secrets'], first!['discovery']],
@@ -109,7 +109,7 @@ describe('the local executor', () => {
     );
     assert.notEqual(first!['worker'], second!['worker']);
     assert.equal(first!['work'], path.join(work(), first!['worker'] as string));
-    executor.wants(record(500), plainSubmission({ concurrency: 128 }));
+    executor.updateBatch(record(500), plainSubmission({ concurrency: 128 }));
     await executor.close();
     assert.equal(ended.length, 2);
     assert.ok(
@@ -122,27 +122,27 @@ describe('the local executor', () => {
   test('starts none when nothing is queued, the batch is paused, or others do the work', async () => {
     start('stay');
     others = [`local-${process.pid}`, 'pod-7'];
-    executor.wants(record(0, 5), plainSubmission());
-    executor.wants({ ...record(5), paused: true }, plainSubmission());
-    executor.wants({ ...record(5), stopping: 'enough' }, plainSubmission());
-    executor.wants(record(500), plainSubmission({ concurrency: 128 }));
+    executor.updateBatch(record(0, 5), plainSubmission());
+    executor.updateBatch({ ...record(5), paused: true }, plainSubmission());
+    executor.updateBatch({ ...record(5), stopping: 'enough' }, plainSubmission());
+    executor.updateBatch(record(500), plainSubmission({ concurrency: 128 }));
     await new Promise((resolve) => setTimeout(resolve, 100));
     assert.deepEqual(readdirSync(work()), []);
   });
 
   test('keeps no worker for a batch that is paused with its workers released, once nothing of it runs', async () => {
     start('stay');
-    executor.wants(record(5), plainSubmission());
+    executor.updateBatch(record(5), plainSubmission());
     const [config] = await configs(1);
-    executor.wants({ ...record(4, 1), paused: true, released: true }, plainSubmission());
+    executor.updateBatch({ ...record(4, 1), paused: true, released: true }, plainSubmission());
     assert.deepEqual(ended, []);
     const seen = someEnded();
-    executor.wants({ ...record(5), paused: true, released: true }, plainSubmission());
+    executor.updateBatch({ ...record(5), paused: true, released: true }, plainSubmission());
     await seen;
     assert.deepEqual(ended, [
       { worker: config!['worker'] as string, why: 'The worker exited with code 0.', infra: false },
     ]);
-    executor.wants(record(5), plainSubmission());
+    executor.updateBatch(record(5), plainSubmission());
     await configs(1);
   });
 
@@ -151,7 +151,7 @@ describe('the local executor', () => {
     await once(gone, 'exit');
     start('stay');
     others = [`local-${gone.pid}`];
-    executor.wants(record(5), plainSubmission());
+    executor.updateBatch(record(5), plainSubmission());
     await configs(1);
     assert.deepEqual(ended, [
       { worker: `local-${gone.pid}`, why: 'The worker process no longer exists.', infra: false },
@@ -160,7 +160,7 @@ describe('the local executor', () => {
 
   test('sees a kill immediately', { skip: process.platform === 'win32' }, async () => {
     start('stay');
-    executor.wants(record(5), plainSubmission());
+    executor.updateBatch(record(5), plainSubmission());
     const [config] = await configs(1);
     const seen = someEnded();
     process.kill(Number((config!['worker'] as string).slice('local-'.length)), 'SIGKILL');
@@ -177,7 +177,7 @@ describe('the local executor', () => {
       const seen = someEnded();
       const before = ended.length;
       // Like the supervisor, it gets the state of the batch again and again.
-      const timer = setInterval(() => executor.wants(record(5), plainSubmission()), 10);
+      const timer = setInterval(() => executor.updateBatch(record(5), plainSubmission()), 10);
       await seen;
       clearInterval(timer);
       assert.equal(ended.length, before + 1);
@@ -199,7 +199,7 @@ describe('the local executor', () => {
       secrets: () => Promise.resolve(undefined),
       workers: () => Promise.resolve([]),
       drain: () => false,
-      look: () => undefined,
+      refresh: () => undefined,
       log: () => undefined,
       workerEnded: (_batch: string, worker: string, why: string, infra: boolean) => {
         ended.push({ worker, why, infra });
@@ -216,7 +216,7 @@ describe('the local executor', () => {
       cores: 1,
     });
     const seen = someEnded();
-    executor.wants(record(5), plainSubmission());
+    executor.updateBatch(record(5), plainSubmission());
     await seen;
     assert.match(ended[0]!.why, /could not be started: .*ENOENT/);
   });

@@ -37,8 +37,8 @@ test('a worker’s end frees its rollouts immediately; a try that loses worker a
       host = given;
       return {
         ...NO_NEEDS,
-        wants: (record) => wanted.push(record.row.counts.queued),
-        gone: () => wanted.push(-1),
+        updateBatch: (record) => wanted.push(record.row.counts.queued),
+        removeBatch: () => wanted.push(-1),
         close: () => Promise.resolve(),
       };
     },
@@ -103,8 +103,8 @@ test(
         log: () => undefined,
         idle: () => undefined,
         executor: () => ({
-          wants: () => undefined,
-          gone: () => undefined,
+          updateBatch: () => undefined,
+          removeBatch: () => undefined,
           close: () => Promise.resolve(),
           check: ({ name }) => {
             if (name === 'needy') throw new StudioError('config', 'a.agent.yaml:1:1: no python here');
@@ -192,7 +192,12 @@ test(
       idle: () => undefined,
       executor: (given) => {
         host = given;
-        return { ...NO_NEEDS, wants: () => undefined, gone: () => undefined, close: () => Promise.resolve() };
+        return {
+          ...NO_NEEDS,
+          updateBatch: () => undefined,
+          removeBatch: () => undefined,
+          close: () => Promise.resolve(),
+        };
       },
     });
     try {
@@ -218,7 +223,7 @@ test(
         [await host.hasEnded(batch), await host.hasEnded('bnone'), await host.elect('kubernetes')],
         [false, true, true],
       );
-      await host.tell(batch, { what: 'pod_started', pod: 'p', ms: 3, text: 'Pod p started.' });
+      await host.recordInfra(batch, { what: 'pod_started', pod: 'p', ms: 3, text: 'Pod p started.' });
       await host.giveUp(batch, 'The cluster does not take its Job.');
       const row = await api.batch(batch);
       assert.deepEqual([row.state, row.counts.infrastructure, await host.hasEnded(batch)], ['ended', 2, true]);

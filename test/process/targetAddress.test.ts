@@ -91,8 +91,8 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     await assert.rejects(reachAddress({ url: expired.url, ca: old.cert }, never), of('unavailable', /has expired/));
 
     const at = (token: string) => checkToken({ url: proxy.url, ca: cert, token }, never);
-    assert.equal((await at(server.file.token)).may, 'write');
-    assert.equal((await at(server.file.read_token)).may, 'read');
+    assert.equal((await at(server.file.token)).access, 'write');
+    assert.equal((await at(server.file.read_token)).access, 'read');
     await assert.rejects(at('wrong'), of('unauthorized', /rejected the token\. .*server\.json/));
   });
 

@@ -224,8 +224,8 @@ test('a server that shuts down is not ready, grants no leases, and sends clients
     executor: () => ({
       check: () => undefined,
       secrets: () => Promise.resolve(undefined),
-      wants: () => undefined,
-      gone: () => undefined,
+      updateBatch: () => undefined,
+      removeBatch: () => undefined,
       close: () => executorEnds.promise,
     }),
   });

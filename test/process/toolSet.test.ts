@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
 import { BUILTINS } from '../../src/config/schema/toolEntry.ts';
-import { isHere } from '../../src/executor/local/programs.ts';
+import { isInstalled } from '../../src/executor/local/programs.ts';
 import { docxFile, PNG, pdfFile, pptxFile, wavFile, workbookFile } from '../support/officeFiles.ts';
 import { type StubServer, startStub } from '../support/stubServer.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
 /** CI's other suites have a browser; here one is used if it exists. */
-const chromium = isHere('chromium');
+const chromium = isInstalled('chromium');
 
 let demo: WatchedDemo;
 let services: StubServer;

@@ -24,7 +24,7 @@ export const tail: Command = {
       if (context.json) context.printJson(value);
       else context.print(text());
     };
-    const seen = { end: false }; // whether the rollout’s end event arrived
+    const progress = { end: false }; // whether the rollout’s end event arrived
     const batchEnd = new BatchEnd(
       async () => (await connection.api.batch(stream, context.signal)).state === 'ended',
       () => end.abort(),
@@ -37,14 +37,14 @@ export const tail: Command = {
         events: (events) => {
           for (const event of events) {
             show(event, () => eventLine(event));
-            if (event.kind === 'rollout.end') seen.end = true;
+            if (event.kind === 'rollout.end') progress.end = true;
           }
           if (isBatch) batchEnd.add(events);
         },
         rows: (rows) => rows.forEach((row) => show(row, () => rowLine(row))),
         head: () => {
           if (isBatch) void batchEnd.head();
-          else if (seen.end) end.abort();
+          else if (progress.end) end.abort();
         },
         notice: context.log,
         lost: (lost) => context.log(lost ? 'Lost the connection to the server. Reconnecting…' : 'Reconnected.'),

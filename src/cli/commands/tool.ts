@@ -18,7 +18,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   try: {
     words: [2, 2],
     options: ['args', 'arguments', 'batch', 'task'],
-    run: async (context, commandLine) => (await import('./tool/try.ts')).tryIt(context, commandLine),
+    run: async (context, commandLine) => (await import('./tool/try.ts')).tryTool(context, commandLine),
   },
   add: {
     words: [1, Infinity],

@@ -39,11 +39,11 @@ export const view: Command = {
       throw new StudioError('usage', '--save cannot be combined with --edit or --open.');
     if (file === undefined && trajectories) throw new StudioError('usage', '--with-trajectories requires --save.');
     const connection = await context.connect();
-    const alone = flag(commandLine, 'compare')
+    const page = flag(commandLine, 'compare')
       ? await comparePlaceOf(connection.api, word ?? '', context.signal)
       : await placeOfWord(context, connection.api, word);
     const place =
-      other === undefined ? alone : withOther(alone, await resolveBatch(connection.api, other, context.signal));
+      other === undefined ? page : withOther(page, await resolveBatch(connection.api, other, context.signal));
     if (file !== undefined) return save(context, connection.api, { place, trajectories, file });
     return serve(context, connection, place, { edit: flag(commandLine, 'edit'), open: flag(commandLine, 'open') });
   },
@@ -97,11 +97,11 @@ async function serve(
   // If no browser can be opened here, the URL may still work elsewhere.
   if (options.open) await openExternal(url).catch((error: unknown) => context.log(errorText(error)));
   // The local server keeps running for a while, but a port forward to a remote one ends with this command.
-  const here = (context.target ?? LOCAL) === LOCAL;
-  if (context.json && here) return 0;
+  const isLocal = (context.target ?? LOCAL) === LOCAL;
+  if (context.json && isLocal) return 0;
   context.log(
     `${options.edit ? 'Anyone with this URL can make changes. ' : ''}Press Ctrl-C to stop serving it; the server ` +
-      `${here ? 'stops by itself when idle' : 'keeps running'}.`,
+      `${isLocal ? 'stops by itself when idle' : 'keeps running'}.`,
   );
   // The subscription keeps the server running, and reconnects to it or restarts it if it is lost.
   await subscribe(

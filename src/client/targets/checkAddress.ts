@@ -35,7 +35,7 @@ export async function reachAddress(
 export async function checkToken(
   address: ServerAddress,
   signal: AbortSignal,
-): Promise<{ readonly may: 'write' | 'read'; readonly product: string }> {
+): Promise<{ readonly access: 'write' | 'read'; readonly product: string }> {
   const product = await askServer(
     address,
     {
@@ -52,8 +52,8 @@ export async function checkToken(
       signal,
     );
   } catch (error) {
-    if (StudioError.is(error, 'forbidden')) return { may: 'read', product };
+    if (StudioError.is(error, 'forbidden')) return { access: 'read', product };
     if (!StudioError.is(error, 'not_found')) throw error;
   }
-  return { may: 'write', product };
+  return { access: 'write', product };
 }

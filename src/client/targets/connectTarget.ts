@@ -163,7 +163,7 @@ class ClusterLink {
     for (let reported = ''; ; ) {
       const pod = await findServerPod(cluster, signal);
       if ('name' in pod) return this.#connect(cluster, pod, signal);
-      if (pod.unheard !== undefined && (await this.#tryConnect(cluster, pod.unheard, signal))) return;
+      if (pod.unresponsive !== undefined && (await this.#tryConnect(cluster, pod.unresponsive, signal))) return;
       if (pod.stuck || performance.now() > deadline)
         throw new StudioError('unavailable', `The server of target ${this.#name} is not ready: ${pod.why}`, {
           hint: pod.hint ?? `For details, run rollout target status ${this.#name}.`,
@@ -211,7 +211,7 @@ class ClusterLink {
   async #podNow(cluster: Cluster, signal: AbortSignal | undefined): Promise<string> {
     const pod = await findServerPod(cluster, signal);
     if ('name' in pod) return pod.name;
-    if (pod.unheard !== undefined) return pod.unheard.name;
+    if (pod.unresponsive !== undefined) return pod.unresponsive.name;
     throw new StudioError('unavailable', `The server of target ${this.#name} is not ready: ${pod.why}`);
   }
 }

@@ -2,7 +2,7 @@
 import { StudioError } from '../../common/errors.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Pod } from '../../kubernetes/access/objects.ts';
-import { isReady, isUnheard } from '../../kubernetes/access/podReady.ts';
+import { isReady, isUnresponsive } from '../../kubernetes/access/podReady.ts';
 import { findObstacle } from '../../kubernetes/install/ready.ts';
 import { labels, NAMES, SERVER_PORT_NAME, selector, TOKEN_KEYS } from '../../kubernetes/names.ts';
 
@@ -24,20 +24,20 @@ interface NotReady {
   readonly stuck: boolean;
   readonly hint: string | undefined;
   /** A pod that was ready when its node last responded, and may still be. */
-  readonly unheard?: ServerPod;
+  readonly unresponsive?: ServerPod;
 }
 
 /** Finds the ready pod of the server. Throws StudioError `not_found` if no server is installed. */
 export async function findServerPod(cluster: Cluster, signal?: AbortSignal): Promise<ServerPod | NotReady> {
   const pods = await cluster.list('Pod', { labels: selector(labels('server')), signal });
-  const lasting = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  const ready = placeOf(lasting.find(isReady));
+  const live = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const ready = placeOf(live.find(isReady));
   if (ready !== undefined) return ready;
   const deployment = await cluster.get('Deployment', NAMES.server, { signal });
   if (deployment !== undefined) {
-    const { text, hope, hint } = findObstacle(deployment, pods);
-    const unheard = placeOf(lasting.find(isUnheard));
-    return { why: text, stuck: hope === 'stuck', hint, ...(unheard === undefined ? {} : { unheard }) };
+    const { text, outlook, hint } = findObstacle(deployment, pods);
+    const unresponsive = placeOf(live.find(isUnresponsive));
+    return { why: text, stuck: outlook === 'stuck', hint, ...(unresponsive === undefined ? {} : { unresponsive }) };
   }
   throw new StudioError(
     'not_found',

@@ -8,7 +8,7 @@ import { PRODUCT } from '../../common/product.ts';
 import { plural } from '../../common/text.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Node, Pod, ResourceQuota } from '../../kubernetes/access/objects.ts';
-import { isReady, isUnheard } from '../../kubernetes/access/podReady.ts';
+import { isReady, isUnresponsive } from '../../kubernetes/access/podReady.ts';
 import { LABEL, OURS } from '../../kubernetes/names.ts';
 import type { Api } from '../../protocol/api.ts';
 import { connectTarget } from './connectTarget.ts';
@@ -206,14 +206,14 @@ async function resourceFindings(cluster: Cluster, signal: AbortSignal | undefine
 export function podsFinding(pods: readonly Pod[]): TargetFinding {
   const live = pods.filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
   const workers = live.filter((pod) => pod.metadata.labels?.[LABEL.component] === 'worker');
-  const lasting = live.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  const waiting = lasting.filter((pod) => !isReady(pod) && !isUnheard(pod));
+  const running = live.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const waiting = running.filter((pod) => !isReady(pod) && !isUnresponsive(pod));
   const obstacles = waiting.map(obstacleOf).filter((text) => text !== undefined);
   const data = {
     pods: live.length,
     workers: workers.length,
     starting: waiting.length - obstacles.length,
-    unheard: lasting.filter(isUnheard).length,
+    unheard: running.filter(isUnresponsive).length,
     obstacles,
   };
   const parts = [`${plural(live.length, 'pod')} (${plural(workers.length, 'worker')})`];

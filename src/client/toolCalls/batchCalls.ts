@@ -107,7 +107,7 @@ export class BatchCalls {
    * Reads the batch and follows it until `signal` aborts or `over` returns true. Rejects if the batch cannot be
    * followed.
    */
-  async follow(over: () => boolean, signal: AbortSignal): Promise<void> {
+  async follow(isDone: () => boolean, signal: AbortSignal): Promise<void> {
     const stop = new AbortController();
     const end = (): void => stop.abort();
     signal.addEventListener('abort', end, { once: true });
@@ -123,7 +123,7 @@ export class BatchCalls {
           head: () => {
             if (!complete) updates.request(0);
             complete = true;
-            if (over()) stop.abort();
+            if (isDone()) stop.abort();
           },
         },
         stop.signal,

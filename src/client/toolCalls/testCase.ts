@@ -28,10 +28,10 @@ export interface TestCaseInput {
 const WIDTH = 100;
 
 export function testCase(input: TestCaseInput): string {
-  return input.world === undefined ? ofTool(input) : ofWorld(input, input.world);
+  return input.world === undefined ? toolTest(input) : worldTest(input, input.world);
 }
 
-function ofTool(input: TestCaseInput): string {
+function toolTest(input: TestCaseInput): string {
   return `${heading(input, `import { ${input.name} } from ${quoted(input.module)};`)}
 ${plain}test(${title(input)}, async () => {
   const context = { ${contextOf(input)}, state: undefined };
@@ -41,7 +41,7 @@ ${check(input, 'call()')}
 `;
 }
 
-function ofWorld(input: TestCaseInput, world: NonNullable<TestCaseInput['world']>): string {
+function worldTest(input: TestCaseInput, world: NonNullable<TestCaseInput['world']>): string {
   const before = world.before
     .map(({ name, arguments: args }) => `    [${quoted(name)}, ${literal(args, 4)}],\n`)
     .join('');

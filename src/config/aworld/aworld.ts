@@ -79,27 +79,27 @@ export function importAworld(file: string, text: string, folder: string, read: (
         `${agent.name}: agents of type ${kindOf(agent) ?? ''} are created by a program; only the settings in this ` +
           'file were imported.',
       );
-    const own = slug(agent.name);
-    const lead = teams.find((team) => team.leader === agent.name);
+    const ownName = slug(agent.name);
+    const ledTeam = teams.find((team) => team.leader === agent.name);
     files.push(
       {
-        path: `agents/${own}.agent.yaml`,
+        path: `agents/${ownName}.agent.yaml`,
         text: stringify(
           {
             version: 1,
-            name: own,
+            name: ownName,
             ...(description === undefined ? {} : { description }),
             model,
-            prompt: `../prompts/${own}.md`,
+            prompt: `../prompts/${ownName}.md`,
             ...(tools.length === 0 ? {} : { tools }),
             ...(steps === undefined ? {} : { limits: { steps } }),
-            ...(lead === undefined ? {} : { team: teamText(lead) }),
+            ...(ledTeam === undefined ? {} : { team: teamText(ledTeam) }),
           },
           { lineWidth: 0 },
         ),
       },
       {
-        path: `prompts/${own}.md`,
+        path: `prompts/${ownName}.md`,
         text: `${prompt ?? `You are ${agent.name}.${description === undefined ? '' : ` ${description}`}`}\n`,
       },
     );
@@ -139,12 +139,12 @@ function toolsOf(
   read: (path: string) => string,
   report: Report,
 ): Json[] {
-  const own = fields['mcp_config'] ?? undefined;
-  const place = own === undefined ? ['mcp_config'] : [...at, 'mcp_config'];
+  const ownName = fields['mcp_config'] ?? undefined;
+  const place = ownName === undefined ? ['mcp_config'] : [...at, 'mcp_config'];
   const requested = namesIn(fields['mcp_servers']);
   const only = isJsonObject(fields['tool_list']) ? fields['tool_list'] : {};
   const named = requested ?? (Object.keys(only).length === 0 ? undefined : Object.keys(only));
-  const config = serversOf(own ?? fileServers, read);
+  const config = serversOf(ownName ?? fileServers, read);
   if (config === undefined) {
     if (named !== undefined && named.length > 0)
       report(

@@ -16,7 +16,7 @@ export interface Columns {
   readonly hiddenAnswer?: string;
 }
 
-const USUAL: Columns['names'] = {
+const DEFAULT_NAMES: Columns['names'] = {
   id: 'id',
   question: 'question',
   answer: 'answer',
@@ -39,7 +39,7 @@ const GAIA: Columns['names'] = {
 export const GAIA_EXAMPLE = '0-0-0-0-0';
 
 export function columnsOf(section: Pick<DatasetSection, ColumnKey | 'format'>): Columns {
-  const names = { ...(section.format === 'gaia' ? GAIA : USUAL) };
+  const names = { ...(section.format === 'gaia' ? GAIA : DEFAULT_NAMES) };
   const explicit = new Set<ColumnKey>();
   for (const key of COLUMNS) {
     const name = section[key];
@@ -57,7 +57,7 @@ export type FileTask = Omit<TaskRecord, 'files'> & {
 
 /** `named`: the ID comes from the record. */
 type ColumnResult =
-  | { readonly task: FileTask; readonly named: boolean }
+  | { readonly task: FileTask; readonly hasId: boolean }
   | { readonly message: string; readonly hint: string };
 
 const worldStart = z.strictObject({ seed: z.int().optional(), state: z.unknown().optional() });
@@ -80,14 +80,14 @@ export function taskOf(value: unknown, columns: Columns, id: string, folder: str
   if (question === undefined)
     return wrong('question', 'is missing or empty', 'Every record needs a question for the agent.');
   if (typeof question !== 'string') return wrong('question', 'must be text', 'Write the question as a string.');
-  const named = cell('id');
-  if (named === undefined && columns.explicit.has('id'))
+  const hasId = cell('id');
+  if (hasId === undefined && columns.explicit.has('id'))
     return wrong(
       'id',
       'is missing or empty',
       'Add an id to the record, or remove `dataset.id` to name tasks by line number.',
     );
-  if (named !== undefined && typeof named !== 'string' && typeof named !== 'number')
+  if (hasId !== undefined && typeof hasId !== 'string' && typeof hasId !== 'number')
     return wrong('id', 'must be text or a number', 'Use a string or a number as the id.');
   const level = cell('level');
   if (level !== undefined && typeof level !== 'string' && typeof level !== 'number')
@@ -112,9 +112,9 @@ export function taskOf(value: unknown, columns: Columns, id: string, folder: str
     else meta[key] = member;
   }
   return {
-    named: named !== undefined,
+    hasId: hasId !== undefined,
     task: {
-      id: named === undefined ? id : String(named),
+      id: hasId === undefined ? id : String(hasId),
       question,
       ...(answer === undefined || answer === columns.hiddenAnswer ? {} : { answer }),
       ...(files.length === 0 ? {} : { files }),

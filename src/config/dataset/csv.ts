@@ -61,10 +61,10 @@ function headerError(header: readonly string[]): { message: string; hint: string
   const empty = header.indexOf('');
   if (empty !== -1)
     return { message: `column ${empty + 1} has no name`, hint: 'Add a name for every column in the first line.' };
-  const twice = header.find((name, index) => header.indexOf(name) !== index);
-  return twice === undefined
+  const duplicate = header.find((name, index) => header.indexOf(name) !== index);
+  return duplicate === undefined
     ? undefined
-    : { message: `two columns are named \`${twice}\``, hint: 'Rename one of them.' };
+    : { message: `two columns are named \`${duplicate}\``, hint: 'Rename one of them.' };
 }
 
 function widthError(

@@ -87,8 +87,8 @@ export async function* readTasks(
         report(recordProblem(path, record, result));
         continue;
       }
-      const { task, named } = result;
-      const first = named ? lines.get(task.id) : undefined;
+      const { task, hasId } = result;
+      const first = hasId ? lines.get(task.id) : undefined;
       if (first !== undefined) {
         report({
           ...recordProblem(path, record, {
@@ -99,7 +99,7 @@ export async function* readTasks(
         });
         continue;
       }
-      if (named) lines.set(task.id, record.line);
+      if (hasId) lines.set(task.id, record.line);
       if (only?.has(task.id) === false) continue;
       open--;
       yield { task, line: record.line };

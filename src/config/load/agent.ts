@@ -4,7 +4,7 @@ import { basename } from '../paths.ts';
 import { type AgentFile, agentFile } from '../schema/agentFile.ts';
 import type { ToolEntry } from '../schema/toolEntry.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
-import { found } from '../source/validate.ts';
+import { describeValue } from '../source/validate.ts';
 import { checkModel } from './model.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
 import { type LoadedTeam, readTeam, worksItself } from './team.ts';
@@ -109,7 +109,7 @@ export function withMembers(parts: AgentParts): AgentParts[] {
 
 async function checkTools(reading: Reading, parsed: ParsedFile, tools: readonly ToolEntry[]): Promise<void> {
   const seen = new Map<string, number>();
-  const once = (what: string, index: number, at: Path, hint: string): void => {
+  const checkUnique = (what: string, index: number, at: Path, hint: string): void => {
     const first = seen.get(what);
     if (first === undefined) seen.set(what, index);
     else reading.report(parsed, at, { code: 'conflict', message: `${what} is listed twice in \`tools\``, hint });
@@ -118,20 +118,20 @@ async function checkTools(reading: Reading, parsed: ParsedFile, tools: readonly 
     const at: Path = ['tools', index];
     if (entry.module !== undefined) {
       await reading.locate(parsed, [...at, 'module'], entry.module, MODULE_ENDINGS);
-      once(`the module \`${entry.module}\``, index, [...at, 'module'], 'Remove one of them.');
+      checkUnique(`the module \`${entry.module}\``, index, [...at, 'module'], 'Remove one of them.');
     } else if (entry.mcp !== undefined) {
       const { url } = entry.mcp;
       if (url !== undefined && !url.includes('${env:') && !/^https?:\/\/[^\s/]+/.test(url)) {
         reading.report(parsed, [...at, 'mcp', 'url'], {
           code: 'value',
-          message: `\`tools[${index}].mcp.url\` must be a URL, not ${found(url)}`,
+          message: `\`tools[${index}].mcp.url\` must be a URL, not ${describeValue(url)}`,
           hint: 'For example, write `http://localhost:3000/mcp`.',
         });
       }
-      once(`an MCP server \`${mcpName(entry)}\``, index, at, 'Add a unique `name:` to each.');
+      checkUnique(`an MCP server \`${mcpName(entry)}\``, index, at, 'Add a unique `name:` to each.');
     }
     entry.builtin?.forEach((name, position) =>
-      once(`the built-in \`${name}\``, index, [...at, 'builtin', position], 'Remove one of them.'),
+      checkUnique(`the built-in \`${name}\``, index, [...at, 'builtin', position], 'Remove one of them.'),
     );
   }
 }

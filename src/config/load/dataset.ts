@@ -78,7 +78,7 @@ export async function readDataset(
       ...(limit === undefined ? {} : { limit }),
       ...(tasks === undefined ? {} : { only: new Set(tasks) }),
     };
-    return { spec, ...(await look(reading, parsed, spec, options.records)) };
+    return { spec, ...(await inspect(reading, parsed, spec, options.records)) };
   } catch (thrown) {
     reading.unreadable(path, thrown, { parsed, at: ['dataset', 'file'] });
     return undefined;
@@ -143,9 +143,9 @@ function mappingFits(
 }
 
 /** Ends the check before the end of the file. */
-class Enough extends Error {}
+class StopReading extends Error {}
 
-async function look(
+async function inspect(
   reading: Reading,
   parsed: ParsedFile,
   spec: DatasetSpec,
@@ -160,7 +160,7 @@ async function look(
   let read = 0;
   const full = (): boolean => only === undefined && read >= maxRecords;
   const report = (problem: Problem): void => {
-    if (full()) throw new Enough();
+    if (full()) throw new StopReading();
     reading.problems.push(problem);
     if (++problems < MAX_PROBLEMS) return;
     reading.problems.push({
@@ -169,11 +169,11 @@ async function look(
       message: `found ${MAX_PROBLEMS} problems; the rest of the dataset was not checked`,
       hint: 'Fix these first.',
     });
-    throw new Enough();
+    throw new StopReading();
   };
   try {
     for await (const { task, line } of readTasks(reading.files, everything, report)) {
-      if (full()) throw new Enough();
+      if (full()) throw new StopReading();
       read++;
       if (ids.length < MAX_IDS_TO_SUGGEST) ids.push(task.id);
       if (only !== undefined && !missing.delete(task.id)) continue;
@@ -199,7 +199,7 @@ async function look(
       if (only !== undefined && missing.size === 0) break;
     }
   } catch (thrown) {
-    if (!(thrown instanceof Enough)) throw thrown;
+    if (!(thrown instanceof StopReading)) throw thrown;
     return { ...result, whole: false };
   }
   for (const id of missing) {

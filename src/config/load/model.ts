@@ -1,6 +1,6 @@
 import type { ModelSection } from '../schema/modelSection.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
-import { found, pathText } from '../source/validate.ts';
+import { describeValue, pathText } from '../source/validate.ts';
 import type { Reading } from './reading.ts';
 
 /** Returns the endpoints of a model as a list. */
@@ -23,7 +23,7 @@ export function checkModel(reading: Reading, parsed: ParsedFile, at: Path, model
       const host = /^[\w.-]+(:\d+)?(\/|$)/.test(endpoint);
       reading.report(parsed, path, {
         code: 'value',
-        message: `\`${pathText(path)}\` must be a URL, not ${found(endpoint)}`,
+        message: `\`${pathText(path)}\` must be a URL, not ${describeValue(endpoint)}`,
         hint: host ? `Write \`http://${endpoint}\`.` : 'For example, write `http://localhost:8000/v1` or `demo:`.',
         ...(host ? { fixes: [{ do: 'replace', text: `http://${endpoint}` }] } : {}),
       });

@@ -1,7 +1,7 @@
 /** If the target is a cluster, checks that its pods have the programs that tools and worlds need. */
 
 import { DEFAULTS } from '../defaults.ts';
-import { builtinNeed, commandNeed, meets, unmetText } from '../needs.ts';
+import { builtinNeed, commandNeed, hasProgram, unmetText } from '../needs.ts';
 import type { BatchFile } from '../schema/batchFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import { CATALOGUE } from '../tools/mcp/catalogue.ts';
@@ -18,7 +18,7 @@ export function checkNeeds(
   const { target = DEFAULTS.target, pods } = batch;
   if (target === DEFAULTS.target) return;
   const check = (parsed: ParsedFile, at: Path, of: string, name: string, instead?: string): void => {
-    const met = meets(pods, name);
+    const met = hasProgram(pods, name);
     if (met === 'no') reading.report(parsed, at, { code: 'unmet', ...unmetText(of, name, instead) });
     else if (met === 'unknown') {
       reading.report(parsed, at, {

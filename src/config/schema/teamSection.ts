@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { choice, expects, group, listOf, name, path, text, whole } from './values.ts';
 
 const EXAMPLE = 'searcher.agent.yaml';
-const WHAT = 'an agent file, or { agent: … }';
+const MEMBER_TEXT = 'an agent file, or { agent: … }';
 
 const memberName = text('searcher', 'the name of a member');
 const names = listOf(memberName, 'a list of members', '[searcher]');
@@ -53,7 +53,7 @@ export const teamSection = z.strictObject({
   ),
   members: z
     .array(
-      z.union([path(EXAMPLE), member], expects(WHAT, EXAMPLE)),
+      z.union([path(EXAMPLE), member], expects(MEMBER_TEXT, EXAMPLE)),
       expects('a list of at least one agent file', `[${EXAMPLE}]`),
     )
     .min(1, expects('a list of at least one agent file', `[${EXAMPLE}]`))

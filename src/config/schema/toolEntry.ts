@@ -99,7 +99,7 @@ export const toolEntry = group(
       .optional()
       .describe(
         'An MCP server: `command` and `args`, or `url`, or one of these names: ' +
-          `${CATALOGUE_NAMES.map((name) => `\`${name}\` (${CATALOGUE[name].about})`).join('; ')}.`,
+          `${CATALOGUE_NAMES.map((name) => `\`${name}\` (${CATALOGUE[name].description})`).join('; ')}.`,
       ),
     builtin: listOf(choice(BUILTINS), `a list of ${BUILTINS.join(', ')}`, '[terminal, code]')
       .min(1, expects(`a list of ${BUILTINS.join(', ')}`, '[terminal, code]'))

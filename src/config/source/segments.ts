@@ -22,15 +22,15 @@ export class Segments {
       return parseFile(file, text);
     }
     const now = new Map<string, ParsedFile>();
-    const placed = parts.map((part): PlacedPart => {
+    const locatedParts = parts.map((part): PlacedPart => {
       const parsed = now.get(part.text) ?? this.#cache.get(part.text) ?? parseFile(file, part.text);
       now.set(part.text, parsed);
       return { ...part, parsed };
     });
     this.#cache = now;
     // An alias may refer to an anchor in another part.
-    if (placed.some(({ parsed }) => parsed.problems.length > 0) && ALIAS.test(text)) return parseFile(file, text);
-    return together(file, text, placed);
+    if (locatedParts.some(({ parsed }) => parsed.problems.length > 0) && ALIAS.test(text)) return parseFile(file, text);
+    return merge(file, text, locatedParts);
   }
 }
 
@@ -40,7 +40,7 @@ interface Part {
   readonly index?: number;
   readonly text: string;
   /** Lines above it. */
-  readonly above: number;
+  readonly linesBefore: number;
 }
 
 interface PlacedPart extends Part {
@@ -63,7 +63,7 @@ function partsOf(text: string): Part[] | undefined {
     if (seen.has(key)) return undefined; // the parser reports it
     seen.add(key);
     const end = starts[number + 1] ?? lines.length;
-    parts.push(...(itemsOf(lines, key, start, end) ?? [{ key, text: textOf(lines, start, end), above: start }]));
+    parts.push(...(itemsOf(lines, key, start, end) ?? [{ key, text: textOf(lines, start, end), linesBefore: start }]));
   }
   return starts.length === 0 ? undefined : parts;
 }
@@ -92,34 +92,34 @@ function itemsOf(lines: readonly string[], key: string, start: number, end: numb
   }
   if (begins.length < 2) return undefined;
   // The key with an empty list provides its location.
-  const head: Part = { key, text: textOf(lines, start, begins[0] ?? end), above: start };
+  const head: Part = { key, text: textOf(lines, start, begins[0] ?? end), linesBefore: start };
   return [
     head,
     ...begins.map((begin, index) => ({
       key,
       index,
       text: textOf(lines, begin, begins[index + 1] ?? end),
-      above: begin,
+      linesBefore: begin,
     })),
   ];
 }
 
-function together(file: string, text: string, placed: readonly PlacedPart[]): ParsedFile {
+function merge(file: string, text: string, locatedParts: readonly PlacedPart[]): ParsedFile {
   const heads = new Map<string, PlacedPart>();
   const items = new Map<string, PlacedPart[]>();
   const value: Record<string, unknown> = {};
   const problems: Problem[] = [];
   let brokenAt: number | undefined;
-  for (const part of placed) {
-    const { key, index, parsed, above } = part;
+  for (const part of locatedParts) {
+    const { key, index, parsed, linesBefore } = part;
     if (index === undefined) heads.set(key, part);
     else {
       const list = items.get(key);
       if (list === undefined) items.set(key, [part]);
       else list.push(part);
     }
-    problems.push(...parsed.problems.map((problem) => ({ ...problem, ...moved(problem, above) })));
-    if (parsed.brokenAt !== undefined) brokenAt = Math.min(brokenAt ?? Infinity, parsed.brokenAt + above);
+    problems.push(...parsed.problems.map((problem) => ({ ...problem, ...shiftRange(problem, linesBefore) })));
+    if (parsed.brokenAt !== undefined) brokenAt = Math.min(brokenAt ?? Infinity, parsed.brokenAt + linesBefore);
     if (index === undefined && typeof parsed.value === 'object' && parsed.value !== null)
       Object.assign(value, parsed.value);
   }
@@ -140,11 +140,11 @@ function together(file: string, text: string, placed: readonly PlacedPart[]): Pa
   const ranged = (path: Path, locate: (parsed: ParsedFile, path: Path) => Range | undefined): Range | undefined => {
     const found = inside(path);
     const range = found === undefined ? undefined : locate(found.part.parsed, found.path);
-    return found === undefined || range === undefined ? undefined : moved(range, found.part.above);
+    return found === undefined || range === undefined ? undefined : shiftRange(range, found.part.linesBefore);
   };
-  const first = moved(
-    { line: 1, column: 1, endLine: 1, endColumn: (placed[0]?.text.split('\n', 1)[0] ?? '').length + 1 },
-    placed[0]?.above ?? 0,
+  const first = shiftRange(
+    { line: 1, column: 1, endLine: 1, endColumn: (locatedParts[0]?.text.split('\n', 1)[0] ?? '').length + 1 },
+    locatedParts[0]?.linesBefore ?? 0,
   );
   const keyRange = (path: Path): Range | undefined => ranged(path, (parsed, inner) => parsed.keyRange(inner));
   const valueRange = (path: Path): Range => {
@@ -154,7 +154,7 @@ function together(file: string, text: string, placed: readonly PlacedPart[]): Pa
       const range =
         list === undefined
           ? ranged(steps, (parsed, inner) => parsed.valueRange(inner))
-          : moved(list.parsed.valueRange([]), list.above);
+          : shiftRange(list.parsed.valueRange([]), list.linesBefore);
       if (range !== undefined) return range;
     }
     return first;
@@ -169,16 +169,16 @@ function together(file: string, text: string, placed: readonly PlacedPart[]): Pa
     valueRange,
     wholeRange(path) {
       const [key] = path;
-      const last = placed.at(-1);
+      const last = locatedParts.at(-1);
       if (key === undefined) return last === undefined ? undefined : { ...first, ...endOf(last) };
       const list = path.length === 1 ? items.get(String(key)) : undefined;
       const [from, to] = [list?.[0], list?.at(-1)];
       if (from === undefined || to === undefined) return ranged(path, (parsed, inner) => parsed.wholeRange(inner));
-      return { ...moved(from.parsed.valueRange([]), from.above), ...endOf(to) };
+      return { ...shiftRange(from.parsed.valueRange([]), from.linesBefore), ...endOf(to) };
     },
     at(line, column) {
-      const part = placed.findLast(({ above }) => above < line);
-      const found = part?.parsed.at(line - part.above, column);
+      const part = locatedParts.findLast(({ linesBefore }) => linesBefore < line);
+      const found = part?.parsed.at(line - part.linesBefore, column);
       if (part?.index === undefined || found === undefined) return found;
       return { ...found, path: [part.key, part.index, ...found.path.slice(1)] };
     },
@@ -196,11 +196,16 @@ function together(file: string, text: string, placed: readonly PlacedPart[]): Pa
   };
 }
 
-function endOf({ parsed, above }: PlacedPart): Pick<Range, 'endLine' | 'endColumn'> {
+function endOf({ parsed, linesBefore }: PlacedPart): Pick<Range, 'endLine' | 'endColumn'> {
   const { endLine = 1, endColumn = 1 } = parsed.wholeRange([]) ?? {};
-  return { endLine: endLine + above, endColumn };
+  return { endLine: endLine + linesBefore, endColumn };
 }
 
-function moved(range: Range, above: number): Range {
-  return { line: range.line + above, column: range.column, endLine: range.endLine + above, endColumn: range.endColumn };
+function shiftRange(range: Range, linesBefore: number): Range {
+  return {
+    line: range.line + linesBefore,
+    column: range.column,
+    endLine: range.endLine + linesBefore,
+    endColumn: range.endColumn,
+  };
 }

@@ -26,7 +26,7 @@ export function validate<S extends z.ZodRawShape>(
     if (empty && parsed.problems.length > 0) return { value: {}, complete: undefined, problems: [] };
     const problem = parsed.problem([], {
       code: 'type',
-      message: empty ? 'the file is empty' : `the file must be a group of keys, not ${found(raw)}`,
+      message: empty ? 'the file is empty' : `the file must be a group of keys, not ${describeValue(raw)}`,
       hint: `Start with \`version: 1\`. Available keys: ${Object.keys(schema.shape).join(', ')}.`,
     });
     return { value: {}, complete: undefined, problems: [problem] };
@@ -152,7 +152,7 @@ class Explainer {
       return;
     }
     // The intended branch is the one that accepts the type of the value: its errors are deeper, or about keys.
-    const meant = issue.errors
+    const intended = issue.errors
       .filter((errors) =>
         errors.every(
           (error) =>
@@ -163,14 +163,14 @@ class Explainer {
         ),
       )
       .sort((a, b) => a.length - b.length)[0];
-    if (meant === undefined || meant.length === 0) {
+    if (intended === undefined || intended.length === 0) {
       const words = issue.errors.flatMap((errors) =>
         errors.slice(0, 1).map((error) => error.message.split('\n')[0] ?? ''),
       );
       this.#mismatch(path, issue.message === '' ? [...new Set(words)].join(' or ') : issue.message);
       return;
     }
-    for (const error of meant) this.explain(error, path);
+    for (const error of intended) this.explain(error, path);
   }
 
   #mismatch(path: Path, expected: string, allowed: { choices?: readonly string[]; type?: string } = {}): void {
@@ -246,7 +246,7 @@ class Explainer {
         : allowed.type === undefined
           ? 'value'
           : 'type',
-      `${name} must be ${what}, not ${secret && typeof value === 'string' ? 'this text' : found(value)}`,
+      `${name} must be ${what}, not ${secret && typeof value === 'string' ? 'this text' : describeValue(value)}`,
       hint,
       { fixes },
     );
@@ -268,7 +268,7 @@ class Explainer {
 }
 
 /** Describes a value; includes a text only if it is short and not a secret. */
-export function found(value: unknown): string {
+export function describeValue(value: unknown): string {
   switch (typeof value) {
     case 'string':
       if (value === '') return 'an empty text';

@@ -38,8 +38,8 @@ export async function moduleTools(
     }
     first = false;
     for (const tool of toolsIn(text)) found.push({ ...tool, path: next });
-    for (const [, named = ''] of text.matchAll(how === 'exported' ? REEXPORTS : IMPORTS)) {
-      const target = await locate(joinPath(dirname(next), named), readText);
+    for (const [, names = ''] of text.matchAll(how === 'exported' ? REEXPORTS : IMPORTS)) {
+      const target = await locate(joinPath(dirname(next), names), readText);
       if (target === undefined || seen.has(target) || seen.size >= MAX_MODULES) continue;
       seen.add(target);
       queue.push(target);

@@ -101,7 +101,7 @@ export class BatchObjects {
     signal: AbortSignal,
   ): Promise<void> {
     const { cluster, host, programs, reconnectSeconds } = this.#options;
-    const about = { batch, namespace: cluster.namespace, owner };
+    const options = { batch, namespace: cluster.namespace, owner };
     const worker = {
       server: host.url,
       ...((host.others ?? []).length === 0 ? {} : { others: host.others }),
@@ -114,8 +114,8 @@ export class BatchObjects {
     };
     const secrets = await this.#secretsFor(batch, submission, signal);
     await Promise.all([
-      cluster.apply(batchConfigMap(about), { signal }),
-      cluster.apply(batchSecret(about, worker, secrets, sidecarVariables(submission.pods ?? {})), { signal }),
+      cluster.apply(batchConfigMap(options), { signal }),
+      cluster.apply(batchSecret(options, worker, secrets, sidecarVariables(submission.pods ?? {})), { signal }),
     ]);
   }
 
@@ -153,8 +153,8 @@ export class BatchObjects {
 
   /** Returns the secrets in the batch's Secret. */
   async secrets(batch: string, signal: AbortSignal): Promise<Record<string, string> | undefined> {
-    const there = (await this.#options.cluster.get('Secret', batchName(batch), { signal }))?.data?.[SECRETS_FILE];
-    return there === undefined ? undefined : values.parse(JSON.parse(Buffer.from(there, 'base64').toString('utf8')));
+    const stored = (await this.#options.cluster.get('Secret', batchName(batch), { signal }))?.data?.[SECRETS_FILE];
+    return stored === undefined ? undefined : values.parse(JSON.parse(Buffer.from(stored, 'base64').toString('utf8')));
   }
 
   /** Returns the batches that have objects in the cluster. */

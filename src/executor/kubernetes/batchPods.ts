@@ -18,14 +18,14 @@ interface BatchPodsOptions {
   /** `watches`: another server creates Jobs. `unready`: this server will, once it has listed the existing ones. */
   readonly role: () => 'makes' | 'watches' | 'unready';
   /** Jobs up to this number precede the retry of the batch. */
-  readonly over: number;
+  readonly ignoredRounds: number;
   /** Returns how the last of its failed pods ended. */
   readonly lastBadEnd: () => string | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Delay before a failed or refused request is retried. */
-const TRY_AGAIN_MS = 10_000;
+const RETRY_MS = 10_000;
 /** While a batch is still being submitted, sizing its pods waits for all tasks, up to this time. */
 const SEAL_PATIENCE_MS = 3_000;
 /** Errors that a retry does not fix: the cluster does not accept the Job. */
@@ -37,12 +37,12 @@ export class BatchPods {
   #record: BatchRecord;
   #submission: Submission;
   /** Whether this server has written the objects its pods start with. */
-  #written = false;
+  #hasObjects = false;
   /** The next Job, and when to create it. */
   #due = { round: 0, at: 0 };
   readonly #reported = new Set<string>();
-  #looking = false;
-  #again = false;
+  #isRunning = false;
+  #isRequested = false;
   #closed = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -64,15 +64,15 @@ export class BatchPods {
   update(record: BatchRecord, submission: Submission): void {
     this.#record = record;
     this.#submission = submission;
-    this.look();
+    this.request();
   }
 
   /** Schedules a check after a change. */
-  look(): void {
+  request(): void {
     if (this.#closed) return;
     clearTimeout(this.#timer);
-    this.#again = true;
-    if (!this.#looking) void this.#lookOn();
+    this.#isRequested = true;
+    if (!this.#isRunning) void this.#run();
   }
 
   close(): void {
@@ -80,14 +80,14 @@ export class BatchPods {
     clearTimeout(this.#timer);
   }
 
-  async #lookOn(): Promise<void> {
-    this.#looking = true;
-    while (this.#again && !this.#closed) {
-      this.#again = false;
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#isRequested && !this.#closed) {
+      this.#isRequested = false;
       const wait = await this.#step().catch((error: unknown) => this.#failed(error));
-      if (wait > 0) this.#timer = setTimeout(() => this.look(), wait);
+      if (wait > 0) this.#timer = setTimeout(() => this.request(), wait);
     }
-    this.#looking = false;
+    this.#isRunning = false;
   }
 
   /** Does the next step. Returns after how many ms to check again; 0 means at the next change. */
@@ -96,8 +96,8 @@ export class BatchPods {
     const now = role();
     if (now === 'unready') return 0;
     if (now === 'watches') {
-      if (!this.#written) await objects.handOver(this.id, this.#submission, signal);
-      this.#written = true;
+      if (!this.#hasObjects) await objects.handOver(this.id, this.#submission, signal);
+      this.#hasObjects = true;
       return 0;
     }
     const active = rounds.active(this.id);
@@ -107,7 +107,7 @@ export class BatchPods {
     const next = nextRound({
       rounds: rounds.of(this.id),
       last: rounds.last(this.id),
-      over: this.#options.over,
+      ignoredRounds: this.#options.ignoredRounds,
       queued: this.#record.row.counts.queued,
       settled: settledOf(this.#record),
       retries: this.#submission.retry.infrastructure,
@@ -147,7 +147,7 @@ export class BatchPods {
       },
       signal,
     );
-    this.#written = true;
+    this.#hasObjects = true;
     this.#reported.clear();
     rounds.see(job);
     const created = rounds.active(this.id);
@@ -170,8 +170,8 @@ export class BatchPods {
    */
   async #lookAfter(active: Round): Promise<void> {
     const { objects, signal } = this.#options;
-    if (!this.#written) await objects.write(this.id, this.#submission, active.slots, ownerOf(active), signal);
-    this.#written = true;
+    if (!this.#hasObjects) await objects.write(this.id, this.#submission, active.slots, ownerOf(active), signal);
+    this.#hasObjects = true;
     if (!active.suspended || active.released || this.#record.released) return;
     const { queue } = this.#submission.pods ?? {};
     await this.#reportOnce(
@@ -199,7 +199,7 @@ export class BatchPods {
       if (!active.released) return;
       rounds.see(await objects.setReleased(active, false, signal));
       this.#reported.delete(key);
-      await this.#options.host.tell(this.id, {
+      await this.#options.host.recordInfra(this.id, {
         what: 'pods_back',
         text: `Job ${active.name} was resumed. Its pods are starting again.`,
       });
@@ -236,7 +236,7 @@ export class BatchPods {
     } catch (failure) {
       host.log(`reporting on its pods failed: ${errorText(failure)}`, { level: 'error', batch: this.id });
     }
-    return TRY_AGAIN_MS;
+    return RETRY_MS;
   }
 
   /** Ends a batch that cannot get pods. */
@@ -248,7 +248,7 @@ export class BatchPods {
   async #reportOnce(key: string, what: string, text: string): Promise<void> {
     if (this.#reported.has(key)) return;
     this.#reported.add(key);
-    await this.#options.host.tell(this.id, { what, text });
+    await this.#options.host.recordInfra(this.id, { what, text });
   }
 }
 

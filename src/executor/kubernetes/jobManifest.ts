@@ -213,7 +213,7 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-interface Belongings {
+interface PodObjectOptions {
   readonly batch: string;
   readonly namespace: string;
   /** The object with which they are deleted. */
@@ -221,18 +221,18 @@ interface Belongings {
 }
 
 /** Builds the ConfigMap that pods of the batch start with. */
-export function batchConfigMap(about: Belongings): KubeObject {
+export function batchConfigMap(options: PodObjectOptions): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: belongingMetadata(about),
+    metadata: belongingMetadata(options),
     data: { [BOOTSTRAP_FILE]: WORKER_BOOTSTRAP },
   };
 }
 
 /** Builds the Secret of the batch. `variables`: names of the variables that sidecars get. */
 export function batchSecret(
-  about: Belongings,
+  options: PodObjectOptions,
   worker: PodWorker,
   secrets: Readonly<Record<string, string>>,
   variables: readonly string[],
@@ -246,12 +246,12 @@ export function batchSecret(
     apiVersion: 'v1',
     kind: 'Secret',
     type: 'Opaque',
-    metadata: belongingMetadata(about),
+    metadata: belongingMetadata(options),
     data: Object.fromEntries(texts.map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
   };
 }
 
-function belongingMetadata({ batch, namespace, owner }: Belongings): KubeObject['metadata'] {
+function belongingMetadata({ batch, namespace, owner }: PodObjectOptions): KubeObject['metadata'] {
   return {
     name: batchName(batch),
     namespace,

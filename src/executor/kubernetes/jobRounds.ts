@@ -65,7 +65,7 @@ export interface JobState {
   /** The highest number so far, including deleted Jobs. */
   readonly last: number;
   /** Jobs up to this number are ignored: they precede the retry of the batch. */
-  readonly over: number;
+  readonly ignoredRounds: number;
   readonly queued: number;
   readonly settled: number;
   /** Number of consecutive rounds that may settle nothing before the batch fails. */
@@ -75,10 +75,10 @@ export interface JobState {
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 
-export function nextRound({ rounds, last, over, queued, settled, retries }: JobState): NextRound {
+export function nextRound({ rounds, last, ignoredRounds, queued, settled, retries }: JobState): NextRound {
   if (queued === 0 || rounds.some(({ state }) => state === 'active')) return { do: 'wait' };
   const before = rounds
-    .filter(({ round }) => round > over)
+    .filter(({ round }) => round > ignoredRounds)
     .sort((a, b) => a.round - b.round)
     .at(-1);
   const create = (fruitless: number): NextRound => ({

@@ -5,7 +5,7 @@
 import { sleep } from '../../common/abort.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { duration } from '../../common/units.ts';
-import { meets, unmetText } from '../../config/needs.ts';
+import { hasProgram, unmetText } from '../../config/needs.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Kind } from '../../kubernetes/access/kinds.ts';
 import { type WatchOptions, watchList } from '../../kubernetes/access/watch.ts';
@@ -24,13 +24,13 @@ type KubernetesExecutorOptions = BatchObjectsOptions;
 const ROLE = 'kubernetes';
 const ELECT_EVERY_MS = 5_000;
 /** A longer outage of the cluster is reported. */
-const AWAY_MS = 5_000;
+const OUTAGE_MS = 5_000;
 /** Delay before retrying after a failure. Also for a watch that was denied, since its permission may be restored. */
-const AGAIN_MS = 15_000;
+const RETRY_MS = 15_000;
 const STUCK_EVERY_MS = 5_000;
 /** Interval of probes; any response counts. */
 const PROBE_EVERY_MS = 5_000;
-const PROBE_AGAIN_MS = 500;
+const PROBE_RETRY_MS = 500;
 const PROBE_MS = 5_000;
 /** Pods of an ended batch end on their own within this time, but pods that have not started never would. */
 const LEAVE_MS = 10_000;
@@ -40,13 +40,13 @@ export class KubernetesExecutor implements Executor {
   readonly #objects: BatchObjects;
   readonly #batches = new Map<string, BatchPods>();
   /** For ended batches: the number of their last Job at that time. */
-  readonly #over = new Map<string, number>();
+  readonly #endedRounds = new Map<string, number>();
   readonly #rounds = new Rounds();
   readonly #pods: PodWatch;
   readonly #end = new AbortController();
   /** Pending work. */
   readonly #pending = new Set<Promise<void>>();
-  readonly #outage = new Outage(AWAY_MS, (error, ms) => this.#reportOutage(error, ms));
+  readonly #outage = new Outage(OUTAGE_MS, (error, ms) => this.#reportOutage(error, ms));
   #role: 'makes' | 'watches' | 'unready' = 'unready';
 
   constructor(options: KubernetesExecutorOptions) {
@@ -55,16 +55,17 @@ export class KubernetesExecutor implements Executor {
     this.#pods = new PodWatch({
       isActive: (batch) => this.#batches.has(batch),
       isReleased: (batch) => this.#batches.get(batch)?.released === true,
-      tell: (batch, infra) => this.#go('reporting on its pods', options.host.tell(batch, infra), batch),
+      record: (batch, infra) =>
+        this.#runInBackground('reporting on its pods', options.host.recordInfra(batch, infra), batch),
       workers: (batch) => options.host.workers(batch),
       ended: (batch, pod, end) => this.#podEnded(batch, pod, end),
     });
-    this.#go('managing pods', this.#run());
+    this.#runInBackground('managing pods', this.#run());
   }
 
   check(submission: Submission): void {
     requireNeeds(submission, ({ name, of, instead }) =>
-      meets(submission.pods, name) === 'no' ? unmetText(of, name, instead) : undefined,
+      hasProgram(submission.pods, name) === 'no' ? unmetText(of, name, instead) : undefined,
     );
   }
 
@@ -72,7 +73,7 @@ export class KubernetesExecutor implements Executor {
     return this.#objects.secrets(batch, this.#end.signal);
   }
 
-  wants(record: BatchRecord, submission: Submission): void {
+  updateBatch(record: BatchRecord, submission: Submission): void {
     if (this.#end.signal.aborted) return;
     const id = record.row.batch;
     const existing = this.#batches.get(id);
@@ -86,7 +87,7 @@ export class KubernetesExecutor implements Executor {
         objects: this.#objects,
         rounds: this.#rounds,
         role: () => this.#role,
-        over: this.#over.get(id) ?? 0,
+        ignoredRounds: this.#endedRounds.get(id) ?? 0,
         lastBadEnd: () => this.#pods.lastBadEnd(id),
         signal: this.#end.signal,
       },
@@ -94,17 +95,17 @@ export class KubernetesExecutor implements Executor {
       submission,
     );
     this.#batches.set(id, batch);
-    batch.look();
+    batch.request();
   }
 
-  gone(id: string): void {
+  removeBatch(id: string): void {
     const batch = this.#batches.get(id);
     if (batch === undefined || this.#end.signal.aborted) return;
     batch.close();
     this.#batches.delete(id);
     this.#pods.forget(id);
-    this.#over.set(id, this.#rounds.last(id));
-    if (this.#role === 'makes') this.#go('removing its cluster objects', this.#leave(id), id);
+    this.#endedRounds.set(id, this.#rounds.last(id));
+    if (this.#role === 'makes') this.#runInBackground('removing its cluster objects', this.#removeObjects(id), id);
   }
 
   /** Closes the executor. Pods continue without this server, and wait for the next one. */
@@ -123,7 +124,10 @@ export class KubernetesExecutor implements Executor {
       await sleep(ELECT_EVERY_MS, signal);
     }
     this.#play('unready');
-    const stuck = setInterval(() => this.#go('looking for lost nodes', this.#pods.lookForStuck()), STUCK_EVERY_MS);
+    const stuck = setInterval(
+      () => this.#runInBackground('looking for lost nodes', this.#pods.checkStuck()),
+      STUCK_EVERY_MS,
+    );
     await Promise.all([this.#watchJobs(), this.#watchPods(), this.#watchEvents(), this.#probe()]);
     clearInterval(stuck);
   }
@@ -131,7 +135,7 @@ export class KubernetesExecutor implements Executor {
   #play(role: 'makes' | 'watches' | 'unready'): void {
     if (this.#role === role) return;
     this.#role = role;
-    for (const batch of this.#batches.values()) batch.look();
+    for (const batch of this.#batches.values()) batch.request();
   }
 
   async #findServer(): Promise<void> {
@@ -155,12 +159,12 @@ export class KubernetesExecutor implements Executor {
         this.#rounds.replace(jobs);
         const first = this.#role !== 'makes';
         this.#play('makes');
-        for (const batch of this.#batches.values()) batch.look();
-        if (first) this.#go('looking for objects of ended batches', this.#sweep());
+        for (const batch of this.#batches.values()) batch.request();
+        if (first) this.#runInBackground('looking for objects of ended batches', this.#sweep());
       },
       onEvent: (type, job) => {
         const id = type === 'DELETED' ? this.#rounds.remove(job) : this.#rounds.see(job);
-        if (id !== undefined) this.#batches.get(id)?.look();
+        if (id !== undefined) this.#batches.get(id)?.request();
       },
       onTrouble: (error) => this.#outage.set(error),
     });
@@ -176,18 +180,19 @@ export class KubernetesExecutor implements Executor {
   /** Probes the API server: a silent watch cannot distinguish a hanging server from one without news. */
   async #probe(): Promise<void> {
     const { signal } = this.#end;
-    const over = (): boolean => signal.aborted; // checked again after each wait
+    const isClosed = (): boolean => signal.aborted; // checked again after each wait
     let pause = PROBE_EVERY_MS;
-    while (!over()) {
+    while (!isClosed()) {
       await sleep(pause, signal).catch(() => undefined);
-      if (over() || this.#batches.size === 0) continue;
+      if (isClosed() || this.#batches.size === 0) continue;
       try {
         await this.#options.cluster.version(signal, PROBE_MS);
         this.#outage.set(undefined);
         pause = PROBE_EVERY_MS;
       } catch (error) {
-        pause = PROBE_AGAIN_MS; // a late response is soon followed by another probe
-        if (!over()) this.#outage.set(StudioError.is(error) ? error : new StudioError('unavailable', errorText(error)));
+        pause = PROBE_RETRY_MS; // a late response is soon followed by another probe
+        if (!isClosed())
+          this.#outage.set(StudioError.is(error) ? error : new StudioError('unavailable', errorText(error)));
       }
     }
   }
@@ -213,7 +218,7 @@ export class KubernetesExecutor implements Executor {
         });
       } catch (error) {
         this.#options.host.log(`watching ${kind}s failed: ${errorText(error)}`, { level: 'error' });
-        await sleep(AGAIN_MS, signal).catch(() => undefined);
+        await sleep(RETRY_MS, signal).catch(() => undefined);
       }
     }
   }
@@ -234,7 +239,7 @@ export class KubernetesExecutor implements Executor {
     const found = new Set([...this.#rounds.batches(), ...(await this.#objects.batches(this.#end.signal))]);
     for (const id of found)
       if (!this.#batches.has(id) && (await this.#options.host.hasEnded(id)))
-        this.#go('removing its cluster objects', this.#leave(id), id);
+        this.#runInBackground('removing its cluster objects', this.#removeObjects(id), id);
   }
 
   #reportOutage(error: StudioError | undefined, ms: number): void {
@@ -247,11 +252,12 @@ export class KubernetesExecutor implements Executor {
               'The server cannot reach the cluster. Running pods continue, but new ones have to wait. ' +
               errorText(error),
           };
-    for (const id of this.#batches.keys()) this.#go('reporting on the cluster', this.#options.host.tell(id, infra), id);
+    for (const id of this.#batches.keys())
+      this.#runInBackground('reporting on the cluster', this.#options.host.recordInfra(id, infra), id);
   }
 
   /** Removes the objects of an ended batch as soon as the cluster is reachable. */
-  async #leave(id: string): Promise<void> {
+  async #removeObjects(id: string): Promise<void> {
     const { signal } = this.#end;
     for (;;) {
       try {
@@ -263,7 +269,7 @@ export class KubernetesExecutor implements Executor {
           level: 'warning',
           batch: id,
         });
-        await sleep(AGAIN_MS, signal);
+        await sleep(RETRY_MS, signal);
         if (this.#batches.has(id)) return;
       }
     }
@@ -280,8 +286,8 @@ export class KubernetesExecutor implements Executor {
     if (active !== undefined && !this.#batches.has(id)) await this.#objects.removeJob(active, signal);
   }
 
-  #go(what: string, work: Promise<void>, batch?: string): void {
-    const going = work
+  #runInBackground(what: string, work: Promise<void>, batch?: string): void {
+    const task = work
       .catch((error: unknown) => {
         if (!this.#end.signal.aborted)
           this.#options.host.log(`${what} failed: ${errorText(error)}`, {
@@ -289,7 +295,7 @@ export class KubernetesExecutor implements Executor {
             ...(batch === undefined ? {} : { batch }),
           });
       })
-      .finally(() => this.#pending.delete(going));
-    this.#pending.add(going);
+      .finally(() => this.#pending.delete(task));
+    this.#pending.add(task);
   }
 }

@@ -9,7 +9,7 @@ export class Outage {
   #timer: NodeJS.Timeout | undefined;
   #isReported = false;
 
-  /** `tell` also receives the duration of the outage. */
+  /** `report` also receives the duration of the outage. */
   constructor(afterMs: number, report: (error: StudioError | undefined, ms: number) => void) {
     this.#afterMs = afterMs;
     this.#report = report;

@@ -45,17 +45,17 @@ const PERSISTENT = 3;
 /** Returns the notices for a pod that has not ended. */
 export function podNotices(pod: Pod): PodNotice[] {
   const name = pod.metadata.name;
-  const news: PodNotice[] = [];
-  const placed = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
-  if (placed?.status === 'False' && placed.reason === 'Unschedulable') {
+  const notices: PodNotice[] = [];
+  const scheduling = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  if (scheduling?.status === 'False' && scheduling.reason === 'Unschedulable') {
     // The number of nodes changes, but the reason is the same.
-    news.push({
-      key: `place ${withoutNumbers(placed.message ?? '')}`,
+    notices.push({
+      key: `place ${withoutNumbers(scheduling.message ?? '')}`,
       of: 'batch',
       infra: {
         what: 'pod_pending',
         pod: name,
-        text: `Pod ${name} is waiting for a node: ${placed.message ?? 'no node is free'}`,
+        text: `Pod ${name} is waiting for a node: ${scheduling.message ?? 'no node is free'}`,
       },
     });
   }
@@ -63,7 +63,7 @@ export function podNotices(pod: Pod): PodNotice[] {
     const { reason, message } = status.state?.waiting ?? {};
     if (reason === undefined) continue;
     if (IMAGE_TROUBLES.has(reason)) {
-      news.push({
+      notices.push({
         key: `image ${status.image}`,
         of: 'batch',
         infra: {
@@ -75,7 +75,7 @@ export function podNotices(pod: Pod): PodNotice[] {
         },
       });
     } else if (START_TROUBLES.has(reason)) {
-      news.push({
+      notices.push({
         key: `start ${status.name} ${reason}`,
         of: 'batch',
         infra: {
@@ -91,7 +91,7 @@ export function podNotices(pod: Pod): PodNotice[] {
   const started = startOf(pod);
   if (started !== undefined) {
     const ms = Math.max(0, started - Date.parse(pod.metadata.creationTimestamp ?? ''));
-    news.push({
+    notices.push({
       key: 'started',
       of: 'pod',
       infra: {
@@ -104,7 +104,7 @@ export function podNotices(pod: Pod): PodNotice[] {
       },
     });
   }
-  return news;
+  return notices;
 }
 
 /** Returns the notices for a cluster event about a pod. */

@@ -23,7 +23,7 @@ interface PodWatchOptions {
   readonly isActive: (batch: string) => boolean;
   /** Returns whether it is paused without pods, so that deleted pods are expected. */
   readonly isReleased: (batch: string) => boolean;
-  readonly tell: (batch: string, infra: PodNotice['infra']) => void;
+  readonly record: (batch: string, infra: PodNotice['infra']) => void;
   /** Returns the pods of the batch whose workers have a session with a valid lease. */
   readonly workers: (batch: string) => Promise<readonly string[]>;
   /** Handles the end of a pod or its worker. Returns whether it had rollouts. */
@@ -67,9 +67,9 @@ export class PodWatch {
   async onList(pods: readonly Pod[]): Promise<void> {
     const first = !this.#listed;
     this.#listed = true;
-    const there = new Set(pods.map(keyOf));
+    const existing = new Set(pods.map(keyOf));
     for (const [key, { pod }] of [...this.#pods])
-      if (!there.has(key)) await this.#see(pod, { gone: true, first: false });
+      if (!existing.has(key)) await this.#see(pod, { gone: true, first: false });
     for (const pod of pods) await this.#see(pod, { gone: false, first });
   }
 
@@ -84,22 +84,22 @@ export class PodWatch {
       const of = batch(name);
       if (of !== undefined) for (const reported of jobEventNotices(event)) this.#report(of, undefined, reported);
     } else if (kind === 'Pod') {
-      const seen = this.#pods.get(uid);
-      if (seen !== undefined && isSilence(event)) seen.silentAt ??= performance.now();
-      if (seen !== undefined && !seen.ended)
-        for (const reported of podEventNotices(seen.pod, event)) this.#report(seen.batch, seen, reported);
+      const state = this.#pods.get(uid);
+      if (state !== undefined && isSilence(event)) state.silentAt ??= performance.now();
+      if (state !== undefined && !state.ended)
+        for (const reported of podEventNotices(state.pod, event)) this.#report(state.batch, state, reported);
     }
   }
 
   /** Looks for pods whose nodes do not respond. */
-  async lookForStuck(now = performance.now()): Promise<void> {
+  async checkStuck(now = performance.now()): Promise<void> {
     // Queried once for all pods of a batch: after an outage, all of them are silent.
     const working = new Map<string, ReadonlySet<string>>();
-    for (const seen of [...this.#pods.values()]) {
-      if (!seen.ended && seen.silentAt !== undefined && now - seen.silentAt > SILENT_MS)
-        await this.#lookForNode(seen, working);
-      if (!seen.ended && seen.leavesAt !== undefined && now - seen.leavesAt > STUCK_MS)
-        this.#report(seen.batch, seen, stuckNotice(seen.pod));
+    for (const state of [...this.#pods.values()]) {
+      if (!state.ended && state.silentAt !== undefined && now - state.silentAt > SILENT_MS)
+        await this.#checkNode(state, working);
+      if (!state.ended && state.leavesAt !== undefined && now - state.leavesAt > STUCK_MS)
+        this.#report(state.batch, state, stuckNotice(state.pod));
     }
   }
 
@@ -107,14 +107,14 @@ export class PodWatch {
    * Checks an unresponsive node. If its workers are connected it is not lost: only the cluster cannot reach it, as
    * after an outage of the API server.
    */
-  async #lookForNode(seen: PodState, working: Map<string, ReadonlySet<string>>): Promise<void> {
-    if (!isReady(seen.pod)) {
-      const names = working.get(seen.batch) ?? new Set(await this.#options.workers(seen.batch));
-      working.set(seen.batch, names);
-      if (names.has(seen.pod.metadata.name)) return;
+  async #checkNode(state: PodState, working: Map<string, ReadonlySet<string>>): Promise<void> {
+    if (!isReady(state.pod)) {
+      const names = working.get(state.batch) ?? new Set(await this.#options.workers(state.batch));
+      working.set(state.batch, names);
+      if (names.has(state.pod.metadata.name)) return;
     }
-    if (!seen.ended && !isReady(seen.pod)) this.#report(seen.batch, seen, lostNode(seen.pod));
-    seen.silentAt = undefined;
+    if (!state.ended && !isReady(state.pod)) this.#report(state.batch, state, lostNode(state.pod));
+    state.silentAt = undefined;
   }
 
   /** Forgets an ended batch, so that notices are reported again if it is retried. */
@@ -132,11 +132,11 @@ export class PodWatch {
     const batch = batchOf(pod);
     const key = keyOf(pod);
     if (batch === undefined) return;
-    let seen = this.#pods.get(key);
-    if (seen === undefined)
+    let state = this.#pods.get(key);
+    if (state === undefined)
       this.#pods.set(
         key,
-        (seen = {
+        (state = {
           batch,
           pod,
           reported: new Set(),
@@ -146,36 +146,37 @@ export class PodWatch {
           released: false,
         }),
       );
-    seen.pod = pod;
-    if (seen.leavesAt === undefined && (gone || pod.metadata.deletionTimestamp !== undefined)) {
-      seen.leavesAt = performance.now();
-      seen.released = this.#options.isReleased(batch);
+    state.pod = pod;
+    if (state.leavesAt === undefined && (gone || pod.metadata.deletionTimestamp !== undefined)) {
+      state.leavesAt = performance.now();
+      state.released = this.#options.isReleased(batch);
     }
     const found = podEnd(pod, gone);
-    const end = found?.infra.what === 'pod_deleted' && seen.released ? { ...found, isClean: true } : found;
-    if (!seen.ended) {
+    const end = found?.infra.what === 'pod_deleted' && state.released ? { ...found, isClean: true } : found;
+    if (!state.ended) {
       for (const reported of podNotices(pod)) {
-        if (first && reported.of === 'pod') seen.reported.add(reported.key);
-        else this.#report(batch, seen, reported);
+        if (first && reported.of === 'pod') state.reported.add(reported.key);
+        else this.#report(batch, state, reported);
       }
     }
-    if (end !== undefined && !seen.ended) {
-      seen.ended = true;
+    if (end !== undefined && !state.ended) {
+      state.ended = true;
       if (!end.isClean) this.#badEnds.set(batch, end.infra.text);
       // Requeue its rollouts first, so that readers of the notice see them queued.
-      const worked = await this.#options.ended(batch, pod.metadata.name, end);
-      if (!end.isClean && (!first || worked)) this.#report(batch, seen, { key: 'end', of: 'pod', infra: end.infra });
+      const hadRollouts = await this.#options.ended(batch, pod.metadata.name, end);
+      if (!end.isClean && (!first || hadRollouts))
+        this.#report(batch, state, { key: 'end', of: 'pod', infra: end.infra });
     }
     if (gone) this.#pods.delete(key);
   }
 
-  #report(batch: string, seen: PodState | undefined, reported: PodNotice): void {
+  #report(batch: string, state: PodState | undefined, reported: PodNotice): void {
     if (!this.#options.isActive(batch)) return;
-    let keys = reported.of === 'pod' ? seen?.reported : this.#reportedOfBatches.get(batch);
+    let keys = reported.of === 'pod' ? state?.reported : this.#reportedOfBatches.get(batch);
     if (keys === undefined) this.#reportedOfBatches.set(batch, (keys = new Set()));
     if (keys.has(reported.key)) return;
     keys.add(reported.key);
-    this.#options.tell(batch, reported.infra);
+    this.#options.record(batch, reported.infra);
   }
 }
 

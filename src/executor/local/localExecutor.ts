@@ -10,7 +10,7 @@ import type { Submission } from '../../config/submission.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { Executor, ExecutorHost } from '../executor.ts';
 import { requireNeeds } from '../needs.ts';
-import { isHere } from './programs.ts';
+import { isInstalled } from './programs.ts';
 import { sizeOf } from './sizing.ts';
 import { isAlive, pidOf, type WorkerCommand, type WorkerEnd, WorkerProcess } from './workerProcess.ts';
 import { removeLeftovers, removeWorkFolder, workFolder } from './workFolders.ts';
@@ -18,9 +18,9 @@ import { removeLeftovers, removeWorkFolder, workFolder } from './workFolders.ts'
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
 /** A worker that ran this long had no problem to start. */
-const LIVED_MS = 30_000;
+const STABLE_MS = 30_000;
 /** A worker that had rollouts this long did not crash because of them immediately. */
-const WORKED_MS = 1_000;
+const PROVEN_MS = 1_000;
 /** A worker of an ended batch ends on its own within this time. */
 const LEAVE_MS = 10_000;
 const DRAIN_MS = 2_000;
@@ -56,7 +56,7 @@ export class LocalExecutor implements Executor {
   readonly #workers = new Set<WorkerProcess>();
   readonly #leftovers: Promise<void>;
   /** Workers that are stopping. */
-  readonly #leaving = new Set<WorkerProcess>();
+  readonly #stopping = new Set<WorkerProcess>();
   /** Pending work after the end of workers. */
   readonly #following = new Set<Promise<void>>();
   #closed = false;
@@ -72,7 +72,7 @@ export class LocalExecutor implements Executor {
   /** Checks needs, except those of MCP servers: a failed start reports what their command needs. */
   check(submission: Submission): void {
     requireNeeds(submission, ({ name, of, declared, instead }) =>
-      !declared || isHere(name)
+      !declared || isInstalled(name)
         ? undefined
         : {
             message: `${of} needs ${name}, which is not on the PATH of this machine`,
@@ -88,7 +88,7 @@ export class LocalExecutor implements Executor {
     return Promise.resolve(undefined);
   }
 
-  wants(record: BatchRecord, submission: Submission): void {
+  updateBatch(record: BatchRecord, submission: Submission): void {
     const { queued, running } = record.row.counts;
     if (this.#closed) return;
     const existing = this.#batches.get(record.row.batch);
@@ -102,7 +102,7 @@ export class LocalExecutor implements Executor {
     if (wait > 0) {
       batch.timer ??= setTimeout(() => {
         batch.timer = undefined;
-        this.#options.host.look(batch.id);
+        this.#options.host.refresh(batch.id);
       }, wait);
       return;
     }
@@ -118,11 +118,11 @@ export class LocalExecutor implements Executor {
       .finally(() => {
         batch.starting = false;
         // The batch was released while its workers started.
-        if (batch.released) this.#options.host.look(batch.id);
+        if (batch.released) this.#options.host.refresh(batch.id);
       });
   }
 
-  gone(id: string): void {
+  removeBatch(id: string): void {
     const batch = this.#batches.get(id);
     if (batch === undefined) return;
     clearTimeout(batch.timer);
@@ -164,16 +164,16 @@ export class LocalExecutor implements Executor {
   #release(batch: Batch): void {
     const { host } = this.#options;
     for (const worker of batch.workers) {
-      if (this.#leaving.has(worker)) continue;
-      this.#leaving.add(worker);
+      if (this.#stopping.has(worker)) continue;
+      this.#stopping.add(worker);
       if (!host.drain(worker.name)) worker.signal('SIGTERM');
       void this.#see(worker, LEAVE_MS);
     }
     host
       .workers(batch.id)
       .then((names) => {
-        const own = new Set(Array.from(batch.workers, ({ name }) => name));
-        for (const name of names) if (!own.has(name) && pidOf(name) !== undefined) host.drain(name);
+        const ownNames = new Set(Array.from(batch.workers, ({ name }) => name));
+        for (const name of names) if (!ownNames.has(name) && pidOf(name) !== undefined) host.drain(name);
       })
       .catch((error: unknown) =>
         host.log(`ending the workers of ${batch.id} failed: ${errorText(error)}`, { level: 'error', batch: batch.id }),
@@ -219,10 +219,10 @@ export class LocalExecutor implements Executor {
    */
   async #others(batch: Batch): Promise<number> {
     const { host } = this.#options;
-    const own = new Set(Array.from(batch.workers, (worker) => worker.name));
+    const ownNames = new Set(Array.from(batch.workers, (worker) => worker.name));
     let others = 0;
     for (const name of await host.workers(batch.id)) {
-      if (own.has(name)) continue;
+      if (ownNames.has(name)) continue;
       const pid = pidOf(name);
       if (pid === undefined || isAlive(pid)) others += 1;
       else await host.workerEnded(batch.id, name, 'The worker process no longer exists.', false);
@@ -238,19 +238,19 @@ export class LocalExecutor implements Executor {
     const { host, work } = this.#options;
     batch.workers.delete(worker);
     this.#workers.delete(worker);
-    this.#leaving.delete(worker);
-    const well = end.code === 0;
-    const shouldReport = !well && !this.#hasEnded(batch);
-    if (!well)
+    this.#stopping.delete(worker);
+    const succeeded = end.code === 0;
+    const shouldReport = !succeeded && !this.#hasEnded(batch);
+    if (!succeeded)
       host.log(`worker ${worker.name} of ${batch.id}: ${end.text}`, {
         level: 'warning',
         batch: batch.id,
         worker: worker.name,
       });
-    const worked = await host.workerEnded(batch.id, worker.name, end.text, shouldReport);
-    const lived = performance.now() - worker.startedAt;
-    if (well || lived > LIVED_MS || (worked && lived > WORKED_MS)) batch.failures = 0;
-    if (!well) this.#failed(batch);
+    const hadRollouts = await host.workerEnded(batch.id, worker.name, end.text, shouldReport);
+    const uptimeMs = performance.now() - worker.startedAt;
+    if (succeeded || uptimeMs > STABLE_MS || (hadRollouts && uptimeMs > PROVEN_MS)) batch.failures = 0;
+    if (!succeeded) this.#failed(batch);
     await removeWorkFolder(work, worker.name);
   }
 
@@ -261,7 +261,7 @@ export class LocalExecutor implements Executor {
     const pause = batch.failures === 0 ? 0 : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (batch.failures - 1));
     batch.notBefore = performance.now() + pause;
     batch.failures += 1;
-    this.#options.host.look(batch.id);
+    this.#options.host.refresh(batch.id);
   }
 
   /** Waits for a worker's end, and kills it after a while. */

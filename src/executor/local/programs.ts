@@ -10,7 +10,7 @@ const ENDINGS = process.platform === 'win32' ? ['.exe', '.cmd', '.bat'] : [''];
  * Returns whether a program is on the PATH. A browser that comes with a tool need not be on the PATH: it counts as
  * available. Chromium is also searched in its usual locations.
  */
-export function isHere(name: string, env: Readonly<Record<string, string | undefined>> = process.env): boolean {
+export function isInstalled(name: string, env: Readonly<Record<string, string | undefined>> = process.env): boolean {
   if (name === CHROMIUM) return chromiumPlaces(process.platform, env, namesIn).some((file) => existsSync(file));
   const names = programNames(name);
   if (names === undefined) return true;

@@ -15,7 +15,7 @@ import { APP } from '../names.ts';
 import { Connection, skewOf } from './connection.ts';
 import { type ClusterRef, loadContext, loadInCluster } from './contexts.ts';
 import { groupOf, groupOfResource, KINDS, type Kind } from './kinds.ts';
-import { answerError, type KubeRequest, responseStatus } from './kubeErrors.ts';
+import { type KubeRequest, responseError, responseStatus } from './kubeErrors.ts';
 import type { ObjectApi } from './library.ts';
 import { type KubeEvent, type KubeObject, kindOf, modelOf, type ObjectOf, readObject } from './objects.ts';
 
@@ -34,7 +34,7 @@ export interface ListOptions {
   readonly labels?: string | undefined;
   /** A field selector: `metadata.name=x`. */
   readonly fields?: string | undefined;
-  /** `all`: of every namespace. */
+  /** `all`: every namespace. */
   readonly namespace?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -56,7 +56,7 @@ export class Cluster {
   readonly context: string;
   /** The address of the API server. */
   readonly server: string;
-  /** The namespace of calls that name none. */
+  /** The namespace of calls without one. */
   readonly namespace: string;
   readonly connection: Connection;
 
@@ -79,7 +79,7 @@ export class Cluster {
     return new Cluster(connection, connection.namespace ?? 'default');
   }
 
-  /** Returns the same cluster with another namespace of its own. */
+  /** Returns the same cluster with another default namespace. */
   inNamespace(namespace: string): Cluster {
     return new Cluster(this.connection, namespace);
   }
@@ -108,7 +108,7 @@ export class Cluster {
       try {
         return await this.#readPages(kind, options);
       } catch (error) {
-        // A list that took so long that the API server no longer has its pages is read again from the start.
+        // If the API server no longer has the pages of a slow list, read it again from the start.
         if (!StudioError.is(error, 'gone') || tries === 3) throw error;
       }
     }
@@ -124,7 +124,7 @@ export class Cluster {
     let next: string | undefined;
     for (;;) {
       const page = await this.#objects('list', kind, { namespace }, options, (api) =>
-        api.list(apiVersion, kind, namespace, ...NOT_USED, options.fields, options.labels, PAGE, next),
+        api.list(apiVersion, kind, namespace, ...UNUSED, options.fields, options.labels, PAGE, next),
       );
       // The API sends null for an empty list, and the library passes it on.
       for (const item of (page.items as typeof page.items | null) ?? []) items.push(readObject(kind, item));
@@ -140,30 +140,30 @@ export class Cluster {
     options: CallOptions & { readonly dryRun?: boolean | undefined } = {},
   ): Promise<KubeObject> {
     const kind = kindOf(object);
-    const placed = this.#place(object, options);
+    const target = this.#withNamespace(object, options);
     const dryRun = options.dryRun === true ? 'All' : undefined;
-    const created = await this.#objects('create', kind, placed.metadata, options, (api) =>
-      api.create(modelOf<KubernetesObject>(placed), undefined, dryRun, FIELD_MANAGER),
+    const created = await this.#objects('create', kind, target.metadata, options, (api) =>
+      api.create(modelOf<KubernetesObject>(target), undefined, dryRun, FIELD_MANAGER),
     );
     return readObject(kind, created);
   }
 
   /**
-   * Applies an object on the server's side with our field manager. Fields that others set stay; if we want another
-   * value for one of those, it is a `conflict` that names them.
+   * Applies an object on the server's side with our field manager. Fields set by others stay. Throws a `conflict` that
+   * names the others if the object needs another value for one of these fields.
    */
   async apply(
     object: KubeObject,
     options: CallOptions & { readonly dryRun?: boolean | undefined } = {},
   ): Promise<AppliedObject> {
     const kind = kindOf(object);
-    const placed = this.#place(object, options);
-    const before = await this.get(kind, object.metadata.name, { ...options, namespace: placed.metadata.namespace });
+    const target = this.#withNamespace(object, options);
+    const before = await this.get(kind, object.metadata.name, { ...options, namespace: target.metadata.namespace });
     const dryRun = options.dryRun === true ? 'All' : undefined;
     const patch = (force?: true): Promise<KubernetesObject> =>
-      this.#objects('patch', kind, placed.metadata, options, (api) =>
+      this.#objects('patch', kind, target.metadata, options, (api) =>
         api.patch(
-          modelOf<KubernetesObject>(placed),
+          modelOf<KubernetesObject>(target),
           undefined,
           dryRun,
           FIELD_MANAGER,
@@ -172,7 +172,7 @@ export class Cluster {
         ),
       );
     const sent = await patch().catch((error: unknown) => {
-      // Fields that we wrote in another way than by apply are still ours.
+      // Fields that we set without apply are also ours.
       if (isConflictWithUs(error)) return patch(true);
       throw error;
     });
@@ -181,7 +181,7 @@ export class Cluster {
     return { object: after, change: isDeepStrictEqual(substance(before), substance(after)) ? 'same' : 'changed' };
   }
 
-  /** Applies a merge patch: what it sets to null is removed. */
+  /** Applies a merge patch: fields set to null are removed. */
   async patch<K extends Kind>(
     kind: K,
     name: string,
@@ -203,7 +203,7 @@ export class Cluster {
     return readObject(kind, sent);
   }
 
-  /** Removes an object; returns false if it does not exist (any more), or is another one than `uid`. */
+  /** Removes an object. Returns false if it does not exist, or if it has another UID than `uid`. */
   async remove(
     kind: Kind,
     name: string,
@@ -224,7 +224,7 @@ export class Cluster {
     });
     try {
       await this.#objects('delete', kind, object.metadata, options, (api) =>
-        api.delete(modelOf<KubernetesObject>(object), ...NOT_USED, undefined, undefined, body),
+        api.delete(modelOf<KubernetesObject>(object), ...UNUSED, undefined, undefined, body),
       );
       return true;
     } catch (error) {
@@ -233,8 +233,8 @@ export class Cluster {
     }
   }
 
-  /** Returns whether we may do `verb` (`create`) on `resource` (`jobs`, `pods/log`); namespace `all`: in every one. */
-  async may(verb: string, resource: string, options: CallOptions = {}): Promise<boolean> {
+  /** Returns whether the account may do `verb` (`create`) on `resource` (`jobs`, `pods/log`). Namespace `all`: in all. */
+  async isAllowed(verb: string, resource: string, options: CallOptions = {}): Promise<boolean> {
     const [plural = '', subresource] = resource.split('/');
     const namespace = options.namespace ?? this.namespace;
     const group = groupOfResource(plural);
@@ -313,12 +313,12 @@ export class Cluster {
     return events.sort((a, b) => eventTime(a) - eventTime(b));
   }
 
-  /** Closes the connections that are kept. */
+  /** Closes idle connections. */
   close(): void {
     this.connection.close();
   }
 
-  /** Calls one of the library's API classes; its failures become StudioErrors. */
+  /** Calls one of the library's API classes, and converts its errors to StudioErrors. */
   async #call<T>(
     request: KubeRequest,
     options: { readonly signal?: AbortSignal | undefined; readonly timeoutMs?: number | undefined },
@@ -332,10 +332,10 @@ export class Cluster {
         const { code: status, headers } = error;
         const body: unknown = error.body;
         const text = typeof body === 'string' ? body : '';
-        throw answerError({ status, text, skewMs: skewOf(headers['date']) }, request, this.context);
+        throw responseError({ status, text, skewMs: skewOf(headers['date']) }, request, this.context);
       }
       throw new StudioError('unavailable', `The API server at ${this.server} returned a response that is not JSON.`, {
-        hint: 'Check whether a proxy stands between this machine and the cluster.',
+        hint: 'Check for a proxy between this machine and the cluster.',
         cause: error,
       });
     }
@@ -363,23 +363,23 @@ export class Cluster {
     return { apiVersion: KINDS[kind].apiVersion, kind, metadata };
   }
 
-  /** Returns the object with its namespace: the library would take `default` for one that names none. */
-  #place(object: KubeObject, options: CallOptions): KubeObject {
+  /** Returns the object with its namespace, because the library would use `default` for an object without one. */
+  #withNamespace(object: KubeObject, options: CallOptions): KubeObject {
     const namespace = this.#namespaceOf(kindOf(object), object.metadata.namespace ?? options.namespace);
     return { ...object, metadata: { ...object.metadata, ...(namespace === undefined ? {} : { namespace }) } };
   }
 }
 
-/** Three parameters in a row of the library's methods that are not needed. */
-const NOT_USED = [undefined, undefined, undefined] as const;
+/** Three consecutive parameters of the library's methods that are not needed. */
+const UNUSED = [undefined, undefined, undefined] as const;
 
-/** Returns whether only our own earlier writing stands against an apply. */
+/** Returns whether an apply conflicts only with our own earlier changes. */
 function isConflictWithUs(error: unknown): boolean {
   const managers = StudioError.is(error, 'conflict') ? error.details?.['managers'] : undefined;
   return isDeepStrictEqual(managers, [FIELD_MANAGER]);
 }
 
-/** Returns an object without the fields that the API server maintains: a change of those is none. */
+/** Returns an object without the fields that the API server maintains, whose changes do not count. */
 function substance(object: KubeObject): unknown {
   const metadata = Object.entries(object.metadata).filter(([name]) => !SERVER_FIELDS.has(name));
   return { ...object, metadata: Object.fromEntries(metadata) };

@@ -15,9 +15,9 @@ import http from 'node:http';
 import https from 'node:https';
 import type { Configuration, KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import { StudioError } from '../../common/errors.ts';
-import { readText } from './answerText.ts';
 import { connectionError, credentialError } from './kubeErrors.ts';
 import type * as Library from './library.ts';
+import { readText } from './responseText.ts';
 
 interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
@@ -29,15 +29,15 @@ interface RequestContent {
   readonly body?: string | undefined;
 }
 
-/** An answer whose body has not been read yet. */
-interface OpenAnswer {
+/** A response whose body has not been read yet. */
+interface OpenResponse {
   readonly status: number;
   readonly body: http.IncomingMessage;
   /** How far this machine's clock is ahead of the API server's. */
   readonly skewMs: number | undefined;
 }
 
-/** What `https.request` and `ws` accept of a kubeconfig's credentials. */
+/** The options of `https.request` and `ws` for a kubeconfig's credentials. */
 type Credentials = Omit<https.RequestOptions, 'headers'> & { headers: http.OutgoingHttpHeaders };
 
 const REQUEST_MS = 30_000;
@@ -55,7 +55,7 @@ export class Connection {
   readonly #load: () => Promise<KubeConfig>;
   #config: KubeConfig;
   /** Keeps connections for the next request; replaced when the credentials change. */
-  #kept: { readonly agent: http.Agent; readonly credentials: string } | undefined;
+  #cached: { readonly agent: http.Agent; readonly credentials: string } | undefined;
 
   private constructor(
     library: typeof Library,
@@ -75,7 +75,7 @@ export class Connection {
     return new Connection(await import('./library.ts'), await load(), load, context);
   }
 
-  /** Returns what the library's API classes are made with: their requests take the options given here. */
+  /** Returns the configuration for the library's API classes, whose requests use these options. */
   configuration(options: RequestOptions = {}): Configuration {
     const { createConfiguration, ServerConfiguration, wrapHttpLibrary } = this.library;
     return createConfiguration({
@@ -84,27 +84,27 @@ export class Connection {
     });
   }
 
-  /** Sends a GET whose answer is read as it arrives; `signal` ends it. */
+  /** Sends a GET whose response is read as it arrives; `signal` ends it. */
   async stream(
     path: string,
     query: Readonly<Record<string, string | undefined>>,
     signal?: AbortSignal,
-  ): Promise<OpenAnswer> {
+  ): Promise<OpenResponse> {
     const url = new URL(this.server + path);
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
     return this.#open('GET', url, { signal });
   }
 
-  /** Returns the address and the credentials for a WebSocket at `path`; `reload`: with credentials loaded again. */
+  /** Returns the address and the credentials for a WebSocket at `path`; `reload`: reloads the credentials. */
   async socket(path: string, reload = false): Promise<{ url: string; credentials: Credentials }> {
     if (reload) this.#config = await this.#load();
     return { url: `${this.server.replace(/^http/, 'ws')}${path}`, credentials: await this.#credentials() };
   }
 
-  /** Closes the connections that are kept. */
+  /** Closes idle connections. */
   close(): void {
-    this.#kept?.agent.destroy();
-    this.#kept = undefined;
+    this.#cached?.agent.destroy();
+    this.#cached = undefined;
   }
 
   /** Returns the error of a failed request, with its hint. */
@@ -151,32 +151,32 @@ export class Connection {
     }
   }
 
-  /** Sends a request; with new credentials if the API server does not accept those there are. */
-  async #open(method: string, url: URL, options: RequestOptions & RequestContent): Promise<OpenAnswer> {
+  /** Sends a request. If the API server rejects the credentials, reloads them and sends it again. */
+  async #open(method: string, url: URL, options: RequestOptions & RequestContent): Promise<OpenResponse> {
     try {
       const answer = await this.#retryReused(method, url, options);
       if (answer.status !== 401) return answer;
       answer.body.resume();
       this.#config = await this.#load();
-      return await this.#once(method, url, options);
+      return await this.#requestOnce(method, url, options);
     } catch (error) {
       throw await this.failure(error, options.signal);
     }
   }
 
-  /** Repeats a request on a new connection if the server closed the kept one just as the request took it. */
-  async #retryReused(method: string, url: URL, options: RequestOptions & RequestContent): Promise<OpenAnswer> {
+  /** Repeats a request on a new connection if the server closed the reused one just when the request was sent. */
+  async #retryReused(method: string, url: URL, options: RequestOptions & RequestContent): Promise<OpenResponse> {
     try {
-      return await this.#once(method, url, options);
+      return await this.#requestOnce(method, url, options);
     } catch (error) {
       if (!(error instanceof ReusedSocketError)) throw error;
       if (method !== 'GET' && method !== 'DELETE') throw error.cause;
       this.#dropIdle();
-      return await this.#once(method, url, options);
+      return await this.#requestOnce(method, url, options);
     }
   }
 
-  async #once(method: string, url: URL, options: RequestOptions & RequestContent): Promise<OpenAnswer> {
+  async #requestOnce(method: string, url: URL, options: RequestOptions & RequestContent): Promise<OpenResponse> {
     const credentials = await this.#credentials();
     options.signal?.throwIfAborted();
     const body = options.body === undefined ? undefined : Buffer.from(options.body);
@@ -199,9 +199,9 @@ export class Connection {
     });
   }
 
-  /** After one connection went silent, the idle ones are as dead. */
+  /** If one connection went silent, the idle ones are dead too. */
   #dropIdle(): void {
-    for (const sockets of Object.values(this.#kept?.agent.freeSockets ?? {}))
+    for (const sockets of Object.values(this.#cached?.agent.freeSockets ?? {}))
       for (const socket of sockets ?? []) socket.destroy();
   }
 
@@ -213,26 +213,26 @@ export class Connection {
     } catch (error) {
       throw credentialError(error, config.getCurrentUser()?.exec as unknown, this.context);
     }
-    // The library's agent knows the way through a proxy; otherwise ours keeps connections and notices new certificates.
+    // The library's agent supports proxies; without a proxy, ours keeps connections and notices new certificates.
     if (config.getCurrentCluster()?.proxyUrl === undefined) credentials.agent = this.#agentFor(credentials);
     return credentials;
   }
 
   #agentFor({ ca, cert, key, servername, rejectUnauthorized }: Credentials): http.Agent {
     const credentials = [ca, cert, key, servername].map(String).join('\n');
-    if (this.#kept?.credentials !== credentials) {
-      this.#kept?.agent.destroy();
+    if (this.#cached?.credentials !== credentials) {
+      this.#cached?.agent.destroy();
       const tls = Object.entries({ ca, cert, key, servername, rejectUnauthorized });
       const options = Object.fromEntries(tls.filter(([, value]) => value !== undefined));
       const agent = this.server.startsWith('http:')
         ? new http.Agent(KEEP_ALIVE)
         : new https.Agent({ ...KEEP_ALIVE, ...options });
-      this.#kept = { agent, credentials };
+      this.#cached = { agent, credentials };
     }
-    return this.#kept.agent;
+    return this.#cached.agent;
   }
 
-  /** Returns the API server's clock if its certificate is not accepted: requested without any credentials. */
+  /** Returns the API server's clock if its certificate is not accepted, by a request without credentials. */
   async #serverTime(): Promise<number | undefined> {
     if (!this.server.startsWith('https:')) return undefined;
     return new Promise((resolve) => {
@@ -255,7 +255,7 @@ export class Connection {
   }
 }
 
-/** The server closed a kept connection under the request. */
+/** The server closed a reused connection during the request. */
 class ReusedSocketError extends Error {
   constructor(cause: Error) {
     super(cause.message, { cause });

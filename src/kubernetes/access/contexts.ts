@@ -5,11 +5,11 @@ import path from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { StudioError } from '../../common/errors.ts';
 
-/** How a person names a cluster. */
+/** How users refer to a cluster. */
 export interface ClusterRef {
   /** A kubeconfig file; defaults to those of `KUBECONFIG`, then to `~/.kube/config`. */
   readonly kubeconfig?: string | undefined;
-  /** A context of it; defaults to its current one. */
+  /** A context in the file; defaults to the current one. */
   readonly context?: string | undefined;
   /** Defaults to the context's own, then to `default`. */
   readonly namespace?: string | undefined;
@@ -20,7 +20,7 @@ interface KubeContext {
   readonly cluster: string;
   readonly user: string | undefined;
   readonly namespace: string | undefined;
-  /** The one that is used if none is named. */
+  /** Whether it is the default. */
   readonly current: boolean;
 }
 

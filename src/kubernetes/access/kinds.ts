@@ -34,7 +34,7 @@ export const KINDS = {
 
 export type Kind = keyof typeof KINDS;
 
-/** Whether `name` is a kind of the table. */
+/** Returns whether `name` is a kind in the table. */
 export function isKind(name: string): name is Kind {
   return Object.hasOwn(KINDS, name);
 }

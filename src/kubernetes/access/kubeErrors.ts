@@ -19,15 +19,15 @@ export interface KubeRequest {
 const SKEW_MS = 60_000;
 const QUOTA = 'exceeded quota';
 
-/** An answer that is not a success. */
-interface FailedAnswer {
+/** A response that reports an error. */
+interface FailedResponse {
   readonly status: number;
   readonly text: string;
   /** How far this machine's clock is ahead of the API server's. */
   readonly skewMs: number | undefined;
 }
 
-/** Returns the failure that the API describes in its own form, if it does. */
+/** Parses the API's own description of an error, if there is one. */
 function statusOf(text: string): Status | undefined {
   try {
     const status = JSON.parse(text) as Status | null;
@@ -48,10 +48,10 @@ export function responseStatus(error: unknown): number | undefined {
   return typeof status === 'number' ? status : undefined;
 }
 
-/** Returns the error of an answer that is not a success. */
-export function answerError(answer: FailedAnswer, request: KubeRequest, context: string): StudioError {
-  const status = statusOf(answer.text);
-  const message = firstLine(status?.message ?? answer.text, 500);
+/** Returns the error for a response that reports one. */
+export function responseError(response: FailedResponse, request: KubeRequest, context: string): StudioError {
+  const status = statusOf(response.text);
+  const message = firstLine(status?.message ?? response.text, 500);
   const what =
     `${request.verb} ${request.resource}${request.name === undefined ? '' : ` ${request.name}`}` +
     (request.namespace === undefined ? '' : ` in namespace ${request.namespace}`);
@@ -59,14 +59,14 @@ export function answerError(answer: FailedAnswer, request: KubeRequest, context:
     code: ErrorCode,
     text: string,
     hint: string | undefined,
-    reason = status?.reason ?? String(answer.status),
+    reason = status?.reason ?? String(response.status),
     more: Readonly<Record<string, unknown>> = {},
   ): StudioError =>
     new StudioError(code, text, {
       ...(hint === undefined ? {} : { hint }),
       details: {
         reason,
-        status: answer.status,
+        status: response.status,
         resource: request.resource,
         namespace: request.namespace,
         name: request.name,
@@ -74,12 +74,12 @@ export function answerError(answer: FailedAnswer, request: KubeRequest, context:
       },
     });
 
-  switch (answer.status) {
+  switch (response.status) {
     case 401:
       return make(
         'unauthorized',
         `The cluster ${clusterName(context)} does not accept the credentials: ${message || 'Unauthorized'}.`,
-        unauthorizedHint(answer.skewMs, context),
+        unauthorizedHint(response.skewMs, context),
       );
     case 403:
       return forbidden(message, request, make, what);
@@ -118,7 +118,7 @@ export function answerError(answer: FailedAnswer, request: KubeRequest, context:
         return make('config', `The cluster rejects the request (${what}): ${message}`, undefined);
       return make(
         'unavailable',
-        `The API server returned ${String(answer.status)} for ${what}: ${message}`,
+        `The API server returned ${String(response.status)} for ${what}: ${message}`,
         'It may be overloaded or starting. Try again later.',
       );
   }
@@ -213,7 +213,7 @@ function skewText(skewMs: number): string {
 export interface FailedConnection {
   readonly server: string;
   readonly context: string;
-  /** The caller gave up, rather than the request itself. */
+  /** Whether the caller cancelled the request. */
   readonly cancelled: boolean;
   /** Returns the API server's clock; called if a certificate has expired or is not valid yet. */
   readonly serverTime: () => Promise<number | undefined>;
@@ -234,7 +234,7 @@ const CERTIFICATE = new Set([
   'CERT_UNTRUSTED',
 ]);
 
-/** Returns the error of a request that got no answer. */
+/** Returns the error for a request without a response. */
 export async function connectionError(error: unknown, failed: FailedConnection): Promise<StudioError> {
   if (failed.cancelled) return cancelled();
   const code = codeOf(error) ?? '';
@@ -286,7 +286,7 @@ const WHY: Readonly<Record<string, string>> = {
   ECONNRESET: 'it closed the connection',
 };
 
-/** Returns the error of a kubeconfig that provides no credentials. */
+/** Returns the error for a kubeconfig that provides no credentials. */
 export function credentialError(error: unknown, exec: unknown, context: string): StudioError {
   const plugin = execPlugin.safeParse(exec).data;
   if (plugin === undefined) {

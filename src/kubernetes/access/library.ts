@@ -1,5 +1,5 @@
 /**
- * What is used of `@kubernetes/client-node`. This file is loaded with the first cluster only: it is most of what a
+ * The parts of `@kubernetes/client-node` that are used. Loaded with the first cluster only, because it is most of what a
  * cluster costs to load.
  */
 
@@ -21,8 +21,8 @@ export {
   wrapHttpLibrary,
 } from '@kubernetes/client-node/dist/gen/index.js';
 
-const asSent = (data: unknown): unknown => data;
-/** What the library would otherwise ask the API server for before the first object of every API group. */
+const identity = (data: unknown): unknown => data;
+/** The resources of each API group, which the library would otherwise request before the group's first object. */
 const resources: Record<string, Json<V1APIResourceList>> = {};
 
 for (const [kind, { apiVersion, plural, namespaced }] of Object.entries(KINDS)) {
@@ -31,7 +31,7 @@ for (const [kind, { apiVersion, plural, namespaced }] of Object.entries(KINDS)) 
   const [version = '', group = ''] = apiVersion.split('/').reverse();
   // Objects stay JSON in both directions: see objects.ts.
   for (const name of [kind, `${kind}List`])
-    ObjectSerializer.registerModel({ group, version, kind: name }, { serialize: asSent, deserialize: asSent });
+    ObjectSerializer.registerModel({ group, version, kind: name }, { serialize: identity, deserialize: identity });
 }
 
 /** The library's API for objects of any kind, for the kinds of kinds.ts. */

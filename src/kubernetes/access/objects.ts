@@ -61,7 +61,7 @@ interface Models {
   RoleBinding: V1RoleBinding;
 }
 
-/** A model as JSON has it: dates are text, and the API leaves out whatever is empty. */
+/** A model in JSON: dates are text, and the API omits empty fields. */
 export type Json<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -72,7 +72,7 @@ export type Json<T> = T extends Date
 
 type Metadata = Json<V1ObjectMeta> & { name: string };
 
-/** An object of any kind, also as it is written: `{ apiVersion, kind, metadata: { name }, … }`. */
+/** An object of any kind, sent or received: `{ apiVersion, kind, metadata: { name }, … }`. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -96,7 +96,7 @@ export type Status = Json<V1Status>;
 export type OwnerReference = NonNullable<Metadata['ownerReferences']>[number];
 export type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
-/** Returns JSON as the library's model of it: only the types differ, which have dates where JSON has text. */
+/** Returns JSON as the library's model. Only the types differ: they have dates where JSON has text. */
 export function modelOf<T>(json: Json<T>): T {
   return json as T;
 }
@@ -107,11 +107,11 @@ export function kindOf(object: KubeObject): Kind {
   throw new StudioError('internal', `Unknown object kind ${object.kind} (${object.apiVersion}).`);
 }
 
-/** Returns what the API sent as an object of `kind`: items of lists come without their kind. */
+/** Returns a response as an object of `kind`. Adds the kind, which items of lists lack. */
 export function readObject<K extends Kind>(kind: K, sent: unknown): ObjectOf<K> {
   if (typeof sent !== 'object' || sent === null || !('metadata' in sent))
-    throw new StudioError('unavailable', `The API server returned something else than an object of kind ${kind}.`, {
-      hint: 'Check whether a proxy stands between this machine and the cluster.',
+    throw new StudioError('unavailable', `The API server did not return an object of kind ${kind}.`, {
+      hint: 'Check for a proxy between this machine and the cluster.',
     });
   return { apiVersion: KINDS[kind].apiVersion, kind, ...sent } as unknown as ObjectOf<K>;
 }

@@ -1,4 +1,4 @@
-/** Tells whether pods accept requests, by their conditions: the cluster's view, and the last report of their nodes. */
+/** Determines whether pods accept requests, by their conditions: the cluster's view, and the last report of their nodes. */
 import type { Pod } from './objects.ts';
 
 /** Returns whether the cluster counts the pod as ready. */
@@ -8,10 +8,10 @@ export function isReady(pod: Pod): boolean {
 
 /**
  * Returns whether all containers were ready when the pod's node reported last, but the cluster no longer counts the pod
- * as ready: it does so for every pod of a node that it does not hear from, and after a long outage of the API server it
- * has heard from none. Such a pod may well be running.
+ * as ready: it does so for every pod of a node that does not respond, and after a long outage of the API server, that
+ * is every node. Such a pod may be running.
  */
-export function isUnheard(pod: Pod): boolean {
+export function isUnresponsive(pod: Pod): boolean {
   return !hasCondition(pod, 'Ready') && hasCondition(pod, 'ContainersReady');
 }
 

@@ -15,7 +15,7 @@ import type net from 'node:net';
 import { WebSocket } from 'ws';
 import type { StudioError } from '../../common/errors.ts';
 import type { Cluster } from './cluster.ts';
-import { answerError } from './kubeErrors.ts';
+import { responseError } from './kubeErrors.ts';
 
 const PROTOCOL = 'v4.channel.k8s.io';
 const DATA = 0;
@@ -83,7 +83,7 @@ async function handshake(
       response.once('close', () => {
         request.destroy();
         done(
-          answerError(
+          responseError(
             { status: response.statusCode ?? 0, text, skewMs: undefined },
             { verb: 'create', resource: 'pods/portforward', group: '', name: pod, namespace: cluster.namespace },
             cluster.context,

@@ -1,5 +1,5 @@
 /**
- * Gives a port of a pod a local address. Every local connection gets its own connection through the API server, so that
+ * Forwards a local port to a pod. Every local connection gets its own connection through the API server, so that
  * none waits for another. After a pod was replaced, the next connection finds the new one. While the API server is
  * down, new connections end at once, and the client that made them retries.
  */
@@ -32,7 +32,7 @@ export async function openForward(
   options: ForwardOptions = {},
 ): Promise<Forward> {
   const forwarder = new Forwarder(cluster, findPod, port, options);
-  const server = net.createServer({ pauseOnConnect: true, noDelay: true }, (socket) => void forwarder.take(socket));
+  const server = net.createServer({ pauseOnConnect: true, noDelay: true }, (socket) => void forwarder.accept(socket));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
@@ -73,8 +73,8 @@ class Forwarder {
     this.#options = options;
   }
 
-  /** Connects a local connection to the pod, for as long as both last. */
-  async take(local: net.Socket): Promise<void> {
+  /** Connects a local connection to the pod, until one of them ends. */
+  async accept(local: net.Socket): Promise<void> {
     this.#locals.add(local);
     const closed = new AbortController();
     local.on('error', () => local.destroy());

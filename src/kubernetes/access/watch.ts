@@ -15,11 +15,11 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { sleep } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
-import { readLines, readText } from './answerText.ts';
 import type { Cluster, ListOptions } from './cluster.ts';
 import { collectionPath, groupOf, KINDS, type Kind } from './kinds.ts';
-import { answerError } from './kubeErrors.ts';
+import { responseError } from './kubeErrors.ts';
 import { type ObjectOf, readObject } from './objects.ts';
+import { readLines, readText } from './responseText.ts';
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
@@ -80,7 +80,7 @@ export async function watchList<K extends Kind>(
     const startedAt = performance.now();
     let isExpired = false;
     try {
-      await watch.once(onHealthy);
+      await watch.run(onHealthy);
     } catch (error) {
       if (isAborted(signal)) return;
       if (!StudioError.is(error) || !TEMPORARY.has(error.code)) throw error;
@@ -133,8 +133,8 @@ class Watch<K extends Kind> {
     this.#version = undefined;
   }
 
-  /** Reads the list if it has to, then watches until the stream ends. */
-  async once(onHealthy: () => void): Promise<void> {
+  /** Reads the list if needed, then watches until the stream ends. */
+  async run(onHealthy: () => void): Promise<void> {
     if (this.#version === undefined) {
       await this.#list();
       onHealthy();
@@ -160,11 +160,11 @@ class Watch<K extends Kind> {
 
   async #watch(onHealthy: () => void): Promise<void> {
     const seconds = this.#options.watchSeconds ?? WATCH_SECONDS;
-    const silence = new AbortController();
-    const timer = setTimeout(() => silence.abort(), seconds * 1000 + (this.#options.silentMs ?? SILENT_MS));
+    const silent = new AbortController();
+    const timer = setTimeout(() => silent.abort(), seconds * 1000 + (this.#options.silentMs ?? SILENT_MS));
     let body: Readable | undefined;
     try {
-      const signal = AbortSignal.any([this.#options.signal, silence.signal]);
+      const signal = AbortSignal.any([this.#options.signal, silent.signal]);
       const { namespaced, plural } = KINDS[this.#kind];
       const namespace =
         namespaced && this.#selector.namespace !== 'all'
@@ -183,7 +183,7 @@ class Watch<K extends Kind> {
       if (answer.status !== 200) {
         let text = '';
         for await (const piece of readText(answer.body)) text += piece;
-        throw answerError(
+        throw responseError(
           { status: answer.status, text, skewMs: answer.skewMs },
           { verb: 'watch', resource: plural, group: groupOf(this.#kind), namespace },
           this.#cluster.context,
@@ -193,7 +193,7 @@ class Watch<K extends Kind> {
       await this.#lines(readLines(answer.body));
     } catch (error) {
       // Silence ends a watch like anything else: the next one continues where it was.
-      if (!silence.signal.aborted) throw error;
+      if (!silent.signal.aborted) throw error;
     } finally {
       clearTimeout(timer);
       body?.destroy();

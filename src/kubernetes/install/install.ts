@@ -1,10 +1,19 @@
-/** Installs the server in a namespace, or upgrades it. Doing it again changes nothing. */
+/** Installs the server in a namespace, or upgrades it. Repeating it changes nothing. */
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { Kind } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
-import { APP, type Component, LABEL, labels, MADE_ANNOTATION, NAMES, OPTIONS_ANNOTATION, selector } from '../names.ts';
+import {
+  APP,
+  type Component,
+  CREATED_ANNOTATION,
+  LABEL,
+  labels,
+  NAMES,
+  OPTIONS_ANNOTATION,
+  selector,
+} from '../names.ts';
 import { type Archive, pack } from '../programs/archive.ts';
 import { pageFiles, programFiles, SERVER_PROGRAMS } from '../programs/collect.ts';
 import { manifests } from './manifests/all.ts';
@@ -21,7 +30,7 @@ export interface Change {
 /** Receives what happens during an installation. */
 export interface InstallNotice {
   readonly change: (change: Change) => void;
-  /** A line about what the call waits for, or what is left. */
+  /** Reports what the call waits for, or what remains. */
   readonly note: (text: string) => void;
 }
 
@@ -91,7 +100,7 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
 async function ensureNamespace(cluster: Cluster, call: InstallCall, notice: InstallNotice): Promise<boolean> {
   const name = cluster.namespace;
   const { signal } = call;
-  // An account that may use a namespace need not have the right to read it.
+  // An account may be allowed to use a namespace, but not to read it.
   const found = await cluster.get('Namespace', name, { signal }).catch((error: unknown) => {
     if (StudioError.is(error, 'forbidden')) return 'unknown' as const;
     throw error;
@@ -108,7 +117,7 @@ async function ensureNamespace(cluster: Cluster, call: InstallCall, notice: Inst
     {
       apiVersion: 'v1',
       kind: 'Namespace',
-      metadata: { name, labels: labels('server'), annotations: { [MADE_ANNOTATION]: 'true' } },
+      metadata: { name, labels: labels('server'), annotations: { [CREATED_ANNOTATION]: 'true' } },
     },
     { signal },
   );

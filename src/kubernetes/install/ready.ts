@@ -7,7 +7,7 @@ import { sentence } from '../../common/text.ts';
 import { readyLine } from '../../protocol/serverFile.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { ContainerStatus, Deployment, Pod } from '../access/objects.ts';
-import { isUnheard } from '../access/podReady.ts';
+import { isUnresponsive } from '../access/podReady.ts';
 import { labels, NAMES, selector, VERSION_ANNOTATION } from '../names.ts';
 
 const POLL_MS = 500;
@@ -26,7 +26,7 @@ interface Readiness {
 interface Obstacle {
   readonly text: string;
   /** `wait`: it is in progress; `patience`: it may recover; `stuck`: waiting does not help. */
-  readonly hope: 'wait' | 'patience' | 'stuck';
+  readonly outlook: 'wait' | 'patience' | 'stuck';
   readonly hint?: string;
   /** The pod whose log has more details. */
   readonly pod?: Pod;
@@ -36,25 +36,25 @@ interface Obstacle {
 export async function waitUntilReady(cluster: Cluster, waiting: Readiness): Promise<void> {
   const { signal } = waiting;
   const until = performance.now() + waiting.timeoutMs;
-  let noted = '';
+  let lastNote = '';
   let since = performance.now();
   for (;;) {
-    const obstacle = await look(cluster, signal).catch(serverDown);
+    const obstacle = await currentObstacle(cluster, signal).catch(serverDown);
     if (obstacle === undefined) return;
-    if (obstacle.text !== noted) {
-      noted = obstacle.text;
+    if (obstacle.text !== lastNote) {
+      lastNote = obstacle.text;
       since = performance.now();
       waiting.note(obstacle.text);
     }
     const now = performance.now();
-    if (obstacle.hope === 'stuck' || (obstacle.hope === 'patience' && now - since > PATIENCE_MS) || now > until)
+    if (obstacle.outlook === 'stuck' || (obstacle.outlook === 'patience' && now - since > PATIENCE_MS) || now > until)
       throw await failure(cluster, obstacle, signal);
     await sleep(POLL_MS, signal);
   }
 }
 
 /** Returns what the server waits for, or undefined if it is ready. */
-async function look(cluster: Cluster, signal: AbortSignal): Promise<Obstacle | undefined> {
+async function currentObstacle(cluster: Cluster, signal: AbortSignal): Promise<Obstacle | undefined> {
   const deployment = await cluster.get('Deployment', NAMES.server, { signal });
   if (deployment === undefined)
     throw new StudioError('gone', `The Deployment ${NAMES.server} was removed during the wait.`);
@@ -65,7 +65,7 @@ async function look(cluster: Cluster, signal: AbortSignal): Promise<Obstacle | u
 /** Returns a short outage of the API server as an obstacle; rethrows everything else. */
 function serverDown(error: unknown): Obstacle {
   if (StudioError.is(error, 'unavailable'))
-    return { text: error.message, hope: 'wait', ...(error.hint === undefined ? {} : { hint: error.hint }) };
+    return { text: error.message, outlook: 'wait', ...(error.hint === undefined ? {} : { hint: error.hint }) };
   throw error;
 }
 
@@ -97,7 +97,7 @@ export function findObstacle(deployment: Deployment, pods: readonly Pod[]): Obst
     if (failed !== undefined)
       return {
         text: `The cluster creates no pod: ${failed.message ?? failed.reason ?? 'no reason given'}`,
-        hope: 'patience',
+        outlook: 'patience',
         hint:
           failed.message?.includes('exceeded quota') === true
             ? 'Free some of the quota or have it raised, then install again.'
@@ -105,7 +105,7 @@ export function findObstacle(deployment: Deployment, pods: readonly Pod[]): Obst
       };
     return {
       text: pods.length > 0 ? 'The server’s old pod is shutting down.' : 'The server’s pod is being created.',
-      hope: 'wait',
+      outlook: 'wait',
     };
   }
   for (const status of [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])]) {
@@ -116,17 +116,17 @@ export function findObstacle(deployment: Deployment, pods: readonly Pod[]): Obst
   if (unscheduled !== undefined)
     return {
       text: `No node accepts the server’s pod: ${unscheduled.message ?? unscheduled.reason ?? ''}`,
-      hope: 'wait',
+      outlook: 'wait',
       hint: 'Check kubectl describe pod. A frequent reason is storage that no class provides (--storage).',
     };
-  if (isUnheard(pod))
+  if (isUnresponsive(pod))
     return {
-      text: `The cluster does not hear from node ${pod.spec?.nodeName ?? ''}, where the server’s pod is.`,
-      hope: 'wait',
+      text: `Node ${pod.spec?.nodeName ?? ''}, which runs the server’s pod, does not respond.`,
+      outlook: 'wait',
       hint: 'Check kubectl get nodes.',
     };
-  if (pod.status?.phase === 'Running') return { text: 'The server is starting.', hope: 'wait', pod };
-  return { text: 'The server’s pod is being set up.', hope: 'wait', pod };
+  if (pod.status?.phase === 'Running') return { text: 'The server is starting.', outlook: 'wait', pod };
+  return { text: 'The server’s pod is being set up.', outlook: 'wait', pod };
 }
 
 function containerObstacle(pod: Pod, status: ContainerStatus): Obstacle | undefined {
@@ -136,26 +136,26 @@ function containerObstacle(pod: Pod, status: ContainerStatus): Obstacle | undefi
     case 'ErrImagePull':
       return {
         text: `Cannot pull the image ${status.image}: ${message}`,
-        hope: 'patience',
+        outlook: 'patience',
         hint: IMAGE_HINT,
       };
     case 'ImagePullBackOff':
     case 'ErrImageNeverPull':
     case 'InvalidImageName':
-      return { text: `Cannot pull the image ${status.image}: ${message}`, hope: 'stuck', hint: IMAGE_HINT };
+      return { text: `Cannot pull the image ${status.image}: ${message}`, outlook: 'stuck', hint: IMAGE_HINT };
     case 'CreateContainerConfigError':
     case 'CreateContainerError':
     case 'RunContainerError':
       return {
         text: `The server’s container cannot start: ${message}`,
-        hope: 'patience',
+        outlook: 'patience',
         hint: 'Fix that and install again.',
       };
     case 'CrashLoopBackOff':
-      return { text: crashText(status), hope: 'stuck', pod };
+      return { text: crashText(status), outlook: 'stuck', pod };
     default:
       return status.state?.terminated !== undefined && status.state.terminated.exitCode !== 0
-        ? { text: crashText(status), hope: 'patience', pod }
+        ? { text: crashText(status), outlook: 'patience', pod }
         : undefined;
   }
 }

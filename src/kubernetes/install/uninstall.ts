@@ -4,7 +4,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { Kind } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
-import { MADE_ANNOTATION, OURS } from '../names.ts';
+import { CREATED_ANNOTATION, OURS } from '../names.ts';
 import { type InstallNotice, installedOptions } from './install.ts';
 import { parseStorage, type Storage } from './storage.ts';
 
@@ -53,22 +53,20 @@ export async function uninstall(cluster: Cluster, call: UninstallCall, notice: I
   let any = false;
   for (const kinds of call.deleteData ? [...STEPS, [DATA]] : STEPS)
     any = (await removeAll(cluster, kinds, call.signal, notice)) || any;
-  const kept = await ours(cluster, DATA, call.signal);
+  const kept = await ownObjects(cluster, DATA, call.signal);
   for (const { metadata } of kept) {
     notice.change({ kind: DATA, name: metadata.name, change: 'stays' });
   }
   if (kept.length > 0)
-    notice.note(
-      'The data and the namespace stay, and the next install finds the data again. --delete-data removes them.',
-    );
-  if (options !== undefined) noteOutsideData(parseStorage(options.storage), call.deleteData, notice);
+    notice.note('The data and the namespace are kept for the next installation. Use --delete-data to delete them.');
+  if (options !== undefined) reportRemainingData(parseStorage(options.storage), call.deleteData, notice);
   // Removing the namespace would remove the data.
   if (kept.length > 0) return true;
   return (await removeNamespace(cluster, call.signal, notice)) || any;
 }
 
 /** Says where data outside the namespace stay: uninstall cannot remove those. */
-function noteOutsideData(storage: Storage, deleteData: boolean, notice: InstallNotice): void {
+function reportRemainingData(storage: Storage, deleteData: boolean, notice: InstallNotice): void {
   const place =
     storage.kind === 'hostPath'
       ? `the folder ${storage.folder} of the node`
@@ -76,7 +74,7 @@ function noteOutsideData(storage: Storage, deleteData: boolean, notice: InstallN
         ? 'the database'
         : undefined;
   if (place !== undefined)
-    notice.note(`The data stay in ${place}${deleteData ? ' and can only be removed there' : ''}.`);
+    notice.note(`The data remains in ${place}${deleteData ? ' and can only be deleted there' : ''}.`);
 }
 
 /** Removes the objects of some kinds and waits until they are gone; returns whether there were any. */
@@ -88,7 +86,7 @@ async function removeAll(
 ): Promise<boolean> {
   let any = false;
   for (const kind of kinds) {
-    for (const { metadata } of await ours(cluster, kind, signal)) {
+    for (const { metadata } of await ownObjects(cluster, kind, signal)) {
       any = true;
       if (
         await cluster.remove(kind, metadata.name, {
@@ -100,11 +98,15 @@ async function removeAll(
     }
   }
   const until = performance.now() + REMOVAL_MS;
-  let noted = '';
+  let lastNote = '';
   for (const kind of kinds) {
-    for (let left = await ours(cluster, kind, signal); left.length > 0; left = await ours(cluster, kind, signal)) {
-      const text = leftText(kind, left);
-      if (text !== noted) notice.note((noted = text));
+    for (
+      let remaining = await ownObjects(cluster, kind, signal);
+      remaining.length > 0;
+      remaining = await ownObjects(cluster, kind, signal)
+    ) {
+      const text = remainingText(kind, remaining);
+      if (text !== lastNote) notice.note((lastNote = text));
       if (performance.now() > until)
         throw new StudioError('unavailable', `${text} It is still there.`, {
           hint: 'A finalizer or a lost node may block it: check kubectl get -o yaml, then uninstall again.',
@@ -115,14 +117,14 @@ async function removeAll(
   return any;
 }
 
-function leftText(kind: Kind, [first, ...more]: readonly KubeObject[]): string {
+function remainingText(kind: Kind, [first, ...more]: readonly KubeObject[]): string {
   return (
     `Waiting until ${kind} ${first?.metadata.name ?? ''}${more.length === 0 ? '' : ` and ${more.length} more`} is ` +
     'removed.'
   );
 }
 
-async function ours(cluster: Cluster, kind: Kind, signal: AbortSignal): Promise<KubeObject[]> {
+async function ownObjects(cluster: Cluster, kind: Kind, signal: AbortSignal): Promise<KubeObject[]> {
   return await cluster.list(kind, { labels: OURS, signal });
 }
 
@@ -133,7 +135,7 @@ async function removeNamespace(cluster: Cluster, signal: AbortSignal, notice: In
     if (StudioError.is(error, 'forbidden')) return undefined;
     throw error;
   });
-  if (found?.metadata.annotations?.[MADE_ANNOTATION] !== 'true') return false;
+  if (found?.metadata.annotations?.[CREATED_ANNOTATION] !== 'true') return false;
   const others: string[] = [];
   for (const kind of KEEPING_NAMESPACE) {
     for (const { metadata } of await cluster.list(kind, { signal })) {

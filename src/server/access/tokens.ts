@@ -11,7 +11,7 @@ export interface ClientTokens {
   readonly read: string;
 }
 
-export type Who =
+export type Identity =
   | { readonly kind: 'client'; readonly readOnly: boolean }
   /** May lease and append to the rollouts of one batch, and read what they need. */
   | { readonly kind: 'worker'; readonly batch: string };
@@ -40,7 +40,7 @@ export class Tokens {
   }
 
   /** Returns whose token this is; undefined if the token is unknown. */
-  who(token: string): Who | undefined {
+  identify(token: string): Identity | undefined {
     const worker = WORKER.exec(token);
     if (worker !== null) {
       const [, batch = '', signature = ''] = worker;

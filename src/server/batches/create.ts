@@ -23,7 +23,7 @@ export async function createBatch(services: Services, request: CreateBatch): Pro
   else await createImported(services, request, request.imported);
   if (request.tasks.length > 0) await store.addTasks(request.batch, 0, request.tasks);
   if (!request.open) await store.seal(request.batch);
-  if (request.imported === undefined) supervisor.look(request.batch);
+  if (request.imported === undefined) supervisor.check(request.batch);
   return recordOf(services, request.batch);
 }
 

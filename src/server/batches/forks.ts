@@ -77,9 +77,9 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   if (request.accept_irreversible !== true) refuseIrreversible(await irreversibleAfter(services, parent, request.seq));
 
   // Secrets that came with the fork override those the parent's batch still has.
-  const known = { ...(await secrets.get(parent.row.batch)), ...request.secrets };
+  const available = { ...(await secrets.get(parent.row.batch)), ...request.secrets };
   const values = Object.fromEntries(
-    submission.env.names.flatMap((name) => (Object.hasOwn(known, name) ? [[name, known[name] ?? '']] : [])),
+    submission.env.names.flatMap((name) => (Object.hasOwn(available, name) ? [[name, available[name] ?? '']] : [])),
   );
   if ((await store.batch(request.batch)) === undefined)
     requireSecrets(submission, values, 'Values are deleted when a batch ends. Set them where you create the fork.');
@@ -110,7 +110,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
     await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);
   await store.addTasks(request.batch, 0, [task]);
   await store.seal(request.batch);
-  supervisor.look(request.batch);
+  supervisor.check(request.batch);
   return recordOf(services, request.batch);
 }
 

@@ -9,7 +9,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 export class Submissions {
   readonly #blobs: BlobStore;
-  readonly #kept = new Map<string, Promise<Submission>>();
+  readonly #cache = new Map<string, Promise<Submission>>();
 
   constructor(blobs: BlobStore) {
     this.#blobs = blobs;
@@ -17,12 +17,12 @@ export class Submissions {
 
   /** Throws `not_found` when the blob is missing, `usage` when it is not a submission. */
   get(sha: string): Promise<Submission> {
-    const cached = this.#kept.get(sha);
+    const cached = this.#cache.get(sha);
     if (cached !== undefined) return cached;
     const reading = this.#read(sha);
-    this.#kept.set(sha, reading);
-    if (this.#kept.size > KEPT) this.#kept.delete(this.#kept.keys().next().value ?? '');
-    reading.catch(() => this.#kept.delete(sha));
+    this.#cache.set(sha, reading);
+    if (this.#cache.size > KEPT) this.#cache.delete(this.#cache.keys().next().value ?? '');
+    reading.catch(() => this.#cache.delete(sha));
     return reading;
   }
 
@@ -66,13 +66,13 @@ export function blobsOf(sha: string, value: Submission): string[] {
 }
 
 /** Throws `conflict` with the blobs that were not uploaded before. */
-export async function requireBlobs(blobs: BlobStore, shas: readonly string[], whose: string): Promise<void> {
+export async function requireBlobs(blobs: BlobStore, shas: readonly string[], subject: string): Promise<void> {
   const present = await blobs.has(shas);
   const missing = shas.filter((sha) => !present.has(sha));
   if (missing.length === 0) return;
   throw new StudioError(
     'conflict',
-    `${whose} refers to ` +
+    `${subject} refers to ` +
       `${missing.length === 1 ? 'a blob that was' : `${missing.length} blobs that were`} not uploaded: ` +
       `${missing.slice(0, 3).join(', ')}${missing.length > 3 ? ' …' : ''}.`,
     {

@@ -45,8 +45,8 @@ interface SupervisorOptions {
   readonly log: Log;
 }
 
-const LOOK_EVERY_MS = 50;
-const SECRETS_AGAIN_MS = 5_000;
+const CHECK_EVERY_MS = 50;
+const SECRETS_RETRY_MS = 5_000;
 const SECRETS_WAIT_MS = 2_000;
 const SESSIONS_EVERY_MS = 5_000;
 /** Workers of a stopped batch normally end its rollouts within a second. After this time the server does. */
@@ -81,7 +81,7 @@ export class Supervisor {
         this.#trackActive().catch((error: unknown) =>
           options.log(`looking for batches failed: ${errorText(error)}`, { level: 'error' }),
         );
-      else if (BATCH_ID.test(id)) this.look(id);
+      else if (BATCH_ID.test(id)) this.check(id);
     });
     this.#sessions = setInterval(() => void this.#expire(), SESSIONS_EVERY_MS);
     this.#sessions.unref();
@@ -104,7 +104,7 @@ export class Supervisor {
   }
 
   /** Handles a change of the batch. */
-  look(batch: string): void {
+  check(batch: string): void {
     this.#track(batch).throttle.request();
   }
 
@@ -114,7 +114,7 @@ export class Supervisor {
     tracked.settled = true;
     // Stop rules run immediately. Otherwise the free slot could go to an attempt that the rule is about to end.
     tracked.throttle.request(tracked.submission !== undefined && hasStopRules(tracked.submission.stop));
-    this.#options.leasing.look(batch, true);
+    this.#options.leasing.check(batch, true);
   }
 
   agentEndpoints(batch: string): readonly string[] {
@@ -144,7 +144,7 @@ export class Supervisor {
       record.row.state === 'ended'
     )
       return;
-    await store.tell(batch, 'infra', { what: 'endpoint', endpoint, text });
+    await store.addBatchEvent(batch, 'infra', { what: 'endpoint', endpoint, text });
     await this.stop(batch, text, 'infrastructure');
   }
 
@@ -156,7 +156,7 @@ export class Supervisor {
     const { store } = this.#options;
     const counts = (await store.batch(batch))?.row.counts;
     await store.stop(batch, reason);
-    this.look(batch);
+    this.check(batch);
     await store.closeRollouts({ batch }, { status, reason }, false);
     return counts === undefined ? 0 : counts.queued + counts.running + counts.held;
   }
@@ -178,7 +178,7 @@ export class Supervisor {
   #track(id: string): TrackedBatch {
     let tracked = this.#tracked.get(id);
     if (tracked === undefined) {
-      const own: TrackedBatch = {
+      const created: TrackedBatch = {
         id,
         submission: undefined,
         secretsAt: undefined,
@@ -187,15 +187,15 @@ export class Supervisor {
         settled: true,
         stopTimer: undefined,
         throttle: new Throttle(
-          LOOK_EVERY_MS,
-          () => this.#look(own),
+          CHECK_EVERY_MS,
+          () => this.#update(created),
           (error) =>
             this.#options.log(`looking after ${id} failed: ${errorText(error)}`, { level: 'error', batch: id }),
         ),
       };
-      tracked = own;
-      this.#tracked.set(id, own);
-      if (this.#end.signal.aborted) own.throttle.close();
+      tracked = created;
+      this.#tracked.set(id, created);
+      if (this.#end.signal.aborted) created.throttle.close();
     }
     return tracked;
   }
@@ -212,11 +212,11 @@ export class Supervisor {
 
   async #trackActive(): Promise<Set<string>> {
     const records = await this.#options.store.activeBatches();
-    for (const record of records) this.look(record.row.batch);
+    for (const record of records) this.check(record.row.batch);
     return new Set(records.map((record) => record.row.batch));
   }
 
-  async #look(tracked: TrackedBatch): Promise<void> {
+  async #update(tracked: TrackedBatch): Promise<void> {
     const { store, hub, leasing, workers } = this.#options;
     const record = await store.batch(tracked.id);
     if (record === undefined || record.row.imported) {
@@ -227,14 +227,14 @@ export class Supervisor {
       await this.#ended(tracked, record);
       return;
     }
-    const again = tracked.secretsAt !== undefined && performance.now() >= tracked.secretsAt;
+    const isRetryDue = tracked.secretsAt !== undefined && performance.now() >= tracked.secretsAt;
     const submission =
-      tracked.submission === undefined || again ? await this.#use(tracked, record) : tracked.submission;
-    hub.standing(record, 'server');
-    leasing.look(tracked.id);
+      tracked.submission === undefined || isRetryDue ? await this.#use(tracked, record) : tracked.submission;
+    hub.sendBatchState(record, 'server');
+    leasing.check(tracked.id);
     workers?.wants(record, submission);
     if (record.stopping !== undefined) {
-      this.#graceOfStopped(tracked, record.stopping);
+      this.#closeAfterGrace(tracked, record.stopping);
       return;
     }
     clearTimeout(tracked.stopTimer);
@@ -245,11 +245,11 @@ export class Supervisor {
   async #use(tracked: TrackedBatch, record: BatchRecord): Promise<Submission> {
     const { submissions, pressure, leasing } = this.#options;
     const submission = await submissions.get(record.spec.submission);
-    const found = submission.env.names.length === 0 ? {} : await this.#secrets(tracked.id);
-    tracked.secretsAt = found === undefined ? performance.now() + SECRETS_AGAIN_MS : undefined;
+    const secrets = submission.env.names.length === 0 ? {} : await this.#secrets(tracked.id);
+    tracked.secretsAt = secrets === undefined ? performance.now() + SECRETS_RETRY_MS : undefined;
     // Keep using the previous values.
-    if (found === undefined && tracked.submission !== undefined) return submission;
-    const values = found ?? {};
+    if (secrets === undefined && tracked.submission !== undefined) return submission;
+    const values = secrets ?? {};
     const agent = resolved(submission.agent.model.endpoints, values);
     const members = resolved(
       agentsOf(submission).flatMap(({ model }) => model.endpoints),
@@ -263,7 +263,7 @@ export class Supervisor {
     tracked.submission = submission;
     tracked.endpoints = agent;
     pressure.use(tracked.id, agent, others, submission.concurrency === 'auto' ? undefined : submission.concurrency);
-    leasing.look(tracked.id, true);
+    leasing.check(tracked.id, true);
     return submission;
   }
 
@@ -285,13 +285,13 @@ export class Supervisor {
 
   async #ended(tracked: TrackedBatch, record: BatchRecord): Promise<void> {
     const { store, secrets, leasing, log } = this.#options;
-    const seenAlive = tracked.submission;
-    const values = seenAlive?.notify === undefined ? undefined : await secrets.get(tracked.id);
+    const submission = tracked.submission;
+    const values = submission?.notify === undefined ? undefined : await secrets.get(tracked.id);
     leasing.drained(tracked.id);
     this.#untrack(tracked.id);
     await secrets.remove(tracked.id);
-    if (seenAlive?.notify === undefined || !(await store.elect('notify'))) return;
-    const [url] = resolved([seenAlive.notify.url], values ?? {});
+    if (submission?.notify === undefined || !(await store.elect('notify'))) return;
+    const [url] = resolved([submission.notify.url], values ?? {});
     if (url !== undefined) void notifyEnd(url, record.row, log, this.#end.signal);
   }
 
@@ -330,7 +330,7 @@ export class Supervisor {
     } while (after !== undefined);
   }
 
-  #graceOfStopped(tracked: TrackedBatch, reason: string): void {
+  #closeAfterGrace(tracked: TrackedBatch, reason: string): void {
     const { store, log } = this.#options;
     tracked.stopTimer ??= setTimeout(() => {
       tracked.stopTimer = undefined;
@@ -354,7 +354,7 @@ export class Supervisor {
           worker: ended.worker,
         });
         hub.session(ended.session)?.expire();
-        leasing.look(ended.batch, true);
+        leasing.check(ended.batch, true);
       }
     } catch (error) {
       log(`looking for lost workers failed: ${errorText(error)}`, { level: 'error' });

@@ -55,14 +55,14 @@ export class BatchSubscription implements Subscription {
     this.#throttle.request(true);
   }
 
-  seen(cursor: number, rev: number | undefined): void {
+  acknowledge(cursor: number, rev: number | undefined): void {
     const wasFull = this.#full();
-    this.#events.seen(cursor);
-    if (rev !== undefined) this.#rows.seen(rev);
+    this.#events.acknowledge(cursor);
+    if (rev !== undefined) this.#rows.acknowledge(rev);
     if (wasFull && !this.#full()) this.#throttle.request(true);
   }
 
-  look(): void {
+  check(): void {
     this.#throttle.request(true);
   }
 
@@ -77,7 +77,7 @@ export class BatchSubscription implements Subscription {
   }
 
   #full(): boolean {
-    return this.#events.unseen + this.#rows.unseen >= UNSEEN_BYTES;
+    return this.#events.unacknowledged + this.#rows.unacknowledged >= UNSEEN_BYTES;
   }
 
   async #run(): Promise<void> {

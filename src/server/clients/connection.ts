@@ -52,8 +52,8 @@ export class ClientConnection {
   }
 
   /** Sends everything stored until now, without waiting for a change notification. */
-  look(): void {
-    for (const subscription of this.#subscriptions.values()) subscription.look();
+  check(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.check();
   }
 
   /** Whether everything was sent and left this process. */
@@ -73,7 +73,7 @@ export class ClientConnection {
       return;
     }
     if (parsed.type === 'seen') {
-      this.#subscriptions.get(parsed.sub)?.seen(parsed.cursor, parsed.rev);
+      this.#subscriptions.get(parsed.sub)?.acknowledge(parsed.cursor, parsed.rev);
       return;
     }
     this.#handling = this.#handling.then(() => this.#handle(parsed)).catch((error: unknown) => this.#refuse(error));

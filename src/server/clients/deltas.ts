@@ -31,11 +31,11 @@ export class Deltas {
       this.#watched.set(rollout, watched);
       this.#watch(rollout, true);
     }
-    const own = watched;
-    own.listeners.add(listener);
+    const current = watched;
+    current.listeners.add(listener);
     return () => {
-      own.listeners.delete(listener);
-      if (own.listeners.size > 0 || this.#watched.get(rollout) !== own) return;
+      current.listeners.delete(listener);
+      if (current.listeners.size > 0 || this.#watched.get(rollout) !== current) return;
       this.#watched.delete(rollout);
       this.#watch(rollout, false);
     };

@@ -14,9 +14,9 @@ import { Flow } from './flow.ts';
 import { eventsFrame, frame } from './frames.ts';
 
 export interface Subscription {
-  seen(cursor: number, rev: number | undefined): void;
+  acknowledge(cursor: number, rev: number | undefined): void;
   /** Checks whether there is more to send, without a change notification. */
-  look(): void;
+  check(): void;
   /** Whether everything stored was sent, or the client must acknowledge some of it first. */
   readonly idle: boolean;
   close(): void;
@@ -52,7 +52,7 @@ export class RolloutSubscription implements Subscription, DeltaListener {
   #changed = true;
   #pumping = false;
   #closed = false;
-  #begun = false;
+  #hasRead = false;
   /** Whether `open` was sent. It precedes all deltas, so that clients have the beginning of each text. */
   #opened = false;
 
@@ -68,24 +68,24 @@ export class RolloutSubscription implements Subscription, DeltaListener {
     this.#rollout = record.row.rollout;
     this.#cursor = after;
     this.#reader = new StreamReader(context.store, record.row.rollout, record.lineage);
-    this.#unwatch = context.changes.on(this.#rollout, () => this.look());
+    this.#unwatch = context.changes.on(this.#rollout, () => this.check());
     if (deltas) this.#unlisten = context.deltas.listen(this.#rollout, this);
     this.#pump();
   }
 
-  seen(cursor: number): void {
-    const before = this.#flow.unseen;
-    this.#flow.seen(cursor);
-    if (before >= UNSEEN_BYTES && this.#flow.unseen < UNSEEN_BYTES) this.#pump();
+  acknowledge(cursor: number): void {
+    const before = this.#flow.unacknowledged;
+    this.#flow.acknowledge(cursor);
+    if (before >= UNSEEN_BYTES && this.#flow.unacknowledged < UNSEEN_BYTES) this.#pump();
   }
 
-  look(): void {
+  check(): void {
     this.#changed = true;
     this.#pump();
   }
 
   get idle(): boolean {
-    return !this.#pumping && (!this.#changed || this.#flow.unseen >= UNSEEN_BYTES);
+    return !this.#pumping && (!this.#changed || this.#flow.unacknowledged >= UNSEEN_BYTES);
   }
 
   delta(span: number, offset: number, text: string): void {
@@ -106,15 +106,15 @@ export class RolloutSubscription implements Subscription, DeltaListener {
       .catch((error: unknown) => this.#context.failed(this.#sub, error))
       .finally(() => {
         this.#pumping = false;
-        if (this.#changed && this.#flow.unseen < UNSEEN_BYTES) this.#pump();
+        if (this.#changed && this.#flow.unacknowledged < UNSEEN_BYTES) this.#pump();
       });
   }
 
   async #run(): Promise<void> {
-    while (this.#changed && !this.#closed && this.#flow.unseen < UNSEEN_BYTES) {
+    while (this.#changed && !this.#closed && this.#flow.unacknowledged < UNSEEN_BYTES) {
       this.#changed = false;
-      const chunk = await this.#reader.read(this.#cursor, this.#begun ? READ_BYTES : FIRST_BYTES);
-      this.#begun = true;
+      const chunk = await this.#reader.read(this.#cursor, this.#hasRead ? READ_BYTES : FIRST_BYTES);
+      this.#hasRead = true;
       // closed during the read
       if (this.#isClosed()) return;
       if (chunk.bodies.length > 0) {

@@ -10,7 +10,7 @@ import type { Services } from '../services.ts';
 import { breakpointsOf } from '../workers/hub.ts';
 import { commandDone, commandFailed, replyOf } from './result.ts';
 
-const nothing = z.object({});
+const noArgs = z.object({});
 /** `release`: ends the workers while the batch is paused. */
 const pauseArgs = z.object({ release: z.boolean().optional() });
 const cancelArgs = z.object({ reason: z.string().max(1000).optional() });
@@ -23,15 +23,20 @@ export async function commandBatch(services: Services, batch: string, request: B
   await recordOf(services, batch);
   const existing = await store.command(request.command);
   if (existing?.result !== undefined) return replyOf(existing.result);
-  const { told, apply } = plan(services, batch, request);
+  const { recordedArgs, apply } = plan(services, batch, request);
   const by = request.by ?? 'client';
-  await store.putCommand({ id: request.command, batch, verb: request.verb, args: told, by });
+  await store.putCommand({ id: request.command, batch, verb: request.verb, args: recordedArgs, by });
   if (existing === undefined)
-    await store.tell(batch, 'control', { command: request.command, verb: request.verb, by, args: told });
+    await store.addBatchEvent(batch, 'control', {
+      command: request.command,
+      verb: request.verb,
+      by,
+      args: recordedArgs,
+    });
   try {
     const reply = await apply();
     await store.finishCommand(request.command, commandDone(reply));
-    services.supervisor.look(batch);
+    services.supervisor.check(batch);
     return reply;
   } catch (error) {
     if (StudioError.is(error) && error.code !== 'storage')
@@ -42,7 +47,7 @@ export async function commandBatch(services: Services, batch: string, request: B
 
 interface Plan {
   /** The arguments to record in the batch's stream. */
-  readonly told: Json;
+  readonly recordedArgs: Json;
   readonly apply: () => Promise<CommandReply>;
 }
 
@@ -52,22 +57,22 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
   switch (request.verb) {
     case 'pause': {
       const release = parse(pauseArgs, args, 'args').release === true;
-      return { told: release ? { release } : {}, apply: () => pause(services, batch, release) };
+      return { recordedArgs: release ? { release } : {}, apply: () => pause(services, batch, release) };
     }
     case 'resume':
-      parse(nothing, args, 'args');
+      parse(noArgs, args, 'args');
       return {
-        told: {},
+        recordedArgs: {},
         apply: async () => {
           await store.setPaused(batch, false);
-          leasing.look(batch, true);
+          leasing.check(batch, true);
           return {};
         },
       };
     case 'cancel': {
       const { reason } = parse(cancelArgs, args, 'args');
       return {
-        told: reason === undefined ? {} : { reason },
+        recordedArgs: reason === undefined ? {} : { reason },
         apply: async () => ({
           changed: await supervisor.stop(batch, reason ?? `Cancelled by ${request.by ?? 'a client'}.`),
         }),
@@ -75,12 +80,12 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
     }
     case 'retry': {
       const { secrets } = parse(retryArgs, args, 'args');
-      return { told: {}, apply: () => retry(services, batch, secrets) };
+      return { recordedArgs: {}, apply: () => retry(services, batch, secrets) };
     }
     case 'seal':
-      parse(nothing, args, 'args');
+      parse(noArgs, args, 'args');
       return {
-        told: {},
+        recordedArgs: {},
         apply: async () => {
           await store.seal(batch);
           return {};
@@ -89,7 +94,10 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
     case 'breakpoints': {
       const { breakpoints, of } = parse(verbArgs.breakpoints, args, 'args');
       return {
-        told: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, ...(of === undefined ? {} : { of }) },
+        recordedArgs: {
+          breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json,
+          ...(of === undefined ? {} : { of }),
+        },
         apply: async () => {
           const kept =
             of === undefined
@@ -104,9 +112,9 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
     case 'note': {
       const note = parse(noteArgs, args, 'args');
       return {
-        told: {},
+        recordedArgs: {},
         apply: async () => {
-          await store.tell(batch, 'note', { ...note, by: request.by ?? 'client' });
+          await store.addBatchEvent(batch, 'note', { ...note, by: request.by ?? 'client' });
           return {};
         },
       };
@@ -151,6 +159,6 @@ async function retry(
   if (secrets !== undefined) await services.secrets.put(batch, secrets);
   const changed = await store.retry(batch);
   if (changed === 0 && (await recordOf(services, batch)).row.state === 'ended') await services.secrets.remove(batch);
-  leasing.look(batch, true);
+  leasing.check(batch, true);
   return { changed };
 }

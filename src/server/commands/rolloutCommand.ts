@@ -32,7 +32,13 @@ export async function commandRollout(
     by,
   });
   if (existing === undefined)
-    await store.tell(record.row.batch, 'control', { command: command.id, verb: command.verb, by, rollout: id, args });
+    await store.addBatchEvent(record.row.batch, 'control', {
+      command: command.id,
+      verb: command.verb,
+      by,
+      rollout: id,
+      args,
+    });
   if (command.result !== undefined) return replyOf(command.result);
   if (record.session === undefined) await withoutHolder(services, record, command);
   else if (command.verb === 'cancel') overruleLater(services, record, command);
@@ -138,7 +144,7 @@ function answer(services: Services, command: CommandRecord, signal: AbortSignal)
       for (const one of undo.splice(0)) one();
       settle();
     };
-    const look = async (): Promise<void> => {
+    const check = async (): Promise<void> => {
       const now = await store.command(command.id);
       const result = now?.result;
       if (result !== undefined) {
@@ -161,8 +167,8 @@ function answer(services: Services, command: CommandRecord, signal: AbortSignal)
           : commandFailed({ code: 'conflict', message: 'The rollout ended before the command was applied.' }),
       );
     };
-    const check = (): void => void look().catch((error: unknown) => finish(() => reject(error)));
-    undo.push(changes.on(command.id, check), changes.on(command.rollout ?? '', check));
+    const onChange = (): void => void check().catch((error: unknown) => finish(() => reject(error)));
+    undo.push(changes.on(command.id, onChange), changes.on(command.rollout ?? '', onChange));
     const onAbort = (): void =>
       finish(() =>
         reject(

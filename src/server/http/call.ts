@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
-import type { Who } from '../access/tokens.ts';
+import type { Identity } from '../access/tokens.ts';
 
 /** Largest JSON body. Fits a page of a thousand tasks with long questions and world states. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
@@ -11,7 +11,7 @@ export interface Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** The caller; undefined for a route that is open to everyone. */
-  readonly who: Who | undefined;
+  readonly identity: Identity | undefined;
   /** Values of the `:name` parts of the route's path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;

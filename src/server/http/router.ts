@@ -1,7 +1,7 @@
 /** Matches requests to routes by method and path, and checks who may call them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StudioError } from '../../common/errors.ts';
-import type { Who } from '../access/tokens.ts';
+import type { Identity } from '../access/tokens.ts';
 import type { Call } from './call.ts';
 import { sendJson } from './reply.ts';
 
@@ -9,7 +9,7 @@ export interface Route {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT';
   readonly path: string;
   /** `read`: any client; `full`: clients that may change something. */
-  readonly may: 'anyone' | 'read' | 'full';
+  readonly access: 'anyone' | 'read' | 'full';
   /** Workers may call it too; the handler checks which objects they may access. */
   readonly workers?: true;
   /** Returns the response body, sent as JSON; undefined if it has responded itself. */
@@ -34,9 +34,14 @@ export class Router {
   }
 
   /** `who` is called only for routes that are not open to everyone. It throws when the caller is unknown. */
-  async handle(request: IncomingMessage, response: ServerResponse, url: URL, who: () => Who): Promise<void> {
+  async handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    url: URL,
+    authenticate: () => Identity,
+  ): Promise<void> {
     const { route, params } = this.#find(request.method ?? '', url.pathname);
-    const caller = route.may === 'anyone' ? undefined : who();
+    const caller = route.access === 'anyone' ? undefined : authenticate();
     if (caller !== undefined) authorize(route, caller);
     const aborted = new AbortController();
     response.once('close', () => {
@@ -45,7 +50,7 @@ export class Router {
     const answer = await route.handle({
       request,
       response,
-      who: caller,
+      identity: caller,
       params,
       query: url.searchParams,
       signal: aborted.signal,
@@ -102,11 +107,11 @@ function decoded(text: string): string | undefined {
   }
 }
 
-function authorize(route: Route, who: Who): void {
-  if (who.kind === 'worker') {
+function authorize(route: Route, authenticate: Identity): void {
+  if (authenticate.kind === 'worker') {
     if (route.workers === true) return;
     throw new StudioError('forbidden', 'Workers are not allowed to do this.');
   }
-  if (route.may === 'full' && who.readOnly)
+  if (route.access === 'full' && authenticate.readOnly)
     throw new StudioError('forbidden', 'This token is read-only.', { hint: 'Use the full token in server.json.' });
 }

@@ -132,27 +132,27 @@ export class BackPressure {
   replicas(batch: string): Record<string, string[]> {
     const use = this.#uses.get(batch);
     if (use === undefined) return {};
-    const found: Record<string, string[]> = {};
+    const replicas: Record<string, string[]> = {};
     for (const name of [...use.agent, ...use.others]) {
-      const behind = this.#replicas.behind(name);
-      if (behind[0] !== name) found[name] = [...behind];
+      const urls = this.#replicas.urlsOf(name);
+      if (urls[0] !== name) replicas[name] = [...urls];
     }
-    return found;
+    return replicas;
   }
 
   /** Handles a worker's report on an endpoint. */
   report(batch: string, name: string, report: EndpointReport): void {
-    if (this.#replicas.isPast(name)) return;
+    if (this.#replicas.isObsolete(name)) return;
     const endpoint = this.#endpoint(name);
     endpoint.batches.add(batch);
     const now = this.#now();
-    if (report.what === 'ok') endpoint.limit.ok(now, this.#demandAbout(endpoint, now), report.count);
+    if (report.what === 'ok') endpoint.limit.ok(now, this.#recentDemand(endpoint, now), report.count);
     else {
       endpoint.limit.refused(report.what, now, report.retry_after_ms);
       endpoint.text = this.#replicas.noneReady(name) ? NONE_READY : report.text;
     }
     this.#reportOutage(endpoint, now);
-    this.#look(endpoint, now);
+    this.#update(endpoint, now);
   }
 
   /** Returns the permits of every session, by endpoint. */
@@ -162,15 +162,15 @@ export class BackPressure {
     const callers = this.#options.callers();
     const shares = new Map<string, Record<string, number>>(callers.map((caller) => [caller.session, {}]));
     for (const endpoint of this.#endpoints.values()) {
-      const using = callers.filter((caller) => endpoint.batches.has(caller.batch));
+      const users = callers.filter((caller) => endpoint.batches.has(caller.batch));
       const parts = sharePermits(
         endpoint.limit.permits(now),
-        using.map((caller) => caller.running),
+        users.map((caller) => caller.running),
         turn,
       );
-      using.forEach((caller, index) => {
-        const own = shares.get(caller.session);
-        if (own !== undefined) own[endpoint.name] = parts[index] ?? 0;
+      users.forEach((caller, index) => {
+        const share = shares.get(caller.session);
+        if (share !== undefined) share[endpoint.name] = parts[index] ?? 0;
       });
     }
     return shares;
@@ -181,7 +181,7 @@ export class BackPressure {
     const now = this.#now();
     const callers = this.#options.callers();
     let room = 0;
-    for (const name of this.#behind(endpoints)) {
+    for (const name of this.#urlsOf(endpoints)) {
       const endpoint = this.#endpoints.get(name);
       const permits = endpoint?.limit.permits(now) ?? START_PERMITS;
       room += permits * ROLLOUTS_PER_PERMIT - (endpoint === undefined ? 0 : this.#demand(endpoint, callers));
@@ -195,7 +195,7 @@ export class BackPressure {
     const now = this.#now();
     return [...this.#endpoints.values()].map(({ name, limit, load, text }) => ({
       endpoint: withoutCredentials(name),
-      ...this.#replicaShown(name),
+      ...this.#replicaInfo(name),
       permits: limit.permits(now),
       state: limit.state,
       ...(load === undefined ? {} : { running: load.running, waiting: load.waiting }),
@@ -205,13 +205,13 @@ export class BackPressure {
     }));
   }
 
-  #replicaShown(name: string): { service?: string; replica?: string } {
+  #replicaInfo(name: string): { service?: string; replica?: string } {
     const found = this.#replicas.at(name);
     return found === undefined ? {} : { service: withoutCredentials(found.endpoint), replica: found.replica.name };
   }
 
-  #behind(names: readonly string[]): Set<string> {
-    return new Set(names.flatMap((name) => this.#replicas.behind(name)));
+  #urlsOf(names: readonly string[]): Set<string> {
+    return new Set(names.flatMap((name) => this.#replicas.urlsOf(name)));
   }
 
   #follow(): void {
@@ -219,9 +219,9 @@ export class BackPressure {
   }
 
   #join(batch: string, use: Use): void {
-    const agent = this.#behind(use.agent);
+    const agent = this.#urlsOf(use.agent);
     use.spread = agent.size;
-    for (const name of [...agent, ...this.#behind(use.others)]) {
+    for (const name of [...agent, ...this.#urlsOf(use.others)]) {
       const endpoint = this.#endpoint(name);
       endpoint.batches.add(batch);
       if (use.width !== undefined)
@@ -246,23 +246,23 @@ export class BackPressure {
     this.#endpoints.delete(name);
   }
 
-  #changedReplicas({ endpoint, first, joined, left, now }: ReplicaChange): void {
+  #changedReplicas({ endpoint, first, added, removed, now }: ReplicaChange): void {
     // A new replica at the address of a removed one starts fresh, and so does a service that had no replicas before.
-    for (const { url } of left) this.#forget(url);
+    for (const { url } of removed) this.#forget(url);
     if ((now ?? []).length > 0) this.#forget(endpoint);
-    const shown = withoutCredentials(endpoint);
-    const news = [
-      ...left.map(({ name }) => `Replica ${name} of ${shown} was removed`),
-      ...joined.map(({ name }) => `Replica ${name} of ${shown} is ready`),
+    const address = withoutCredentials(endpoint);
+    const changes = [
+      ...removed.map(({ name }) => `Replica ${name} of ${address} was removed`),
+      ...added.map(({ name }) => `Replica ${name} of ${address} is ready`),
     ];
     for (const [batch, use] of this.#uses) {
       if (!use.agent.includes(endpoint) && !use.others.includes(endpoint)) continue;
       this.#join(batch, use);
-      if (!first && news.length > 0)
+      if (!first && changes.length > 0)
         this.#options.trouble?.(
           batch,
-          shown,
-          `${news.join('; ')}. ` +
+          address,
+          `${changes.join('; ')}. ` +
             (now === undefined
               ? 'Calls now go to its own address.'
               : now.length === 0
@@ -270,11 +270,11 @@ export class BackPressure {
                 : `It now has ${plural(now.length, 'replica')}.`),
         );
     }
-    const own = this.#endpoints.get(endpoint);
-    if (this.#replicas.noneReady(endpoint) && own !== undefined) {
-      own.limit.refused('down', this.#now());
-      own.text = NONE_READY;
-      this.#look(own, this.#now());
+    const state = this.#endpoints.get(endpoint);
+    if (this.#replicas.noneReady(endpoint) && state !== undefined) {
+      state.limit.refused('down', this.#now());
+      state.text = NONE_READY;
+      this.#update(state, this.#now());
     }
     this.#options.changed();
   }
@@ -317,7 +317,7 @@ export class BackPressure {
   }
 
   /** Returns a recent demand. It is cached briefly: each worker reports several times a second, and this visits all. */
-  #demandAbout(endpoint: Endpoint, now: number): number {
+  #recentDemand(endpoint: Endpoint, now: number): number {
     if (endpoint.demand === undefined || now - endpoint.demand.at >= DEMAND_MS)
       endpoint.demand = { at: now, rollouts: this.#demand(endpoint, this.#options.callers()) };
     return endpoint.demand.rollouts;
@@ -333,12 +333,12 @@ export class BackPressure {
   }
 
   /** Reports a large change of permits, and checks again when they are due to change. */
-  #look(endpoint: Endpoint, now: number): void {
+  #update(endpoint: Endpoint, now: number): void {
     const permits = endpoint.limit.permits(now);
     const at = endpoint.limit.changesAt(now);
     if (at !== undefined) {
       clearTimeout(endpoint.timer);
-      endpoint.timer = setTimeout(() => this.#look(endpoint, this.#now()), Math.max(1, at - now + 1));
+      endpoint.timer = setTimeout(() => this.#update(endpoint, this.#now()), Math.max(1, at - now + 1));
     }
     if (permits === endpoint.sentPermits) return;
     if (
@@ -368,20 +368,20 @@ export class BackPressure {
     for (const endpoint of this.#endpoints.values()) {
       if (endpoint.batches.size === 0) continue;
       const url = metricsUrl(endpoint.name);
-      const where = endpoint.name.startsWith('demo:')
+      const location = endpoint.name.startsWith('demo:')
         ? this.#options.demo(endpoint.name)
         : url === undefined
           ? undefined
           : { url, headers: {} };
-      if (where === undefined) continue;
+      if (location === undefined) continue;
       yield {
-        ...where,
+        ...location,
         name: endpoint.name,
         report: (load) => {
           const now = this.#now();
           endpoint.load = load;
           endpoint.limit.load(load, now);
-          this.#look(endpoint, now);
+          this.#update(endpoint, now);
         },
       };
     }

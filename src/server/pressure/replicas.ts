@@ -9,8 +9,8 @@ export interface ReplicaChange {
   readonly endpoint: string;
   /** The first report on this endpoint, so there is nothing to announce. */
   readonly first: boolean;
-  readonly joined: readonly Replica[];
-  readonly left: readonly Replica[];
+  readonly added: readonly Replica[];
+  readonly removed: readonly Replica[];
   readonly now: readonly Replica[] | undefined;
 }
 
@@ -52,7 +52,7 @@ export class ReplicaSets {
   }
 
   /** Returns the URLs to call for the endpoint: its replicas, or itself if it has none or none is ready. */
-  behind(endpoint: string): readonly string[] {
+  urlsOf(endpoint: string): readonly string[] {
     const replicas = this.#followed.get(endpoint)?.replicas ?? [];
     return replicas.length === 0 ? [endpoint] : replicas.map(({ url }) => url);
   }
@@ -68,7 +68,7 @@ export class ReplicaSets {
   }
 
   /** Whether this name is obsolete: its replicas are called instead, or it was a replica that was removed. */
-  isPast(name: string): boolean {
+  isObsolete(name: string): boolean {
     if ((this.#followed.get(name)?.replicas?.length ?? 0) > 0) return true;
     return !this.#byUrl.has(name) && [...this.#followed.values()].some(({ removed: gone }) => gone.has(name));
   }
@@ -79,19 +79,19 @@ export class ReplicaSets {
 
   #set(endpoint: string, followed: FollowedService, now: readonly Replica[] | undefined): void {
     const before = followed.replicas;
-    const joined = without(now ?? [], before ?? []);
-    const left = without(before ?? [], now ?? []);
-    if (joined.length === 0 && left.length === 0 && (before === undefined) === (now === undefined)) return;
+    const added = without(now ?? [], before ?? []);
+    const removed = without(before ?? [], now ?? []);
+    if (added.length === 0 && removed.length === 0 && (before === undefined) === (now === undefined)) return;
     followed.replicas = now;
-    for (const { url } of left) {
+    for (const { url } of removed) {
       this.#byUrl.delete(url);
       followed.removed.add(url);
     }
-    for (const replica of joined) {
+    for (const replica of added) {
       this.#byUrl.set(replica.url, { endpoint, replica });
       followed.removed.delete(replica.url);
     }
-    this.#changed({ endpoint, first: before === undefined, joined, left, now });
+    this.#changed({ endpoint, first: before === undefined, added, removed, now });
   }
 }
 

@@ -40,11 +40,11 @@ export class Scraper {
     for (const target of this.#targets()) {
       if (this.#underway.has(target.name) || (this.#without.get(target.name) ?? 0) > performance.now()) continue;
       this.#underway.add(target.name);
-      void scrape(target, this.#end.signal).then((found) => {
+      void scrape(target, this.#end.signal).then((metrics) => {
         this.#underway.delete(target.name);
         if (this.#end.signal.aborted) return;
-        if (found === 'without') this.#without.set(target.name, performance.now() + WITHOUT_MS);
-        target.report(typeof found === 'string' ? undefined : found);
+        if (metrics === 'without') this.#without.set(target.name, performance.now() + WITHOUT_MS);
+        target.report(typeof metrics === 'string' ? undefined : metrics);
       });
     }
   }

@@ -9,11 +9,11 @@ export function sharePermits(permits: number, demands: readonly number[], turn: 
   if (permits <= 0 || demands.length === 0) return shares;
   if (permits < demands.length) {
     const all = demands.map((_, index) => index);
-    const wanting = all.filter((index) => (demands[index] ?? 0) > 0);
-    const takers = wanting.length > 0 ? wanting : all;
-    for (let i = 0; i < Math.min(permits, takers.length); i++) {
-      const taker = takers[(turn + i) % takers.length];
-      if (taker !== undefined) shares[taker] = 1;
+    const needy = all.filter((index) => (demands[index] ?? 0) > 0);
+    const receivers = needy.length > 0 ? needy : all;
+    for (let i = 0; i < Math.min(permits, receivers.length); i++) {
+      const receiver = receivers[(turn + i) % receivers.length];
+      if (receiver !== undefined) shares[receiver] = 1;
     }
     return shares;
   }
@@ -21,14 +21,14 @@ export function sharePermits(permits: number, demands: readonly number[], turn: 
   const weights = demands.map((demand) => demand + 1);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const exact = weights.map((weight) => (rest * weight) / total);
-  let left = rest;
+  let remaining = rest;
   exact.forEach((value, index) => {
     shares[index] = 1 + Math.floor(value);
-    left -= Math.floor(value);
+    remaining -= Math.floor(value);
   });
   const byRemainder = exact
     .map((value, index) => ({ index, part: value - Math.floor(value) }))
     .sort((a, b) => b.part - a.part || a.index - b.index);
-  for (const { index } of byRemainder.slice(0, left)) shares[index] = (shares[index] ?? 0) + 1;
+  for (const { index } of byRemainder.slice(0, remaining)) shares[index] = (shares[index] ?? 0) + 1;
   return shares;
 }

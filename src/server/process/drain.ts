@@ -13,12 +13,12 @@ const LOOK_MS = 10;
 /** A worker's session, as far as the shutdown is concerned. */
 interface DrainSource {
   readonly appending: number;
-  leaving: boolean;
+  draining: boolean;
 }
 
 interface Reading {
   readonly idle: boolean;
-  look(): void;
+  check(): void;
 }
 
 interface DrainOptions {
@@ -42,10 +42,10 @@ export async function drain({ workers, clients, executor, exporter, log }: Drain
       log(`${what} failed: ${errorText(error)}`, { level: 'error' });
   await within(EXECUTOR_MS, executor, failed('ending the workers'));
   const sessions = [...workers()];
-  for (const session of sessions) session.leaving = true;
+  for (const session of sessions) session.draining = true;
   await until(() => sessions.every(({ appending }) => appending === 0));
   const readers = [...clients()];
-  for (const reader of readers) reader.look();
+  for (const reader of readers) reader.check();
   await Promise.all([
     until(() => readers.every(({ idle }) => idle)),
     within(STEP_MS, () => exporter(STEP_MS), failed('exporting the last traces')),

@@ -27,10 +27,10 @@ export class Idle {
   /** Registers a client. Returns the function to call when it disconnects. */
   enter(): () => void {
     this.#clients += 1;
-    let left = false;
+    let disconnected = false;
     return () => {
-      if (left) return;
-      left = true;
+      if (disconnected) return;
+      disconnected = true;
       this.#clients -= 1;
       this.#quietSince = performance.now();
     };
@@ -45,7 +45,7 @@ export class Idle {
     if (this.#closed || this.#options.idleMs === 0) return;
     this.#timer = setTimeout(
       () => {
-        this.#look()
+        this.#check()
           .catch(this.#options.failed)
           .finally(() => this.#arm());
       },
@@ -54,7 +54,7 @@ export class Idle {
     this.#timer.unref();
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     if (this.#clients > 0) return;
     if (await this.#options.busy()) {
       this.#quietSince = performance.now();

@@ -82,9 +82,9 @@ function read(argv: readonly string[]) {
   }
 }
 
-function oneOf<T extends string>(name: string, choices: readonly T[], given: string): T {
-  const found = choices.find((value) => value === given);
-  if (found === undefined) throw wrong(`--${name} must be one of ${choices.join(', ')}, not ${given}.`);
+function oneOf<T extends string>(name: string, choices: readonly T[], text: string): T {
+  const found = choices.find((value) => value === text);
+  if (found === undefined) throw wrong(`--${name} must be one of ${choices.join(', ')}, not ${text}.`);
   return found;
 }
 

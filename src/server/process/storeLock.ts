@@ -17,9 +17,9 @@ const UNNAMED_WAIT_MS = 10_000;
 const POLL_MS = 50;
 
 type StoreLock =
-  | { readonly taken: false; release(): void }
+  | { readonly isTaken: false; release(): void }
   /** `by` is undefined when the holder has not written its `server.json`. */
-  | { readonly taken: true; readonly by: ServerFile | undefined };
+  | { readonly isTaken: true; readonly by: ServerFile | undefined };
 
 /**
  * Locks the store in `folder`, which is created if needed. Waits a little for a holder that is starting or ending.
@@ -37,9 +37,9 @@ export async function lockStore(folder: string, isAlive: (pid: number) => boolea
   const until = performance.now() + UNNAMED_WAIT_MS;
   for (;;) {
     const release = tryLock(folder);
-    if (release !== undefined) return { taken: false, release };
+    if (release !== undefined) return { isTaken: false, release };
     const by = readServerFile(folder);
-    if ((by !== undefined && isAlive(by.pid)) || performance.now() > until) return { taken: true, by };
+    if ((by !== undefined && isAlive(by.pid)) || performance.now() > until) return { isTaken: true, by };
     await delay(POLL_MS);
   }
 }

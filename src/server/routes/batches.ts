@@ -34,48 +34,48 @@ export function batchRoutes(services: Services): Route[] {
     {
       method: 'POST',
       path: '/v1/batches',
-      may: 'full',
+      access: 'full',
       handle: async (call) => (await createBatch(services, await readJson(call, createBatchBody))).row,
     },
     {
       method: 'GET',
       path: '/v1/batches',
-      may: 'read',
+      access: 'read',
       handle: (call) =>
         store.batches({ limit: limitQuery(call, BATCHES.usual, BATCHES.most), ...text(call, 'before') }),
     },
     {
       method: 'GET',
       path: '/v1/batches/:batch',
-      may: 'read',
+      access: 'read',
       handle: async (call) => (await recordOf(services, param(call, 'batch'))).row,
     },
-    { method: 'POST', path: '/v1/batches/:batch/tasks', may: 'full', handle: (call) => addTasks(services, call) },
-    { method: 'GET', path: '/v1/batches/:batch/tasks', may: 'read', handle: (call) => tasks(services, call) },
-    { method: 'GET', path: '/v1/batches/:batch/rollouts', may: 'read', handle: (call) => rollouts(services, call) },
+    { method: 'POST', path: '/v1/batches/:batch/tasks', access: 'full', handle: (call) => addTasks(services, call) },
+    { method: 'GET', path: '/v1/batches/:batch/tasks', access: 'read', handle: (call) => tasks(services, call) },
+    { method: 'GET', path: '/v1/batches/:batch/rollouts', access: 'read', handle: (call) => rollouts(services, call) },
     {
       method: 'POST',
       path: '/v1/batches/:batch/import',
-      may: 'full',
+      access: 'full',
       handle: (call) => importFinished(services, call),
     },
     {
       method: 'POST',
       path: '/v1/batches/:batch/commands',
-      may: 'full',
+      access: 'full',
       handle: async (call) => commandBatch(services, param(call, 'batch'), await readJson(call, batchCommand)),
     },
     {
       method: 'GET',
       path: '/v1/batches/:batch/secrets',
-      may: 'full',
+      access: 'full',
       workers: true,
       handle: (call) => secretsOf(services, call),
     },
     {
       method: 'POST',
       path: '/v1/batches/:batch/worker_token',
-      may: 'full',
+      access: 'full',
       handle: async (call) => ({
         token: services.tokens.worker((await recordOf(services, param(call, 'batch'))).row.batch),
       }),
@@ -83,10 +83,10 @@ export function batchRoutes(services: Services): Route[] {
     {
       method: 'POST',
       path: '/v1/forks',
-      may: 'full',
+      access: 'full',
       handle: async (call) => ({ batch: (await forkRollout(services, await readJson(call, forkBody))).row.batch }),
     },
-    { method: 'POST', path: '/v1/gc', may: 'full', handle: (call) => gc(services, call) },
+    { method: 'POST', path: '/v1/gc', access: 'full', handle: (call) => gc(services, call) },
   ];
 }
 
@@ -96,7 +96,7 @@ async function addTasks(services: Services, call: Call): Promise<unknown> {
   await recordOf(services, batch);
   await requireFiles(services, added);
   await services.store.addTasks(batch, from, added);
-  services.leasing.look(batch, true);
+  services.leasing.check(batch, true);
   return {};
 }
 
@@ -125,14 +125,14 @@ async function rollouts(services: Services, call: Call): Promise<unknown> {
 
 async function importFinished(services: Services, call: Call): Promise<unknown> {
   const batch = param(call, 'batch');
-  const { rollouts: given } = await readJson(call, importRollouts);
+  const { rollouts } = await readJson(call, importRollouts);
   await services.store.importRollouts(
     batch,
-    given.map(({ from, events, ...rest }) => {
+    rollouts.map(({ from, events, ...rest }) => {
       checkRolloutId(rest.rollout);
       return {
         ...rest,
-        events: events.map((event, index) => imported(event, rest.rollout, (from ?? 1) + index)),
+        events: events.map((event, index) => importedEvent(event, rest.rollout, (from ?? 1) + index)),
         ...(from === undefined ? {} : { from }),
       };
     }),
@@ -140,7 +140,7 @@ async function importFinished(services: Services, call: Call): Promise<unknown> 
   return {};
 }
 
-function imported(event: unknown, rollout: string, seq: number): TraceEvent {
+function importedEvent(event: unknown, rollout: string, seq: number): TraceEvent {
   const check = checkEvent(event);
   if (!check.ok)
     throw new StudioError('usage', `Event ${seq} of ${rollout} is not valid: ${check.path}: ${check.message}.`);
@@ -152,7 +152,7 @@ function imported(event: unknown, rollout: string, seq: number): TraceEvent {
 
 async function secretsOf(services: Services, call: Call): Promise<unknown> {
   const batch = param(call, 'batch');
-  if (call.who?.kind === 'worker' && call.who.batch !== batch)
+  if (call.identity?.kind === 'worker' && call.identity.batch !== batch)
     throw new StudioError('forbidden', 'A worker can read only the secrets of its own batch.');
   return (await services.secrets.get(batch)) ?? {};
 }

@@ -10,7 +10,7 @@ export function metricsRoutes(scrape: Scrape, open: boolean): Route[] {
     {
       method: 'GET',
       path: '/metrics',
-      may: open ? 'anyone' : 'read',
+      access: open ? 'anyone' : 'read',
       handle: async ({ response }) => {
         const text = await scrape.text();
         response.writeHead(200, {

@@ -21,18 +21,18 @@ const seqBounds = { least: 0, most: Number.MAX_SAFE_INTEGER };
 
 export function rolloutRoutes(services: Services): Route[] {
   return [
-    { method: 'GET', path: '/v1/rollouts/:rollout', may: 'read', handle: (call) => info(services, call) },
+    { method: 'GET', path: '/v1/rollouts/:rollout', access: 'read', handle: (call) => info(services, call) },
     {
       method: 'POST',
       path: '/v1/rollouts/:rollout/commands',
-      may: 'full',
+      access: 'full',
       handle: async (call) =>
         commandRollout(services, param(call, 'rollout'), await readJson(call, rolloutCommand), call.signal),
     },
     {
       method: 'GET',
       path: '/v1/streams/:stream/events',
-      may: 'read',
+      access: 'read',
       workers: true,
       handle: (call) => events(services, call),
     },
@@ -52,7 +52,7 @@ async function info(services: Services, call: Call): Promise<unknown> {
 async function events(services: Services, call: Call): Promise<JsonText> {
   const stream = param(call, 'stream');
   const { lineage, last, batch } = await find(services, stream);
-  if (call.who?.kind === 'worker' && call.who.batch !== batch)
+  if (call.identity?.kind === 'worker' && call.identity.batch !== batch)
     throw new StudioError('forbidden', 'A worker can read only the streams of its own batch.');
   const after = wholeQuery(call, 'after', seqBounds) ?? 0;
   const until = wholeQuery(call, 'until', seqBounds) ?? Infinity;

@@ -5,14 +5,14 @@ import type { Services } from '../services.ts';
 
 export function serverRoutes(services: Services): Route[] {
   return [
-    { method: 'GET', path: '/v1/server', may: 'read', handle: () => services.info() },
+    { method: 'GET', path: '/v1/server', access: 'read', handle: () => services.info() },
     /** The process responds. */
-    { method: 'GET', path: '/healthz', may: 'anyone', handle: () => Promise.resolve({ ok: true }) },
+    { method: 'GET', path: '/healthz', access: 'anyone', handle: () => Promise.resolve({ ok: true }) },
     /** The store responds too, and the server is not shutting down. */
     {
       method: 'GET',
       path: '/readyz',
-      may: 'anyone',
+      access: 'anyone',
       handle: async () => {
         if (services.draining()) throw new StudioError('unavailable', 'The server is shutting down.');
         await services.store.now();

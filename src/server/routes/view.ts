@@ -29,11 +29,11 @@ export function viewRoutes(folder: string): Route[] {
   const page = (call: Call): undefined => sendPage(folder, call);
   const file = (call: Call): undefined => sendFile(folder, call);
   return [
-    { method: 'GET', path: VIEW_PATH.slice(0, -1), may: 'anyone', handle: redirect },
-    { method: 'GET', path: VIEW_PATH, may: 'anyone', handle: page },
-    { method: 'HEAD', path: VIEW_PATH, may: 'anyone', handle: page },
-    { method: 'GET', path: `${VIEW_PATH}:file`, may: 'anyone', handle: file },
-    { method: 'HEAD', path: `${VIEW_PATH}:file`, may: 'anyone', handle: file },
+    { method: 'GET', path: VIEW_PATH.slice(0, -1), access: 'anyone', handle: redirect },
+    { method: 'GET', path: VIEW_PATH, access: 'anyone', handle: page },
+    { method: 'HEAD', path: VIEW_PATH, access: 'anyone', handle: page },
+    { method: 'GET', path: `${VIEW_PATH}:file`, access: 'anyone', handle: file },
+    { method: 'HEAD', path: `${VIEW_PATH}:file`, access: 'anyone', handle: file },
   ];
 }
 
@@ -109,8 +109,8 @@ function send(
   media: string,
   bytes: Buffer,
   etag: string,
-  keep: string,
-  more: Readonly<Record<string, string>> = {},
+  cacheControl: string,
+  extraHeaders: Readonly<Record<string, string>> = {},
 ): void {
   const { request, response } = call;
   const same = request.headers['if-none-match'] === etag;
@@ -118,11 +118,11 @@ function send(
     'content-type': media,
     ...(same ? {} : { 'content-length': bytes.length }),
     etag: etag,
-    'cache-control': keep,
+    'cache-control': cacheControl,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cross-origin-resource-policy': 'same-origin',
-    ...more,
+    ...extraHeaders,
   });
   response.end(same || request.method === 'HEAD' ? undefined : bytes);
 }

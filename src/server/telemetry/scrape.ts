@@ -37,7 +37,7 @@ export class Scrape {
   readonly #options: ScrapeOptions;
   /** Enabled at the first scrape. */
   readonly #loop = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
-  #stored: { readonly at: number; readonly what: Promise<StoredCounts>; readonly lag: LoopLag } | undefined;
+  #stored: { readonly at: number; readonly counts: Promise<StoredCounts>; readonly lag: LoopLag } | undefined;
 
   constructor(options: ScrapeOptions) {
     this.#options = options;
@@ -45,10 +45,10 @@ export class Scrape {
 
   /** Returns the metrics. Passes on errors of the store: an incomplete scrape would look like an idle server. */
   async text(): Promise<string> {
-    const { what, lag } = this.#look();
-    const stored = await what;
+    const { counts, lag } = this.#read();
+    const stored = await counts;
     const out = new Exposition();
-    this.#about(out);
+    this.#process(out);
     writeStored(out, stored);
     this.#counted(out);
     writeEndpoints(out, this.#options.endpoints());
@@ -60,13 +60,13 @@ export class Scrape {
     this.#loop.disable();
   }
 
-  #look(): { readonly what: Promise<StoredCounts>; readonly lag: LoopLag } {
+  #read(): { readonly counts: Promise<StoredCounts>; readonly lag: LoopLag } {
     const now = performance.now();
     if (this.#stored === undefined || now - this.#stored.at >= STORE_EVERY_MS) {
-      const reading = { at: now, what: this.#query(), lag: this.#lag() };
+      const reading = { at: now, counts: this.#query(), lag: this.#lag() };
       this.#stored = reading;
       // The next scrape retries.
-      reading.what.catch(() => {
+      reading.counts.catch(() => {
         if (this.#stored === reading) this.#stored = undefined;
       });
     }
@@ -93,7 +93,7 @@ export class Scrape {
     return lag;
   }
 
-  #about(out: Exposition): void {
+  #process(out: Exposition): void {
     const { store, draining } = this.#options;
     out.gauge('rollout_build_info', 'Version of the server; always 1.', [
       {
@@ -176,7 +176,7 @@ function byLabel(label: string, values: Readonly<Record<string, number>>): Sampl
 }
 
 function writeEndpoints(out: Exposition, endpoints: ServerInfo['endpoints']): void {
-  const each = (value: (endpoint: ServerInfo['endpoints'][number]) => number | undefined): Sample[] =>
+  const endpointSamples = (value: (endpoint: ServerInfo['endpoints'][number]) => number | undefined): Sample[] =>
     endpoints.flatMap((endpoint) => {
       const found = value(endpoint);
       return found === undefined ? [] : [{ value: found, labels: labelsOf(endpoint) }];
@@ -184,37 +184,37 @@ function writeEndpoints(out: Exposition, endpoints: ServerInfo['endpoints']): vo
   out.gauge(
     'rollout_endpoint_permits',
     'Model calls that may run concurrently.',
-    each(({ permits }) => permits),
+    endpointSamples(({ permits }) => permits),
   );
   out.gauge(
     'rollout_endpoint_up',
     '1 if the endpoint accepts calls, 0 if it is down.',
-    each(({ state }) => Number(state !== 'down')),
+    endpointSamples(({ state }) => Number(state !== 'down')),
   );
   out.gauge(
     'rollout_endpoint_busy',
     '1 while the endpoint refuses calls because it is busy.',
-    each(({ state }) => Number(state === 'busy')),
+    endpointSamples(({ state }) => Number(state === 'busy')),
   );
   out.gauge(
     'rollout_endpoint_running',
     'Requests running in the engine, as reported by it.',
-    each(({ running }) => running),
+    endpointSamples(({ running }) => running),
   );
   out.gauge(
     'rollout_endpoint_waiting',
     'Requests waiting in the engine, as reported by it.',
-    each(({ waiting }) => waiting),
+    endpointSamples(({ waiting }) => waiting),
   );
   out.gauge(
     'rollout_endpoint_kv_cache_ratio',
     'Share of the engine’s KV cache in use, 0 to 1.',
-    each(({ kv_cache }) => kv_cache),
+    endpointSamples(({ kv_cache }) => kv_cache),
   );
   out.counter(
     'rollout_endpoint_preemptions_total',
     'Requests preempted by the engine, as reported by it.',
-    each(({ preemptions }) => preemptions),
+    endpointSamples(({ preemptions }) => preemptions),
   );
 }
 

@@ -82,7 +82,7 @@ export class Appends {
       session.send({ type: 'refuse', rollout, code: result.code, durable: result.durable, message: result.message });
       return;
     }
-    this.#context.health.worked();
+    this.#context.health.succeeded();
     session.send({ type: 'ack', rollout, to: result.durable });
     this.#follow(session, frame.events, rollout);
   }

@@ -105,7 +105,7 @@ export class WorkerConnection {
     const { deltas, leasing } = this.#context;
     switch (frame.type) {
       case 'append':
-        if (!session.leaving) this.#appends.append(session, frame, size);
+        if (!session.draining) this.#appends.append(session, frame, size);
         return;
       case 'delta':
         if (session.rollouts.get(frame.rollout) === frame.epoch)
@@ -149,8 +149,8 @@ export class WorkerConnection {
       server: this.#context.server,
     });
     // A worker that just started has no rollouts, and waits for the reply.
-    const { keep, over, drop } =
-      frame.rollouts.length === 0 ? { keep: [], over: [], drop: [] } : await store.adopt(id, frame.rollouts);
+    const { keep, ended, drop } =
+      frame.rollouts.length === 0 ? { keep: [], ended: [], drop: [] } : await store.adopt(id, frame.rollouts);
     const before = await this.#replace(frame.worker, id);
     const session = new WorkerSession(this.#socket, this.#transport, id, {
       batch: this.#batch,
@@ -172,17 +172,17 @@ export class WorkerConnection {
       beat_s: BEAT_SECONDS,
       lease_s: LEASE_SECONDS,
       keep,
-      drop: [...over, ...drop],
+      drop: [...ended, ...drop],
     });
     hub.add(session);
     if (frame.away_ms !== undefined)
       this.#context.returned(this.#batch, {
-        awayMs: frame.away_ms,
-        moved: before === undefined ? undefined : before !== this.#context.server,
+        disconnectedMs: frame.away_ms,
+        serverChanged: before === undefined ? undefined : before !== this.#context.server,
         kept: keep.length,
         dropped: drop.length,
       });
-    if (keep.length > 0) hub.sendStanding(session, record);
+    if (keep.length > 0) hub.sendStateTo(session, record);
     await hub.sendPermits(session, this.#context.permits(id));
     for (const { rollout } of keep)
       if (deltas.watched(rollout)) hub.control(session, 'watch', { on: true }, 'server', rollout);
@@ -211,12 +211,12 @@ export class WorkerConnection {
       return;
     }
     await hub.sendPermits(session, this.#context.permits(session.id));
-    if (skew_ms !== undefined) await store.tell(session.batch, 'infra', clockSkew(session.worker, skew_ms));
+    if (skew_ms !== undefined) await store.addBatchEvent(session.batch, 'infra', clockSkew(session.worker, skew_ms));
   }
 
   async #claim(session: WorkerSession, frame: Frame<'claim'>): Promise<void> {
-    const mine = session.rollouts.get(frame.rollout) === frame.epoch;
-    const yes = mine && (await this.#context.store.claim(session.batch, frame.breakpoint, frame.rollout));
+    const isHolder = session.rollouts.get(frame.rollout) === frame.epoch;
+    const yes = isHolder && (await this.#context.store.claim(session.batch, frame.breakpoint, frame.rollout));
     session.send({ type: 'claimed', claim: frame.claim, yes });
   }
 
@@ -237,7 +237,7 @@ export class WorkerConnection {
     const { store, hub, leasing } = this.#context;
     hub.remove(session);
     await store.endSession(session.id, 'The worker stopped.');
-    leasing.look(session.batch, true);
+    leasing.check(session.batch, true);
     this.#socket.close(1000);
   }
 

@@ -29,7 +29,7 @@ interface HubOptions {
   readonly replicas: (batch: string) => Record<string, string[]>;
 }
 
-interface KnownWorker {
+interface ConnectedWorker {
   readonly session: WorkerSession;
   readonly caller: Caller;
   readonly commands: Throttle;
@@ -38,7 +38,7 @@ interface KnownWorker {
 
 export class Hub {
   readonly #options: HubOptions;
-  readonly #sessions = new Map<string, KnownWorker>();
+  readonly #sessions = new Map<string, ConnectedWorker>();
   readonly #push: Throttle;
   #callers: Caller[] | undefined;
   #shared: ReadonlyMap<string, Record<string, number>> = new Map();
@@ -128,7 +128,7 @@ export class Hub {
   }
 
   /** Sends the state of a batch to the workers that have an older one. */
-  standing(record: BatchRecord, by: string): void {
+  sendBatchState(record: BatchRecord, by: string): void {
     const breakpoints = JSON.stringify(record.breakpoints);
     for (const session of this.sessions(record.row.batch)) {
       if (session.breakpoints !== breakpoints) this.#sendBreakpoints(session, record, by);
@@ -138,7 +138,7 @@ export class Hub {
   }
 
   /** Sends the state to a worker that may have missed changes while it was disconnected. */
-  sendStanding(session: WorkerSession, record: BatchRecord): void {
+  sendStateTo(session: WorkerSession, record: BatchRecord): void {
     this.#sendBreakpoints(session, record, 'server');
     this.#sendPaused(session, record, 'server');
     this.#sendStopped(session, record, 'server');
@@ -186,8 +186,8 @@ export class Hub {
     for (const { session } of [...this.#sessions.values()]) {
       const permits = shares.get(session.id);
       if (permits === undefined) continue;
-      const moved = session.replicas !== JSON.stringify(this.#options.replicas(session.batch));
-      if (moved || muchChanged(session.permits, permits)) await this.sendPermits(session, permits);
+      const replicasChanged = session.replicas !== JSON.stringify(this.#options.replicas(session.batch));
+      if (replicasChanged || muchChanged(session.permits, permits)) await this.sendPermits(session, permits);
     }
   }
 
@@ -198,7 +198,7 @@ export class Hub {
       return [];
     });
     for (const command of commands) {
-      // Batch state is sent by `standing`; here, only commands to one rollout are sent.
+      // `sendBatchState` sends the state of the batch; here, only commands to one rollout are sent.
       if (command.rollout === undefined) continue;
       session.send({
         type: 'control',
@@ -218,9 +218,9 @@ export class Hub {
 
 function muchChanged(before: Readonly<Record<string, number>>, after: Readonly<Record<string, number>>): boolean {
   return Object.entries(after).some(([endpoint, permits]) => {
-    const had = before[endpoint];
-    if (had === undefined || (had === 0) !== (permits === 0)) return had !== permits;
-    return Math.abs(permits - had) > had * PUSHED_CHANGE;
+    const previous = before[endpoint];
+    if (previous === undefined || (previous === 0) !== (permits === 0)) return previous !== permits;
+    return Math.abs(permits - previous) > previous * PUSHED_CHANGE;
   });
 }
 

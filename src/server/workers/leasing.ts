@@ -24,14 +24,14 @@ interface LeasingOptions {
   /** Returns how many more rollouts the endpoints of a batch can take. */
   readonly room: (batch: string) => number;
   /** Called when a rollout was leased, so that its new worker sends live text to those watching. */
-  readonly granted: (rollout: string) => void;
+  readonly onGranted: (rollout: string) => void;
 }
 
 export class Leasing {
   readonly #options: LeasingOptions;
   readonly #batches = new Map<string, Throttle>();
   /** Workers waiting for work by batch, in order of their requests. Some may have got work or disconnected since. */
-  readonly #hungry = new Map<string, Set<WorkerSession>>();
+  readonly #waiting = new Map<string, Set<WorkerSession>>();
   #closed = false;
 
   constructor(options: LeasingOptions) {
@@ -43,19 +43,19 @@ export class Leasing {
     session.requested += want;
     if (!session.unanswered) session.requestedAt = performance.now();
     session.unanswered = true;
-    const hungry = this.#hungry.get(session.batch) ?? new Set();
-    this.#hungry.set(session.batch, hungry.add(session));
+    const waiting = this.#waiting.get(session.batch) ?? new Set();
+    this.#waiting.set(session.batch, waiting.add(session));
     this.#throttle(session.batch).request(true);
   }
 
   /** Handles a change of the batch. `now`: there is likely work. */
-  look(batch: string, now = false): void {
-    if (this.#hungry.has(batch)) this.#throttle(batch).request(now);
+  check(batch: string, now = false): void {
+    if (this.#waiting.has(batch)) this.#throttle(batch).request(now);
   }
 
   /** Handles a change of endpoint permits. */
   lookAtAll(): void {
-    for (const batch of this.#hungry.keys()) this.look(batch);
+    for (const batch of this.#waiting.keys()) this.check(batch);
   }
 
   /** Handles the end of a batch: there will be no more rollouts. */
@@ -63,7 +63,7 @@ export class Leasing {
     for (const session of this.#options.hub.sessions(batch)) sendDrained(session);
     this.#batches.get(batch)?.close();
     this.#batches.delete(batch);
-    this.#hungry.delete(batch);
+    this.#waiting.delete(batch);
   }
 
   close(): void {
@@ -88,13 +88,13 @@ export class Leasing {
   async #lease(batch: string): Promise<void> {
     const { store } = this.#options;
     const record = await store.batch(batch);
-    const hungry = this.#hungryOf(batch);
+    const waiting = this.#waitingFor(batch);
     if (record === undefined || record.row.state === 'ended') {
-      hungry.forEach(sendDrained);
+      waiting.forEach(sendDrained);
       return;
     }
-    const counts = record.paused ? new Map<string, number>() : await this.#leaseTo(record, hungry);
-    for (const session of hungry) {
+    const counts = record.paused ? new Map<string, number>() : await this.#leaseTo(record, waiting);
+    for (const session of waiting) {
       if (!session.unanswered) continue;
       session.unanswered = false;
       this.#options.counters.leaseSeconds.observe((performance.now() - session.requestedAt) / 1_000);
@@ -102,30 +102,30 @@ export class Leasing {
     }
   }
 
-  #hungryOf(batch: string): WorkerSession[] {
-    const hungry = this.#hungry.get(batch) ?? new Set();
-    for (const session of hungry) {
+  #waitingFor(batch: string): WorkerSession[] {
+    const waiting = this.#waiting.get(batch) ?? new Set();
+    for (const session of waiting) {
       if (this.#options.hub.session(session.id) !== session || (session.requested === 0 && !session.unanswered))
-        hungry.delete(session);
+        waiting.delete(session);
     }
-    if (hungry.size === 0) this.#hungry.delete(batch);
-    return [...hungry];
+    if (waiting.size === 0) this.#waiting.delete(batch);
+    return [...waiting];
   }
 
   /** Leases rollouts and returns the number per session. */
-  async #leaseTo(record: BatchRecord, hungry: readonly WorkerSession[]): Promise<Map<string, number>> {
+  async #leaseTo(record: BatchRecord, waiting: readonly WorkerSession[]): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
     const { queued, running } = record.row.counts;
-    if (queued === 0 || hungry.length === 0) return counts;
+    if (queued === 0 || waiting.length === 0) return counts;
     const { concurrency } = await this.#options.submission(record.spec.submission);
     let room = Math.min(queued, concurrency === 'auto' ? this.#options.room(record.row.batch) : concurrency - running);
-    const about = aboutBatch(record);
+    const fields = grantFields(record);
     // Each session gets its share first, so that the first one does not take everything.
-    const part = Math.ceil(room / hungry.length);
-    for (const most of [part, Infinity]) {
+    const part = Math.ceil(room / waiting.length);
+    for (const limit of [part, Infinity]) {
       const requests: { readonly session: WorkerSession; readonly want: number }[] = [];
-      for (const session of hungry) {
-        const want = Math.min(session.requested, room, most);
+      for (const session of waiting) {
+        const want = Math.min(session.requested, room, limit);
         if (want <= 0) continue;
         requests.push({ session, want });
         room -= want;
@@ -133,8 +133,8 @@ export class Leasing {
       // In parallel, so that they share a commit: a thousand workers must not wait for a thousand commits.
       await Promise.all(
         requests.map(async ({ session, want }) => {
-          const leases = await this.#take(session, want);
-          for (const lease of leases) this.#grant(session, lease, about);
+          const leases = await this.#leaseRollouts(session, want);
+          for (const lease of leases) this.#grant(session, lease, fields);
           if (leases.length > 0) this.#options.hub.commands(session);
           counts.set(session.id, (counts.get(session.id) ?? 0) + leases.length);
           if (leases.length < want) room = 0; // the queue is empty
@@ -144,7 +144,7 @@ export class Leasing {
     return counts;
   }
 
-  async #take(session: WorkerSession, want: number): Promise<Lease[]> {
+  async #leaseRollouts(session: WorkerSession, want: number): Promise<Lease[]> {
     try {
       return await this.#options.store.lease(session.id, want);
     } catch (error) {
@@ -156,14 +156,14 @@ export class Leasing {
     }
   }
 
-  #grant(session: WorkerSession, lease: Lease, about: AboutBatch): void {
+  #grant(session: WorkerSession, lease: Lease, fields: GrantFields): void {
     session.requested -= 1;
     session.rollouts.set(lease.rollout, lease.epoch);
     this.#options.counters.leased(lease.rollout, lease.epoch);
     if (lease.held) session.held.add(lease.rollout);
     session.send({
       type: 'grant',
-      ...about,
+      ...fields,
       rollout: lease.rollout,
       epoch: lease.epoch,
       task: lease.task,
@@ -173,7 +173,7 @@ export class Leasing {
       last: lease.last,
       held: lease.held,
     });
-    this.#options.granted(lease.rollout);
+    this.#options.onGranted(lease.rollout);
   }
 }
 
@@ -184,9 +184,9 @@ function sendDrained(session: WorkerSession): void {
 }
 
 /** The fields that all grants of one batch have in common. */
-type AboutBatch = Pick<Grant, 'batch' | 'submission' | 'breakpoints' | 'paused' | 'fork' | 'edits'>;
+type GrantFields = Pick<Grant, 'batch' | 'submission' | 'breakpoints' | 'paused' | 'fork' | 'edits'>;
 
-function aboutBatch(record: BatchRecord): AboutBatch {
+function grantFields(record: BatchRecord): GrantFields {
   const { parent } = record.spec;
   return {
     batch: record.row.batch,

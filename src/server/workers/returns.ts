@@ -8,9 +8,9 @@ import type { EventData } from '../../trace/schema.ts';
 
 export interface Return {
   /** How long it was disconnected. */
-  readonly awayMs: number;
+  readonly disconnectedMs: number;
   /** Whether it was connected to another server before; undefined if unknown. */
-  readonly moved: boolean | undefined;
+  readonly serverChanged: boolean | undefined;
   /** Rollouts that it continues, and those that other workers have taken over. */
   readonly kept: number;
   readonly dropped: number;
@@ -27,7 +27,7 @@ export class Returns {
     this.#report = report;
   }
 
-  saw(batch: string, one: Return): void {
+  add(batch: string, one: Return): void {
     const existing = this.#back.get(batch);
     if (existing !== undefined) {
       existing.all.push(one);
@@ -45,26 +45,26 @@ export class Returns {
   #flush(batch: string): void {
     const all = this.#back.get(batch)?.all ?? [];
     this.#back.delete(batch);
-    this.#report(batch, returned(all));
+    this.#report(batch, returnEvent(all));
   }
 }
 
 /** Returns the event for workers that returned at about the same time. */
-export function returned(all: readonly Return[]): EventData['infra'] {
-  const ms = Math.max(...all.map(({ awayMs }) => awayMs));
+export function returnEvent(all: readonly Return[]): EventData['infra'] {
+  const ms = Math.max(...all.map(({ disconnectedMs }) => disconnectedMs));
   const [kept, dropped] = [sum(all, 'kept'), sum(all, 'dropped')];
-  const moved = all.some((one) => one.moved === true);
-  const who = plural(all.length, 'worker');
-  const what = moved
-    ? `The server was restarted, or another server took over. ${who} reconnected after ${duration(ms)}`
-    : `${who} lost the connection to the server and reconnected after ${duration(ms)}`;
+  const serverChanged = all.some((one) => one.serverChanged === true);
+  const workers = plural(all.length, 'worker');
+  const reconnection = serverChanged
+    ? `The server was restarted, or another server took over. ${workers} reconnected after ${duration(ms)}`
+    : `${workers} lost the connection to the server and reconnected after ${duration(ms)}`;
   const rest =
     dropped > 0
       ? `. Of their ${plural(kept + dropped, 'rollout')}, ${dropped} had moved to other workers`
       : kept > 0
         ? ` and continued ${plural(kept, 'rollout')}`
         : '';
-  return { what: moved ? 'server_back' : 'workers_back', ms, text: `${what}${rest}.` };
+  return { what: serverChanged ? 'server_back' : 'workers_back', ms, text: `${reconnection}${rest}.` };
 }
 
 function sum(all: readonly Return[], of: 'kept' | 'dropped'): number {

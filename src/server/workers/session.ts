@@ -26,7 +26,7 @@ export class WorkerSession {
   /** Appends that the store has not finished yet. */
   appending = 0;
   /** The server is shutting down: further appends are ignored, and sent again to the next server. */
-  leaving = false;
+  draining = false;
   /** The last state sent to it: permits, replicas, and the state of its batch. */
   permits: Readonly<Record<string, number>> = {};
   replicas = '{}';

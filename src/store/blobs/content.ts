@@ -5,7 +5,7 @@ import type { BlobStore } from '../store.ts';
 export type Content = Uint8Array | AsyncIterable<Uint8Array>;
 
 /** A blob store with garbage collection. */
-export interface KeptBlobs extends BlobStore {
+export interface CollectableBlobs extends BlobStore {
   /**
    * Finds unreferenced blobs that were last written or queried before `before` (ms since the epoch); `without`: batches
    * to ignore. Removes them unless `dryRun`. Returns their number and size.
@@ -64,7 +64,7 @@ export async function peek(
     read.push(next.value);
     size += next.value.byteLength;
   }
-  return { rest: goOn(read, iterator) };
+  return { rest: readRest(read, iterator) };
 }
 
 // eslint-disable-next-line @typescript-eslint/require-await
@@ -72,7 +72,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefi
   yield bytes;
 }
 
-async function* goOn(
+async function* readRest(
   read: readonly Uint8Array[],
   iterator: AsyncIterator<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void, undefined> {

@@ -4,7 +4,7 @@ import { mkdir, open, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/
 import path from 'node:path';
 import { text } from '../sql/row.ts';
 import type { Sql } from '../sql/sql.ts';
-import { checkContent, isSha, type KeptBlobs, STALE_MS, UPLOAD_MS } from './content.ts';
+import { type CollectableBlobs, checkContent, isSha, STALE_MS, UPLOAD_MS } from './content.ts';
 
 /** Names per query while sweeping. */
 const NAMES_PER_QUERY = 500;
@@ -16,7 +16,7 @@ const NAMES_PER_QUERY = 500;
 export class FileBlobs {
   readonly #folder: string;
   readonly #sql: Sql;
-  readonly #made = new Set<string>();
+  readonly #folders = new Set<string>();
 
   constructor(folder: string, sql: Sql) {
     this.#folder = folder;
@@ -66,17 +66,17 @@ export class FileBlobs {
   }
 
   async has(shas: readonly string[]): Promise<Set<string>> {
-    const there = new Set<string>();
+    const existing = new Set<string>();
     const now = new Date();
     for (const sha of shas) {
       const found = await this.#stat(sha);
       if (found === undefined) continue;
-      there.add(sha);
+      existing.add(sha);
       // The caller is about to reference it.
       if (found.mtimeMs < now.getTime() - STALE_MS)
-        await utimes(this.#path(sha), now, now).catch(() => there.delete(sha));
+        await utimes(this.#path(sha), now, now).catch(() => existing.delete(sha));
     }
-    return there;
+    return existing;
   }
 
   async remove(shas: readonly string[]): Promise<number> {
@@ -89,13 +89,13 @@ export class FileBlobs {
     before,
     without,
     dryRun,
-  }: Parameters<KeptBlobs['sweep']>[0]): Promise<{ blobs: number; bytes: number }> {
+  }: Parameters<CollectableBlobs['sweep']>[0]): Promise<{ blobs: number; bytes: number }> {
     let blobs = 0;
     let bytes = 0;
-    let asked: string[] = [];
-    const decide = async (): Promise<void> => {
-      const shas = asked;
-      asked = [];
+    let pending: string[] = [];
+    const sweepPending = async (): Promise<void> => {
+      const shas = pending;
+      pending = [];
       const rows = await this.#sql.read((db) =>
         db.all(
           `SELECT DISTINCT sha FROM blob_ref WHERE ${db.dialect.anyText('sha')} AND NOT ` +
@@ -104,9 +104,9 @@ export class FileBlobs {
           without,
         ),
       );
-      const named = new Set(rows.map((row) => text(row, 'sha')));
+      const referenced = new Set(rows.map((row) => text(row, 'sha')));
       for (const sha of shas) {
-        const found = named.has(sha) ? undefined : await this.#stat(sha);
+        const found = referenced.has(sha) ? undefined : await this.#stat(sha);
         if (found === undefined || found.mtimeMs >= before) continue;
         if (!dryRun && !(await this.#remove(sha))) continue;
         blobs += 1;
@@ -116,11 +116,11 @@ export class FileBlobs {
     for (const folder of await entries(this.#folder)) {
       if (!/^[0-9a-f]{2}$/.test(folder)) continue;
       for (const name of await entries(path.join(this.#folder, folder))) {
-        if (isSha(name)) asked.push(name);
-        if (asked.length >= NAMES_PER_QUERY) await decide();
+        if (isSha(name)) pending.push(name);
+        if (pending.length >= NAMES_PER_QUERY) await sweepPending();
       }
     }
-    await decide();
+    await sweepPending();
     if (!dryRun) await this.#removeUploads();
     return { blobs, bytes };
   }
@@ -152,10 +152,10 @@ export class FileBlobs {
   }
 
   async #make(folder: string): Promise<void> {
-    if (this.#made.has(folder)) return;
+    if (this.#folders.has(folder)) return;
     await mkdir(folder, { recursive: true });
     await syncFolder(path.dirname(folder));
-    this.#made.add(folder);
+    this.#folders.add(folder);
   }
 }
 

@@ -3,11 +3,11 @@ import { bytes, int, text } from '../sql/row.ts';
 import { BLOB, BLOB_CHUNK } from '../sql/schema.ts';
 import type { Sql } from '../sql/sql.ts';
 import {
+  type CollectableBlobs,
   type Content,
   checkContent,
   checkSha,
   isSha,
-  type KeptBlobs,
   peek,
   STALE_MS,
   sha256Of,
@@ -19,7 +19,7 @@ const CHUNK = 512 * 1024;
 const UPLOAD = 'upload-';
 
 /** Stores blobs as chunked rows of the database, in the same group commits as everything else. */
-export class RowBlobs implements KeptBlobs {
+export class RowBlobs implements CollectableBlobs {
   readonly #sql: Sql;
 
   constructor(sql: Sql) {

@@ -27,12 +27,12 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
     const end = last.get(request.rollout);
     if (rollout === undefined || end === undefined)
       return refused('fenced', 0, `Rollout ${request.rollout} no longer exists.`);
-    const judged = judge(request, rollout, end);
-    if ('refuse' in judged) return judged.refuse;
-    if (judged.events.length > 0) {
-      accepted.push({ rollout, events: judged.events });
+    const validated = validate(request, rollout, end);
+    if ('refuse' in validated) return validated.refuse;
+    if (validated.events.length > 0) {
+      accepted.push({ rollout, events: validated.events });
       end.seq = request.from + request.events.length - 1;
-      end.ended = judged.events.at(-1)?.kind === 'rollout.end';
+      end.ended = validated.events.at(-1)?.kind === 'rollout.end';
     }
     return { ok: true, durable: end.seq };
   });
@@ -45,7 +45,7 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
   const runs: EventRun[] = [];
   const refs = new Map<Batch, string[]>();
   for (const { rollout, events } of accepted) {
-    const batch = ledger.batchIfThere(rollout.batch);
+    const batch = ledger.findBatch(rollout.batch);
     if (batch === undefined) continue; // being removed, so nobody will read it
     runs.push(...runsOf(rollout.id, events, (shas) => refs.set(batch, [...(refs.get(batch) ?? []), ...shas])));
     advance(ledger.change(rollout), events);
@@ -57,7 +57,7 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
 }
 
 /** Validates a request. `end`: the end of the stream, including earlier requests. */
-function judge(
+function validate(
   request: AppendRequest,
   rollout: RolloutRecordRow,
   end: { seq: number; ended: boolean },
@@ -74,15 +74,15 @@ function judge(
   }
   if (from > end.seq + 1)
     return { refuse: refused('gap', end.seq, `Events ${end.seq + 1} to ${from - 1} are missing.`) };
-  const fresh = events.slice(end.seq + 1 - from);
-  if (fresh.length === 0) return { events: fresh }; // a repeat
+  const added = events.slice(end.seq + 1 - from);
+  if (added.length === 0) return { events: added }; // a repeat
   if (end.ended) return { refuse: refused('fenced', end.seq, `Rollout ${rollout.name} has ended.`) };
-  const wrong = fresh.findIndex(
-    (event, index) => event.seq !== end.seq + 1 + index || (event.kind === 'rollout.end' && index < fresh.length - 1),
+  const wrong = added.findIndex(
+    (event, index) => event.seq !== end.seq + 1 + index || (event.kind === 'rollout.end' && index < added.length - 1),
   );
   if (wrong >= 0)
     return { refuse: refused('gap', end.seq, `Event ${end.seq + 1 + wrong} does not follow the previous event.`) };
-  return { events: fresh };
+  return { events: added };
 }
 
 function refused(code: 'fenced' | 'gap', durable: number, message: string): AppendResult {

@@ -12,8 +12,8 @@ const GROUP = 512;
  */
 const SPACING_MS = 10;
 /** This many appends, or events, justify a commit at any time. */
-const ENOUGH_APPENDS = 8;
-const ENOUGH_EVENTS = 64;
+const MAX_WAITING_APPENDS = 8;
+const MAX_WAITING_EVENTS = 64;
 
 interface PendingAppend {
   readonly request: AppendRequest;
@@ -56,8 +56,8 @@ export class Appender {
   /** Commits now, or schedules a commit. */
   #next(): void {
     if (this.#writing !== undefined || this.#waiting.length === 0) return;
-    const enough = this.#waiting.length >= ENOUGH_APPENDS || this.#events >= ENOUGH_EVENTS;
-    const wait = enough ? 0 : this.#lastCommit + SPACING_MS - performance.now();
+    const isFull = this.#waiting.length >= MAX_WAITING_APPENDS || this.#events >= MAX_WAITING_EVENTS;
+    const wait = isFull ? 0 : this.#lastCommit + SPACING_MS - performance.now();
     if (wait <= 0) this.#start();
     else this.#timer ??= setTimeout(() => this.#start(), wait);
   }
@@ -76,7 +76,7 @@ export class Appender {
     let group: PendingAppend[] | undefined;
     try {
       const results = await this.#sql.write((tx) => {
-        group ??= this.#take(); // as late as possible, and the same when it runs again
+        group ??= this.#nextGroup(); // as late as possible, and the same when it runs again
         return appendAll(
           tx,
           group.map(({ request }) => request),
@@ -90,11 +90,11 @@ export class Appender {
       if (group?.some(({ request }) => request.events.at(-1)?.kind === 'rollout.end') === true) this.#ended();
     } catch (error) {
       // Without a group the transaction could not start, so all waiting appends fail.
-      for (const waiting of group ?? this.#take()) await this.#failed(waiting, error);
+      for (const waiting of group ?? this.#nextGroup()) await this.#failed(waiting, error);
     }
   }
 
-  #take(): PendingAppend[] {
+  #nextGroup(): PendingAppend[] {
     const group = this.#waiting.splice(0, GROUP);
     this.#events = this.#waiting.reduce((sum, { request }) => sum + request.events.length, 0);
     return group;

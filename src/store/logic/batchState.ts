@@ -7,7 +7,7 @@ import type { BatchRecord, NewBatch } from '../store.ts';
 
 /** The state or outcome of an attempt: it counts in exactly one of these. */
 export type CountName = keyof BatchRow['counts'];
-const STANDINGS = [
+const COUNT_NAMES = [
   'passed',
   'failed',
   'unscored',
@@ -20,8 +20,8 @@ const STANDINGS = [
 const OPEN: ReadonlySet<CountName> = new Set(['running', 'held', 'queued']);
 
 /** Returns whether an attempt in this state still has work to do. */
-export function isOpen(standing: CountName): boolean {
-  return OPEN.has(standing);
+export function isOpen(name: CountName): boolean {
+  return OPEN.has(name);
 }
 
 /**
@@ -65,7 +65,7 @@ const SAVED = [
   'stopping',
   'breakpoints',
   'tasks',
-  ...STANDINGS,
+  ...COUNT_NAMES,
   'truncated',
   'steps',
   'input_tokens',
@@ -79,7 +79,7 @@ const COLUMNS = Object.keys(BATCH.columns).join(', ');
 export const SELECT_BATCH = `SELECT ${COLUMNS} FROM batch`;
 
 export function readBatch(row: Row): Batch {
-  const count = (standing: CountName): number => int(row, standing);
+  const count = (name: CountName): number => int(row, name);
   const reason = textOr(row, 'reason', null);
   const stopping = textOr(row, 'stopping', null);
   return {
@@ -163,7 +163,7 @@ export async function saveBatches(tx: Transaction, batches: Iterable<Batch>): Pr
       batch.stopping === null ? null : quote(batch.stopping),
       batch.breakpoints,
       batch.tasks,
-      ...STANDINGS.map((standing) => batch.counts[standing]),
+      ...COUNT_NAMES.map((name) => batch.counts[name]),
       batch.truncated,
       batch.steps,
       batch.input_tokens,
@@ -225,8 +225,8 @@ const specs = new Map<string, NewBatch>();
 const SPECS = 64;
 
 function specOf(json: string): NewBatch {
-  const known = specs.get(json);
-  if (known !== undefined) return known;
+  const cached = specs.get(json);
+  if (cached !== undefined) return cached;
   const spec = stored<NewBatch>(json);
   if (specs.size >= SPECS) specs.delete(specs.keys().next().value ?? '');
   specs.set(json, spec);

@@ -6,7 +6,7 @@ import type { Reader, Transaction } from '../sql/sql.ts';
 import type { BatchProgress, NewBatch } from '../store.ts';
 import { type Batch, batchId, findBatch, lockBatch, noBatch, parentOf, saveBatches } from './batchState.ts';
 import { addBlobRefs } from './blobRefs.ts';
-import { tellBatch } from './events.ts';
+import { addBatchEvent } from './events.ts';
 import { endIfDone, Ledger } from './ledger.ts';
 import { checkName } from './names.ts';
 import { readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
@@ -35,7 +35,7 @@ export async function createBatch(tx: Transaction, spec: NewBatch): Promise<void
   }
   await addBlobRefs(tx, batch.id, [...spec.blobs, spec.submission]);
   await addParents(tx, batch);
-  await tellBatch(tx, batch, 'batch.start', { name: spec.name, submission: spec.submission, ...parentOf(spec) });
+  await addBatchEvent(tx, batch, 'batch.start', { name: spec.name, submission: spec.submission, ...parentOf(spec) });
   await saveBatches(tx, [batch]);
 }
 
@@ -122,20 +122,20 @@ export async function retry(tx: Transaction, name: string): Promise<number> {
   if (batch.spec.imported) throw new StudioError('conflict', `Batch ${name} was imported, so it cannot be run again.`);
   const ledger = new Ledger(tx, new Map([[batch.id, batch]]));
   // Another server may have retried an attempt before the batch was locked.
-  const still = new Set(
+  const unsettled = new Set(
     (await tx.all('SELECT id FROM rollout WHERE batch = ? AND newest = 1 AND settles = 0 AND state = 3', id)).map(
       (row) => int(row, 'id'),
     ),
   );
-  const again = rows.map(readRollout).filter((rollout) => still.has(rollout.id));
-  for (const rollout of again) ledger.tryAgain(rollout);
-  if (again.length > 0) {
+  const retried = rows.map(readRollout).filter((rollout) => unsettled.has(rollout.id));
+  for (const rollout of retried) ledger.queueRetry(rollout);
+  if (retried.length > 0) {
     batch.endedAt = null;
     batch.reason = null;
     batch.stopping = null;
   }
   await ledger.save();
-  return again.length;
+  return retried.length;
 }
 
 /** See `Store.claim`. */

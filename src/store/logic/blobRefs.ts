@@ -3,7 +3,7 @@ import type { Transaction } from '../sql/sql.ts';
 
 /**
  * A reference as `JSON.stringify` writes it. Inside of a string its quotes would be escaped, and a user's own key
- * `$blob` is written `$$blob`, so nothing else looks like it.
+ * `$blob` is written `$$blob`, so nothing else matches.
  */
 const REFERENCE = /"\$blob":"([0-9a-f]{64})"/g;
 const SHA = '[0-9a-f]{64}';

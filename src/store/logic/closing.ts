@@ -58,7 +58,7 @@ async function closeSome(
     await tx.all(`${SELECT_ROLLOUT} WHERE ${where} ORDER BY id LIMIT ?${tx.dialect.forUpdate}`, ...values, AT_ONCE)
   ).map(readRollout);
   const ledger = await Ledger.of(tx, rollouts);
-  const batch = ledger.batchIfThere(batchKey);
+  const batch = ledger.findBatch(batchKey);
   if (batch === undefined) return { names: [] };
   const names = new Map(
     (
@@ -93,17 +93,17 @@ async function closingEvents(
   end: End,
 ): Promise<TraceEvent[]> {
   const { progress } = rollout;
-  const begun = rollout.last >= firstSeq(batch);
-  const times = begun ? await timesOf(tx, rollout.id) : { last: 0, heldMs: 0, heldSince: undefined };
+  const hasStarted = rollout.last >= firstSeq(batch);
+  const times = hasStarted ? await timesOf(tx, rollout.id) : { last: 0, heldMs: 0, heldSince: undefined };
   const at = Math.max(tx.now, times.last);
   const heldMs = times.heldMs + (times.heldSince === undefined ? 0 : at - times.heldSince);
-  const wall = progress.started_at === undefined ? 0 : at - progress.started_at;
+  const elapsedMs = progress.started_at === undefined ? 0 : at - progress.started_at;
   const { parent } = batch.spec;
   const fork = parent === undefined ? {} : { fork: { rollout: parent.rollout, seq: parent.seq } };
   let seq = rollout.last;
   const next = (): { seq: number; v: number; at: number } => ({ seq: ++seq, v: TRACE_VERSION, at });
   const events: TraceEvent[] = [];
-  if (!begun)
+  if (!hasStarted)
     events.push({
       ...next(),
       kind: 'rollout.start',
@@ -126,7 +126,7 @@ async function closingEvents(
         input_tokens: progress.input_tokens,
         output_tokens: progress.output_tokens,
         cached_tokens: progress.cached_tokens,
-        ms: Math.max(0, wall - heldMs),
+        ms: Math.max(0, elapsedMs - heldMs),
         held_ms: heldMs,
       },
     },

@@ -30,10 +30,11 @@ export async function putCommand(tx: Transaction, command: NewCommand): Promise<
   // Under the batch's lock, so that IDs of commands become visible in order: sessions store the last one.
   const batch = await lockBatch(tx, command.batch);
   const name = quote(command.id);
-  const there = await tx.get(`${SELECT} WHERE c.name = ?`, name);
-  if (there !== undefined) {
-    const known = record(there);
-    if (known.batch === command.batch && known.rollout === command.rollout && known.verb === command.verb) return known;
+  const existing = await tx.get(`${SELECT} WHERE c.name = ?`, name);
+  if (existing !== undefined) {
+    const stored = record(existing);
+    if (stored.batch === command.batch && stored.rollout === command.rollout && stored.verb === command.verb)
+      return stored;
     throw new StudioError('conflict', `Another command with the ID ${command.id} already exists.`, {
       hint: 'Use a new ID for every command.',
     });

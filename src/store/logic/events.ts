@@ -59,7 +59,7 @@ export async function insertRuns(tx: Transaction, runs: readonly EventRun[]): Pr
 }
 
 /** Adds an event to a locked batch's own stream. Returns its seq. */
-export async function tellBatch<K extends EventKind>(
+export async function addBatchEvent<K extends EventKind>(
   tx: Transaction,
   batch: Batch,
   kind: K,
@@ -91,18 +91,18 @@ export async function readEvents(
 ): Promise<{ seq: number; body: string }[]> {
   const events: { seq: number; body: string }[] = [];
   let size = 0;
-  let seen = after;
+  let position = after;
   for (let limit = FIRST_PAGE; ; limit = PAGE) {
-    const rows = await db.all(READ, stream, stream, seen + 1, limit);
+    const rows = await db.all(READ, stream, stream, position + 1, limit);
     for (const row of rows) {
-      if (int(row, 'last') <= seen) continue;
+      if (int(row, 'last') <= position) continue;
       let seq = int(row, 'seq');
       for (const body of textOf(row).split('\n')) {
-        if (seq > seen) {
+        if (seq > position) {
           if (size >= maxBytes) return events;
           events.push({ seq, body });
           size += body.length;
-          seen = seq;
+          position = seq;
         }
         seq += 1;
       }

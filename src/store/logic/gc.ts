@@ -1,4 +1,4 @@
-import type { KeptBlobs } from '../blobs/content.ts';
+import type { CollectableBlobs } from '../blobs/content.ts';
 import { int, intOr, text } from '../sql/row.ts';
 import type { Reader, Sql, Transaction } from '../sql/sql.ts';
 import { batchStream } from './events.ts';
@@ -7,7 +7,7 @@ const GRACE_MS = 60 * 60 * 1000;
 /** Rollouts removed per transaction. */
 const AT_ONCE = 200;
 
-type What = {
+type GcOptions = {
   readonly olderThanMs?: number;
   readonly batches?: readonly string[];
   readonly dryRun: boolean;
@@ -21,17 +21,17 @@ interface Candidate {
 /** See `Store.gc`. */
 export async function gc(
   sql: Sql,
-  blobs: KeptBlobs,
-  what: What,
+  blobs: CollectableBlobs,
+  options: GcOptions,
 ): Promise<{ batches: string[]; kept: { batch: string; why: string }[]; blobs: number; bytes: number }> {
   const now = await sql.now();
-  const { chosen, kept } = await sql.read((db) => choose(db, what, now));
+  const { selected, kept } = await sql.read((db) => selectBatches(db, options, now));
   const batches: string[] = [];
-  if (what.dryRun) {
-    batches.push(...chosen.map(({ name }) => name));
+  if (options.dryRun) {
+    batches.push(...selected.map(({ name }) => name));
   } else {
     // Forks are newer than what they read, so the newest goes first: no batch ever loses events that it reads.
-    for (const batch of chosen.toReversed()) {
+    for (const batch of selected.toReversed()) {
       if (await sql.write((tx) => hide(tx, batch))) batches.push(batch.name);
       else kept.push({ batch: batch.name, why: 'it was forked or restarted in the meantime' });
     }
@@ -39,52 +39,52 @@ export async function gc(
     for (const row of await sql.read((db) => db.all('SELECT id FROM batch WHERE gone = 1 ORDER BY id')))
       await remove(sql, int(row, 'id'));
   }
-  const swept = await blobs.sweep({
-    before: now - (what.blobGraceMs ?? GRACE_MS),
-    without: what.dryRun ? chosen.map(({ id }) => id) : [],
-    dryRun: what.dryRun,
+  const removed = await blobs.sweep({
+    before: now - (options.blobGraceMs ?? GRACE_MS),
+    without: options.dryRun ? selected.map(({ id }) => id) : [],
+    dryRun: options.dryRun,
   });
-  if (!what.dryRun) await sql.shrink();
-  return { batches, kept, ...swept };
+  if (!options.dryRun) await sql.shrink();
+  return { batches, kept, ...removed };
 }
 
 /** Selects ended batches by age or name, except those that a remaining batch reads; oldest first. */
-async function choose(
+async function selectBatches(
   db: Reader,
-  what: What,
+  options: GcOptions,
   now: number,
-): Promise<{ chosen: Candidate[]; kept: { batch: string; why: string }[] }> {
+): Promise<{ selected: Candidate[]; kept: { batch: string; why: string }[] }> {
   const kept: { batch: string; why: string }[] = [];
-  const chosen = new Map<number, Candidate>();
-  if (what.olderThanMs !== undefined) {
+  const selected = new Map<number, Candidate>();
+  if (options.olderThanMs !== undefined) {
     const rows = await db.all(
       'SELECT id, name FROM batch WHERE gone = 0 AND ended_at IS NOT NULL AND ended_at <= ? ORDER BY id',
-      now - what.olderThanMs,
+      now - options.olderThanMs,
     );
-    for (const row of rows) chosen.set(int(row, 'id'), { id: int(row, 'id'), name: text(row, 'name') });
+    for (const row of rows) selected.set(int(row, 'id'), { id: int(row, 'id'), name: text(row, 'name') });
   }
-  for (const name of what.batches ?? []) {
+  for (const name of options.batches ?? []) {
     const row = await db.get('SELECT id, ended_at FROM batch WHERE name = ? AND gone = 0', name);
     if (row === undefined) kept.push({ batch: name, why: 'there is no such batch' });
     else if (intOr(row, 'ended_at', null) === null) kept.push({ batch: name, why: 'it has not ended' });
-    else chosen.set(int(row, 'id'), { id: int(row, 'id'), name });
+    else selected.set(int(row, 'id'), { id: int(row, 'id'), name });
   }
   const forks = await db.all(
     `SELECT l.parent AS parent, l.batch AS batch, b.name AS name FROM lineage l JOIN batch b ON b.id = l.batch
     WHERE b.gone = 0 AND ${db.dialect.anyInt('l.parent')}`,
-    [...chosen.keys()],
+    [...selected.keys()],
   );
-  for (let again = true; again; ) {
-    again = false;
+  for (let hasChanged = true; hasChanged; ) {
+    hasChanged = false;
     for (const fork of forks) {
-      const parent = chosen.get(int(fork, 'parent'));
-      if (parent === undefined || chosen.has(int(fork, 'batch'))) continue;
-      chosen.delete(parent.id);
+      const parent = selected.get(int(fork, 'parent'));
+      if (parent === undefined || selected.has(int(fork, 'batch'))) continue;
+      selected.delete(parent.id);
       kept.push({ batch: parent.name, why: `its fork ${text(fork, 'name')} reads it` });
-      again = true;
+      hasChanged = true;
     }
   }
-  return { chosen: [...chosen.values()].sort((a, b) => a.id - b.id), kept };
+  return { selected: [...selected.values()].sort((a, b) => a.id - b.id), kept };
 }
 
 /** Hides the batch from everybody. Returns false when it is still needed. */

@@ -18,27 +18,27 @@ export async function importRollouts(
   if (!batch.spec.imported) throw new StudioError('conflict', `Batch ${name} was not created for an import.`);
   for (const { rollout, task, attempt } of rollouts) {
     checkName('rollout', rollout);
-    const there = await tx.get('SELECT batch FROM rollout WHERE name = ?', rollout);
-    if (there !== undefined) {
-      if (int(there, 'batch') === batch.id) continue;
+    const existing = await tx.get('SELECT batch FROM rollout WHERE name = ?', rollout);
+    if (existing !== undefined) {
+      if (int(existing, 'batch') === batch.id) continue;
       throw new StudioError('conflict', `Rollout ${rollout} already belongs to another batch.`);
     }
-    const found = await tx.get('SELECT idx FROM task WHERE batch = ? AND name = ?', batch.id, quote(task));
-    if (found === undefined) throw new StudioError('not_found', `Batch ${name} has no task ${JSON.stringify(task)}.`);
+    const row = await tx.get('SELECT idx FROM task WHERE batch = ? AND name = ?', batch.id, quote(task));
+    if (row === undefined) throw new StudioError('not_found', `Batch ${name} has no task ${JSON.stringify(task)}.`);
     if (attempt > batch.spec.attempts)
       throw new StudioError(
         'usage',
         `Batch ${name} has ${plural(batch.spec.attempts, 'attempt')} per task; ${attempt} is not one of them.`,
       );
-    const taken = await tx.get(
+    const imported = await tx.get(
       'SELECT name FROM rollout WHERE batch = ? AND task = ? AND attempt = ?',
       batch.id,
-      int(found, 'idx'),
+      int(row, 'idx'),
       attempt,
     );
-    if (taken !== undefined)
+    if (imported !== undefined)
       throw new StudioError('conflict', `Attempt ${attempt} of task ${JSON.stringify(task)} was already imported.`);
-    await insertRollouts(tx, batch, [{ name: rollout, task: int(found, 'idx'), attempt, try: 1 }], 'running');
+    await insertRollouts(tx, batch, [{ name: rollout, task: int(row, 'idx'), attempt, try: 1 }], 'running');
     batch.counts.queued -= 1;
     batch.counts.running += 1;
   }

@@ -12,7 +12,7 @@ export interface LeaseRequest {
 }
 
 /** A session that leases queued rollouts of its batch. */
-interface Taker {
+interface PendingGroup {
   readonly session: Row;
   readonly want: number;
   readonly leases: Lease[];
@@ -30,45 +30,45 @@ export async function leaseAll(
     names,
   );
   const sessions = new Map(rows.map((row) => [text(row, 'name'), row]));
-  const takers = new Map<number, Taker[]>();
+  const groups = new Map<number, PendingGroup[]>();
   const results = requests.map(({ session: name, want }) => {
     const session = sessions.get(name);
     if (session === undefined) return 'no session';
-    const taker: Taker = { session, want, leases: [] };
+    const group: PendingGroup = { session, want, leases: [] };
     const batch = int(session, 'batch');
-    const others = takers.get(batch);
-    if (others === undefined) takers.set(batch, [taker]);
-    else others.push(taker);
-    return taker.leases;
+    const others = groups.get(batch);
+    if (others === undefined) groups.set(batch, [group]);
+    else others.push(group);
+    return group.leases;
   });
 
   // In order of their IDs, like everywhere else that locks several batches.
-  for (const [batch, those] of [...takers].sort(([a], [b]) => a - b)) await leaseOf(tx, batch, those);
+  for (const [batch, batchGroups] of [...groups].sort(([a], [b]) => a - b)) await leaseOf(tx, batch, batchGroups);
   return results;
 }
 
-async function leaseOf(tx: Transaction, id: number, takers: readonly Taker[]): Promise<void> {
+async function leaseOf(tx: Transaction, id: number, groups: readonly PendingGroup[]): Promise<void> {
   // Two servers that lease concurrently take different rollouts instead of waiting for each other.
   const rows = await tx.all(
     `${SELECT_ROLLOUT} WHERE batch = ? AND state = 0 ORDER BY q1, q2 LIMIT ?${tx.dialect.skipLocked}`,
     id,
-    takers.reduce((sum, { want }) => sum + want, 0),
+    groups.reduce((sum, { want }) => sum + want, 0),
   );
   const rollouts = rows.map(readRollout);
   const ledger = await Ledger.of(tx, rollouts);
-  const batch = ledger.batchIfThere(id);
+  const batch = ledger.findBatch(id);
   if (batch === undefined || batch.paused || batch.stopping !== null || batch.endedAt !== null) return;
   const tasks = await tasksOf(tx, id, rollouts);
   let next = 0;
-  for (const { session, want, leases } of takers) {
-    const taken = rollouts.slice(next, next + want);
-    next += taken.length;
-    for (const rollout of taken) leases.push(take(ledger, batch, session, rollout, tasks));
+  for (const { session, want, leases } of groups) {
+    const leased = rollouts.slice(next, next + want);
+    next += leased.length;
+    for (const rollout of leased) leases.push(leaseRollout(ledger, batch, session, rollout, tasks));
   }
   await ledger.save();
 }
 
-function take(
+function leaseRollout(
   ledger: Ledger,
   batch: Batch,
   session: Row,

@@ -42,7 +42,7 @@ export class Leaser {
     let group: PendingLease[] | undefined;
     try {
       const results = await this.#sql.write((tx) => {
-        group ??= this.#take(); // as late as possible, and the same when it runs again
+        group ??= this.#nextGroup(); // as late as possible, and the same when it runs again
         return leaseAll(
           tx,
           group.map(({ request }) => request),
@@ -55,15 +55,15 @@ export class Leaser {
         else resolve(result);
       });
     } catch (error) {
-      for (const { reject } of group ?? this.#take()) reject(error);
+      for (const { reject } of group ?? this.#nextGroup()) reject(error);
     }
   }
 
-  #take(): PendingLease[] {
-    let [count, wanted] = [0, 0];
+  #nextGroup(): PendingLease[] {
+    let [count, rollouts] = [0, 0];
     for (const { request } of this.#waiting) {
-      if (count > 0 && wanted + request.want > MAX_PER_TRANSACTION) break;
-      wanted += request.want;
+      if (count > 0 && rollouts + request.want > MAX_PER_TRANSACTION) break;
+      rollouts += request.want;
       count += 1;
     }
     return this.#waiting.splice(0, count);

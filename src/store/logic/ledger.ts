@@ -2,15 +2,15 @@ import { newId } from '../../common/ids.ts';
 import { int } from '../sql/row.ts';
 import type { Transaction } from '../sql/sql.ts';
 import { type Batch, type CountName, isOpen, lockBatches, saveBatches } from './batchState.ts';
-import { tellBatch } from './events.ts';
+import { addBatchEvent } from './events.ts';
 import {
+  countNameOf,
   insertRollouts,
   type NewRollout,
   type RolloutRecordRow,
   readRollout,
   SELECT_ROLLOUT,
   saveRollouts,
-  standingOf,
 } from './rolloutState.ts';
 
 /**
@@ -44,7 +44,7 @@ export class Ledger {
   }
 
   /** Returns undefined if the batch was removed in the meantime. */
-  batchIfThere(id: number): Batch | undefined {
+  findBatch(id: number): Batch | undefined {
     return this.#batches.get(id);
   }
 
@@ -54,7 +54,7 @@ export class Ledger {
   }
 
   /** Queues another try after `rollout`, the newest try of its attempt. */
-  tryAgain(rollout: RolloutRecordRow): void {
+  queueRetry(rollout: RolloutRecordRow): void {
     this.change(rollout).newest = false;
     const batch = this.batch(rollout.batch);
     const tries = this.#tries.get(batch) ?? [];
@@ -64,14 +64,15 @@ export class Ledger {
 
   /** Saves everything. */
   async save(): Promise<void> {
-    for (const [rollout, was] of this.#before) {
+    for (const [rollout, before] of this.#before) {
       const batch = this.batch(rollout.batch);
-      if (rollout.state === 'ended' && was.state !== 'ended') await this.#settle(batch, rollout);
+      if (rollout.state === 'ended' && before.state !== 'ended') await this.#settle(batch, rollout);
       // Counters follow the newest try only. A try that is no longer the newest has a queued one after it.
-      if (was.newest) this.#move(batch, rollout.task, standingOf(was), rollout.newest ? standingOf(rollout) : 'queued');
-      batch.steps += rollout.progress.steps - was.progress.steps;
-      batch.input_tokens += rollout.progress.input_tokens - was.progress.input_tokens;
-      batch.output_tokens += rollout.progress.output_tokens - was.progress.output_tokens;
+      if (before.newest)
+        this.#move(batch, rollout.task, countNameOf(before), rollout.newest ? countNameOf(rollout) : 'queued');
+      batch.steps += rollout.progress.steps - before.progress.steps;
+      batch.input_tokens += rollout.progress.input_tokens - before.progress.input_tokens;
+      batch.output_tokens += rollout.progress.output_tokens - before.progress.output_tokens;
     }
     if (this.#before.size > 0) await saveRollouts(this.#tx, this.#before, (id) => this.batch(id));
     for (const [batch, tries] of this.#tries) await insertRollouts(this.#tx, batch, tries, 'queued');
@@ -107,11 +108,11 @@ export class Ledger {
         rollout.attempt,
       );
       // Counts earlier tries; this one is not saved yet.
-      if (row !== undefined && int(row, 'n') < batch.spec.retries) this.tryAgain(rollout);
+      if (row !== undefined && int(row, 'n') < batch.spec.retries) this.queueRetry(rollout);
       return;
     }
     if (rollout.progress.touched && !batch.spec.debug && !batch.spec.imported) {
-      if (batch.stopping === null) this.tryAgain(rollout);
+      if (batch.stopping === null) this.queueRetry(rollout);
       return;
     }
     rollout.settles = true;
@@ -123,18 +124,18 @@ export class Ledger {
   async #markDuplicates(rollout: RolloutRecordRow): Promise<void> {
     const { fingerprint } = rollout.progress;
     if (fingerprint === undefined) return;
-    const here = [...this.#before.keys()].filter(
+    const siblings = [...this.#before.keys()].filter(
       (other) => other.batch === rollout.batch && other.task === rollout.task,
     );
-    const known = new Set(here.map((other) => other.id));
+    const siblingIds = new Set(siblings.map((other) => other.id));
     const rows = await this.#tx.all(
       `${SELECT_ROLLOUT} WHERE batch = ? AND task = ? AND fingerprint = ? AND settles = 1`,
       rollout.batch,
       rollout.task,
       fingerprint,
     );
-    const equal = rows.map(readRollout).filter((other) => !known.has(other.id));
-    equal.push(...here.filter((other) => other.settles && other.progress.fingerprint === fingerprint));
+    const equal = rows.map(readRollout).filter((other) => !siblingIds.has(other.id));
+    equal.push(...siblings.filter((other) => other.settles && other.progress.fingerprint === fingerprint));
     const original = equal.reduce((lowest, other) => (other.attempt < lowest.attempt ? other : lowest), rollout);
     for (const other of equal) {
       const of = other === original ? null : original.name;
@@ -169,5 +170,5 @@ export async function endIfDone(tx: Transaction, batch: Batch): Promise<void> {
   const reason = batch.stopping ?? 'done';
   batch.endedAt = tx.now;
   batch.reason = reason;
-  await tellBatch(tx, batch, 'batch.end', { reason });
+  await addBatchEvent(tx, batch, 'batch.end', { reason });
 }

@@ -130,8 +130,8 @@ export async function countAll(db: Reader): Promise<{ queued: number; running: n
   const batches = (await db.all(`${SELECT_BATCH} WHERE ended_at IS NULL AND gone = 0`))
     .map(readBatch)
     .filter(({ spec }) => !spec.imported);
-  const sum = (standing: 'queued' | 'running' | 'held'): number =>
-    batches.reduce((total, { counts }) => total + counts[standing], 0);
+  const sum = (name: 'queued' | 'running' | 'held'): number =>
+    batches.reduce((total, { counts }) => total + counts[name], 0);
   return { queued: sum('queued'), running: sum('running'), held: sum('held') };
 }
 
@@ -149,7 +149,7 @@ export async function totalAll(db: Reader): Promise<StoreTotals> {
   for (const row of await db.all(
     `SELECT ${state} AS state, COUNT(*) AS batches, ${sums} FROM batch WHERE gone = 0 GROUP BY 1`,
   )) {
-    for (const known of states) if (text(row, 'state') === known) batches[known] += int(row, 'batches');
+    for (const batchState of states) if (text(row, 'state') === batchState) batches[batchState] += int(row, 'batches');
     for (const outcome of outcomes) settled[outcome] += int(row, outcome);
   }
   return { batches, settled };

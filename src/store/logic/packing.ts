@@ -4,12 +4,13 @@ import { EVENT } from '../sql/schema.ts';
 import type { Sql } from '../sql/sql.ts';
 import { pack, textOf } from './events.ts';
 
-/** Rollouts looked at in one round, and how much text becomes one compressed run: what a reader unpacks at once. */
+/** Rollouts per round. */
 const ROUND = 32;
+/** Characters per compressed run, which readers unpack as a whole. */
 const PACKED_TEXT = 128 * 1024;
-/** When nothing ended for this long, freed space is returned. */
+/** Freed space is returned after no rollout has ended for this long. */
 const IDLE_MS = 5000;
-/** Unless somebody waits for it, it pauses this many times as long as it worked, so that requests have priority. */
+/** Pauses for this multiple of its working time, so that requests have priority, unless a caller is waiting. */
 const REST = 3;
 /** Characters replaced per transaction. */
 const AT_ONCE = 1024 * 1024;
@@ -44,14 +45,14 @@ export class Packer {
   }
 
   /** Schedules packing after a rollout ended. */
-  soon(): void {
+  schedule(): void {
     if (this.#closed || this.#timer !== undefined) return;
     clearTimeout(this.#idle);
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       // A failure loses nothing: it is retried the next time.
       void this.#begin().then(
-        () => this.#shrinkSoon(),
+        () => this.#scheduleShrink(),
         () => undefined,
       );
     }, this.#delayMs);
@@ -59,7 +60,7 @@ export class Packer {
   }
 
   /** Schedules shrinking. A busy store reuses freed pages first, so it need not return them. */
-  #shrinkSoon(): void {
+  #scheduleShrink(): void {
     if (this.#closed || this.#timer !== undefined) return;
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => void this.#sql.shrink().catch(() => undefined), IDLE_MS);
@@ -103,10 +104,10 @@ export class Packer {
     }
   }
 
-  async #rest(worked: number): Promise<void> {
+  async #rest(workMs: number): Promise<void> {
     if (this.#closed || this.#awaited > 0) return;
     this.#resting = new AbortController();
-    await delay(worked * REST, undefined, { signal: this.#resting.signal, ref: false }).catch(() => undefined);
+    await delay(workMs * REST, undefined, { signal: this.#resting.signal, ref: false }).catch(() => undefined);
   }
 
   /** Packs streams: small ones share a transaction; a large one uses several. */
@@ -210,9 +211,9 @@ async function replace(sql: Sql, replacements: readonly Replacement[], done: rea
       `SELECT id FROM rollout WHERE ${tx.dialect.anyInt('id')} AND packed = 0 ORDER BY id${tx.dialect.skipLocked}`,
       streams,
     );
-    const mine = new Set(rows.map((row) => int(row, 'id')));
+    const locked = new Set(rows.map((row) => int(row, 'id')));
     for (const { stream, from, to, rows: expected, runs } of replacements) {
-      if (!mine.has(stream)) continue;
+      if (!locked.has(stream)) continue;
       const row = await tx.get(
         'SELECT count(*) AS n FROM event WHERE stream = ? AND seq >= ? AND seq <= ? AND packed IS NULL',
         stream,
@@ -227,7 +228,7 @@ async function replace(sql: Sql, replacements: readonly Replacement[], done: rea
         runs.map((run) => [stream, run.seq, run.last, run.bytes]),
       );
     }
-    const finished = done.filter((id) => mine.has(id));
+    const finished = done.filter((id) => locked.has(id));
     if (finished.length > 0) await tx.run(`UPDATE rollout SET packed = 1 WHERE ${tx.dialect.anyInt('id')}`, finished);
   });
 }

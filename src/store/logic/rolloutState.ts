@@ -49,7 +49,7 @@ const COLUMNS = [
   'progress',
 ] as const;
 export const SELECT_ROLLOUT = `SELECT ${COLUMNS.join(', ')} FROM rollout`;
-/** With the other fields of a `RolloutRow`. */
+/** Also selects the other fields of a `RolloutRow`. */
 export const SELECT_ROLLOUT_ROW = `SELECT ${COLUMNS.map((column) => `r.${column}`).join(', ')},
   b.name AS batch_name, t.name AS task_name
   FROM rollout r JOIN batch b ON b.id = r.batch JOIN task t ON t.batch = r.batch AND t.idx = r.task`;
@@ -71,8 +71,8 @@ const SAVED = [
 ] as const;
 type SavedColumn = (typeof SAVED)[number];
 /**
- * What most changes are: a stream goes on, or its holder is another one. Each column left out spares the indexes that
- * hold it.
+ * The columns of the most frequent changes: a stream grows, or its holder changes. Omitting a column avoids updating its
+ * indexes.
  */
 const NARROW: readonly (readonly SavedColumn[])[] = [
   ['id', 'last', 'rev', 'progress'],
@@ -104,7 +104,7 @@ export function readRollout(row: Row): RolloutRecordRow {
   };
 }
 
-/** `row` comes from `SELECT_ROLLOUT_ROW`. */
+/** Converts a row of `SELECT_ROLLOUT_ROW`. */
 export function rolloutRow(row: Row): RolloutRow {
   const rollout = readRollout(row);
   return {
@@ -125,7 +125,7 @@ export function rolloutRow(row: Row): RolloutRow {
   };
 }
 
-/** All but `progress`, whose text costs more than all others. */
+/** Returns all values except `progress`, whose text costs more than all others. */
 function valuesOf(rollout: RolloutRecordRow): Record<Exclude<SavedColumn, 'progress'>, Value> {
   const { id, epoch, last, session, worker, rev } = rollout;
   return {
@@ -145,8 +145,8 @@ function valuesOf(rollout: RolloutRecordRow): Record<Exclude<SavedColumn, 'progr
 }
 
 /**
- * Writes rollouts back, each under the next revision of its (locked) batch, and lets their watchers know. `rollouts`:
- * each with what it was before.
+ * Saves rollouts, each with the next revision of its (locked) batch, and notifies their watchers. `rollouts`: each with
+ * its previous state.
  */
 export async function saveRollouts(
   tx: Transaction,
@@ -154,19 +154,19 @@ export async function saveRollouts(
   batchOf: (id: number) => Batch,
 ): Promise<void> {
   const rows = new Map<readonly SavedColumn[], Value[][]>();
-  for (const [rollout, was] of rollouts) {
+  for (const [rollout, before] of rollouts) {
     rollout.rev = ++batchOf(rollout.batch).rev;
     tx.changed(rollout.name);
-    const [values, old] = [valuesOf(rollout), valuesOf(was)];
+    const [values, old] = [valuesOf(rollout), valuesOf(before)];
     const same = (column: SavedColumn): boolean =>
-      column === 'progress' ? rollout.progress === was.progress : values[column] === old[column];
+      column === 'progress' ? rollout.progress === before.progress : values[column] === old[column];
     const changed = SAVED.filter((column) => !same(column));
     const columns = NARROW.find((some) => changed.every((column) => some.includes(column))) ?? SAVED;
-    const those = rows.get(columns) ?? [];
-    rows.set(columns, those);
-    those.push(columns.map((column) => (column === 'progress' ? JSON.stringify(rollout.progress) : values[column])));
+    const updates = rows.get(columns) ?? [];
+    rows.set(columns, updates);
+    updates.push(columns.map((column) => (column === 'progress' ? JSON.stringify(rollout.progress) : values[column])));
   }
-  for (const [columns, those] of rows) await tx.update(ROLLOUT, columns, those);
+  for (const [columns, updates] of rows) await tx.update(ROLLOUT, columns, updates);
 }
 
 export interface NewRollout {
@@ -200,7 +200,7 @@ const INSERTED = [
 ] as const;
 const NO_PROGRESS = JSON.stringify(EMPTY_PROGRESS);
 
-/** Adds rollouts to a locked batch: queued ones, or those of an import. Their counters are the caller's. */
+/** Adds queued or imported rollouts to a locked batch. The caller updates the counters. */
 export async function insertRollouts(
   tx: Transaction,
   batch: Batch,
@@ -234,23 +234,23 @@ export async function insertRollouts(
   await tx.insert(ROLLOUT, INSERTED, rows);
 }
 
-/** seq of the first event of its rollouts' own: 1, or the one after the cut of a fork. */
+/** Returns the seq of the first event that the batch's rollouts own: 1, or for a fork, the one after the cut. */
 export function firstSeq(batch: Batch): number {
   return (batch.spec.parent?.seq ?? 0) + 1;
 }
 
-/** Whose events its rollouts begin with. */
+/** Returns the owners of the events that the batch's rollouts start with. */
 export function lineageOf(batch: Batch): Lineage {
   return batch.spec.parent?.lineage ?? [];
 }
 
-/** What an attempt counts as, by its newest try. */
-export function standingOf(rollout: RolloutRecordRow): CountName {
+/** Returns what an attempt counts as, judged by its newest try. */
+export function countNameOf(rollout: RolloutRecordRow): CountName {
   if (rollout.state !== 'ended') return rollout.state;
   if (rollout.settles) {
     if (rollout.progress.reward === null || rollout.progress.reward === undefined) return 'unscored';
     return rollout.progress.passed === true ? 'passed' : 'failed';
   }
-  // Touched, without a fresh try because its batch was stopped: nobody will ever score it.
+  // A touched rollout whose batch was stopped gets no new try, so it is never scored.
   return rollout.outcome === 'infrastructure' ? 'infrastructure' : 'cancelled';
 }

@@ -4,7 +4,7 @@ import { SESSION } from '../sql/schema.ts';
 import type { Reader, Row, Sql, Transaction } from '../sql/sql.ts';
 import type { AdoptedSession, NewSession, SessionRecord } from '../store.ts';
 import { batchId, lockBatches } from './batchState.ts';
-import { tellBatch } from './events.ts';
+import { addBatchEvent } from './events.ts';
 import { Ledger } from './ledger.ts';
 import { checkName } from './names.ts';
 import { readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
@@ -13,7 +13,7 @@ import { readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 export async function openSession(tx: Transaction, session: NewSession, leaseMs: number): Promise<void> {
   checkName('session', session.session);
   const batch = await batchId(tx, session.batch);
-  // Batch-wide commands from before are in the batch's record, which the worker is told when it says hello.
+  // Earlier commands to the whole batch are reflected in its record, which the worker gets on connecting.
   const newest = await tx.get('SELECT coalesce(max(id), 0) AS id FROM command WHERE batch = ?', batch);
   await tx.insert(
     SESSION,
@@ -58,7 +58,7 @@ export async function endSession(tx: Transaction, name: string, why: string): Pr
   return session === undefined ? undefined : end(tx, session, 'worker_ended', why);
 }
 
-/** See `Store.expireSessions`. Each session ends in a transaction of its own. */
+/** See `Store.expireSessions`. Each session ends in its own transaction. */
 export async function expireSessions(sql: Sql): Promise<EndedSession[]> {
   const now = await sql.now();
   const names = (await sql.read((db) => db.all('SELECT name FROM session WHERE expires_at < ? ORDER BY id', now))).map(
@@ -67,7 +67,7 @@ export async function expireSessions(sql: Sql): Promise<EndedSession[]> {
   const ended: EndedSession[] = [];
   for (const name of names) {
     const one = await sql.write(async (tx) => {
-      // It may have beaten, or another server may have ended it, since.
+      // In the meantime, it may have renewed its lease, or another server may have ended it.
       const session = await tx.get(
         `SELECT id, name, batch, worker FROM session WHERE name = ? AND expires_at < ?${tx.dialect.forUpdate}`,
         name,
@@ -87,16 +87,17 @@ async function end(tx: Transaction, session: Row, what: string, why: string): Pr
     readRollout,
   );
   const ledger = new Ledger(tx, await lockBatches(tx, [int(session, 'batch')]));
-  const batch = ledger.batchIfThere(int(session, 'batch'));
+  const batch = ledger.findBatch(int(session, 'batch'));
   for (const rollout of rollouts) {
     ledger.change(rollout);
     rollout.state = 'queued';
     rollout.session = null;
-    if (batch !== undefined) await tellBatch(tx, batch, 'infra', { what, worker, rollout: rollout.name, text: why });
+    if (batch !== undefined)
+      await addBatchEvent(tx, batch, 'infra', { what, worker, rollout: rollout.name, text: why });
   }
   // A worker that leaves without rollouts is not reported, unless it left unexpectedly.
   if (batch !== undefined && batch.endedAt === null && rollouts.length === 0 && what === 'worker_lost') {
-    await tellBatch(tx, batch, 'infra', { what, worker, text: why });
+    await addBatchEvent(tx, batch, 'infra', { what, worker, text: why });
   }
   await ledger.save();
   await tx.run('DELETE FROM session WHERE id = ?', id);
@@ -118,44 +119,44 @@ export async function adopt(
   const session = await tx.get(`SELECT id, batch, worker FROM session WHERE name = ?${tx.dialect.forUpdate}`, name);
   if (session === undefined) throw noSession(name);
   const epochs = new Map(held.map(({ rollout, epoch }) => [rollout, epoch]));
-  // By their names alone: with the batch too, SQLite would go through all rollouts of the batch.
+  // Selects only by name: with the batch in the condition, SQLite would scan all rollouts of the batch.
   const rows = await tx.all(
     `${SELECT_ROLLOUT} WHERE ${tx.dialect.anyText('name')} ORDER BY id${tx.dialect.forUpdate}`,
     [...epochs.keys()],
   );
   const batch = int(session, 'batch');
-  const standing = rows
+  const valid = rows
     .map(readRollout)
     .filter((rollout) => rollout.batch === batch && rollout.epoch === epochs.get(rollout.name));
-  const mine = standing.filter(({ state }) => state !== 'ended');
-  const ledger = await Ledger.of(tx, mine);
-  for (const rollout of mine) {
+  const kept = valid.filter(({ state }) => state !== 'ended');
+  const ledger = await Ledger.of(tx, kept);
+  for (const rollout of kept) {
     ledger.change(rollout);
     rollout.session = int(session, 'id');
     rollout.worker = text(session, 'worker');
     if (rollout.state === 'queued') rollout.state = rollout.progress.hold === undefined ? 'running' : 'held';
   }
   await ledger.save();
-  const stand = new Set(standing.map((rollout) => rollout.name));
+  const validNames = new Set(valid.map((rollout) => rollout.name));
   return {
-    keep: mine.map((rollout) => ({ rollout: rollout.name, durable: rollout.last })),
-    over: standing.filter(({ state }) => state === 'ended').map((rollout) => rollout.name),
-    drop: [...epochs.keys()].filter((rollout) => !stand.has(rollout)),
+    keep: kept.map((rollout) => ({ rollout: rollout.name, durable: rollout.last })),
+    ended: valid.filter(({ state }) => state === 'ended').map((rollout) => rollout.name),
+    drop: [...epochs.keys()].filter((rollout) => !validNames.has(rollout)),
   };
 }
 
 /** See `Store.sessions`. */
 export async function listSessions(db: Reader, of?: { batch: string; worker?: string }): Promise<SessionRecord[]> {
-  const wanted: string[] = [];
-  if (of !== undefined) wanted.push(of.batch, ...(of.worker === undefined ? [] : [quote(of.worker)]));
-  const where = ['b.name = ?', 's.worker = ?'].slice(0, wanted.length).join(' AND ');
+  const values: string[] = [];
+  if (of !== undefined) values.push(of.batch, ...(of.worker === undefined ? [] : [quote(of.worker)]));
+  const where = ['b.name = ?', 's.worker = ?'].slice(0, values.length).join(' AND ');
   const rows = await db.all(
     `SELECT s.name AS name, b.name AS batch, s.worker AS worker, s.slots AS slots, s.server AS server,
        s.expires_at AS expires_at,
     (SELECT count(*) FROM rollout r WHERE r.session = s.id AND r.state = 1) AS running,
     (SELECT count(*) FROM rollout r WHERE r.session = s.id AND r.state = 2) AS held
     FROM session s JOIN batch b ON b.id = s.batch${where === '' ? '' : ` WHERE ${where}`} ORDER BY s.id`,
-    ...wanted,
+    ...values,
   );
   return rows.map((row) => ({
     session: text(row, 'name'),

@@ -14,8 +14,8 @@ import { insertRollouts, type NewRollout } from './rolloutState.ts';
 const ROLLOUTS_AT_ONCE = 2000;
 
 /**
- * See `Store.addTasks`. Many tasks go in by several transactions; tasks are told by their index, so after a failure
- * between two of them the same call goes on where it stopped.
+ * See `Store.addTasks`. Uses several transactions for many tasks. Tasks are identified by index, so repeating the call
+ * after a failure continues where it stopped.
  */
 export async function addTasks(sql: Sql, name: string, from: number, tasks: readonly TaskRecord[]): Promise<void> {
   tasks.forEach(({ id }) => checkTaskId(id));
@@ -24,7 +24,7 @@ export async function addTasks(sql: Sql, name: string, from: number, tasks: read
   }
 }
 
-/** Gives how many of `tasks` it took, at least one. */
+/** Adds at least one of `tasks`. Returns how many were added. */
 async function addSome(tx: Transaction, name: string, from: number, tasks: readonly TaskRecord[]): Promise<number> {
   const batch = await lockBatch(tx, name);
   if (from > batch.tasks)
@@ -32,18 +32,18 @@ async function addSome(tx: Transaction, name: string, from: number, tasks: reado
       details: { next: batch.tasks },
     });
   if (from < batch.tasks) {
-    const there = tasks.slice(0, batch.tasks - from);
-    await checkSame(tx, batch.id, from, there);
-    return there.length;
+    const existing = tasks.slice(0, batch.tasks - from);
+    await checkSame(tx, batch.id, from, existing);
+    return existing.length;
   }
   if (batch.sealed) throw new StudioError('conflict', `Batch ${name} is sealed, so no tasks can be added.`);
   const some = tasks.slice(0, Math.max(1, Math.floor(ROLLOUTS_AT_ONCE / batch.spec.attempts)));
-  const taken = await tx.all(
+  const duplicates = await tx.all(
     `SELECT name FROM task WHERE batch = ? AND ${tx.dialect.anyText('name')}`,
     batch.id,
     some.map(({ id }) => quote(id)),
   );
-  const ids = new Set(taken.map((row) => text(row, 'name')));
+  const ids = new Set(duplicates.map((row) => text(row, 'name')));
   for (const { id } of some) {
     if (ids.has(quote(id)))
       throw new StudioError('conflict', `Batch ${name} already has a task ${JSON.stringify(id)}.`, {
@@ -79,9 +79,9 @@ async function checkSame(tx: Transaction, batch: number, from: number, tasks: re
   });
 }
 
-/** The first tries of all attempts of tasks `from`.., each with a new id. */
+/** Returns the first tries of all attempts of the tasks from index `from`, with new IDs. */
 function attemptsOf(from: number, tasks: number, attempts: number, now: number): NewRollout[] {
-  const names = new Set<string>(); // many IDs at once, whose few random bits may collide
+  const names = new Set<string>(); // IDs of the same millisecond have few random bits and may collide
   while (names.size < tasks * attempts) names.add(newId('r', now));
   return Array.from(names, (name, index) => ({
     name,

@@ -14,10 +14,10 @@ const LOCKS = 0x524f4c;
  */
 export class Listener {
   readonly #config: pg.ClientConfig;
-  readonly #notified: (payload: string) => void;
-  readonly #missed: () => void;
-  readonly #outage: (why: unknown) => void;
-  #away = false;
+  readonly #onNotification: (payload: string) => void;
+  readonly #onMissed: () => void;
+  readonly #onOutage: (why: unknown) => void;
+  #isUnreachable = false;
   readonly #roles = new Set<string>();
   #client: pg.Client | undefined;
   #closed = false;
@@ -30,18 +30,18 @@ export class Listener {
     outage: (why: unknown) => void,
   ) {
     this.#config = config;
-    this.#notified = notified;
-    this.#missed = missed;
-    this.#outage = outage;
+    this.#onNotification = notified;
+    this.#onMissed = missed;
+    this.#onOutage = outage;
   }
 
   /** Connects. Throws when the first connection fails. */
   async open(): Promise<void> {
     const client = new pg.Client(this.#config);
     // A broken connection emits both events, in either order; handle the first.
-    client.once('error', () => this.#lost(client));
-    client.once('end', () => this.#lost(client));
-    client.on('notification', ({ payload }) => this.#notified(payload ?? ''));
+    client.once('error', () => this.#handleLoss(client));
+    client.once('end', () => this.#handleLoss(client));
+    client.on('notification', ({ payload }) => this.#onNotification(payload ?? ''));
     await client.connect();
     await client.query(`LISTEN ${CHANNEL}`);
     if (this.#closed) {
@@ -69,7 +69,7 @@ export class Listener {
       return won;
     } catch (error) {
       if (!isLost(error)) throw error;
-      this.#lost(client);
+      this.#handleLoss(client);
       return false;
     }
   }
@@ -82,27 +82,27 @@ export class Listener {
     await client?.end();
   }
 
-  #lost(client: pg.Client): void {
+  #handleLoss(client: pg.Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
     this.#roles.clear();
     void client.end().catch(() => undefined); // it is already broken
-    this.#comeBack(FIRST_WAIT_MS);
+    this.#reconnect(FIRST_WAIT_MS);
   }
 
-  #comeBack(wait: number): void {
+  #reconnect(wait: number): void {
     if (this.#closed) return;
     this.#timer = setTimeout(() => {
       this.open().then(
         () => {
-          if (this.#away) this.#outage(undefined);
-          this.#away = false;
-          this.#missed();
+          if (this.#isUnreachable) this.#onOutage(undefined);
+          this.#isUnreachable = false;
+          this.#onMissed();
         },
         (error: unknown) => {
-          if (!this.#away && !this.#closed) this.#outage(error);
-          this.#away = true;
-          this.#comeBack(Math.min(wait * 2, MAX_WAIT_MS));
+          if (!this.#isUnreachable && !this.#closed) this.#onOutage(error);
+          this.#isUnreachable = true;
+          this.#reconnect(Math.min(wait * 2, MAX_WAIT_MS));
         },
       );
     }, wait);

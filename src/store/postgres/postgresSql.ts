@@ -70,7 +70,7 @@ export class PostgresSql implements Sql {
     this.#listener = new Listener(
       config,
       (payload) => this.#notified(payload),
-      () => this.#watchers.tell([]),
+      () => this.#watchers.notify([]),
       (why) => this.#outage?.(why === undefined ? undefined : postgresError(why, name)),
     );
   }
@@ -89,20 +89,20 @@ export class PostgresSql implements Sql {
   }
 
   read<T>(job: (db: Reader) => Promise<T>): Promise<T> {
-    return this.#patiently(() => this.#connected((client) => job(new Connection(client))));
+    return this.#withRetries(() => this.#withConnection((client) => job(new Connection(client))));
   }
 
   async write<T>(job: (tx: Transaction) => Promise<T>): Promise<T> {
-    let doubt: Doubt<T> | undefined;
-    return this.#patiently(async () => {
+    let uncertain: UncertainCommit<T> | undefined;
+    return this.#withRetries(async () => {
       // The connection broke during the commit: only the database knows whether it succeeded.
-      if (doubt !== undefined && (await this.#committed(doubt.xid))) return this.#done(doubt);
-      doubt = undefined;
-      return this.#connected(async (client) => {
-        const begun = firstRow(await client.query(BEGIN));
+      if (uncertain !== undefined && (await this.#committed(uncertain.xid))) return this.#done(uncertain);
+      uncertain = undefined;
+      return this.#withConnection(async (client) => {
+        const started = firstRow(await client.query(BEGIN));
         const changed = new Set<string>();
         const inserted = new Map<string, number>();
-        const tx = new PostgresTransaction(client, int(begun, 'now'), changed, inserted);
+        const tx = new PostgresTransaction(client, int(started, 'now'), changed, inserted);
         let result: T;
         try {
           result = await job(tx);
@@ -111,9 +111,9 @@ export class PostgresSql implements Sql {
           await client.query('ROLLBACK');
           throw error;
         }
-        doubt = { xid: text(begun, 'xid'), result, changed, inserted };
+        uncertain = { xid: text(started, 'xid'), result, changed, inserted };
         await client.query('COMMIT');
-        return this.#done(doubt);
+        return this.#done(uncertain);
       });
     });
   }
@@ -142,8 +142,8 @@ export class PostgresSql implements Sql {
     await this.#pool.end();
   }
 
-  #done<T>({ result, changed, inserted }: Doubt<T>): T {
-    if (changed.size > 0) this.#watchers.tell([...changed]);
+  #done<T>({ result, changed, inserted }: UncertainCommit<T>): T {
+    if (changed.size > 0) this.#watchers.notify([...changed]);
     for (const [table, rows] of inserted) this.#grown(table, rows);
     return result;
   }
@@ -159,7 +159,7 @@ export class PostgresSql implements Sql {
     if (growth.rows - growth.analyzed < Math.max(GROWTH, growth.analyzed * 0.5)) return;
     growth.analyzed = growth.rows;
     // autovacuum does it later
-    void this.#connected((client) => client.query(`ANALYZE ${table}`)).catch(() => undefined);
+    void this.#withConnection((client) => client.query(`ANALYZE ${table}`)).catch(() => undefined);
   }
 
   async #notify(tx: Transaction, ids: readonly string[]): Promise<void> {
@@ -178,12 +178,12 @@ export class PostgresSql implements Sql {
 
   #notified(payload: string): void {
     const [from, ...ids] = payload.split(' ');
-    if (from !== this.#self) this.#watchers.tell(ids);
+    if (from !== this.#self) this.#watchers.notify(ids);
   }
 
   async #committed(xid: string): Promise<boolean> {
     for (let wait = FIRST_WAIT_MS; ; wait *= 2) {
-      const row = await this.#connected((client) =>
+      const row = await this.#withConnection((client) =>
         new Connection(client).get('SELECT pg_xact_status(?::xid8) AS status', xid),
       );
       const status = row?.['status'];
@@ -192,37 +192,37 @@ export class PostgresSql implements Sql {
     }
   }
 
-  async #connected<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async #withConnection<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     if (this.#closed) throw new StudioError('storage', `The store ${this.#name} is closed.`);
     const client = await this.#pool.connect();
     let broken = false;
-    const breaks = (): void => {
+    const markBroken = (): void => {
       broken = true;
     };
-    client.on('error', breaks);
+    client.on('error', markBroken);
     try {
       return await use(client);
     } catch (error) {
       broken ||= isLost(error);
       throw error;
     } finally {
-      client.off('error', breaks);
+      client.off('error', markBroken);
       client.release(broken);
     }
   }
 
   /** Retries work when the connection broke (for a while), or when another transaction conflicted. */
-  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+  async #withRetries<T>(work: () => Promise<T>): Promise<T> {
     const start = performance.now();
     let wait = FIRST_WAIT_MS;
     for (let collisions = 0; ; ) {
       try {
         return await work();
       } catch (error) {
-        const again = isCollision(error)
+        const shouldRetry = isCollision(error)
           ? ++collisions <= COLLISIONS
           : isLost(error) && performance.now() - start < PATIENCE_MS;
-        if (!again || this.#closed) throw postgresError(error, this.#name);
+        if (!shouldRetry || this.#closed) throw postgresError(error, this.#name);
         await pause(wait);
         wait = Math.min(wait * 2, MAX_WAIT_MS);
       }
@@ -230,7 +230,7 @@ export class PostgresSql implements Sql {
   }
 }
 
-interface Doubt<T> {
+interface UncertainCommit<T> {
   readonly xid: string;
   readonly result: T;
   readonly changed: ReadonlySet<string>;

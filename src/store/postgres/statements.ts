@@ -12,18 +12,18 @@ interface PreparedStatement {
   readonly text: string;
 }
 
-const known = new Map<string, PreparedStatement>();
+const prepared = new Map<string, PreparedStatement>();
 
 /**
  * Converts a statement with `?` placeholders for PostgreSQL; prepared once per connection. String literals contain no
  * `?`.
  */
 export function statement(sql: string, values: readonly Value[]): QueryConfig {
-  let found = known.get(sql);
+  let found = prepared.get(sql);
   if (found === undefined) {
     let n = 0;
-    found = { name: `s${known.size}`, text: sql.replace(/\?/g, () => `$${++n}`) };
-    known.set(sql, found);
+    found = { name: `s${prepared.size}`, text: sql.replace(/\?/g, () => `$${++n}`) };
+    prepared.set(sql, found);
   }
   return { ...found, values: values.map(bound) };
 }

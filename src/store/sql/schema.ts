@@ -1,9 +1,9 @@
 /**
  * The tables of a store, the same in both databases.
  *
- * Ids inside are integers; names (batch, rollout, session and command ids) are what everybody else knows.
- * `event.stream` is the id of a rollout, or minus the id of a batch. One row of `event` holds the events
- * `seq`..`last` as JSON texts, one a line: as `body` while the stream grows, as compressed `packed` once it ended.
+ * Internal IDs are integers; the external IDs of batches, rollouts, sessions, and commands are in the columns `name`.
+ * `event.stream` is the ID of a rollout, or minus the ID of a batch. One row of `event` holds the events `seq`..`last`
+ * as JSON texts, one per line: in `body` while the stream grows, compressed in `packed` after it has ended.
  */
 import type { Table } from './sql.ts';
 
@@ -118,21 +118,21 @@ export const CLAIM = {
   columns: { batch: 'int', breakpoint: 'text', rollout: 'text' },
 } as const satisfies Table;
 
-/** `rollout.state`, and `rollout.outcome` once it ended. */
+/** Values of `rollout.state`, and of `rollout.outcome` after its end. */
 export const STATES = ['queued', 'running', 'held', 'ended'] as const;
 export const OUTCOMES = ['done', 'truncated', 'cancelled', 'infrastructure'] as const;
 
-/** How each database writes what differs in definitions. */
+/** The parts of table definitions that differ between databases. */
 export interface Definitions {
   readonly id: string;
   readonly int: string;
   readonly bytes: string;
-  /** Behind a table that has an integer id, and behind one kept in the order of its primary key. */
+  /** Suffix of tables with an integer ID, and of tables stored in the order of their primary key. */
   readonly table: string;
   readonly clustered: string;
 }
 
-/** The steps from version n to n + 1; the first makes an empty database a store of version 1. */
+/** Migrations from version n to n + 1. The first one turns an empty database into a store of version 1. */
 export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [firstVersion];
 
 function firstVersion(d: Definitions): readonly string[] {
@@ -166,7 +166,7 @@ function firstVersion(d: Definitions): readonly string[] {
     )${d.table}`,
     'CREATE UNIQUE INDEX rollout_try ON rollout (batch, task, attempt, try)',
     'CREATE UNIQUE INDEX rollout_newest ON rollout (batch, task, attempt) WHERE newest = 1',
-    // Whatever goes wrong above it, the database itself refuses to settle an attempt twice.
+    // Whatever goes wrong elsewhere, the database itself prevents settling an attempt twice.
     'CREATE UNIQUE INDEX rollout_settles ON rollout (batch, task, attempt) WHERE settles = 1',
     'CREATE INDEX rollout_rev ON rollout (batch, rev)',
     'CREATE INDEX rollout_queue ON rollout (batch, q1, q2) WHERE state = 0',

@@ -3,7 +3,7 @@
  * in `Dialect`.
  */
 
-/** Lists stand for `anyText` and `anyInt` only. */
+/** Lists are only for `anyText` and `anyInt`. */
 export type Value = string | number | null | Uint8Array | readonly string[] | readonly number[];
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -56,14 +56,14 @@ export interface Sql {
   /** Reads committed data. Its statements may see different states. */
   read<T>(job: (db: Reader) => Promise<T>): Promise<T>;
   /**
-   * Runs `job` in a transaction and resolves once that is safely on disk. The job may run more than once (another job
+   * Runs `job` in a transaction and resolves once it is safely on disk. The job may run more than once (another job
    * of the same group failed, the connection was lost), so it must change nothing but the database. `urgent`: it is
    * short, and goes before others that wait.
    */
   write<T>(job: (tx: Transaction) => Promise<T>, urgent?: 'urgent'): Promise<T>;
   /** See `Store.watch`. */
   watch(changed: (ids: readonly string[]) => void): () => void;
-  /** See `Store.watchOutage`. Absent of a database that is no server. */
+  /** See `Store.watchOutage`. Absent if the database is not a server. */
   watchOutage?(changed: (why: unknown) => void): void;
   /** See `Store.elect`. */
   elect(role: string): Promise<boolean>;

@@ -10,7 +10,7 @@ export class Watchers {
     };
   }
 
-  tell(ids: readonly string[]): void {
+  notify(ids: readonly string[]): void {
     for (const watcher of this.#watchers) {
       try {
         watcher(ids);

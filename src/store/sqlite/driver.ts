@@ -20,19 +20,19 @@ export function openDatabase(file: string, options: { readonly readOnly: boolean
 
 function load(): typeof DatabaseSync {
   const sqlite = builtin();
-  const found = sqlite?.DatabaseSync ?? sqlite?.Database;
-  if (found === undefined) {
+  const database = sqlite?.DatabaseSync ?? sqlite?.Database;
+  if (database === undefined) {
     throw new StudioError('unsupported', `Node.js ${process.versions.node} does not include SQLite.`, {
       hint: 'Use Node.js 22.19 or newer, or a PostgreSQL store.',
     });
   }
-  return found;
+  return database;
 }
 
 /** Returns undefined if Node.js does not include it. */
 function builtin(): SqliteModule | undefined {
   const emitWarning = process.emitWarning.bind(process);
-  // Node 22 prints "SQLite is an experimental feature" while it loads; nobody who reads our stderr can act on it.
+  // Node 22 prints "SQLite is an experimental feature" while it loads, which users cannot act on.
   process.emitWarning = () => undefined;
   try {
     return process.getBuiltinModule('node:sqlite');

@@ -36,7 +36,7 @@ export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 
       );
       // Not every file system supports a write-ahead log.
       const log = writer.prepare('PRAGMA journal_mode').get()?.['journal_mode'] === 'wal' ? `${file}-wal` : undefined;
-      // With it the fsync of a commit is that of SqliteSql.
+      // With a write-ahead log, SqliteSql syncs commits itself.
       writer.exec(`PRAGMA synchronous = ${log === undefined ? 'FULL' : 'NORMAL'}`);
       const reader = openDatabase(file, { readOnly: true });
       const sql = new SqliteSql(writer, reader, folder, log);

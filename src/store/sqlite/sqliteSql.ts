@@ -25,11 +25,11 @@ interface PendingWrite {
 }
 
 /**
- * One connection writes, another reads what is committed. Writers that arrive in the same turn of the event loop, or
- * while a commit goes on, share the next commit and its fsync (group commit): one that is alone waits for nobody.
+ * One connection writes, another one reads committed data. Writers that arrive in the same turn of the event loop or
+ * during a commit share the next commit and its fsync (group commit); a single writer does not wait for others.
  *
- * With a write-ahead log the fsync of a commit is ours (SQLite's own, of `synchronous = FULL`, would hold up the event
- * loop): nobody is told of a commit, and no other begins, before the log is on disk.
+ * With a write-ahead log, this class syncs commits, because SQLite (`synchronous = FULL`) would block the event loop
+ * while it does. No commit is reported, and no other one starts, before the log is on disk.
  */
 export class SqliteSql implements Sql {
   readonly dialect = DIALECT;
@@ -42,10 +42,10 @@ export class SqliteSql implements Sql {
   #waiting: PendingWrite[] = [];
   #urgent: PendingWrite[] = [];
   #writing: Promise<void> | undefined;
-  #broken: StudioError | undefined;
+  #failure: StudioError | undefined;
   #closed = false;
 
-  /** `log`: the write-ahead log, where `writer` leaves its fsync at a commit to us. */
+  /** `log`: the write-ahead log, if `writer` does not sync it on commit. */
   constructor(writer: SqliteDatabase, reader: SqliteDatabase, folder: string, log?: string) {
     this.#folder = folder;
     this.#log = log;
@@ -132,7 +132,7 @@ export class SqliteSql implements Sql {
     const results: unknown[] = [];
     const tx = new SqliteTransaction(this.#writer, changed);
     try {
-      if (this.#broken !== undefined) throw this.#broken;
+      if (this.#failure !== undefined) throw this.#failure;
       tx.exec('BEGIN IMMEDIATE');
       for (const one of group) results.push(await one.run(tx));
       tx.exec('COMMIT');
@@ -142,13 +142,13 @@ export class SqliteSql implements Sql {
       for (const one of group) one.reject(sqliteError(error, this.#folder));
       return true;
     }
-    const broken = tx.wrote ? await this.#sync() : undefined;
-    if (broken !== undefined) {
-      for (const one of group) one.reject(broken);
+    const failure = tx.wrote ? await this.#sync() : undefined;
+    if (failure !== undefined) {
+      for (const one of group) one.reject(failure);
       return true;
     }
     group.forEach((one, index) => one.resolve(results[index]));
-    if (changed.size > 0) this.#watchers.tell([...changed]);
+    if (changed.size > 0) this.#watchers.notify([...changed]);
     return true;
   }
 
@@ -160,7 +160,7 @@ export class SqliteSql implements Sql {
       await this.#logFile.datasync();
       return undefined;
     } catch (error) {
-      this.#broken = new StudioError(
+      this.#failure = new StudioError(
         'storage',
         `The disk with the store ${this.#folder} failed: ${errorText(error)}.`,
         {
@@ -168,7 +168,7 @@ export class SqliteSql implements Sql {
           cause: error,
         },
       );
-      return this.#broken;
+      return this.#failure;
     }
   }
 

@@ -20,9 +20,9 @@ export async function confine(folder: string, input: string): Promise<string> {
 /** Like `confine`, but does not follow a link at the end. Rejects the folder itself. */
 export async function confineEntry(folder: string, input: string): Promise<string> {
   const { root, target } = await lexical(folder, input);
-  const above = target === root ? undefined : await realNearest(path.dirname(target));
-  if (above === undefined || !isInside(root, above)) throw outside(input);
-  return path.join(above, path.basename(target));
+  const folderPath = target === root ? undefined : await realNearest(path.dirname(target));
+  if (folderPath === undefined || !isInside(root, folderPath)) throw outside(input);
+  return path.join(folderPath, path.basename(target));
 }
 
 async function lexical(folder: string, input: string): Promise<{ root: string; target: string }> {

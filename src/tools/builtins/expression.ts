@@ -21,7 +21,7 @@ const oneOrTwo = (of: (x: number, y: number | undefined) => number): Fn => ({
   max: 2,
   of: ([x, y]) => of(x ?? Number.NaN, y),
 });
-const many = (of: (args: readonly number[]) => number): Fn => ({ min: 1, max: Infinity, of });
+const variadic = (of: (args: readonly number[]) => number): Fn => ({ min: 1, max: Infinity, of });
 
 const FUNCTIONS: Readonly<Record<string, Fn>> = {
   abs: one(Math.abs),
@@ -49,12 +49,12 @@ const FUNCTIONS: Readonly<Record<string, Fn>> = {
   sign: one(Math.sign),
   /** Rounds to integers, or to the digits in the second argument; halves away from zero. */
   round: oneOrTwo((x, digits = 0) => (Math.sign(x) * Math.round(Math.abs(x) * 10 ** digits)) / 10 ** digits),
-  min: many((args) => Math.min(...args)),
-  max: many((args) => Math.max(...args)),
-  sum: many(sum),
-  mean: many((args) => sum(args) / args.length),
-  gcd: many((args) => args.reduce(gcd)),
-  lcm: many((args) => args.reduce((a, b) => Math.abs(a * b) / gcd(a, b))),
+  min: variadic((args) => Math.min(...args)),
+  max: variadic((args) => Math.max(...args)),
+  sum: variadic(sum),
+  mean: variadic((args) => sum(args) / args.length),
+  gcd: variadic((args) => args.reduce(gcd)),
+  lcm: variadic((args) => args.reduce((a, b) => Math.abs(a * b) / gcd(a, b))),
 };
 
 /** Names an expression may use. */
@@ -121,8 +121,8 @@ class Parser {
     if (this.#depth > MAX_DEPTH) throw new ExpressionError('The expression is nested too deeply.');
     let value = this.#product();
     for (;;) {
-      if (this.#take('+')) value += this.#product();
-      else if (this.#take('-')) value -= this.#product();
+      if (this.#accept('+')) value += this.#product();
+      else if (this.#accept('-')) value -= this.#product();
       else break;
     }
     this.#depth -= 1;
@@ -137,9 +137,9 @@ class Parser {
   #product(): number {
     let value = this.#signed();
     for (;;) {
-      if (this.#take('*')) value *= this.#signed();
-      else if (this.#take('/')) value /= this.#signed();
-      else if (this.#take('%')) value %= this.#signed();
+      if (this.#accept('*')) value *= this.#signed();
+      else if (this.#accept('/')) value /= this.#signed();
+      else if (this.#accept('%')) value %= this.#signed();
       else return value;
     }
   }
@@ -148,8 +148,8 @@ class Parser {
   #signed(): number {
     let sign = 1;
     for (;;) {
-      if (this.#take('-')) sign = -sign;
-      else if (!this.#take('+')) break;
+      if (this.#accept('-')) sign = -sign;
+      else if (!this.#accept('+')) break;
     }
     const value = this.#power();
     return sign < 0 ? -value : value;
@@ -158,7 +158,7 @@ class Parser {
   /** Powers are right-associative: 2^3^2 = 2^9. */
   #power(): number {
     const base = this.#factorial();
-    if (!this.#take('^')) return base;
+    if (!this.#accept('^')) return base;
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) throw new ExpressionError('The expression is nested too deeply.');
     const value = base ** this.#signed();
@@ -168,7 +168,7 @@ class Parser {
 
   #factorial(): number {
     let value = this.#atom();
-    while (this.#take('!')) value = factorial(value);
+    while (this.#accept('!')) value = factorial(value);
     return value;
   }
 
@@ -178,14 +178,14 @@ class Parser {
       throw new ExpressionError(`The expression ends too early, at position ${this.#length + 1}.`);
     this.#next += 1;
     if (token.number !== undefined) return token.number;
-    if (token.name !== undefined) return this.#named(token.name, token.at);
+    if (token.name !== undefined) return this.#evaluateName(token.name, token.at);
     if (token.sign !== '(') throw new ExpressionError(`Unexpected ${show(token)} at position ${token.at + 1}.`);
     const value = this.sum();
     this.#need(')');
     return value;
   }
 
-  #named(name: string, at: number): number {
+  #evaluateName(name: string, at: number): number {
     const lower = name.toLowerCase();
     if (Object.hasOwn(CONSTANTS, lower)) return CONSTANTS[lower] ?? Number.NaN;
     const fn = Object.hasOwn(FUNCTIONS, lower) ? FUNCTIONS[lower] : undefined;
@@ -193,7 +193,7 @@ class Parser {
       throw new ExpressionError(`Unknown name "${name}" at position ${at + 1}. Available: ${NAMES.join(', ')}.`);
     this.#need('(');
     const args = [this.sum()];
-    while (this.#take(',')) args.push(this.sum());
+    while (this.#accept(',')) args.push(this.sum());
     this.#need(')');
     if (args.length < fn.min || args.length > fn.max)
       throw new ExpressionError(
@@ -203,7 +203,7 @@ class Parser {
     return fn.of(args);
   }
 
-  #take(sign: string): boolean {
+  #accept(sign: string): boolean {
     if (this.#tokens[this.#next]?.sign !== sign) return false;
     this.#next += 1;
     return true;
@@ -211,7 +211,7 @@ class Parser {
 
   #need(sign: string): void {
     const token = this.#tokens[this.#next];
-    if (!this.#take(sign))
+    if (!this.#accept(sign))
       throw new ExpressionError(`Expected "${sign}" at position ${(token?.at ?? this.#length) + 1}.`);
   }
 }

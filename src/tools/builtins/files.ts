@@ -143,22 +143,22 @@ async function readText(
 }
 
 async function bytesAt(target: string): Promise<Buffer> {
-  const found = await stat(target);
-  if (found.isDirectory())
+  const stats = await stat(target);
+  if (stats.isDirectory())
     throw new ClassedError('tool_error', 'This is a folder. Use list_files to see its contents.');
-  if (found.size > MAX_READ)
-    throw new ClassedError('tool_error', `The file is too large: ${found.size} bytes, maximum ${MAX_READ}.`);
+  if (stats.size > MAX_READ)
+    throw new ClassedError('tool_error', `The file is too large: ${stats.size} bytes, maximum ${MAX_READ}.`);
   return readFile(target);
 }
 
 async function list(folder: string, recursive: boolean): Promise<ToolOutcome> {
   const entries: { path: string; kind: string; bytes?: number }[] = [];
   const waiting = [folder];
-  let more = false;
-  for (let next = waiting.shift(); next !== undefined && !more; next = waiting.shift()) {
+  let truncated = false;
+  for (let next = waiting.shift(); next !== undefined && !truncated; next = waiting.shift()) {
     for (const entry of (await readdir(next, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
       if (entries.length >= MAX_ENTRIES) {
-        more = true;
+        truncated = true;
         break;
       }
       const full = path.join(next, entry.name);
@@ -173,5 +173,5 @@ async function list(folder: string, recursive: boolean): Promise<ToolOutcome> {
       }
     }
   }
-  return { response: { entries, ...(more ? { more: true } : {}) } };
+  return { response: { entries, ...(truncated ? { more: true } : {}) } };
 }

@@ -57,7 +57,7 @@ export class McpConnection {
   readonly #options: ConnectionOptions;
   readonly #client: Client;
   readonly #transport: StdioTransport | HttpTransport;
-  #lost: string | undefined;
+  #lossReason: string | undefined;
 
   private constructor(options: ConnectionOptions, client: Client, transport: StdioTransport | HttpTransport) {
     this.#options = options;
@@ -85,13 +85,13 @@ export class McpConnection {
   }
 
   /** The reason why the connection ended; undefined while it is open. */
-  get lost(): string | undefined {
-    return this.#lost;
+  get lossReason(): string | undefined {
+    return this.#lossReason;
   }
 
   /** Calls a tool. Throws ConnectionLost, the reason of the signal (through the SDK), or the error from the server. */
   async call(name: string, args: JsonObject, options: CallOptions): Promise<CallToolResult> {
-    if (this.#lost !== undefined) throw new ConnectionLost(this.#lost, true);
+    if (this.#lossReason !== undefined) throw new ConnectionLost(this.#lossReason, true);
     try {
       return await this.#client.callTool(
         { name, arguments: args },
@@ -109,7 +109,7 @@ export class McpConnection {
   }
 
   async close(): Promise<void> {
-    this.#lost ??= 'it was closed';
+    this.#lossReason ??= 'it was closed';
     await (this.#transport instanceof HttpTransport ? this.#transport.end() : this.#transport.close());
   }
 
@@ -145,7 +145,7 @@ export class McpConnection {
       options.onLog('err', `[${level}] ${typeof data === 'string' ? data : JSON.stringify(data)}\n`);
     });
     client.onclose = () => {
-      connection.#lost ??=
+      connection.#lossReason ??=
         transport instanceof StdioTransport ? `the server ${transport.ending ?? 'ended'}` : 'the connection was closed';
     };
     try {
@@ -175,20 +175,20 @@ export class McpConnection {
     if (this.#transport instanceof StdioTransport) {
       const { ending } = this.#transport;
       if (ending === undefined) return undefined;
-      this.#lost = `the server ${ending}`;
-      return new ConnectionLost(this.#lost, false);
+      this.#lossReason = `the server ${ending}`;
+      return new ConnectionLost(this.#lossReason, false);
     }
     if (error instanceof SdkHttpError) {
       if (this.#transport.sessionId === undefined || !isExpired(error)) return undefined;
-      this.#lost = 'the session has expired (the server restarted or ended it)';
-      return new ConnectionLost(this.#lost, true);
+      this.#lossReason = 'the session has expired (the server restarted or ended it)';
+      return new ConnectionLost(this.#lossReason, true);
     }
     const cause = networkError(error);
     if (cause === undefined) return undefined;
-    this.#lost =
+    this.#lossReason =
       `cannot reach the server at ${'url' in this.#options.entry.server ? this.#options.entry.server.url : ''} ` +
       `(${cause.code})`;
-    return new ConnectionLost(this.#lost, cause.code === 'ECONNREFUSED');
+    return new ConnectionLost(this.#lossReason, cause.code === 'ECONNREFUSED');
   }
 }
 

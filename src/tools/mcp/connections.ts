@@ -38,7 +38,7 @@ class SharedServer {
         this.#forget(promise);
         throw error;
       });
-      if (connection.lost === undefined) return connection;
+      if (connection.lossReason === undefined) return connection;
       this.#forget(promise);
       void connection.close();
     }
@@ -87,7 +87,7 @@ export class McpConnections {
   readonly #options: McpConnectionsOptions;
   readonly #shared = new Map<string, SharedServer>();
   /** Connections of single rollouts. */
-  readonly #own = new Set<McpConnection>();
+  readonly #unshared = new Set<McpConnection>();
 
   constructor(options: McpConnectionsOptions) {
     this.#options = options;
@@ -107,19 +107,19 @@ export class McpConnections {
   /** Opens a connection for one rollout; closed when the worker exits at the latest. */
   async open(entry: McpEntry, cwd: string, processGroups: ProcessGroups, onLog: OnLog): Promise<McpConnection> {
     const connection = await McpConnection.open({ entry, cwd, env: this.#options.env, processGroups, onLog });
-    this.#own.add(connection);
+    this.#unshared.add(connection);
     return connection;
   }
 
   async end(connection: McpConnection): Promise<void> {
-    this.#own.delete(connection);
+    this.#unshared.delete(connection);
     await connection.close();
   }
 
   async close(): Promise<void> {
     await Promise.all([
       ...[...this.#shared.values()].map((server) => server.close()),
-      ...[...this.#own].map((connection) => this.end(connection)),
+      ...[...this.#unshared].map((connection) => this.end(connection)),
     ]);
   }
 }

@@ -15,11 +15,11 @@ export class Lines {
     const lines: string[] = [];
     let from = 0;
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
-      this.#keep(chunk.subarray(from, end));
+      this.#buffer(chunk.subarray(from, end));
       lines.push(this.rest().replace(/\r$/, ''));
       from = end + 1;
     }
-    this.#keep(chunk.subarray(from));
+    this.#buffer(chunk.subarray(from));
     return lines;
   }
 
@@ -31,7 +31,7 @@ export class Lines {
     return text;
   }
 
-  #keep(piece: Buffer): void {
+  #buffer(piece: Buffer): void {
     if (piece.length === 0) return;
     this.#pieces.push(piece);
     this.#bytes += piece.length;

@@ -42,7 +42,7 @@ interface Link {
   /** Returns the connection for a call. */
   connection(): Promise<McpConnection>;
   /** Error class of a call whose connection was lost. */
-  readonly lost: ErrorClass;
+  readonly lossClass: ErrorClass;
   /** Whether to reconnect, which is safe if the server keeps no state of the rollout. */
   readonly reconnects: boolean;
   readonly log: LateLog;
@@ -57,7 +57,7 @@ async function ownLink(entry: McpEntry, environment: ToolEnvironment): Promise<L
     tools: () => connection.tools,
     connection: () => Promise.resolve(connection),
     // The server belongs to the rollout, so the agent probably caused its end.
-    lost: 'tool_error',
+    lossClass: 'tool_error',
     reconnects: false,
     log,
     close: () => connections.end(connection),
@@ -76,7 +76,7 @@ async function sharedLink(entry: McpEntry, environment: ToolEnvironment): Promis
         tools = connection.tools;
         return connection;
       },
-      lost: 'infrastructure',
+      lossClass: 'infrastructure',
       reconnects: true,
       log: new LateLog(undefined),
       close: () => {
@@ -124,13 +124,13 @@ class McpHost implements ToolHost {
       if (context.signal.aborted) throw abortedError(context.signal);
       if (error instanceof ConnectionLost)
         throw new ClassedError(
-          this.#link.lost,
+          this.#link.lossClass,
           `The connection to the MCP server "${this.#entry.name}" was lost: ${error.message}`,
           {
             cause: error,
           },
         );
-      throw ClassedError.from(error, StudioError.is(error) ? this.#link.lost : 'tool_error');
+      throw ClassedError.from(error, StudioError.is(error) ? this.#link.lossClass : 'tool_error');
     }
   }
 

@@ -138,7 +138,7 @@ export class StdioTransport implements Transport {
 
   #read(chunk: Buffer): void {
     try {
-      for (const line of this.#messages.push(chunk)) this.#take(line);
+      for (const line of this.#messages.push(chunk)) this.#receiveLine(line);
     } catch (error) {
       // The message is too large, and there is no way to find the start of the next one.
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
@@ -146,7 +146,7 @@ export class StdioTransport implements Transport {
     }
   }
 
-  #take(line: string): void {
+  #receiveLine(line: string): void {
     try {
       this.onmessage?.(deserializeMessage(line));
     } catch (error) {
@@ -164,7 +164,7 @@ export class StdioTransport implements Transport {
   #ended(outcome: string): void {
     if (this.ending !== undefined) return;
     const rest = this.#messages.rest();
-    if (rest !== '') this.#take(rest);
+    if (rest !== '') this.#receiveLine(rest);
     if (!this.#closing) this.#onLog('err', `[the server ${outcome}]\n`);
     const lines = this.#lines.last(STDERR_LINES);
     this.ending = lines === '' ? outcome : `${outcome}. Last output:\n${lines}`;

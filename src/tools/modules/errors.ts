@@ -12,7 +12,7 @@ interface ErrorContext {
   /** Class of errors thrown by user code. */
   readonly thrown: ErrorClass;
   /** Class if another call on the same thread caused it to end. */
-  readonly lost: ErrorClass;
+  readonly threadLost: ErrorClass;
   /** Definition of the tool, for errors without a frame in user code. */
   readonly place?: Place | undefined;
 }
@@ -20,10 +20,10 @@ interface ErrorContext {
 /** Converts the error of a thread's operation to an error of the rollout. */
 export function classed(error: unknown, context: ErrorContext): ClassedError {
   if (error instanceof AbortedCall) return abortedError(context.signal);
-  if (error instanceof UserError) return ofUser(error, context);
+  if (error instanceof UserError) return userError(error, context);
   if (error instanceof ThreadLost) {
     if (!error.guilty)
-      return new ClassedError(context.lost, `The thread of this call ended: ${error.message}.`, { cause: error });
+      return new ClassedError(context.threadLost, `The thread of this call ended: ${error.message}.`, { cause: error });
     const message = `The tool's thread ended: ${error.message}.`;
     const { text, place } = context.mapper.userStack(message, error.threadStack);
     return new ClassedError(context.thrown, message, { cause: error, place: place ?? context.place, stack: text });
@@ -31,7 +31,7 @@ export function classed(error: unknown, context: ErrorContext): ClassedError {
   return ClassedError.from(error, context.thrown);
 }
 
-function ofUser(error: UserError, context: ErrorContext): ClassedError {
+function userError(error: UserError, context: ErrorContext): ClassedError {
   const changes = error.changes === undefined ? undefined : readChanges(error.changes);
   const { kind, message, stack } = error.thrown;
   if (kind === 'invalid') return new ClassedError('invalid_arguments', message, { cause: error, changes });

@@ -28,7 +28,7 @@ export async function runExport(
     );
     return outcomeOf(answer).response;
   } catch (error) {
-    throw classed(error, { mapper: pool.mapper, signal, thrown: 'tool_error', lost: 'infrastructure' });
+    throw classed(error, { mapper: pool.mapper, signal, thrown: 'tool_error', threadLost: 'infrastructure' });
   }
 }
 

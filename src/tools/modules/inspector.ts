@@ -39,7 +39,7 @@ export class Inspector {
   }
 
   /** Resumes the thread, because a paused thread cannot be terminated. */
-  letEnd(): void {
+  resume(): void {
     post(this.#url, ['Debugger.enable', 'Debugger.resume']);
   }
 }

@@ -32,10 +32,10 @@ export async function openModule(
         ]
       : loaded.problems;
   if (problems.length > 0) {
-    const placed = problems.map(({ text, defined }) => ({ text, place: pool.mapper.place(defined) }));
+    const located = problems.map(({ text, defined }) => ({ text, place: pool.mapper.place(defined) }));
     throw new StudioError(
       'config',
-      placed
+      located
         .map(
           ({ text, place }) =>
             `${place === undefined ? module.file : `${place.file}:${place.line}:${place.column}`}: ${text}`,
@@ -43,7 +43,7 @@ export async function openModule(
         .join('\n'),
       {
         details: {
-          problems: placed.map(
+          problems: located.map(
             ({ text, place = { file: module.file, line: 1, column: 1 } }): BundleProblem => ({
               ...place,
               message: text,
@@ -108,7 +108,7 @@ class ModuleHost implements ToolHost {
         mapper: this.#pool.mapper,
         signal: context.signal,
         thrown: 'tool_error',
-        lost: this.#session ? 'tool_error' : 'infrastructure',
+        threadLost: this.#session ? 'tool_error' : 'infrastructure',
         place: spec.place,
       });
     }
@@ -127,7 +127,7 @@ class ModuleHost implements ToolHost {
     // A thread that is paused in a debugger cannot run other calls.
     if (!this.#session)
       return sinks.inspect === undefined ? this.#pool.run(op, sinks, repeatable) : this.#pool.runAlone(op, sinks);
-    this.#thread ??= this.#pool.take(true, this.#closing.signal);
+    this.#thread ??= this.#pool.acquire(true, this.#closing.signal);
     return (await this.#thread).run(op, sinks);
   }
 }

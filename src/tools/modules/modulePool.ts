@@ -87,7 +87,7 @@ export class ModulePool {
 
   /** Runs an operation on a new thread and then ends it. Throws as `run` does, and StudioError `config`. */
   async runAlone(op: Operation, sinks: Sinks): Promise<Answer> {
-    const thread = await this.take(true, sinks.signal);
+    const thread = await this.acquire(true, sinks.signal);
     try {
       return await thread.run(op, sinks);
     } finally {
@@ -99,8 +99,8 @@ export class ModulePool {
    * Returns a thread for one session. `fresh`: one that has not been used before. Throws StudioError `config`, or
    * AbortedCall.
    */
-  take(fresh: boolean, signal: AbortSignal): Promise<WorkerThread> {
-    return this.#sessions.take(fresh, signal);
+  acquire(fresh: boolean, signal: AbortSignal): Promise<WorkerThread> {
+    return this.#sessions.acquire(fresh, signal);
   }
 
   /** Returns the thread of a session to the pool; `reusable`: another session may use it. */
@@ -205,8 +205,8 @@ export class ModulePool {
         job.answer.resolve(answer);
       },
       (error: unknown) => {
-        const innocent = error instanceof ThreadLost && !error.guilty;
-        if (innocent && job.repeatable && job.runs <= RERUNS && !this.#closed) {
+        const isInnocent = error instanceof ThreadLost && !error.guilty;
+        if (isInnocent && job.repeatable && job.runs <= RERUNS && !this.#closed) {
           this.#waiting.push(job);
           this.#pump();
         } else {

@@ -25,7 +25,7 @@ interface SessionThreadsOptions {
  */
 export class SessionThreads {
   readonly #options: SessionThreadsOptions;
-  readonly #spare: WorkerThread[] = [];
+  readonly #idle: WorkerThread[] = [];
   readonly #owned = new Set<WorkerThread>();
   readonly #loading = new Set<WorkerThread>();
   readonly #pending: PendingSession[] = [];
@@ -39,13 +39,13 @@ export class SessionThreads {
    * Returns a thread; `fresh`: one that has not been used before. Rejects if the module cannot be loaded, or with
    * AbortedCall.
    */
-  take(fresh: boolean, signal: AbortSignal): Promise<WorkerThread> {
+  acquire(fresh: boolean, signal: AbortSignal): Promise<WorkerThread> {
     if (signal.aborted) return Promise.reject(new AbortedCall());
     if (this.#closed) return Promise.reject(stopped());
-    const spare = fresh ? undefined : this.#takeSpare();
-    if (spare !== undefined) {
-      this.#owned.add(spare);
-      return Promise.resolve(spare);
+    const idle = fresh ? undefined : this.#takeIdle();
+    if (idle !== undefined) {
+      this.#owned.add(idle);
+      return Promise.resolve(idle);
     }
     const pending: PendingSession = { fresh, thread: deferred<WorkerThread>() };
     this.#pending.push(pending);
@@ -74,12 +74,12 @@ export class SessionThreads {
   async close(): Promise<void> {
     this.#closed = true;
     for (const pending of this.#pending.splice(0)) pending.thread.reject(stopped());
-    await Promise.all([...this.#spare, ...this.#owned, ...this.#loading].map((thread) => thread.end()));
+    await Promise.all([...this.#idle, ...this.#owned, ...this.#loading].map((thread) => thread.end()));
   }
 
-  #takeSpare(): WorkerThread | undefined {
-    let thread = this.#spare.pop();
-    while (thread?.retired === true) thread = this.#spare.pop();
+  #takeIdle(): WorkerThread | undefined {
+    let thread = this.#idle.pop();
+    while (thread?.retired === true) thread = this.#idle.pop();
     return thread;
   }
 
@@ -104,7 +104,7 @@ export class SessionThreads {
     const at = this.#pending.findIndex(fits);
     const pending = at < 0 ? undefined : this.#pending.splice(at, 1)[0];
     if (pending === undefined) {
-      this.#spare.push(thread);
+      this.#idle.push(thread);
       return;
     }
     this.#owned.add(thread);

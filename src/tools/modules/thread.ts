@@ -46,7 +46,7 @@ class CallFailure extends Error {
 }
 
 const PROGRESS_MS = 100;
-const NOTHING: CallReply = { text: 'null', form: 'json' };
+const EMPTY_REPLY: CallReply = { text: 'null', form: 'json' };
 
 if (parentPort === null) throw new Error('This file runs in a worker thread.');
 const port = parentPort;
@@ -70,14 +70,14 @@ function newRunning(id: number, inspect = false, mark?: string): RunningCall {
       send({ type: 'print', id, printed });
     },
     () => {
-      leave('printed too much output');
+      reportExit('printed too much output');
     },
   );
   return { id, abort: new AbortController(), output, inspect, mark, progressAt: 0, stateless: false };
 }
 
 /** Reports to the host why the thread exits, then exits. */
-function leave(how: string): never {
+function reportExit(how: string): never {
   send({ type: 'exit', id: current.getStore()?.id ?? 0, how, stack: new Error('exit').stack ?? '' });
   return exit(0);
 }
@@ -145,13 +145,13 @@ async function operate(op: Operation, call: RunningCall): Promise<CallReply> {
       const bytes = await openedWorld().session.snapshot?.();
       if (!(bytes instanceof Uint8Array)) throw new ResultError('snapshot must return a Uint8Array.');
       // Copies the bytes so that they can be transferred: the original may be a view of a live buffer.
-      return { ...NOTHING, snapshot: new Uint8Array(bytes) };
+      return { ...EMPTY_REPLY, snapshot: new Uint8Array(bytes) };
     }
     case 'close': {
       const closing = world?.session;
       world = undefined;
       await closing?.close?.();
-      return NOTHING;
+      return EMPTY_REPLY;
     }
     case 'export': {
       const target = exported[op.name];
@@ -171,9 +171,9 @@ async function callTool(op: Extract<Operation, { kind: 'call' }>, call: RunningC
     const result = encodeResult(
       await checkResult(tool, await (call.inspect ? debugged(tool, runTool, call.id) : runTool())),
     );
-    return { ...result, ...(await changes()) };
+    return { ...result, ...(await worldChanges()) };
   } catch (error) {
-    const partial = await changes().catch((): { changes?: string } => ({}));
+    const partial = await worldChanges().catch((): { changes?: string } => ({}));
     throw new CallFailure(error, partial.changes);
   }
 }
@@ -189,9 +189,9 @@ function debugged(tool: ToolDefinition, runTool: () => unknown, id: number): Pro
   });
 }
 
-async function changes(): Promise<{ changes?: string }> {
-  const found = await world?.session.diff?.();
-  return found === undefined || found.length === 0 ? {} : { changes: encodeJson(found, 'diff returned') };
+async function worldChanges(): Promise<{ changes?: string }> {
+  const changes = await world?.session.diff?.();
+  return changes === undefined || changes.length === 0 ? {} : { changes: encodeJson(changes, 'diff returned') };
 }
 
 function contextOf(op: Extract<Operation, { kind: 'call' }>, call: RunningCall): ToolContext {
@@ -231,14 +231,14 @@ async function openWorld(op: Extract<Operation, { kind: 'open' }>): Promise<Call
   const session = await (open as OpenWorld)(op.task, op.seed, op.from);
   const wrong = sessionProblem(session);
   if (wrong !== undefined) throw new ResultError(wrong);
-  const found = readTools(session.tools);
-  const [problem, ...more] = found.problems;
+  const definitions = readTools(session.tools);
+  const [problem, ...more] = definitions.problems;
   if (problem !== undefined)
     throw Object.assign(new Error([problem, ...more].map(({ text }) => text).join('\n')), { stack: problem.defined });
-  world = { session, tools: found };
+  world = { session, tools: definitions };
   return {
     text: JSON.stringify({
-      tools: found.wire,
+      tools: definitions.wire,
       verify: session.verify !== undefined,
       snapshot: session.snapshot !== undefined,
     }),
@@ -267,13 +267,13 @@ async function run({ id, op, inspect, mark }: Extract<ToThread, { type: 'run' }>
     };
   }
   running.delete(id);
-  const printed = call.output.take();
+  const printed = call.output.takeUnsent();
   const whole: FromThread = printed === undefined ? answer : { ...answer, printed };
   send(whole, whole.type === 'done' && whole.snapshot !== undefined ? [whole.snapshot.buffer] : []);
 }
 
 const exit = guard({
-  leave,
+  exit: reportExit,
   print: (stream, text) => {
     (current.getStore() ?? outside).output.print(stream, text);
   },

@@ -372,7 +372,7 @@ export class WorkerThread implements WatchedThread {
     this.#recent.clear();
     this.#watch.delete(this);
     void this.#worker.terminate();
-    for (const inspector of inspectors) inspector.letEnd();
+    for (const inspector of inspectors) inspector.resume();
     // V8 does not check for termination in some tight loops.
     const stuck = setTimeout(() => {
       this.#options.onStuck(`Cannot terminate a thread of a tool module (${why}).`);

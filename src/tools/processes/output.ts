@@ -4,7 +4,7 @@ import { KEPT_BYTES } from '../modules/limits.ts';
 /** Collects the output of a process: keeps the beginning and counts the rest. */
 export class Output {
   readonly #decoder = new StringDecoder('utf8');
-  readonly #kept: string[] = [];
+  readonly #chunks: string[] = [];
   readonly #limit: number;
   #bytes = 0;
 
@@ -18,12 +18,12 @@ export class Output {
     this.#bytes += chunk.length;
     const text = this.#decoder.write(chunk);
     if (before < this.#limit)
-      this.#kept.push(before + chunk.length <= this.#limit ? text : text.slice(0, this.#limit - before));
+      this.#chunks.push(before + chunk.length <= this.#limit ? text : text.slice(0, this.#limit - before));
     return text;
   }
 
   get text(): string {
-    return this.#kept.join('');
+    return this.#chunks.join('');
   }
 
   /** UTF-8 bytes of the full output, if `text` is cut. */

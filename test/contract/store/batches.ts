@@ -207,7 +207,7 @@ export function batchTests(subject: Subject): void {
       await store.createBatch(spec);
       const seqs = await Promise.all(
         Array.from({ length: 20 }, (_, n) =>
-          (n % 2 === 0 ? store : subject.other()).tell(spec.id, 'note', { text: `n${n} \0\ud800`, by: 'me' }),
+          (n % 2 === 0 ? store : subject.other()).addBatchEvent(spec.id, 'note', { text: `n${n} \0\ud800`, by: 'me' }),
         ),
       );
       assert.deepEqual(
@@ -221,7 +221,7 @@ export function batchTests(subject: Subject): void {
       );
       for (let n = 1; n < events.length; n++) assert.ok(events[n]!.at >= events[n - 1]!.at);
       assert.equal((await store.batch(spec.id))?.row.last, 21);
-      await assert.rejects(store.tell('b-none', 'note', { text: '', by: '' }), notFound);
+      await assert.rejects(store.addBatchEvent('b-none', 'note', { text: '', by: '' }), notFound);
     });
 
     it('imports finished streams, whole or in parts', async () => {

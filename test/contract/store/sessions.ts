@@ -211,7 +211,7 @@ export function sessionTests(subject: Subject): void {
       ]);
       assert.deepEqual(answer.keep, [{ rollout: held!.rollout, durable: 1 }]);
       assert.deepEqual(answer.drop.toSorted(), [kept!.rollout, requeued!.rollout, taken!.rollout, 'r-none'].toSorted());
-      assert.deepEqual(answer.over, [done!.rollout]);
+      assert.deepEqual(answer.ended, [done!.rollout]);
       assert.deepEqual(
         [(await store.rollout(held!.rollout))?.row.state, (await store.rollout(held!.rollout))?.session],
         ['held', back.session],

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
 import { type LoadOptions, loadBatch } from '../../../src/config/load.ts';
-import { commandNeed, meets, type Need, needsOf, unmetText } from '../../../src/config/needs.ts';
+import { commandNeed, hasProgram, type Need, needsOf, unmetText } from '../../../src/config/needs.ts';
 import { formatProblem } from '../../../src/config/source/problem.ts';
 import type { Submission } from '../../../src/config/submission.ts';
-import { isHere } from '../../../src/executor/local/programs.ts';
+import { isInstalled } from '../../../src/executor/local/programs.ts';
 import { requireNeeds } from '../../../src/executor/needs.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
 import { FILES } from './sample.ts';
@@ -45,15 +45,15 @@ describe('the requirements of tools', () => {
 
   it('are satisfied by what pods declare for their image', () => {
     assert.deepEqual(
-      [meets(undefined, 'python'), meets({}, 'node'), meets({ provides: ['python3'] }, 'python')],
+      [hasProgram(undefined, 'python'), hasProgram({}, 'node'), hasProgram({ provides: ['python3'] }, 'python')],
       ['no', 'yes', 'yes'],
     );
     assert.deepEqual(
       [
-        meets({ image: 'i' }, 'python'),
-        meets({ image: 'i', provides: [] }, 'python'),
-        meets({ image: 'i', provides: ['chromium'] }, 'browser'),
-        meets({ image: 'registry.example.org:5000/node:24-slim' }, 'python'),
+        hasProgram({ image: 'i' }, 'python'),
+        hasProgram({ image: 'i', provides: [] }, 'python'),
+        hasProgram({ image: 'i', provides: ['chromium'] }, 'browser'),
+        hasProgram({ image: 'registry.example.org:5000/node:24-slim' }, 'python'),
       ],
       ['unknown', 'no', 'yes', 'no'],
     );
@@ -62,11 +62,15 @@ describe('the requirements of tools', () => {
   it('are looked up on the PATH of this machine', () => {
     const env = { PATH: path.dirname(process.execPath) };
     assert.deepEqual(
-      [isHere(path.parse(process.execPath).name, env), isHere('no-such-program', env), isHere('browser', {})],
+      [
+        isInstalled(path.parse(process.execPath).name, env),
+        isInstalled('no-such-program', env),
+        isInstalled('browser', {}),
+      ],
       [true, false, true],
     );
-    assert.equal(isHere('chromium', { CHROME_PATH: process.execPath }), true);
-    if (process.platform === 'linux') assert.equal(isHere('chromium', { PATH: '/nowhere' }), false);
+    assert.equal(isInstalled('chromium', { CHROME_PATH: process.execPath }), true);
+    if (process.platform === 'linux') assert.equal(isInstalled('chromium', { PATH: '/nowhere' }), false);
   });
 });
 

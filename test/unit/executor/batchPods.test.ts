@@ -120,7 +120,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
       objects,
       rounds,
       role: () => role,
-      over: 0,
+      ignoredRounds: 0,
       lastBadEnd: () => 'Pod p failed.',
       signal: new AbortController().signal,
     },
@@ -136,7 +136,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
     be: (next: typeof role) => (role = next),
     look: async (changes?: Changes): Promise<string[]> => {
       const from = log.length;
-      if (changes === undefined) pods.look();
+      if (changes === undefined) pods.request();
       else pods.update(record(changes), submission);
       await settled();
       return log.slice(from);
@@ -265,7 +265,7 @@ describe('BatchPods', () => {
 
   it('leaves nothing of a batch that ended while its Job was created', async () => {
     const { pods, log } = kit();
-    pods.look();
+    pods.request();
     pods.close();
     await settled();
     assert.deepEqual(log, ['create 1 of 2x4', 'remove job', 'remove secrets']);

@@ -26,7 +26,7 @@ function next(rounds: Round[], changes: Partial<JobState> = {}): ReturnType<type
   return nextRound({
     rounds,
     last: Math.max(0, ...rounds.map((one) => one.round)),
-    over: 0,
+    ignoredRounds: 0,
     queued: 3,
     settled: 5,
     retries: 2,
@@ -74,7 +74,7 @@ describe('nextRound', () => {
       do: 'give_up',
       reason: 'The pods of the batch cannot run: Container worker failed with exit code 2.',
     });
-    assert.deepEqual(next([wrong], { over: 1 }), { do: 'create', round: 2, fruitless: 0, afterMs: 0 });
+    assert.deepEqual(next([wrong], { ignoredRounds: 1 }), { do: 'create', round: 2, fruitless: 0, afterMs: 0 });
   });
 });
 

@@ -207,7 +207,7 @@ describe('PodWatch', () => {
     const watch = new PodWatch({
       isReleased: (batch: string) => batch === 'let go',
       isActive: (batch) => active.has(batch),
-      tell: (batch, { what, pod: of = '' }) => told.push(`${batch} ${what} ${of}`),
+      record: (batch, { what, pod: of = '' }) => told.push(`${batch} ${what} ${of}`),
       workers: (batch) => {
         asked.push(batch);
         return Promise.resolve([...working]);
@@ -275,9 +275,9 @@ describe('PodWatch', () => {
     const { watch, told } = watched();
     await watch.onList([]);
     await watch.onEvent('MODIFIED', pod(running, { deleted: true }));
-    await watch.lookForStuck(performance.now() + 10_000);
-    await watch.lookForStuck(performance.now() + 60_000);
-    await watch.lookForStuck(performance.now() + 60_000);
+    await watch.checkStuck(performance.now() + 10_000);
+    await watch.checkStuck(performance.now() + 60_000);
+    await watch.checkStuck(performance.now() + 60_000);
     assert.deepEqual(told, ['b1 pod_started p-1', 'b1 node_lost p-1']);
   });
 
@@ -297,11 +297,11 @@ describe('PodWatch', () => {
       { ...event('Pod', 'NodeNotReady', 'Node is not ready'), involvedObject: { kind: 'Pod', uid: '4' } },
       () => undefined,
     );
-    await watch.lookForStuck();
+    await watch.checkStuck();
     assert.ok(!told.some((line) => line.includes('node_lost')), 'not before it has been so for a while');
-    await watch.lookForStuck(performance.now() + 10_000);
+    await watch.checkStuck(performance.now() + 10_000);
     await watch.onEvent('MODIFIED', pod(running, { uid: '1', deleted: true }));
-    await watch.lookForStuck(performance.now() + 60_000);
+    await watch.checkStuck(performance.now() + 60_000);
     assert.deepEqual(
       told.filter((line) => line.includes('node_lost')),
       ['b1 node_lost ', 'b1 node_lost '],
@@ -320,12 +320,12 @@ describe('PodWatch', () => {
         () => undefined,
       );
     }
-    await watch.lookForStuck(performance.now() + 10_000);
-    await watch.lookForStuck(performance.now() + 60_000);
+    await watch.checkStuck(performance.now() + 10_000);
+    await watch.checkStuck(performance.now() + 60_000);
     assert.ok(!told.some((line) => line.includes('node_lost')));
     assert.deepEqual(asked, ['b1', 'b1'], 'once a look, however many pods there are');
     working.clear();
-    await watch.lookForStuck(performance.now() + 60_000);
+    await watch.checkStuck(performance.now() + 60_000);
     assert.deepEqual(
       told.filter((line) => line.includes('node_lost')),
       ['b1 node_lost '],

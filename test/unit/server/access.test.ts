@@ -12,18 +12,18 @@ const request = (headers: Record<string, string>): IncomingMessage => ({ headers
 describe('tokens', () => {
   test('identify the caller', () => {
     const tokens = new Tokens('key');
-    assert.deepEqual(tokens.who(tokens.full), { kind: 'client', readOnly: false });
-    assert.deepEqual(tokens.who(tokens.read), { kind: 'client', readOnly: true });
-    assert.equal(tokens.who(''), undefined);
-    assert.equal(tokens.who(`${tokens.full} `), undefined);
+    assert.deepEqual(tokens.identify(tokens.full), { kind: 'client', readOnly: false });
+    assert.deepEqual(tokens.identify(tokens.read), { kind: 'client', readOnly: true });
+    assert.equal(tokens.identify(''), undefined);
+    assert.equal(tokens.identify(`${tokens.full} `), undefined);
     assert.notEqual(new Tokens('key').full, tokens.full);
   });
 
   test('of workers are valid for one batch, at every server of the store, and at no other', () => {
     const token = new Tokens('key').worker('b1');
-    assert.deepEqual(new Tokens('key').who(token), { kind: 'worker', batch: 'b1' });
-    assert.equal(new Tokens('key').who(token.replace('b1', 'b2')), undefined);
-    assert.equal(new Tokens('other').who(token), undefined);
+    assert.deepEqual(new Tokens('key').identify(token), { kind: 'worker', batch: 'b1' });
+    assert.equal(new Tokens('key').identify(token.replace('b1', 'b2')), undefined);
+    assert.equal(new Tokens('other').identify(token), undefined);
   });
 
   test('come in a header or, from a browser, as a subprotocol', () => {
@@ -92,11 +92,17 @@ describe('routes', () => {
     {
       method: 'GET',
       path: '/v1/things/:thing',
-      may: 'read',
+      access: 'read',
       handle: ({ params }) => Promise.resolve(void found.push(params['thing']!)),
     },
-    { method: 'POST', path: '/v1/things/:thing', may: 'full', handle: () => Promise.resolve(undefined) },
-    { method: 'PUT', path: '/v1/things/:thing', may: 'full', workers: true, handle: () => Promise.resolve(undefined) },
+    { method: 'POST', path: '/v1/things/:thing', access: 'full', handle: () => Promise.resolve(undefined) },
+    {
+      method: 'PUT',
+      path: '/v1/things/:thing',
+      access: 'full',
+      workers: true,
+      handle: () => Promise.resolve(undefined),
+    },
   ]);
   const call = (
     method: string,

@@ -14,11 +14,11 @@ test('flow control counts what was not acknowledged', () => {
   const flow = new Flow();
   flow.sent(3, 100);
   flow.sent(7, 50);
-  flow.seen(5);
-  assert.equal(flow.unseen, 50);
-  flow.seen(7);
-  flow.seen(7);
-  assert.equal(flow.unseen, 0);
+  flow.acknowledge(5);
+  assert.equal(flow.unacknowledged, 50);
+  flow.acknowledge(7);
+  flow.acknowledge(7);
+  assert.equal(flow.unacknowledged, 0);
 });
 
 describe('a throttle', () => {

@@ -10,19 +10,19 @@ test('store health is reported when it changes, not when small writes succeed be
   const logged: string[] = [];
   const health = new StoreHealth((text) => logged.push(text));
   const stop = health.watch((text) => told.push(text));
-  health.worked();
+  health.succeeded();
   health.failed(new Error('no affair of the store'));
   health.failed(new StudioError('conflict', 'nor this'));
   assert.equal(health.trouble, undefined);
   health.failed(new StudioError('storage', 'The disk is full.', { hint: 'Make room.' }));
   clock.now = 1_000;
-  health.worked();
+  health.succeeded();
   health.refused('The disk is full. Make room.');
   clock.now = 3_500;
-  health.worked();
+  health.succeeded();
   assert.equal(health.trouble, 'The disk is full. Make room.');
   clock.now = 4_100;
-  health.worked();
+  health.succeeded();
   assert.equal(health.trouble, undefined);
   assert.deepEqual(told, ['The disk is full. Make room.', 'The store accepts writes again.']);
   stop();
@@ -38,7 +38,7 @@ test('an unavailable database is reported once, and immediately when it is back'
   health.outage(new StudioError('storage', 'The database d does not answer.', { hint: 'Check that it runs.' }));
   // Failures for that reason in the meantime, and a write that succeeded before.
   health.failed(new StudioError('storage', 'The database d does not answer: read ECONNRESET.'));
-  health.worked();
+  health.succeeded();
   assert.match(health.trouble ?? '', /^Waiting for the store\./);
   health.outage(undefined);
   assert.equal(health.trouble, undefined);

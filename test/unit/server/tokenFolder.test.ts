@@ -23,7 +23,7 @@ test('tokens come from a folder, if it may hold them', async () => {
   assert.deepEqual(given, { full, read });
   const tokens = new Tokens('key', given);
   assert.deepEqual(
-    [tokens.who(full), tokens.who(read)],
+    [tokens.identify(full), tokens.identify(read)],
     [
       { kind: 'client', readOnly: false },
       { kind: 'client', readOnly: true },

@@ -4,7 +4,7 @@ import type { Json } from '../../../common/json.ts';
 import { duration } from '../../../common/units.ts';
 import type { TriedCall } from '../../../rerun/tryEnvironment.ts';
 import { readBatchWorld, tryInWorld } from '../../../rerun/tryInWorld.ts';
-import { listTools, readToolFile, tryTool } from '../../../rerun/tryTool.ts';
+import { listTools, readToolFile, tryTool as runTool } from '../../../rerun/tryTool.ts';
 import { changeText, placeText, errorText as traceErrorText, valueText } from '../../../trace/text/values.ts';
 import { type CommandLine, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -40,7 +40,7 @@ export async function list(context: Context, { words: [file = ''] }: CommandLine
 }
 
 /** Calls a tool once. Returns 1 if the call failed. */
-export async function tryIt(context: Context, commandLine: CommandLine): Promise<Outcome> {
+export async function tryTool(context: Context, commandLine: CommandLine): Promise<Outcome> {
   const tried = await call(context, commandLine);
   if (context.json) {
     context.printJson(tried);
@@ -82,7 +82,7 @@ async function call(context: Context, commandLine: CommandLine): Promise<TriedCa
     throw new StudioError('usage', '--task requires --batch.', {
       hint: 'Pass the batch file whose world to open for the task.',
     });
-  return tryTool(await readToolFile(file, context.cwd, context.env), request, context.env, onOutput, context.signal);
+  return runTool(await readToolFile(file, context.cwd, context.env), request, context.env, onOutput, context.signal);
 }
 
 function argumentsOf(context: Context, commandLine: CommandLine): Json {

@@ -6,7 +6,7 @@ interface CatalogEntry {
   readonly env: Readonly<Record<string, string>>;
   /** Programs that it needs beyond Node.js. */
   readonly needs: readonly string[];
-  readonly about: string;
+  readonly description: string;
 }
 
 /** In `args`: path of Chromium on the machine that starts the command. */
@@ -21,7 +21,7 @@ export const CATALOGUE = {
     args: ['--from', 'e2b-mcp-server==0.1.1', 'python', '-c', 'import e2b_mcp_server; e2b_mcp_server.main()'],
     env: { E2B_API_KEY: '${env:E2B_API_KEY}' },
     needs: ['uv'],
-    about:
+    description:
       '`run_code` in a remote E2B sandbox: Python only, each call in its own sandbox; needs an E2B key in E2B_API_KEY',
   },
   playwright: {
@@ -40,7 +40,7 @@ export const CATALOGUE = {
     ],
     env: {},
     needs: ['chromium'],
-    about: 'Playwright with the local Chromium, Chrome, or Edge, and more tools than the built-in `browser`',
+    description: 'Playwright with the local Chromium, Chrome, or Edge, and more tools than the built-in `browser`',
   },
 } as const satisfies Readonly<Record<string, CatalogEntry>>;
 

@@ -80,7 +80,7 @@ export function askToken(
       if (text.trim() === '') return undefined;
       return errorOf(async () => {
         const check = await checkToken({ ...address, token: text.trim() }, signal);
-        if (check.may === permission) return undefined;
+        if (check.access === permission) return undefined;
         return permission === 'write'
           ? 'This token is read-only. Enter the full token.'
           : 'This is the full token, and links would expose it. Enter the read-only token.';

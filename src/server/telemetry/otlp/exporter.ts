@@ -31,9 +31,9 @@ interface Limits {
   /** How long a request waits for more rollouts to send. */
   readonly lingerMs: number;
   readonly retryMs: number;
-  readonly retryMostMs: number;
+  readonly maxRetryMs: number;
   /** Minimum interval between log lines about losses. */
-  readonly sayMs: number;
+  readonly logIntervalMs: number;
 }
 
 const DEFAULTS: Limits = {
@@ -41,8 +41,8 @@ const DEFAULTS: Limits = {
   spans: 2_000,
   lingerMs: 500,
   retryMs: 1_000,
-  retryMostMs: 30_000,
-  sayMs: 60_000,
+  maxRetryMs: 30_000,
+  logIntervalMs: 60_000,
 };
 
 export class Exporter {
@@ -52,7 +52,7 @@ export class Exporter {
   /** Those being sent now. */
   #sending = new Set<string>();
   readonly #end = new AbortController();
-  readonly #lost = { count: 0, why: '' };
+  readonly #dropped = { count: 0, why: '' };
   #losses: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #hurry = new AbortController();
@@ -119,11 +119,11 @@ export class Exporter {
 
   /** Sends as many rollouts as fit into one request. A larger one is split. */
   async #next(): Promise<void> {
-    const taken = (this.#sending = new Set<string>());
+    const selected = (this.#sending = new Set<string>());
     const spans: OtlpSpan[] = [];
     for (const rollout of this.#waiting) {
       if (this.#end.signal.aborted) throw cancelled(this.#end.signal);
-      taken.add(rollout);
+      selected.add(rollout);
       const trace = await this.#trace(rollout);
       if (trace === undefined) this.#waiting.delete(rollout);
       else for (const span of trace) spans.push(span);
@@ -133,11 +133,11 @@ export class Exporter {
       const part = spans.slice(from, from + this.#limits.spans);
       const refused = await this.#send(exportRequest(this.#options.resource, this.#options.scope, part));
       if (refused === undefined) continue;
-      this.#lose([...taken], `the collector rejected them: ${refused}`);
+      this.#lose([...selected], `the collector rejected them: ${refused}`);
       return;
     }
-    const sent = [...taken].filter((rollout) => this.#waiting.delete(rollout)).length;
-    taken.clear();
+    const sent = [...selected].filter((rollout) => this.#waiting.delete(rollout)).length;
+    selected.clear();
     this.#options.counters.traces.add(sent, 'exported');
     this.#count();
   }
@@ -154,7 +154,7 @@ export class Exporter {
   /** Sends until the request is accepted or rejected. Returns why it was rejected. Throws `cancelled` at shutdown. */
   async #send(body: string): Promise<string | undefined> {
     const { log, to, send } = this.#options;
-    for (let wait = this.#limits.retryMs; ; wait = Math.min(wait * 2, this.#limits.retryMostMs)) {
+    for (let wait = this.#limits.retryMs; ; wait = Math.min(wait * 2, this.#limits.maxRetryMs)) {
       const sent = await send(body, this.#end.signal);
       if (this.#end.signal.aborted && sent.how === 'later') throw cancelled(this.#end.signal);
       if (sent.how !== 'later') {
@@ -182,20 +182,20 @@ export class Exporter {
     if (lost === 0) return;
     this.#options.counters.traces.add(lost, 'lost');
     this.#count();
-    this.#lost.count += lost;
-    this.#lost.why = why;
+    this.#dropped.count += lost;
+    this.#dropped.why = why;
     if (this.#losses !== undefined) return;
     this.#logLosses();
     this.#losses = setTimeout(() => {
       this.#losses = undefined;
       this.#logLosses();
-    }, this.#limits.sayMs).unref();
+    }, this.#limits.logIntervalMs).unref();
   }
 
   #logLosses(): void {
-    const { count, why } = this.#lost;
+    const { count, why } = this.#dropped;
     if (count === 0) return;
-    this.#lost.count = 0;
+    this.#dropped.count = 0;
     this.#options.log(
       `${count} finished ${count === 1 ? 'rollout was' : 'rollouts were'} not exported as traces: ${why}`,
       { level: 'error' },

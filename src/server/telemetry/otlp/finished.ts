@@ -24,7 +24,7 @@ interface FinishedOptions {
   readonly changes: Changes;
   readonly log: Log;
   /** Called once for each rollout. */
-  readonly found: (rollout: string) => void;
+  readonly onFinished: (rollout: string) => void;
 }
 
 interface WatchedBatch {
@@ -59,9 +59,9 @@ export class FinishedRollouts {
   }
 
   /** Checks for rollouts that finished without notification, for example at shutdown. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     if (this.#unwatch === undefined) return;
-    for (const [batch, watched] of this.#batches) if (!watched.ignored) await this.#look(batch, watched);
+    for (const [batch, watched] of this.#batches) if (!watched.ignored) await this.#check(batch, watched);
   }
 
   #try(): void {
@@ -103,7 +103,7 @@ export class FinishedRollouts {
       const created: WatchedBatch = {
         throttle: new Throttle(
           LOOK_EVERY_MS,
-          () => this.#look(batch, created),
+          () => this.#check(batch, created),
           (error) => this.#failed(error),
         ),
         rev: undefined,
@@ -115,9 +115,9 @@ export class FinishedRollouts {
     return watched;
   }
 
-  async #look(batch: string, watched: WatchedBatch): Promise<void> {
+  async #check(batch: string, watched: WatchedBatch): Promise<void> {
     if (watched.ignored) return;
-    const { store, found } = this.#options;
+    const { store, onFinished } = this.#options;
     const record = await store.batch(batch);
     if (record === undefined || record.row.imported) {
       watched.ignored = true;
@@ -133,7 +133,7 @@ export class FinishedRollouts {
           continue;
         watched.reported.add(row.rollout);
         // A rollout that never ran has no trace.
-        if (row.progress.started_at !== undefined) found(row.rollout);
+        if (row.progress.started_at !== undefined) onFinished(row.rollout);
       }
       watched.rev = rev;
       if (rows.length < PAGE) break;

@@ -41,12 +41,12 @@ export function openTraceExport(parts: {
     resource: { 'service.name': service, 'service.version': version },
     scope: { name, version },
   });
-  const finished = new FinishedRollouts({ store, changes, log, found: (rollout) => exporter.add(rollout) });
+  const finished = new FinishedRollouts({ store, changes, log, onFinished: (rollout) => exporter.add(rollout) });
   return {
     close: async (withinMs) => {
       const until = performance.now() + withinMs;
       try {
-        await finished.look();
+        await finished.check();
       } finally {
         finished.close();
         await exporter.close(Math.max(0, until - performance.now()));

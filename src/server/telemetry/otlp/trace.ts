@@ -50,17 +50,17 @@ class Trace {
   }
 
   spans(): OtlpSpan[] {
-    const steps = this.#model.steps.filter((step) => step.index > 0 && this.#own(step.seq));
+    const steps = this.#model.steps.filter((step) => step.index > 0 && this.#isOwn(step.seq));
     return [
       this.#root(),
       ...this.#model.agents.filter((agent) => this.#agentTimes(agent) !== undefined).map((agent) => this.#agent(agent)),
       ...steps.map((step) => this.#step(step)),
       ...steps.flatMap(({ model }) => (model === undefined ? [] : [this.#call(model)])),
-      ...this.#model.tools.filter(({ seq }) => this.#own(seq)).map((tool) => this.#tool(tool)),
+      ...this.#model.tools.filter(({ seq }) => this.#isOwn(seq)).map((tool) => this.#tool(tool)),
     ];
   }
 
-  #own(seq: number): boolean {
+  #isOwn(seq: number): boolean {
     return seq > this.#cut;
   }
 
@@ -109,7 +109,7 @@ class Trace {
 
   #leases(): SpanEvent[] {
     return this.#model.leases
-      .filter(({ seq }) => this.#own(seq))
+      .filter(({ seq }) => this.#isOwn(seq))
       .map(({ at, data }) => ({
         timeUnixNano: nanos(at),
         name: 'rollout.lease',
@@ -123,7 +123,7 @@ class Trace {
 
   #scores(): SpanEvent[] {
     return this.#model.scores
-      .filter(({ seq }) => this.#own(seq))
+      .filter(({ seq }) => this.#isOwn(seq))
       .map(({ at, data }) => ({
         timeUnixNano: nanos(at),
         name: 'gen_ai.evaluation.result',
@@ -177,7 +177,7 @@ class Trace {
     if (this.#times !== undefined) return this.#times;
     const times = new Map<string, { begin: number; end: number }>();
     const take = (span: Span | undefined): void => {
-      if (span === undefined || !this.#own(span.seq)) return;
+      if (span === undefined || !this.#isOwn(span.seq)) return;
       const { begin, end } = this.#timesOf(span);
       const existing = times.get(span.agent);
       if (existing === undefined) times.set(span.agent, { begin, end });
@@ -197,7 +197,7 @@ class Trace {
 
   #step(step: Step): OtlpSpan {
     const calls = [...(step.model === undefined ? [] : [step.model]), ...step.tools]
-      .filter(({ seq }) => this.#own(seq))
+      .filter(({ seq }) => this.#isOwn(seq))
       .map((span) => this.#timesOf(span));
     const begin = this.#model.event(step.seq)?.at ?? this.#begin;
     const failed = step.tools.filter((tool) => tool.end?.data.status === 'error').length;
@@ -301,11 +301,11 @@ class Trace {
     const outer = span.parent === 0 ? undefined : this.#model.span(span.parent);
     if (outer?.kind === 'tool' && this.#has(outer) && outer.agent === span.agent) return callKey(outer);
     const step = span.step === 0 ? undefined : this.#model.step(span.step);
-    return step !== undefined && this.#own(step.seq) ? stepKey(step) : this.#agentKeyOf(span.agent);
+    return step !== undefined && this.#isOwn(step.seq) ? stepKey(step) : this.#agentKeyOf(span.agent);
   }
 
   #has(span: Span): span is ModelSpan | ToolSpan {
-    return this.#own(span.seq) && (span.kind === 'model' || span.kind === 'tool');
+    return this.#isOwn(span.seq) && (span.kind === 'model' || span.kind === 'tool');
   }
 
   #agentKeyOf(path: string): string {

@@ -20,7 +20,7 @@ const HOP = /^(proxy-.*|connection|keep-alive|te|trailer|upgrade)$/i;
 
 export async function startProxy(gate: Gate, outgoing: Outgoing): Promise<Proxy> {
   const sockets = new Set<Duplex>();
-  const kept = <T extends Duplex>(socket: T): T => {
+  const tracked = <T extends Duplex>(socket: T): T => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
     return socket;
@@ -31,24 +31,24 @@ export async function startProxy(gate: Gate, outgoing: Outgoing): Promise<Proxy>
     });
   });
   server.on('connection', (socket: Socket) => {
-    kept(socket);
+    tracked(socket);
   });
   // HTTPS and WebSockets use a tunnel whose content the proxy does not see.
   server.on('connect', (asked: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => undefined);
-    way(gate, outgoing, asked.url ?? '', kept).then(
-      (far) => {
-        far.on('error', () => undefined);
-        far.once('close', () => {
+    tunnelTo(gate, outgoing, asked.url ?? '', tracked).then(
+      (remote) => {
+        remote.on('error', () => undefined);
+        remote.once('close', () => {
           socket.destroy();
         });
         socket.once('close', () => {
-          far.destroy();
+          remote.destroy();
         });
-        if (socket.destroyed) far.destroy();
+        if (socket.destroyed) remote.destroy();
         socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-        far.write(head);
-        far.pipe(socket).pipe(far);
+        remote.write(head);
+        remote.pipe(socket).pipe(remote);
       },
       (error: unknown) => {
         socket.end(`HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n${textOf(error)}`);
@@ -72,59 +72,59 @@ export async function startProxy(gate: Gate, outgoing: Outgoing): Promise<Proxy>
 }
 
 /** Opens a connection to `host` (`name:port`), directly or through the outgoing proxy. */
-async function way(
+async function tunnelTo(
   gate: Gate,
   outgoing: Outgoing,
   host: string,
-  kept: <T extends Duplex>(socket: T) => T,
+  tracked: <T extends Duplex>(socket: T) => T,
 ): Promise<Duplex> {
   const url = gate.check(`http://${host}`);
   const port = url.port === '' ? '80' : url.port;
-  const out = outgoing.for(new URL(`https://${url.hostname}:${port}`));
-  if (out === undefined) {
+  const via = outgoing.for(new URL(`https://${url.hostname}:${port}`));
+  if (via === undefined) {
     return new Promise((resolve, reject) => {
-      const far = kept(connect({ host: plainHost(url), port: Number(port), lookup: gate.lookup }));
-      far.once('connect', () => {
-        resolve(far);
+      const remote = tracked(connect({ host: plainHost(url), port: Number(port), lookup: gate.lookup }));
+      remote.once('connect', () => {
+        resolve(remote);
       });
-      far.once('error', reject);
+      remote.once('error', reject);
     });
   }
   await gate.checkName(plainHost(url));
   return new Promise((resolve, reject) => {
     const target = `${url.hostname}:${port}`;
-    const asking = requestTo(out, {
+    const outgoingRequest = requestTo(via, {
       method: 'CONNECT',
       path: target,
-      headers: { host: target, ...proxyAuthorization(out) },
+      headers: { host: target, ...proxyAuthorization(via) },
     });
-    asking.once('connect', (answer, far) => {
+    outgoingRequest.once('connect', (answer, remote) => {
       if (answer.statusCode === 200) {
-        resolve(kept(far));
+        resolve(tracked(remote));
         return;
       }
-      far.destroy();
+      remote.destroy();
       reject(new Error(`The proxy returned status ${answer.statusCode ?? 0}.`));
     });
-    asking.once('response', (answer) => {
+    outgoingRequest.once('response', (answer) => {
       answer.destroy();
       reject(new Error(`The proxy returned status ${answer.statusCode ?? 0}.`));
     });
-    asking.once('error', reject);
-    asking.end();
+    outgoingRequest.once('error', reject);
+    outgoingRequest.end();
   });
 }
 
 async function forward(gate: Gate, outgoing: Outgoing, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
   const url = gate.check(asked.url ?? '');
   const headers = Object.fromEntries(Object.entries(asked.headers).filter(([name]) => !HOP.test(name)));
-  const out = outgoing.for(url);
-  if (out !== undefined) await gate.checkName(plainHost(url));
-  const far =
-    out === undefined
+  const via = outgoing.for(url);
+  if (via !== undefined) await gate.checkName(plainHost(url));
+  const remote =
+    via === undefined
       ? request(url, { method: asked.method, headers, lookup: gate.lookup })
-      : requestTo(out, { method: asked.method, path: url.href, headers: { ...headers, ...proxyAuthorization(out) } });
-  far.once('response', (response) => {
+      : requestTo(via, { method: asked.method, path: url.href, headers: { ...headers, ...proxyAuthorization(via) } });
+  remote.once('response', (response) => {
     answer.writeHead(
       response.statusCode ?? 502,
       Object.fromEntries(Object.entries(response.headers).filter(([name]) => !HOP.test(name))),
@@ -134,13 +134,13 @@ async function forward(gate: Gate, outgoing: Outgoing, asked: IncomingMessage, a
       answer.destroy();
     });
   });
-  far.once('error', (error) => {
+  remote.once('error', (error) => {
     refuse(answer, error);
   });
   answer.once('close', () => {
-    far.destroy();
+    remote.destroy();
   });
-  asked.pipe(far);
+  asked.pipe(remote);
 }
 
 function requestTo(

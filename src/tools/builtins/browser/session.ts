@@ -109,7 +109,7 @@ export class BrowserSession {
     this.#closing.abort();
     const running = await this.#running?.catch(() => undefined);
     this.#running = undefined;
-    if (running !== undefined) await ended(running);
+    if (running !== undefined) await endRunning(running);
     await this.#ending;
   }
 
@@ -127,10 +127,10 @@ export class BrowserSession {
       if (this.#running === running) this.#running = undefined;
     };
     running.then(
-      (own) =>
-        own.chromium.ended.then(() => {
+      (started) =>
+        started.chromium.ended.then(() => {
           forget();
-          this.#ending = ended(own);
+          this.#ending = endRunning(started);
         }),
       forget,
     );
@@ -172,8 +172,8 @@ export class BrowserSession {
     session.on('Target.targetCreated', ({ targetInfo: { type, openerId } }) => {
       if (type !== 'page' || openerId === undefined) return;
       this.#notes.push('The page has opened another tab. List it with browser_tabs.');
-      const there = context.waitForEvent('page', { timeout: POPUP_MS }).catch(() => undefined);
-      this.#opening = Promise.all([this.#opening, there]);
+      const listed = context.waitForEvent('page', { timeout: POPUP_MS }).catch(() => undefined);
+      this.#opening = Promise.all([this.#opening, listed]);
     });
     session.on('Browser.downloadWillBegin', ({ suggestedFilename }) => {
       this.#notes.push(`Downloading to the working directory: ${suggestedFilename}`);
@@ -187,7 +187,7 @@ export class BrowserSession {
   }
 }
 
-async function ended({ chromium, proxy }: Running): Promise<void> {
+async function endRunning({ chromium, proxy }: Running): Promise<void> {
   await Promise.all([chromium.end(), proxy?.close()]);
 }
 

@@ -44,7 +44,7 @@ export class Tab {
     return this.#crashed;
   }
 
-  async about(): Promise<{ readonly title: string; readonly url: string }> {
+  async info(): Promise<{ readonly title: string; readonly url: string }> {
     // A page that hangs does not return its title.
     return { title: await Promise.race([this.#page.title(), delay(HUNG_MS, '')]), url: this.#page.url() };
   }
@@ -66,15 +66,18 @@ export class Tab {
   /** Goes back to the previous page. Returns false if there is none. */
   async back(signal: AbortSignal): Promise<boolean> {
     const page = this.#page;
-    const moved = page.waitForEvent('framenavigated', { predicate: (frame) => frame === page.mainFrame(), timeout: 0 });
-    const there = moved.then(
+    const navigated = page.waitForEvent('framenavigated', {
+      predicate: (frame) => frame === page.mainFrame(),
+      timeout: 0,
+    });
+    const hasNavigated = navigated.then(
       () => true,
       () => false,
     );
     await page.goBack({ waitUntil: 'commit', timeout: LOAD_MS, signal });
-    const went = await Promise.race([there, delay(0, false)]);
+    const wentBack = await Promise.race([hasNavigated, delay(0, false)]);
     await this.#load(signal);
-    return went;
+    return wentBack;
   }
 
   async snapshot(signal: AbortSignal): Promise<string> {
@@ -133,7 +136,7 @@ export class Tab {
 
   /** Selects options of a list by their values or labels. Returns the labels of the selected options. */
   async select(ref: string, values: readonly string[], signal: AbortSignal): Promise<string[]> {
-    const chosen = await this.#use(ref, signal, async (element) => {
+    const labels = await this.#use(ref, signal, async (element) => {
       try {
         await element.selectOption([...values], { timeout: ACTION_MS, signal });
       } catch (error) {
@@ -149,7 +152,7 @@ export class Tab {
       );
     });
     await this.settle(signal);
-    return chosen;
+    return labels;
   }
 
   /** Uploads files to the field with the ref, or otherwise to the open file dialog of the page. */
@@ -186,10 +189,10 @@ export class Tab {
   /** Runs a JavaScript function in the page and returns its result. With a ref, the function gets that element. */
   async run(code: string, ref: string | undefined, signal: AbortSignal): Promise<unknown> {
     if (ref === undefined) return this.#page.evaluate(`(${code})()`);
-    const element = await this.#use(ref, signal, (found) => found.elementHandle({ timeout: ACTION_MS }));
+    const element = await this.#use(ref, signal, (locator) => locator.elementHandle({ timeout: ACTION_MS }));
     const frame = await element.ownerFrame();
     const call = await frame?.evaluateHandle(`(${code})`);
-    return call?.evaluate((own, given) => (own as (of: unknown) => unknown)(given), element);
+    return call?.evaluate((fn, target) => (fn as (of: unknown) => unknown)(target), element);
   }
 
   /** Returns a PNG image in base64. */
@@ -202,10 +205,10 @@ export class Tab {
   }
 
   /** Waits until a text appears on the page or disappears from it. Returns false after `ms`. */
-  async waitForText(text: string, there: boolean, ms: number): Promise<boolean> {
-    const found = `(document.body?.innerText ?? '').includes(${JSON.stringify(text)})`;
+  async waitForText(text: string, hasNavigated: boolean, ms: number): Promise<boolean> {
+    const isFound = `(document.body?.innerText ?? '').includes(${JSON.stringify(text)})`;
     try {
-      await this.#page.waitForFunction(`${found} === ${there}`, undefined, { polling: POLL_MS, timeout: ms });
+      await this.#page.waitForFunction(`${isFound} === ${hasNavigated}`, undefined, { polling: POLL_MS, timeout: ms });
       return true;
     } catch (error) {
       if (error instanceof errors.TimeoutError) return false;
@@ -249,15 +252,15 @@ export class Tab {
 
   #follow(page: Page): void {
     const isMain = (request: Request): boolean => request.isNavigationRequest() && request.frame() === page.mainFrame();
-    const over = (request: Request): void => {
+    const clearNext = (request: Request): void => {
       if (this.#next === request) this.#next = undefined;
     };
     page.on('request', (request) => {
       if (this.#page === page && isMain(request)) this.#next = request;
     });
-    page.on('requestfailed', over);
+    page.on('requestfailed', clearNext);
     // Not every response is a page: some have no content.
-    page.on('requestfinished', (request) => void delay(POLL_MS).then(() => over(request)));
+    page.on('requestfinished', (request) => void delay(POLL_MS).then(() => clearNext(request)));
     page.on('framenavigated', (frame) => {
       if (this.#page === page && frame === page.mainFrame()) this.#next = undefined;
     });
@@ -278,8 +281,8 @@ export class Tab {
   /** Responds to a dialog of the page (`alert`, `confirm` …) immediately, and reports it with the next result. */
   async #answer(dialog: Dialog): Promise<void> {
     this.#notes.push(`The page showed a dialog (${dialog.type()}): ${dialog.message()}`);
-    const answered = dialog.type() === 'prompt' ? dialog.dismiss() : dialog.accept();
-    await answered.catch(() => undefined); // closed with its page
+    const response = dialog.type() === 'prompt' ? dialog.dismiss() : dialog.accept();
+    await response.catch(() => undefined); // closed with its page
   }
 
   /** Returns false if the page runs an endless script, or waits for a page that does not respond. */
@@ -293,12 +296,12 @@ export class Tab {
 
   /** Replaces a page that has crashed or hangs, because it does not recover. */
   async #replace(): Promise<void> {
-    const left = this.#page;
-    this.#page = await left.context().newPage();
+    const previous = this.#page;
+    this.#page = await previous.context().newPage();
     this.#crashed = false;
     this.#next = undefined;
     this.#follow(this.#page);
-    void left.close().catch(() => undefined);
+    void previous.close().catch(() => undefined);
   }
 
   async #use<T>(ref: string, signal: AbortSignal, act: (element: Locator) => Promise<T>): Promise<T> {

@@ -31,15 +31,18 @@ export function browserTools(
     (opened ??= import('./session.ts').then(
       ({ BrowserSession: Session }) => new Session(environment, gate, open, new Outgoing(settings.proxy)),
     ));
-  const looking = { effect: 'pure', sessionBound: true } as const;
+  const reading = { effect: 'pure', sessionBound: true } as const;
   const acting = { effect: 'irreversible', sessionBound: true } as const;
 
   /** Runs `act` and returns its message, if any, and the resulting page. */
-  const shown = async (act: (tab: Tab) => Promise<string | undefined>, signal: AbortSignal): Promise<ToolOutcome> => {
+  const withPage = async (
+    act: (tab: Tab) => Promise<string | undefined>,
+    signal: AbortSignal,
+  ): Promise<ToolOutcome> => {
     const browser = await session();
     return browser.inTab(async (tab) => {
-      const said = await act(tab);
-      return textResponse({ text: await pageText(browser, tab, said, signal) });
+      const message = await act(tab);
+      return textResponse({ text: await pageText(browser, tab, message, signal) });
     }, signal);
   };
 
@@ -50,7 +53,7 @@ export function browserTools(
       description: 'Opens a URL in the browser and returns a snapshot of the page.',
       input: z.object({ url: z.string().min(1).describe('The http:// or https:// URL.') }),
       run: ({ url }, { signal }) =>
-        shown(async (tab) => {
+        withPage(async (tab) => {
           await tab.navigate(gate.check(url).href, signal);
           return undefined;
         }, signal),
@@ -61,16 +64,16 @@ export function browserTools(
       description: 'Goes back to the previous page.',
       input: z.object({}),
       run: (_, { signal }) =>
-        shown(async (tab) => ((await tab.back(signal)) ? undefined : 'There is no previous page.'), signal),
+        withPage(async (tab) => ((await tab.back(signal)) ? undefined : 'There is no previous page.'), signal),
     }),
     builtin('browser', {
       name: 'browser_snapshot',
-      ...looking,
+      ...reading,
       description:
         'Returns the content of the page as text, with a ref for each element that can be used. Better than a ' +
         'screenshot for choosing actions.',
       input: z.object({}),
-      run: (_, { signal }) => shown(() => Promise.resolve(undefined), signal),
+      run: (_, { signal }) => withPage(() => Promise.resolve(undefined), signal),
     }),
     builtin('browser', {
       name: 'browser_click',
@@ -78,7 +81,7 @@ export function browserTools(
       description: 'Clicks an element on the page.',
       input: z.object({ element, ref, doubleClick: z.boolean().default(false) }),
       run: (args, { signal }) =>
-        shown(async (tab) => {
+        withPage(async (tab) => {
           await tab.click(args.ref, args.doubleClick, signal);
           return undefined;
         }, signal),
@@ -98,7 +101,7 @@ export function browserTools(
           .describe('Whether to append key by key instead of replacing, for pages that react to single keys.'),
       }),
       run: (args, { signal }) =>
-        shown(async (tab) => {
+        withPage(async (tab) => {
           await tab.type(args.ref, args.text, args, signal);
           return undefined;
         }, signal),
@@ -109,7 +112,7 @@ export function browserTools(
       description: 'Presses a key.',
       input: z.object({ key: z.string().min(1).describe('The key, e.g. Enter, ArrowDown, a, or Control+a.') }),
       run: ({ key }, { signal }) =>
-        shown(async (tab) => {
+        withPage(async (tab) => {
           await tab.press(key, signal);
           return undefined;
         }, signal),
@@ -124,7 +127,7 @@ export function browserTools(
         values: z.array(z.string()).min(1).describe('Values or labels of the options.'),
       }),
       run: (args, { signal }) =>
-        shown(async (tab) => `Selected: ${(await tab.select(args.ref, args.values, signal)).join(', ')}`, signal),
+        withPage(async (tab) => `Selected: ${(await tab.select(args.ref, args.values, signal)).join(', ')}`, signal),
     }),
     builtin('browser', {
       name: 'browser_hover',
@@ -132,7 +135,7 @@ export function browserTools(
       description: 'Moves the mouse over an element on the page, e.g. to open a menu.',
       input: z.object({ element, ref }),
       run: (args, { signal }) =>
-        shown(async (tab) => {
+        withPage(async (tab) => {
           await tab.hover(args.ref, signal);
           return undefined;
         }, signal),
@@ -154,9 +157,9 @@ export function browserTools(
       }),
       run: async (args, { signal }) => {
         const files = await Promise.all(
-          args.paths.map((given) => withFileErrors(given, () => fileAt(environment.cwd, given))),
+          args.paths.map((file) => withFileErrors(file, () => fileAt(environment.cwd, file))),
         );
-        return shown(async (tab) => {
+        return withPage(async (tab) => {
           await tab.upload(args.ref, files, signal);
           return `Uploaded: ${args.paths.join(', ')}`;
         }, signal);
@@ -182,7 +185,7 @@ export function browserTools(
     }),
     builtin('browser', {
       name: 'browser_take_screenshot',
-      ...looking,
+      ...reading,
       description: 'Takes a screenshot of the page.',
       input: z.object({
         fullPage: z.boolean().default(false).describe('Whether to include the whole page, not only the visible part.'),
@@ -219,7 +222,7 @@ export function browserTools(
     }),
     builtin('browser', {
       name: 'browser_wait_for',
-      ...looking,
+      ...reading,
       description: `Waits until a text appears or disappears, up to ${WAIT_SECONDS} seconds, or waits for some time.`,
       input: z
         .object({
@@ -232,10 +235,10 @@ export function browserTools(
           'one of `time`, `text`, and `textGone` is required',
         ),
       run: ({ time, text, textGone }, { signal }) =>
-        shown(async (tab) => {
+        withPage(async (tab) => {
           if (time !== undefined) await tab.pause(time * 1000);
-          if (text !== undefined) await waited(tab, text, true);
-          if (textGone !== undefined) await waited(tab, textGone, false);
+          if (text !== undefined) await waitForText(tab, text, true);
+          if (textGone !== undefined) await waitForText(tab, textGone, false);
           return undefined;
         }, signal),
     }),
@@ -243,21 +246,21 @@ export function browserTools(
   return { tools, close: async () => (await opened)?.close() };
 }
 
-async function fileAt(cwd: string, given: string): Promise<string> {
-  const file = await confine(cwd, given);
-  if (!(await stat(file)).isFile()) throw new ClassedError('tool_error', `${given} is not a file.`);
+async function fileAt(cwd: string, name: string): Promise<string> {
+  const file = await confine(cwd, name);
+  if (!(await stat(file)).isFile()) throw new ClassedError('tool_error', `${name} is not a file.`);
   return file;
 }
 
 async function pageText(
   browser: BrowserSession,
   tab: Tab,
-  said: string | undefined,
+  message: string | undefined,
   signal: AbortSignal,
 ): Promise<string> {
-  const { title, url } = await tab.about();
+  const { title, url } = await tab.info();
   const snapshot = await tab.snapshot(signal);
-  const notes = [...(said === undefined ? [] : [said]), ...browser.takeNotes()];
+  const notes = [...(message === undefined ? [] : [message]), ...browser.takeNotes()];
   return [
     ...notes,
     `Page: ${title === '' ? url : `${title} (${url})`}`,
@@ -266,7 +269,7 @@ async function pageText(
   ].join('\n');
 }
 
-async function waited(tab: Tab, text: string, there: boolean): Promise<void> {
+async function waitForText(tab: Tab, text: string, there: boolean): Promise<void> {
   if (await tab.waitForText(text, there, WAIT_SECONDS * 1000)) return;
   throw new ClassedError(
     'tool_error',
@@ -293,7 +296,7 @@ async function actOnTabs(
 async function tabLines(browser: BrowserSession, tabs: readonly Tab[]): Promise<string[]> {
   return Promise.all(
     tabs.map(async (tab, index) => {
-      const { title, url } = tab.crashed ? { title: '', url: '[crashed]' } : await tab.about();
+      const { title, url } = tab.crashed ? { title: '', url: '[crashed]' } : await tab.info();
       return `${index}: ${browser.isFront(tab, tabs) ? '(current) ' : ''}${title === '' ? url : `${title} (${url})`}`;
     }),
   );

@@ -1,5 +1,5 @@
 import { ClassedError } from '../../../trace/classedError.ts';
-import { type Parts, partText, unpacked } from '../office/archive.ts';
+import { type Parts, partText, unpack } from '../office/archive.ts';
 import {
   attribute,
   childOf,
@@ -21,7 +21,7 @@ const MAIN = 'word/document.xml';
  * `tool_error`.
  */
 export function docxText(bytes: Uint8Array): DocumentText {
-  const parts = unpacked(bytes, 'a .docx document');
+  const parts = unpack(bytes, 'a .docx document');
   const main =
     [...relations(partText(parts, '_rels/.rels'), '').values()].find(({ type }) => type === 'officeDocument')?.path ??
     MAIN;

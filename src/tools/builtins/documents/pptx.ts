@@ -1,5 +1,5 @@
 import { ClassedError } from '../../../trace/classedError.ts';
-import { type Parts, partText, unpacked } from '../office/archive.ts';
+import { type Parts, partText, unpack } from '../office/archive.ts';
 import {
   attribute,
   childOf,
@@ -19,7 +19,7 @@ const MAIN = 'ppt/presentation.xml';
 
 /** Extracts the text of slides, with tables and speaker notes. Throws ClassedError `tool_error`. */
 export function pptxText(bytes: Uint8Array, range: { readonly first: number; readonly last: number }): DocumentText {
-  const parts = unpacked(bytes, 'a .pptx presentation');
+  const parts = unpack(bytes, 'a .pptx presentation');
   const main =
     [...relations(partText(parts, '_rels/.rels'), '').values()].find(({ type }) => type === 'officeDocument')?.path ??
     MAIN;

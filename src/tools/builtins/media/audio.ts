@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { AudioSettings } from '../../../config/schema/builtinSettings.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
-import { ask } from '../ask.ts';
 import { type BuiltinTool, builtin } from '../builtinHost.ts';
+import { requestService } from '../serviceRequest.ts';
 import { Gate } from '../web/addresses.ts';
 import { Outgoing } from '../web/outgoing.ts';
 import { mediaOf } from './source.ts';
@@ -50,9 +50,9 @@ export function audioTools({ cwd }: ToolEnvironment, settings: AudioSettings): B
             response_format: 'json',
             ...(settings.language === undefined ? {} : { language: settings.language }),
           };
-          const { text } = await ask(
+          const { text } = await requestService(
             {
-              who: 'The transcription model',
+              service: 'The transcription model',
               url: `${settings.endpoint.replace(/\/+$/, '')}/audio/transcriptions`,
               body: form,
               signal,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { VisionSettings } from '../../../config/schema/builtinSettings.ts';
 import type { ToolEnvironment } from '../../environment.ts';
-import { ask } from '../ask.ts';
 import { type BuiltinTool, builtin } from '../builtinHost.ts';
+import { requestService } from '../serviceRequest.ts';
 import { Gate } from '../web/addresses.ts';
 import { Outgoing } from '../web/outgoing.ts';
 import { mediaOf } from './source.ts';
@@ -55,9 +55,9 @@ export function visionTools({ cwd }: ToolEnvironment, settings: VisionSettings):
           messages: [{ role: 'user', content }],
           ...(settings.max_tokens === undefined ? {} : { max_tokens: settings.max_tokens }),
         };
-        const { choices } = await ask(
+        const { choices } = await requestService(
           {
-            who: 'The vision model',
+            service: 'The vision model',
             url: `${settings.endpoint.replace(/\/+$/, '')}/chat/completions`,
             body: JSON.stringify(request),
             signal,

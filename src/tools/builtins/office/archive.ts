@@ -11,7 +11,7 @@ export type Parts = Record<string, Uint8Array>;
  * Returns the files in an archive by name. Throws ClassedError `tool_error`; `what` is the expected type, e.g. `an
  * .xlsx file`.
  */
-export function unpacked(bytes: Uint8Array, what: string): Parts {
+export function unpack(bytes: Uint8Array, what: string): Parts {
   let total = 0;
   try {
     return unzipSync(bytes, {
@@ -32,7 +32,7 @@ export function unpacked(bytes: Uint8Array, what: string): Parts {
   }
 }
 
-export function packed(parts: Parts): Uint8Array {
+export function pack(parts: Parts): Uint8Array {
   return zipSync(parts);
 }
 

@@ -72,10 +72,10 @@ function answer(thread: Worker, job: Job, signal: AbortSignal): Promise<Reply> {
       resolve(reply as Reply);
     }); // sent by our own thread
     on('error', (error) => {
-      reject(lost(error));
+      reject(readingError(error));
     });
     on('exit', () => {
-      reject(lost(undefined));
+      reject(readingError(undefined));
     });
     signal.addEventListener(
       'abort',
@@ -122,7 +122,7 @@ function outOfMemory(cause?: Error): ClassedError {
   return new ClassedError('tool_error', `Reading this takes more than ${MEMORY_MB} MB of memory.`, { cause });
 }
 
-function lost(error: unknown): ClassedError {
+function readingError(error: unknown): ClassedError {
   if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return outOfMemory(error);
   return new ClassedError(
     'tool_error',
@@ -135,11 +135,11 @@ function lost(error: unknown): ClassedError {
 async function free(signal: AbortSignal): Promise<Worker> {
   for (;;) {
     if (signal.aborted) throw abortedError(signal);
-    const kept = idle.pop();
-    if (kept !== undefined) {
-      clearTimeout(kept.timer);
-      kept.thread.ref();
-      return kept.thread;
+    const idleThread = idle.pop();
+    if (idleThread !== undefined) {
+      clearTimeout(idleThread.timer);
+      idleThread.thread.ref();
+      return idleThread.thread;
     }
     if (threads < MAX_THREADS) {
       threads++;

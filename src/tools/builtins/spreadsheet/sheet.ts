@@ -12,7 +12,7 @@ import {
   textIn,
 } from '../office/xml.ts';
 import { CellError, parseSpot, type Spot, spotName, type Value } from './cells.ts';
-import { moved } from './formula/tokens.ts';
+import { shiftFormula } from './formula/tokens.ts';
 
 /** A shared formula, which only the first of its cells contains. */
 interface SharedFormula {
@@ -73,7 +73,7 @@ export class Sheet {
     const shared = this.#shared.get(attribute(found, 'si') ?? '');
     return shared === undefined
       ? undefined
-      : moved(shared.formula, spot.column - shared.spot.column, spot.row - shared.spot.row);
+      : shiftFormula(shared.formula, spot.column - shared.spot.column, spot.row - shared.spot.row);
   }
 
   /**
@@ -85,9 +85,9 @@ export class Sheet {
     if (cell === undefined) return null;
     const type = attribute(cell, 't') ?? 'n';
     if (type === 'inlineStr') return [...elementsOf(cell, 't')].map(textIn).join('');
-    const written = childOf(cell, 'v');
-    if (written === undefined) return childOf(cell, 'f') === undefined ? null : undefined;
-    const text = textIn(written);
+    const valueElement = childOf(cell, 'v');
+    if (valueElement === undefined) return childOf(cell, 'f') === undefined ? null : undefined;
+    const text = textIn(valueElement);
     switch (type) {
       case 's':
         return this.#strings[Number(text)] ?? '';
@@ -197,10 +197,10 @@ export class Sheet {
     for (const other of this.formulas()) {
       const found = childOf(this.#cell(other), 'f');
       if (found === undefined || attribute(found, 'si') !== id) continue;
-      const own = this.formula(other) ?? '';
+      const copy = this.formula(other) ?? '';
       found.attribs = {};
       found.children = [];
-      append(found, new Text(own));
+      append(found, new Text(copy));
     }
   }
 

@@ -144,7 +144,7 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
         const value = computed(() => workbook.evaluator().value(sheet_name, at));
         const problems = workbook.recalculate();
         await save(cwd, filepath, workbook);
-        return { response: { cell: spotName(at), value: shown(value, undefined), ...problemsOf(problems) } };
+        return { response: { cell: spotName(at), value: formatValue(value, undefined), ...problemsOf(problems) } };
       },
     }),
   ];
@@ -190,7 +190,9 @@ function table(workbook: Workbook, name: string, { from, to }: Area): Json[][] {
     for (let column = from.column; column <= to.column; column++) {
       const at = { column, row };
       try {
-        values.push(shown(workbook.value(name, at, evaluator), (value) => workbook.dates.text(value, sheet.style(at))));
+        values.push(
+          formatValue(workbook.value(name, at, evaluator), (value) => workbook.dates.text(value, sheet.style(at))),
+        );
       } catch (error) {
         if (!(error instanceof FormulaError)) throw error;
         values.push(`[not computed: ${error.message}]`);
@@ -201,7 +203,7 @@ function table(workbook: Workbook, name: string, { from, to }: Area): Json[][] {
   return rows;
 }
 
-function shown(value: Value, date: ((value: number) => string | undefined) | undefined): Json {
+function formatValue(value: Value, date: ((value: number) => string | undefined) | undefined): Json {
   if (value instanceof CellError) return value.name;
   return typeof value === 'number' ? (date?.(value) ?? value) : value;
 }
@@ -227,12 +229,12 @@ function problemsOf(problems: readonly string[]): { not_computed?: string[] } {
 
 /** Formats sheets as Markdown tables with column letters and row numbers. */
 function content(workbook: Workbook, names: readonly string[], empty: boolean): string {
-  let left = MAX_CELLS;
+  let remaining = MAX_CELLS;
   const parts: string[] = [];
   for (const name of names) {
     const { used } = workbook.sheet(name);
-    const last = Math.min(used.row, Math.floor(left / Math.max(1, used.column)));
-    left -= last * used.column;
+    const last = Math.min(used.row, Math.floor(remaining / Math.max(1, used.column)));
+    remaining -= last * used.column;
     const rows = table(workbook, name, { from: { column: 1, row: 1 }, to: { column: used.column, row: last } });
     const lines = rows.flatMap((values, index) =>
       !empty && values.every((value) => value === null)

@@ -3,7 +3,7 @@
  * stays unchanged.
  */
 import { ClassedError } from '../../../trace/classedError.ts';
-import { type Parts, packed, partText, unpacked } from '../office/archive.ts';
+import { type Parts, pack, partText, unpack } from '../office/archive.ts';
 import {
   append,
   attribute,
@@ -42,7 +42,7 @@ export class Workbook {
 
   /** Throws ClassedError `tool_error` if the bytes are not a workbook. */
   constructor(bytes: Uint8Array | undefined) {
-    this.#parts = bytes === undefined ? emptyWorkbook() : unpacked(bytes, 'an .xlsx workbook');
+    this.#parts = bytes === undefined ? emptyWorkbook() : unpack(bytes, 'an .xlsx workbook');
     this.#main =
       [...relations(partText(this.#parts, '_rels/.rels'), '').values()].find(({ type }) => type === 'officeDocument')
         ?.path ?? WORKBOOK;
@@ -174,7 +174,7 @@ export class Workbook {
     const calc = childOf(root, 'calcPr');
     if (calc !== undefined) calc.attribs['fullCalcOnLoad'] = '1';
     this.#parts[this.#main] = new TextEncoder().encode(xmlText(this.#tree));
-    return packed(this.#parts);
+    return pack(this.#parts);
   }
 
   /** Removes the calculation chain, which is outdated when formulas change; Excel recreates it. */

@@ -4,11 +4,11 @@
  * and cuts the noise from 45% to 35%; of 300, 95% instead of 97% of the content and 34% instead of 52% of the noise.
  */
 
-/** Readability walks the tree many times: a longer page, or one of more elements, is read as a whole. */
+/** Larger pages are used as a whole, because Readability walks the tree many times. */
 const MAX_CHARACTERS = 2_000_000;
 const MAX_ELEMENTS = 20_000;
 
-/** Returns the article's HTML; undefined for a page that is no article, or that Readability cannot read. */
+/** Returns the article's HTML; undefined if the page is not an article, or Readability cannot read it. */
 export async function articleOf(html: string): Promise<string | undefined> {
   if (html.length > MAX_CHARACTERS || tagsIn(html) > MAX_ELEMENTS) return undefined;
   const [{ isProbablyReaderable, Readability }, { parseHTML }] = await Promise.all([
@@ -20,11 +20,11 @@ export async function articleOf(html: string): Promise<string | undefined> {
     if (!isProbablyReaderable(document)) return undefined;
     return new Readability(document).parse()?.content ?? undefined;
   } catch {
-    return undefined; // nested too deep for it
+    return undefined; // nested too deeply
   }
 }
 
-/** Counted in the text: Readability's own limit (`maxElemsToParse`) needs a list that linkedom 0.18 leaves empty. */
+/** Counts tags in the text. Readability's own limit (`maxElemsToParse`) needs a list that linkedom 0.18 leaves empty. */
 function tagsIn(html: string): number {
   return html.match(/<[a-z]/gi)?.length ?? 0;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SearchSettings } from '../../../config/schema/builtinSettings.ts';
-import { ask } from '../ask.ts';
+import { requestService } from '../serviceRequest.ts';
 import type { Outgoing } from './outgoing.ts';
 import type { Search } from './provider.ts';
 import { readable } from './readable.ts';
@@ -24,8 +24,15 @@ export function brave({ api_key = '', url = DEFAULT_URL }: SearchSettings, outgo
     const address = new URL(url);
     address.searchParams.set('q', query);
     address.searchParams.set('count', String(Math.min(MAX_PER_REQUEST, count)));
-    const { web } = await ask(
-      { who: 'Brave search', url: address, headers: { 'x-subscription-token': api_key }, explain, outgoing, signal },
+    const { web } = await requestService(
+      {
+        service: 'Brave search',
+        url: address,
+        headers: { 'x-subscription-token': api_key },
+        explain,
+        outgoing,
+        signal,
+      },
       answer,
     );
     // Results contain tags that highlight matches.

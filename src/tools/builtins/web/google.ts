@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SearchSettings } from '../../../config/schema/builtinSettings.ts';
-import { ask } from '../ask.ts';
+import { requestService } from '../serviceRequest.ts';
 import type { Outgoing } from './outgoing.ts';
 import type { Search, SearchHit } from './provider.ts';
 
@@ -29,7 +29,10 @@ export function google({ api_key = '', engine = '', url = DEFAULT_URL }: SearchS
         start: String(hits.length + 1),
       }))
         address.searchParams.set(name, value);
-      const { items } = await ask({ who: 'Google search', url: address, explain, outgoing, signal }, answer);
+      const { items } = await requestService(
+        { service: 'Google search', url: address, explain, outgoing, signal },
+        answer,
+      );
       hits.push(...items.map((item) => ({ title: item.title, url: item.link, snippet: item.snippet })));
       if (items.length < num) break;
     }

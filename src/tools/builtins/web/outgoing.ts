@@ -35,8 +35,8 @@ export class Outgoing {
       this.#variable('ALL_PROXY');
     const host = plainHost(url);
     if (value === undefined || isOwn(host) || this.#excepted(host, url.port)) return undefined;
-    const written = value.includes('://') ? value : `http://${value}`;
-    const proxy = URL.canParse(written) ? new URL(written) : undefined;
+    const address = value.includes('://') ? value : `http://${value}`;
+    const proxy = URL.canParse(address) ? new URL(address) : undefined;
     // Never shows the URL, which may contain a password.
     if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:')
       throw new ClassedError('tool_error', 'The configured proxy is not an http:// or https:// URL.');
@@ -44,10 +44,10 @@ export class Outgoing {
   }
 
   #excepted(host: string, port: string): boolean {
-    return (this.#variable('NO_PROXY') ?? '').split(/[\s,]+/).some((written) => {
-      if (written === '') return false;
-      if (written === '*') return true;
-      const [, name = written, only] = isIP(written) === 6 ? [] : (/^(.*?)(?::(\d+))?$/.exec(written) ?? []);
+    return (this.#variable('NO_PROXY') ?? '').split(/[\s,]+/).some((entry) => {
+      if (entry === '') return false;
+      if (entry === '*') return true;
+      const [, name = entry, only] = isIP(entry) === 6 ? [] : (/^(.*?)(?::(\d+))?$/.exec(entry) ?? []);
       const suffix = name.replace(/^\*?\./, '').toLowerCase();
       return (only === undefined || only === port) && (host === suffix || host.endsWith(`.${suffix}`));
     });

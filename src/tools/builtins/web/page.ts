@@ -1,7 +1,10 @@
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { Download } from './download.ts';
 
-/** A list or a table that is the content looks like noise to Readability: a small article stands for such a page. */
+/**
+ * Minimum share of the page's text that an article must have to be used: Readability mistakes lists and tables that are
+ * the content for noise.
+ */
 const MIN_ARTICLE_SHARE = 0.5;
 
 /** Returns the text of a page. Throws ClassedError `tool_error` for binary content. */
@@ -21,9 +24,9 @@ export async function pageText({ url, media, charset, bytes }: Download, signal:
   const page = readable(text, url);
   const article = await articleOf(text);
   const articleText = article === undefined ? '' : readable(article, url).text;
-  const shown = articleText.length >= page.text.length * MIN_ARTICLE_SHARE ? articleText : page.text;
+  const content = articleText.length >= page.text.length * MIN_ARTICLE_SHARE ? articleText : page.text;
   const title = page.title === undefined ? '' : `${page.title}\n`;
-  return `${title}${url.href}\n\n${shown === '' ? '[The page has no text. It may need a browser.]' : shown}`;
+  return `${title}${url.href}\n\n${content === '' ? '[The page has no text. It may need a browser.]' : content}`;
 }
 
 /** Decodes with the charset from the server or the page. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SearchSettings } from '../../../config/schema/builtinSettings.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
-import { ask } from '../ask.ts';
+import { requestService } from '../serviceRequest.ts';
 import type { Outgoing } from './outgoing.ts';
 import type { Search } from './provider.ts';
 
@@ -16,8 +16,8 @@ export function searxng({ url = '' }: SearchSettings, outgoing: Outgoing): Searc
     const address = new URL(`${url.replace(/\/+$/, '')}/search`);
     address.searchParams.set('q', query);
     address.searchParams.set('format', 'json');
-    const { results, unresponsive_engines: unresponsive = [] } = await ask(
-      { who: 'SearXNG', url: address, explain, outgoing, signal },
+    const { results, unresponsive_engines: unresponsive = [] } = await requestService(
+      { service: 'SearXNG', url: address, explain, outgoing, signal },
       answer,
     );
     // Distinguishes an empty result from failed engines.

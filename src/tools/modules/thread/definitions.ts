@@ -134,9 +134,9 @@ function parametersOf(tool: ToolDefinition): JsonObject {
 }
 
 function jsonSchema(schema: NonNullable<Schema['~standard']['jsonSchema']>, side: 'input' | 'output'): JsonObject {
-  const written = tidy(JSON.parse(JSON.stringify(schema[side]({ target: 'draft-2020-12' })))) as JsonObject;
-  delete written['$schema'];
-  return written;
+  const result = tidy(JSON.parse(JSON.stringify(schema[side]({ target: 'draft-2020-12' })))) as JsonObject;
+  delete result['$schema'];
+  return result;
 }
 
 /** Removes the bounds of safe integers that zod adds to every `int()`: they are useless to a model and cost tokens. */

@@ -9,7 +9,7 @@ import { syncBuiltinESMExports } from 'node:module';
 
 interface Guards {
   /** Reports why the thread exits, then exits. */
-  leave(reason: string): never;
+  exit(reason: string): never;
   print(stream: 'out' | 'err', text: string): void;
   /** Reports an error outside of any call's promise. */
   late(error: unknown): void;
@@ -19,11 +19,11 @@ interface Guards {
 export function guard(guards: Guards): (code: number) => never {
   const exit = process.exit.bind(process);
   const kill = process.kill.bind(process);
-  process.exit = (code?: number) => guards.leave(`called process.exit(${code ?? ''})`);
-  process.abort = () => guards.leave('called process.abort()');
+  process.exit = (code?: number) => guards.exit(`called process.exit(${code ?? ''})`);
+  process.abort = () => guards.exit('called process.abort()');
   process.kill = (pid, signal) => {
     // A thread shares the process ID: this would kill the worker with all its rollouts.
-    if (Math.abs(pid) === process.pid || pid === 0) guards.leave(`called process.kill on its own process`);
+    if (Math.abs(pid) === process.pid || pid === 0) guards.exit(`called process.kill on its own process`);
     return kill(pid, signal);
   };
   process.stdout.write = printer((text) => {

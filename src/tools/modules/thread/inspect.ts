@@ -25,7 +25,7 @@ export async function inspected<T>(
   const session = new inspector.Session();
   session.connect();
   try {
-    whenItWaits(session, () => {
+    onWaiting(session, () => {
       events.opened(inspector.url() ?? '');
     });
     inspector.waitForDebugger();
@@ -39,10 +39,10 @@ export async function inspected<T>(
 }
 
 /** Calls `waits` when the thread is waiting: a request to continue before that would be lost. */
-function whenItWaits(session: Session, waits: () => void): void {
-  session.once('NodeRuntime.waitingForDebugger', waits);
+function onWaiting(session: Session, listener: () => void): void {
+  session.once('NodeRuntime.waitingForDebugger', listener);
   session.post('NodeRuntime.enable', (error) => {
-    if (error !== null) waits(); // this Node.js version has no such event
+    if (error !== null) listener(); // this Node.js version has no such event
   });
 }
 

@@ -30,11 +30,11 @@ export class CallOutput {
     const room = PRINT_CHARS - before;
     if (room < text.length) this.#dropped += text.length - Math.max(0, room);
     if (room <= 0) return;
-    const kept = room < text.length ? text.slice(0, room) : text;
+    const piece = room < text.length ? text.slice(0, room) : text;
     const last = this.#waiting.at(-1);
-    if (last?.[0] === stream) last[1] += kept;
-    else this.#waiting.push([stream, kept]);
-    this.#waitingChars += kept.length;
+    if (last?.[0] === stream) last[1] += piece;
+    else this.#waiting.push([stream, piece]);
+    this.#waitingChars += piece.length;
     // Shows the output even of a call that blocks the thread.
     if (this.#waitingChars >= BATCH_CHARS || performance.now() - this.#sentAt >= BATCH_MS) this.#flush();
     else if (!this.#scheduled) {
@@ -47,7 +47,7 @@ export class CallOutput {
   }
 
   /** Returns unsent output and a note about dropped output, if any. */
-  take(): PrintedText[] | undefined {
+  takeUnsent(): PrintedText[] | undefined {
     if (this.#dropped > 0) {
       this.#waiting.push([
         'err',
@@ -56,10 +56,10 @@ export class CallOutput {
       this.#dropped = 0;
     }
     if (this.#waiting.length === 0) return undefined;
-    const taken = this.#waiting;
+    const unsent = this.#waiting;
     this.#waiting = [];
     this.#waitingChars = 0;
-    return taken;
+    return unsent;
   }
 
   #flush(): void {

@@ -90,7 +90,10 @@ describe('a server in a cluster', () => {
     pods = [pod('lost', UNHEARD)];
     const told = deferred<string>();
     const connecting = connect((text) => told.resolve(text));
-    assert.match(await told.promise, /^Waiting for the server of target k: The cluster does not hear from node n7/);
+    assert.match(
+      await told.promise,
+      /^Waiting for the server of target k: Node n7, which runs the server’s pod, does not respond/,
+    );
     pods.push(pod('well', READY));
     (await connecting).close();
   });

@@ -283,7 +283,7 @@ describe('the server in a cluster', () => {
     assert.deepEqual(await findServerPod(cluster), { why: 'The server is starting.', stuck: false, hint: undefined });
     pods = [serverPod('new', { phase: 'Running', conditions: silent }, template.metadata)];
     const unheard = await findServerPod(cluster);
-    assert.deepEqual('unheard' in unheard && unheard.unheard, { name: 'new', port: 8080 });
+    assert.deepEqual('unresponsive' in unheard && unheard.unresponsive, { name: 'new', port: 8080 });
     pods = [
       serverPod(
         'new',

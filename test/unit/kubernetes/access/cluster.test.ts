@@ -248,8 +248,8 @@ test('may checks the group and the subresource', async () => {
           },
   }));
   const cluster = await opened(api);
-  assert.equal(await cluster.may('create', 'jobs'), true);
-  assert.equal(await cluster.may('get', 'pods/log', { namespace: 'all' }), false);
+  assert.equal(await cluster.isAllowed('create', 'jobs'), true);
+  assert.equal(await cluster.isAllowed('get', 'pods/log', { namespace: 'all' }), false);
   assert.deepEqual((api.requests[1]?.body as { spec: unknown }).spec, {
     resourceAttributes: { verb: 'get', group: '', resource: 'pods', subresource: 'log' },
   });

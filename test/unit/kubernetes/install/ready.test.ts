@@ -136,7 +136,7 @@ describe('an obstacle is reported', () => {
           spec: { nodeName: 'n7', containers: [] },
         },
       ],
-      /does not hear from node n7/,
+      /Node n7, .*does not respond/,
       'wait',
     ],
   ];
@@ -144,7 +144,7 @@ describe('an obstacle is reported', () => {
     test(name, () => {
       const found = findObstacle(deployment(status), pods);
       assert.match(found.text, text);
-      assert.equal(found.hope, hope);
+      assert.equal(found.outlook, hope);
     });
   }
 
@@ -153,9 +153,9 @@ describe('an obstacle is reported', () => {
     const annotations = { 'rollout-studio/version': 'new' };
     const spec = { replicas: 1, template: { metadata: { annotations } }, selector: {} };
     const broken = container({ waiting: { reason: 'ImagePullBackOff' } });
-    assert.equal(findObstacle({ ...wanted, spec }, [broken]).hope, 'wait');
+    assert.equal(findObstacle({ ...wanted, spec }, [broken]).outlook, 'wait');
     assert.equal(
-      findObstacle({ ...wanted, spec }, [{ ...broken, metadata: { ...broken.metadata, annotations } }]).hope,
+      findObstacle({ ...wanted, spec }, [{ ...broken, metadata: { ...broken.metadata, annotations } }]).outlook,
       'stuck',
     );
   });
@@ -166,7 +166,7 @@ describe('an obstacle is reported', () => {
       ...container({ waiting: { reason: 'ImagePullBackOff' } }),
       metadata: { name: 'young', creationTimestamp: '2026-01-02T00:00:00Z' },
     };
-    assert.equal(findObstacle(deployment({}), [old, young]).hope, 'stuck');
+    assert.equal(findObstacle(deployment({}), [old, young]).outlook, 'stuck');
   });
 });
 

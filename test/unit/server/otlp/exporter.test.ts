@@ -43,7 +43,7 @@ function kit(send: (body: string) => Promise<SendResult>, over: Partial<Exporter
       return send(body);
     },
     ...over,
-    limits: { lingerMs: 1, retryMs: 1, retryMostMs: 4, ...over.limits },
+    limits: { lingerMs: 1, retryMs: 1, maxRetryMs: 4, ...over.limits },
   });
   return {
     exporter,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Return, Returns, returned } from '../../../../src/server/workers/returns.ts';
+import { type Return, Returns, returnEvent } from '../../../../src/server/workers/returns.ts';
 
 const back = (changes: Partial<Return> = {}): Return => ({
-  awayMs: 1_500,
-  moved: false,
+  disconnectedMs: 1_500,
+  serverChanged: false,
   kept: 4,
   dropped: 0,
   ...changes,
@@ -12,21 +12,21 @@ const back = (changes: Partial<Return> = {}): Return => ({
 
 describe('a message about returned rollouts', () => {
   it('says what was lost, for how long, and what became of the rollouts', () => {
-    assert.deepEqual(returned([back(), back({ awayMs: 3_000 })]), {
+    assert.deepEqual(returnEvent([back(), back({ disconnectedMs: 3_000 })]), {
       what: 'workers_back',
       ms: 3_000,
       text: '2 workers lost the connection to the server and reconnected after 3.0 s and continued 8 rollouts.',
     });
     assert.equal(
-      returned([back({ kept: 0, moved: undefined })]).text,
+      returnEvent([back({ kept: 0, serverChanged: undefined })]).text,
       '1 worker lost the connection to the server and reconnected after 1.5 s.',
     );
     assert.equal(
-      returned([back({ kept: 1, dropped: 3, awayMs: 40_000 })]).text,
+      returnEvent([back({ kept: 1, dropped: 3, disconnectedMs: 40_000 })]).text,
       '1 worker lost the connection to the server and reconnected after 40.0 s. Of their 4 rollouts, 3 had moved to ' +
         'other workers.',
     );
-    assert.deepEqual(returned([back({ moved: true })]), {
+    assert.deepEqual(returnEvent([back({ serverChanged: true })]), {
       what: 'server_back',
       ms: 1_500,
       text:
@@ -41,14 +41,14 @@ describe('Returns', () => {
     context.mock.timers.enable({ apis: ['setTimeout'] });
     const told: string[] = [];
     const returns = new Returns((batch, { text }) => told.push(`${batch}: ${/\d+ workers?/.exec(text)?.[0] ?? ''}`));
-    returns.saw('b1', back());
+    returns.add('b1', back());
     context.mock.timers.tick(1_000);
-    returns.saw('b1', back());
-    returns.saw('b2', back());
+    returns.add('b1', back());
+    returns.add('b2', back());
     assert.deepEqual(told, []);
     context.mock.timers.tick(5_000);
     assert.deepEqual(told, ['b1: 2 workers', 'b2: 1 worker']);
-    returns.saw('b1', back());
+    returns.add('b1', back());
     returns.close();
     context.mock.timers.tick(5_000);
     assert.equal(told.length, 2);

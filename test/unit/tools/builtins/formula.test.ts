@@ -10,7 +10,7 @@ import {
   type Value,
 } from '../../../../src/tools/builtins/spreadsheet/cells.ts';
 import { Evaluator } from '../../../../src/tools/builtins/spreadsheet/formula/evaluate.ts';
-import { FormulaError, moved } from '../../../../src/tools/builtins/spreadsheet/formula/tokens.ts';
+import { FormulaError, shiftFormula } from '../../../../src/tools/builtins/spreadsheet/formula/tokens.ts';
 
 const VALUES: Readonly<Record<string, Value>> = {
   A1: 1,
@@ -147,8 +147,8 @@ describe('a formula', () => {
   });
 
   it('is moved with its cell, except for parts with a dollar', () => {
-    assert.equal(moved('SUM(A$1:$B2)+C3&"A1"', 1, 2), 'SUM(B$1:$B4)+D5&"A1"');
-    assert.equal(moved('A1', -1, 0), '#REF!');
+    assert.equal(shiftFormula('SUM(A$1:$B2)+C3&"A1"', 1, 2), 'SUM(B$1:$B4)+D5&"A1"');
+    assert.equal(shiftFormula('A1', -1, 0), '#REF!');
   });
 });
 

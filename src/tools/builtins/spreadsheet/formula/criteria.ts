@@ -55,7 +55,7 @@ function equals(number: number): (value: Value) => boolean {
 }
 
 /** Returns the values whose corresponding cells meet all criteria; undefined if areas differ in size. */
-function chosen(values: Result | undefined, pairs: readonly Result[]): Value[] | undefined {
+function matching(values: Result | undefined, pairs: readonly Result[]): Value[] | undefined {
   const from = rowsOf(values);
   const tests: { area: readonly (readonly Value[])[]; fits: (value: Value) => boolean }[] = [];
   for (let i = 0; i + 1 < pairs.length; i += 2) {
@@ -73,15 +73,15 @@ const AVERAGE: Fold = (numbers) =>
 const MAX: Fold = (numbers) => numbers.reduce((max, number) => Math.max(max, number), numbers[0] ?? 0);
 const MIN: Fold = (numbers) => numbers.reduce((min, number) => Math.min(min, number), numbers[0] ?? 0);
 
-function folded(fold: Fold, values: Result | undefined, pairs: readonly Result[]): Value {
-  const found = chosen(values, pairs);
+function foldMatching(fold: Fold, values: Result | undefined, pairs: readonly Result[]): Value {
+  const found = matching(values, pairs);
   if (found === undefined || pairs.length < 2) return new CellError('#VALUE!');
   const wrong = found.find((value) => value instanceof CellError);
   return wrong ?? fold(found.filter((value) => typeof value === 'number'));
 }
 
 function counted(pairs: readonly Result[]): Value {
-  return chosen(pairs[0], pairs)?.length ?? new CellError('#VALUE!');
+  return matching(pairs[0], pairs)?.length ?? new CellError('#VALUE!');
 }
 
 function place(values: readonly Value[], target: Value, mode: number): number {
@@ -133,20 +133,20 @@ function indexed(table: Result | undefined, row: Value, column: Value | undefine
       : Math.trunc(Number(column ?? 0));
   if (!(r >= 0 && c >= 0)) return new CellError('#VALUE!');
   if (r > height || c > width) return new CellError('#REF!');
-  const picked = r === 0 ? rows : [rows[r - 1] ?? []];
-  const cells = c === 0 ? picked : picked.map((cells) => [cells[c - 1] ?? null]);
+  const selected = r === 0 ? rows : [rows[r - 1] ?? []];
+  const cells = c === 0 ? selected : selected.map((cells) => [cells[c - 1] ?? null]);
   return r > 0 && c > 0 ? (cells[0]?.[0] ?? null) : cells;
 }
 
 export const CRITERIA: Readonly<Record<string, (...args: readonly Result[]) => Result>> = {
   COUNTIF: (...args) => counted(args),
   COUNTIFS: (...args) => counted(args),
-  SUMIF: (area = null, target = null, values = area) => folded(SUM, values, [area, target]),
-  AVERAGEIF: (area = null, target = null, values = area) => folded(AVERAGE, values, [area, target]),
-  SUMIFS: (values, ...pairs) => folded(SUM, values, pairs),
-  AVERAGEIFS: (values, ...pairs) => folded(AVERAGE, values, pairs),
-  MAXIFS: (values, ...pairs) => folded(MAX, values, pairs),
-  MINIFS: (values, ...pairs) => folded(MIN, values, pairs),
+  SUMIF: (area = null, target = null, values = area) => foldMatching(SUM, values, [area, target]),
+  AVERAGEIF: (area = null, target = null, values = area) => foldMatching(AVERAGE, values, [area, target]),
+  SUMIFS: (values, ...pairs) => foldMatching(SUM, values, pairs),
+  AVERAGEIFS: (values, ...pairs) => foldMatching(AVERAGE, values, pairs),
+  MAXIFS: (values, ...pairs) => foldMatching(MAX, values, pairs),
+  MINIFS: (values, ...pairs) => foldMatching(MIN, values, pairs),
   MATCH: (target, area, mode = 1) => {
     const found = place(across(area), first(target), Math.sign(Number(first(mode))));
     return found === -1 ? new CellError('#N/A') : found + 1;

@@ -46,7 +46,7 @@ export class Evaluator {
     this.#running.add(key);
     try {
       const tree = parseFormula(cell.formula);
-      const value = only(this.#compute(tree, { sheet, spot }), tree.kind === 'call' ? tree.name : 'The formula');
+      const value = cellValue(this.#compute(tree, { sheet, spot }), tree.kind === 'call' ? tree.name : 'The formula');
       this.#values.set(key, value ?? 0);
       return value ?? 0;
     } finally {
@@ -63,17 +63,17 @@ export class Evaluator {
       case 'table':
         return tree.rows.map((row) => row.map((item) => single(this.#compute(item, at))));
       case 'negative':
-        return each(this.#compute(tree.of, at), 0, (value) => numeric(value, (number) => -number));
+        return mapPairs(this.#compute(tree.of, at), 0, (value) => numeric(value, (number) => -number));
       case 'percent':
-        return each(this.#compute(tree.of, at), 0, (value) => numeric(value, (number) => number / 100));
+        return mapPairs(this.#compute(tree.of, at), 0, (value) => numeric(value, (number) => number / 100));
       case 'operator':
-        return each(this.#compute(tree.left, at), this.#compute(tree.right, at), (left, right) =>
+        return mapPairs(this.#compute(tree.left, at), this.#compute(tree.right, at), (left, right) =>
           operate(tree.sign, left, right),
         );
       case 'name': {
-        const meaning = this.#cells.definedName(tree.name);
-        if (meaning === undefined) throw new FormulaError(`The workbook does not define the name "${tree.name}".`);
-        return this.#compute(parseFormula(meaning), at);
+        const formula = this.#cells.definedName(tree.name);
+        if (formula === undefined) throw new FormulaError(`The workbook does not define the name "${tree.name}".`);
+        return this.#compute(parseFormula(formula), at);
       }
       case 'call':
         return this.#call(tree, at);
@@ -209,7 +209,7 @@ function single(result: Result): Value {
 }
 
 /** Returns the single value of a cell. Spilling into neighboring cells is not supported. */
-function only(result: Result, what: string): Value {
+function cellValue(result: Result, what: string): Value {
   if (!isTable(result) || isSmall(result)) return single(result);
   const count = result.reduce((sum, row) => sum + row.length, 0);
   if (count === 0) return new CellError('#CALC!');
@@ -220,7 +220,7 @@ function only(result: Result, what: string): Value {
 }
 
 /** Applies a function to every pair of values. */
-function each(left: Result, right: Result, act: (left: Value, right: Value) => Value): Result {
+function mapPairs(left: Result, right: Result, act: (left: Value, right: Value) => Value): Result {
   return mapTables([left, right], ([a = null, b = null]) => act(a, b));
 }
 

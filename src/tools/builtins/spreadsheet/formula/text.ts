@@ -9,17 +9,17 @@ const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' 
 
 /** Parses a number, date, or time to a number; undefined if the text is none of these. */
 export function numberOf(text: string): number | undefined {
-  const written = text.trim();
-  const plain = /^([+-]?)\$?(\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(\.\d*)?(e[+-]?\d+)?\s*(%?)$/i.exec(written);
+  const trimmed = text.trim();
+  const plain = /^([+-]?)\$?(\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(\.\d*)?(e[+-]?\d+)?\s*(%?)$/i.exec(trimmed);
   if (plain !== null) {
     const [, sign = '', whole = '', fraction = '', exponent = '', percent = ''] = plain;
     const number = Number(`${sign}${whole.replaceAll(',', '')}${fraction}${exponent}`);
     return Number.isNaN(number) ? undefined : percent === '' ? number : number / 100;
   }
-  const [date = '', time] = /^\d+:/.test(written) ? ['', written] : written.split(/[T ]+(?=\d+:)/);
+  const [date = '', time] = /^\d+:/.test(trimmed) ? ['', trimmed] : trimmed.split(/[T ]+(?=\d+:)/);
   const day = date === '' ? 0 : dayOf(date);
   const part = time === undefined ? 0 : timeOf(time);
-  return day === undefined || part === undefined || written === '' ? undefined : day + part;
+  return day === undefined || part === undefined || trimmed === '' ? undefined : day + part;
 }
 
 function dayOf(text: string): number | undefined {
@@ -53,13 +53,13 @@ export function formatted(value: number | string, format: string): string | unde
   if (typeof value === 'string') return (sections[3] ?? (format.includes('@') ? format : '@')).replaceAll('@', value);
   const [positive = '', negative, zero] = sections;
   const section = value < 0 && negative !== undefined ? negative : value === 0 && zero !== undefined ? zero : positive;
-  const own = section !== positive && value < 0; // the section includes the sign
+  const isNegativeSection = section !== positive && value < 0; // the section includes the sign
   if (/^general$/i.test(section.trim())) return numberText(value);
-  const bare = section.replace(/"[^"]*"|\\./g, '');
-  if (/\[(?!(?:h+|m+|s+)\])|[?*_@]|\d*\/\d*[?#0]|[?#0]\s*\//i.test(bare))
+  const pattern = section.replace(/"[^"]*"|\\./g, '');
+  if (/\[(?!(?:h+|m+|s+)\])|[?*_@]|\d*\/\d*[?#0]|[?#0]\s*\//i.test(pattern))
     throw new FormulaError(`TEXT does not support the format "${format}".`);
-  if (/[ymdhs]/i.test(bare)) return value < 0 ? undefined : dateText(value, section);
-  return `${value < 0 && !own ? '-' : ''}${digitsText(Math.abs(value), section)}`;
+  if (/[ymdhs]/i.test(pattern)) return value < 0 ? undefined : dateText(value, section);
+  return `${value < 0 && !isNegativeSection ? '-' : ''}${digitsText(Math.abs(value), section)}`;
 }
 
 function sectionsOf(format: string): string[] {
@@ -167,8 +167,8 @@ function digitsText(value: number, format: string): string {
       output.unshift(literal(part));
       continue;
     }
-    const take = index === first ? Math.max(digits.length, part === '0' ? 1 : 0) : 1;
-    for (let i = 0; i < take; i++) {
+    const count = index === first ? Math.max(digits.length, part === '0' ? 1 : 0) : 1;
+    for (let i = 0; i < count; i++) {
       const digit = digits.slice(-1) || (part === '0' ? '0' : '');
       digits = digits.slice(0, -1);
       if (digit === '') continue;

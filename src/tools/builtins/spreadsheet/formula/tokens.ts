@@ -43,7 +43,7 @@ const SIGN = /<>|<=|>=|[-+*/^&=<>%(),;:{}]/y;
 export function tokens(formula: string): Token[] {
   const found: Token[] = [];
   let at = 0;
-  const take = (pattern: RegExp): RegExpExecArray | undefined => {
+  const next = (pattern: RegExp): RegExpExecArray | undefined => {
     pattern.lastIndex = at;
     const match = pattern.exec(formula);
     if (match === null) return undefined;
@@ -51,36 +51,36 @@ export function tokens(formula: string): Token[] {
     return match;
   };
   while (at < formula.length) {
-    if (take(SPACE) !== undefined) continue;
+    if (next(SPACE) !== undefined) continue;
     const begin = at;
-    const sheetMatch = take(SHEET);
+    const sheetMatch = next(SHEET);
     const sheet = sheetMatch === undefined ? undefined : (sheetMatch[1]?.replaceAll("''", "'") ?? sheetMatch[2]);
-    const cell = reference(take, sheet, found);
+    const cell = reference(next, sheet, found);
     if (cell !== undefined) {
       found.push(cell);
       continue;
     }
     if (sheet !== undefined) throw new FormulaError(`Expected a cell after ${formula.slice(begin, at)}.`);
     let match: RegExpExecArray | undefined;
-    if ((match = take(NUMBER)) !== undefined) found.push({ kind: 'number', value: Number(match[0]) });
-    else if ((match = take(TEXT)) !== undefined)
+    if ((match = next(NUMBER)) !== undefined) found.push({ kind: 'number', value: Number(match[0]) });
+    else if ((match = next(TEXT)) !== undefined)
       found.push({ kind: 'text', value: (match[1] ?? '').replaceAll('""', '"') });
-    else if ((match = take(ERROR)) !== undefined) found.push({ kind: 'error', value: match[0] });
-    else if ((match = take(CALL)) !== undefined)
+    else if ((match = next(ERROR)) !== undefined) found.push({ kind: 'error', value: match[0] });
+    else if ((match = next(CALL)) !== undefined)
       found.push({ kind: 'call', value: (match[1] ?? '').toUpperCase().replace(/^(_XLFN\.|_XLWS\.)+/, '') });
-    else if ((match = take(NAME)) !== undefined) found.push({ kind: 'name', value: match[0] });
-    else if ((match = take(SIGN)) !== undefined) found.push({ kind: 'sign', value: match[0] });
+    else if ((match = next(NAME)) !== undefined) found.push({ kind: 'name', value: match[0] });
+    else if ((match = next(SIGN)) !== undefined) found.push({ kind: 'sign', value: match[0] });
     else throw new FormulaError(`Unexpected "${formula[at] ?? ''}" at position ${at + 1}.`);
   }
   return found;
 }
 
 function reference(
-  take: (pattern: RegExp) => RegExpExecArray | undefined,
+  next: (pattern: RegExp) => RegExpExecArray | undefined,
   sheet: string | undefined,
   before: readonly Token[],
 ): Token | undefined {
-  const whole = take(CELL);
+  const whole = next(CELL);
   if (whole !== undefined)
     return { kind: 'cell', sheet, column: column(whole[1], whole[2]), row: row(whole[3], whole[4]) };
   const colon = before.at(-1);
@@ -93,9 +93,9 @@ function reference(
     (other.row === undefined || other.column === undefined)
       ? other
       : undefined;
-  const columns = take(half !== undefined && half.row === undefined ? COLUMN_END : COLUMN);
+  const columns = next(half !== undefined && half.row === undefined ? COLUMN_END : COLUMN);
   if (columns !== undefined) return { kind: 'cell', sheet, column: column(columns[1], columns[2]), row: undefined };
-  const rows = take(half !== undefined && half.column === undefined ? ROW_END : ROW);
+  const rows = next(half !== undefined && half.column === undefined ? ROW_END : ROW);
   return rows === undefined ? undefined : { kind: 'cell', sheet, column: undefined, row: row(rows[1], rows[2]) };
 }
 
@@ -108,7 +108,7 @@ function row(dollar: string | undefined, digits: string | undefined): Axis {
 }
 
 /** Returns a formula adjusted for copying its cell by a number of columns and rows. */
-export function moved(formula: string, columns: number, rows: number): string {
+export function shiftFormula(formula: string, columns: number, rows: number): string {
   return tokens(formula)
     .map((token) => {
       switch (token.kind) {

@@ -9,9 +9,9 @@ import { Gate } from './web/addresses.ts';
 import { Dispatchers } from './web/dispatchers.ts';
 import type { Outgoing } from './web/outgoing.ts';
 
-export interface Question {
+export interface ServiceRequest {
   /** Display name of the service. Its URL is never shown, because it may contain a key. */
-  readonly who: string;
+  readonly service: string;
   readonly url: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
   /** POST body: JSON, or the fields of a form. */
@@ -25,7 +25,7 @@ export interface Question {
 const MAX_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
-const MAX_ANSWER = 16 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 const MAX_EXCERPT = 300;
 /** Configured services may have any address. */
 const ANYWHERE = new Gate(true);
@@ -38,14 +38,14 @@ const TRANSIENT_STATUS = new Set([429, 502, 503, 504]);
  * Sends a request and returns the response, parsed with `schema`. Retries transient errors. Throws ClassedError:
  * `tool_error`, or the reason of the signal.
  */
-export async function ask<T extends z.ZodType>(question: Question, schema: T): Promise<z.output<T>> {
-  const { who, signal } = question;
+export async function requestService<T extends z.ZodType>(request: ServiceRequest, schema: T): Promise<z.output<T>> {
+  const { service, signal } = request;
   for (let turn = 1; ; turn++) {
-    const outcome = await once(question);
+    const outcome = await requestOnce(request);
     if ('text' in outcome) {
       const checked = schema.safeParse(jsonOf(outcome.text));
       if (!checked.success)
-        throw new ClassedError('tool_error', `${who} returned an unexpected response: ${excerpt(outcome.text)}`);
+        throw new ClassedError('tool_error', `${service} returned an unexpected response: ${excerpt(outcome.text)}`);
       return checked.data;
     }
     if (!outcome.transient || turn === MAX_ATTEMPTS) throw outcome.error;
@@ -61,7 +61,15 @@ type Outcome =
   | { readonly text: string }
   | { readonly error: ClassedError; readonly transient: boolean; readonly pauseMs: number | undefined };
 
-async function once({ who, url, headers, body, explain, outgoing, signal }: Question): Promise<Outcome> {
+async function requestOnce({
+  service,
+  url,
+  headers,
+  body,
+  explain,
+  outgoing,
+  signal,
+}: ServiceRequest): Promise<Outcome> {
   const dispatchers = new Dispatchers(ANYWHERE, outgoing, MAX_ANSWER_MS);
   try {
     const posted = body === undefined || typeof body === 'string' ? body : new FormData();
@@ -85,8 +93,8 @@ async function once({ who, url, headers, body, explain, outgoing, signal }: Ques
     return {
       error: new ClassedError(
         'tool_error',
-        `${who} returned status ${response.status}${explained === undefined ? '' : ` (${explained.hint})`}: ` +
-          excerpt(wordsOf(text)),
+        `${service} returned status ${response.status}${explained === undefined ? '' : ` (${explained.hint})`}: ` +
+          excerpt(messageOf(text)),
       ),
       transient: TRANSIENT_STATUS.has(response.status) && explained?.final !== true,
       pauseMs: Number.isFinite(pause) ? pause : undefined,
@@ -102,7 +110,7 @@ async function once({ who, url, headers, body, explain, outgoing, signal }: Ques
           : cause.message
         : String(cause);
     return {
-      error: new ClassedError('tool_error', `${who} is unreachable: ${why}.`, { cause: error }),
+      error: new ClassedError('tool_error', `${service} is unreachable: ${why}.`, { cause: error }),
       transient: true,
       pauseMs: undefined,
     };
@@ -112,7 +120,7 @@ async function once({ who, url, headers, body, explain, outgoing, signal }: Ques
 }
 
 /** Returns the error message in a JSON response, or the whole text. */
-function wordsOf(text: string): string {
+function messageOf(text: string): string {
   const body = jsonOf(text);
   const inner = isJsonObject(body) && isJsonObject(body['error']) ? body['error'] : body;
   if (!isJsonObject(inner)) return text;
@@ -127,7 +135,8 @@ async function read(response: { readonly body: unknown }): Promise<string> {
   let size = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > MAX_ANSWER) throw new ClassedError('tool_error', `The response is larger than ${MAX_ANSWER} bytes.`);
+    if (size > MAX_RESPONSE_BYTES)
+      throw new ClassedError('tool_error', `The response is larger than ${MAX_RESPONSE_BYTES} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -1,4 +1,4 @@
-/** Reads the text of answers as it arrives, in whole characters or whole lines. */
+/** Reads the text of responses as it arrives, in whole characters or whole lines. */
 import type { Readable } from 'node:stream';
 
 /** Yields the pieces of a UTF-8 stream, never with half a character. */
