@@ -172,8 +172,8 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     secrets,
     log,
     workers: {
-      wants: (record, submission) => late.executor?.updateBatch(record, submission),
-      gone: (batch) => late.executor?.removeBatch(batch),
+      updateBatch: (record, submission) => late.executor?.updateBatch(record, submission),
+      removeBatch: (batch) => late.executor?.removeBatch(batch),
       secrets: async (batch) => late.executor?.secrets(batch),
     },
   });

@@ -26,9 +26,9 @@ import type { Submissions } from './submissions.ts';
 /** The part of an executor that the supervisor uses. */
 interface WorkerSource {
   /** Reports the state of a batch that has not ended. Called often. */
-  wants(record: BatchRecord, submission: Submission): void;
+  updateBatch(record: BatchRecord, submission: Submission): void;
   /** Reports that the batch has ended or was removed. */
-  gone(batch: string): void;
+  removeBatch(batch: string): void;
   /** Returns the values of `${env:…}` of a batch, if they are kept for its workers. */
   secrets(batch: string): Promise<Record<string, string> | undefined>;
 }
@@ -207,7 +207,7 @@ export class Supervisor {
     tracked.throttle.close();
     clearTimeout(tracked.stopTimer);
     this.#options.pressure.release(id);
-    this.#options.workers?.gone(id);
+    this.#options.workers?.removeBatch(id);
   }
 
   async #trackActive(): Promise<Set<string>> {
@@ -232,7 +232,7 @@ export class Supervisor {
       tracked.submission === undefined || isRetryDue ? await this.#use(tracked, record) : tracked.submission;
     hub.sendBatchState(record, 'server');
     leasing.check(tracked.id);
-    workers?.wants(record, submission);
+    workers?.updateBatch(record, submission);
     if (record.stopping !== undefined) {
       this.#closeAfterGrace(tracked, record.stopping);
       return;

@@ -111,7 +111,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
   } as unknown as BatchObjects;
   const host = {
     log: () => undefined,
-    tell: (_batch: string, { what, text }: { what: string; text: string }) => say(`${what}: ${text}`),
+    recordInfra: (_batch: string, { what, text }: { what: string; text: string }) => say(`${what}: ${text}`),
     giveUp: (_batch: string, reason: string) => say(`give up: ${reason}`),
   } as unknown as ClusterHost;
   const pods = new BatchPods(
