@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { root } from './bundles.ts';
+import { RELEASED_ESBUILD } from './vsix/compressed.ts';
 import { vsixContents, vsixProblems } from './vsix/contents.ts';
 import { makeVsix } from './vsix/make.ts';
-import { RELEASED_ESBUILD } from './vsix/compressed.ts';
 import { ESBUILD_WASM } from './vsix/stage.ts';
 
 const vsix = path.join(root, 'dist', 'rollout-studio.vsix');

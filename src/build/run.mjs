@@ -26,7 +26,7 @@ if (task === undefined) {
 install();
 if (!UNBUNDLED.has(task)) bundle();
 const script = task === 'rollout' ? path.join(root, 'dist', 'cli.mjs') : path.join(root, 'src', 'build', `${task}.ts`);
-handOver(['--disable-warning=ExperimentalWarning', script, ...args]);
+runPinnedNode(['--disable-warning=ExperimentalWarning', script, ...args]);
 
 /** Installs the dependencies if the lock file has changed since the last installation. */
 function install() {
@@ -85,7 +85,7 @@ function callersFolder() {
 }
 
 /** Runs the pinned Node in place of this process: with the same input, output, signals, and exit code. */
-function handOver(argv) {
+function runPinnedNode(argv) {
   const child = spawn(pinnedNode, argv, {
     stdio: 'inherit',
     cwd: callersFolder(),

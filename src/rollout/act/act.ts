@@ -93,7 +93,7 @@ export class Act {
   /** Performs one effect. Rejects with the reason of a stop, or with PrefixDivergence. */
   async one<K extends EffectKind>(request: ActRequest<K>): Promise<EffectResult<K>> {
     const [done] = await this.all([request]);
-    if (done === undefined) throw new Error('one request gives one promise');
+    if (done === undefined) throw new Error('one request has one promise');
     return done;
   }
 

@@ -84,14 +84,14 @@ export class History {
     ownFrom: number,
     sha256: Sha256,
     read: ReadBlob,
-    seen: (event: TraceEvent, own: boolean) => void,
+    observe: (event: TraceEvent, own: boolean) => void,
   ): Promise<History> {
     const history = new History(log, ownFrom, sha256);
     for (const stored of events) {
       const event = WHOLE_KINDS.has(stored.kind) ? await unspill(stored, read) : stored;
       log.recall(event);
       history.#take(event);
-      seen(event, event.seq >= ownFrom);
+      observe(event, event.seq >= ownFrom);
     }
     return history;
   }

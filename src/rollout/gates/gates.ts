@@ -121,7 +121,7 @@ export class Gates {
   release(by: By): HoldResult {
     const hold = this.#parts.holds.current;
     if (hold === undefined) {
-      if (this.#pause === undefined) throw notHeld();
+      if (this.#pause === undefined) throw notHeldError();
       for (const waiting of this.#pause) waiting.done.resolve({});
       this.#pause = undefined;
       return {};
@@ -283,7 +283,7 @@ export class Gates {
 
   #held(): NonNullable<Holds['current']> {
     const hold = this.#parts.holds.current;
-    if (hold === undefined) throw notHeld();
+    if (hold === undefined) throw notHeldError();
     return hold;
   }
 
@@ -301,7 +301,7 @@ interface InjectedText {
   readonly parts: LoggedMessage['parts'];
 }
 
-function notHeld(): StudioError {
+function notHeldError(): StudioError {
   return new StudioError('conflict', 'The rollout is not held.', {
     hint: 'Hold it first. To change recorded events, fork it.',
   });

@@ -112,7 +112,7 @@ export class AgentFactory {
       log,
       limits,
       handoffs,
-      modelTools: tools.told,
+      modelTools: tools.modelTools,
       context: this.#context(path),
       model: new ModelCaller(
         { ...this.#models, stop },

@@ -51,23 +51,23 @@ export interface AgentCall {
 
 /** All tools of one agent: its own, those of the world, and the answer tool if no other has its name. */
 export class ToolSet {
-  readonly told: ModelTools;
+  readonly modelTools: ModelTools;
   readonly #byName = new Map<string, ToolEntry>();
 
   /** Throws ClassedError `tool_error` if two tools have the same name. */
   constructor(
-    own: ToolHost | undefined,
+    moduleTools: ToolHost | undefined,
     world: RolloutWorld | undefined,
     rule: AnswerRule,
     sha256: Sha256,
     agents: readonly AgentTool[] = [],
   ) {
-    for (const spec of own?.specs ?? []) this.#add({ spec, host: own, world: undefined });
+    for (const spec of moduleTools?.specs ?? []) this.#add({ spec, host: moduleTools, world: undefined });
     for (const spec of world?.session.specs ?? []) this.#add({ spec, host: world?.session, world });
     for (const agent of agents) this.#add({ spec: agent.spec, host: undefined, world: undefined, agent });
     if (rule.kind === 'tool' && !this.#byName.has(rule.tool))
       this.#add({ spec: answerTool(rule.tool), host: undefined, world: undefined });
-    this.told = told(
+    this.modelTools = modelTools(
       [...this.#byName.values()].map(({ spec }) => spec),
       sha256,
     );
@@ -111,7 +111,7 @@ function textOf(spec: ToolSpec): string {
   return text;
 }
 
-function told(specs: readonly ToolSpec[], sha256: Sha256): ModelTools {
+function modelTools(specs: readonly ToolSpec[], sha256: Sha256): ModelTools {
   if (specs.length === 0) return NO_TOOLS;
   const bytes = new TextEncoder().encode(`[${specs.map(textOf).join(',')}]`);
   const sha = sha256(bytes);

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { listFiles, PackageManager } from '@vscode/vsce';
 import { root } from '../../../src/build/bundles.ts';
+import { QUALITY, RELEASED_ESBUILD } from '../../../src/build/vsix/compressed.ts';
 import { VSIX_LARGEST_BYTES, type VsixContents, vsixContents, vsixProblems } from '../../../src/build/vsix/contents.ts';
 import { makeVsix } from '../../../src/build/vsix/make.ts';
-import { QUALITY, RELEASED_ESBUILD } from '../../../src/build/vsix/compressed.ts';
 import { ESBUILD_WASM } from '../../../src/build/vsix/stage.ts';
 
 describe('the .vsix', { timeout: 120_000 }, () => {
