@@ -1,7 +1,7 @@
 /**
- * File access for `src/config`. Implemented with Node in `client/disk.ts`, with open editors in the language server, and
- * with a map in tests. Paths are those of `paths.ts`. Methods throw StudioError: `not_found`, `forbidden`, `config`
- * for text that is not UTF-8, and `unavailable` for everything else.
+ * File access of `src/config`. Implemented with Node in `client/disk.ts`, with open editors in the language server, and
+ * with a map in tests. Paths are those of `paths.ts`. Methods throw StudioError: `not_found`, `forbidden`, `config` for
+ * text that is not UTF-8, and `unavailable` for everything else.
  */
 import type { ParsedFile } from './source/parse.ts';
 

@@ -233,7 +233,7 @@ export class Cluster {
     }
   }
 
-  /** Returns whether the account may do `verb` (`create`) on `resource` (`jobs`, `pods/log`). Namespace `all`: in all. */
+  /** Returns whether the account may do `verb` (`create`) on `resource` (`pods/log`). Namespace `all`: in every one. */
   async isAllowed(verb: string, resource: string, options: CallOptions = {}): Promise<boolean> {
     const [plural = '', subresource] = resource.split('/');
     const namespace = options.namespace ?? this.namespace;

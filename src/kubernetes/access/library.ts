@@ -1,6 +1,6 @@
 /**
- * The parts of `@kubernetes/client-node` that are used. Loaded with the first cluster only, because it is most of what a
- * cluster costs to load.
+ * The parts of `@kubernetes/client-node` that are used. Loaded only with the first cluster, because it is most of what
+ * a cluster costs to load.
  */
 
 import type { Configuration, V1APIResourceList } from '@kubernetes/client-node';

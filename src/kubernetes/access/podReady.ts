@@ -1,4 +1,4 @@
-/** Determines whether pods accept requests, by their conditions: the cluster's view, and the last report of their nodes. */
+/** Whether pods accept requests, by their conditions: the cluster's view, and the last report of their nodes. */
 import type { Pod } from './objects.ts';
 
 /** Returns whether the cluster counts the pod as ready. */

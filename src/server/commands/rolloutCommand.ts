@@ -180,7 +180,7 @@ function answer(services: Services, command: CommandRecord, signal: AbortSignal)
       );
     signal.addEventListener('abort', onAbort, { once: true });
     undo.push(() => signal.removeEventListener('abort', onAbort));
-    check();
+    onChange();
   });
 }
 

@@ -71,8 +71,8 @@ const SAVED = [
 ] as const;
 type SavedColumn = (typeof SAVED)[number];
 /**
- * The columns of the most frequent changes: a stream grows, or its holder changes. Omitting a column avoids updating its
- * indexes.
+ * The columns of the most frequent changes: a stream grows, or its holder changes. Omitting a column avoids updating
+ * its indexes.
  */
 const NARROW: readonly (readonly SavedColumn[])[] = [
   ['id', 'last', 'rev', 'progress'],

@@ -1,6 +1,6 @@
 /**
- * The browser of one rollout: starts with the first call and ends with the rollout. It adds to Playwright that calls run
- * one at a time, a browser that died is replaced, and tabs are numbered.
+ * The browser of one rollout: starts with the first call and ends with the rollout. It adds to Playwright that calls
+ * run one at a time, a browser that died is replaced, and tabs are numbered.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
@@ -165,8 +165,8 @@ export class BrowserSession {
   }
 
   /**
-   * Keeps the names of downloads, as any browser does, and notes new tabs immediately: Playwright renames downloads, and
-   * reports a tab only when its page has responded.
+   * Keeps the names of downloads, as any browser does, and notes new tabs immediately: Playwright renames downloads,
+   * and reports a tab only when its page has responded.
    */
   async #watch({ context, session }: Chromium): Promise<void> {
     session.on('Target.targetCreated', ({ targetInfo: { type, openerId } }) => {

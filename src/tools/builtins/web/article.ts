@@ -24,7 +24,7 @@ export async function articleOf(html: string): Promise<string | undefined> {
   }
 }
 
-/** Counts tags in the text. Readability's own limit (`maxElemsToParse`) needs a list that linkedom 0.18 leaves empty. */
+/** Counts tags in the text: Readability's limit (`maxElemsToParse`) needs a list that linkedom 0.18 leaves empty. */
 function tagsIn(html: string): number {
   return html.match(/<[a-z]/gi)?.length ?? 0;
 }
