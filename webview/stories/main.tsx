@@ -97,10 +97,10 @@ globalThis.stories = {
 /** Waits until the page has loaded and stops changing. Rejects if it does not finish loading. */
 function untilQuiet(busy: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
-    const began = performance.now();
+    const start = performance.now();
     const done = (): void => {
       const isLoading = !busy && document.querySelector('[aria-busy="true"]') !== null;
-      if (isLoading && performance.now() - began < LOADED_MS) {
+      if (isLoading && performance.now() - start < LOADED_MS) {
         timer = setTimeout(done, QUIET_MS);
         return;
       }

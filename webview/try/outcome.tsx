@@ -31,7 +31,7 @@ export function outcomeText(outcome: Try['outcome']): string {
   );
 }
 
-export function Outcome({ of: { at, outcome }, session }: { readonly of: Try; readonly session: TrySession }) {
+export function Outcome({ run: { at, outcome }, session }: { readonly run: Try; readonly session: TrySession }) {
   const head = (
     <header class="try-outcome">
       <OutcomeGlyph outcome={outcome} /> <strong>{outcomeText(outcome)}</strong>{' '}

@@ -94,7 +94,7 @@ export function TryPage({ session }: { readonly session: TrySession }) {
           ) : selected === undefined ? (
             <p class="try-empty dim">The result appears here.</p>
           ) : (
-            <Outcome key={selected.number} of={selected} session={session} />
+            <Outcome key={selected.number} run={selected} session={session} />
           )}
           {session.tries.length > 0 && <Tries session={session} />}
         </div>

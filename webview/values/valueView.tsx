@@ -119,19 +119,19 @@ function useSource(
     [value, baseline, blobs],
   );
   const [loaded, setLoaded] = useState<{
-    readonly of: unknown;
+    readonly request: unknown;
     readonly source?: ValueSource;
     readonly problem?: string;
   }>();
   useEffect(() => {
     if (!(created instanceof Promise)) return;
     created.then(
-      (source) => setLoaded({ of: created, source }),
-      (error: unknown) => setLoaded({ of: created, problem: errorText(error) }),
+      (source) => setLoaded({ request: created, source }),
+      (error: unknown) => setLoaded({ request: created, problem: errorText(error) }),
     );
   }, [created]);
   if (!(created instanceof Promise)) return { source: created };
-  return loaded?.of === created ? loaded : {};
+  return loaded?.request === created ? loaded : {};
 }
 
 function Body({
@@ -205,12 +205,12 @@ function LinesForm({
   readonly source: ValueSource;
   readonly form: 'text' | 'json';
 }) {
-  const [loadedCount, setLoadedCount] = useState<{ readonly of: ValueSource; readonly count: number }>();
+  const [loadedCount, setLoadedCount] = useState<{ readonly source: ValueSource; readonly count: number }>();
   useEffect(() => {
     if (source.document === undefined)
-      void source.ask({ what: 'count', form }).then((count) => setLoadedCount({ of: source, count }));
+      void source.ask({ what: 'count', form }).then((count) => setLoadedCount({ source, count }));
   }, [source, form]);
-  const count = source.document?.count(form) ?? (loadedCount?.of === source ? loadedCount.count : 0);
+  const count = source.document?.count(form) ?? (loadedCount?.source === source ? loadedCount.count : 0);
   const slices = useSlices(
     count,
     SLICE_LINES,
@@ -301,10 +301,10 @@ function useSlices<T>(
   count: number,
   size: number,
   fetch: (from: number, to: number) => Promise<readonly T[]>,
-  ...of: readonly unknown[]
+  ...dependencies: readonly unknown[]
 ): (index: number) => T | undefined {
   const [, render] = useState(0);
-  const slices = useMemo(() => new Map<number, readonly T[] | 'pending'>(), of);
+  const slices = useMemo(() => new Map<number, readonly T[] | 'pending'>(), dependencies);
   return (index) => {
     const slice = Math.floor(index / size);
     const items = slices.get(slice);
