@@ -2,7 +2,7 @@
 import { forkText } from '../client/text/forkText.ts';
 import { comparisonText, reportText } from '../client/text/reportText.ts';
 import { type Bar, reaches } from '../trace/statistics/bar.ts';
-import type { ForkRates } from '../trace/statistics/fromHere.ts';
+import type { ForkRates } from '../trace/statistics/forkRates.ts';
 import type { Comparison, Report } from '../trace/statistics/schema.ts';
 import type { Context } from './context.ts';
 

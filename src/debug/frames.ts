@@ -54,7 +54,7 @@ export function framesAt(model: TrajectoryModel, place: Place): Frame[] {
     } else if (span?.kind === 'agent') {
       frames.push({ kind: 'agent', seq, path, span, tool });
     } else if (event !== undefined && !('unknown' in event) && event.kind === 'message') {
-      const entry = model.shownMessage(event.data.m, place.at);
+      const entry = model.currentMessage(event.data.m, place.at);
       if (entry !== undefined) frames.push({ kind: 'message', seq, entry });
     }
   }

@@ -2,8 +2,8 @@
 import { StudioError } from '../common/errors.ts';
 import { type Action, actionsOf } from '../trace/align/actions.ts';
 import { TrajectoryModel } from '../trace/model.ts';
-import { counting } from '../trace/outcome.ts';
-import { type ForkRates, ratesFromHere } from '../trace/statistics/fromHere.ts';
+import { attemptRow } from '../trace/outcome.ts';
+import { compareWithParent, type ForkRates } from '../trace/statistics/forkRates.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import { readEvent } from '../trace/upgrades.ts';
 import type { Api } from './api.ts';
@@ -28,7 +28,7 @@ export async function forkParent(
   try {
     const { row } = await api.rollout(rollout, signal);
     const all = await Array.fromAsync(api.allRollouts(row.batch, { task: row.task, all: 1 }, signal));
-    const rows = [...Map.groupBy(all, ({ attempt }) => attempt).values()].flatMap((tries) => counting(tries) ?? []);
+    const rows = [...Map.groupBy(all, ({ attempt }) => attempt).values()].flatMap((tries) => attemptRow(tries) ?? []);
     return { rows, siblings: await siblingsOf(api, rollout, seq, rows, signal) };
   } catch (error) {
     if (StudioError.is(error, 'not_found')) return undefined;
@@ -50,7 +50,7 @@ export async function forkRates(
   const parent = await forkParent(api, batch.parent, signal);
   return parent === undefined
     ? undefined
-    : ratesFromHere({
+    : compareWithParent({
         seq: batch.parent.seq,
         fork: rows,
         parent: parent.rows,

@@ -102,7 +102,7 @@ export interface Store {
   // ---- appends
   /**
    * Appends events `from`.. to a rollout's stream. The epoch is compared in the writing transaction; a repeat of what
-   * is stored is acknowledged and changes nothing. Keeps the row's progress (`summarize`), settles the attempt at
+   * is stored is acknowledged and changes nothing. Keeps the row's progress (`advanceProgress`), settles the attempt at
    * `rollout.end`, queues the next try after `infrastructure` (up to `retry.infrastructure`) or a touched end, marks
    * duplicates, and ends the batch when nothing is left. Calls arriving together are committed together.
    */

@@ -9,30 +9,29 @@ type Call = ModelSpan | ToolSpan;
 const ROUNDING_MS = 2;
 
 /**
- * When a call was made, as `at` of the events. It may be held first, or wait for its turn: calls of one step are
- * recorded
- * together and those of a world made one after the other, and a model call waits until its server takes it.
- * undefined: it is still held, or was until its worker was lost.
+ * Returns when a call started, on the same clock as `at`; undefined while it is held, or if its worker was lost during
+ * the hold. A call may be held first, or wait for its turn: the starts of all calls of a step are recorded together,
+ * but calls in a world run one at a time, and a model call waits until its server accepts it.
  */
 export function startedAtOf(model: TrajectoryModel, span: Call): number | undefined {
   const { start, end } = span;
   const hold = holdsBefore(model, span).at(-1);
   if (hold !== undefined && hold.release === undefined) return undefined;
-  const free = Math.max(start.at, hold?.release?.at ?? start.at);
+  const ready = Math.max(start.at, hold?.release?.at ?? start.at);
   const ms = end?.data.ms;
-  // What a recording or an import tells of its own time may be longer than the time between its events.
-  const startedAt = end === undefined || ms === undefined ? free : Math.max(free, end.at - ms);
+  // The recorded duration of a replayed or imported call may be longer than the time between its events.
+  const startedAt = end === undefined || ms === undefined ? ready : Math.max(ready, end.at - ms);
   return startedAt - start.at < ROUNDING_MS ? start.at : startedAt;
 }
 
 export interface Wait {
   readonly from: number;
   readonly to: number;
-  /** Else it waited for its turn. */
+  /** Whether the call was held. Otherwise it waited for its turn. */
   readonly held: boolean;
 }
 
-/** What a call waited until it was made, in order. `now`: until then one waited that is still held. */
+/** Returns the waits of a call before it started, in order. `now`: the end of the wait of a call that is still held. */
 export function waitsOf(model: TrajectoryModel, span: Call, now: number): Wait[] {
   const startedAt = startedAtOf(model, span) ?? span.end?.at ?? now;
   const waits: Wait[] = [];
@@ -49,7 +48,7 @@ export function waitsOf(model: TrajectoryModel, span: Call, now: number): Wait[]
   return waits;
 }
 
-/** Holds before it was made. A question to a person is made by holding. */
+/** Returns the holds before the call started. A hold for input is the call itself. */
 function holdsBefore(model: TrajectoryModel, { seq }: Call): readonly Hold[] {
   const holds = model.holdsOf(seq);
   return holds.length === 0

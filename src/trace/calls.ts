@@ -6,7 +6,7 @@ import type { TrajectoryModel } from './model.ts';
 import { Repeats } from './repeats.ts';
 
 interface Index {
-  taken: number;
+  indexed: number;
   readonly repeats: Repeats;
   readonly byName: Map<string, { readonly spans: ToolSpan[]; readonly seqs: number[] }>;
 }
@@ -40,9 +40,9 @@ export function repeatsOf(model: TrajectoryModel, span: ToolSpan): number {
 
 function indexOf(model: TrajectoryModel): Index {
   let index = indexes.get(model);
-  if (index === undefined) indexes.set(model, (index = { taken: 0, repeats: new Repeats(), byName: new Map() }));
-  for (; index.taken < model.tools.length; index.taken++) {
-    const span = model.tools[index.taken];
+  if (index === undefined) indexes.set(model, (index = { indexed: 0, repeats: new Repeats(), byName: new Map() }));
+  for (; index.indexed < model.tools.length; index.indexed++) {
+    const span = model.tools[index.indexed];
     if (span === undefined) continue;
     index.repeats.add(span.start);
     const { name } = span.start.data;

@@ -4,7 +4,7 @@ import type { Change, ErrorClass, LimitKind, Place, TraceError } from './schema.
 export class ClassedError extends Error {
   readonly class: ErrorClass;
   readonly place: Place | undefined;
-  /** The stack of user code, already mapped to the user's source; not our own frames. */
+  /** The stack of user code, mapped to the user's sources, without frames of the product. */
   readonly userStack: string | undefined;
   /** Changes by a world's tool before it failed, if the world reports changes. */
   readonly changes: readonly Change[] | undefined;
@@ -41,10 +41,10 @@ export class ClassedError extends Error {
     };
   }
 
-  /** Converts a thrown value to a ClassedError; the class is `otherwise` if it has none. */
-  static from(thrown: unknown, otherwise: ErrorClass): ClassedError {
+  /** Converts a thrown value to a ClassedError. `fallback`: the class if it has none. */
+  static from(thrown: unknown, fallback: ErrorClass): ClassedError {
     if (thrown instanceof ClassedError) return thrown;
     const message = thrown instanceof Error ? thrown.message : String(thrown);
-    return new ClassedError(otherwise, message, { cause: thrown });
+    return new ClassedError(fallback, message, { cause: thrown });
   }
 }

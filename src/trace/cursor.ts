@@ -20,14 +20,14 @@ export function positionOf(model: TrajectoryModel, seq: number): number | undefi
   return undefined;
 }
 
-/** Returns the first call or message inside. */
+/** Returns the first call or message inside a span. */
 export function into(model: TrajectoryModel, seq: number): number | undefined {
   const span = model.span(seq);
   const children = model.children(seq);
-  // Of a model call what it asked for: its own words are the call itself. In some streams the calls stand beside it.
+  // For a model call, its first tool call: its message is part of the call. In some streams, tool calls are siblings.
   if (span?.kind === 'model')
     return children.find((child) => model.span(child) !== undefined) ?? model.step(span.step)?.tools[0]?.seq;
-  // What a tool gave is the call itself as well; only what ran inside is inside.
+  // The result of a tool is part of the call too; only nested spans count.
   if (span?.kind === 'tool') return children.find((child) => model.span(child) !== undefined);
   return children[0];
 }
@@ -40,47 +40,47 @@ export function out(model: TrajectoryModel, seq: number): number | undefined {
   return step === seq ? undefined : step;
 }
 
-/** The model call of the step after the one that `seq` is in; `distance` −1: before. */
+/** Returns the model call of the next step; `distance` −1: of the previous one. */
 export function step(model: TrajectoryModel, seq: number, distance: 1 | -1): number | undefined {
   const at = model.stepOf(seq)?.index ?? 0;
   return model.step(at + distance)?.model?.seq;
 }
 
 /**
- * What failed next after `seq`; `distance` −1: before. What infrastructure broke off and the rollout went on from is no
- * failure of it.
+ * Returns the next failure after `seq`; `distance` −1: the previous one. Interruptions by infrastructure that the
+ * rollout survived do not count.
  */
 export function failure(model: TrajectoryModel, seq: number, distance: 1 | -1): number | undefined {
-  const places = failedPlaces(model);
+  const places = failurePlaces(model);
   const index = countUpTo(places, distance === 1 ? seq : seq - 1);
   return distance === 1 ? places[index] : places[index - 1];
 }
 
 /**
- * Places of all that failed, ascending, by model: they are only added to. What may yet turn out to have ended the
- * rollout waits.
+ * Positions of all failures by model, in ascending order. Append-only: an interruption that may still turn out to have
+ * ended the rollout is not examined until that is certain.
  */
-const failedOf = new WeakMap<TrajectoryModel, { taken: number; readonly places: number[] }>();
+const failureIndexes = new WeakMap<TrajectoryModel, { examined: number; readonly places: number[] }>();
 
-function failedPlaces(model: TrajectoryModel): readonly number[] {
-  let entry = failedOf.get(model);
-  if (entry === undefined) failedOf.set(model, (entry = { taken: 0, places: [] }));
-  const { places } = entry;
-  for (; entry.taken < model.errors.length; entry.taken++) {
-    const failed = model.errors[entry.taken];
-    if (failed === undefined) break;
-    if (isInterruption(model, failed)) {
-      if (model.end === undefined && failed.seq > model.newestStart) break;
+function failurePlaces(model: TrajectoryModel): readonly number[] {
+  let index = failureIndexes.get(model);
+  if (index === undefined) failureIndexes.set(model, (index = { examined: 0, places: [] }));
+  const { places } = index;
+  for (; index.examined < model.errors.length; index.examined++) {
+    const error = model.errors[index.examined];
+    if (error === undefined) break;
+    if (isInterruption(model, error)) {
+      if (model.end === undefined && error.seq > model.newestStart) break;
       continue;
     }
-    const place = positionOf(model, failed.seq) ?? failed.seq;
-    // A call may fail after one that began later.
+    const place = positionOf(model, error.seq) ?? error.seq;
+    // A call may fail after a call that started later.
     places.splice(countUpTo(places, place), 0, place);
   }
   return places;
 }
 
-/** The call of the same tool after this one; `distance` −1: before. Where no call is selected, the next call at all. */
+/** Returns the next call of the same tool; `distance` −1: the previous one. Without a selected call, of any tool. */
 export function sameTool(model: TrajectoryModel, seq: number, distance: 1 | -1): number | undefined {
   const span = model.span(seq);
   if (span?.kind === 'tool') return (distance === 1 ? nextCall(model, span) : previousCall(model, span))?.seq;
@@ -107,7 +107,7 @@ export function changedArguments(model: TrajectoryModel, span: ToolSpan): string
   );
 }
 
-/** Returns whether the arguments are the same as in the previous call. */
+/** Returns whether the arguments are the same as in the previous call of the same tool. */
 export function isRepeat(model: TrajectoryModel, span: ToolSpan): boolean {
   return previousCall(model, span) !== undefined && changedArguments(model, span).length === 0;
 }

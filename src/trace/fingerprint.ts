@@ -1,17 +1,17 @@
 /**
- * The fingerprint of a trajectory: a hash over the model's messages and the results of tools, equal for equal
+ * The fingerprint of a trajectory: a hash of the model's messages and the results of tools, equal for equal
  * trajectories.
  *
- * Definition. Every agent (by instance path; no path counts as '') has a list of turns. A turn is one sampled message:
- * its parts in order, a tool call as name and arguments, without its id; then one outcome for each of its calls, in
- * the order of the calls, whatever order the results came in: status, and the result (`tool.end.result`, else the
- * response in the tool message). Results of calls that no sampled message asked for come in the order of their
- * `tool.start`, at the end of the turn they fell into. The digest is sha256 over the canonical JSON of
- * [path, sha256 of its turns] of all agents, by path.
+ * Definition. Every agent (identified by its instance path, or '' without a path) has a list of turns. A turn is one
+ * sampled message: its parts in order, with a tool call as name and arguments, without its ID. The outcomes of its
+ * calls follow in the order of the calls, regardless of the order of the results: status and result (`tool.end.result`,
+ * else the response in the tool message). Outcomes of calls that no sampled message requested are at the end of the
+ * turn in which they occurred, in the order of their `tool.start`. The digest is sha256 of the canonical JSON of [path,
+ * sha256 of its turns] for all agents, sorted by path.
  *
- * So ids, times, ordinals, seqs, usage, tokens, who answered (`source`) and the interleaving of agents and of
- * parallel calls make no difference; messages that were only given do not count. Values count in the form they are
- * stored in, so feed stored events, or always the same unstored form. Of a fork, feed the shared prefix first.
+ * So it ignores IDs, times, ordinals, seqs, usage, tokens, `source`, the interleaving of agents and of parallel calls,
+ * and messages that are only input. Values are hashed in their stored form, so pass stored events, or always the same
+ * unstored form. For a fork, pass the shared prefix first.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
@@ -30,14 +30,14 @@ interface Agent {
   readonly hash: Hash;
   /** Calls of the open turn, in order. */
   calls: { readonly id: string; outcome?: Outcome }[];
-  /** Outcomes of calls that the open turn's message did not ask for. */
+  /** Outcomes of calls that the open turn's message did not request. */
   others: { readonly seq: number; readonly outcome: Outcome }[];
 }
 
 export class Fingerprint {
   readonly #agents = new Map<string, Agent>();
   readonly #openCalls = new Map<number, { readonly agent: string; readonly call: string }>();
-  /** Responses of tool messages until their `tool.end` comes, by ordinal. */
+  /** Responses of tool messages until their `tool.end` arrives, by ordinal. */
   readonly #responses = new Map<number, readonly Part[]>();
 
   add(event: TraceEvent | UnknownEvent): void {
@@ -57,7 +57,7 @@ export class Fingerprint {
     }
   }
 
-  /** 64 hex digits for all that was added so far. More may be added afterwards. */
+  /** Returns 64 hex digits for all events so far. More can be added afterwards. */
   digest(): string {
     const agents = [...this.#agents].map(([path, agent]): [string, string] => {
       const hash = agent.hash.clone();
@@ -103,7 +103,7 @@ function closeTurn(agent: Agent): void {
   update(agent.hash, [agent.calls.map((call) => call.outcome ?? null), others]);
 }
 
-/** One line of canonical JSON; a line break cannot occur in it, so lines cannot run into each other. */
+/** Adds one line of canonical JSON, which never contains a line break itself. */
 function update(hash: Hash, value: unknown): void {
   hash.update(utf8ToBytes(`${canonicalJson(value)}\n`));
 }

@@ -1,6 +1,6 @@
 /**
  * The state of a rollout at any seq: the model's context, open spans, usage, world changes, and scores. Queries use
- * indexes of the model, so they cost the size of their answer, not of the trajectory.
+ * indexes of the model, so their cost depends on the size of the result, not of the trajectory.
  */
 import { StudioError } from '../common/errors.ts';
 import type { ChangedRow } from './model/changes.ts';
@@ -9,14 +9,14 @@ import type { MessageEntry } from './model/messages.ts';
 import { countUpTo } from './model/search.ts';
 import type { Span } from './model/spans.ts';
 import type { Step } from './model/step.ts';
-import type { UsageSoFar } from './model/usage.ts';
+import type { UsageTotals } from './model/usage.ts';
 import type { TrajectoryModel } from './model.ts';
 import type { EventOf, RolloutEndStatus, TraceError } from './schema.ts';
 
-/** After the event `seq`, that event included. Costly parts are made when first asked for. */
+/** The state after the event `seq`. Computes expensive parts on first use. */
 export class RolloutState {
   readonly seq: number;
-  /** Whose context `messages` is. */
+  /** The agent whose context is in `messages`. */
   readonly agent: string;
   readonly #model: TrajectoryModel;
   #messages: readonly MessageEntry[] | undefined;
@@ -42,7 +42,7 @@ export class RolloutState {
     return this.#end?.data.status ?? (this.hold === undefined ? 'running' : 'held');
   }
 
-  /** What it waits for; the newest where several calls wait. */
+  /** The current hold; the newest one if several calls are held. */
   get hold(): Hold | undefined {
     return this.#model.holdsAt(this.seq).at(-1);
   }
@@ -52,16 +52,16 @@ export class RolloutState {
     return this.#model.openSpans(this.seq);
   }
 
-  get usage(): UsageSoFar {
+  get usage(): UsageTotals {
     return this.#model.usageAt(this.seq);
   }
 
-  /** Scores given so far, newest last. */
+  /** Scores so far, newest last. */
   get scores(): readonly EventOf<'score'>[] {
     return this.#model.scores.filter((score) => score.seq <= this.seq);
   }
 
-  /** null = none yet, or unscorable. */
+  /** null: none yet, or unscorable. */
   get reward(): number | null {
     const end = this.#end;
     return end === undefined ? (this.scores.at(-1)?.data.value ?? null) : end.data.reward;
@@ -72,7 +72,7 @@ export class RolloutState {
     return end === undefined ? (this.scores.at(-1)?.data.passed ?? null) : end.data.passed;
   }
 
-  /** Why the rollout ended as it did. */
+  /** The error that ended the rollout. */
   get error(): TraceError | undefined {
     return this.#end?.data.error;
   }
@@ -84,8 +84,8 @@ export class RolloutState {
   }
 
   /**
-   * The context of the agent, whole: what its newest model call was given and what was added since, each message as
-   * the newest edit up to here left it. Before its first call: all messages so far.
+   * The complete context of the agent: the input of its newest model call and the messages since, with all edits
+   * applied. Before its first call: all messages so far.
    */
   get messages(): readonly MessageEntry[] {
     this.#messages ??= contextAt(this.#model, this.seq, this.agent);
@@ -94,8 +94,8 @@ export class RolloutState {
 }
 
 /**
- * The state after event `seq` (0 = before anything). `agent`: whose context; by default that of the event.
- * Throws StudioError `not_found` for a seq the model does not have.
+ * Returns the state after event `seq` (0: before the first). `agent`: the agent whose context it has, by default that
+ * of the event. Throws StudioError `not_found` if there is no such event.
  */
 export function stateAt(model: TrajectoryModel, seq: number, agent?: string): RolloutState {
   if (!Number.isInteger(seq) || seq < 0 || seq > model.last) {
@@ -104,7 +104,7 @@ export function stateAt(model: TrajectoryModel, seq: number, agent?: string): Ro
   return new RolloutState(model, seq, agent ?? agentAt(model, seq));
 }
 
-/** The agent of the event, or of the step it belongs to, or the first that said anything. */
+/** Returns the agent of the event, else of its step, else the first agent. */
 function agentAt(model: TrajectoryModel, seq: number): string {
   return model.event(seq)?.agent ?? model.stepOf(seq)?.model?.agent ?? model.agents[0]?.path ?? '';
 }
@@ -118,26 +118,26 @@ function contextAt(model: TrajectoryModel, seq: number, path: string): MessageEn
   if (call?.kind === 'model') {
     for (const [first, last] of call.start.data.context) {
       for (let m = first; m <= last; m++) {
-        const current = model.shownMessage(m, seq);
-        // An edit from before the call was known to it: what its context then names is what it was given.
+        const current = model.currentMessage(m, seq);
+        // The context already reflects edits from before the call.
         const entry = current !== undefined && current.event.seq > from ? current : model.message(m);
         if (entry !== undefined) entries.push(entry);
       }
     }
   }
-  // Messages that name no agent are everybody's.
+  // Messages without an agent belong to all agents.
   const own = since(agent?.messages ?? [], from, seq);
   const shared = path === '' ? [] : since(model.agent('')?.messages ?? [], from, seq);
   for (const messageSeq of shared.length === 0 ? own : [...own, ...shared].sort((a, b) => a - b)) {
     const event = model.event(messageSeq);
     const entry = event?.kind === 'message' && !('unknown' in event) ? model.message(event.data.m) : undefined;
-    if (entry === undefined || entry.editOf !== undefined) continue; // an edited form stands where its original stood
-    entries.push(model.shownMessage(entry.m, seq) ?? entry);
+    if (entry === undefined || entry.editOf !== undefined) continue; // shown in place of the original
+    entries.push(model.currentMessage(entry.m, seq) ?? entry);
   }
   return entries;
 }
 
-/** Those of the ascending seqs behind `from`, up to `to`. */
+/** Returns the seqs with `from` < seq ≤ `to`. */
 function since(seqs: readonly number[], from: number, to: number): number[] {
   return seqs.slice(countUpTo(seqs, from), countUpTo(seqs, to));
 }

@@ -29,9 +29,9 @@ export class InfraGroups {
     const text = lineOf(data);
     if (this.#texts.has(text)) return undefined;
     this.#texts.add(text);
-    const key = likeness(data);
+    const key = similarityKey(data);
     const group = this.#groups.get(key) ?? { all: 0, newest: data, at };
-    // The newest last.
+    // Moves the group to the end: newest last.
     this.#groups.delete(key);
     this.#groups.set(key, group);
     group.all += 1;
@@ -63,7 +63,7 @@ export function groupLine({ all, newest }: InfraGroup, count: number, pods?: num
 }
 
 /** Returns a key that is equal for events that differ only in names and numbers. */
-function likeness(data: Infra): string {
+function similarityKey(data: Infra): string {
   let text = data.text;
   for (const name of [data.pod, data.worker, data.rollout, data.node])
     if (name !== undefined && name !== '') text = text.replaceAll(name, '#');

@@ -1,9 +1,9 @@
 /**
- * A trajectory as people look at it: steps, spans, messages, tool calls, agents, changes of the world. Built from a
- * rollout's events as they come; an event costs the same whether it is the 1,000th or the 100,000th. Events are kept
- * once and handed out as they are.
+ * The model of a trajectory: its steps, spans, messages, tool calls, agents, and changes of the world. It is built
+ * incrementally from a rollout's events, in constant time per event. Events are stored once and returned by reference.
  */
 import { StudioError } from '../common/errors.ts';
+import { AgentBook, type AgentDraft } from './model/agents.ts';
 import { ChangeLog } from './model/changes.ts';
 import { type EditedValue, EditLog } from './model/edits.ts';
 import { type Hold, HoldLog } from './model/holds.ts';
@@ -23,12 +23,10 @@ import {
 import type { Agent, Failure, Step } from './model/step.ts';
 import { StepBook, type StepDraft } from './model/stepBook.ts';
 import { NodeTree } from './model/tree.ts';
-import { UsageLog, type UsageSoFar } from './model/usage.ts';
+import { UsageLog, type UsageTotals } from './model/usage.ts';
 import type { EventOf, TraceEvent, UnknownEvent } from './schema.ts';
 
 export type AnyEvent = TraceEvent | UnknownEvent;
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer I)[] ? I[] : T[K] };
 
 export class TrajectoryModel {
   readonly #events: AnyEvent[] = [];
@@ -37,14 +35,11 @@ export class TrajectoryModel {
   readonly #openSpans = new Intervals();
   readonly #calls = new Map<string, ToolSpan>();
   readonly #tools: ToolSpan[] = [];
-  readonly #agents = new Map<string, Mutable<Agent>>();
+  readonly #agents = new AgentBook();
   readonly #tree = new NodeTree();
   readonly #messages = new MessageBook();
   readonly #edits = new EditLog();
   readonly #changes = new ChangeLog();
-  readonly #diffs: EventOf<'world.diff'>[] = [];
-  /** By the span they belong to. */
-  readonly #spanDiffs = new Map<number, EventOf<'world.diff'>[]>();
   readonly #usage = new UsageLog();
   readonly #holds = new HoldLog();
   readonly #scores: EventOf<'score'>[] = [];
@@ -57,8 +52,8 @@ export class TrajectoryModel {
   #end: EventOf<'rollout.end'> | undefined;
 
   /**
-   * Takes the next events, in order of their seq; the shared prefix of a fork comes first. Those it has already are
-   * passed over, so a repeated page is harmless. Throws StudioError `internal` on a gap.
+   * Adds the next events, in order of their seq. The shared prefix of a fork comes first. Ignores events that were
+   * added before, so a repeated page is harmless. Throws StudioError `internal` for a gap.
    */
   push(events: readonly AnyEvent[]): void {
     for (const event of events) {
@@ -70,13 +65,13 @@ export class TrajectoryModel {
           { hint: 'Open the trajectory again.' },
         );
       }
-      this.#take(event);
+      this.#add(event);
     }
   }
 
   /**
-   * Leaves out the events up to `seq`, and the steps up to `step`: for a look at a part of a trajectory whose rest is
-   * still being read. What is asked of the whole (counts, states, the first of something) is not to be asked of a part.
+   * Skips the events up to `seq`, and the steps up to `step`, to show a part of a trajectory while the rest is still
+   * being read. Queries about the whole trajectory (counts, states, the first of something) are not valid for a part.
    */
   skip(seq: number, step: number): void {
     if (seq <= this.last) return;
@@ -85,14 +80,14 @@ export class TrajectoryModel {
     this.#steps.skip(seq, step);
   }
 
-  /** The events that were left out; undefined of a whole trajectory. */
+  /** The skipped events; undefined for a complete trajectory. */
   get skipped(): { readonly from: number; readonly to: number } | undefined {
     return this.#skipped;
   }
 
   // ---- the whole
 
-  /** seq of the last event; 0 = none yet. */
+  /** seq of the last event; 0 if there is none. */
   get last(): number {
     return this.#events.length;
   }
@@ -105,7 +100,7 @@ export class TrajectoryModel {
     return this.#events[seq - 1];
   }
 
-  /** The `rollout.start` of this very rollout: of a fork, not that of its parent. */
+  /** The `rollout.start` of this rollout; in a fork, not that of its parent. */
   get start(): EventOf<'rollout.start'> | undefined {
     return this.#start;
   }
@@ -114,14 +109,14 @@ export class TrajectoryModel {
     return this.#end;
   }
 
-  /** False where `at` says nothing but the order (imported without times). */
+  /** Whether events have times. False for recordings without times, where `at` only reflects the order. */
   get timed(): boolean {
     return this.#start?.data.times !== 'none';
   }
 
   // ---- steps
 
-  /** Step 0 first. */
+  /** All steps, step 0 first. */
   get steps(): readonly Step[] {
     return this.#steps.all;
   }
@@ -134,7 +129,7 @@ export class TrajectoryModel {
     return this.#steps.of(seq);
   }
 
-  /** The last seq that a fork from step `index` shares. */
+  /** Returns the last seq that a fork from step `index` shares. */
   cutOf(index: number): number | undefined {
     const step = this.step(index);
     return step === undefined ? undefined : Math.max(0, step.seq - 1);
@@ -142,17 +137,17 @@ export class TrajectoryModel {
 
   // ---- spans and the tree of starts and messages
 
-  /** By the seq of its start. */
+  /** Returns a span by the seq of its start. */
   span(seq: number): Span | undefined {
     return this.#spans.get(seq);
   }
 
-  /** Spans that are open after the event `seq`; of all events when absent. */
+  /** Returns the spans that are open after the event `seq`, by default the last one. */
   openSpans(seq = this.last): Span[] {
     return this.#openSpans.at(seq).flatMap((start) => this.#spans.get(start) ?? []);
   }
 
-  /** seq of the newest start; 0 = none yet. */
+  /** seq of the newest start; 0 if there is none. */
   get newestStart(): number {
     return this.#newestStart;
   }
@@ -162,17 +157,17 @@ export class TrajectoryModel {
     return this.#tools;
   }
 
-  /** The newest call with this id (sources repeat ids now and then). */
+  /** Returns the newest call with this ID. Some sources reuse IDs. */
   call(id: string): ToolSpan | undefined {
     return this.#calls.get(id);
   }
 
-  /** seq of the start that encloses a start or message; 0 = the rollout itself; undefined = not a start or message. */
+  /** Returns the seq of the enclosing start; 0 for the rollout; undefined if `seq` is not a start or message. */
   parentOf(seq: number): number | undefined {
     return this.#tree.parentOf(seq);
   }
 
-  /** Starts and messages directly inside a start, ascending; of the rollout itself with 0. */
+  /** Returns the starts and messages directly inside a start, or inside the rollout for 0, ascending. */
   children(seq: number): readonly number[] {
     return this.#tree.children(seq);
   }
@@ -185,7 +180,7 @@ export class TrajectoryModel {
     return this.#tree.sibling(seq, -1);
   }
 
-  // ---- what was said and done
+  // ---- messages, calls, and other events
 
   /** All messages in order of their seq. */
   get messages(): readonly MessageEntry[] {
@@ -196,24 +191,24 @@ export class TrajectoryModel {
     return this.#messages.get(m);
   }
 
-  /** What stands for message `m` at `seq`: its newest edited form, else itself. */
-  shownMessage(m: number, seq?: number): MessageEntry | undefined {
-    return this.#messages.shown(m, seq);
+  /** Returns the message that replaces `m` at `seq`: its newest edited form, else itself. */
+  currentMessage(m: number, seq?: number): MessageEntry | undefined {
+    return this.#messages.current(m, seq);
   }
 
-  /** What a tool was called with: as the model asked, then as edits changed it. `edited` tells whether one did. */
+  /** Returns the arguments of a call, with edits applied. */
   argumentsOf(span: ToolSpan): EditedValue {
     return this.#edits.apply(span.seq, 'arguments', span.start.data.arguments);
   }
 
   /**
-   * What a tool gave: `tool.end.result`, else the response in its tool message. undefined while it is open, or where
-   * nothing tells.
+   * Returns the result of a call, with edits applied: `tool.end.result`, else the response in its tool message.
+   * undefined while the call is open, or if no result was recorded.
    */
   resultOf(span: ToolSpan): EditedValue | undefined {
     if (span.end === undefined) return undefined;
     const { result, m } = span.end.data;
-    const message = m === undefined ? undefined : this.#messages.shown(m);
+    const message = m === undefined ? undefined : this.#messages.current(m);
     const base =
       result ?? (message === undefined ? undefined : responseIn(message.event.data.parts, span.start.data.call));
     if (base === undefined) return undefined;
@@ -221,14 +216,14 @@ export class TrajectoryModel {
     return edited.edited || message?.editOf === undefined ? edited : { value: base, edited: true };
   }
 
-  /** Edits that name a start or an end. */
+  /** Returns the edits of a start or an end. */
   editsOf(seq: number): readonly EventOf<'edit'>[] {
     return this.#edits.of(seq);
   }
 
   /** In order of their first event. */
   get agents(): readonly Agent[] {
-    return [...this.#agents.values()];
+    return this.#agents.all;
   }
 
   agent(path: string): Agent | undefined {
@@ -236,19 +231,19 @@ export class TrajectoryModel {
   }
 
   get diffs(): readonly EventOf<'world.diff'>[] {
-    return this.#diffs;
+    return this.#changes.all;
   }
 
-  /** Changes of the world that belong to a span. */
+  /** Returns the changes of the world that belong to a span. */
   diffsOf(seq: number): readonly EventOf<'world.diff'>[] {
-    return this.#spanDiffs.get(seq) ?? [];
+    return this.#changes.of(seq);
   }
 
   get worldChanges(): ChangeLog {
     return this.#changes;
   }
 
-  usageAt(seq = this.last): UsageSoFar {
+  usageAt(seq = this.last): UsageTotals {
     return this.#usage.at(seq);
   }
 
@@ -256,17 +251,17 @@ export class TrajectoryModel {
     return this.#holds.all;
   }
 
-  /** By the seq of its event. */
+  /** Returns a hold by the seq of its event. */
   hold(seq: number): Hold | undefined {
     return this.#holds.get(seq);
   }
 
-  /** Holds at the gates of a span. */
+  /** Returns the holds at the gates of a span. */
   holdsOf(seq: number): readonly Hold[] {
     return this.#holds.of(seq);
   }
 
-  /** Holds that stand after the event `seq`. Several only where calls run at the same time. */
+  /** Returns the holds that are open after the event `seq`. There are several only if calls run in parallel. */
   holdsAt(seq = this.last): Hold[] {
     return this.#holds.at(seq);
   }
@@ -287,13 +282,13 @@ export class TrajectoryModel {
     return this.#errors;
   }
 
-  // ---- taking events
+  // ---- adding events
 
-  #take(event: AnyEvent): void {
+  #add(event: AnyEvent): void {
     this.#events.push(event);
     const step = this.#steps.add(event, this.#spans);
     if ('unknown' in event) return;
-    const agent = this.#lane(event);
+    const agent = this.#agents.of(event);
     if (isStart(event)) this.#open(event, step, agent);
     else if (isEnd(event)) this.#close(event);
     const error = errorOf(event);
@@ -301,17 +296,7 @@ export class TrajectoryModel {
     this.#note(event, agent);
   }
 
-  #lane(event: TraceEvent): Mutable<Agent> | undefined {
-    const path = event.agent ?? '';
-    let agent = this.#agents.get(path);
-    // Events of the rollout itself make no lane; one without a name is made where the work names no agent.
-    if (agent === undefined && (event.agent !== undefined || isStart(event) || event.kind === 'message')) {
-      this.#agents.set(path, (agent = { path, firstSeq: event.seq, modelStarts: [], messages: [] }));
-    }
-    return agent;
-  }
-
-  #open(event: StartEvent, step: StepDraft, agent: Mutable<Agent> | undefined): void {
+  #open(event: StartEvent, step: StepDraft, agent: AgentDraft | undefined): void {
     const span = spanOf(event, step.index);
     this.#spans.set(span.seq, span);
     this.#openSpans.open(span.seq);
@@ -329,7 +314,7 @@ export class TrajectoryModel {
         return;
       case 'agent':
         this.#steps.join(span.agent, step.index);
-        // One that was lost with its worker began anew.
+        // A member that was lost with its worker starts again.
         if (agent !== undefined && (agent.span === undefined || agent.span.end !== undefined)) agent.span = span;
         return;
       case 'world':
@@ -342,7 +327,7 @@ export class TrajectoryModel {
     if (event.kind === 'model.end') this.#usage.add(event);
   }
 
-  #note(event: TraceEvent, agent: Mutable<Agent> | undefined): void {
+  #note(event: TraceEvent, agent: AgentDraft | undefined): void {
     switch (event.kind) {
       case 'message':
         this.#messages.add(event);
@@ -350,9 +335,7 @@ export class TrajectoryModel {
         this.#tree.add(event.seq, this.#parent(event));
         return;
       case 'world.diff':
-        this.#diffs.push(event);
         this.#changes.add(event);
-        if (event.span !== undefined) addTo(this.#spanDiffs, event.span, event);
         return;
       case 'score':
         this.#scores.push(event);
@@ -391,21 +374,15 @@ export class TrajectoryModel {
     this.#edits.add(seq, event);
     const target = this.#events[seq - 1];
     if (target === undefined || 'unknown' in target) return;
-    const named =
+    const targetMessage =
       target.kind === 'message' || target.kind === 'model.end' || target.kind === 'tool.end'
         ? target.data.m
         : undefined;
-    if (named !== undefined && m === undefined) this.#messages.edit(named, event);
+    if (targetMessage !== undefined && m === undefined) this.#messages.edit(targetMessage, event);
   }
 
   #parent(event: TraceEvent): number {
     const seq = event.parent ?? (event.kind === 'message' ? event.span : undefined);
     return seq !== undefined && this.#spans.has(seq) ? seq : 0;
   }
-}
-
-function addTo<T>(lists: Map<number, T[]>, key: number, item: T): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [item]);
-  else list.push(item);
 }

@@ -14,7 +14,7 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** A truncated attempt that passed is passed; one that did not is told apart from a plain failure. */
+/** Returns the outcome. A truncated attempt that passed is `passed`; any other is `truncated`, not `failed`. */
 export function outcomeOf({ state, progress }: Pick<RolloutRow, 'state' | 'progress'>): Outcome {
   if (state !== 'ended') return state;
   switch (progress.status) {
@@ -30,8 +30,8 @@ export function outcomeOf({ state, progress }: Pick<RolloutRow, 'state' | 'progr
   }
 }
 
-/** Of the tries at one attempt, the one that counts: it settled the attempt, else it is the newest. */
-export function counting(rows: readonly RolloutRow[]): RolloutRow | undefined {
+/** Returns the row that counts for an attempt: of the try that settled it, else of the newest one. */
+export function attemptRow(rows: readonly RolloutRow[]): RolloutRow | undefined {
   return (
     rows.find((row) => row.settles) ??
     rows.reduce<RolloutRow | undefined>(

@@ -1,22 +1,23 @@
 /**
- * The part of a rollout's summary row that follows from its own events. Runs inside every appending transaction,
- * so it makes nothing for events that change nothing.
+ * The part of a rollout's summary row that follows from its own events. Runs in every transaction that appends events,
+ * so it allocates nothing for events that change nothing.
  */
 import { causeOfEnding, causeOfScore, causeWithoutScore } from './cause.ts';
 import type { EventOf, TraceEvent, UnknownEvent } from './schema.ts';
 import type { Progress } from './summary.ts';
 
 /**
- * A row shows the beginning of an error, with what to do about it where the words of an endpoint come before that; the
- * whole is in the event.
+ * Characters of an error message in a row: enough to include a hint that follows the message of an endpoint. The event
+ * has the whole message.
  */
 const ERROR_TEXT = 600;
 
 /**
- * The row after these events, which follow those already counted. Pure: gives `progress` itself when nothing changed.
+ * Returns the row after these events, which follow those already counted. Pure: returns `progress` itself if nothing
+ * changed.
  *
- * Counts only what the stream itself holds: of a fork, not the shared prefix. Tokens are those of `model.end.usage`;
- * a call that does not tell adds none. `started_at` and `ended_at` stay absent in streams without times.
+ * Counts only events of the stream itself, not those that a fork shares with its parent. Tokens are those of
+ * `model.end.usage`; a call without it adds none. `started_at` and `ended_at` stay absent in streams without times.
  */
 export function advanceProgress(progress: Progress, events: readonly (TraceEvent | UnknownEvent)[]): Progress {
   let next = progress;
@@ -92,7 +93,7 @@ function apply(row: Progress, event: TraceEvent): void {
       return;
     }
     case 'release':
-    case 'rollout.lease': // a new holder waits at its gate anew, and says so by a hold of its own
+    case 'rollout.lease': // the new worker holds at its gate again, with a hold event of its own
       delete row.hold;
       return;
     case 'message':
@@ -107,8 +108,8 @@ function apply(row: Progress, event: TraceEvent): void {
 }
 
 /**
- * Whether somebody changed the rollout while it ran. Edits that a fork begins with come before anything is held
- * and touch nothing. An injected message looks like any given one, so `rollout.end` has the last word.
+ * Returns whether somebody changed the rollout while it ran. The initial edits of a fork precede any hold, so they do
+ * not count. An injected message cannot be told from other input messages, so `rollout.end` decides in the end.
  */
 function touches(event: EventOf<'tool.end' | 'message' | 'edit'>, row: Progress): boolean {
   if (row.touched) return false;

@@ -1,13 +1,13 @@
 /**
- * The one expression language: CEL over event, step, tool, message, agent, task, attempt, usage, world, reward and
- * status (query/vocabulary.ts), and plain words. For breakpoints, filters, watches, perturbations and exports.
+ * The expression language for breakpoints, filters, watches, perturbations, and exports: CEL over event, step, tool,
+ * message, agent, task, attempt, usage, world, reward, and status (query/vocabulary.ts), and plain text.
  *
- * How a text is read by `compileQuery` (`compileCondition` reads it as CEL only):
- * 1. nothing, or all of it in one pair of quotes: text.
- * 2. it compares or joins (== != <= >= && ||), or begins (behind "!" and "(") with a variable followed by one of
- *    . [ < > =: CEL; if it is broken, that is an error and not a search.
- * 3. it is valid CEL that gives true or false about a variable, e.g. has(tool.error): CEL.
- * 4. else text: every word, and every "quoted phrase", must occur, in any case.
+ * `compileQuery` interprets a text as follows (`compileCondition` accepts only CEL):
+ * 1. Empty, or completely in one pair of quotes: text.
+ * 2. Contains a comparison or logical operator (== != <= >= && ||), or begins (after "!" and "(") with a variable and
+ *    one of . [ < > =: CEL. Errors are reported, not searched for.
+ * 3. Valid boolean CEL that uses a variable, such as has(tool.error): CEL.
+ * 4. Otherwise text: every word and every "quoted phrase" must occur, ignoring case.
  */
 import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
@@ -19,15 +19,15 @@ type Match =
   | { readonly matched: true }
   | { readonly matched: false /** Why it could not be evaluated. */; readonly why?: string };
 
-/** Compiled once, asked often. Asking never throws. */
+/** A compiled query. `matches` never throws. */
 export interface Query {
   readonly kind: 'cel' | 'text';
   readonly text: string;
-  /** For people: how the text was understood. */
+  /** A description of the interpretation, for people. */
   readonly explain: string;
-  /** Of plain text: what is looked for. */
+  /** The words to search for, in a text query. */
   readonly words?: readonly string[];
-  /** The records without which it matches nothing. */
+  /** The records that must not be empty for a match. */
   readonly needs: readonly ('tool' | 'message')[];
   matches(environment: QueryEnvironment): Match;
 }
@@ -39,8 +39,8 @@ const BEGINS_WITH_VARIABLE = new RegExp(`^[!(\\s]*(?:${Object.keys(VARIABLES).jo
 const ONE_QUOTED = /^(?:"([^"]*)"|'([^']*)')$/;
 
 /**
- * A search or filter as people type it. Throws StudioError `usage`, with the column in `details`, when it is meant as
- * CEL and broken.
+ * Compiles a search or filter as typed by a person. Throws StudioError `usage`, with the column in `details`, for
+ * invalid CEL.
  */
 export function compileQuery(text: string): Query {
   const trimmed = text.trim();
@@ -48,16 +48,17 @@ export function compileQuery(text: string): Query {
   if (quoted !== null) return textQuery(text, [quoted[1] ?? quoted[2] ?? '']);
   if (COMPARES.test(trimmed) || BEGINS_WITH_VARIABLE.test(trimmed)) return compileCondition(text);
   const compiled = compileCel(trimmed);
-  if (compiled.ok && compiled.program.type === 'bool' && compiled.program.aboutSomething)
+  if (compiled.ok && compiled.program.type === 'bool' && compiled.program.hasVariable)
     return celQuery(text, compiled.program);
   return textQuery(text, splitWords(trimmed));
 }
 
 /**
- * A condition in CEL: breakpoints, perturbations, exports. Throws StudioError `usage`, with the column in `details`.
+ * Compiles a condition in CEL, for breakpoints, perturbations, and exports. Throws StudioError `usage`, with the column
+ * in `details`.
  */
 export function compileCondition(text: string): Query {
-  const program = compiled(text);
+  const program = compile(text);
   if (program.type !== 'bool' && program.type !== 'dyn') {
     throw new StudioError('usage', `The expression \`${text}\` evaluates to ${program.type}, not to true or false.`, {
       hint: 'Compare it with a value, for example tool.name == "search". To search for text, put it in quotes.',
@@ -70,14 +71,14 @@ export function compileCondition(text: string): Query {
 type Evaluation = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly why: string };
 
 /**
- * An expression that gives any value: watches, evaluate, log points. Throws StudioError `usage`, with the column in
- * `details`.
+ * Compiles an expression with any type of value, for watches, logpoints, and the debug console. Throws StudioError
+ * `usage`, with the column in `details`.
  */
 export function compileExpression(text: string): {
   readonly text: string;
   evaluate(environment: QueryEnvironment): Evaluation;
 } {
-  const program = compiled(text);
+  const program = compile(text);
   return {
     text,
     evaluate: (environment) => {
@@ -87,7 +88,7 @@ export function compileExpression(text: string): {
   };
 }
 
-function compiled(text: string): CelProgram {
+function compile(text: string): CelProgram {
   const result = compileCel(text);
   if (!result.ok) throw celError(text, result.problem);
   return result.program;
@@ -129,12 +130,12 @@ function textQuery(text: string, words: readonly string[]): Query {
   };
 }
 
-/** CEL's own types (bytes, durations, types) print themselves. */
+/** CEL's own types (bytes, durations, types) have a text form. */
 interface Printable {
   toString(): string;
 }
 
-/** CEL's values as JSON: whole numbers as numbers, maps as records, times and durations as text. */
+/** Converts a CEL value to JSON: integers to numbers, maps to objects, times and durations to text. */
 function jsonOf(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number')
     return value;

@@ -3,8 +3,8 @@ import { sha256Hex } from '../common/hash.ts';
 import { canonicalJson } from '../common/json.ts';
 import type { EventOf } from './schema.ts';
 
-/** Up to here the text itself is kept: most calls are short, and hashing a long trajectory takes a page seconds. */
-const SHORT = 256;
+/** Longer texts are hashed. Most calls are short, and hashing all calls of a long trajectory would take seconds. */
+const MAX_KEY = 256;
 
 export class Repeats {
   /** Calls so far, by name and arguments. */
@@ -12,10 +12,10 @@ export class Repeats {
   /** By the seq of the call's start. */
   readonly #before = new Map<number, number>();
 
-  /** Takes the calls in order of their start. */
+  /** Adds a call. Calls must be added in the order of their start. */
   add({ seq, data }: EventOf<'tool.start'>): void {
     const text = canonicalJson([data.name, data.arguments]);
-    const key = text.length <= SHORT ? text : sha256Hex(text);
+    const key = text.length <= MAX_KEY ? text : sha256Hex(text);
     const before = this.#counts.get(key) ?? 0;
     this.#counts.set(key, before + 1);
     if (before > 0) this.#before.set(seq, before);

@@ -1,52 +1,48 @@
 /**
- * The trajectory format: the only definition of what a stream holds.
- *
- * A stream is a list of events with seq 1, 2, 3 … and one writer at a time. Rollout streams are written by the
- * holder of the rollout's lease, batch streams by the server. Unknown kinds and unknown fields are kept.
- *
- * Changing what a field means, or removing one: raise `TRACE_VERSION` and add a step to `upgrades.ts`.
+ * The only definition of the trajectory format. A stream is a list of events with seq 1, 2, 3 … and one writer at a
+ * time: the holder of the rollout's lease for a rollout stream, the server for a batch stream. Readers keep unknown
+ * kinds and unknown fields.
+ * To change the meaning of a field, or to remove one, raise `TRACE_VERSION` and add a step to `upgrades.ts`.
  */
 import { z } from 'zod';
 import type { Json } from '../common/json.ts';
 
 export const TRACE_VERSION = 1;
 
-/** A value over this many bytes of JSON is stored as a blob and referred to (see `blobRef`). */
+/** A value with more bytes of JSON than this is stored as a blob; the event has a reference (see `blobRef`). */
 export const INLINE_LIMIT = 64 * 1024;
 
 const int = z.number().int();
 const seq = int.min(1);
 const ms = z.number().min(0);
 const sha = z.string().regex(/^[0-9a-f]{64}$/, 'a sha256 in lower-case hex');
-const json: z.ZodType<Json> = z.unknown() as unknown as z.ZodType<Json>; // already JSON: it came out of JSON.parse
+const json: z.ZodType<Json> = z.unknown() as unknown as z.ZodType<Json>; // from JSON.parse
 
-/**
- * `{"$blob": sha, bytes, media, head}`: a value kept elsewhere. A user's own key that starts with `$` is written `$$…`.
- */
+/** A reference to a value that is stored as a blob. A user's own key that starts with `$` is stored as `$$…`. */
 const blobRef = z.object({
   $blob: sha,
-  /** Size in bytes of the blob. */
+  /** Size of the blob. */
   bytes: int.min(0),
   /** Media type; `application/json` for a value of an event. */
   media: z.string(),
-  /** The first characters of it, for people; at most 1,024. */
+  /** Its first characters, for people; at most 1,024. */
   head: z.string(),
 });
 export type BlobRef = z.infer<typeof blobRef>;
 
-/** Tries before the last one: when each failed, how long was waited then, and the class of its failure. */
+/** Failed tries before the last one: the time of the failure, the wait after it, and the error class. */
 const retries = z.array(z.object({ at: int, ms, class: z.string() }));
 
 // ---- messages -------------------------------------------------------------------------------------------------
 
-/** Parts are those of OpenTelemetry's GenAI conventions. */
+/** Message parts as in OpenTelemetry's GenAI conventions. */
 export const part = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), content: z.union([z.string(), blobRef]) }),
   z.object({ type: z.literal('reasoning'), content: z.union([z.string(), blobRef]) }),
-  /** `arguments` is a value when it could be parsed, else the text the model wrote. */
+  /** `arguments`: a value, or the model's text if it could not be parsed. */
   z.object({ type: z.literal('tool_call'), id: z.string(), name: z.string(), arguments: json }),
   z.object({ type: z.literal('tool_call_response'), id: z.string(), response: json }),
-  /** base64 `content`, or a reference. `modality`: image, audio, video. */
+  /** `content`: base64, or a reference. `modality`: image, audio, video. */
   z.object({
     type: z.literal('blob'),
     mime_type: z.string(),
@@ -67,7 +63,7 @@ export type Role = z.infer<typeof role>;
 export const origin = z.enum(['sampled', 'given', 'tool', 'compacted', 'edited']);
 export type Origin = z.infer<typeof origin>;
 
-/** Ordered ranges of message ordinals, both ends included. */
+/** Ordered ranges of message ordinals, both ends inclusive. */
 export const context = z.array(z.tuple([int.min(1), int.min(1)]));
 export type Context = z.infer<typeof context>;
 
@@ -109,28 +105,28 @@ export type TraceError = z.infer<typeof traceError>;
 
 // ---- scores -----------------------------------------------------------------------------------------------------
 
-/** One check of a score. Failed checks say why an attempt did not pass. */
+/** One check of a score. Failed checks explain why an attempt did not pass. */
 export const check = z.object({
-  /** What is checked, e.g. `answer` or `loans L-3001`. */
+  /** The subject, such as `answer` or `loans L-3001`. */
   name: z.string(),
   passed: z.boolean(),
-  /** What failed, in a few words that are the same for all tasks: `loans: row not renewed`. */
+  /** The failure in a few words that are the same for all tasks, such as `loans: row not renewed`. */
   cause: z.string().optional(),
-  /** Of a row: an object with its columns. */
+  /** For a row, an object with its columns. */
   expected: json.optional(),
   actual: json.optional(),
-  /** The row of the world that is checked, and how it was at the start. */
+  /** The checked row of the world, and its state at the start. */
   row: z.object({ table: z.string(), key: json, before: json.optional() }).optional(),
 });
 export type Check = z.infer<typeof check>;
 
-// ---- what an outside effect gave --------------------------------------------------------------------------------
+// ---- results of outside effects -------------------------------------------------------------------------------
 
 export const source = z.enum(['live', 'recorded', 'edited', 'observed', 'imported']);
 export type Source = z.infer<typeof source>;
 export const effect = z.enum(['pure', 'restorable', 'irreversible']);
 export type Effect = z.infer<typeof effect>;
-/** `cut`: of a fork, it was open where the fork was cut; what goes on of it is done anew. */
+/** `cut`: only in a fork, for a call that was open at the fork point. The fork repeats it. */
 const callStatus = z.enum(['ok', 'error', 'cut']);
 
 export const usage = z.object({
@@ -167,32 +163,24 @@ export const totals = z.object({
 });
 export type Totals = z.infer<typeof totals>;
 
-/** The tokens of one model call, as the blob that `model.end` refers to holds them. */
+/** The tokens of one model call: the content of the blob to which `model.end` refers. */
 export const tokenRecord = z.object({
-  /**
-   * The prompt as a difference: the first `keep` ids of (prompt + completion) of the call with span `of`, then `ids`.
-   */
+  /** The prompt as a difference: the first `keep` IDs of prompt + completion of the call with span `of`, then `ids`. */
   prompt: z.object({ of: seq.optional(), keep: int.min(0).optional(), ids: z.array(int) }),
   completion: z.array(int),
-  /** base64 of little-endian float32, one per completion id. */
+  /** Base64 of little-endian float32, one per completion ID. */
   logprobs: z.string().optional(),
 });
 export type TokenRecord = z.infer<typeof tokenRecord>;
 
-/**
- * Where a batch that is a fork left its parent. `differs`: what of code and configuration is other than the parent's, a
- * line each.
- */
+/** Fork point of a batch. `differs`: differences of code and configuration from the parent, one line each. */
 export const forkPoint = z.object({ rollout: z.string(), seq: int.min(0), differs: z.array(z.string()).optional() });
 
 // ---- the kinds ------------------------------------------------------------------------------------------------
 
-/**
- * How the data of each kind is checked: made when it is first asked for, as a page that reads what a store has checked
- * never does.
- */
+/** Creates the schema of a kind's data, on first use: pages that read only validated events need none. */
 const eventData = {
-  // In a rollout stream. Absent in imported ones: whatever the source does not tell.
+  // Kinds in a rollout stream. Imported streams lack fields that their source lacks.
   'rollout.start': () =>
     z.object({
       batch: z.string(),
@@ -204,10 +192,7 @@ const eventData = {
       code: sha.optional(),
       model: z.string().optional(),
       fork: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),
-      /**
-       * `none`: an imported stream whose source has no times; `at` is then the time of import and only the order
-       * counts.
-       */
+      /** `none`: an imported stream whose source has no times. `at` is the time of import, so only the order counts. */
       times: z.literal('none').optional(),
     }),
   'rollout.lease': () =>
@@ -232,7 +217,7 @@ const eventData = {
   'model.start': () =>
     z.object({
       step: int.min(1),
-      /** Absent only in imported streams whose source does not name it. */
+      /** Absent only in imported streams whose source lacks it. */
       model: z.string().optional(),
       endpoint: z.string().optional(),
       context,
@@ -261,15 +246,15 @@ const eventData = {
   'tool.end': () =>
     z.object({
       status: callStatus,
-      /** Present only where it says more than the tool message `m` does: its response is the result otherwise. */
+      /** Present only if it differs from the response in the tool message `m`. */
       result: json.optional(),
       m: int.min(1).optional(),
       ms: ms.optional(),
       source,
       injected: z.string().optional(),
-      /** Calls that failed before the one whose end this is; `ms` is of all of them. */
+      /** Failed calls before the last one. `ms` includes all of them. */
       retries: retries.optional(),
-      /** Bytes of output beyond the cap, kept as a blob named in the result. */
+      /** Bytes of output beyond the limit. The result refers to the blob with the whole output. */
       cut: int.min(0).optional(),
       error: traceError.optional(),
     }),
@@ -277,14 +262,13 @@ const eventData = {
   'agent.end': () =>
     z.object({ status: callStatus, m: int.min(1).optional(), ms: ms.optional(), error: traceError.optional() }),
   'world.open': () => z.object({ world: z.string(), kind: z.string(), seed: int.optional(), from: sha.optional() }),
-  /** `status`: only `cut`. */
   'world.close': () =>
     z.object({ status: z.literal('cut').optional(), ms: ms.optional(), error: traceError.optional() }),
   'world.diff': () => z.object({ changes: z.array(change) }),
   'world.snapshot': () => z.object({ snapshot: sha, bytes: int.min(0) }),
   score: () =>
     z.object({
-      /** In the batch stream: the rollout it is about. */
+      /** In the batch stream: the scored rollout. */
       rollout: z.string().optional(),
       scorer: z.string(),
       value: z.number().nullable(),
@@ -310,7 +294,7 @@ const eventData = {
       command: z.string().optional(),
       value: json.optional(),
     }),
-  /** `of`: seq of a start or an end, or the ordinal of a message; `path`: JSON pointer into its data. */
+  /** `of`: seq of a start or an end, or ordinal of a message. `path`: JSON pointer into its data. */
   edit: () =>
     z.object({
       of: z.object({ seq: seq.optional(), m: int.min(1).optional() }),
@@ -328,12 +312,12 @@ const eventData = {
       answer: json,
       touched: z.boolean(),
       error: traceError.optional(),
-      /** Steps and tool calls always; the rest is absent only in imported streams whose source does not tell it. */
+      /** Imported streams may lack all but steps and tool calls. */
       totals: totals.partial({ input_tokens: true, output_tokens: true, cached_tokens: true, ms: true, held_ms: true }),
-      /** sha over the sampled messages and tool results, lineage included: equal = the same trajectory. */
+      /** Hash of the sampled messages and tool results, including the lineage. Equal for equal trajectories. */
       fingerprint: sha.optional(),
     }),
-  // In the batch stream.
+  // Kinds in a batch stream.
   'batch.start': () => z.object({ name: z.string(), submission: sha.optional(), parent: forkPoint.optional() }),
   infra: () =>
     z.object({
@@ -373,22 +357,22 @@ interface Envelope<K extends string, D> {
   /** 1-based position in the stream. */
   seq: number;
   v: number;
-  /** Milliseconds since the epoch on the server's clock; never below the event before. */
+  /** Milliseconds since the epoch on the server's clock. Never decreases. */
   at: number;
   kind: K;
-  /** Instance path of the agent, e.g. `desk` or `desk/searcher#2`. */
+  /** Instance path of the agent, such as `desk` or `desk/searcher#2`. */
   agent?: string;
-  /** seq of the start this belongs to. */
+  /** seq of the start of its span. */
   span?: number;
   /** On starts only: seq of the enclosing start. */
   parent?: number;
   data: D;
 }
 
-/** An event of a kind this version knows. */
+/** An event of a known kind. */
 export type TraceEvent = { [K in EventKind]: Envelope<K, EventData[K]> }[EventKind];
 export type EventOf<K extends EventKind> = Extract<TraceEvent, { kind: K }>;
-/** An event of a kind this version does not know: kept and shown raw. */
+/** An event of an unknown kind. It is kept and displayed as JSON. */
 export type UnknownEvent = Envelope<string, unknown> & { readonly unknown: true };
 
 const envelope = z.object({
@@ -402,7 +386,7 @@ const envelope = z.object({
   data: z.unknown(),
 });
 
-/** Every kind of event that this version knows, those of rollouts first. */
+/** All known kinds of events, those of rollout streams first. */
 export const EVENT_KINDS = Object.keys(eventData) as readonly EventKind[];
 
 const schemas = new Map<EventKind, z.ZodType>();
@@ -421,8 +405,8 @@ export function isKnownKind(kind: string): kind is EventKind {
 type EventCheck = { ok: true } | { ok: false; path: string; message: string };
 
 /**
- * Whether `raw` is a well-formed event of the current version. The raw value itself is then the event: unknown
- * fields stay in it. An unknown kind is well-formed when its envelope is.
+ * Checks whether `raw` is a valid event of the current version. If so, `raw` itself is the event, including unknown
+ * fields. For an unknown kind only the envelope is checked.
  */
 export function checkEvent(raw: unknown): EventCheck {
   const outer = envelope.safeParse(raw);

@@ -1,6 +1,6 @@
 /**
- * Values over 64 KiB live beside the events, as blobs; events refer to them. This is the way out of an event and
- * the way back. Small events, which nearly all are, pass through as they are.
+ * Moves values over 64 KiB out of events into blobs, and back. Small events, which nearly all are, are returned
+ * unchanged.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { sha256Hex } from '../common/hash.ts';
@@ -9,9 +9,9 @@ import { type BlobRef, INLINE_LIMIT, type TraceEvent, type UnknownEvent } from '
 import { escapeKeys, isBlobRef, unescapeKeys } from './values/keys.ts';
 import { changeValues, type ValueChange } from './values/slots.ts';
 
-/** Characters of a blob that its reference shows. */
-const HEAD = 1024;
-/** The most bytes of JSON that one UTF-16 unit can become: a control character as `\u0000`. */
+/** Characters in the `head` of a reference. */
+const HEAD_LENGTH = 1024;
+/** Maximum bytes of JSON for one UTF-16 unit: a control character becomes `\u0000`. */
 const BYTES_PER_UNIT = 6;
 const TEXT = 'text/plain';
 const JSON_TEXT = 'application/json';
@@ -25,15 +25,15 @@ export interface SpilledBlob {
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * The event as it is stored, and the blobs to store before it. A value whose JSON is over `INLINE_LIMIT` bytes
- * becomes a reference: text as `text/plain`, base64 of a blob part as its bytes under its own media type, all else
- * as `application/json` with the user's own keys. Keys of users that start with `$` are written `$$…`.
+ * Returns the event to store, and the blobs to store before it. A value with more than `INLINE_LIMIT` bytes of JSON
+ * becomes a reference to a blob: text as `text/plain`, the base64 of a blob part as bytes with its media type, anything
+ * else as `application/json` with the user's own keys. Keys of users that start with `$` become `$$…`.
  *
- * `own`: shas of blobs that the caller already refers to inside values (a tool's whole output beside its cut one);
- * without it a `$blob` in a value is a user's key.
+ * `own`: shas of blobs to which values already refer, such as the whole output of a tool whose result is truncated. Any
+ * other `$blob` in a value is a user's key.
  *
- * Only values of users, tools and models spill (see values/slots.ts). Texts of ours, such as an error's message,
- * are for their writers to keep short. The given event is not changed, and is the result when nothing had to be done.
+ * Only values of users, tools, and models are moved (see values/slots.ts); the writers of other texts, such as error
+ * messages, must keep them short. Does not modify the event, and returns it itself if nothing changes.
  */
 export function spill<E extends TraceEvent | UnknownEvent>(
   event: E,
@@ -49,9 +49,8 @@ export function spill<E extends TraceEvent | UnknownEvent>(
   const json = (value: Json): Json => {
     if (isBlobRef(value) && isOwn(value)) return value;
     if (sizeBound(value) > INLINE_LIMIT) {
-      // A reference inside a blob would be lost to whoever looks for what events name, so such a value spills by
-      // member.
-      if (own.size > 0 && namesOwn(value, isOwn)) return changeMembers(value, json, escapeKey);
+      // `blobsOf` would not find a reference inside a blob, so the members of such a value are moved one by one.
+      if (own.size > 0 && hasOwnRef(value, isOwn)) return changeMembers(value, json, escapeKey);
       const text = JSON.stringify(value);
       const bytes = utf8ToBytes(text);
       if (bytes.length > INLINE_LIMIT) {
@@ -74,9 +73,9 @@ function escapeKey(key: string): string {
   return key.startsWith('$') ? `$${key}` : key;
 }
 
-function namesOwn(value: Json, isOwn: (ref: BlobRef) => boolean): boolean {
+function hasOwnRef(value: Json, isOwn: (ref: BlobRef) => boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return (isBlobRef(value) && isOwn(value)) || Object.values(value).some((member) => namesOwn(member, isOwn));
+  return (isBlobRef(value) && isOwn(value)) || Object.values(value).some((member) => hasOwnRef(member, isOwn));
 }
 
 function changeMembers(value: Json, json: (value: Json) => Json, rename: (key: string) => string): Json {
@@ -87,7 +86,7 @@ function changeMembers(value: Json, json: (value: Json) => Json, rename: (key: s
 type Keep = (bytes: Uint8Array, media: string, text: string) => BlobRef;
 
 function spillText(text: string, keep: Keep): BlobRef {
-  // UTF-8 cannot carry a lone surrogate; JSON can.
+  // UTF-8 cannot represent a lone surrogate; JSON can.
   if (/\p{Surrogate}/u.test(text)) return keep(utf8ToBytes(JSON.stringify(text)), JSON_TEXT, text);
   return keep(utf8ToBytes(text), TEXT, text);
 }
@@ -95,11 +94,11 @@ function spillText(text: string, keep: Keep): BlobRef {
 function spillMedia(base64: string, mimeType: string, keep: Keep): BlobRef {
   const bytes = bytesOfBase64(base64);
   if (bytes !== undefined) return keep(bytes, mimeType, base64);
-  return keep(utf8ToBytes(JSON.stringify(base64)), oddBase64Media(mimeType), base64);
+  return keep(utf8ToBytes(JSON.stringify(base64)), nonCanonicalBase64Media(mimeType), base64);
 }
 
-/** Base64 that decoding and encoding would change is kept as the JSON of its text, under a media type that says so. */
-function oddBase64Media(mimeType: string): string {
+/** Media type for base64 that decoding and encoding would change: it is stored as the JSON of its text. */
+function nonCanonicalBase64Media(mimeType: string): string {
   return mimeType === JSON_TEXT ? TEXT : JSON_TEXT;
 }
 
@@ -107,8 +106,8 @@ function oddBase64Media(mimeType: string): string {
 export type ReadBlob = (ref: BlobRef) => Promise<Uint8Array>;
 
 /**
- * The event with its values whole and its users' keys as they wrote them: the inverse of `spill`. References inside
- * a value (a tool's whole output beside its cut one) stay references. Rejects as `read` does.
+ * Returns the event with complete values and the users' original keys: the inverse of `spill`. References inside a
+ * value, such as to the whole output of a tool, stay references. Rejects if `read` does.
  */
 export async function unspill<E extends TraceEvent | UnknownEvent>(event: E, read: ReadBlob): Promise<E> {
   const refs = new Map<string, BlobRef>();
@@ -122,10 +121,10 @@ export async function unspill<E extends TraceEvent | UnknownEvent>(event: E, rea
     media: note,
     record: (record) => changeRecord(record, note, (key) => key),
   });
-  const found = new Map<string, Uint8Array>();
-  await Promise.all([...refs.values()].map(async (ref) => found.set(ref.$blob, await read(ref))));
+  const blobs = new Map<string, Uint8Array>();
+  await Promise.all([...refs.values()].map(async (ref) => blobs.set(ref.$blob, await read(ref))));
 
-  const bytesOf = (ref: BlobRef): Uint8Array => found.get(ref.$blob) ?? new Uint8Array();
+  const bytesOf = (ref: BlobRef): Uint8Array => blobs.get(ref.$blob) ?? new Uint8Array();
   const json = (value: Json): Json => (isBlobRef(value) ? wholeValue(value, bytesOf(value)) : unescapeKeys(value));
   return changeValues(event, {
     json,
@@ -135,7 +134,7 @@ export async function unspill<E extends TraceEvent | UnknownEvent>(event: E, rea
   });
 }
 
-/** The value a reference stands for. A reference to something that is neither text nor JSON stays one. */
+/** Returns the value of a reference; the reference itself if the blob is neither text nor JSON. */
 export function wholeValue(ref: BlobRef, bytes: Uint8Array): Json {
   if (ref.media === TEXT) return textOfBytes(bytes);
   return ref.media === JSON_TEXT ? (JSON.parse(textOfBytes(bytes)) as Json) : ref;
@@ -147,21 +146,20 @@ function wholeText(ref: BlobRef, bytes: Uint8Array): string {
 }
 
 function wholeMedia(ref: BlobRef, mimeType: string, bytes: Uint8Array): string {
-  return ref.media === oddBase64Media(mimeType) ? String(JSON.parse(textOfBytes(bytes))) : base64OfBytes(bytes);
+  return ref.media === nonCanonicalBase64Media(mimeType)
+    ? String(JSON.parse(textOfBytes(bytes)))
+    : base64OfBytes(bytes);
 }
 
-/**
- * Every blob an event names: values kept elsewhere, token records, snapshots, tool lists, configurations. For
- * housekeeping.
- */
+/** Returns the shas of all blobs that an event uses: values, token records, snapshots, tool lists, configurations. */
 export function blobsOf(event: TraceEvent | UnknownEvent): string[] {
   const shas = new Set<string>();
   findRefs(event.data, shas);
-  if (!('unknown' in event)) for (const sha of namedShas(event)) if (sha !== undefined) shas.add(sha);
+  if (!('unknown' in event)) for (const sha of shaFields(event)) if (sha !== undefined) shas.add(sha);
   return [...shas];
 }
 
-function namedShas(event: TraceEvent): (string | undefined)[] {
+function shaFields(event: TraceEvent): (string | undefined)[] {
   switch (event.kind) {
     case 'rollout.start':
       return [event.data.config, event.data.code];
@@ -198,7 +196,7 @@ function changeRecord(record: JsonObject, json: (value: Json) => Json, rename: (
   return same ? record : Object.fromEntries(entries);
 }
 
-/** At least the bytes of the value's JSON; stops counting once over the limit. Makes nothing. */
+/** Returns an upper bound of the bytes of the value's JSON. Stops counting above the limit, and allocates nothing. */
 function sizeBound(value: Json): number {
   if (typeof value === 'string') return value.length * BYTES_PER_UNIT + 2;
   if (typeof value !== 'object' || value === null) return 25; // the longest number
@@ -224,16 +222,17 @@ function tooLong(text: string): boolean {
 }
 
 function headOf(text: string): string {
-  const head = text.slice(0, HEAD);
+  const head = text.slice(0, HEAD_LENGTH);
   const last = head.charCodeAt(head.length - 1);
-  return last >= 0xd800 && last <= 0xdbff && head.length < text.length ? head.slice(0, -1) : head; // not half a pair
+  // Keeps surrogate pairs whole.
+  return last >= 0xd800 && last <= 0xdbff && head.length < text.length ? head.slice(0, -1) : head;
 }
 
 function textOfBytes(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
-/** undefined when it is not base64, or not as an encoder writes it. */
+/** Returns undefined if the text is not canonical base64. */
 function bytesOfBase64(base64: string): Uint8Array | undefined {
   let binary: string;
   try {

@@ -4,7 +4,7 @@
  */
 import { each, finish, type Piecewise } from '../common/piecewise.ts';
 import { LEVEL, methodText, resamplesFor } from './statistics/bootstrap.ts';
-import { attemptOf, countingRows } from './statistics/outcomes.ts';
+import { attemptOf, attemptRows } from './statistics/outcomes.ts';
 import { type Counts, reportedKs } from './statistics/passRates.ts';
 import { type CountGroup, groupCounts, passIntervals, passTables, passValues } from './statistics/passTables.ts';
 import type { Report } from './statistics/schema.ts';
@@ -14,31 +14,31 @@ import type { RolloutRow } from './summary.ts';
 export interface ReportInput {
   readonly batch: string;
   /**
-   * Rows of its rollouts; of an attempt with several tries either the newest or all. Tokens and cost count all that are
-   * given.
+   * Rows of its rollouts: for each attempt, all its tries or only the newest. Tokens and cost are sums over all these
+   * rows.
    */
   readonly rows: readonly RolloutRow[];
-  /** Attempts per task that were asked for; those without a row are open. Absent: what the rows say. */
+  /** Requested attempts per task; those without a row are open. By default, the attempts in the rows. */
   readonly attempts?: number;
-  /** How many tasks there are. Absent: those of the rows. */
+  /** Number of tasks. By default, the tasks in the rows. */
   readonly tasks?: number;
-  /** Levels of tasks, by id. */
+  /** Levels of tasks, by task ID. */
   readonly levels?: ReadonlyMap<string, string | number>;
   /** `stop.passes_per_task` of the batch. */
   readonly passesPerTask?: number;
-  /** More k to report, e.g. those of `--fail-under`. */
+  /** More values of k to report, such as those of `--fail-under`. */
   readonly ks?: readonly number[];
 }
 
-/** The report of a batch, finished or not. The same rows in any order give the same report. */
+/** Returns the report of a batch, finished or not. It does not depend on the order of the rows. */
 export function report(input: ReportInput): Report {
   return finish(reportPiecewise(input));
 }
 
-/** The same, for those who must not be kept from other things by a large batch. */
+/** Computes the report in pieces, so that a large batch does not block other work. */
 export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const tally = new Tally();
-  yield* each(yield* countingRows(input.rows), (row) => tally.add(attemptOf(row)));
+  yield* each(yield* attemptRows(input.rows), (row) => tally.add(attemptOf(row)));
   const usage = new Usage();
   yield* each(input.rows, (row) => usage.add(row));
   const why: Record<string, string> = {};
@@ -47,7 +47,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const tasks = Math.max(input.tasks ?? 0, tally.tasks.size);
   const total = input.attempts === undefined ? tally.attempts : Math.max(tally.attempts, tasks * input.attempts);
 
-  const ks = reportedKs(input.attempts ?? tally.most, input.ks);
+  const ks = reportedKs(input.attempts ?? tally.maxAttempt, input.ks);
   const groups = yield* groupCounts(tally.tasks.values());
   const values = passValues(groups, ks);
   const resamples = resamplesFor(values);
@@ -116,10 +116,10 @@ function tasksWith(groups: readonly CountGroup[], test: (counts: Counts) => bool
   return groups.reduce((sum, group) => sum + (test(group) ? group.tasks : 0), 0);
 }
 
-/** Whether the stop rule took attempts from a task because of how its others went. */
+/** Returns whether the stop rule skipped attempts because others passed. */
 function stoppedEarly({ passesPerTask }: ReportInput, { tasks }: Tally): boolean {
   if (passesPerTask === undefined) return false;
-  return [...tasks.values()].some(({ c, untold }) => untold > 0 && c >= passesPerTask);
+  return [...tasks.values()].some(({ c, unsettled }) => unsettled > 0 && c >= passesPerTask);
 }
 
 class Usage {
@@ -133,7 +133,7 @@ class Usage {
     if (progress.cost !== undefined) this.cost = (this.cost ?? 0) + progress.cost;
   }
 
-  /** A model call uses tokens; where none are counted, none were told (imported recordings). */
+  /** null without tokens: then the calls did not record usage, as in some imported recordings. */
   get tokens(): Report['tokens'] {
     return this.#tokens.input + this.#tokens.output === 0 ? null : this.#tokens;
   }
@@ -167,19 +167,19 @@ function* byLevel(
     else same.push(counts);
   });
   const byName = [...ofLevel].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
-  const shown: Report['by_level'] = {};
+  const result: Report['by_level'] = {};
   for (const [level, counts] of byName) {
     const groups = yield* groupCounts(counts);
     const tables = passTables(groups, ks);
-    shown[level] = {
+    result[level] = {
       tasks: counts.length,
-      scored: groups.reduce((sum, { n, tasks: alike }) => sum + n * alike, 0),
-      passed: groups.reduce((sum, { c, tasks: alike }) => sum + c * alike, 0),
+      scored: groups.reduce((sum, { n, tasks: weight }) => sum + n * weight, 0),
+      passed: groups.reduce((sum, { c, tasks: weight }) => sum + c * weight, 0),
       solved: tasksWith(groups, ({ c }) => c > 0),
       pass_at: stopped ? null : tables.pass_at,
       tasks_at: tables.tasks_at,
       pass_all: stopped ? null : tables.pass_all,
     };
   }
-  return shown;
+  return result;
 }

@@ -1,13 +1,12 @@
 /**
- * Where a debugger stops in a trajectory, and how it steps: messages that were given, model calls, tool calls and
- * agents.
- * Each lies inside another: a tool call in the model call that asked for it, what a member of a team does in its
- * `agent.start`, that in the tool call that called it. A reply is no stop: it is part of its call.
+ * Where a debugger stops in a trajectory, and how it steps: at input messages, model calls, tool calls, and agents.
+ * Stops are nested: a tool call in the model call that requested it, the stops of a team member in its `agent.start`,
+ * and that in the tool call that called the member. A reply is not a stop, but part of its call.
  */
 import { countUpTo } from './model/search.ts';
 import type { AnyEvent, TrajectoryModel } from './model.ts';
 
-/** A stop, and how far the rollout has come there: the stop's own event, or the end of what it started. */
+/** A stop and a position: the stop's own event, or the end of its span. */
 export interface Place {
   /** The stop: seq of a message or a start. */
   readonly seq: number;
@@ -21,7 +20,7 @@ export class Stops {
   readonly #parents = new Map<number, number>();
   readonly #children = new Map<number, number[]>();
   readonly #byAgent = new Map<string, number[]>();
-  #taken = 0;
+  #indexed = 0;
 
   private constructor(model: TrajectoryModel) {
     this.#model = model;
@@ -29,30 +28,30 @@ export class Stops {
 
   static readonly #of = new WeakMap<TrajectoryModel, Stops>();
 
-  /** The stops of a model; one index for all who ask, kept up to date as the model grows. */
+  /** Returns the stops of a model, from a shared index that grows with the model. */
   static of(model: TrajectoryModel): Stops {
     let stops = Stops.#of.get(model);
     if (stops === undefined) Stops.#of.set(model, (stops = new Stops(model)));
-    stops.#take();
+    stops.#update();
     return stops;
   }
 
-  /** Ascending. */
+  /** All stops, ascending. */
   get all(): readonly number[] {
     return this.#all;
   }
 
-  /** Stops of one agent instance, ascending. */
+  /** Returns the stops of one agent instance, ascending. */
   ofAgent(path: string): readonly number[] {
     return this.#byAgent.get(path) ?? [];
   }
 
-  /** The stop around this one; 0 = none; undefined = it is no stop. */
+  /** Returns the enclosing stop; 0 if there is none; undefined if `seq` is not a stop. */
   parentOf(seq: number): number | undefined {
     return this.#parents.get(seq);
   }
 
-  /** Stops directly inside; outermost ones with 0. */
+  /** Returns the stops directly inside; the outermost ones for 0. */
   children(seq: number): readonly number[] {
     return this.#children.get(seq) ?? [];
   }
@@ -68,9 +67,7 @@ export class Stops {
     return seq === undefined ? undefined : { seq, at: this.#model.last };
   }
 
-  /**
-   * Where one stands when an event has just happened: of an end, at what it ends; of other events, at the newest stop.
-   */
+  /** Returns the place after an event: for an end, the stop that it ends; for other events, the newest stop. */
   placeOf(seq: number): Place | undefined {
     if (this.#parents.has(seq)) return { seq, at: seq };
     const span = this.#model.event(seq)?.span;
@@ -79,34 +76,34 @@ export class Stops {
     return newest === undefined ? undefined : { seq: newest, at: seq };
   }
 
-  /** The next stop inside the same one; where there is none, the next after what encloses it. undefined = the end. */
+  /** Returns the next stop in the same enclosing stop, else the next after that one. undefined: the end. */
   next(place: Place): Place | undefined {
     return this.#after(this.parentOf(place.seq), place);
   }
 
-  /** The first stop inside that has not been passed; else as `next`. */
+  /** Returns the next stop inside this one, else the same as `next`. */
   into(place: Place): Place | undefined {
-    return placed(firstAfter(this.children(place.seq), Math.max(place.seq, place.at))) ?? this.next(place);
+    return placeAt(firstAfter(this.children(place.seq), Math.max(place.seq, place.at))) ?? this.next(place);
   }
 
-  /** The next stop after what encloses this one. undefined = the end. */
+  /** Returns the next stop after the enclosing one. undefined: the end. */
   out(place: Place): Place | undefined {
     const parent = this.parentOf(place.seq);
     return parent === undefined || parent === 0 ? undefined : this.#after(this.parentOf(parent), place);
   }
 
-  /** The stop before it inside the same one, else the one around it. undefined = the beginning. */
+  /** Returns the previous stop in the same enclosing stop, else that one. undefined: the beginning. */
   previous(place: Place): Place | undefined {
-    // What ended here began first.
+    // From the end of a stop, goes to its start.
     if (place.at > place.seq) return { seq: place.seq, at: place.seq };
     const parent = this.parentOf(place.seq);
     if (parent === undefined) return undefined;
     const siblings = this.children(parent);
     const before = siblings[countUpTo(siblings, place.seq - 1) - 1];
-    return placed(before ?? (parent === 0 ? undefined : parent));
+    return placeAt(before ?? (parent === 0 ? undefined : parent));
   }
 
-  /** From inside to outside: the stop itself, what encloses it, and so on. */
+  /** Returns the stop and all that enclose it, from inside to outside. */
   chain(seq: number): number[] {
     const chain: number[] = [];
     for (let at: number | undefined = seq; at !== undefined && at !== 0; at = this.parentOf(at)) chain.push(at);
@@ -116,14 +113,14 @@ export class Stops {
   #after(level: number | undefined, place: Place): Place | undefined {
     for (let at = level; at !== undefined; at = at === 0 ? undefined : this.parentOf(at)) {
       const found = firstAfter(this.children(at), Math.max(place.seq, place.at));
-      if (found !== undefined) return placed(found);
+      if (found !== undefined) return placeAt(found);
     }
     return undefined;
   }
 
-  #take(): void {
-    for (; this.#taken < this.#model.last; this.#taken++) {
-      const event = this.#model.event(this.#taken + 1);
+  #update(): void {
+    for (; this.#indexed < this.#model.last; this.#indexed++) {
+      const event = this.#model.event(this.#indexed + 1);
       if (event === undefined) continue;
       const parent = this.#parent(event);
       if (parent === undefined) continue;
@@ -134,18 +131,18 @@ export class Stops {
     }
   }
 
-  /** undefined = no stop. */
+  /** Returns the enclosing stop; undefined if the event is not a stop. */
   #parent(event: AnyEvent): number | undefined {
     if ('unknown' in event) return undefined;
     switch (event.kind) {
       case 'message':
-        // Replies are part of their calls, edited forms of what they stand for.
-        return event.data.origin === 'given' || event.data.origin === 'compacted' ? this.#around(event) : undefined;
+        // Replies are part of their calls, and edited messages part of the originals.
+        return event.data.origin === 'given' || event.data.origin === 'compacted' ? this.#enclosing(event) : undefined;
       case 'model.start':
-        return this.#around(event);
+        return this.#enclosing(event);
       case 'tool.start': {
         const step = this.#model.stepOf(event.seq)?.model?.seq;
-        return step === undefined || step >= event.seq ? this.#around(event) : step;
+        return step === undefined || step >= event.seq ? this.#enclosing(event) : step;
       }
       case 'agent.start':
         return this.#existing(event.parent) ?? 0;
@@ -154,8 +151,8 @@ export class Stops {
     }
   }
 
-  /** The agent that an event of its work lies in: a member of a team has a start. */
-  #around(event: AnyEvent): number {
+  /** Returns the start of the event's agent; members of a team have one. */
+  #enclosing(event: AnyEvent): number {
     const start = this.#model.agent(event.agent ?? '')?.span?.seq;
     return this.#existing(start) ?? this.#existing(event.parent) ?? 0;
   }
@@ -165,11 +162,11 @@ export class Stops {
   }
 }
 
-function placed(seq: number | undefined): Place | undefined {
+function placeAt(seq: number | undefined): Place | undefined {
   return seq === undefined ? undefined : { seq, at: seq };
 }
 
-/** The first of the ascending seqs behind `seq`. */
+/** Returns the first of the ascending seqs after `seq`. */
 function firstAfter(seqs: readonly number[], seq: number): number | undefined {
   return seqs[countUpTo(seqs, seq)];
 }

@@ -1,6 +1,6 @@
 /**
- * The summary row of a rollout, for lists, grids, and reports. The store updates it in the appending transaction with
- * `summarize`.
+ * The summary row of a rollout, for lists, grids, and reports. The store updates it in every transaction that appends
+ * events, with `advanceProgress`.
  */
 import { z } from 'zod';
 import { cause, failedCall } from './cause.ts';
@@ -11,7 +11,7 @@ export type RolloutState = z.infer<typeof rolloutState>;
 
 /** The part of a row that follows from the events. */
 export const progress = z.object({
-  /** Steps of its own (of a fork, without those it shares); one done again after a takeover counts once. */
+  /** Number of steps, without those that a fork shares. A step that was repeated after a takeover counts once. */
   steps: z.number().int(),
   /** Number of the newest step. */
   step: z.number().int().optional(),
@@ -21,7 +21,7 @@ export const progress = z.object({
   cached_tokens: z.number().int(),
   /** Names of the tools called, in order of first use. */
   tools: z.array(z.string()),
-  /** What an open hold waits for. */
+  /** The current hold. */
   hold: z
     .object({ why: z.string(), side: z.string(), seq: z.number().int(), breakpoint: z.string().optional() })
     .optional(),
@@ -41,7 +41,7 @@ export const progress = z.object({
   failed_call: failedCall.optional(),
   ms: z.number().optional(),
   cost: z.number().optional(),
-  /** sha over the sampled messages and tool results: equal = the same trajectory (duplicates). Set at the end. */
+  /** Hash of the sampled messages and tool results: equal for duplicates. Set at the end. */
   fingerprint: z.string().optional(),
 });
 export type Progress = z.infer<typeof progress>;
@@ -70,7 +70,7 @@ export const rolloutRow = z.object({
   last: z.number().int(),
   /** Whether this is the rollout that settled its attempt. */
   settles: z.boolean(),
-  /** Its attempt has an equal trajectory with a lower attempt number: that rollout's id. */
+  /** ID of the rollout with the same trajectory and a lower attempt number. */
   duplicate_of: z.string().optional(),
   worker: z.string().optional(),
   progress,

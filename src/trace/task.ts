@@ -5,7 +5,7 @@ export interface TaskRecord {
   readonly id: string;
   readonly question: string;
   readonly answer?: Json;
-  /** Attachments, laid into the rollout's working directory before it starts. */
+  /** Attachments, copied to the rollout's working directory before it starts. */
   readonly files?: readonly { readonly name: string; readonly sha: string; readonly bytes: number }[];
   readonly level?: string | number;
   readonly world?: { readonly seed?: number; readonly state?: Json };

@@ -1,6 +1,6 @@
 /**
- * A trajectory as text for a terminal: the whole, shortened so that it reads, or one step in full. Pure; what tools
- * and models wrote cannot move the cursor or change colours.
+ * Formats trajectories as text for a terminal: the whole trajectory with long values shortened, or one step in full.
+ * Pure. Output of tools and models cannot move the cursor or change colors.
  */
 import { StudioError } from '../common/errors.ts';
 import { plural } from '../common/text.ts';
@@ -14,11 +14,11 @@ import type { Style } from './text/terminal.ts';
 import { errorText, inline, placeText, valueText } from './text/values.ts';
 
 interface TextOptions extends PageOptions {
-  /** Id of the rollout, to be named in the header. */
+  /** ID of the rollout, for the header. */
   readonly rollout?: string;
 }
 
-/** The whole trajectory: a header, every step with what was said, called and changed, the score, the answer. */
+/** Returns the whole trajectory: a header, every step with its messages, calls, and changes, the score, the answer. */
 export function trajectoryText(model: TrajectoryModel, options: TextOptions): string {
   return [...trajectoryPieces(model, options)].map(({ text }) => text).join('');
 }
@@ -29,10 +29,7 @@ interface TextPiece {
   readonly text: string;
 }
 
-/**
- * The same piece by piece, for readers who stop early: the header, the steps from `from` on, each `full` or shortened,
- * the end.
- */
+/** Yields the trajectory piece by piece: the header, the steps from `from` on, in `full` or shortened, and the end. */
 export function* trajectoryPieces(
   model: TrajectoryModel,
   options: TextOptions,
@@ -49,7 +46,7 @@ export function* trajectoryPieces(
   if (model.end !== undefined) yield { text: piece((page) => writeEnd(page, model)) };
 }
 
-/** One step with everything in full, and what its model call was given. Throws StudioError `not_found`. */
+/** Returns one step in full, including the input of its model call. Throws StudioError `not_found`. */
 export function stepText(model: TrajectoryModel, index: number, options: TextOptions): string {
   const step = stepAt(model, index);
   const page = new Page(options);
@@ -58,7 +55,7 @@ export function stepText(model: TrajectoryModel, index: number, options: TextOpt
   return page.text();
 }
 
-/** Throws StudioError `not_found` for a step that is not there. */
+/** Throws StudioError `not_found` if there is no such step. */
 export function stepAt(model: TrajectoryModel, index: number): Step {
   const step = model.step(index);
   if (step !== undefined) return step;
@@ -103,10 +100,10 @@ function outcomeOf(model: TrajectoryModel): [string, Style] {
   const { status, passed } = model.end.data;
   if (status === 'infrastructure') return ['⚠ infrastructure', 'yellow'];
   if (status === 'cancelled') return ['○ cancelled', 'dim'];
-  const cut = status === 'truncated' ? '◐ truncated, ' : '';
-  if (passed === true) return [`${cut === '' ? '● ' : cut}passed`, 'green'];
-  if (passed === false) return [`${cut === '' ? '✗ ' : cut}failed`, 'red'];
-  return [`${cut === '' ? '? ' : cut}unscored`, 'yellow'];
+  const prefix = status === 'truncated' ? '◐ truncated, ' : '';
+  if (passed === true) return [`${prefix === '' ? '● ' : prefix}passed`, 'green'];
+  if (passed === false) return [`${prefix === '' ? '✗ ' : prefix}failed`, 'red'];
+  return [`${prefix === '' ? '? ' : prefix}unscored`, 'yellow'];
 }
 
 function writeStep(page: Page, model: TrajectoryModel, step: Step, detail: Detail): void {
@@ -133,7 +130,7 @@ function factsOf(model: TrajectoryModel, step: Step): string[] {
   ].filter((fact) => fact !== undefined);
 }
 
-/** What the model call was made with. */
+/** Writes the input of the model call. */
 function writeRequest(page: Page, step: Step): void {
   if (step.model === undefined) return;
   const { model, endpoint, context, sampling } = step.model.start.data;

@@ -11,18 +11,18 @@ import { type BlobRef, type TokenRecord, tokenRecord } from './schema.ts';
 type ReadJson = (ref: BlobRef) => Promise<unknown>;
 
 export interface CallTokens {
-  /** Ids of the whole prompt, but for the first `missing`. */
+  /** IDs of the prompt, without the first `missing`. */
   readonly prompt: readonly number[];
-  /** So many at its beginning are those of an earlier call whose record is not there. */
+  /** Number of tokens at the beginning that belong to an earlier call without a record. */
   readonly missing: number;
-  /** Of these so many are as in the call before. */
+  /** Number of tokens that are shared with the earlier call. */
   readonly kept: number;
   readonly completion: readonly number[];
-  /** One for each token of the completion; natural logarithms. */
+  /** Natural logarithms, one for each token of the completion. */
   readonly logprobs: readonly number[] | undefined;
 }
 
-/** undefined where none were captured. */
+/** Returns the tokens of a model call; undefined if none were captured. */
 export async function tokensOf(
   model: TrajectoryModel,
   span: ModelSpan,
@@ -32,7 +32,7 @@ export async function tokensOf(
   if (record === undefined) return undefined;
   const { of, keep = 0, ids } = record.prompt;
   const earlier = of === undefined ? undefined : model.span(of);
-  // counted as missing
+  // If the earlier call cannot be read, its tokens count as missing.
   const before = earlier?.kind === 'model' ? await tokensOf(model, earlier, read).catch(() => undefined) : undefined;
   const shared =
     before === undefined ? [] : [...before.prompt, ...before.completion].slice(0, Math.max(0, keep - before.missing));
@@ -50,7 +50,7 @@ async function recordOf(span: ModelSpan, read: ReadJson): Promise<TokenRecord | 
   return ref === undefined ? undefined : tokenRecord.parse(await read(ref));
 }
 
-/** base64 of little-endian float32. */
+/** Decodes base64 of little-endian float32. */
 function floats(base64: string): number[] {
   const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
   const view = new DataView(bytes.buffer);

@@ -1,13 +1,13 @@
 /**
  * Upgrades old events when they are read; stored events are never rewritten.
  *
- * When `TRACE_VERSION` rises from v to v + 1, add a step under v here. A step gets an event as version v wrote it
- * and gives the same event as version v + 1 writes it; the reader sets its `v`. Steps stay for good.
+ * When `TRACE_VERSION` is raised from v to v + 1, add a step under v here. A step converts an event from the format of
+ * version v to that of v + 1; the reader sets its `v`. Never remove a step.
  */
 import { StudioError } from '../common/errors.ts';
 import { checkEvent, isKnownKind, TRACE_VERSION, type TraceEvent, type UnknownEvent } from './schema.ts';
 
-/** An event of some version, envelope checked. */
+/** An event of any version with a valid envelope. */
 interface RawEvent {
   readonly v: number;
   readonly seq: number;
@@ -19,9 +19,9 @@ interface RawEvent {
 type Upgrade = (event: RawEvent) => RawEvent;
 
 export interface Upgrades {
-  /** The version this program writes. */
+  /** The version that this program writes. */
   readonly current: number;
-  /** By the version a step starts from. */
+  /** Steps by the version that they convert from. */
   readonly steps: ReadonlyMap<number, Upgrade>;
 }
 
@@ -30,16 +30,16 @@ export const UPGRADES: Upgrades = { current: TRACE_VERSION, steps: new Map() };
 
 interface ReadOptions {
   /**
-   * The events come from a store that checked them when they were appended: data of the current version is not
-   * checked again, which is what makes opening a long trajectory fast.
+   * Whether the events come from a store, which validated them when they were appended. Then data of the current
+   * version is not validated again, which makes opening a long trajectory fast.
    */
   readonly checked?: boolean;
   readonly upgrades?: Upgrades;
 }
 
 /**
- * An event as this version knows it, from what `JSON.parse` gave. A kind that this version does not know is kept as
- * it is and marked. Throws StudioError: `version` for an event of a newer version, `storage` for what is no event.
+ * Converts a value from `JSON.parse` to an event of the current version. An unknown kind is kept unchanged and marked.
+ * Throws StudioError `version` for an event of a newer version, and `storage` if the value is not an event.
  */
 export function readEvent(raw: unknown, options: ReadOptions = {}): TraceEvent | UnknownEvent {
   const { current, steps } = options.upgrades ?? UPGRADES;
@@ -70,10 +70,10 @@ export function readEvent(raw: unknown, options: ReadOptions = {}): TraceEvent |
   return event as unknown as TraceEvent; // checked here, or when it was appended
 }
 
-/** The version, place and kind of a raw event, by hand: this runs for every event that is read. */
+/** Checks the envelope of a raw event without zod, because this runs for every event. */
 function envelopeOf(raw: unknown): RawEvent {
   if (typeof raw !== 'object' || raw === null) throw notAnEvent('a value', 'not an object');
-  const event = raw as Partial<Record<keyof RawEvent, unknown>>; // fields are looked at below
+  const event = raw as Partial<Record<keyof RawEvent, unknown>>; // fields are checked below
   if (!isCount(event.seq)) throw notAnEvent('an event', 'seq: not a whole number from 1');
   if (!isCount(event.v)) throw notAnEvent(`event ${event.seq}`, 'v: not a whole number from 1');
   if (typeof event.kind !== 'string' || event.kind === '') throw notAnEvent(`event ${event.seq}`, 'kind: not a text');

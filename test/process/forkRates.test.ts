@@ -6,7 +6,7 @@ import { connect } from '../../src/client/connect.ts';
 import type { JsonObject } from '../../src/common/json.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import type { EventOf, TraceEvent } from '../../src/trace/schema.ts';
-import type { ForkRates } from '../../src/trace/statistics/fromHere.ts';
+import type { ForkRates } from '../../src/trace/statistics/forkRates.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { Bench } from '../support/cli.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';

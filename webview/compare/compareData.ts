@@ -5,7 +5,7 @@ import { bestReference, type ComparedAttempt, comparedAttempt } from '../../src/
 import { type Alignment, align } from '../../src/trace/align/columns.ts';
 import { type Branch, prefixTree } from '../../src/trace/align/prefixTree.ts';
 import { TrajectoryModel } from '../../src/trace/model.ts';
-import { counting } from '../../src/trace/outcome.ts';
+import { attemptRow } from '../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { readEvent } from '../../src/trace/upgrades.ts';
 import { StreamData } from '../data/streamData.ts';
@@ -67,7 +67,7 @@ export class CompareData extends StreamData {
   async #rows(batch: string, task: string): Promise<RolloutRow[]> {
     const rows: RolloutRow[] = await Array.fromAsync(this.api.allRollouts(batch, { task, all: 1 }, this.signal));
     return [...Map.groupBy(rows, (row) => row.attempt).values()]
-      .flatMap((tries) => counting(tries) ?? [])
+      .flatMap((tries) => attemptRow(tries) ?? [])
       .sort((a, b) => a.attempt - b.attempt);
   }
 }

@@ -2,7 +2,7 @@
 import type { Api } from '../../src/protocol/api.ts';
 import { type FirstSplit, SplitFinder } from '../../src/trace/align/firstSplit.ts';
 import type { TrajectoryModel } from '../../src/trace/model.ts';
-import { counting } from '../../src/trace/outcome.ts';
+import { attemptRow } from '../../src/trace/outcome.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 
@@ -26,7 +26,7 @@ export function splitCandidates(rollout: string, attempts: readonly RolloutRow[]
   const own = attempts.find((row) => row.rollout === rollout);
   const byAttempt = Map.groupBy(attempts, (row) => row.attempt);
   const passed = [...byAttempt.values()]
-    .flatMap((rows) => counting(rows) ?? [])
+    .flatMap((rows) => attemptRow(rows) ?? [])
     .filter(
       (row) =>
         row.rollout !== rollout &&
@@ -59,7 +59,7 @@ export async function splitFrom(
     while (!done && left > 0) {
       const { events } = await api.events(other.rollout, { after, limit: Math.min(PAGE, left) }, signal);
       left -= events.length;
-      done = finder.take(events) || events.length === 0;
+      done = finder.add(events) || events.length === 0;
       lastModel = newestModel(events) ?? lastModel;
       after = events.at(-1)?.seq ?? after;
     }

@@ -1,5 +1,5 @@
 /** Finds the previous and next attempts: first in the same task, then in the neighboring tasks. */
-import { counting } from '../../src/trace/outcome.ts';
+import { attemptRow } from '../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { TrajectoryData } from '../data/trajectoryData.ts';
 
@@ -15,16 +15,18 @@ export async function neighbour(data: TrajectoryData, distance: 1 | -1): Promise
   // A key may be pressed before the page has read the other attempts.
   const rows = known.length > 0 ? known : await rowsOf(data, own.batch, own.task);
   handedOn = rows;
-  const attempts = countingRows(rows);
+  const attempts = attemptRows(rows);
   const at = attempts.findIndex((row) => row.attempt === own.attempt);
   return attempts[at + distance]?.rollout ?? otherTask(data, own, distance);
 }
 
 /** One row for each attempt, in order. */
-function countingRows(rows: readonly RolloutRow[]): RolloutRow[] {
+function attemptRows(rows: readonly RolloutRow[]): RolloutRow[] {
   const byAttempt = new Map<number, RolloutRow[]>();
   for (const row of rows) byAttempt.set(row.attempt, [...(byAttempt.get(row.attempt) ?? []), row]);
-  return [...byAttempt.keys()].sort((a, b) => a - b).flatMap((attempt) => counting(byAttempt.get(attempt) ?? []) ?? []);
+  return [...byAttempt.keys()]
+    .sort((a, b) => a - b)
+    .flatMap((attempt) => attemptRow(byAttempt.get(attempt) ?? []) ?? []);
 }
 
 async function otherTask(data: TrajectoryData, own: RolloutRow, distance: 1 | -1): Promise<string | undefined> {
@@ -35,7 +37,7 @@ async function otherTask(data: TrajectoryData, own: RolloutRow, distance: 1 | -1
   if (task === undefined) return undefined;
   const rows = await rowsOf(data, own.batch, task.id);
   handedOn = rows;
-  return countingRows(rows).at(distance === 1 ? 0 : -1)?.rollout;
+  return attemptRows(rows).at(distance === 1 ? 0 : -1)?.rollout;
 }
 
 async function rowsOf({ api }: TrajectoryData, batch: string, task: string): Promise<readonly RolloutRow[]> {

@@ -9,7 +9,7 @@ import { type Alignment, align } from '../../trace/align/columns.ts';
 import { callDifferences } from '../../trace/align/differences.ts';
 import { prefixTree } from '../../trace/align/prefixTree.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
-import { counting } from '../../trace/outcome.ts';
+import { attemptRow } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 import type { Command, Outcome } from '../command.ts';
@@ -51,7 +51,7 @@ async function compareTask(context: Context, word: string): Promise<Outcome> {
   const { api } = await context.connect();
   const { batch, task } = await resolveTask(api, word, context.signal);
   const rows = await Array.fromAsync(api.allRollouts(batch, { task, all: 1 }, context.signal));
-  const attempts = [...Map.groupBy(rows, (row) => row.attempt).values()].flatMap((tries) => counting(tries) ?? []);
+  const attempts = [...Map.groupBy(rows, (row) => row.attempt).values()].flatMap((tries) => attemptRow(tries) ?? []);
   return show(
     context,
     api,

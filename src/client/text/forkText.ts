@@ -1,6 +1,6 @@
 /** Renders forks as text: differences from the parent, and both pass rates from the fork point. */
 
-import type { AttemptRates, ForkRates } from '../../trace/statistics/fromHere.ts';
+import type { AttemptRates, ForkRates } from '../../trace/statistics/forkRates.ts';
 import { range, rate, signed } from './reportText.ts';
 import { table } from './table.ts';
 

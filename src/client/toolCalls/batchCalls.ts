@@ -8,11 +8,11 @@ import { finish } from '../../common/piecewise.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { FollowHandlers } from '../../protocol/follow.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
-import { type Attempt, attemptOf, countingRows } from '../../trace/statistics/outcomes.ts';
+import { type Attempt, attemptOf, attemptRows } from '../../trace/statistics/outcomes.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { type CallFact, callFacts, newestFirst, withoutValues } from '../../trace/toolCalls/fact.ts';
 import { type ToolStats, toolStats, type UseShares, useShares } from '../../trace/toolCalls/stats.ts';
-import type { ReadAttempts } from '../../trace/toolCalls/text.ts';
+import type { AttemptCoverage } from '../../trace/toolCalls/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 
 /** Limits what is read from one batch. */
@@ -54,7 +54,7 @@ export class BatchCalls {
   readonly #changed = new Emitter<void>();
   #attempts: readonly Attempt[] | undefined;
   #byTool: ReadonlyMap<string, readonly CallFact[]> | undefined;
-  #read: ReadAttempts = { attempts: 0, read: 0 };
+  #read: AttemptCoverage = { attempts: 0, read: 0 };
   /** Number of attempts that used a tool. */
   #using = 0;
 
@@ -71,7 +71,7 @@ export class BatchCalls {
     return new Set([...this.#rows.values()].flatMap(({ progress }) => progress.tools));
   }
 
-  get read(): ReadAttempts {
+  get read(): AttemptCoverage {
     return this.#read;
   }
 
@@ -137,7 +137,7 @@ export class BatchCalls {
   }
 
   #counting(): RolloutRow[] {
-    return finish(countingRows(this.#rows.values()));
+    return finish(attemptRows(this.#rows.values()));
   }
 
   async #update(signal: AbortSignal): Promise<void> {

@@ -113,7 +113,7 @@ function stepScopes(span: ModelSpan, context: ScopeContext): Scope[] {
   const { model } = context.debuggee;
   const { end, start, agent } = span;
   const scopes: Scope[] = [];
-  const reply = end?.data.m === undefined ? undefined : model.shownMessage(end.data.m);
+  const reply = end?.data.m === undefined ? undefined : model.currentMessage(end.data.m);
   if (reply !== undefined) scopes.push(scope('Reply', fixed(messageNodes(reply, context)), 'returnValue'));
   if (end?.data.error !== undefined) scopes.push(scope('Error', fixed(errorNodes(end.data.error))));
   const fresh = newMessages(model, span);

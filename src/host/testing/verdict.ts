@@ -2,7 +2,7 @@
 
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
-import { counting, outcomeOf } from '../../trace/outcome.ts';
+import { attemptRow, outcomeOf } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { scoreText } from '../../trace/text/score.ts';
 
@@ -53,11 +53,11 @@ export function isSettled(rows: readonly RolloutRow[], attempts: number): boolea
   );
 }
 
-/** Returns the counting row of each settled attempt. */
+/** Returns the attemptRow row of each settled attempt. */
 function settledAttempts(rows: readonly RolloutRow[]): RolloutRow[] {
   return [...Map.groupBy(rows, ({ attempt }) => attempt).values()]
     .flatMap((tries) => {
-      const row = counting(tries);
+      const row = attemptRow(tries);
       return row !== undefined &&
         row.state === 'ended' &&
         (row.settles || row.progress.status === 'infrastructure' || row.progress.status === 'cancelled')

@@ -8,8 +8,8 @@ import { table } from '../../client/text/table.ts';
 import { oneLine } from '../../common/text.ts';
 import type { Api } from '../../protocol/api.ts';
 import { forkRates } from '../../protocol/forkParent.ts';
-import { counting, outcomeOf } from '../../trace/outcome.ts';
-import { forkRates as forkRatesShape } from '../../trace/statistics/fromHere.ts';
+import { attemptRow, outcomeOf } from '../../trace/outcome.ts';
+import { forkRates as forkRatesShape } from '../../trace/statistics/forkRates.ts';
 import { reportSchema } from '../../trace/statistics/schema.ts';
 import { report } from '../../trace/statistics.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
@@ -117,7 +117,7 @@ function more(leftOut: number | undefined): string {
 }
 
 function attemptsOf(rows: readonly RolloutRow[]): RolloutRow[] {
-  return [...Map.groupBy(rows, attemptReference).values()].flatMap((tries) => counting(tries) ?? []);
+  return [...Map.groupBy(rows, attemptReference).values()].flatMap((tries) => attemptRow(tries) ?? []);
 }
 
 function hardTasks(attempts: readonly RolloutRow[]): z.infer<typeof hardTask>[] {

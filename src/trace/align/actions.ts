@@ -1,8 +1,8 @@
 /**
- * What an attempt did, as a list that can be compared: one action per model turn. Two actions are the same when the
- * same agent made the same calls, by name and arguments, in the same order. Turns without a call are the same whatever
- * their words: no two answers are alike letter by letter, and what an attempt did is what tells it apart; the words are
- * compared apart (`text`). A turn whose model call failed is an action of its own kind; one still open is none.
+ * Converts an attempt to a list of actions for comparisons: one action per model turn. Two actions are equal if the
+ * same agent made the same calls, by name and arguments, in the same order. Turns without calls are equal regardless of
+ * their text: answers are hardly ever identical, and attempts are compared by what they do. Texts are compared
+ * separately (`text`). A turn with a failed model call is an action of kind `error`; an open turn is not an action.
  */
 import { sha256Hex } from '../../common/hash.ts';
 import { canonicalJson, type Json } from '../../common/json.ts';
@@ -13,20 +13,20 @@ import type { TrajectoryModel } from '../model.ts';
 import type { ErrorClass } from '../schema.ts';
 
 export interface ActionCall {
-  /** seq of its `tool.start`; absent where it was asked for but never made. */
+  /** seq of its `tool.start`; absent if the call was requested but never made. */
   readonly seq?: number;
   readonly name: string;
-  /** As it was made, edits included. */
+  /** The arguments of the call, with edits applied. */
   readonly arguments: Json;
-  /** Absent while it is open, or where nothing tells. */
+  /** Absent while the call is open, or if not recorded. */
   readonly result?: Json;
   readonly error?: ErrorClass;
 }
 
 export interface Action {
-  /** Equal = the same action. */
+  /** Equal for equal actions. */
   readonly key: string;
-  /** Equal = the same agent and tools, whatever the arguments. */
+  /** Equal for the same agent and tools, regardless of the arguments. */
   readonly shape: string;
   readonly kind: 'calls' | 'text' | 'error';
   readonly step: number;
@@ -34,21 +34,21 @@ export interface Action {
   readonly seq: number;
   readonly agent: string;
   readonly calls: readonly ActionCall[];
-  /** What the model wrote beside or instead of calls. */
+  /** The model's text, with or without calls. */
   readonly text: string;
 }
 
-/** A longer key is kept as its hash. */
+/** Longer keys are hashed. */
 const MAX_KEY = 1024;
 
-/** The actions of a trajectory, in order of their steps. */
+/** Returns the actions of a trajectory, in order of their steps. */
 export function actionsOf(model: TrajectoryModel): Action[] {
   return model.steps.flatMap((step) => actionOf(model, step) ?? []);
 }
 
 function actionOf(model: TrajectoryModel, step: Step): Action | undefined {
   const end = step.model?.end?.data;
-  const parts = (end?.m === undefined ? undefined : model.shownMessage(end.m))?.event.data.parts ?? [];
+  const parts = (end?.m === undefined ? undefined : model.currentMessage(end.m))?.event.data.parts ?? [];
   const matched = new Set<ToolSpan>();
   const calls: ActionCall[] = [];
   for (const part of parts) {
@@ -86,9 +86,7 @@ function callOf(model: TrajectoryModel, span: ToolSpan): ActionCall {
   };
 }
 
-/**
- * Lines cannot run into each other: neither an agent's path nor a tool's name nor canonical JSON holds a line break.
- */
+/** `text`: lines. Unambiguous, because agent paths, tool names, and canonical JSON contain no line breaks. */
 function keyOf(text: string): string {
   return text.length <= MAX_KEY ? text : sha256Hex(text);
 }

@@ -1,5 +1,4 @@
-/** An attempt as comparisons take it. */
-
+/** Attempts in the form that comparisons need. */
 import type { TrajectoryModel } from '../model.ts';
 import { type Outcome, outcomeOf } from '../outcome.ts';
 import type { RolloutRow } from '../summary.ts';
@@ -9,7 +8,7 @@ export interface ComparedAttempt {
   readonly rollout: string;
   readonly attempt: number;
   readonly outcome: Outcome;
-  /** Whether it passed; null while or where nobody can say. */
+  /** Whether it passed; null without a verdict. */
   readonly passed: boolean | null;
   readonly reward: number | null;
   readonly actions: readonly Action[];
@@ -28,12 +27,12 @@ export function comparedAttempt(row: RolloutRow, model: TrajectoryModel): Compar
   };
 }
 
-/** The attempt the others are best held against: the shortest that passed, else the first. */
+/** Returns the index of the best reference for comparisons: the shortest attempt that passed, else the first. */
 export function bestReference(attempts: readonly ComparedAttempt[]): number {
   let best = 0;
   for (const [index, { passed, actions }] of attempts.entries()) {
-    const held = attempts[best];
-    if (passed === true && (held?.passed !== true || actions.length < held.actions.length)) best = index;
+    const current = attempts[best];
+    if (passed === true && (current?.passed !== true || actions.length < current.actions.length)) best = index;
   }
   return best;
 }

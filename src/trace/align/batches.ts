@@ -5,8 +5,8 @@ import type { Comparison } from '../statistics/schema.ts';
 import type { ReportInput } from '../statistics.ts';
 
 /**
- * `gained`: no attempt passed before, one does now; `lost`: the other way; `better`, `worse`: another share passes.
- * `unknown`: one side has no scored attempt.
+ * `gained`: no attempt passed before, at least one does now; `lost`: the reverse. `better`, `worse`: the share of
+ * passed attempts changed. `unknown`: one side has no scored attempt.
  */
 export type TaskChange = 'gained' | 'lost' | 'better' | 'worse' | 'same' | 'unknown';
 
@@ -26,17 +26,17 @@ export interface ComparedTask {
 
 export interface ComparedBatches {
   readonly comparison: Comparison;
-  /** Tasks that both have: lost first, then gained, worse, better, the same, unknown; by id within. */
+  /** Shared tasks by change: lost, gained, worse, better, same, unknown; then by ID. */
   readonly tasks: readonly ComparedTask[];
 }
 
 const ORDER: readonly TaskChange[] = ['lost', 'gained', 'worse', 'better', 'same', 'unknown'];
 
-/** What changed from one batch to another. */
+/** Compares two batches. */
 export function compareBatches(before: ReportInput, after: ReportInput): ComparedBatches {
-  const [was, is] = [countsByTask(before.rows), countsByTask(after.rows)];
-  const tasks = [...was].flatMap(([task, counts]): ComparedTask[] => {
-    const other = is.get(task);
+  const [countsBefore, countsAfter] = [countsByTask(before.rows), countsByTask(after.rows)];
+  const tasks = [...countsBefore].flatMap(([task, counts]): ComparedTask[] => {
+    const other = countsAfter.get(task);
     if (other === undefined) return [];
     const sides = { before: sideOf(counts), after: sideOf(other) };
     return [{ task, ...sides, change: changeOf(sides.before, sides.after) }];

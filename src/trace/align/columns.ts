@@ -1,43 +1,42 @@
 /**
- * Attempts side by side, step by step: one column each, rows of actions that belong together.
+ * Aligns attempts side by side: one column per attempt, rows of matching actions.
  *
- * The method is star alignment (Gusfield, Bull. Math. Biol. 55, 1993): each attempt is aligned with the reference by
- * itself, and a row once opened stays open for all. What several attempts did between the same two actions of the
- * reference is aligned among them in turn, so that equal detours share rows.
+ * The method is star alignment (Gusfield, Bull. Math. Biol. 55, 1993): each attempt is aligned separately with the
+ * reference, and a new row applies to all attempts. Actions of several attempts between the same two actions of the
+ * reference are aligned with each other, so that equal detours share rows.
  */
-
 import type { Action } from './actions.ts';
 import type { ComparedAttempt } from './attempt.ts';
 import { sameResults } from './differences.ts';
 import { pairwise } from './pairwise.ts';
 import { type Split, splitOf } from './split.ts';
 
-/** Against the row's base. `text`: neither called anything, and their words differ. */
+/** Compared with the row's base. `text`: neither has calls, and their texts differ. */
 type CellState = 'same' | 'arguments' | 'text' | 'tool' | 'missing';
 
 export interface Cell {
   readonly state: CellState;
-  /** Absent exactly when the state is `missing`. */
+  /** Absent only if the state is `missing`. */
   readonly action?: Action;
-  /** The same tools gave something else than the base's did. */
+  /** Whether the same tools returned other results than in the base. */
   readonly otherResult: boolean;
 }
 
 export interface AlignedRow {
-  /** The column the others are held against: the reference, else the first that has an action here. */
+  /** The column with which the others are compared: the reference, else the first with an action in this row. */
   readonly base: number;
   /** One per attempt. */
   readonly cells: readonly Cell[];
-  /** Whether some cell is not the same as the base. */
+  /** Whether any cell differs from the base. */
   readonly differs: boolean;
 }
 
 export interface Alignment {
   readonly reference: number;
   readonly rows: readonly AlignedRow[];
-  /** Of each attempt from the reference; undefined for the reference itself and for those that did the same. */
+  /** Where each attempt diverges from the reference; undefined for the reference itself and for equal attempts. */
   readonly splits: readonly (Split | undefined)[];
-  /** The first row in which an action of some attempt is not the reference's; undefined when all did the same. */
+  /** The first row in which the action of any attempt differs from the reference; undefined if all are equal. */
   readonly firstSplit?: number;
 }
 
@@ -62,7 +61,7 @@ export function align(attempts: readonly ComparedAttempt[], reference: number): 
       if (a !== undefined) spine[a]?.set(column, action);
       else detours.set(slot, [...(detours.get(slot) ?? []), action]);
     }
-    for (const [at, actions] of detours) between[at] = merged(between[at] ?? [], actions, column);
+    for (const [at, actions] of detours) between[at] = merge(between[at] ?? [], actions, column);
     return splitOf(star, attempt.actions, pairs);
   });
   const rows = between
@@ -72,8 +71,8 @@ export function align(attempts: readonly ComparedAttempt[], reference: number): 
   return { reference, rows, splits, ...(firstSplit < 0 ? {} : { firstSplit }) };
 }
 
-/** Rows with one more column: beside an action with the same tools where there is one, else in a row of its own. */
-function merged(rows: readonly Row[], actions: readonly Action[], column: number): Row[] {
+/** Adds a column to rows: next to an action with the same tools if there is one, else in a new row. */
+function merge(rows: readonly Row[], actions: readonly Action[], column: number): Row[] {
   const first = rows.map((row) => firstOf(row)).filter((action) => action !== undefined);
   return pairwise(first, actions).flatMap(({ a, b }): Row[] => {
     const row = a === undefined ? undefined : rows[a];
@@ -91,8 +90,8 @@ function firstOf(row: Row): Action | undefined {
 
 function rowOf(row: Row, columns: number, reference: number): AlignedRow {
   const base = row.has(reference) ? reference : Math.min(...row.keys());
-  const held = row.get(base);
-  const cells = Array.from({ length: columns }, (_, column) => cellOf(row.get(column), held));
+  const baseAction = row.get(base);
+  const cells = Array.from({ length: columns }, (_, column) => cellOf(row.get(column), baseAction));
   return { base, cells, differs: cells.some((cell) => cell.state !== 'same' || cell.otherResult) };
 }
 

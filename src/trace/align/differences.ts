@@ -1,28 +1,28 @@
-/** Where two values differ, place by place. */
+/** Finds the differences between two values. */
 import { isJsonObject, isSameJson, type Json } from '../../common/json.ts';
 import { isBlobRef } from '../values/keys.ts';
 import type { Action, ActionCall } from './actions.ts';
 
 export interface Difference {
-  /** JSON pointer (RFC 6901); '' = the whole. */
+  /** JSON pointer (RFC 6901); '' for the whole value. */
   readonly path: string;
-  /** Absent: there is nothing at this place. */
+  /** Absent if there is no value at this path. */
   readonly before?: Json;
   readonly after?: Json;
 }
 
-/** Maximum number of individual differences; beyond it, the parent is reported as one difference. */
-const MOST = 100;
+/** Maximum number of individual differences. Beyond it, the whole value is reported as one difference. */
+const MAX_DIFFERENCES = 100;
 
-/** What is other in `after`, in order of its places. None: the two are equal. */
+/** Returns the differences in order of their paths; empty if the values are equal. */
 export function differencesOf(before: Json | undefined, after: Json | undefined): Difference[] {
-  const found: Difference[] = [];
-  walk(before, after, '', found);
-  return found.length <= MOST ? found : [difference('', before, after)];
+  const differences: Difference[] = [];
+  walk(before, after, '', differences);
+  return differences.length <= MAX_DIFFERENCES ? differences : [difference('', before, after)];
 }
 
 function walk(before: Json | undefined, after: Json | undefined, path: string, found: Difference[]): void {
-  if (found.length > MOST || before === after) return;
+  if (found.length > MAX_DIFFERENCES || before === after) return;
   if (Array.isArray(before) && Array.isArray(after)) {
     for (let index = 0; index < Math.max(before.length, after.length); index++)
       walk(before[index], after[index], `${path}/${index}`, found);
@@ -47,30 +47,30 @@ function difference(path: string, before: Json | undefined, after: Json | undefi
 }
 
 interface CallDifferences {
-  /** Which call of the action, from 0. */
+  /** Index of the call in the action. */
   readonly call: number;
   readonly name: string;
   readonly arguments: readonly Difference[];
   readonly result: readonly Difference[];
 }
 
-/** What is other in the calls of an action with the same tools: in arguments and in what came of them. */
+/** Returns the differences between the calls of two actions with the same tools: in arguments and results. */
 export function callDifferences(base: Action, other: Action): CallDifferences[] {
   if (base.shape !== other.shape) return [];
   return other.calls.flatMap((call, index): CallDifferences[] => {
     const before = base.calls[index];
     if (before === undefined) return [];
-    const one = {
+    const differences = {
       call: index,
       name: call.name,
       arguments: differencesOf(before.arguments, call.arguments),
       result: differencesOf(before.result, call.result),
     };
-    return one.arguments.length + one.result.length === 0 ? [] : [one];
+    return differences.arguments.length + differences.result.length === 0 ? [] : [differences];
   });
 }
 
-/** Whether the calls of two actions with the same tools gave the same. */
+/** Returns whether the calls of two actions with the same tools have the same results. */
 export function sameResults(a: Action, b: Action): boolean {
   return a.calls.every((call, index) => sameResult(call, b.calls[index]));
 }

@@ -1,11 +1,10 @@
-/** Actions and differences on one line. */
-
+/** Formats actions and differences on one line. */
 import { harmlessLine } from '../text/terminal.ts';
 import { inline, valueText } from '../text/values.ts';
 import type { Action, ActionCall } from './actions.ts';
 import type { Difference } from './differences.ts';
 
-/** `renew_loan loan_id: 17, days: 14`, `says …`. Safe to print. */
+/** Formats an action: `renew_loan loan_id: 17, days: 14`, `says …`. Safe to print. */
 export function actionText(action: Action): string {
   const agent = action.agent.includes('/') ? `${action.agent}: ` : '';
   if (action.kind === 'error') return `${agent}the model call failed`;
@@ -18,7 +17,7 @@ export function actionText(action: Action): string {
   );
 }
 
-/** `days: 14 → 7`. */
+/** Formats a difference: `days: 14 → 7`. */
 export function differenceText({ path, before, after }: Difference): string {
   const show = (value: Difference['before']): string => (value === undefined ? 'nothing' : inline(value));
   return `${path === '' ? '' : `${path.slice(1)}: `}${show(before)} → ${show(after)}`;

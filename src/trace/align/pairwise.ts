@@ -1,12 +1,11 @@
 /**
- * Two lists of actions held against each other: which action of one stands beside which of the other, at the least
- * cost in all. The method is that of Needleman and Wunsch (J. Mol. Biol. 48, 1970): a table of the least costs of all
- * beginnings, walked back from its end. What both begin or end with alike is paired without a table, which changes no
- * cost (the trimming of every diff).
+ * Aligns two lists of actions with minimal total cost. The method is that of Needleman and Wunsch (J. Mol. Biol. 48,
+ * 1970): a table of the minimal costs of all prefixes, traced back from its end. Common prefixes and suffixes are
+ * paired without a table, which does not change the cost.
  */
 import type { Action } from './actions.ts';
 
-/** Indexes into the two lists; one of them is absent where the other has nothing to stand beside. */
+/** Indexes into the two lists. One of them is absent for an action without a counterpart. */
 export interface Pair {
   readonly a?: number;
   readonly b?: number;
@@ -14,21 +13,21 @@ export interface Pair {
 
 type ComparedAction = Pick<Action, 'key' | 'shape' | 'kind'>;
 
-/**
- * Leaving one out; other arguments; another tool (a little less than leaving both out); words beside a call (never).
- */
+/** Cost of an action without a counterpart. */
 const GAP = 4;
 const OTHER_ARGUMENTS = 3;
+/** Slightly less than two gaps. */
 const OTHER_TOOL = 7;
+/** More than two gaps: actions of different kinds are never paired. */
 const OTHER_KIND = 9;
 
-/** The pairs in order: every index of both occurs exactly once. Turned round, the same pairs turned round. */
+/** Returns the pairs in order. Every index occurs exactly once. Symmetric: swapped lists give swapped pairs. */
 export function pairwise(a: readonly ComparedAction[], b: readonly ComparedAction[]): Pair[] {
-  // Where several pairings cost the same, the choice must not hang on which list comes first.
+  // Among alignments with the same cost, the choice must not depend on the order of the lists.
   return comesFirst(b, a) ? ordered(b, a).map(({ a: x, b: y }) => pair(y, x)) : ordered(a, b);
 }
 
-/** What an alignment costs: 0 = the same actions. */
+/** Returns the cost of an alignment; 0 for equal actions. */
 export function costOf(a: readonly ComparedAction[], b: readonly ComparedAction[], pairs: readonly Pair[]): number {
   return pairs.reduce(
     (sum, { a: i, b: j }) => sum + pairCost(i === undefined ? undefined : a[i], j === undefined ? undefined : b[j]),
@@ -45,24 +44,24 @@ function ordered(a: readonly ComparedAction[], b: readonly ComparedAction[]): Pa
   const pairs: Pair[] = Array.from({ length: head }, (_, index) => ({ a: index, b: index }));
   pairs.push(
     ...middle(a.slice(head, a.length - tail), b.slice(head, b.length - tail)).map(({ a: i, b: j }) =>
-      pair(shifted(i, head), shifted(j, head)),
+      pair(shift(i, head), shift(j, head)),
     ),
   );
   for (let index = tail; index > 0; index--) pairs.push({ a: a.length - index, b: b.length - index });
   return pairs;
 }
 
-/** The table. Row i, column j: the least cost of the first i of `a` and the first j of `b`. */
+/** Aligns by table. Row i, column j: the minimal cost of the first i actions of `a` and the first j of `b`. */
 function middle(a: readonly ComparedAction[], b: readonly ComparedAction[]): Pair[] {
-  const [keysA, keysB] = interned(
+  const [keysA, keysB] = intern(
     a.map((one) => one.key),
     b.map((one) => one.key),
   );
-  const [shapesA, shapesB] = interned(
+  const [shapesA, shapesB] = intern(
     a.map((one) => one.shape),
     b.map((one) => one.shape),
   );
-  const [kindsA, kindsB] = interned(
+  const [kindsA, kindsB] = intern(
     a.map((one) => one.kind),
     b.map((one) => one.kind),
   );
@@ -77,7 +76,7 @@ function middle(a: readonly ComparedAction[], b: readonly ComparedAction[]): Pai
   const width = b.length + 1;
   const costs = new Int32Array((a.length + 1) * width);
   for (let j = 1; j <= b.length; j++) costs[j] = j * GAP;
-  // The place above to the left and the one to the left are kept at hand: this loop is where the time goes.
+  // The cells to the left and above left are in variables, because this loop takes most of the time.
   for (let i = 1, place = width; i <= a.length; i++) {
     let left = i * GAP;
     let corner = left - GAP;
@@ -105,8 +104,8 @@ function pairCost(a: ComparedAction | undefined, b: ComparedAction | undefined):
   return a.key === b.key ? 0 : a.shape === b.shape ? OTHER_ARGUMENTS : a.kind === b.kind ? OTHER_TOOL : OTHER_KIND;
 }
 
-/** Texts as numbers, equal where the texts are: the table compares millions of times. */
-function interned(a: readonly string[], b: readonly string[]): [Int32Array, Int32Array] {
+/** Converts texts to numbers that are equal if the texts are: the table compares them millions of times. */
+function intern(a: readonly string[], b: readonly string[]): [Int32Array, Int32Array] {
   const numbers = new Map<string, number>();
   const number = (text: string): number => {
     const id = numbers.get(text) ?? numbers.size;
@@ -122,7 +121,7 @@ function comesFirst(a: readonly ComparedAction[], b: readonly ComparedAction[]):
   return index >= 0 && (a[index]?.key ?? '') < (b[index]?.key ?? '');
 }
 
-function shifted(index: number | undefined, by: number): number | undefined {
+function shift(index: number | undefined, by: number): number | undefined {
   return index === undefined ? undefined : index + by;
 }
 

@@ -1,6 +1,6 @@
 /**
- * All attempts at a task as one tree: attempts share a branch as long as they did the same, from the beginning on.
- * A branch is a run of actions without a fork in it (a radix tree), with what became of the attempts that went along.
+ * Builds a tree of all attempts of a task: attempts share a branch as long as their actions are equal. A branch is a
+ * sequence of actions (as in a radix tree) with the outcomes of its attempts.
  */
 import type { Action } from './actions.ts';
 import type { ComparedAttempt } from './attempt.ts';
@@ -11,27 +11,27 @@ export interface BranchCounts {
   readonly failed: number;
   /** Ended by a limit without passing. */
   readonly truncated: number;
-  /** Everything else: lost, cancelled, unscored, not ended. */
+  /** All others: infrastructure failures, cancelled, unscored, not ended. */
   readonly other: number;
-  /** passed among those of which it is known; null when of none. */
+  /** Share of passed attempts among those with a verdict; null without any. */
   readonly rate: number | null;
 }
 
 export interface Branch {
-  /** Actions of the first of its attempts; the others did the same. Only the root may have none. */
+  /** Actions of its first attempt; those of the others are equal. Only the root may have none. */
   readonly actions: readonly Action[];
-  /** Actions before this branch. */
+  /** Number of actions before this branch. */
   readonly depth: number;
   readonly counts: BranchCounts;
-  /** Who went along, as indexes into the attempts, and at which step and seq each did the branch's first action. */
+  /** Its attempts, by index, with the step and seq of the branch's first action in each. */
   readonly along: readonly { readonly index: number; readonly step?: number; readonly seq?: number }[];
-  /** Those that end with it. */
+  /** Indexes of the attempts that end with it. */
   readonly ends: readonly number[];
   /** Most attempts first. */
   readonly branches: readonly Branch[];
 }
 
-/** The tree of all attempts. Its root holds what they all did first. */
+/** Returns the tree of all attempts. Its root has the actions at the beginning that all share. */
 export function prefixTree(attempts: readonly ComparedAttempt[]): Branch {
   return branchOf(
     attempts,
@@ -71,7 +71,7 @@ function branchOf(attempts: readonly ComparedAttempt[], members: readonly number
   };
 }
 
-/** What became of some attempts. */
+/** Counts the outcomes of attempts. */
 export function countsOf(attempts: readonly Pick<ComparedAttempt, 'outcome' | 'passed'>[]): BranchCounts {
   const count = (outcome: ComparedAttempt['outcome']): number =>
     attempts.filter((attempt) => attempt.outcome === outcome).length;

@@ -1,7 +1,7 @@
-/** A model call as a command for a POSIX shell. The key is left to the shell's environment. */
+/** Formats a model call as a command for a POSIX shell, which reads the API key from the environment. */
 import type { JsonObject } from '../../common/json.ts';
 
-/** `endpoint`: as recorded; where it is no web address, the shell's environment names one as well. */
+/** `endpoint`: the recorded endpoint. If it is not a web address, the command reads the URL from the environment. */
 export function curlText(endpoint: string | undefined, body: JsonObject): string {
   return [
     `curl ${urlText(endpoint)}`,
@@ -11,7 +11,7 @@ export function curlText(endpoint: string | undefined, body: JsonObject): string
   ].join(' \\\n  ');
 }
 
-/** Without user, password and query, which may hold a key. */
+/** Removes user, password, and query, which may contain a key. */
 function urlText(endpoint: string | undefined): string {
   const url =
     endpoint !== undefined && /^https?:/i.test(endpoint) && URL.canParse(endpoint) ? new URL(endpoint) : undefined;

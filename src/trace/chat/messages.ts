@@ -1,5 +1,4 @@
-/** Messages of a trajectory as messages of the chat completions format. */
-
+/** Converts messages of a trajectory to the chat completions format. */
 import type { Json } from '../../common/json.ts';
 import { isJsonObject } from '../../common/json.ts';
 import type { Message, ToolSpec } from '../../rollout/ports.ts';
@@ -28,13 +27,13 @@ export type ChatMessage =
       readonly tool_calls?: readonly ChatToolCall[];
     };
 
-/** Under which names an endpoint takes the reasoning of earlier answers. vLLM takes both, strict ones neither. */
+/** Fields in which an endpoint accepts the reasoning of earlier messages. vLLM accepts both, strict endpoints none. */
 export type ReasoningNames = readonly ('reasoning' | 'reasoning_content')[];
 
 /**
- * Converts a context. Reasoning parts are sent under every name of `reasoning`; whoever does not want them back
- * leaves them out of the messages. Images of a tool's answer follow as a user message behind the last tool message of
- * the turn, for `tool` messages may carry text only. Throws TypeError for a value that was left as a reference.
+ * Converts a context. Reasoning parts are sent in every field of `reasoning`; callers remove them from the messages if
+ * they should not be sent. Images in tool results follow in a user message after the last tool message of the turn,
+ * because `tool` messages may contain only text. Throws TypeError for a value that is still a reference.
  */
 export function toChatMessages(messages: readonly Message[], reasoning: ReasoningNames): ChatMessage[] {
   return convert(
@@ -45,8 +44,8 @@ export function toChatMessages(messages: readonly Message[], reasoning: Reasonin
 }
 
 /**
- * The same as the JSON text of the list. A context is sent again with every step, so the text of a message is made
- * once and kept as long as the message.
+ * Converts a context to JSON text. Every step sends the context again, so the text of a message is cached as long as
+ * the message exists.
  */
 export function toChatText(messages: readonly Message[], reasoning: ReasoningNames): string {
   const names = reasoning.join();
@@ -57,10 +56,10 @@ export function toChatText(messages: readonly Message[], reasoning: ReasoningNam
   ).join(',')}]`;
 }
 
-/** Puts what the messages become in order: the images of a run of tool messages follow that run. */
+/** Converts messages in order. The images of consecutive tool messages follow after them. */
 function convert<T>(
   messages: readonly Message[],
-  of: (message: Message) => ConversionResult<T>,
+  convertOne: (message: Message) => ConversionResult<T>,
   imageMessage: (message: ChatMessage) => T,
 ): T[] {
   const chat: T[] = [];
@@ -70,7 +69,7 @@ function convert<T>(
       chat.push(imageMessage({ role: 'user', content: images }));
       images = [];
     }
-    const converted = of(message);
+    const converted = convertOne(message);
     for (const one of converted.chat) chat.push(one);
     if (converted.images.length > 0) images.push(...converted.images);
   }
@@ -89,9 +88,9 @@ function chatText(message: Message, reasoning: ReasoningNames, names: string): C
   const cached = texts.get(message);
   if (cached?.names === names) return cached;
   const { chat, images } = chatMessages(message, reasoning);
-  const made = { chat: chat.map((one) => JSON.stringify(one)), images, names };
-  texts.set(message, made);
-  return made;
+  const result = { chat: chat.map((one) => JSON.stringify(one)), images, names };
+  texts.set(message, result);
+  return result;
 }
 
 const NO_IMAGES: readonly ChatContentPart[] = [];
@@ -149,15 +148,13 @@ function assistant(message: Message, reasoningNames: ReasoningNames): ChatMessag
   };
 }
 
-/**
- * Chat templates parse the arguments, so text that is no JSON object would make every later call of the rollout fail.
- */
+/** Returns a JSON object, because chat templates parse the arguments: other text would make every later call fail. */
 function argumentsText(value: Json): string {
   if (typeof value === 'string') return JSON.stringify({ unparsable: value });
   return isJsonObject(value) ? JSON.stringify(value) : JSON.stringify({ value });
 }
 
-/** Appends the text of a tool message; gives what must follow as a user message. */
+/** Appends the text of a tool message. Returns the images, which must follow as a user message. */
 function toolMessages(message: Message, chat: ChatMessage[]): ChatContentPart[] {
   const images: ChatContentPart[] = [];
   let id: string | undefined;
@@ -197,7 +194,7 @@ function contentPart(part: Part): ChatContentPart | undefined {
       return { type: 'image_url', image_url: { url: `data:${part.mime_type};base64,${data}` } };
     }
     case 'uri':
-      // What is no image goes as its address: the format has no part for it.
+      // The format has no part for other media, so send the address.
       if (part.modality !== undefined && part.modality !== 'image') return { type: 'text', text: part.uri };
       return { type: 'image_url', image_url: { url: part.uri } };
     case 'tool_call':

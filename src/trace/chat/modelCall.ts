@@ -1,4 +1,4 @@
-/** A model call of a trajectory as the request it was: for people who want to send it again by hand. */
+/** Reconstructs the request of a model call, for people who want to send it again. */
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { Message } from '../../rollout/ports.ts';
@@ -9,7 +9,7 @@ import { isBlobRef, unescapeKeys } from '../values/keys.ts';
 import { replaceAt } from '../values/pointer.ts';
 import { type ChatMessage, toChatMessages, toChatTools } from './messages.ts';
 
-/** Reads what is kept elsewhere. */
+/** Reads stored blobs. */
 interface ReadBlob {
   text(ref: Pick<BlobRef, '$blob' | 'bytes'>): Promise<string>;
 }
@@ -22,12 +22,12 @@ const storedTools = z.array(
   }),
 );
 
-/** What the call saw, in the chat completions format, with everything that is kept elsewhere read. */
+/** Returns the context of the call in the chat completions format, with all blobs loaded except images. */
 export async function messagesOf(model: TrajectoryModel, span: ModelSpan, blobs: ReadBlob): Promise<ChatMessage[]> {
   const messages: Message[] = [];
   for (const [first, last] of span.start.data.context) {
     for (let m = first; m <= last; m++) {
-      const entry = model.shownMessage(m, span.seq);
+      const entry = model.currentMessage(m, span.seq);
       if (entry === undefined) continue;
       const { role, parts } = entry.event.data;
       messages.push({ m, role, parts: await Promise.all(parts.map((part) => whole(part, blobs))) });
@@ -36,7 +36,7 @@ export async function messagesOf(model: TrajectoryModel, span: ModelSpan, blobs:
   return toChatMessages(messages, []);
 }
 
-/** The body of the request: without what only the endpoint's own dialect would add. */
+/** Returns the body of the request, without fields that only some endpoints use. */
 export async function requestOf(model: TrajectoryModel, span: ModelSpan, blobs: ReadBlob): Promise<JsonObject> {
   const { model: name, tools } = span.start.data;
   const { extra, ...sampling } = samplingOf(model, span);
@@ -51,7 +51,7 @@ export async function requestOf(model: TrajectoryModel, span: ModelSpan, blobs: 
   return body as unknown as JsonObject; // all of it is JSON
 }
 
-/** The sampling as edits left it. */
+/** Returns the sampling parameters with edits applied. */
 function samplingOf(model: TrajectoryModel, span: ModelSpan): JsonObject {
   let data: Json = { sampling: span.start.data.sampling };
   for (const { data: edit } of model.editsOf(span.seq)) data = replaceAt(data, edit.path, edit.value) ?? data;
@@ -68,7 +68,7 @@ async function whole(part: Part, blobs: ReadBlob): Promise<Part> {
     case 'tool_call_response':
       return { ...part, response: await wholeValue(part.response, blobs) };
     case 'blob':
-      // a picture of megabytes helps nobody on a command line
+      // megabytes of an image are useless on a command line
       return typeof part.content === 'string' ? part : { ...part, content: part.content.head };
     case 'uri':
       return part;

@@ -1,15 +1,14 @@
-/** What happened to the world, by row: every change once, found by row and by seq. */
-
+/** The changes of the world: by row, by span, and by seq. */
 import type { Json } from '../../common/json.ts';
 import type { Change, EventOf } from '../schema.ts';
 import { countUpTo } from './search.ts';
 
-/** A row of a table, or a file, that is no longer as it was at the start. */
+/** A row of a table, or a file, that differs from the start. */
 export interface ChangedRow {
   readonly table?: string;
   readonly file?: string;
   readonly key: Json;
-  /** Against the state at the start. */
+  /** Compared with the state at the start. */
   readonly op: Change['op'];
   readonly before?: Json;
   readonly after?: Json;
@@ -24,8 +23,26 @@ interface History {
 
 export class ChangeLog {
   readonly #rows = new Map<string, History>();
+  readonly #all: EventOf<'world.diff'>[] = [];
+  readonly #bySpan = new Map<number, EventOf<'world.diff'>[]>();
+
+  get all(): readonly EventOf<'world.diff'>[] {
+    return this.#all;
+  }
+
+  /** Returns the changes that belong to a span. */
+  of(span: number): readonly EventOf<'world.diff'>[] {
+    return this.#bySpan.get(span) ?? [];
+  }
 
   add(event: EventOf<'world.diff'>): void {
+    this.#all.push(event);
+    const { span } = event;
+    if (span !== undefined) {
+      const diffs = this.#bySpan.get(span);
+      if (diffs === undefined) this.#bySpan.set(span, [event]);
+      else diffs.push(event);
+    }
     for (const change of event.data.changes) {
       const name = rowName(change);
       let history = this.#rows.get(name);
@@ -35,7 +52,7 @@ export class ChangeLog {
     }
   }
 
-  /** Rows that differ at `seq` from the start, by `rowName`, in the order they first changed. */
+  /** Returns the rows that differ at `seq` from the start, by `rowName`, in the order of their first change. */
   at(seq: number): ReadonlyMap<string, ChangedRow> {
     const rows = new Map<string, ChangedRow>();
     for (const [name, history] of this.#rows) {
@@ -46,7 +63,7 @@ export class ChangeLog {
   }
 }
 
-/** A name for the row a change is about: JSON of table, file and key. */
+/** Returns a unique name for the changed row: JSON of table, file, and key. */
 export function rowName(change: Pick<Change, 'table' | 'file' | 'key'>): string {
   return JSON.stringify([change.table ?? null, change.file ?? null, change.key]);
 }
@@ -58,7 +75,7 @@ function rowAt(history: History, seq: number): ChangedRow | undefined {
   if (first === undefined || last === undefined) return undefined;
   const existed = first.op !== 'insert';
   const exists = last.op !== 'delete';
-  if (!existed && !exists) return undefined; // came and went
+  if (!existed && !exists) return undefined; // inserted and deleted again
   return {
     ...(first.table === undefined ? {} : { table: first.table }),
     ...(first.file === undefined ? {} : { file: first.file }),

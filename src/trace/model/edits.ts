@@ -1,10 +1,9 @@
-/** Edits by the start or end they name. */
-
+/** Edits, by the seq of the start or end that they change. */
 import type { Json } from '../../common/json.ts';
 import type { EventOf } from '../schema.ts';
 import { replaceAt } from '../values/pointer.ts';
 
-/** A value, and whether an edit made it what it is. */
+/** A value, and whether an edit changed it. */
 export interface EditedValue {
   readonly value: Json;
   readonly edited: boolean;
@@ -23,7 +22,7 @@ export class EditLog {
     return this.#edits.get(seq) ?? [];
   }
 
-  /** A field of an event's data after its edits. */
+  /** Returns a field of an event's data with its edits applied. */
   apply(seq: number, field: 'arguments' | 'result', base: Json): EditedValue {
     const root = `/${field}`;
     let value = base;

@@ -1,19 +1,18 @@
 /** Where and how long a rollout was held. */
-
 import type { EventOf } from '../schema.ts';
 import { Intervals } from './intervals.ts';
 
 export interface Hold {
   readonly seq: number;
   readonly event: EventOf<'hold'>;
-  /** Absent while it holds, and where its worker was lost meanwhile. */
+  /** Absent during the hold, and if the worker was lost during it. */
   release?: EventOf<'release'>;
 }
 
 export class HoldLog {
   readonly #all: Hold[] = [];
   readonly #bySeq = new Map<number, Hold>();
-  /** By the start whose gate they are at. */
+  /** By the seq of the start at whose gate they are. */
   readonly #bySpan = new Map<number, Hold[]>();
   readonly #open: Hold[] = [];
   readonly #times = new Intervals();
@@ -30,7 +29,7 @@ export class HoldLog {
     return this.#bySpan.get(span) ?? [];
   }
 
-  /** Those that stand after the event `seq`. */
+  /** Returns the holds that are open after the event `seq`. */
   at(seq: number): Hold[] {
     return this.#times.at(seq).flatMap((start) => this.#bySeq.get(start) ?? []);
   }
@@ -45,18 +44,18 @@ export class HoldLog {
     this.#times.open(hold.seq);
   }
 
-  /** A release names its hold, or the start both are about; else it ends the newest. */
+  /** Ends the hold whose seq or span the release names, otherwise the newest one. */
   release(event: EventOf<'release'>): void {
     const { span } = event;
-    const named =
+    const index =
       span === undefined ? -1 : this.#open.findLastIndex((hold) => hold.seq === span || hold.event.span === span);
-    const [hold] = this.#open.splice(named, 1);
+    const [hold] = this.#open.splice(index, 1);
     if (hold === undefined) return;
     hold.release = event;
     this.#times.close(hold.seq, event.seq);
   }
 
-  /** The worker that held is gone; whoever takes over holds anew. */
+  /** Ends all holds of a lost worker. The next worker holds again. */
   abandon(seq: number): void {
     for (const hold of this.#open.splice(0)) this.#times.close(hold.seq, seq);
   }

@@ -3,15 +3,15 @@ import { countUpTo } from './search.ts';
 const BLOCK = 256;
 
 interface Block {
-  /** Intervals of it that have not ended. */
+  /** Number of its intervals that have not ended. */
   open: number;
-  /** The last end so far; ends come in order. */
+  /** The last end so far. Ends are added in order. */
   lastEnd: number;
 }
 
 /**
- * Intervals of seqs that open in ascending order, for the question which of them are open at a seq. Opening and
- * closing cost the same however many there are; asking looks at one summary per 256 intervals and into few blocks.
+ * Intervals of seqs that open in ascending order, to find those that are open at a seq. Opening and closing take
+ * constant time; a query reads one summary per 256 intervals, and few blocks.
  */
 export class Intervals {
   readonly #starts: number[] = [];
@@ -29,7 +29,7 @@ export class Intervals {
     if (block !== undefined) block.open += 1;
   }
 
-  /** Nothing when it is not open. From `end` on the interval is closed. */
+  /** Closes an interval from `end` on. Does nothing if it is not open. */
   close(start: number, end: number): void {
     const index = this.#index.get(start);
     if (index === undefined) return;
@@ -41,18 +41,18 @@ export class Intervals {
     block.lastEnd = end;
   }
 
-  /** Starts of the intervals open at `seq` (start ≤ seq < end), ascending. */
+  /** Returns the starts of the intervals open at `seq` (start ≤ seq < end), ascending. */
   at(seq: number): number[] {
-    const found: number[] = [];
+    const starts: number[] = [];
     const count = countUpTo(this.#starts, seq);
     for (let b = 0; b * BLOCK < count; b++) {
       const block = this.#blocks[b];
       if (block === undefined || (block.open === 0 && block.lastEnd <= seq)) continue;
       for (let i = b * BLOCK; i < Math.min(count, (b + 1) * BLOCK); i++) {
         const start = this.#starts[i];
-        if (start !== undefined && (this.#ends[i] ?? 0) > seq) found.push(start);
+        if (start !== undefined && (this.#ends[i] ?? 0) > seq) starts.push(start);
       }
     }
-    return found;
+    return starts;
   }
 }

@@ -1,25 +1,25 @@
-/** The messages of a stream by ordinal, and which of them an edit put in the place of another. */
+/** The messages of a stream by ordinal, and the edited messages that replace others. */
 import type { Json } from '../../common/json.ts';
 import type { EventOf, Part } from '../schema.ts';
 
 export interface MessageEntry {
   readonly m: number;
   readonly event: EventOf<'message'>;
-  /** Edits that named this message, in order. */
+  /** Edits of this message, in order. */
   readonly edits: EventOf<'edit'>[];
-  /** The message an edit put in its place. The sampled one stays in the log. */
+  /** The edited message that replaces it. */
   editedBy?: MessageEntry;
-  /** Ordinal of the message this one stands for. */
+  /** Ordinal of the message that this one replaces. */
   readonly editOf?: number;
 }
 
 export class MessageBook {
   readonly #entries = new Map<number, MessageEntry>();
   readonly #order: MessageEntry[] = [];
-  /** The last message an edit named, until the edited one comes. */
+  /** The message of the last edit, until the edited message arrives. */
   #edited: MessageEntry | undefined;
 
-  /** All, in order of their seq. */
+  /** All messages, in order of their seq. */
   get all(): readonly MessageEntry[] {
     return this.#order;
   }
@@ -50,15 +50,15 @@ export class MessageBook {
     this.#edited = entry;
   }
 
-  /** What stands for message `m` at `seq`: the last edited form of it, else itself. */
-  shown(m: number, seq = Infinity): MessageEntry | undefined {
+  /** Returns the message that replaces `m` at `seq`: its last edited form, else itself. */
+  current(m: number, seq = Infinity): MessageEntry | undefined {
     let entry = this.#entries.get(m);
     while (entry?.editedBy !== undefined && entry.editedBy.event.seq <= seq) entry = entry.editedBy;
     return entry;
   }
 }
 
-/** The text of a message's text parts (`reasoning` apart), references by their beginning. */
+/** Returns the text of a message, or its reasoning. Stored blobs contribute only their beginning. */
 export function textOf(parts: readonly Part[], type: 'text' | 'reasoning' = 'text'): string {
   const texts: string[] = [];
   for (const part of parts) {
@@ -67,7 +67,7 @@ export function textOf(parts: readonly Part[], type: 'text' | 'reasoning' = 'tex
   return texts.join('\n');
 }
 
-/** The response to a call in the parts of a tool message: the one with its id, else the only one. */
+/** Returns the response to a call in a tool message: the one with the call's ID, else the first. */
 export function responseIn(parts: readonly Part[], call: string): Json | undefined {
   const responses = parts.filter((part) => part.type === 'tool_call_response');
   return (responses.find((part) => part.id === call) ?? responses[0])?.response;

@@ -1,4 +1,4 @@
-/** How many of the ascending numbers are at most `limit`; so the last of those is at this − 1. */
+/** Returns how many of the ascending numbers are at most `limit`, so that the last of them is at this index − 1. */
 export function countUpTo(ascending: readonly number[], limit: number): number {
   let low = 0;
   let high = ascending.length;

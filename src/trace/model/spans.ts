@@ -1,17 +1,17 @@
-/** Spans: a start and, once it came, its end. */
+/** Spans: a start and, once it has ended, its end. */
 import type { EventOf, TraceError, TraceEvent } from '../schema.ts';
 
 interface SpanOf<K extends string, S, E> {
   readonly kind: K;
-  /** seq of the start; the span's name everywhere. */
+  /** seq of the start, which identifies the span. */
   readonly seq: number;
   readonly start: S;
-  /** Absent while it is open. */
+  /** Absent while the span is open. */
   end?: E;
-  /** seq of the enclosing start; 0 = none. */
+  /** seq of the enclosing start; 0 if there is none. */
   readonly parent: number;
   readonly step: number;
-  /** Instance path; '' when the stream names no agents. */
+  /** Instance path of the agent; '' in streams without agents. */
   readonly agent: string;
 }
 
@@ -56,7 +56,7 @@ export function spanOf(start: StartEvent, step: number): Span {
   }
 }
 
-/** Closes `span` with its end. False when it has one already, or the end is of another kind. */
+/** Sets the end of a span. Returns false if it has one already, or if the end is of another kind. */
 export function closeSpan(span: Span, end: EndEvent): boolean {
   if (span.end !== undefined) return false;
   if (span.kind === 'model' && end.kind === 'model.end') span.end = end;

@@ -1,8 +1,8 @@
-/** Steps, agents and failures as the model hands them out. */
+/** Steps, agents, and failures of a trajectory. */
 import type { TraceError } from '../schema.ts';
 import type { AgentSpan, ModelSpan, ToolSpan } from './spans.ts';
 
-/** One model call and what it asked for; step 0 is what came before the first. */
+/** One model call and the tool calls that it requested. Step 0 is everything before step 1. */
 export interface Step {
   readonly index: number;
   /** seq of its `model.start`; 1 for step 0. */
@@ -10,13 +10,13 @@ export interface Step {
   readonly agent: string;
   readonly model?: ModelSpan;
   readonly tools: readonly ToolSpan[];
-  /** seqs of all its events. Not one range where agents run at the same time. */
+  /** seqs of all its events. They may be interleaved with other steps if agents run in parallel. */
   readonly seqs: readonly number[];
 }
 
 /** One agent instance. */
 export interface Agent {
-  /** `desk/searcher#2`; '' in streams that name no agents. */
+  /** Instance path, such as `desk/searcher#2`; '' in streams without agents. */
   readonly path: string;
   readonly firstSeq: number;
   /** Its `agent.start`, for members of a team. */

@@ -1,15 +1,15 @@
-/** Which events make up which step. */
+/** Assigns events to steps. */
 import { StudioError } from '../../common/errors.ts';
 import type { EventOf, TraceEvent, UnknownEvent } from '../schema.ts';
 import type { Span } from './spans.ts';
 import type { Step } from './step.ts';
 
-/** As it grows. */
+/** A step that can still grow. */
 export type StepDraft = { -readonly [K in keyof Step]: Step[K] extends readonly (infer I)[] ? I[] : Step[K] };
 
 export class StepBook {
   readonly #steps: StepDraft[] = [{ index: 0, seq: 1, agent: '', tools: [], seqs: [] }];
-  /** By event. */
+  /** Step indexes by seq − 1. */
   readonly #stepOf: number[] = [];
   /** The newest step of each agent. */
   readonly #agentStep = new Map<string, number>();
@@ -24,16 +24,16 @@ export class StepBook {
     return index === undefined ? undefined : this.#steps[index];
   }
 
-  /** Puts the next event into its step; `spans` are those before it. */
+  /** Adds the next event to its step. `spans`: the spans before it. */
   add(event: TraceEvent | UnknownEvent, spans: ReadonlyMap<number, Span>): StepDraft {
     const step =
-      event.kind === 'model.start' && !('unknown' in event) ? this.#begun(event) : this.#stepFor(event, spans);
+      event.kind === 'model.start' && !('unknown' in event) ? this.#begin(event) : this.#stepFor(event, spans);
     this.#stepOf.push(step.index);
     step.seqs.push(event.seq);
     return step;
   }
 
-  /** What a member does before its first model call belongs to the step that called it. */
+  /** Assigns events of a team member before its first model call to the step that called the member. */
   join(agent: string, step: number): void {
     if (!this.#agentStep.has(agent)) this.#agentStep.set(agent, step);
   }
@@ -45,10 +45,10 @@ export class StepBook {
       this.#steps.push({ index, seq: 0, agent: '', tools: [], seqs: [] });
   }
 
-  #begun(event: EventOf<'model.start'>): StepDraft {
-    // A call done again after a takeover is the same step: only its span is new.
-    const again = this.#steps[event.data.step];
-    if (again?.model !== undefined && again.agent === (event.agent ?? '')) return again;
+  #begin(event: EventOf<'model.start'>): StepDraft {
+    // A call that was repeated after a takeover has a new span, but belongs to the same step.
+    const existing = this.#steps[event.data.step];
+    if (existing?.model !== undefined && existing.agent === (event.agent ?? '')) return existing;
     const step: StepDraft = {
       index: this.#steps.length,
       seq: event.seq,
@@ -61,7 +61,7 @@ export class StepBook {
     return step;
   }
 
-  /** The step of the span it belongs to, else the newest of its agent, else the newest of all. */
+  /** Returns the step of the event's span, else the newest step of its agent, else the newest of all. */
   #stepFor(event: TraceEvent | UnknownEvent, spans: ReadonlyMap<number, Span>): StepDraft {
     const span = event.span === undefined ? undefined : spans.get(event.span);
     const parent = event.parent === undefined ? undefined : spans.get(event.parent);

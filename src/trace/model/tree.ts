@@ -1,4 +1,4 @@
-/** The starts and messages of a stream as a tree of siblings; 0 stands for the rollout itself. */
+/** The tree of the starts and messages of a stream. The root, 0, is the rollout itself. */
 export class NodeTree {
   readonly #nodes = new Map<number, { readonly parent: number; readonly place: number }>();
   readonly #children = new Map<number, number[]>();
@@ -10,7 +10,7 @@ export class NodeTree {
     siblings.push(seq);
   }
 
-  /** undefined when `seq` is no node. */
+  /** Returns undefined if `seq` is not a node. */
   parentOf(seq: number): number | undefined {
     return this.#nodes.get(seq)?.parent;
   }

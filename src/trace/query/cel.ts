@@ -1,40 +1,40 @@
-/** CEL over the vocabulary: compiled once, checked as far as can be before it runs, and bounded in what it may cost. */
+/** Compiles CEL expressions over the vocabulary, with early checks and limits on their cost. */
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { StudioError } from '../../common/errors.ts';
 import { isComprehension, matches, metered, operands, startBudget, withLimits } from './cost.ts';
 import { fieldsOf, isVariable, type QueryEnvironment, VARIABLES } from './vocabulary.ts';
 
-/** Characters of an expression. */
+/** In characters. */
 const MAX_LENGTH = 2_000;
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 100 };
 
 export interface CelProgram {
-  /** Its CEL type as far as it is known: bool, string, …, dyn. */
+  /** Its CEL type: bool, string, …; dyn if it is not known before evaluation. */
   readonly type: string;
-  /** Whether it names a variable of the vocabulary in more than its own bare name. */
-  readonly aboutSomething: boolean;
+  /** Whether it uses a variable and is more than the variable's name. */
+  readonly hasVariable: boolean;
   run(environment: QueryEnvironment): CelResult;
   /**
-   * The records without which it cannot be true, each with a field it looks at: asking whether they are empty is much
-   * cheaper than an evaluation that fails, which is what most events of a trajectory would come to.
+   * The records that must not be empty for it to be true, each with a field that it uses. Checking them first is much
+   * cheaper than an evaluation that fails, which it would for most events of a trajectory.
    */
   readonly needs: readonly { readonly record: 'tool' | 'message'; readonly field: string }[];
 }
 
 type CelResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: string };
 
-/** Column and length count UTF-16 units; the column from 1. */
+/** Column (from 1) and length are in UTF-16 units. */
 interface CelProblem {
   readonly message: string;
   readonly column: number;
   readonly length: number;
 }
 
-export type Compiled =
+export type CompileResult =
   | { readonly ok: true; readonly program: CelProgram }
   | { readonly ok: false; readonly problem: CelProblem };
 
-/** JSON does not tell 1 from 1.0, so its numbers are doubles here and must go together with whole ones. */
+/** Numbers from JSON are doubles in CEL, so operators must accept doubles together with integers. */
 const MIXED = {
   '+': (a: number | bigint, b: number | bigint) => Number(a) + Number(b),
   '-': (a: number | bigint, b: number | bigint) => Number(a) - Number(b),
@@ -45,7 +45,7 @@ const MIXED = {
 
 let shared: Environment | undefined;
 
-export function compileCel(text: string): Compiled {
+export function compileCel(text: string): CompileResult {
   if (text.length > MAX_LENGTH) {
     return {
       ok: false,
@@ -68,7 +68,7 @@ export function compileCel(text: string): Compiled {
       ok: true,
       program: {
         type: check.type ?? 'dyn',
-        aboutSomething: parsed.ast.op !== 'id' && namesVariable(parsed.ast),
+        hasVariable: parsed.ast.op !== 'id' && namesVariable(parsed.ast),
         run: (environment) => run(limited, environment),
         needs: needsOf(parsed.ast),
       },
@@ -78,7 +78,7 @@ export function compileCel(text: string): Compiled {
   }
 }
 
-/** The error people get for a broken expression. `details` has column and length. */
+/** Returns the error for an invalid expression. `details` has column and length. */
 export function celError(text: string, problem: CelProblem): StudioError {
   return new StudioError(
     'usage',
@@ -102,7 +102,7 @@ function createEnvironment(): Environment {
     environment.registerOperator(`int ${operator} double: double`, handler);
   }
   environment.registerOperator('double % double', MIXED['%']);
-  // and with it its mirror and both !=
+  // This also defines int == double, and != for both.
   environment.registerOperator('double == int', (a: number, b: bigint) => a === Number(b));
   return environment;
 }
@@ -131,7 +131,7 @@ function problemOf(error: unknown, text: string): CelProblem {
   const range = typeof error === 'object' && error !== null && 'range' in error ? error.range : undefined;
   const { start, end } = isRange(range) ? range : { start: 0, end: text.length };
   return {
-    message: hinted(reasonOf(error), text, start),
+    message: explained(reasonOf(error), text, start),
     column: Math.min(start, text.length) + 1,
     length: Math.max(1, Math.min(end, text.length) - start),
   };
@@ -148,8 +148,8 @@ function isRange(value: unknown): value is { start: number; end: number } {
   );
 }
 
-/** What is often meant by what is not CEL. */
-function hinted(message: string, text: string, at: number): string {
+/** Replaces messages about common mistakes with more helpful ones. */
+function explained(message: string, text: string, at: number): string {
   if (message === 'Unexpected character: =') return 'a single "="; to compare, write "=="';
   if (/^Unexpected token: EOF|, got EOF$/.test(message)) return 'the expression is incomplete';
   const record = /^map<.*> (==|!=) (string|null|int|double|bool) is not supported$/.exec(message);
@@ -161,7 +161,7 @@ function hinted(message: string, text: string, at: number): string {
   return message.replace(/^Unknown variable: (.*)$/, 'there is no variable "$1"');
 }
 
-/** The first field of a record of the vocabulary that it does not have. */
+/** Returns the first use of an unknown field of a record. */
 function wrongField(node: ASTNode, shadowed: ReadonlySet<string>): CelProblem | undefined {
   if (node.op === '.') {
     const [owner, field] = node.args;
@@ -184,8 +184,9 @@ function wrongField(node: ASTNode, shadowed: ReadonlySet<string>): CelProblem | 
 }
 
 /**
- * In a conjunction every part must be true, and a part that looks into an empty record is not, unless it asks `has`,
- * branches or loops. Inside anything else (a negation, say) a conjunction may well be false without looking.
+ * Returns the records that must not be empty. In a conjunction every operand must be true, which an operand that uses a
+ * field of an empty record is not, unless it calls `has`, branches, or loops. Inside other operators, such as a
+ * negation, a conjunction may be false without using the record.
  */
 function needsOf(node: ASTNode, conjunction = true): CelProgram['needs'] {
   if (node.op === '&&') return conjunction ? operands(node).flatMap((operand) => needsOf(operand)) : [];
@@ -198,7 +199,7 @@ function needsOf(node: ASTNode, conjunction = true): CelProgram['needs'] {
   return operands(node).flatMap((operand) => needsOf(operand, false));
 }
 
-/** A regular expression written out in the text is checked before anything runs. */
+/** Checks regular expressions that are literals. */
 function badPattern(node: ASTNode): CelProblem | undefined {
   if (node.op === 'rcall' && node.args[0] === 'matches') {
     const [pattern] = node.args[2];

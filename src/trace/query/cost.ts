@@ -1,11 +1,11 @@
 /**
- * What keeps an expression cheap: regular expressions that run in linear time (as CEL demands), and a budget for
- * lists inside lists. One pass over data needs no budget: the data is in memory.
+ * Limits the cost of expressions: regular expressions run in linear time (as CEL requires), and nested loops over lists
+ * have a budget. A single loop needs none, because the data is in memory.
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { RE2JS } from 're2js';
 
-/** Elements that nested comprehensions of one evaluation may look at. */
+/** Elements that nested comprehensions may visit in one evaluation. */
 const BUDGET = 1_000_000;
 const PATTERNS = 64;
 
@@ -14,12 +14,12 @@ const COMPREHENSIONS = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 let spent = 0;
 const patterns = new Map<string, RE2JS>();
 
-/** Evaluation is synchronous, so one counter serves all. */
+/** Resets the budget before an evaluation. Evaluation is synchronous, so one counter is enough. */
 export function startBudget(): void {
   spent = 0;
 }
 
-/** Counts the elements of a list that is about to be gone through. Throws when the budget is used up. */
+/** Counts the elements of a list before a loop. Throws when the budget is exceeded. */
 export function metered(value: unknown): unknown {
   spent += Array.isArray(value) ? value.length : 1;
   if (spent > BUDGET)
@@ -27,7 +27,7 @@ export function metered(value: unknown): unknown {
   return value;
 }
 
-/** Whether `pattern` (RE2 syntax) is found in `text`. Throws on a broken pattern. */
+/** Returns whether `text` contains a match of `pattern` (RE2 syntax). Throws for an invalid pattern. */
 export function matches(text: string, pattern: string): boolean {
   let compiled = patterns.get(pattern);
   if (compiled === undefined) {
@@ -38,16 +38,16 @@ export function matches(text: string, pattern: string): boolean {
   return compiled.test(text);
 }
 
-/** Nodes directly below a node. */
+/** Returns the child nodes. */
 export function operands(node: ASTNode): ASTNode[] {
-  const found: ASTNode[] = [];
-  const look = (value: unknown): void => {
-    if (Array.isArray(value)) value.forEach(look);
+  const nodes: ASTNode[] = [];
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(visit);
     else if (typeof value === 'object' && value !== null && 'op' in value && 'range' in value)
-      found.push(value as ASTNode); // nodes, and only they, have both
+      nodes.push(value as ASTNode); // only nodes have both
   };
-  look(node.args);
-  return found;
+  visit(node.args);
+  return nodes;
 }
 
 interface Insertion {
@@ -57,8 +57,8 @@ interface Insertion {
 }
 
 /**
- * The expression with `matches` as `matches_` (ours), and, where one comprehension is inside another, every list that
- * is gone through as `metered_(list)`. Done on the text by the positions of the parsed nodes.
+ * Rewrites an expression: `matches` becomes `matches_` (defined above), and if comprehensions are nested, every list in
+ * a loop becomes `metered_(list)`. Edits the text at the positions of the parsed nodes.
  */
 export function withLimits(text: string, root: ASTNode): string {
   const insertions: Insertion[] = [];
@@ -86,16 +86,16 @@ export function withLimits(text: string, root: ASTNode): string {
   };
   visit(root, false);
   let limited = text;
-  // From the end, so that positions stay true; at one position, what was put in last stands first.
-  for (const { at, remove, text: put } of insertions
+  // Applied from the end, so that positions stay valid. At the same position, later insertions come first.
+  for (const { at, remove, text: inserted } of insertions
     .map((insertion, index) => ({ ...insertion, index }))
     .sort((a, b) => b.at - a.at || order(a.text, b.text) || b.index - a.index)) {
-    limited = limited.slice(0, at) + put + limited.slice(at + remove);
+    limited = limited.slice(0, at) + inserted + limited.slice(at + remove);
   }
   return limited;
 }
 
-/** At one position a bracket that closes belongs before one that opens. */
+/** At the same position, a closing parenthesis comes before an opening one. */
 function order(a: string, b: string): number {
   return Number(a === ')') - Number(b === ')');
 }

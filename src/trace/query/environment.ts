@@ -1,5 +1,4 @@
-/** The variables of an expression, for an event of a trajectory, a rollout at a gate, and a row of a batch. */
-
+/** Creates the variables of expressions: for an event of a trajectory, a rollout at a gate, and a row of a batch. */
 import type { Json } from '../../common/json.ts';
 import { repeatsOf } from '../calls.ts';
 import { type RolloutState, stateAt } from '../fold.ts';
@@ -12,23 +11,22 @@ import type { TaskRecord } from '../task.ts';
 import { unescapeKeys } from '../values/keys.ts';
 import type { QueryEnvironment, Values } from './vocabulary.ts';
 
-const NOTHING: Values = {};
+const EMPTY: Values = {};
 
 /**
- * The variables at an event of a trajectory; each is worked out when it is asked for. `task`: what is known of it
- * beside its id.
+ * Returns the variables at an event of a trajectory, computed lazily. `task`: the task, if available.
  */
 export function environmentOf(model: TrajectoryModel, seq: number, task?: TaskRecord): QueryEnvironment {
   const state = lazy(() => stateAt(model, seq));
   const event = model.event(seq);
   const span = lazy(() => toolSpanOf(model, event));
   const tool = lazy(() => {
-    const of = span();
-    return of === undefined ? NOTHING : toolValues(model, of, seq);
+    const call = span();
+    return call === undefined ? EMPTY : toolValues(model, call, seq);
   });
   const message = lazy(() => messageAt(model, event));
   return {
-    event: (event ?? NOTHING) as Values, // an event is a record of JSON
+    event: (event ?? EMPTY) as Values, // an event is a record of JSON
     step: model.stepOf(seq)?.index ?? 0,
     agent: event?.agent ?? '',
     attempt: model.start?.data.attempt ?? 0,
@@ -57,7 +55,7 @@ export function environmentOf(model: TrajectoryModel, seq: number, task?: TaskRe
   };
 }
 
-/** An effect at one of its gates, as the rollout knows it while it runs; what is absent does not apply. */
+/** An effect at one of its gates in a running rollout. Absent fields do not apply. */
 export interface Gate {
   readonly side: 'before' | 'after';
   /** The start (before) or the end (after). */
@@ -84,7 +82,7 @@ export interface Gate {
         readonly repeats: number;
       }
     | undefined;
-  /** The message that came of it. */
+  /** The message that the effect produced. */
   readonly message?:
     | { readonly m: number; readonly role: string; readonly origin: string; readonly parts: readonly Part[] }
     | undefined;
@@ -97,15 +95,12 @@ export interface Gate {
   readonly reward?: number | null;
 }
 
-/** The variables at a gate, from values that are not stored yet (keys as the user wrote them). */
+/** Returns the variables at a gate, from values that are not stored yet, so that their keys are not escaped. */
 export function gateEnvironment(gate: Gate): QueryEnvironment {
   return new GateEnvironment(gate);
 }
 
-/**
- * A class, and not a record with getters: one is made at every gate that a condition is asked at, and most look at
- * little of it.
- */
+/** A class, because an object literal with getters costs more to create, and conditions create one at every gate. */
 class GateEnvironment implements QueryEnvironment {
   readonly #gate: Gate;
   readonly status = 'running';
@@ -145,7 +140,7 @@ class GateEnvironment implements QueryEnvironment {
 
   get tool(): Values {
     const { tool } = this.#gate;
-    if (tool === undefined) return NOTHING;
+    if (tool === undefined) return EMPTY;
     return {
       name: tool.name,
       arguments: tool.arguments,
@@ -158,7 +153,7 @@ class GateEnvironment implements QueryEnvironment {
 
   get message(): Values {
     const { message } = this.#gate;
-    return message === undefined ? NOTHING : messageValues(message);
+    return message === undefined ? EMPTY : messageValues(message);
   }
 
   get usage(): Values {
@@ -170,15 +165,13 @@ class GateEnvironment implements QueryEnvironment {
   }
 }
 
-/**
- * The variables of a rollout as a whole, for filters over a batch: `step` is the number of steps, `usage` all of it.
- */
+/** Returns the variables of a whole rollout, for filters: `step` is the number of steps, `usage` the total. */
 export function rowEnvironment(row: RolloutRow, task?: TaskRecord): QueryEnvironment {
   return {
-    event: NOTHING,
+    event: EMPTY,
     step: row.progress.steps,
-    tool: NOTHING,
-    message: NOTHING,
+    tool: EMPTY,
+    message: EMPTY,
     agent: '',
     attempt: row.attempt,
     usage: usageValues(row.progress),
@@ -192,9 +185,9 @@ export function rowEnvironment(row: RolloutRow, task?: TaskRecord): QueryEnviron
   };
 }
 
-function lazy<T>(make: () => T): () => T {
+function lazy<T>(create: () => T): () => T {
   let cached: { readonly value: T } | undefined;
-  return () => (cached ??= { value: make() }).value;
+  return () => (cached ??= { value: create() }).value;
 }
 
 function toolSpanOf(model: TrajectoryModel, event: AnyEvent | undefined): ToolSpan | undefined {
@@ -219,11 +212,11 @@ function toolValues(model: TrajectoryModel, span: ToolSpan, seq: number): Values
 }
 
 function messageAt(model: TrajectoryModel, event: AnyEvent | undefined): Values {
-  if (event === undefined || 'unknown' in event) return NOTHING;
+  if (event === undefined || 'unknown' in event) return EMPTY;
   if (event.kind === 'message') return messageValues(event.data);
-  if (event.kind !== 'model.end' && event.kind !== 'tool.end' && event.kind !== 'agent.end') return NOTHING;
+  if (event.kind !== 'model.end' && event.kind !== 'tool.end' && event.kind !== 'agent.end') return EMPTY;
   const entry = event.data.m === undefined ? undefined : model.message(event.data.m);
-  return entry === undefined ? NOTHING : messageValues(entry.event.data);
+  return entry === undefined ? EMPTY : messageValues(entry.event.data);
 }
 
 function messageValues(

@@ -1,44 +1,44 @@
 /**
- * What an expression may name (DESIGN section 9). What does not apply is an empty record, so that looking into it is
- * "no match" with a reason: `tool.name == "x"` is not true of a message, and `!(tool.name == "x")` is not either.
+ * The variables of expressions (DESIGN section 9). A record that does not apply is empty, so that using its fields
+ * means "no match" with a reason: at a message, neither `tool.name == "x"` nor `!(tool.name == "x")` is true.
  */
 export type Values = Readonly<Record<string, unknown>>;
 
 export interface QueryEnvironment {
-  /** The event as it is stored: seq, v, at, kind, agent, span, parent, data. */
+  /** The stored event: seq, v, at, kind, agent, span, parent, data. */
   readonly event: Values;
-  /** Index of the step it belongs to; 0 = before the first. */
+  /** Index of its step; 0 before the first. */
   readonly step: number;
   /**
-   * Of events that belong to a tool call: name, arguments, result, error and ms, the last three null before they are
-   * known; repeats: earlier calls with the very same arguments.
+   * For events of a tool call: name, arguments, result, error, ms (the last three are null until the call ends), and
+   * repeats, the number of earlier calls with the same arguments.
    */
   readonly tool: Values;
   /**
-   * Of messages and of ends that have one: m, role, origin, text, reasoning, calls [{name, arguments}], parts, from,
+   * For messages, and ends with a message: m, role, origin, text, reasoning, calls [{name, arguments}], parts, from,
    * to, topic.
    */
   readonly message: Values;
-  /** Instance path; '' when the stream names no agents. */
+  /** Instance path of the agent; '' in streams without agents. */
   readonly agent: string;
-  /** id, and what else of the task is at hand: question, answer, level, files, world, meta. */
+  /** id, and if the task is available: question, answer, level, files, world, meta. */
   readonly task: Values;
   readonly attempt: number;
   /** Tokens used so far: input_tokens, output_tokens, cached_tokens. */
   readonly usage: Values;
-  /** changes: what the call that the event belongs to changed. */
+  /** changes: the changes by the event's call. */
   readonly world: Values;
-  /** So far; null = none. */
+  /** The reward so far; null: none. */
   readonly reward: number | null;
-  /** queued, running, held, done, truncated, cancelled or infrastructure, at that moment. */
+  /** The status at this time: queued, running, held, done, truncated, cancelled, or infrastructure. */
   readonly status: string;
-  /** What a text search looks through: any JSON. Not a variable. */
+  /** The JSON value that a text search searches. Not a variable. */
   readonly everything: unknown;
 }
 
 type Variable = Exclude<keyof QueryEnvironment, 'everything'>;
 
-/** CEL types. Numbers come as JSON has them, so they are `dyn` rather than int or double. */
+/** CEL types. JSON does not distinguish int and double, so numbers are `dyn`. */
 export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
   event: 'map',
   step: 'dyn',
@@ -53,7 +53,7 @@ export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
   status: 'string',
 };
 
-/** Fields of the records, for errors that say what there is. */
+/** Fields of the records, for error messages. */
 const FIELDS: Readonly<Partial<Record<Variable, readonly string[]>>> = {
   event: ['seq', 'v', 'at', 'kind', 'agent', 'span', 'parent', 'data'],
   tool: ['name', 'arguments', 'result', 'error', 'ms', 'repeats'],

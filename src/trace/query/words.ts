@@ -1,50 +1,50 @@
-/** Text search: all words (or quoted phrases) must occur somewhere, in any case. */
+/** Text search: all words and quoted phrases must occur, ignoring case. */
 import { isBlobRef } from '../values/keys.ts';
 
-/** `limit "by hand"` → the word and the phrase. An unfinished quote counts to the end. */
+/** Splits `limit "by hand"` into the word and the phrase. An unclosed quote extends to the end. */
 export function splitWords(text: string): string[] {
-  const found: string[] = [];
+  const words: string[] = [];
   for (const match of text.matchAll(/"([^"]*)"?|(\S+)/g)) {
     const word = match[1] ?? match[2] ?? '';
-    if (word.trim() !== '') found.push(word);
+    if (word.trim() !== '') words.push(word);
   }
-  return found;
+  return words;
 }
 
-/** A pattern that this text alone matches. */
+/** Returns a pattern that matches exactly this text. */
 export function literal(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 }
 
 /**
- * A test of whether every word occurs in a text, a number or a key somewhere in a JSON value. Blobs count by their
- * beginning.
+ * Returns a test whether every word occurs in some string, number, or key of a JSON value. For a blob, it searches only
+ * the beginning in the reference.
  */
 export function wordTest(words: readonly string[]): (value: unknown) => boolean {
   const patterns = words.map((word) => new RegExp(literal(word), 'iu'));
   return (value) => {
-    const open = new Set(patterns);
-    look(value, open);
-    return open.size === 0;
+    const missing = new Set(patterns);
+    search(value, missing);
+    return missing.size === 0;
   };
 }
 
-function look(value: unknown, open: Set<RegExp>): void {
-  if (typeof value === 'string') test(value, open);
-  else if (typeof value === 'number' || typeof value === 'boolean') test(String(value), open);
+function search(value: unknown, missing: Set<RegExp>): void {
+  if (typeof value === 'string') testText(value, missing);
+  else if (typeof value === 'number' || typeof value === 'boolean') testText(String(value), missing);
   else if (typeof value === 'object' && value !== null) {
     if (isBlobRef(value)) {
-      test(value.head, open);
+      testText(value.head, missing);
       return;
     }
     for (const [key, member] of Object.entries(value)) {
-      if (open.size === 0) return;
-      if (!Array.isArray(value)) test(key, open);
-      look(member, open);
+      if (missing.size === 0) return;
+      if (!Array.isArray(value)) testText(key, missing);
+      search(member, missing);
     }
   }
 }
 
-function test(text: string, open: Set<RegExp>): void {
-  for (const pattern of open) if (pattern.test(text)) open.delete(pattern);
+function testText(text: string, missing: Set<RegExp>): void {
+  for (const pattern of missing) if (pattern.test(text)) missing.delete(pattern);
 }

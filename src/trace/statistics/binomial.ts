@@ -1,16 +1,16 @@
-/** Draws binomial counts: how many of n independent trials succeed. Exact; the cost does not grow with n. */
+/** Draws binomial counts: how many of n independent trials succeed. Exact; the cost does not increase with n. */
 
-/** Numbers in (0, 1), independent of each other. */
+/** Returns independent numbers in (0, 1). */
 export type Draw = () => number;
 
-/** Below so many expected successes, adding up the chances of 0, 1, 2, … is quicker than rejection. */
-const FEW = 10;
+/** Below this number of expected successes, inversion (summing the chances of 0, 1, 2, …) is faster than rejection. */
+const INVERSION_LIMIT = 10;
 
 export function binomial(n: number, p: number, draw: Draw): number {
   if (n <= 0 || p <= 0) return 0;
   if (p >= 1) return n;
   if (p > 0.5) return n - binomial(n, 1 - p, draw);
-  return n * p < FEW ? byInversion(n, p, draw) : byRejection(n, p, draw);
+  return n * p < INVERSION_LIMIT ? byInversion(n, p, draw) : byRejection(n, p, draw);
 }
 
 function byInversion(n: number, p: number, draw: Draw): number {
@@ -35,14 +35,14 @@ function byRejection(n: number, p: number, draw: Draw): number {
   const deviation = Math.sqrt(n * p * (1 - p));
   const b = 1.15 + 2.53 * deviation;
   const a = -0.0873 + 0.0248 * b + 0.01 * p;
-  const centre = n * p + 0.5;
-  const surely = 0.92 - 4.2 / b;
+  const center = n * p + 0.5;
+  const acceptance = 0.92 - 4.2 / b;
   for (;;) {
     const u = draw() - 0.5;
     const v = draw();
     const edge = 0.5 - Math.abs(u);
-    const k = Math.floor(((2 * a) / edge + b) * u + centre);
-    if (edge >= 0.07 && v <= surely) return k;
+    const k = Math.floor(((2 * a) / edge + b) * u + center);
+    if (edge >= 0.07 && v <= acceptance) return k;
     if (k < 0 || k > n) continue;
     const mode = Math.floor((n + 1) * p);
     const alpha = (2.83 + 5.1 / b) * deviation;
@@ -52,7 +52,7 @@ function byRejection(n: number, p: number, draw: Draw): number {
   }
 }
 
-/** Of 0 to 9; Stirling's series is close enough from there on. */
+/** For 0 to 9. Stirling's series is accurate enough above. */
 const LOG_FACTORIALS = [1, 1, 2, 6, 24, 120, 720, 5040, 40_320, 362_880].map(Math.log);
 
 function logFactorial(k: number): number {

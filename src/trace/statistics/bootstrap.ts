@@ -1,10 +1,10 @@
 /**
  * Percentile intervals of means by resampling tasks (Efron, "Bootstrap methods: another look at the jackknife", Ann.
- * Statist. 7, 1979): tasks, not attempts, are what is independent. Of N tasks a resample draws N with replacement, so
- * how often it draws each of the groups of tasks that cannot be told apart is multinomial. These counts are all that
- * the mean needs, and drawing them costs as much as there are groups, not tasks: one binomial after the other, each
- * of what the ones before have left (Davis, "The computer generation of multinomial random variates", Comput. Stat.
- * Data Anal. 16, 1993). The distribution is the same as that of drawing task by task.
+ * Statist. 7, 1979). Tasks are resampled, because they are independent and attempts are not. A resample draws N of N
+ * tasks with replacement, so the counts of groups of indistinguishable tasks are multinomial. The mean needs only these
+ * counts, and their cost depends on the number of groups, not of tasks: they are drawn as a sequence of binomials, each
+ * from the remaining draws (Davis, "The computer generation of multinomial random variates", Comput. Stat. Data Anal.
+ * 16, 1993). The distribution is the same as when drawing task by task.
  */
 
 import type { Piecewise } from '../../common/piecewise.ts';
@@ -14,21 +14,21 @@ export const LEVEL = 0.95;
 const SEED = 20_240_607;
 const MAX_RESAMPLES = 2_000;
 const MIN_RESAMPLES = 200;
-/** Draws after which more resamples are not worth their time. */
+/** Limit of draws in total: more resamples are not worth the time. */
 const DRAWS = 4_000_000;
-/** A binomial count takes about as long as so many draws of one task. */
+/** A binomial takes about as long as this many draws of one task. */
 const BINOMIAL_DRAWS = 20;
 
 export type Interval = [low: number, high: number];
 
-/** Tasks that say the same in every list. */
+/** Tasks with the same values in every list. */
 export interface TaskGroup {
   readonly tasks: number;
-  /** One value for each list; null: the list is not about these tasks. */
+  /** One value for each list; null if the list does not include these tasks. */
   readonly values: readonly (number | null)[];
 }
 
-/** How many resamples are drawn for the means over these tasks. */
+/** Returns the number of resamples for means over these tasks. */
 export function resamplesFor(groups: readonly TaskGroup[]): number {
   const cost = partsOf(groups).reduce(
     (sum, { members }) => sum + Math.min(tasksOf(members), members.length * BINOMIAL_DRAWS),
@@ -37,15 +37,14 @@ export function resamplesFor(groups: readonly TaskGroup[]): number {
   return Math.min(MAX_RESAMPLES, Math.max(MIN_RESAMPLES, Math.floor(DRAWS / Math.max(1, cost))));
 }
 
-/** How the intervals were made, for the report. */
+/** Returns the description of the method, for the report. */
 export function methodText(resamples: number): string {
   return `percentile bootstrap over tasks, ${resamples} resamples, seed ${SEED}`;
 }
 
 /**
- * The interval of the mean of each list, over the tasks that it is about; lists about the same tasks share their
- * resamples. The same groups in the same order always give the same intervals. null with fewer than two tasks: one
- * task says nothing about others.
+ * Returns the interval of the mean of each list over its tasks; null with fewer than two tasks. Lists with the same
+ * tasks share their resamples. Deterministic for the same groups in the same order.
  */
 export function* intervalsOf(groups: readonly TaskGroup[], resamples: number): Piecewise<(Interval | null)[]> {
   const intervals = (groups[0]?.values ?? []).map((): Interval | null => null);
@@ -54,9 +53,9 @@ export function* intervalsOf(groups: readonly TaskGroup[], resamples: number): P
     if (tasks < 2) continue;
     const values = lists.map((list) => Float64Array.from(members, (member) => member.values[list] ?? 0));
     const means = lists.map(() => new Float64Array(resamples));
-    const drawn = resampler(members, generator(SEED));
+    const resample = resampler(members, generator(SEED));
     for (let r = 0; r < resamples; r++) {
-      const counts = drawn();
+      const counts = resample();
       for (const [at, row] of means.entries()) row[r] = weightedSum(counts, values[at]) / tasks;
       yield;
     }
@@ -65,7 +64,7 @@ export function* intervalsOf(groups: readonly TaskGroup[], resamples: number): P
   return intervals;
 }
 
-/** Lists about the same tasks. */
+/** Lists with the same tasks. */
 interface Part {
   readonly members: readonly TaskGroup[];
   readonly lists: number[];
@@ -90,7 +89,7 @@ function weightedSum(counts: Uint32Array, values: Float64Array = new Float64Arra
   return sum;
 }
 
-/** Draws tasks and tells how often each group came: the same array each time. */
+/** Returns a function that draws tasks and returns the count of each group, in the same array each time. */
 function resampler(groups: readonly TaskGroup[], draw: Draw): () => Uint32Array {
   const tasks = tasksOf(groups);
   const counts = new Uint32Array(groups.length);
@@ -125,7 +124,7 @@ function percentiles(means: Float64Array = new Float64Array()): Interval {
   return [quantile(means, tail), quantile(means, 1 - tail)];
 }
 
-/** Linear between the two nearest of the ascending values. */
+/** Interpolates linearly between the two nearest of the ascending values. */
 function quantile(ascending: Float64Array, q: number): number {
   const place = q * (ascending.length - 1);
   const below = ascending[Math.floor(place)] ?? 0;
@@ -137,7 +136,7 @@ function tasksOf(groups: readonly Pick<TaskGroup, 'tasks'>[]): number {
   return groups.reduce((sum, { tasks }) => sum + tasks, 0);
 }
 
-/** Marsaglia's 32-bit xorshift, never 0. Good enough to draw tasks, and the same everywhere. */
+/** Marsaglia's 32-bit xorshift, never 0. Good enough to draw tasks, and the same on every platform. */
 function generator(seed: number): Draw {
   let state = seed >>> 0;
   return () => {

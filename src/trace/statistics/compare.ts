@@ -12,8 +12,8 @@ import { tallyOf } from './tally.ts';
 type Rate = (counts: Counts, k: number) => number | null;
 
 /**
- * The paired difference of `here` to `baseline` (above 0 = better), with an interval by resampling the shared tasks.
- * Tasks are the same when their ids are. null, with why, where one of the reports has no pass@k.
+ * Returns the paired difference of `here` to `baseline` (above 0: better), with intervals by resampling the shared
+ * tasks, which are those with equal IDs. Fields are null, with a reason in `why`, if one of the reports has no pass@k.
  */
 export function compareReports(here: ReportInput, baseline: ReportInput): Comparison {
   const reports = [report(here), report(baseline)] as const;
@@ -32,9 +32,9 @@ export function compareReports(here: ReportInput, baseline: ReportInput): Compar
     why['pass_at'] = why['pass_all'] = `batch ${biased.batch}: ${biased.why['pass_at'] ?? 'no pass@k'}`;
   else if (shared.length === 0) why['pass_at'] = why['pass_all'] = 'the batches have no task in common';
   const pairs = groupPairs(shared);
-  const resamples = resamplesFor(rated(pairs, ks, passAt));
+  const resamples = resamplesFor(rateGroups(pairs, ks, passAt));
   const table = (rate: Rate): Comparison['pass_at'] =>
-    biased === undefined && shared.length > 0 ? differences(rated(pairs, ks, rate), ks, resamples) : null;
+    biased === undefined && shared.length > 0 ? differences(rateGroups(pairs, ks, rate), ks, resamples) : null;
   const changed = shared.flatMap(({ task, here: a, baseline: b }) => {
     const [x, y] = [passAt(a, 1), passAt(b, 1)];
     return x === null || y === null ? [] : [{ task, here: x, baseline: y, difference: x - y }];
@@ -58,7 +58,7 @@ export function compareReports(here: ReportInput, baseline: ReportInput): Compar
   };
 }
 
-/** Scored and passed attempts by task, in order of the ids, so that nothing hangs on the order of rows. */
+/** Returns scored and passed attempts by task, in order of the IDs, so that the order of rows does not matter. */
 export function countsByTask(rows: readonly RolloutRow[]): ReadonlyMap<string, Counts> {
   return new Map([...tallyOf(attemptsOf(rows)).tasks].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -72,9 +72,7 @@ interface PairGroup extends Pair {
   readonly tasks: number;
 }
 
-/**
- * Tasks whose counts are the same in both batches cannot be told apart: these pairs of counts are what is resampled.
- */
+/** Groups tasks with the same counts in both batches: resampling cannot distinguish them. */
 function groupPairs(shared: readonly Pair[]): PairGroup[] {
   const groups = new Map<string, { here: Counts; baseline: Counts; tasks: number }>();
   for (const { here, baseline } of shared) {
@@ -86,13 +84,13 @@ function groupPairs(shared: readonly Pair[]): PairGroup[] {
   return [...groups.values()];
 }
 
-/** Rates of tasks that are alike, and what is resampled of them: the differences, by k. */
+/** Rates of tasks with equal counts. `values`: the differences, by k, which are resampled. */
 interface RatedGroup extends TaskGroup {
   /** null unless both have enough scored attempts. */
   readonly rates: readonly ({ readonly here: number; readonly baseline: number } | null)[];
 }
 
-function rated(pairs: readonly PairGroup[], ks: readonly number[], rate: Rate): RatedGroup[] {
+function rateGroups(pairs: readonly PairGroup[], ks: readonly number[], rate: Rate): RatedGroup[] {
   return pairs.map((pair) => {
     const rates = ks.map((k) => {
       const [here, baseline] = [rate(pair.here, k), rate(pair.baseline, k)];

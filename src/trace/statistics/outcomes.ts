@@ -5,8 +5,8 @@ import type { ErrorClass } from '../schema.ts';
 import type { RolloutRow } from '../summary.ts';
 
 /**
- * `open`: queued, running, held, or ended in a way that settles nothing and gets another try (a touched rollout).
- * `unscored`: ended, but nobody can say whether it passed.
+ * `open`: queued, running, held, or ended without settling the attempt, such as a touched rollout. `unscored`: ended,
+ * but without a verdict.
  */
 export type Settlement = 'scored' | 'unscored' | 'cancelled' | 'infrastructure' | 'open';
 
@@ -20,39 +20,39 @@ export interface Attempt {
   readonly error: ErrorClass | undefined;
   /** Why it did not pass. */
   readonly cause: Cause | undefined;
-  /** The beginning of the error's text. */
+  /** The beginning of the error message. */
   readonly message: string | undefined;
   readonly tools: readonly string[];
-  /** Absent where the rollout has not ended or does not tell. */
+  /** Duration; undefined if the rollout has not ended or did not record it. */
   readonly ms: number | undefined;
 }
 
-/** The attempts of a batch: of each, the rollout that settled it, else its newest try. */
+/** Returns the attempts of a batch: for each, the rollout that settled it, else its newest try. */
 export function attemptsOf(rows: Iterable<RolloutRow>): Attempt[] {
-  return finish(countingRows(rows)).map(attemptOf);
+  return finish(attemptRows(rows)).map(attemptOf);
 }
 
-/** Of each attempt the row that counts. */
-export function* countingRows(rows: Iterable<RolloutRow>): Piecewise<RolloutRow[]> {
-  const counting: RolloutRow[] = [];
+/** Returns the row that counts for each attempt. */
+export function* attemptRows(rows: Iterable<RolloutRow>): Piecewise<RolloutRow[]> {
+  const counted: RolloutRow[] = [];
   const numbers = new Map<string, number>();
-  /** Where the row of an attempt is, by attempt and number of the task. */
+  /** Index of an attempt's row in `counted`, by attempt and number of the task. */
   const places: number[][] = [];
   let task: string | undefined;
   let number = 0;
   yield* each(rows, (row) => {
     if (row.task !== task) {
-      // rows of a task mostly stand together
+      // rows of a task are mostly adjacent
       task = row.task;
       number = numbers.get(task) ?? numbers.size;
       numbers.set(task, number);
     }
     const ofAttempt = (places[row.attempt] ??= []);
-    const place = (ofAttempt[number] ??= counting.length);
-    const other = counting[place];
-    if (other === undefined || (!other.settles && (row.settles || row.try > other.try))) counting[place] = row;
+    const place = (ofAttempt[number] ??= counted.length);
+    const other = counted[place];
+    if (other === undefined || (!other.settles && (row.settles || row.try > other.try))) counted[place] = row;
   });
-  return counting;
+  return counted;
 }
 
 export function attemptOf(row: RolloutRow): Attempt {

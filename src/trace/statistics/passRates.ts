@@ -1,6 +1,6 @@
 /** pass@k and pass^k of one task, from n scored attempts of which c passed. */
 
-/** How often a task was tried and passed. */
+/** Attempts of a task. */
 export interface Counts {
   /** Scored attempts. */
   readonly n: number;
@@ -9,8 +9,9 @@ export interface Counts {
 }
 
 /**
- * The unbiased estimate that at least one of k attempts passes: 1 − C(n−c, k) / C(n, k), as the product of 1 − k/i over
- * i = n−c+1 … n, which neither overflows nor cancels (Chen et al., arXiv:2107.03374). null when n < k.
+ * Returns the unbiased estimate of the probability that at least one of k attempts passes: 1 − C(n−c, k) / C(n, k). It
+ * is computed as 1 minus the product of 1 − k/i over i = n−c+1 … n, which neither overflows nor cancels (Chen et al.,
+ * arXiv:2107.03374). null if n < k.
  */
 export function passAt({ n, c }: Counts, k: number): number | null {
   if (n < k) return null;
@@ -21,7 +22,8 @@ export function passAt({ n, c }: Counts, k: number): number | null {
 }
 
 /**
- * The unbiased estimate that all of k attempts pass: C(c, k) / C(n, k) (τ-bench, arXiv:2406.12045). null when n < k.
+ * Returns the unbiased estimate of the probability that all of k attempts pass: C(c, k) / C(n, k) (τ-bench,
+ * arXiv:2406.12045). null if n < k.
  */
 export function passAll({ n, c }: Counts, k: number): number | null {
   if (n < k) return null;
@@ -30,7 +32,7 @@ export function passAll({ n, c }: Counts, k: number): number | null {
   return allPass;
 }
 
-/** The k to report for n attempts per task: every one up to 10, else the powers of two and n; and those asked for. */
+/** Returns the k to report for n attempts per task: 1 to n if n ≤ 10, else powers of two and n; and `requested`. */
 export function reportedKs(attempts: number, requested: readonly number[] = []): number[] {
   const ks = new Set(requested);
   if (attempts <= 10) for (let k = 1; k <= attempts; k++) ks.add(k);

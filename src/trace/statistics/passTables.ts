@@ -1,9 +1,9 @@
-/** pass@k and pass^k over tasks, as they stand in reports. */
+/** Computes pass@k and pass^k over tasks, for reports. */
 import { each, type Piecewise } from '../../common/piecewise.ts';
 import { type Interval, intervalsOf, type TaskGroup } from './bootstrap.ts';
 import { type Counts, passAll, passAt } from './passRates.ts';
 
-/** Tasks with the same counts: what is said of one holds for all of them. */
+/** Tasks with equal counts. */
 export interface CountGroup extends Counts {
   readonly tasks: number;
 }
@@ -19,7 +19,7 @@ interface PassIntervals {
   readonly pass_all: Record<string, Interval | null>;
 }
 
-/** In an order that does not hang on the order of the tasks. */
+/** Groups tasks by their counts. The result does not depend on the order of the tasks. */
 export function* groupCounts(counts: Iterable<Counts>): Piecewise<CountGroup[]> {
   const groups = new Map<number, Map<number, number>>();
   yield* each(counts, ({ n, c }) => {
@@ -42,7 +42,7 @@ export function passTables(groups: readonly CountGroup[], ks: readonly number[])
   return tables;
 }
 
-/** pass@k of each k, then pass^k of each, as what is resampled. */
+/** Returns the values to resample: pass@k for each k, then pass^k for each k. */
 export function passValues(groups: readonly CountGroup[], ks: readonly number[]): TaskGroup[] {
   return groups.map((group) => ({
     tasks: group.tasks,
@@ -64,7 +64,7 @@ export function* passIntervals(
   return tables;
 }
 
-/** Over the tasks that have a value; null where none has. */
+/** Returns the mean over the tasks with a value; null without any. */
 export function weightedMean(
   groups: readonly { readonly tasks: number; readonly value: number | null }[],
 ): number | null {

@@ -1,11 +1,11 @@
-/** `report --json` (DESIGN section 14). Other programs read it: fields are added, never changed. */
+/** The format of `report --json` (DESIGN section 14). Other programs read it: only add fields, never change them. */
 import { z } from 'zod';
 import { CAUSE_KINDS } from '../cause.ts';
 
 const int = z.number().int().min(0);
 const rate = z.number().min(0).max(1);
 const interval = z.tuple([z.number(), z.number()]);
-/** By k, as text. */
+/** Values by k, as text. */
 const byK = <T extends z.ZodType>(value: T) => z.record(z.string().regex(/^[1-9]\d*$/), value);
 /** `tasks`: how many tasks have attempts with this cause. */
 const causeShare = z.object({ kind: z.enum(CAUSE_KINDS), attempts: int, tasks: int });
@@ -25,15 +25,15 @@ export const reportSchema = z.object({
   /** passed + failed = scored. */
   passed: int,
   failed: int,
-  /** Within the others: ended by a limit. */
+  /** Ended by a limit; also included in the other counts. */
   truncated: int,
   /** Tasks with at least one passed attempt. */
   solved: int,
   /** Unbiased pass@k: mean over the tasks with at least k scored attempts. */
   pass_at: byK(rate.nullable()).nullable(),
-  /** Of how many tasks. */
+  /** Number of tasks with at least k scored attempts. */
   tasks_at: byK(int),
-  /** pass^k: the same of all k passing. */
+  /** Unbiased pass^k: all of k attempts pass. */
   pass_all: byK(rate.nullable()).nullable(),
   intervals: z.object({
     level: rate,
@@ -41,22 +41,22 @@ export const reportSchema = z.object({
     pass_at: byK(interval.nullable()).nullable(),
     pass_all: byK(interval.nullable()).nullable(),
   }),
-  /** Of all rollouts given, tries that do not count included. */
+  /** Of all rollouts, including tries that do not count. */
   tokens: z.object({ input: int, output: int, cached: int }).nullable(),
-  /** Of the rollouts that count, without holds. */
+  /** Durations of the rollouts that count, without holds. */
   ms: z.object({ p50: z.number(), p95: z.number(), max: z.number(), total: z.number() }).nullable(),
-  /** Of all rollouts given. */
+  /** Of all rollouts, including tries that do not count. */
   cost: z.number().nullable(),
   cost_per_solved: z.number().nullable(),
-  /** Attempts whose trajectory equals that of an earlier attempt; they count like all others. */
+  /** Attempts with the same trajectory as an earlier attempt. They count like all others. */
   duplicates: int,
   /** Ended attempts by the class of the error that ended them. */
   by_error: z.record(z.string(), share),
   /** Ended attempts that did not pass, by cause, most frequent first. */
   by_cause: z.record(z.string(), causeShare).default({}),
-  /** Scored attempts by tool they called. */
+  /** Scored attempts by tools that they called. */
   by_tool: z.record(z.string(), share),
-  /** Only where tasks have levels. */
+  /** Empty unless tasks have levels. */
   by_level: z.record(
     z.string(),
     z.object({
@@ -69,7 +69,7 @@ export const reportSchema = z.object({
       pass_all: byK(rate.nullable()).nullable(),
     }),
   ),
-  /** Why a field is null, by its name: `cost`, `pass_at`, `pass_at.8`. */
+  /** Reasons for null fields, by name: `cost`, `pass_at`, `pass_at.8`. */
   why: z.record(z.string(), z.string()),
 });
 export type Report = z.infer<typeof reportSchema>;
@@ -89,15 +89,15 @@ export const comparisonSchema = z.object({
   tasks: int,
   only_here: z.array(z.string()),
   only_in_baseline: z.array(z.string()),
-  /** Over the tasks with at least k scored attempts in both: paired, so a task that is hard for both cancels out. */
+  /** Over the tasks with at least k scored attempts in both. Paired, so a task that is hard in both cancels out. */
   pass_at: byK(difference).nullable(),
   pass_all: byK(difference).nullable(),
   intervals: z.object({ level: rate, method: z.string() }),
-  /** Tasks by share of passed attempts. */
+  /** Number of tasks by change of their share of passed attempts. */
   better: int,
   worse: int,
   same: int,
-  /** Those that differ, largest difference first. */
+  /** Tasks that differ, largest difference first. */
   changed: z.array(z.object({ task: z.string(), here: rate, baseline: rate, difference: z.number() })),
   why: z.record(z.string(), z.string()),
 });

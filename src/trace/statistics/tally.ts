@@ -1,12 +1,11 @@
-/** Attempts counted one by one, as reports need them. */
+/** Counts the attempts of a batch, for reports. */
 import type { Cause } from '../cause.ts';
 import type { Attempt, Settlement } from './outcomes.ts';
 import type { Counts } from './passRates.ts';
 
-/** What is known of a task. */
 interface TaskTally extends Counts {
   /** Attempts that are open or were cancelled. */
-  readonly untold: number;
+  readonly unsettled: number;
 }
 
 /** Attempts with the same cause. */
@@ -28,16 +27,16 @@ export class Tally {
   passed = 0;
   truncated = 0;
   duplicates = 0;
-  /** Largest number of an attempt. */
-  most = 0;
-  /** How long each took that tells. */
+  /** Highest attempt number. */
+  maxAttempt = 0;
+  /** Durations of attempts, in ms, as far as they were recorded. */
   readonly times: number[] = [];
   readonly byError = new Map<string, Share>();
   readonly byCause = new Map<string, CauseShare>();
   readonly byTool = new Map<string, Share>();
   readonly #settled = { scored: 0, unscored: 0, cancelled: 0, infrastructure: 0, open: 0 };
-  readonly #tasks = new Map<string, { n: number; c: number; untold: number }>();
-  #last: { readonly task: string; readonly tally: { n: number; c: number; untold: number } } | undefined;
+  readonly #tasks = new Map<string, { n: number; c: number; unsettled: number }>();
+  #last: { readonly task: string; readonly tally: { n: number; c: number; unsettled: number } } | undefined;
 
   constructor() {
     this.settled = this.#settled;
@@ -50,14 +49,14 @@ export class Tally {
     this.attempts += 1;
     this.#settled[settlement] += 1;
     if (settlement === 'scored') task.n += 1;
-    else if (settlement === 'open' || settlement === 'cancelled') task.untold += 1;
+    else if (settlement === 'open' || settlement === 'cancelled') task.unsettled += 1;
     if (passed) {
       this.passed += 1;
       task.c += 1;
     }
     if (attempt.truncated) this.truncated += 1;
     if (attempt.duplicate) this.duplicates += 1;
-    if (attempt.attempt > this.most) this.most = attempt.attempt;
+    if (attempt.attempt > this.maxAttempt) this.maxAttempt = attempt.attempt;
     if (ms !== undefined) this.times.push(ms);
     if (error !== undefined) share(this.byError, error, passed);
     if (cause !== undefined) addCause(this.byCause, cause, attempt.task);
@@ -68,17 +67,17 @@ export class Tally {
     }
   }
 
-  /** Attempts of a task mostly come one after the other. */
-  #task(task: string): { n: number; c: number; untold: number } {
+  /** Caches the last task: attempts of a task are mostly adjacent. */
+  #task(task: string): { n: number; c: number; unsettled: number } {
     if (this.#last?.task === task) return this.#last.tally;
     let tally = this.#tasks.get(task);
-    if (tally === undefined) this.#tasks.set(task, (tally = { n: 0, c: 0, untold: 0 }));
+    if (tally === undefined) this.#tasks.set(task, (tally = { n: 0, c: 0, unsettled: 0 }));
     this.#last = { task, tally };
     return tally;
   }
 }
 
-/** Of these attempts. */
+/** Returns the tally of some attempts. */
 export function tallyOf(attempts: Iterable<Attempt>): Tally {
   const tally = new Tally();
   for (const attempt of attempts) tally.add(attempt);

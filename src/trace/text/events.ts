@@ -12,7 +12,7 @@ import { changeText, errorText, inline, partsText, placeText, valueText } from '
 /** How much of long values to show; everything by default. */
 export interface Detail {
   readonly full: boolean;
-  /** Lines of a text, of a call's arguments or result, of what was printed. */
+  /** Maximum lines of a text, of a call's arguments or result, and of output. */
   readonly text?: number;
   readonly value?: number;
   readonly log?: number;
@@ -22,12 +22,12 @@ export const OVERVIEW: Detail = { full: false, text: 8, value: 4, log: 3 };
 export const WHOLE: Detail = { full: true };
 
 /**
- * Writes one event. What a tool gave is written where its call starts, so that calls made at the same time stay
- * readable; only where something to tell happened inside the call it comes at its end.
+ * Writes one event. The result of a tool is written at the start of its call, so that parallel calls stay readable. If
+ * other lines belong inside the call, the result is written at its end.
  */
 export function writeEvent(page: Page, model: TrajectoryModel, event: AnyEvent, detail: Detail): void {
   if ('unknown' in event) {
-    page.line('?', `${event.kind} ${JSON.stringify(event.data)}`, { most: detail.value, style: 'dim' });
+    page.line('?', `${event.kind} ${JSON.stringify(event.data)}`, { maxLines: detail.value, style: 'dim' });
     return;
   }
   switch (event.kind) {
@@ -51,11 +51,11 @@ export function writeEvent(page: Page, model: TrajectoryModel, event: AnyEvent, 
       return;
     }
     case 'world.diff':
-      if (!ofTool(model, event)) writeChanges(page, event, detail);
+      if (!isOfTool(model, event)) writeChanges(page, event, detail);
       return;
     case 'log':
       page.line(event.data.stream === 'err' ? 'stderr' : 'stdout', valueText(event.data.text), {
-        most: detail.log,
+        maxLines: detail.log,
         style: 'dim',
       });
       return;
@@ -66,7 +66,7 @@ export function writeEvent(page: Page, model: TrajectoryModel, event: AnyEvent, 
 
 function writeMessage(page: Page, model: TrajectoryModel, event: EventOf<'message'>, detail: Detail): void {
   const { role, origin, parts, from, to, topic, m } = event.data;
-  if (role === 'tool' && ofTool(model, event)) return;
+  if (role === 'tool' && isOfTool(model, event)) return;
   const label =
     origin === 'sampled' ? 'says' : origin === 'compacted' ? 'summary' : origin === 'edited' ? 'edited' : role;
   const route =
@@ -74,16 +74,21 @@ function writeMessage(page: Page, model: TrajectoryModel, event: EventOf<'messag
       ? undefined
       : `${from ?? ''} → ${to ?? ''}${topic === undefined ? '' : ` · ${topic}`}`.trim();
   for (const part of parts) {
-    if (part.type === 'reasoning') page.line('thinks', valueText(part.content), { most: detail.text, style: 'dim' });
+    if (part.type === 'reasoning')
+      page.line('thinks', valueText(part.content), { maxLines: detail.text, style: 'dim' });
   }
   const text = partsText(parts);
   const calls = parts.filter((part) => part.type === 'tool_call');
   if (text !== '' || calls.length === 0)
-    page.line(label, text === '' ? '(nothing)' : text, { most: detail.text, note: route, labelStyle: LABELS[role] });
+    page.line(label, text === '' ? '(nothing)' : text, {
+      maxLines: detail.text,
+      note: route,
+      labelStyle: LABELS[role],
+    });
   for (const call of calls) {
-    // A call that was made is shown as a call.
+    // Calls that were made are written at their start.
     if (model.call(call.id) === undefined)
-      page.line('→', `${call.name} ${valueText(call.arguments)}`, { most: detail.value, note: 'not called' });
+      page.line('→', `${call.name} ${valueText(call.arguments)}`, { maxLines: detail.value, note: 'not called' });
   }
   if (model.message(m)?.editedBy !== undefined) page.line('', 'replaced by an edit', { style: 'yellow' });
 }
@@ -98,7 +103,12 @@ function writeModelEnd(page: Page, event: EventOf<'model.end'>, detail: Detail):
     });
   }
   if (error !== undefined)
-    page.line('✗', errorText(error), { style: 'red', labelStyle: 'red', note: placeText(error), most: detail.text });
+    page.line('✗', errorText(error), {
+      style: 'red',
+      labelStyle: 'red',
+      note: placeText(error),
+      maxLines: detail.text,
+    });
   if (finish !== undefined && finish !== 'stop' && finish !== 'tool_calls')
     page.line('', `the model stopped: ${finish}`, { style: 'yellow' });
   if (detail.full && whyNot !== undefined) page.line('', `not usable for training: ${whyNot}`, { style: 'dim' });
@@ -109,7 +119,7 @@ function writeCall(page: Page, model: TrajectoryModel, span: ToolSpan, detail: D
   const input = model.argumentsOf(span);
   const text = raw ?? valueText(input.value, detail.full);
   page.line('→', `${name} ${text}`, {
-    most: detail.value,
+    maxLines: detail.value,
     labelStyle: 'cyan',
     note: input.edited ? 'edited' : undefined,
   });
@@ -162,14 +172,14 @@ function writeToolEnd(
   if (error !== undefined) {
     const place = placeText(error);
     page.line('✗', errorText(error), {
-      most: detail.value,
+      maxLines: detail.value,
       style: 'red',
       labelStyle: 'red',
       note: [note, place].filter(Boolean).join(' · ') || undefined,
     });
     if (detail.full && error.stack !== undefined) page.line('', error.stack, { style: 'dim' });
-    // The model got another text than the error's message.
-    if (answer !== undefined && !answer.includes(error.message)) page.line('←', answer, { most: detail.value });
+    // The model got a text other than the error message.
+    if (answer !== undefined && !answer.includes(error.message)) page.line('←', answer, { maxLines: detail.value });
     return;
   }
   if (status === 'cut') {
@@ -177,16 +187,16 @@ function writeToolEnd(
     return;
   }
   page.line(status === 'ok' ? '←' : '✗', answer ?? '(nothing recorded)', {
-    most: detail.value,
+    maxLines: detail.value,
     note: note === '' ? undefined : note,
   });
 }
 
 function writeChanges(page: Page, event: EventOf<'world.diff'>, detail: Detail): void {
-  const most = detail.full ? Infinity : 5;
-  for (const change of event.data.changes.slice(0, most))
-    page.line('world', changeText(change), { most: detail.value, labelStyle: 'yellow' });
-  const more = event.data.changes.length - most;
+  const max = detail.full ? Infinity : 5;
+  for (const change of event.data.changes.slice(0, max))
+    page.line('world', changeText(change), { maxLines: detail.value, labelStyle: 'yellow' });
+  const more = event.data.changes.length - max;
   if (more > 0) page.line('', `… ${more} more ${nounFor(more, 'change')}`, { style: 'dim' });
 }
 
@@ -243,11 +253,11 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
       page.line(
         'edit',
         `${of.m === undefined ? `event ${of.seq ?? '?'}` : `message ${of.m}`} ${path} = ${inline(value)}`,
-        { most: detail.value, labelStyle: 'yellow', note: by === undefined ? undefined : `by ${by}` },
+        { maxLines: detail.value, labelStyle: 'yellow', note: by === undefined ? undefined : `by ${by}` },
       );
       return;
     }
-    default: // other ends are shown with their starts; the rest is not for people
+    default: // other ends are written with their starts; other events are not for people
   }
 }
 
@@ -263,12 +273,12 @@ function writeScore(page: Page, event: EventOf<'score'>, detail: Detail): void {
   page.line('score', `${mark} ${scoreText(value)} by ${scorer}${figures}`, {
     labelStyle: passed === true ? 'green' : 'red',
   });
-  if (explanation !== undefined) page.line('', explanation, { most: detail.text });
+  if (explanation !== undefined) page.line('', explanation, { maxLines: detail.text });
   if (error !== undefined) page.line('', errorText(error), { style: 'red', note: placeText(error) });
 }
 
-/** Whether an event is told where its tool call is: its span is one, or the call's end names its message. */
-function ofTool(model: TrajectoryModel, event: TraceEvent): boolean {
+/** Returns whether an event is written with its tool call: by its span, or because it is the call's message. */
+function isOfTool(model: TrajectoryModel, event: TraceEvent): boolean {
   if (event.span !== undefined && model.span(event.span)?.kind === 'tool') return true;
   if (event.kind !== 'message') return false;
   return event.data.parts.some(

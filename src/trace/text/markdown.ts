@@ -1,5 +1,4 @@
-/** A trajectory, or a step of one, as Markdown for an issue or a chat. What was said and called keeps its own form. */
-
+/** Formats a trajectory, or a step, as Markdown for an issue or a chat. */
 import type { Json } from '../../common/json.ts';
 import { plural } from '../../common/text.ts';
 import { compact, duration } from '../../common/units.ts';
@@ -45,7 +44,7 @@ export function trajectoryMarkdown(model: TrajectoryModel, rollout: string): str
   return `${parts.join('\n\n')}\n`;
 }
 
-/** undefined where there is no such step. */
+/** Returns undefined if there is no such step. */
 export function stepMarkdown(model: TrajectoryModel, index: number): string | undefined {
   const step = model.step(index);
   return step === undefined ? undefined : `${stepParts(model, step).join('\n\n')}\n`;
@@ -56,9 +55,9 @@ function stepParts(model: TrajectoryModel, step: Step): string[] {
   for (const seq of step.seqs) {
     const event = model.event(seq);
     if (event === undefined || 'unknown' in event || event.kind !== 'message') continue;
-    const { role, origin, parts: said } = event.data;
+    const { role, origin, parts: content } = event.data;
     if (origin !== 'sampled' && origin !== 'tool')
-      parts.push(`**${role}**${origin === 'given' ? '' : ` (${origin})`}`, quote(partsText(said)));
+      parts.push(`**${role}**${origin === 'given' ? '' : ` (${origin})`}`, quote(partsText(content)));
   }
   if (step.model !== undefined) parts.push(...modelParts(model, step.model));
   for (const tool of step.tools) parts.push(...toolParts(model, tool));
@@ -69,8 +68,8 @@ function stepParts(model: TrajectoryModel, step: Step): string[] {
 
 function modelParts(model: TrajectoryModel, { end }: ModelSpan): string[] {
   if (end === undefined) return ['*The model has not answered.*'];
-  const said = end.data.m === undefined ? [] : (model.shownMessage(end.data.m)?.event.data.parts ?? []);
-  const [thought, text] = [textOf(said, 'reasoning'), textOf(said)];
+  const content = end.data.m === undefined ? [] : (model.currentMessage(end.data.m)?.event.data.parts ?? []);
+  const [thought, text] = [textOf(content, 'reasoning'), textOf(content)];
   return [
     ...(thought.trim() === '' ? [] : [quote(thought)]),
     ...(text.trim() === '' ? [] : [text]),
@@ -101,7 +100,7 @@ function quote(text: string): string {
     .join('\n');
 }
 
-/** A value between fences that it does not close. */
+/** Returns a fenced block, with a fence longer than any in the value. */
 function block(stored: Json): string {
   const value = isBlobRef(stored) ? `${stored.head}…` : unescapeKeys(stored);
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);

@@ -11,13 +11,13 @@ export interface PageOptions {
 }
 
 interface LineOptions {
-  /** Lines to show before the rest is left out. Absent: all. */
-  readonly most?: number | undefined;
-  /** Of the text. */
+  /** Lines to show; the rest is omitted. By default, all. */
+  readonly maxLines?: number | undefined;
+  /** Style of the text. */
   readonly style?: Style | undefined;
-  /** Of the label. */
+  /** Style of the label. */
   readonly labelStyle?: Style | undefined;
-  /** A remark of ours at the end of the text, dim. */
+  /** A dim remark at the end of the text. */
   readonly note?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export class Page {
     this.#paint = painter(color);
   }
 
-  /** Parts joined by `·` on one line, or more where they do not fit. */
+  /** Writes facts separated by `·`, on several lines if necessary. */
   facts(parts: readonly { readonly text: string; readonly style?: Style | undefined }[]): void {
     let line = '';
     let used = 0;
@@ -48,7 +48,7 @@ export class Page {
     this.#lines.push(line);
   }
 
-  /** A rule with a title and facts, preceded by an empty line. Facts that do not fit stand below. */
+  /** Writes an empty line, and a rule with a title and facts. Facts that do not fit follow below. */
   heading(title: string, facts: readonly string[] = []): void {
     const head = harmlessLine(title);
     const factsText = facts.length === 0 ? '' : ` ${harmlessLine(facts.join(' · '))} `;
@@ -63,16 +63,16 @@ export class Page {
     if (!inRule) this.facts(facts.map((text) => ({ text, style: 'dim' })));
   }
 
-  /** A label and its text. */
+  /** Writes a label and its text. */
   line(label: string, text: string, options: LineOptions = {}): void {
     const room = this.#width - LABEL - GAP.length;
     const wrapped = wrap(harmless(text).trimEnd(), room);
-    const lines = options.most === undefined ? wrapped : shorten(wrapped, options.most);
+    const lines = options.maxLines === undefined ? wrapped : shorten(wrapped, options.maxLines);
     const margin = ' '.repeat(Math.max(0, LABEL - columns(label)));
     for (const [index, content] of lines.entries()) {
       const left = index === 0 ? margin + this.#paint(label, options.labelStyle ?? 'dim') : ' '.repeat(LABEL);
-      const leftOut = index === lines.length - 1 && lines.length < wrapped.length;
-      this.#lines.push((left + GAP + this.#paint(content, leftOut ? 'dim' : options.style)).trimEnd());
+      const isOmission = index === lines.length - 1 && lines.length < wrapped.length;
+      this.#lines.push((left + GAP + this.#paint(content, isOmission ? 'dim' : options.style)).trimEnd());
     }
     if (options.note !== undefined) this.#note(options.note, columns(lines.at(-1) ?? ''), room);
   }

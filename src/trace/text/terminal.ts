@@ -1,4 +1,4 @@
-/** Text for a terminal: safe to print, wrapped to its width, with or without colour. */
+/** Text for a terminal: safe to print, wrapped to its width, with or without color. */
 
 export type Style = 'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan';
 
@@ -19,7 +19,7 @@ export function painter(color: boolean): Paint {
   return (text, style) => (color && style !== undefined && text !== '' ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text);
 }
 
-// Direction marks that make text read otherwise than it is.
+// Direction marks that change the visible order of text.
 const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 
@@ -35,7 +35,7 @@ export function harmless(text: string): string {
     .replace(REORDERING, '\ufffd');
 }
 
-/** {@link harmless} on one line. */
+/** Like `harmless`, on one line. */
 export function harmlessLine(text: string): string {
   return harmless(text).replace(/\s*\n\s*/g, ' ');
 }
@@ -54,7 +54,7 @@ export function columns(text: string): number {
   return count;
 }
 
-/** Lines of at most `width` columns, broken at spaces where there are any; lines of the text stay lines. */
+/** Wraps text at spaces to lines of at max `width` columns. Keeps existing line breaks. */
 export function wrap(text: string, width: number): string[] {
   return text
     .split('\n')
@@ -92,8 +92,8 @@ function wrapLine(line: string, width: number): string[] {
   return lines;
 }
 
-/** At most `most` lines, with a note of how many more there are. */
-export function shorten(lines: readonly string[], most: number): string[] {
-  const hidden = lines.length - most;
-  return hidden <= 1 ? [...lines] : [...lines.slice(0, most), `… ${hidden} more lines`];
+/** Returns at max `max` lines, and a line with the number of omitted lines. */
+export function shorten(lines: readonly string[], max: number): string[] {
+  const hidden = lines.length - max;
+  return hidden <= 1 ? [...lines] : [...lines.slice(0, max), `… ${hidden} more lines`];
 }

@@ -5,7 +5,8 @@ import type { Change, Part, TraceError } from '../schema.ts';
 import { isBlobRef, unescapeKeys } from '../values/keys.ts';
 
 /**
- * A text as it is, anything else as JSON: on one line, or `pretty` (then also a text that is a JSON record or list).
+ * Formats a value: a string unchanged, anything else as JSON on one line. `pretty`: with indentation, also for strings
+ * that contain a JSON object or array.
  */
 export function valueText(stored: Json, pretty = false): string {
   if (isBlobRef(stored)) return `${stored.head}… (${compact(stored.bytes)} bytes, ${stored.media})`;
@@ -23,7 +24,7 @@ function prettyJson(text: string): string | undefined {
   }
 }
 
-/** JSON on one line with a space behind commas and colons, so that it wraps well. */
+/** Formats JSON on one line with spaces after commas and colons, so that it wraps well. */
 export function inline(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(inline).join(', ')}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
@@ -33,7 +34,7 @@ export function inline(value: Json): string {
     .join(', ')}}`;
 }
 
-/** Text parts and what stands for the others; tool calls left out. */
+/** Formats message parts: text, and placeholders for media. Omits reasoning and tool calls. */
 export function partsText(parts: readonly Part[]): string {
   return parts
     .flatMap((part): string[] => {
@@ -64,14 +65,14 @@ export function placeText(error: TraceError): string | undefined {
   return error.place === undefined ? undefined : `${error.place.file}:${error.place.line}:${error.place.column}`;
 }
 
-/** `update loans 17  due: "2026-05-01" → "2026-05-15"`. Of an update only the fields that differ. */
+/** Formats a change: `update loans 17  due: "2026-05-01" → "2026-05-15"`. For an update, only the changed fields. */
 export function changeText(change: Pick<Change, 'op' | 'table' | 'file' | 'key' | 'before' | 'after'>): string {
-  const where = change.table ?? change.file ?? '';
+  const location = change.table ?? change.file ?? '';
   const key =
     change.file !== undefined && change.file === change.key
       ? ''
       : ` ${typeof change.key === 'string' ? change.key : inline(unescapeKeys(change.key))}`;
-  const head = `${change.op} ${where}${key}`.replace(/ {2,}/g, ' ').trimEnd();
+  const head = `${change.op} ${location}${key}`.replace(/ {2,}/g, ' ').trimEnd();
   const before = change.before === undefined ? undefined : unescapeKeys(change.before);
   const after = change.after === undefined ? undefined : unescapeKeys(change.after);
   if (isJsonObject(before) && isJsonObject(after) && !isBlobRef(before) && !isBlobRef(after)) {

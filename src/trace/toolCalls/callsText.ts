@@ -1,26 +1,25 @@
-/** Calls as a text document: a line for each, what it was given and gave below, folded by indentation. */
-
+/** Formats calls as a text document: a line for each, with arguments and result indented below, so that they fold. */
 import type { Json } from '../../common/json.ts';
 import { duration } from '../../common/units.ts';
 import { errorText, valueText } from '../text/values.ts';
 import type { CallFact } from './fact.ts';
 import { argumentsLine, cut, resultLine } from './text.ts';
 
-/** What is told of the attempt that a call is in. */
+/** The attempt of a call. */
 interface CallAttempt {
   readonly task: string;
   readonly attempt: number;
-  /** In one word, e.g. `passed`. */
+  /** One word, such as `passed`. */
   readonly outcome: string;
 }
 
 export interface CallBlock {
   readonly fact: CallFact;
-  /** From 0. */
+  /** First and last line, from 0. */
   readonly line: number;
   readonly lastLine: number;
-  /** Length of what is marked in it: the attempt's outcome. */
-  readonly marked: number;
+  /** Length of the attempt's outcome, which is colored. */
+  readonly outcomeLength: number;
 }
 
 interface CallsText {
@@ -28,16 +27,16 @@ interface CallsText {
   readonly blocks: readonly CallBlock[];
 }
 
-const LINE = 240;
-/** Longer values are cut: the step has the whole. */
-const VALUE_LINES = 40;
-const VALUE_CHARS = 4_000;
+const MAX_LINE = 240;
+/** Longer values are shortened. The step shows them in full. */
+const MAX_VALUE_LINES = 40;
+const MAX_VALUE_CHARS = 4_000;
 
 export function callsText(
   title: string,
   facts: readonly CallFact[],
   attemptOf: (fact: CallFact) => CallAttempt | undefined,
-  named: boolean,
+  withToolNames: boolean,
 ): CallsText {
   const lines = [title, ''];
   const blocks: CallBlock[] = [];
@@ -45,7 +44,9 @@ export function callsText(
     const attempt = attemptOf(fact);
     const outcome = attempt?.outcome ?? 'unknown';
     const line = lines.length;
-    lines.push(cut(`${outcome}  ${named ? `${fact.tool} ` : ''}${argumentsLine(fact)} ${resultLine(fact)}`, LINE));
+    lines.push(
+      cut(`${outcome}  ${withToolNames ? `${fact.tool} ` : ''}${argumentsLine(fact)} ${resultLine(fact)}`, MAX_LINE),
+    );
     lines.push(
       '  ' +
         [
@@ -58,11 +59,11 @@ export function callsText(
     if (fact.values !== undefined) lines.push('  arguments', ...value(fact.values.arguments));
     if (fact.error !== undefined)
       lines.push(
-        `  ✗ ${cut(errorText(fact.error), LINE)}`,
+        `  ✗ ${cut(errorText(fact.error), MAX_LINE)}`,
         ...indented(fact.error.stack?.split('\n').slice(1) ?? [], 2),
       );
     else if (fact.values?.result !== undefined) lines.push('  result', ...value(fact.values.result));
-    blocks.push({ fact, line, lastLine: lines.length - 1, marked: outcome.length });
+    blocks.push({ fact, line, lastLine: lines.length - 1, outcomeLength: outcome.length });
     lines.push('');
   }
   return { text: lines.join('\n'), blocks };
@@ -70,12 +71,12 @@ export function callsText(
 
 function value(stored: Json): string[] {
   const whole = valueText(stored, true);
-  const lines = whole.slice(0, VALUE_CHARS).split('\n');
-  const visible = lines.slice(0, VALUE_LINES);
-  const left = whole.length - visible.join('\n').length;
+  const lines = whole.slice(0, MAX_VALUE_CHARS).split('\n');
+  const visible = lines.slice(0, MAX_VALUE_LINES);
+  const omitted = whole.length - visible.join('\n').length;
   return [
     ...indented(visible, 4),
-    ...(left > 0 ? [`    … ${left.toLocaleString('en')} more characters. Open the step to see all.`] : []),
+    ...(omitted > 0 ? [`    … ${omitted.toLocaleString('en')} more characters. Open the step to see all.`] : []),
   ];
 }
 

@@ -6,18 +6,18 @@ import type { Source, TraceError } from '../schema.ts';
 
 export interface CallFact {
   readonly rollout: string;
-  /** Of its start: `ROLLOUT@SEQ` is its name. */
+  /** seq of its start: `ROLLOUT@SEQ` is its reference. */
   readonly seq: number;
   readonly step: number;
   readonly tool: string;
-  /** When it began; says only the order in a stream without times. */
+  /** Time of its start. In a stream without times, it only reflects the order. */
   readonly at: number;
-  /** Absent while it runs, and where the source does not tell. */
+  /** Undefined while it runs, and if the source lacks it. */
   readonly ms: number | undefined;
   readonly open: boolean;
   readonly source: Source | undefined;
   readonly error: TraceError | undefined;
-  /** As stored: keys escaped, long values as references. Absent once there are too many calls to keep them. */
+  /** The stored values: keys are escaped, and long values are references. Undefined if there are too many calls. */
   readonly values: CallValues | undefined;
 }
 
@@ -26,7 +26,7 @@ interface CallValues {
   readonly result: Json | undefined;
 }
 
-/** The calls of this very rollout, in order of their start: what a fork shares with its parent is the parent's. */
+/** Returns the calls of a rollout in order of their start, without those that a fork shares with its parent. */
 export function callFacts(model: TrajectoryModel, rollout: string): CallFact[] {
   const shared = model.start?.data.fork?.seq ?? 0;
   return model.tools.filter(({ seq }) => seq > shared).map((span) => factOf(model, span, rollout));
@@ -52,7 +52,7 @@ export function withoutValues(fact: CallFact): CallFact {
   return fact.values === undefined ? fact : { ...fact, values: undefined };
 }
 
-/** Newest first; of those that began at the same time the one further down its trajectory. */
+/** Compares calls: newest first; those with the same time, in reverse order of their trajectory. */
 export function newestFirst(a: CallFact, b: CallFact): number {
   return b.at - a.at || (a.rollout === b.rollout ? b.seq - a.seq : a.rollout < b.rollout ? 1 : -1);
 }

@@ -5,17 +5,17 @@ import type { CallFact } from './fact.ts';
 
 export interface ToolStats {
   readonly calls: number;
-  /** Of them, those that have not ended. */
+  /** Calls that have not ended. */
   readonly open: number;
   readonly errors: number;
-  /** The most frequent first. */
+  /** Errors by class, the most frequent first. */
   readonly byClass: Partial<Record<ErrorClass, number>>;
-  /** Of the calls that tell how long they took; null when none does. */
+  /** Durations in ms, of the calls that recorded one; null without any. */
   readonly p50: number | null;
   readonly p95: number | null;
 }
 
-/** How many of the attempts used a tool. */
+/** Number of attempts that used a tool, and in total. */
 export interface UseShares {
   readonly passed: { readonly used: number; readonly of: number };
   readonly failed: { readonly used: number; readonly of: number };
@@ -45,14 +45,14 @@ export function toolStats(facts: Iterable<CallFact>): ToolStats {
   };
 }
 
-/** By nearest rank, as the report of a batch tells times. */
+/** Computes quantiles by nearest rank, as in the report of a batch. */
 function quantiles(durations: readonly number[]): { p50: number | null; p95: number | null } {
   const times = Float64Array.from(durations).sort();
   const rank = (share: number): number | null => times[Math.ceil(share * times.length) - 1] ?? null;
   return { p50: rank(0.5), p95: rank(0.95) };
 }
 
-/** Shares of scored attempts that used at least one of the tools. */
+/** Counts the scored attempts that used at least one of the tools. */
 export function useShares(attempts: readonly Attempt[], tools: ReadonlySet<string>): UseShares {
   const passed = { used: 0, of: 0 };
   const failed = { used: 0, of: 0 };

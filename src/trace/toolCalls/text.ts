@@ -1,19 +1,19 @@
-/** What is said of a tool's calls, on one line each. */
+/** Formats calls of tools and their statistics, on one line each. */
 import { duration } from '../../common/units.ts';
 import { errorText, valueText } from '../text/values.ts';
 import type { CallFact } from './fact.ts';
 import type { ToolStats, UseShares } from './stats.ts';
 
-/** How much of a batch the figures are made of. */
-export interface ReadAttempts {
-  /** Attempts that used some tool. */
+/** How many attempts the statistics include. */
+export interface AttemptCoverage {
+  /** Attempts that used any tool. */
   readonly attempts: number;
-  /** Of them, those whose calls were read. */
+  /** Attempts whose calls were read. */
   readonly read: number;
 }
 
-/** `412 calls · 6% errors · p50 12 ms, p95 90 ms · in 31% of passed, 58% of failed attempts`. */
-export function statsText(stats: ToolStats, shares: UseShares | undefined, read: ReadAttempts): string {
+/** Formats statistics: `412 calls · 6% errors · p50 12 ms, p95 90 ms · in 31% of passed, 58% of failed attempts`. */
+export function statsText(stats: ToolStats, shares: UseShares | undefined, coverage: AttemptCoverage): string {
   const parts = [
     `${stats.calls.toLocaleString('en')} ` +
       `${stats.calls === 1 ? 'call' : 'calls'}${stats.open > 0 ? ` (${stats.open.toLocaleString('en')} running)` : ''}`,
@@ -22,8 +22,8 @@ export function statsText(stats: ToolStats, shares: UseShares | undefined, read:
   if (stats.p50 !== null && stats.p95 !== null) parts.push(`p50 ${duration(stats.p50)}, p95 ${duration(stats.p95)}`);
   const used = shares === undefined ? '' : sharesText(shares);
   if (used !== '') parts.push(used);
-  if (read.read < read.attempts)
-    parts.push(`${read.read.toLocaleString('en')} of ${read.attempts.toLocaleString('en')} attempts loaded`);
+  if (coverage.read < coverage.attempts)
+    parts.push(`${coverage.read.toLocaleString('en')} of ${coverage.attempts.toLocaleString('en')} attempts loaded`);
   return parts.join(' · ');
 }
 
@@ -35,7 +35,7 @@ export function sharesText({ passed, failed }: UseShares): string {
   return sides.length === 0 ? '' : `in ${sides.join(', ')} attempts`;
 }
 
-/** Never `0%` of something, nor `100%` of less than all. */
+/** Formats a percentage: `0%` only for none, `100%` only for all. */
 export function shareText(part: number, whole: number): string {
   if (part === 0 || whole === 0) return '0%';
   if (part === whole) return '100%';
@@ -44,7 +44,7 @@ export function shareText(part: number, whole: number): string {
   return `${share > 99 ? 99 : Math.round(share)}%`;
 }
 
-/** `renew_loan {loan_id: "L-3001"} → {due: "2026-05-01"}`. */
+/** Formats a call: `renew_loan {loan_id: "L-3001"} → {due: "2026-05-01"}`. */
 export function callLine(fact: CallFact, width: number): string {
   return cut(`${fact.tool} ${argumentsLine(fact)} ${resultLine(fact)}`, width);
 }
@@ -53,14 +53,14 @@ export function argumentsLine({ values }: CallFact): string {
   return values === undefined ? '…' : valueText(values.arguments);
 }
 
-/** `→ {…}` or `✗ tool_error: …`. */
+/** Formats a result: `→ {…}` or `✗ tool_error: …`. */
 export function resultLine({ values, error, open }: CallFact): string {
   if (error !== undefined) return `✗ ${errorText(error)}`;
   if (open) return '… running';
   return `→ ${values?.result === undefined ? 'nothing' : valueText(values.result)}`;
 }
 
-/** On one line, and not longer than it is wide. */
+/** Puts text on one line of at most `width` characters. */
 export function cut(text: string, width: number): string {
   const line = text.replaceAll(/\s*\n\s*/g, ' ⏎ ').replaceAll(/[\u0000-\u001f\u007f]/g, ' ');
   return line.length > width ? `${line.slice(0, Math.max(0, width - 1))}…` : line;

@@ -1,8 +1,8 @@
 import { isJsonObject, type Json } from '../../common/json.ts';
 
 /**
- * `value` with what a JSON pointer (RFC 6901) names replaced; copies only the way there. undefined when there is no
- * such place: a recorded edit that does not fit is shown as it is, never guessed at.
+ * Returns `value` with the target of a JSON pointer (RFC 6901) replaced. Copies only the objects on the path. undefined
+ * if the target does not exist: a recorded edit that does not apply is displayed, but has no effect.
  */
 export function replaceAt(value: Json, pointer: string, replacement: Json): Json | undefined {
   if (pointer === '') return replacement;

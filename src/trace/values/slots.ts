@@ -1,23 +1,23 @@
 /**
- * Where an event holds values of users, tools and models: the only places that may hold blob references and
- * whose keys are escaped. Everything else in an event is ours.
+ * The fields of events that contain values of users, tools, and models. Only these may contain blob references, and
+ * only their keys are escaped.
  */
 import type { Json, JsonObject } from '../../common/json.ts';
 import type { BlobRef, Change, EventOf, Part, TraceEvent, UnknownEvent } from '../schema.ts';
 
-/** What to do with each kind of value. Each gives its argument back when nothing changes. */
+/** Functions that change each kind of value. They return their argument if nothing changes. */
 export interface ValueChange {
   /** Any JSON: arguments, results, answers. */
   json(value: Json): Json;
   /** Text of a part or a log line. */
   text(value: string | BlobRef): string | BlobRef;
-  /** base64 of a blob part. */
+  /** Base64 of a blob part. */
   media(value: string | BlobRef, mimeType: string): string | BlobRef;
-  /** A record whose values are users' but which must stay a record. */
+  /** An object with users' values that must stay an object. */
   record(value: JsonObject): JsonObject;
 }
 
-/** The event with its values changed; the very same event when none changed. Nothing is copied that stays. */
+/** Returns the event with its values changed, or the event itself if none changed. Copies only changed objects. */
 export function changeValues<E extends TraceEvent | UnknownEvent>(event: E, change: ValueChange): E {
   const parsed: TraceEvent | undefined = 'unknown' in event ? undefined : event;
   if (parsed === undefined) return event;
@@ -113,7 +113,7 @@ function changeOfWorld(item: Change, change: ValueChange): Change {
   return { ...item, key, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
 }
 
-/** `items` itself when no item changed. */
+/** Returns `items` itself if no item changed. */
 export function changeAll<T>(items: T[], change: (item: T) => T): T[] {
   let changed: T[] | undefined;
   for (const [index, item] of items.entries()) {

@@ -117,9 +117,9 @@ describe('TrajectoryModel', () => {
     s.add('edit', { of: { seq: end }, path: '/result/due', value: 'june' });
     const model = modelOf(s.events);
     assert.equal(model.message(1)!.event.data.origin, 'sampled');
-    assert.equal(model.shownMessage(1)!.m, 2);
+    assert.equal(model.currentMessage(1)!.m, 2);
     assert.equal(model.message(2)!.editOf, 1);
-    assert.equal(model.shownMessage(1, call + 2)!.m, 1);
+    assert.equal(model.currentMessage(1, call + 2)!.m, 1);
     const [span] = model.tools;
     assert.deepEqual(model.argumentsOf(span!), { value: { days: 14, ids: [1, 2, 3] }, edited: true });
     assert.deepEqual(span!.start.data.arguments, { days: 7, ids: [1, 2] });

@@ -301,9 +301,9 @@ describe('compareReports', () => {
 
 describe('pass bars', () => {
   it('are parsed', () => {
-    assert.deepEqual(parseFailUnder('pass@8=0.5'), [{ text: 'pass@8=0.5', metric: 'pass_at', k: 8, least: 0.5 }]);
+    assert.deepEqual(parseFailUnder('pass@8=0.5'), [{ text: 'pass@8=0.5', metric: 'pass_at', k: 8, min: 0.5 }]);
     assert.deepEqual(
-      parseFailUnder('pass^4 = 20%, pass@1=.25').map(({ metric, k, least }) => [metric, k, least]),
+      parseFailUnder('pass^4 = 20%, pass@1=.25').map(({ metric, k, min }) => [metric, k, min]),
       [
         ['pass_all', 4, 0.2],
         ['pass_at', 1, 0.25],

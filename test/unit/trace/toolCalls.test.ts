@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { attemptsOf } from '../../../src/trace/statistics/outcomes.ts';
 import { callsText } from '../../../src/trace/toolCalls/callsText.ts';
+import { currentLine, errorLines } from '../../../src/trace/toolCalls/errorLines.ts';
 import { type CallFact, callFacts, newestFirst } from '../../../src/trace/toolCalls/fact.ts';
 import { toolStats, useShares } from '../../../src/trace/toolCalls/stats.ts';
 import { callLine, shareText, statsText } from '../../../src/trace/toolCalls/text.ts';
-import { lineNow, thrownLines } from '../../../src/trace/toolCalls/thrown.ts';
 import { Stream } from '../../support/stream.ts';
 import { rolloutRow, scored } from '../host/rows.ts';
 
@@ -165,7 +165,7 @@ test('lines that threw have a count, the errors, and the newest call', () => {
     fact(),
     failed('d', 1, { error: { class: 'tool_error', message: 'd', place: { file: 'other.ts', line: 1, column: 1 } } }),
   ];
-  const lines = thrownLines(facts, (file) => file === 'tools/a.ts');
+  const lines = errorLines(facts, (file) => file === 'tools/a.ts');
   assert.deepEqual(
     lines.map(({ line, count, newest, messages }) => ({ line, count, newest: newest.seq, messages })),
     [
@@ -185,12 +185,12 @@ test('lines that threw have a count, the errors, and the newest call', () => {
 
 test('a line that threw is found where it moved to, but not where its text changed', () => {
   const before = ['a', 'b', '  throw x;', 'c', 'b'];
-  assert.equal(lineNow(3, before, before), 3);
-  assert.equal(lineNow(3, before, ['new', ...before]), 4);
-  assert.equal(lineNow(3, before, before.slice(1)), 2);
-  assert.equal(lineNow(2, before, ['b', 'x', 'y', 'z', 'b']), 1, 'the nearest');
-  assert.equal(lineNow(3, before, ['a', 'b', 'throw y;']), undefined);
-  assert.equal(lineNow(9, before, before), undefined);
+  assert.equal(currentLine(3, before, before), 3);
+  assert.equal(currentLine(3, before, ['new', ...before]), 4);
+  assert.equal(currentLine(3, before, before.slice(1)), 2);
+  assert.equal(currentLine(2, before, ['b', 'x', 'y', 'z', 'b']), 1, 'the nearest');
+  assert.equal(currentLine(3, before, ['a', 'b', 'throw y;']), undefined);
+  assert.equal(currentLine(9, before, before), undefined);
 });
 
 test('calls as a document: a line with the outcome of each, its values below, long ones truncated', () => {
@@ -208,7 +208,7 @@ test('calls as a document: a line with the outcome of each, its values below, lo
   const lines = text.split('\n');
   assert.equal(lines[0], 'renew in desk');
   assert.deepEqual(
-    blocks.map(({ line, marked }) => (lines[line] ?? '').slice(0, marked)),
+    blocks.map(({ line, outcomeLength }) => (lines[line] ?? '').slice(0, outcomeLength)),
     ['failed', 'unknown', 'failed'],
   );
   assert.equal(lines[blocks[0]?.line ?? 0], 'failed  {n: 1, list: [1, 2]} ✗ tool_error: no way');

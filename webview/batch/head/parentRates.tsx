@@ -2,8 +2,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { BatchRow } from '../../../src/protocol/client.ts';
 import type { ForkParent } from '../../../src/protocol/forkParent.ts';
-import type { AttemptRates } from '../../../src/trace/statistics/fromHere.ts';
-import { ratesFromHere } from '../../../src/trace/statistics/fromHere.ts';
+import type { AttemptRates } from '../../../src/trace/statistics/forkRates.ts';
+import { compareWithParent } from '../../../src/trace/statistics/forkRates.ts';
 import type { BatchView } from '../batchView.ts';
 
 export function ParentRates({
@@ -33,7 +33,7 @@ export function ParentRates({
     () =>
       attempts === undefined
         ? undefined
-        : ratesFromHere({
+        : compareWithParent({
             seq: parent.seq,
             fork: data.rows(),
             parent: attempts.rows,

@@ -238,7 +238,7 @@ function fieldsOf(path: string, stored: Json): EditField[] {
 }
 
 function textFields(model: TrajectoryModel, m: number): EditField[] {
-  const parts = model.shownMessage(m)?.event.data.parts ?? [];
+  const parts = model.currentMessage(m)?.event.data.parts ?? [];
   return parts.flatMap((part, index): EditField[] =>
     (part.type === 'text' || part.type === 'reasoning') && typeof part.content === 'string'
       ? [{ name: part.type, path: `/parts/${index}/content`, before: part.content }]

@@ -151,7 +151,7 @@ function modelText(model: TrajectoryModel, row: Row, liveText: (span: number) =>
   if (end === undefined) return { ...plain('comment', '', liveText(span.seq) ?? ''), outcome: 'running', open: true };
   if (end.error !== undefined)
     return { ...plain('comment', errorLabel(end.error.class), end.error.message), ...trouble(span), ms: end.ms };
-  const entry = end.m === undefined ? undefined : model.shownMessage(end.m);
+  const entry = end.m === undefined ? undefined : model.currentMessage(end.m);
   const parts = entry?.event.data.parts ?? [];
   const text = textOf(parts) || textOf(parts, 'reasoning');
   if (calls.length > 1) return { ...plain('layers', `${calls.length} calls`, text), ms: end.ms };

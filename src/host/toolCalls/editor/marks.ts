@@ -4,8 +4,8 @@
 import * as vscode from 'vscode';
 import { plural } from '../../../common/text.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
+import { currentLine, type ErrorLine, errorLines } from '../../../trace/toolCalls/errorLines.ts';
 import { cut } from '../../../trace/toolCalls/text.ts';
-import { lineNow, type ThrownLine, thrownLines } from '../../../trace/toolCalls/thrown.ts';
 import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';
 import { setting } from '../../window/settings.ts';
@@ -78,13 +78,13 @@ async function marksOf(
     if (isSameFile) files.add(file);
     return isSameFile;
   };
-  const lines = thrownLines(calls.calls(calls.tools), isDocument);
+  const lines = errorLines(calls.calls(calls.tools), isDocument);
   const [file] = files;
   const submittedLines = file === undefined ? undefined : await definition.linesOf(file);
   const currentLines = document.getText().split(/\r?\n/);
   return lines.flatMap((error) => {
     // Skip lines that changed since the batch.
-    const line = submittedLines === undefined ? error.line : lineNow(error.line, submittedLines, currentLines);
+    const line = submittedLines === undefined ? error.line : currentLine(error.line, submittedLines, currentLines);
     if (line === undefined || line > document.lineCount) return [];
     const text = document.lineAt(line - 1);
     const range = new vscode.Range(
@@ -107,7 +107,7 @@ async function marksOf(
   });
 }
 
-function markText({ count, messages, newest }: ThrownLine, batch: string, outcome: string): vscode.MarkdownString {
+function markText({ count, messages, newest }: ErrorLine, batch: string, outcome: string): vscode.MarkdownString {
   const text = commandMarkdown();
   text.appendText(`Threw ${count === 1 ? 'once' : `${count.toLocaleString('en')} times`} in ${batch}\n`);
   for (const message of messages.slice(0, MESSAGES))

@@ -117,7 +117,7 @@ export async function showCalls(
   if (document.languageId !== TRAJECTORY_LANGUAGE)
     await vscode.languages.setTextDocumentLanguage(document, TRAJECTORY_LANGUAGE);
   const locations = created.blocks.map(
-    ({ line, marked }) => new vscode.Location(created.uri, new vscode.Range(line, 0, line, marked)),
+    ({ line, outcomeLength }) => new vscode.Location(created.uri, new vscode.Range(line, 0, line, outcomeLength)),
   );
   await vscode.commands.executeCommand(
     'editor.action.peekLocations',

@@ -21,7 +21,7 @@ function attempt(calls: readonly (readonly [string, number, string?])[]): TraceE
 
 function splitOf(own: readonly TraceEvent[], other: readonly TraceEvent[]): FirstSplit | undefined {
   const finder = new SplitFinder(callsIn(own));
-  finder.take(other);
+  finder.add(other);
   return finder.split;
 }
 
@@ -101,10 +101,10 @@ describe('the divergence of two attempts', () => {
     ]);
     const first = other.findIndex((event) => event.kind === 'tool.start') + 1;
     const finder = new SplitFinder(callsIn(own));
-    assert.equal(finder.take(other.slice(0, first - 1)), false);
-    assert.equal(finder.take(other.slice(first - 1, first)), true);
+    assert.equal(finder.add(other.slice(0, first - 1)), false);
+    assert.equal(finder.add(other.slice(first - 1, first)), true);
     const { split } = finder;
-    assert.equal(finder.take(other.slice(first)), true);
+    assert.equal(finder.add(other.slice(first)), true);
     assert.equal(finder.split, split);
   });
 });

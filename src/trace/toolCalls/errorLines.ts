@@ -1,18 +1,18 @@
-/** Lines of code that threw, by where the errors of calls say they came from. */
+/** Finds the source lines where calls failed, by the places of their errors. */
 import type { CallFact } from './fact.ts';
 
-export interface ThrownLine {
+export interface ErrorLine {
   /** From 1. */
   readonly line: number;
   readonly count: number;
-  /** The newest of them. */
+  /** The newest failed call. */
   readonly newest: CallFact;
-  /** Messages, the most frequent first. */
+  /** Error messages, the most frequent first. */
   readonly messages: readonly { readonly text: string; readonly count: number }[];
 }
 
-/** `facts`: newest first. `isHere`: whether an error's file is the one that is looked at. */
-export function thrownLines(facts: Iterable<CallFact>, isHere: (file: string) => boolean): ThrownLine[] {
+/** `facts`: newest first. `isHere`: returns whether an error's file is the one to search. */
+export function errorLines(facts: Iterable<CallFact>, isHere: (file: string) => boolean): ErrorLine[] {
   const lines = new Map<number, { count: number; newest: CallFact; messages: Map<string, number> }>();
   const here = new Map<string, boolean>();
   for (const fact of facts) {
@@ -22,10 +22,10 @@ export function thrownLines(facts: Iterable<CallFact>, isHere: (file: string) =>
     let isMatch = here.get(file);
     if (isMatch === undefined) here.set(file, (isMatch = isHere(file)));
     if (!isMatch) continue;
-    let found = lines.get(line);
-    if (found === undefined) lines.set(line, (found = { count: 0, newest: fact, messages: new Map() }));
-    found.count++;
-    found.messages.set(error.message, (found.messages.get(error.message) ?? 0) + 1);
+    let entry = lines.get(line);
+    if (entry === undefined) lines.set(line, (entry = { count: 0, newest: fact, messages: new Map() }));
+    entry.count++;
+    entry.messages.set(error.message, (entry.messages.get(error.message) ?? 0) + 1);
   }
   return [...lines]
     .sort(([a], [b]) => a - b)
@@ -37,14 +37,14 @@ export function thrownLines(facts: Iterable<CallFact>, isHere: (file: string) =>
     }));
 }
 
-/** Lines that are looked at above and below for one that moved. */
+/** Number of lines to search above and below. */
 const REACH = 200;
 
 /**
- * Where a line of code stands now that was line `line` of `before`: the same, or the nearest with the same text.
- * undefined: it is gone, or says something else.
+ * Returns the current number of line `line` of `before`: the same, or that of the nearest line with the same text.
+ * undefined: the line was removed or changed.
  */
-export function lineNow(line: number, before: readonly string[], now: readonly string[]): number | undefined {
+export function currentLine(line: number, before: readonly string[], now: readonly string[]): number | undefined {
   const text = before[line - 1]?.trim();
   if (text === undefined) return undefined;
   for (let off = 0; off <= REACH; off++) {

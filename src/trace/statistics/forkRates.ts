@@ -1,7 +1,7 @@
 /**
- * Compares the pass rate of a fork with its parent's. All numbers are of one task, so intervals come from the number of
- * attempts alone: Wilson's for the share that passes, carried over to pass@k by 1 − (1 − p)^k, and Newcombe's for the
- * difference (Newcombe, Statistics in Medicine 17, 1998: methods 3 and 10).
+ * Compares the pass rate of a fork with its parent's. All numbers concern one task, so intervals depend only on the
+ * number of attempts: Wilson's for the share that passes, transformed to pass@k by 1 − (1 − p)^k, and Newcombe's for
+ * the difference (Newcombe, Statistics in Medicine 17, 1998: methods 3 and 10).
  */
 import { z } from 'zod';
 import type { RolloutRow } from '../summary.ts';
@@ -13,28 +13,26 @@ const interval = z.tuple([z.number(), z.number()]);
 
 const attemptRates = z.object({
   attempts: int,
-  /** Ended and known whether passed. */
+  /** Ended attempts with a score. */
   scored: int,
   passed: int,
-  /** By k; null where there are not so many scored attempts. */
+  /** By k; null with fewer scored attempts. */
   pass_at: z.record(z.string(), z.number().nullable()),
-  /** 95%; null where nothing is scored. */
+  /** At 95%; null without scored attempts. */
   intervals: z.record(z.string(), interval.nullable()),
 });
 export type AttemptRates = z.infer<typeof attemptRates>;
 
 export const forkRates = z.object({
-  /** The last event the fork shares. */
+  /** The last event that the fork shares with its parent. */
   seq: int,
-  /** The fork's attempts. */
+  /** Attempts of the fork. */
   fork: attemptRates,
-  /** All attempts at the task in the parent's batch, from their beginning. */
+  /** All attempts of the task in the parent's batch, from their beginning. */
   parent: attemptRates,
-  /**
-   * Those of them that did the same as the parent up to the cut, the parent included; absent where that is not known.
-   */
+  /** Those of them that are equal to the parent up to the cut, including the parent. Absent if unavailable. */
   siblings: attemptRates.optional(),
-  /** pass@1 of the fork less that of `siblings`, else of `parent`. */
+  /** pass@1 of the fork minus that of `siblings`, else of `parent`. */
   difference: z.object({ of: z.enum(['siblings', 'parent']), value: z.number(), interval }).nullable(),
 });
 export type ForkRates = z.infer<typeof forkRates>;
@@ -61,12 +59,12 @@ interface ForkRows {
   readonly fork: Iterable<RolloutRow>;
   readonly parent: Iterable<RolloutRow>;
   readonly siblings?: Iterable<RolloutRow> | undefined;
-  /** Attempts the fork was asked for. */
+  /** Requested attempts of the fork. */
   readonly attempts: number;
 }
 
-/** pass@k for every k the fork reports. */
-export function ratesFromHere({ seq, fork, parent, siblings, attempts }: ForkRows): ForkRates {
+/** Compares pass@k for every k that the fork reports. */
+export function compareWithParent({ seq, fork, parent, siblings, attempts }: ForkRows): ForkRates {
   const ks = reportedKs(attempts);
   const here = ratesOf(fork, ks);
   const all = ratesOf(parent, ks);
@@ -82,14 +80,14 @@ export function ratesFromHere({ seq, fork, parent, siblings, attempts }: ForkRow
   };
 }
 
-/** Holds the estimate too: with as many attempts as k that is all or nothing. */
+/** Extends the interval to include the estimate, which is 0 or 1 if there are only k attempts. */
 function intervalOf(within: [number, number] | null, rate: number | null, k: number): [number, number] | null {
   return within === null || rate === null
     ? null
     : [Math.min(rate, anyOf(within[0], k)), Math.max(rate, anyOf(within[1], k))];
 }
 
-/** The chance that one of k passes. */
+/** Returns the chance that at least one of k attempts passes. */
 function anyOf(p: number, k: number): number {
   return 1 - (1 - p) ** k;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ratesFromHere, ratesOf } from '../../../../src/trace/statistics/fromHere.ts';
+import { compareWithParent, ratesOf } from '../../../../src/trace/statistics/forkRates.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { Random } from '../../../support/random.ts';
 import { scored } from '../../host/rows.ts';
@@ -31,12 +31,12 @@ describe('pass@k from here', () => {
     });
     const some = ratesOf(rows(1, 1), [1, 4]);
     assert.deepEqual([some.pass_at[4], some.intervals[4]], [null, null], 'fewer attempts than k');
-    assert.equal(ratesFromHere({ seq: 3, fork: [], parent: rows(1, 1), attempts: 4 }).difference, null);
+    assert.equal(compareWithParent({ seq: 3, fork: [], parent: rows(1, 1), attempts: 4 }).difference, null);
   });
 
   it('compares a fork with those that came the same way, else with all', () => {
     // Newcombe 1998 (independent proportions), method 10: 56/70 - 48/80.
-    const both = ratesFromHere({
+    const both = compareWithParent({
       seq: 3,
       fork: rows(56, 14),
       parent: rows(1, 99),
@@ -47,7 +47,7 @@ describe('pass@k from here', () => {
     near(both.difference.value, 0.2);
     near(both.difference.interval[0], 0.0524);
     near(both.difference.interval[1], 0.3339);
-    const alone = ratesFromHere({ seq: 3, fork: rows(3, 1), parent: rows(1, 3), siblings: [], attempts: 4 });
+    const alone = compareWithParent({ seq: 3, fork: rows(3, 1), parent: rows(1, 3), siblings: [], attempts: 4 });
     assert.deepEqual([alone.difference?.of, alone.difference?.value], ['parent', 0.5]);
     assert.deepEqual(Object.keys(alone.fork.pass_at), ['1', '2', '3', '4']);
   });
