@@ -109,7 +109,7 @@ function apply(row: Progress, event: TraceEvent): void {
 
 /**
  * Returns whether somebody changed the rollout while it ran. The initial edits of a fork precede any hold, so they do
- * not count. An injected message cannot be told from other input messages, so `rollout.end` decides in the end.
+ * not count. An injected message looks like any other input message, so `rollout.end` decides in the end.
  */
 function touches(event: EventOf<'tool.end' | 'message' | 'edit'>, row: Progress): boolean {
   if (row.touched) return false;

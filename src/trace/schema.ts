@@ -2,61 +2,26 @@
  * The only definition of the trajectory format. A stream is a list of events with seq 1, 2, 3 … and one writer at a
  * time: the holder of the rollout's lease for a rollout stream, the server for a batch stream. Readers keep unknown
  * kinds and unknown fields.
+ *
  * To change the meaning of a field, or to remove one, raise `TRACE_VERSION` and add a step to `upgrades.ts`.
  */
 import { z } from 'zod';
-import type { Json } from '../common/json.ts';
+import { blobRef, int, json, part, sha } from './schema/parts.ts';
+
+export { type BlobRef, type Part, part } from './schema/parts.ts';
 
 export const TRACE_VERSION = 1;
 
 /** A value with more bytes of JSON than this is stored as a blob; the event has a reference (see `blobRef`). */
 export const INLINE_LIMIT = 64 * 1024;
 
-const int = z.number().int();
 const seq = int.min(1);
 const ms = z.number().min(0);
-const sha = z.string().regex(/^[0-9a-f]{64}$/, 'a sha256 in lower-case hex');
-const json: z.ZodType<Json> = z.unknown() as unknown as z.ZodType<Json>; // from JSON.parse
-
-/** A reference to a value that is stored as a blob. A user's own key that starts with `$` is stored as `$$…`. */
-const blobRef = z.object({
-  $blob: sha,
-  /** Size of the blob. */
-  bytes: int.min(0),
-  /** Media type; `application/json` for a value of an event. */
-  media: z.string(),
-  /** Its first characters, for people; at most 1,024. */
-  head: z.string(),
-});
-export type BlobRef = z.infer<typeof blobRef>;
 
 /** Failed tries before the last one: the time of the failure, the wait after it, and the error class. */
 const retries = z.array(z.object({ at: int, ms, class: z.string() }));
 
 // ---- messages -------------------------------------------------------------------------------------------------
-
-/** Message parts as in OpenTelemetry's GenAI conventions. */
-export const part = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), content: z.union([z.string(), blobRef]) }),
-  z.object({ type: z.literal('reasoning'), content: z.union([z.string(), blobRef]) }),
-  /** `arguments`: a value, or the model's text if it could not be parsed. */
-  z.object({ type: z.literal('tool_call'), id: z.string(), name: z.string(), arguments: json }),
-  z.object({ type: z.literal('tool_call_response'), id: z.string(), response: json }),
-  /** `content`: base64, or a reference. `modality`: image, audio, video. */
-  z.object({
-    type: z.literal('blob'),
-    mime_type: z.string(),
-    modality: z.string().optional(),
-    content: z.union([z.string(), blobRef]),
-  }),
-  z.object({
-    type: z.literal('uri'),
-    uri: z.string(),
-    mime_type: z.string().optional(),
-    modality: z.string().optional(),
-  }),
-]);
-export type Part = z.infer<typeof part>;
 
 export const role = z.enum(['system', 'user', 'assistant', 'tool']);
 export type Role = z.infer<typeof role>;

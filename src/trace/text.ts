@@ -120,7 +120,7 @@ function factsOf(model: TrajectoryModel, step: Step): string[] {
   const end = step.model.end?.data;
   return [
     model.agents.length > 1 && step.agent !== '' ? step.agent : undefined,
-    end === undefined ? (model.end === undefined ? 'waiting for the model' : 'never answered') : undefined,
+    end === undefined ? (model.end === undefined ? 'waiting for the model' : 'no response') : undefined,
     end?.ms === undefined ? undefined : duration(end.ms),
     end?.queue_ms === undefined || end.queue_ms < 1 ? undefined : `${duration(end.queue_ms)} queued`,
     end?.usage === undefined

@@ -110,7 +110,7 @@ describe('rollout compare', () => {
     assert.equal(code, 0);
     assert.match(stdout, /renew · 3 attempts · 2 passed, 1 failed/);
     assert.match(stdout, /2\/3 {2}find_member name: "Ada"/);
-    assert.match(stdout, /0\/1 {2}renew_loan loan_id: 17, days: 7 → says Done/);
+    assert.match(stdout, /0\/1 {2}renew_loan loan_id: 17, days: 7 → answers Done/);
     assert.match(stdout, /renew_loan days: 14 → 7/);
     assert.match(stdout, /1: diverges after 1 identical action, rejoins at step 3/);
     assert.doesNotMatch(stdout, /\u001b|\[object Object\]|undefined/);

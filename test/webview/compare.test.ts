@@ -42,7 +42,7 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await page.keyboard.press('Shift+D');
       await chosenRow(page, 'loans_of');
       await page.keyboard.press('End');
-      await chosenRow(page, 'says');
+      await chosenRow(page, 'answers');
       await page.keyboard.press('l');
       await chosenColumn(page, 2);
       await page.keyboard.press('ArrowLeft');

@@ -4,11 +4,11 @@ import { inline, valueText } from '../text/values.ts';
 import type { Action, ActionCall } from './actions.ts';
 import type { Difference } from './differences.ts';
 
-/** Formats an action: `renew_loan loan_id: 17, days: 14`, `says …`. Safe to print. */
+/** Formats an action: `renew_loan loan_id: 17, days: 14`, `answers …`. Safe to print. */
 export function actionText(action: Action): string {
   const agent = action.agent.includes('/') ? `${action.agent}: ` : '';
   if (action.kind === 'error') return `${agent}the model call failed`;
-  if (action.kind === 'text') return harmlessLine(`${agent}says ${valueText(action.text)}`);
+  if (action.kind === 'text') return harmlessLine(`${agent}answers ${valueText(action.text)}`);
   return harmlessLine(
     agent +
       action.calls

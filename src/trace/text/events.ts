@@ -80,7 +80,7 @@ function writeMessage(page: Page, model: TrajectoryModel, event: EventOf<'messag
   const text = partsText(parts);
   const calls = parts.filter((part) => part.type === 'tool_call');
   if (text !== '' || calls.length === 0)
-    page.line(label, text === '' ? '(nothing)' : text, {
+    page.line(label, text === '' ? '(empty)' : text, {
       maxLines: detail.text,
       note: route,
       labelStyle: LABELS[role],
@@ -139,7 +139,7 @@ function isEventful(model: TrajectoryModel, span: ToolSpan): boolean {
 function writeOutcome(page: Page, model: TrajectoryModel, span: ToolSpan, detail: Detail): void {
   const { end } = span;
   if (end === undefined) {
-    page.line('…', model.end === undefined ? 'not answered yet' : 'never answered', { style: 'yellow' });
+    page.line('…', model.end === undefined ? 'running' : 'no response', { style: 'yellow' });
   } else {
     writeToolEnd(page, model, span, end, detail);
   }
@@ -183,7 +183,7 @@ function writeToolEnd(
     return;
   }
   if (status === 'cut') {
-    page.line('✂', 'open at the fork point, so it is made again', { style: 'dim' });
+    page.line('✂', 'open at the fork point, so the fork repeats it', { style: 'dim' });
     return;
   }
   page.line(status === 'ok' ? '←' : '✗', answer ?? '(nothing recorded)', {

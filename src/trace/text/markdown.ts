@@ -67,11 +67,11 @@ function stepParts(model: TrajectoryModel, step: Step): string[] {
 }
 
 function modelParts(model: TrajectoryModel, { end }: ModelSpan): string[] {
-  if (end === undefined) return ['*The model has not answered.*'];
+  if (end === undefined) return ['*No response from the model.*'];
   const content = end.data.m === undefined ? [] : (model.currentMessage(end.data.m)?.event.data.parts ?? []);
-  const [thought, text] = [textOf(content, 'reasoning'), textOf(content)];
+  const [reasoning, text] = [textOf(content, 'reasoning'), textOf(content)];
   return [
-    ...(thought.trim() === '' ? [] : [quote(thought)]),
+    ...(reasoning.trim() === '' ? [] : [quote(reasoning)]),
     ...(text.trim() === '' ? [] : [text]),
     ...(end.data.error === undefined ? [] : [`✗ ${errorText(end.data.error)}`]),
   ];
