@@ -1,6 +1,6 @@
 /** The page of one batch: its figures, the grid of its attempts, and the details of one attempt. */
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { z } from 'zod';
 import { nounFor } from '../../src/common/text.ts';
 import { count } from '../../src/common/units.ts';
@@ -49,6 +49,7 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
   const [keys, setKeys] = useState(false);
   const [choosing, setChoosing] = useState(false);
   const input = useRef<HTMLElement | null>(null);
+  const focusGrid = useGridFocus(keys || choosing);
   const togglePane = (): void => {
     remember('batch.pane', !pane);
     setPane(!pane);
@@ -59,6 +60,7 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
   useKeys(
     pageKeys(view, actions, {
       togglePane,
+      focusGrid,
       search: () => input.current?.focus(),
       showKeys: () => setKeys(true),
       compareWith: () => setChoosing(true),
@@ -78,7 +80,14 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
       {lost !== undefined && <Banner kind="error" text={lost} />}
       <Elsewhere host={host} />
       <Panels view={view} page={page} />
-      <FilterBar view={view} page={page} pane={wide ? pane : undefined} onPane={togglePane} inputRef={input} />
+      <FilterBar
+        view={view}
+        page={page}
+        pane={wide ? pane : undefined}
+        onPane={togglePane}
+        inputRef={input}
+        onLeave={focusGrid}
+      />
       <div class="batch-body">
         {empty ?? (
           <Grid
@@ -100,6 +109,7 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
 }
 
 interface PageDoes {
+  readonly focusGrid: () => void;
   readonly togglePane: () => void;
   readonly search: () => void;
   readonly showKeys: () => void;
@@ -109,7 +119,7 @@ interface PageDoes {
 function pageKeys(
   view: BatchView,
   actions: BatchActions,
-  { togglePane, search, showKeys, compareWith }: PageDoes,
+  { togglePane, focusGrid, search, showKeys, compareWith }: PageDoes,
 ): Record<string, () => void> {
   const next = (direction: 1 | -1) => (): void => {
     view.keyed();
@@ -118,6 +128,7 @@ function pageKeys(
       return view.shows(row) && ['failed', 'truncated', 'infrastructure'].includes(outcomeAt(row));
     });
     if (found !== undefined) view.moveTo(found);
+    focusGrid(); // the next key is for the attempt, not for the button that was used before
   };
   const copy = (): void => {
     if (view.shown !== undefined) actions.copy(view.shown);
@@ -136,6 +147,26 @@ function pageKeys(
     'shift+c': compareWith,
     y: copy,
   };
+}
+
+/**
+ * Keeps the focus on the grid, whose keys the status line names: once there are rows, when the window gets the focus,
+ * and after a dialog, as long as nothing else has it. Returns a function that moves it there.
+ */
+function useGridFocus(dialog: boolean): () => void {
+  const focus = useCallback(() => document.querySelector<HTMLElement>('.batch-grid-scroller')?.focus(), []);
+  useEffect(() => {
+    if (dialog) return undefined;
+    const unless = (): void => {
+      const { activeElement } = document;
+      if (!document.hasFocus()) return; // never take it from an editor
+      if (activeElement === null || activeElement === document.body) focus();
+    };
+    unless();
+    window.addEventListener('focus', unless);
+    return () => window.removeEventListener('focus', unless);
+  });
+  return focus;
 }
 
 /** Returns the banner text while the server does not respond. Loaded data stays on screen. */

@@ -18,6 +18,8 @@ interface FilterBarProps {
   readonly pane: boolean | undefined;
   readonly onPane: () => void;
   readonly inputRef: RefObject<HTMLElement | null>;
+  /** Moves the focus from the field to the grid. */
+  readonly onLeave: () => void;
 }
 
 /** Estimated width of a letter, and of everything except the chips. */
@@ -29,13 +31,21 @@ const HINT =
 /** The filter is applied after this pause, so that typing stays smooth. */
 const AFTER_MS = 150;
 
-export function FilterBar({ view, page, pane, onPane, inputRef }: FilterBarProps) {
-  const [text, setText] = useFilterText(view);
+export function FilterBar({ view, page, pane, onPane, inputRef, onLeave }: FilterBarProps) {
+  const { text, type, apply } = useFilterText(view);
   const narrow = page <= 640;
   const groups = GROUPS.filter((group) => group !== 'level' || view.data.hasLevels);
   return (
     <div class="batch-filter" role="search" aria-label="Attempts">
-      <div class="batch-filter-text" title={HINT}>
+      <div
+        class="batch-filter-text"
+        title={HINT}
+        onKeyDown={(event) => {
+          if (event.key !== 'ArrowDown') return;
+          event.preventDefault();
+          onLeave();
+        }}
+      >
         <TextField
           value={text}
           label="Filter"
@@ -43,9 +53,15 @@ export function FilterBar({ view, page, pane, onPane, inputRef }: FilterBarProps
           icon="filter"
           inputRef={inputRef}
           invalid={view.problem !== undefined}
-          onInput={setText}
-          onEscape={() => view.setFilter('')}
-          onEnter={() => view.setFilter(text)}
+          onInput={type}
+          onEscape={() => {
+            if (text === '') onLeave();
+            else apply('');
+          }}
+          onEnter={() => {
+            apply(text);
+            onLeave();
+          }}
         />
         {text === '' && <kbd aria-hidden="true">/</kbd>}
       </div>
@@ -128,20 +144,44 @@ function Choice<T extends string>({ name, icon, narrow, value, options, onChange
   );
 }
 
-/** Shows typed text immediately, and applies the filter when typing pauses. */
-function useFilterText(view: BatchView): [string, (text: string) => void] {
+interface FilterText {
+  readonly text: string;
+  /** Takes typed text, and applies it when typing pauses. */
+  readonly type: (text: string) => void;
+  /** Applies a text at once. */
+  readonly apply: (text: string) => void;
+}
+
+/**
+ * Shows typed text immediately, and applies the filter when typing pauses. The field follows the filter only when
+ * something else changed it: writing an applied text back would undo the letters that were typed since.
+ */
+function useFilterText(view: BatchView): FilterText {
   const [text, setText] = useState(view.filter);
+  const own = useRef(view.filter);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => setText(view.filter), [view.filter]);
+  const apply = (next: string): void => {
+    clearTimeout(timer.current);
+    own.current = next;
+    setText(next);
+    view.setFilter(next);
+  };
+  useEffect(() => {
+    if (view.filter === own.current) return;
+    clearTimeout(timer.current);
+    own.current = view.filter;
+    setText(view.filter);
+  }, [view.filter]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  return [
+  return {
     text,
-    (typed) => {
+    apply,
+    type: (typed) => {
       setText(typed);
       clearTimeout(timer.current);
-      timer.current = setTimeout(() => view.setFilter(typed), AFTER_MS);
+      timer.current = setTimeout(() => apply(typed), AFTER_MS);
     },
-  ];
+  };
 }
 
 function Chips({ view, page }: { readonly view: BatchView; readonly page: number }) {
@@ -174,15 +214,15 @@ function Chip({
   const on = !view.hidden.has(outcome);
   const number = count(view.counts[outcome]);
   const click = (event: MouseEvent): void => {
-    if (event.altKey) view.onlyOutcome(outcome, all);
-    else view.toggleOutcome(outcome);
+    if (event.ctrlKey || event.metaKey || event.shiftKey) view.toggleOutcome(outcome);
+    else view.onlyOutcome(outcome, all);
   };
   return (
     <button
       type="button"
       class="batch-chip"
       aria-pressed={on}
-      title={`Click to show or hide ${outcome} attempts, Alt+click to show only these`}
+      title={`Show only ${outcome} attempts. Ctrl+click or Shift+click to show or hide them`}
       onClick={click}
     >
       <Glyph outcome={outcome} />

@@ -60,9 +60,10 @@ export function pointAt(selector: string): (page: HTMLElement) => void {
   };
 }
 
-/** Clicks all elements that match. */
-export function click(selector: string): (page: HTMLElement) => void {
+/** Clicks all elements that match, with a modifier if there is one. */
+export function click(selector: string, modifier: { readonly ctrlKey?: boolean } = {}): (page: HTMLElement) => void {
   return (page) => {
-    for (const element of page.querySelectorAll<HTMLElement>(selector)) element.click();
+    for (const element of page.querySelectorAll<HTMLElement>(selector))
+      element.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, ...modifier }));
   };
 }

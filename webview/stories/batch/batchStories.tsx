@@ -1,5 +1,5 @@
 /** The batch page in all its states. */
-import type { ServerState } from '../../../src/protocol/page.ts';
+import type { PageAction, ServerState } from '../../../src/protocol/page.ts';
 import { BatchPage } from '../../batch/batchPage.tsx';
 import type { Group, Sort } from '../../batch/model/arrange.ts';
 import { remember } from '../../host/memory.ts';
@@ -29,6 +29,12 @@ interface StoryOptions {
   /** Runs once the rows are visible. `until`: selector of its result. */
   readonly act?: (page: HTMLElement) => void;
   readonly until?: string;
+}
+
+/** Tests read which trajectory a page would open. */
+function showOpened(action: PageAction): void {
+  if (action.do === 'open' && action.place.page === 'trajectory')
+    document.body.dataset['opened'] = action.place.rollout;
 }
 
 const CAN = new Set(['open', 'copy', 'external', 'link', 'batch', 'save'] as const);
@@ -72,7 +78,7 @@ function page(
       if (!pane) remember('batch.pane', false);
       const content = (
         <BatchPage
-          host={host}
+          host={{ ...host, act: (action) => host.act(action).then(() => showOpened(action)) }}
           readOnly={readOnly}
           can={CAN}
           place={{ page: 'batch', batch: BATCH, ...(filter === undefined ? {} : { filter }) }}
@@ -164,8 +170,11 @@ page('grouped-folded', {
   act: press('[role="grid"]', 'ArrowUp', 'ArrowLeft'),
   until: '[aria-expanded="false"]',
 });
-page('outcomes-hidden', { act: click('.batch-chip:nth-child(2n)'), until: '.batch-chip[aria-pressed="false"]' });
-page('nothing-shown', { act: click('.batch-chip'), until: '.batch-no-match' });
+page('outcomes-hidden', {
+  act: click('.batch-chip:nth-child(2n)', { ctrlKey: true }),
+  until: '.batch-chip[aria-pressed="false"]',
+});
+page('nothing-shown', { act: click('.batch-chip', { ctrlKey: true }), until: '.batch-no-match' });
 page('keys', { act: press('[role="grid"]', '?'), until: '[role="dialog"]' });
 page('compare-with', {
   others: [
