@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Desk } from '../worlds/library/desk.ts';
 
 export const find_member = tool({
-  description: 'Finds members by name, or a part of it. Names are not unique: look at the address. Gives an empty list when nobody is called so.',
-  input: z.object({ name: z.string().min(2).describe('Full name or a part of it, e.g. "Mira Okafor"') }),
+  description: 'Finds members by name or part of it. Names are not unique: check the address. Returns an empty list if nobody has this name.',
+  input: z.object({ name: z.string().min(2).describe('Full name or part of it, e.g. "Mira Okafor"') }),
   effect: 'pure',
   run: ({ name }, { state: desk }: ToolContext<Desk>) => desk.findMembers(name),
 });

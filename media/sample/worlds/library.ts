@@ -1,8 +1,8 @@
 /**
- * The world of the sample: a public library's lending desk in an SQLite database of its own.
+ * The sample world: a public library's lending desk, with its own SQLite database for each rollout.
  *
- * `open` is called once for each rollout. What it returns is all a world is: tools, a way to judge the final state,
- * and, because rollouts are forked and debugged, a way to save the state and to tell what changed.
+ * `open` is called once for each rollout. It returns the whole world: the tools, a verifier of the final state, and,
+ * for forks and the debugger, functions that save the state and return what changed.
  */
 import type { OpenWorld } from 'rollout-studio';
 import * as books from '../tools/books.ts';
@@ -16,7 +16,7 @@ import { seedRows } from './library/seed.ts';
 import { verify } from './library/verify.ts';
 
 export const open: OpenWorld<Desk> = (task, seed, from) => {
-  // All attempts at a task begin in the same library: its seed stands in the task, not in the attempt.
+  // All attempts of a task start with the same library, because its seed is in the task, not in the attempt.
   const rows = from === undefined ? seedRows(task.world?.seed ?? seed) : (JSON.parse(new TextDecoder().decode(from)) as Rows);
   const database = new Database(rows);
   return {

@@ -52,7 +52,7 @@ describe('the rules of the desk', () => {
     ['no second hold', 'place_hold', { member_id: 'M-1017', book_id: 'B-206' }, /already/],
     ['no fine paid twice', 'pay_fine', { fine_id: 'F-503' }, /was paid on 2026-01-12/],
     ['no unknown members', 'list_loans', { member_id: 'M-1' }, /no member M-1/],
-    ['IDs have a format', 'list_loans', { member_id: 'Mira' }, /a member id like M-1001/],
+    ['IDs have a format', 'list_loans', { member_id: 'Mira' }, /a member ID like M-1001/],
   ];
   let library: OpenSample;
   before(async () => void (library = await OpenSample.open(task('renew-one'))));

@@ -1,6 +1,6 @@
 /**
- * The tables, and a journal of every change to them. Triggers write the journal, so nothing can be changed
- * without leaving a trace, and `diff` costs nothing where nothing happened.
+ * The tables and a journal of every change. Triggers write the journal, so no change goes unrecorded, and `diff`
+ * costs nothing if nothing changed.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { WorldChange } from 'rollout-studio';
@@ -11,7 +11,7 @@ const COLUMNS = {
   copies: ['id', 'book_id'],
   /** On loan while `returned` is null. */
   loans: ['id', 'copy_id', 'member_id', 'borrowed', 'due', 'renewals', 'returned'],
-  /** status: waiting, ready (`copy_id` stands on the hold shelf), fulfilled */
+  /** status: waiting, ready (`copy_id` is on the hold shelf), fulfilled */
   holds: ['id', 'book_id', 'member_id', 'placed', 'status', 'copy_id'],
   /** Owed while `paid` is null. */
   fines: ['id', 'member_id', 'loan_id', 'reason', 'cents', 'paid'],
@@ -20,19 +20,19 @@ const COLUMNS = {
 
 type Table = keyof typeof COLUMNS;
 export type Row = Record<string, string | number | null>;
-/** Every row of every table: all that a library is, as plain JSON. */
+/** Every row of every table: the whole library as plain JSON. */
 export type Rows = Record<Table, Row[]>;
 
 const TABLES = Object.keys(COLUMNS) as Table[];
 /** The desk never changes the other tables. */
-const WATCHED: readonly Table[] = ['loans', 'holds', 'fines'];
+const JOURNALED: readonly Table[] = ['loans', 'holds', 'fines'];
 
 const SCHEMA = `
   ${TABLES.map((table) => `CREATE TABLE ${table} (${COLUMNS[table].map((column, i) => column + (i > 0 ? '' : column === 'n' ? ' INTEGER PRIMARY KEY' : ' TEXT PRIMARY KEY')).join(', ')});`).join('\n')}
   CREATE INDEX copies_of ON copies (book_id);
   CREATE INDEX loans_by ON loans (member_id);
   CREATE INDEX loans_of ON loans (copy_id);`;
-const TRIGGERS = WATCHED.map(triggers).join('\n');
+const TRIGGERS = JOURNALED.map(triggers).join('\n');
 
 function triggers(table: Table): string {
   const json = (row: 'old' | 'new'): string => `json_object(${COLUMNS[table].map((column) => `'${column}', ${row}.${column}`).join(', ')})`;
@@ -50,24 +50,24 @@ function triggers(table: Table): string {
 export class Database {
   readonly #db = new DatabaseSync(':memory:');
   readonly #statements = new Map<string, StatementSync>();
-  /** Number of the last journal entry that `newChanges` gave. */
-  #told: number;
+  /** Number of the last journal entry that `newChanges` returned. */
+  #reported: number;
 
   constructor(rows: Rows) {
     this.#db.exec(`BEGIN; ${SCHEMA}`);
     for (const table of TABLES) {
       for (const row of rows[table]) this.#insertRow(table, row);
     }
-    this.#db.exec(`COMMIT; ${TRIGGERS}`); // after the rows: what was there from the start is no change
-    this.#told = rows.journal.length;
+    this.#db.exec(`COMMIT; ${TRIGGERS}`); // after the rows, because initial rows are not changes
+    this.#reported = rows.journal.length;
   }
 
-  /** All rows of a query. */
+  /** Returns all rows of a query. */
   all<T extends Row>(sql: string, ...values: SQLInputValue[]): T[] {
     return this.#prepare(sql).all(...values) as T[]; // the caller names the columns it selects
   }
 
-  /** The first row of a query. */
+  /** Returns the first row of a query. */
   get<T extends Row>(sql: string, ...values: SQLInputValue[]): T | undefined {
     return this.#prepare(sql).get(...values) as T | undefined;
   }
@@ -84,7 +84,7 @@ export class Database {
     return id;
   }
 
-  /** All steps happen, or none: a rule that throws in the middle leaves nothing behind. */
+  /** Runs the steps in a transaction: if one throws, all are undone. */
   atomically<T>(steps: () => T): T {
     this.#db.exec('BEGIN');
     try {
@@ -97,15 +97,15 @@ export class Database {
     }
   }
 
-  /** Everything that changed since the library opened, in order. */
+  /** Returns everything that changed since the library opened, in order. */
   changes(): WorldChange[] {
     return this.#journalAfter(0);
   }
 
-  /** What changed since the last call. */
+  /** Returns what changed since the last call. */
   newChanges(): WorldChange[] {
-    const changes = this.#journalAfter(this.#told);
-    this.#told += changes.length;
+    const changes = this.#journalAfter(this.#reported);
+    this.#reported += changes.length;
     return changes;
   }
 

@@ -1,10 +1,10 @@
 /**
- * The rules of the desk. A tool is a thin skin over one method here; what a rule forbids throws `Not allowed: …`,
- * which the agent is told and has to act on.
+ * The rules of the desk. Each tool calls one method. If a rule forbids the call, the method throws `Not allowed: …`,
+ * which the agent sees as the result.
  */
 import type { Database } from './database.ts';
 
-/** The library's calendar stands still, so that every attempt meets the same day. */
+/** The date never changes, so that every attempt has the same one. */
 export const TODAY = '2026-03-16';
 
 const LOAN_DAYS = 21;
@@ -12,10 +12,10 @@ const RENEWAL_DAYS = 14;
 const MAX_RENEWALS = 2;
 const MAX_LOANS = 5;
 const MAX_HOLDS = 3;
-/** Whoever owes this much or more borrows nothing. */
+/** A member who owes this much or more cannot borrow. */
 const FINE_LIMIT_CENTS = 500;
 const OVERDUE_CENTS_PER_DAY = 20;
-const OVERDUE_CENTS_AT_MOST = 600;
+const MAX_OVERDUE_CENTS = 600;
 
 type Member = { id: string; name: string; address: string; card_expires: string };
 type Book = { id: string; title: string; author: string; year: number };
@@ -29,10 +29,10 @@ const FREE_COPIES = `SELECT id FROM copies WHERE book_id = ?
   AND NOT EXISTS (SELECT 1 FROM loans WHERE copy_id = copies.id AND returned IS NULL)
   AND NOT EXISTS (SELECT 1 FROM holds WHERE copy_id = copies.id AND status = 'ready') ORDER BY id`;
 
-/** A rule says no. */
+/** A rule forbids the call. */
 class NotAllowed extends Error {
-  constructor(why: string) {
-    super(`Not allowed: ${why}.`);
+  constructor(reason: string) {
+    super(`Not allowed: ${reason}.`);
   }
 }
 
@@ -43,7 +43,7 @@ export class Desk {
     this.#db = database;
   }
 
-  // ---- looking things up ----
+  // ---- lookups ----
 
   findMembers(name: string) {
     const members = this.#db.all<Member>('SELECT * FROM members WHERE instr(lower(name), lower(?)) > 0 ORDER BY id', name.trim());
@@ -73,7 +73,7 @@ export class Desk {
     return { fines: fines.map(({ id, reason, cents }) => ({ fine_id: id, reason, amount: euros(cents) })), total: euros(this.#owed(memberId)) };
   }
 
-  // ---- doing things ----
+  // ---- changes ----
 
   renew(loanId: string) {
     const loan = this.#openLoan(loanId);
@@ -102,10 +102,10 @@ export class Desk {
     });
   }
 
-  /** Late books cost a fine, and the first member who waits for the book gets it. */
-  takeBack(loanId: string) {
+  /** A late return costs a fine. The book is kept for the first member waiting for it, if any. */
+  returnLoan(loanId: string) {
     const loan = this.#openLoan(loanId);
-    const cents = Math.min(daysOverdue(loan.due) * OVERDUE_CENTS_PER_DAY, OVERDUE_CENTS_AT_MOST);
+    const cents = Math.min(daysOverdue(loan.due) * OVERDUE_CENTS_PER_DAY, MAX_OVERDUE_CENTS);
     const hold = this.#nextHold(loan.book_id);
     return this.#db.atomically(() => {
       this.#db.run('UPDATE loans SET returned = ? WHERE id = ?', TODAY, loanId);
@@ -141,7 +141,7 @@ export class Desk {
     return { fine_id: fineId, paid: euros(fine.cents), still_owed: euros(this.#owed(fine.member_id)) };
   }
 
-  // ---- what the rules look at ----
+  // ---- helpers of the rules ----
 
   #member(id: string): Member {
     const member = this.#db.get<Member>('SELECT * FROM members WHERE id = ?', id);
@@ -161,7 +161,7 @@ export class Desk {
     return loan;
   }
 
-  /** The hold that has waited longest. */
+  /** Returns the hold that has waited longest. */
   #nextHold(bookId: string): { id: string; member_id: string } | undefined {
     return this.#db.get("SELECT id, member_id FROM holds WHERE book_id = ? AND status = 'waiting' ORDER BY placed, id", bookId);
   }
@@ -175,7 +175,7 @@ export class Desk {
   }
 }
 
-/** Days are `YYYY-MM-DD`, which compare as text. */
+/** Dates are `YYYY-MM-DD`, so they can be compared as text. */
 function addDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }

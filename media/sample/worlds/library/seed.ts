@@ -1,6 +1,6 @@
 /**
- * The library at opening time. The cast (ids below M-1030) is what the tasks are about and always the same;
- * the other members and their loans come from the seed. No clock, no `Math.random`: the same seed, the same library.
+ * The initial library. The members of the tasks (IDs below M-1030) are always the same; the other members and their
+ * loans depend on the seed. It uses no clock and no `Math.random`, so the same seed gives the same library.
  */
 import type { Row, Rows } from './database.ts';
 
@@ -32,7 +32,7 @@ const BOOKS: readonly (readonly [string, string, string, number, number])[] = [
   ['B-223', 'The Second Kitchen', 'Aoife Brannigan', 2010, 3], ['B-224', 'Under Blue Slate', 'Pål Strand', 2014, 3],
 ];
 
-/** id, copy, member, due, renewals so far */
+/** id, copy, member, due, renewals */
 const LOANS: readonly (readonly [string, string, string, string, number])[] = [
   ['L-3001', 'C-201-1', 'M-1001', '2026-03-20', 0], ['L-3002', 'C-218-1', 'M-1001', '2026-03-27', 0],
   ['L-3003', 'C-202-1', 'M-1002', '2026-03-24', 0], ['L-3004', 'C-214-1', 'M-1002', '2026-03-30', 1],
@@ -76,7 +76,7 @@ export function seedRows(seed: number): Rows {
     const name = `${FIRST_NAMES[i] ?? ''} ${LAST_NAMES[random(LAST_NAMES.length)] ?? ''}`;
     others.push({ id, name, address: `${1 + random(90)} Market Street`, card_expires: CARD_EXPIRES });
   }
-  // Copies 2 and 3 of the last four books are out to them; nothing a task needs.
+  // Lend copies 2 and 3 of the last four books, which no task needs.
   for (let i = 0; i < 8; i++) {
     const copy = `C-${221 + (i % 4)}-${2 + Math.floor(i / 4)}`;
     otherLoans.push(loan(`L-${3031 + i}`, copy, `M-${1031 + random(12)}`, `2026-03-${17 + random(13)}`, random(3)));
@@ -96,7 +96,7 @@ function loan(id: string, copy_id: string, member_id: string, due: string, renew
   return { id, copy_id, member_id, borrowed: '2026-02-16', due, renewals, returned: null };
 }
 
-/** A small generator of whole numbers below `n` (a linear congruential one: good enough for names). */
+/** Returns a generator of integers below `n` (linear congruential, which is good enough here). */
 function randomFrom(seed: number): (n: number) => number {
   let state = (seed ^ 0x9e3779b9) >>> 0;
   return (n) => {

@@ -30,7 +30,7 @@ describe('the templates', () => {
     const text = written('tool', 'count_words')['tools/count_words.ts'] ?? '';
     assert.deepEqual(
       toolsIn(text).map(({ name, description }) => [name, description]),
-      [['count_words', 'Tells the number of words of a text.']],
+      [['count_words', 'Counts the words in a text.']],
     );
   });
   it('create a Python tool with the requested name', () => {
@@ -45,8 +45,8 @@ describe('the templates', () => {
   it('leave no placeholder behind, and put the cursor at the first thing to change', () => {
     for (const [kind, begin] of [
       ['agent', 'http://'],
-      ['tool', 'Tells'],
-      ['pythonTool', 'Tells'],
+      ['tool', 'Counts'],
+      ['pythonTool', 'Counts'],
       ['batch', '../data/'],
     ] as const) {
       const { text, cursor } = fill(template(templateSet(kind, 'x').main.template), { NAME: 'x', AGENT: 'a' });
