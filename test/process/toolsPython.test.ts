@@ -22,10 +22,10 @@ async function tryServer(command: string, args: string[]): Promise<void> {
   try {
     const more =
       '\n\n@tool("Fails.", {"n": {"type": "integer"}}, required=[])\ndef fails(n=0):\n    print("about to ' +
-      'fäil")\n    raise ValueError(f"no {n}")\n\n\n# What follows is the protocol.\n';
+      'fäil")\n    raise ValueError(f"no {n}")\n\n\n# The MCP protocol.\n';
     await writeFile(
       path.join(bench.cwd, 'count_words.py'),
-      fill(template, { NAME: 'count_words' }).text.replace('\n# What follows is the protocol.\n', more),
+      fill(template, { NAME: 'count_words' }).text.replace('\n# The MCP protocol.\n', more),
     );
     const tools = await openTools(
       [{ kind: 'mcp', name: 'words', shared: false, server: { command, args: [...args, 'count_words.py'], env: {} } }],
