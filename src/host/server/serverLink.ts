@@ -168,7 +168,8 @@ export class WindowServerLink implements ServerLink {
     this.#lastAddress = { full: connection.address(), readOnly: () => connection.readAddress() };
     this.#ports.log(
       'Connected to the server of ' +
-        `${this.target === LOCAL ? redactStore(this.store) : `the target ${this.target}`} at ${connection.address().url}`,
+        `${this.target === LOCAL ? redactStore(this.store) : `the target ${this.target}`} at ` +
+        connection.address().url,
     );
     this.#socket = holdServer(connection, {
       notice: this.#ports.notice,

@@ -59,7 +59,8 @@ function localNode({ current, info, state }: TargetsState): TargetNode {
       children: [],
     };
   }
-  const description = `in use · ${info === undefined && state === 'ok' ? 'not running' : workText(info, state, 'stopped')}`;
+  const status = info === undefined && state === 'ok' ? 'not running' : workText(info, state, 'stopped');
+  const description = `in use · ${status}`;
   return {
     // Use another ID than without children, because VS Code would keep that item collapsed.
     id: info === undefined ? LOCAL : `${LOCAL}/server`,
