@@ -178,7 +178,7 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
       await call('tabs', { action: 'select', index: 0 });
       assert.match(
         await call('click', { ref: ref(page, 'link "File"') }),
-        /A download into the working directory has begun: data\.csv/,
+        /Downloading to the working directory: data\.csv/,
       );
       const file = path.join(bench.cwd, 'data.csv');
       while (!existsSync(file)) await new Promise(setImmediate);
