@@ -211,7 +211,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await workbench.openFile('words.ts');
     await tryLens(1).click();
     await workbench.tab('Try break_words').waitFor({ timeout: PATIENCE_MS });
-    await panel().getByRole('button', { name: 'Run' }).click();
+    await panel().getByRole('button', { name: 'Run', exact: true }).click();
     await workbench.dialog('Call break_words?').getByRole('button', { name: 'Call' }).click();
     await panel().getByText('they are broken').first().waitFor({ timeout: PATIENCE_MS });
     await story.picture('authoring-try-failed');
@@ -252,7 +252,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await workbench.openFile('words.ts');
     await tryLens(2).click();
     await workbench.tab('Try wait_words').waitFor({ timeout: PATIENCE_MS });
-    await panel().getByRole('button', { name: 'Run' }).click();
+    await panel().getByRole('button', { name: 'Run', exact: true }).click();
     await panel().getByText('waiting').first().waitFor({ timeout: PATIENCE_MS });
     await page.keyboard.press('Escape');
     await panel().getByText('cancelled').first().waitFor({ timeout: PATIENCE_MS });
@@ -263,7 +263,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     const { workbench, page } = story.code;
     await story.code.reload('"tool":"wait_words"');
     await workbench.tab('Try wait_words').waitFor({ timeout: PATIENCE_MS });
-    await panel().getByRole('button', { name: 'Run' }).click({ timeout: PATIENCE_MS });
+    await panel().getByRole('button', { name: 'Run', exact: true }).click({ timeout: PATIENCE_MS });
     await panel().getByText('waiting').first().waitFor({ timeout: PATIENCE_MS });
     await page.keyboard.press('Escape');
     await panel().getByText('cancelled').first().waitFor({ timeout: PATIENCE_MS });

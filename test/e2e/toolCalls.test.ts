@@ -224,7 +224,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     ];
     await book.waitFor({ timeout: PATIENCE_MS });
     assert.deepEqual([await book.inputValue(), await floor.inputValue()], ['B-201', '2']);
-    await panel.getByRole('button', { name: 'Run' }).click();
+    await panel.getByRole('button', { name: 'Run', exact: true }).click();
     await panel.getByText('2-201').first().waitFor({ timeout: PATIENCE_MS });
     await book.fill('B-305');
     await page.keyboard.press('Control+Enter');

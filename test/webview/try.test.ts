@@ -77,7 +77,7 @@ describe('output of a tried tool', { timeout: 120_000 }, () => {
     );
     await page.goto(served.url);
     await postMessages(page, TOOL);
-    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText('Running').waitFor();
     return page;
   }
@@ -187,7 +187,7 @@ describe('output of a tried tool', { timeout: 120_000 }, () => {
     await page.getByRole('region', { name: 'Printed', exact: true }).waitFor();
     assert.equal((await printed(page).innerText()).trim().split('\n').at(-1), 'line 80');
     assert.equal((await hidden(page)).lines, 0);
-    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
     await print(page, 1, 2);
     await postMessages(
       page,
