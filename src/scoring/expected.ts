@@ -1,5 +1,6 @@
 import type { Json } from '../common/json.ts';
 import type { Verdict } from '../rollout/ports.ts';
+import { ANSWER_CHECK } from '../trace/cause.ts';
 
 /**
  * Returns an answer or an expected value as the text that text scorers compare: strings unchanged, numbers and booleans
@@ -15,7 +16,10 @@ export function verdict(passed: boolean, explanation?: string): Verdict {
 }
 
 /** No answer: failed instead of unscorable, so that a model does not benefit from an empty answer. */
-export const NO_ANSWER: Verdict = verdict(false, 'No answer.');
+export const NO_ANSWER: Verdict = {
+  ...verdict(false, 'No answer.'),
+  checks: [{ name: ANSWER_CHECK, passed: false, actual: null }],
+};
 
 /** The attempt cannot be scored and counts as unscored. */
 export function unscorable(explanation: string): Verdict {

@@ -54,7 +54,7 @@ export function judgeScorer(
       return {
         value: score,
         passed,
-        checks: [{ name: 'rubric', passed, cause: 'rejected by the judge' }],
+        checks: [{ name: 'rubric', passed, ...(passed ? {} : { cause: 'rejected by the judge' }) }],
         explanation,
       };
     },

@@ -5,6 +5,7 @@ import type { Json } from '../../../src/common/json.ts';
 import type { SubmittedModel, SubmittedModule, SubmittedScorer } from '../../../src/config/submission.ts';
 import type { ModelReply, ModelRequest, WorldSession } from '../../../src/rollout/ports.ts';
 import { createScorer, type ScorerDeps } from '../../../src/scoring/create.ts';
+import { failureText } from '../../../src/trace/cause.ts';
 import { ClassedError } from '../../../src/trace/classedError.ts';
 import { inputOf } from './input.ts';
 
@@ -225,9 +226,12 @@ describe('judge', () => {
     assert.deepEqual(await judged('```json\n{"score": 0.7, "explanation": "fine"}\n```'), {
       value: 0.7,
       passed: true,
+      checks: [{ name: 'rubric', passed: true }],
       explanation: 'fine',
     });
-    assert.equal((await judged('{"score": 0.69, "explanation": ""}')).passed, false);
+    const rejected = await judged('{"score": 0.69, "explanation": ""}');
+    assert.equal(rejected.passed, false);
+    assert.deepEqual(rejected.checks, [{ name: 'rubric', passed: false, cause: 'rejected by the judge' }]);
   });
   it('shows the judge rubric, task, truth, and answer, the answer escaped', () => {
     const text = JSON.stringify(asked[0]!.messages);
@@ -251,7 +255,8 @@ describe('judge', () => {
   });
   it('makes no call when there is no answer', async () => {
     const before = asked.length;
-    assert.equal((await judged('', null)).value, 0);
+    const verdict = await judged('', null);
+    assert.deepEqual([verdict.value, verdict.checks?.map(failureText)], [0, ['no answer']]);
     assert.equal(asked.length, before);
   });
 });
