@@ -30,42 +30,12 @@ function resultOf(problems: readonly string[]): CheckResult {
   return { ok: problems.length === 0, output: problems.map((problem) => `${problem}\n`).join('') };
 }
 
-/** The code that runs in Node; the code of the pages; the tests of the pages. */
-const PROJECTS = ['.', 'webview', 'test/webview'];
-/** Where the compiler keeps its incremental state. */
-const CACHE = path.join(root, 'node_modules', '.cache', 'rollout-studio');
-
-async function types(): Promise<CheckResult> {
-  let all: CheckResult = { ok: true, output: '' };
-  for (const project of PROJECTS) {
-    const cacheFile = path.join(CACHE, `types-${project === '.' ? 'node' : project.replace('/', '-')}.json`);
-    const { ok, output } = await runTool(bin('typescript', 'bin/tsc'), [
-      '-p',
-      project,
-      '--incremental',
-      '--tsBuildInfoFile',
-      cacheFile,
-    ]);
-    all = { ok: all.ok && ok, output: all.output + output };
-  }
-  return all;
-}
-
 const CHECKS: readonly (readonly [string, () => CheckResult | Promise<CheckResult>])[] = [
+  // The compiler in tsgolint reports type errors, too: each file is checked once, with the nearest tsconfig.json.
   [
-    'lint',
-    () =>
-      runTool(bin('eslint', 'bin/eslint.js'), [
-        '--config',
-        'src/build/eslint.config.js',
-        '--max-warnings',
-        '0',
-        'src',
-        'webview',
-        'test',
-      ]),
+    'lint and types',
+    () => runTool(bin('oxlint', 'bin/oxlint'), ['--type-aware', '--type-check', 'src', 'webview', 'test']),
   ],
-  ['types', types],
   ['format and import order', () => runTool(biome, ['check', '--colors=off'])],
   ['line length', () => resultOf(longLines(root))],
   ['import rules', () => resultOf(brokenImports(root))],
@@ -74,7 +44,7 @@ const CHECKS: readonly (readonly [string, () => CheckResult | Promise<CheckResul
   ['third-party notices', () => resultOf(staleNotices(root))],
 ];
 
-// All run at once: lint and types take long, and each of them uses one processor.
+// All run at once.
 const results = await Promise.all(
   CHECKS.map(async ([name, check]) => {
     const { ok, output } = await check();

@@ -86,7 +86,7 @@ function windows(): void {
   }
   try {
     take(
-      'test/cluster/vscode.test.ts',
+      'test/cluster/vscode/vscode.test.ts',
       { 'cluster-launch': 'cluster', 'cluster-trajectory': 'lost-pod' },
       { KUBECONFIG: cluster.kubeconfig },
     );

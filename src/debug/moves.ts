@@ -13,12 +13,12 @@ interface MoveOptions {
   /** Aborts when the session closes. */
   readonly closed: AbortSignal;
   /** Reports a stop. `hit`: the client's IDs of the breakpoints that stopped it. */
-  stop(rollout: DebuggedRollout, reason: StopReason, hit: readonly number[]): void;
+  readonly stop: (rollout: DebuggedRollout, reason: StopReason, hit: readonly number[]) => void;
   /** Called when a rollout continues at the end of its recording. */
-  leaveEnd(rollout: DebuggedRollout): void;
-  output(output: SessionOutput): void;
+  readonly leaveEnd: (rollout: DebuggedRollout) => void;
+  readonly output: (output: SessionOutput) => void;
   /** Called when a call's code waits for a JavaScript debugger. */
-  waitingCall(call: WaitingCall): void;
+  readonly waitingCall: (call: WaitingCall) => void;
 }
 
 export class Moves {

@@ -70,7 +70,9 @@ export function brokenImports(root: string): string[] {
       continue;
     }
     for (const imported of runtimeImports(file)) {
-      const problem = check(imported.to, file, root, roomName, room);
+      const problem = imported.isBarrel
+        ? 'no barrel files: import from the file that defines it'
+        : check(imported.to, file, root, roomName, room);
       if (problem !== undefined) broken.push(`${relativePath}:${imported.line}: ${problem}`);
     }
   }
@@ -106,6 +108,13 @@ function check(to: string, file: string, root: string, roomName: string, room: R
   );
 }
 
+interface RuntimeImport {
+  readonly to: string;
+  readonly line: number;
+  /** Whether it exports again all that the other file exports. */
+  readonly isBarrel: boolean;
+}
+
 function sources(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -115,18 +124,22 @@ function sources(folder: string): string[] {
   });
 }
 
-function runtimeImports(file: string): { to: string; line: number }[] {
+function runtimeImports(file: string): RuntimeImport[] {
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
-  const imported: { to: string; line: number }[] = [];
-  const add = (specifier: ts.Expression): void => {
+  const imported: RuntimeImport[] = [];
+  const add = (specifier: ts.Expression, isBarrel = false): void => {
     if (ts.isStringLiteral(specifier))
-      imported.push({ to: specifier.text, line: source.getLineAndCharacterOfPosition(specifier.getStart()).line + 1 });
+      imported.push({
+        to: specifier.text,
+        isBarrel,
+        line: source.getLineAndCharacterOfPosition(specifier.getStart()).line + 1,
+      });
   };
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) && node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword)
       add(node.moduleSpecifier);
     else if (ts.isExportDeclaration(node) && !node.isTypeOnly && node.moduleSpecifier !== undefined)
-      add(node.moduleSpecifier);
+      add(node.moduleSpecifier, node.exportClause === undefined);
     else if (
       ts.isCallExpression(node) &&
       node.expression.kind === ts.SyntaxKind.ImportKeyword &&

@@ -8,10 +8,10 @@ import type { SourceReferences } from '../sources/sourceReferences.ts';
 export interface RequestContext {
   readonly sources: SourceReferences;
   /** Throws `usage` before a launch or attach request. */
-  session(): DebugSession;
+  readonly session: () => DebugSession;
   /** Throws `usage` before a launch or attach request. */
-  inspection(): Inspection;
-  send(event: DebugProtocol.Event): void;
+  readonly inspection: () => Inspection;
+  readonly send: (event: DebugProtocol.Event) => void;
 }
 
 /** Handles a request. Returns the body of its response. */
@@ -21,6 +21,7 @@ export type Handler = (args: unknown, signal: AbortSignal) => unknown;
 export type Handlers = Readonly<Record<string, Handler>>;
 
 /** Types a handler. The protocol defines which arguments a command has. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- names the request whose arguments it takes
 export function handler<Q extends DebugProtocol.Request, R extends DebugProtocol.Response>(
   run: (args: Q['arguments'], signal: AbortSignal) => R['body'] | Promise<R['body']>,
 ): Handler {

@@ -67,7 +67,7 @@ export async function peek(
   return { rest: readRest(read, iterator) };
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await
+// oxlint-disable-next-line typescript/require-await
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
   yield bytes;
 }

@@ -47,7 +47,7 @@ export function unquote(quoted: string): string {
 }
 
 /** Parses JSON that this store has validated and written itself. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- it names what was written there
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it names what was written there
 export function stored<T>(json: string): T {
   try {
     return JSON.parse(json) as T; // written by this store as a T

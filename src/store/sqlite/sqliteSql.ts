@@ -201,12 +201,12 @@ class Connection implements Reader {
   }
 
   // `async` turns what SQLite throws into a rejection.
-  // eslint-disable-next-line @typescript-eslint/require-await
+  // oxlint-disable-next-line typescript/require-await
   async all(sql: string, ...values: readonly Value[]): Promise<readonly Row[]> {
     return this.prepare(sql).all(...values.map(bound));
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await
+  // oxlint-disable-next-line typescript/require-await
   async get(sql: string, ...values: readonly Value[]): Promise<Row | undefined> {
     return this.prepare(sql).get(...values.map(bound));
   }
@@ -237,13 +237,13 @@ class SqliteTransaction implements Transaction {
     return this.#connection.get(sql, ...values);
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await
+  // oxlint-disable-next-line typescript/require-await
   async run(sql: string, ...values: readonly Value[]): Promise<number> {
     this.wrote = true;
     return Number(this.#connection.prepare(sql).run(...values.map(bound)).changes);
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await
+  // oxlint-disable-next-line typescript/require-await
   async insert(
     table: Table,
     columns: readonly string[],
@@ -260,7 +260,7 @@ class SqliteTransaction implements Transaction {
     return written;
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await
+  // oxlint-disable-next-line typescript/require-await
   async update(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[]): Promise<void> {
     this.wrote ||= rows.length > 0;
     const [key, ...set] = columns;

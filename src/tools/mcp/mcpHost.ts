@@ -154,10 +154,13 @@ class McpHost implements ToolHost {
     const stopLogging = this.#link.log.during((stream, text) => {
       sinks.onLog(stream, text);
     });
-    const result = await this.#request(call, options, pure).finally(async () => {
+    let result: CallToolResult;
+    try {
+      result = await this.#request(call, options, pure);
+    } finally {
       await turn(); // output before the response is read in the same turn as the response
       stopLogging();
-    });
+    }
     if (result.isError === true) throw new ClassedError('tool_error', textOf(result));
     return outcomeOf(result);
   }

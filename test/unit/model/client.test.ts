@@ -93,7 +93,7 @@ async function one(
 ): Promise<Outcome & { endpoint: FakeEndpoint; reply: Promise<ModelReply> }> {
   const endpoint = await fakeEndpoint(script);
   const outcome = call({ endpoints: [endpoint.url], ...setup });
-  void outcome.reply.catch(() => undefined).finally(() => endpoint[Symbol.asyncDispose]());
+  void outcome.reply.catch(() => undefined).finally(() => void endpoint[Symbol.asyncDispose]());
   return { ...outcome, endpoint };
 }
 

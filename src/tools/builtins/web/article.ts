@@ -16,6 +16,7 @@ export async function articleOf(html: string): Promise<string | undefined> {
     import('linkedom'),
   ]);
   try {
+    // oxlint-disable-next-line typescript/no-unsafe-assignment -- its types are those of a page
     const { document } = parseHTML(html);
     if (!isProbablyReaderable(document)) return undefined;
     return new Readability(document).parse()?.content ?? undefined;

@@ -89,6 +89,7 @@ describe('transcribe_audio', () => {
     await using whisper = await startStub(({ url, headers }, body, response) => {
       assert.equal(url, '/v1/audio/transcriptions');
       void new Response(new Uint8Array(body), { headers: { 'content-type': headers['content-type'] ?? '' } })
+        // oxlint-disable-next-line typescript/no-deprecated -- deprecated for servers; the body is this test's own
         .formData()
         .then(async (form) => {
           const file = form.get('file');

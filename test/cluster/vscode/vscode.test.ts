@@ -4,13 +4,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
-import type { RolloutRow } from '../../src/trace/summary.ts';
-import { answerFile } from '../e2e/support/fileDialog.ts';
-import { until } from '../e2e/support/poll.ts';
-import { attemptsOf, SAMPLE_ATTEMPTS, sampleFolder } from '../e2e/support/sample.ts';
-import { Story } from '../e2e/support/story.ts';
-import { podsOf } from './support/batches.ts';
-import { ClusterBench } from './support/clusterBench.ts';
+import type { RolloutRow } from '../../../src/trace/summary.ts';
+import { answerFile } from '../../e2e/support/fileDialog.ts';
+import { until } from '../../e2e/support/poll.ts';
+import { attemptsOf, SAMPLE_ATTEMPTS, sampleFolder } from '../../e2e/support/sample.ts';
+import { Story } from '../../e2e/support/story.ts';
+import { podsOf } from '../support/batches.ts';
+import { ClusterBench } from '../support/clusterBench.ts';
 
 const PATIENCE_MS = 90_000;
 /** Its name in the window. */
