@@ -62,7 +62,8 @@ export function failure(model: TrajectoryModel, seq: number, distance: 1 | -1): 
  */
 const failureIndexes = new WeakMap<TrajectoryModel, { examined: number; readonly places: number[] }>();
 
-function failurePlaces(model: TrajectoryModel): readonly number[] {
+/** Returns the positions of all failures, ascending; always the same list for a model. */
+export function failurePlaces(model: TrajectoryModel): readonly number[] {
   let index = failureIndexes.get(model);
   if (index === undefined) failureIndexes.set(model, (index = { examined: 0, places: [] }));
   const { places } = index;

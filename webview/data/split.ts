@@ -19,6 +19,9 @@ export interface Split {
   readonly other: RolloutRow;
   /** Seq in the other attempt. */
   readonly otherSeq: number;
+  /** The calls that differ; absent if the attempt made no more calls. */
+  readonly call?: FirstSplit['own'];
+  readonly otherCall?: FirstSplit['other'];
 }
 
 /** Returns passed attempts, starting with those that used their tools in the most similar order. */
@@ -78,11 +81,16 @@ function placesOf(
   model: TrajectoryModel,
   split: FirstSplit | undefined,
   lastModel: number,
-): Pick<Split, 'seq' | 'otherSeq'> {
+): Omit<Split, 'common' | 'other'> {
   const lastCall = model.tools.at(-1)?.seq ?? 0;
   const answer =
     model.steps.findLast((step) => step.model !== undefined && step.seq > lastCall)?.seq ??
     model.end?.seq ??
     model.last;
-  return { seq: split?.own?.seq ?? answer, otherSeq: split?.other?.seq ?? lastModel };
+  return {
+    seq: split?.own?.seq ?? answer,
+    otherSeq: split?.other?.seq ?? lastModel,
+    ...(split?.own === undefined ? {} : { call: split.own }),
+    ...(split?.other === undefined ? {} : { otherCall: split.other }),
+  };
 }

@@ -11,7 +11,7 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
     keys: [
       { keys: 'J / K', does: 'next, previous row' },
       { keys: 'Shift+J / Shift+K', does: 'next, previous step' },
-      { keys: 'L / H', does: 'into, out of a step' },
+      { keys: 'L / H', does: 'into, out of a step; expand, collapse checks' },
       { keys: '→ / ←', does: 'expand, collapse group' },
       { keys: 'Home / End', does: 'first, last' },
       { keys: '[ / ]', does: 'previous, next attempt' },
@@ -21,9 +21,10 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
   {
     title: 'Find',
     keys: [
-      { keys: 'E / Shift+E', does: 'next, previous error' },
+      { keys: 'E / Shift+E', does: 'next, previous error or failed check' },
+      { keys: 'D / Shift+D', does: 'divergence from a passed attempt, then later differences' },
       { keys: 'T', does: 'next call of this tool' },
-      { keys: 'D', does: 'next difference' },
+      { keys: 'Shift+T', does: 'next call that differs from the previous one of its tool' },
       { keys: '/', does: 'search, Enter for the next match' },
       { keys: 'F3 / Shift+F3', does: 'next, previous match' },
     ],
@@ -88,8 +89,10 @@ export function trajectoryBindings(session: TrajectorySession, page: PageDoes): 
     End: () => session.end('last'),
     e: () => session.failure(1),
     'shift+e': () => session.failure(-1),
+    d: () => session.difference(1),
+    'shift+d': () => session.difference(-1),
     t: session.sameTool,
-    d: session.difference,
+    'shift+t': session.changedCall,
     '[': () => page.attempt(-1),
     ']': () => page.attempt(1),
     'alt+ArrowLeft': () => session.back(),

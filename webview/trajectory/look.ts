@@ -9,8 +9,8 @@ import { type Filter, isFinal, isShown, type Row, StepRows } from './steps/rows.
 export interface Choice {
   /** Kinds of visible rows; empty means all. */
   only: ReadonlySet<Filter>;
-  /** Seqs of the first rows of expanded folds. */
-  readonly opened: Set<number>;
+  /** Seqs of the first rows of groups that the user expanded or collapsed. */
+  readonly toggled: Set<number>;
 }
 
 export class Look {
@@ -29,7 +29,7 @@ export class Look {
     this.rows = new StepRows(model);
     this.lanes = new Lanes(model);
     this.#choice = choice;
-    this.#folds = new Folds(model, choice.opened);
+    this.#folds = new Folds(model, choice.toggled);
   }
 
   /** Processes new events ahead of rendering. */
@@ -45,14 +45,14 @@ export class Look {
   }
 
   /** Returns the index of a place in the visible rows; −1 if its row is hidden. */
-  indexOf(seq: number): number {
-    const at = this.#at(seq);
+  indexOf(seq: number, check?: number): number {
+    const at = this.#at(seq, check);
     return at === -1 ? -1 : this.#folds.placeOf(at);
   }
 
   /** Returns the row that contains a place. */
-  rowOf(seq: number): Row | undefined {
-    return this.rows.all[this.rows.indexOf(seq)];
+  rowOf(seq: number, check?: number): Row | undefined {
+    return this.rows.all[this.rows.indexOf(seq, check)];
   }
 
   /** Returns the fold that starts with a row. */
@@ -67,8 +67,8 @@ export class Look {
   }
 
   /** Expands the fold that hides a place. */
-  reveal(seq: number): void {
-    const at = this.#at(seq);
+  reveal(seq: number, check?: number): void {
+    const at = this.#at(seq, check);
     if (at > 0 && at !== this.#folds.firstOf(at)) this.#folds.open(at, true);
   }
 
@@ -99,9 +99,9 @@ export class Look {
   }
 
   /** Returns the index of a place in the rows of the visible kinds. */
-  #at(seq: number): number {
+  #at(seq: number, check?: number): number {
     const { shown } = this; // Updates the folds.
-    const at = this.rows.indexOf(seq);
+    const at = this.rows.indexOf(seq, check);
     if (this.#choice.only.size === 0 || shown.length === 0) return at;
     const row = this.rows.all[at];
     return row === undefined ? -1 : this.#ofKinds.indexOf(row);

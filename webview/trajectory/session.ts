@@ -3,13 +3,17 @@
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
 import { errorText } from '../../src/common/errors.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts';
-import { difference, failure, into, out, positionOf, sameTool, step } from '../../src/trace/cursor.ts';
+import { difference, into, out, positionOf, sameTool, step } from '../../src/trace/cursor.ts';
 import { say } from '../components/notices/notice.tsx';
 import { type Place, placeIn } from '../data/around.ts';
+import type { Split } from '../data/split.ts';
 import { TrajectoryData } from '../data/trajectoryData.ts';
 import type { Host } from '../host/host.ts';
 import { PageDebug } from './debug/pageDebug.ts';
+import { laterDifferences } from './differences.ts';
 import { type Choice, Look } from './look.ts';
+import { reasonOf } from './reason.ts';
+import { redMark, type Spot } from './redMarks.ts';
 import type { Fold } from './steps/folds.ts';
 import type { Match } from './steps/marked.tsx';
 import { type Filter, type Row, StepRows } from './steps/rows.ts';
@@ -23,11 +27,12 @@ export class TrajectorySession implements TrajectoryView {
   readonly data: TrajectoryData;
   readonly debug: PageDebug;
   readonly can: ReadonlySet<PageVerb>;
-  readonly #choice: Choice = { only: new Set(), opened: new Set() };
+  readonly #choice: Choice = { only: new Set(), toggled: new Set() };
   readonly #whole: Look;
   /** The rows of the events around a place that was loaded first. */
   #part: Look | undefined;
   seq = 0;
+  check: number | undefined;
   before = 0;
   found: Match | undefined;
   tab: Tab;
@@ -41,8 +46,12 @@ export class TrajectorySession implements TrajectoryView {
   readonly #watches: { dispose(): void }[];
   /** The target of a navigation, until its events are loaded. */
   #target: Place | undefined;
-  #past: number[] = [];
-  #future: number[] = [];
+  #past: Spot[] = [];
+  #future: Spot[] = [];
+  /** Whether the page still looks for the reason at which it opens; ended by the first move. */
+  #opening = true;
+  /** Seqs of differences after the split, once they were requested. */
+  #differences: { readonly split: Split; readonly seqs: Promise<readonly number[]> } | undefined;
 
   constructor(host: Host, readOnly: boolean, can: ReadonlySet<PageVerb>, place: TrajectoryPlace) {
     this.host = host;
@@ -89,7 +98,7 @@ export class TrajectorySession implements TrajectoryView {
 
   /** Index of the cursor in the visible rows; −1 if it is hidden. */
   get index(): number {
-    return this.look.indexOf(this.seq);
+    return this.look.indexOf(this.seq, this.check);
   }
 
   /** Returns the row that an event belongs to, among all loaded events. */
@@ -112,7 +121,7 @@ export class TrajectorySession implements TrajectoryView {
   fold(open: boolean): boolean {
     const first = this.look.fold(this.seq, open);
     if (first === undefined) return false;
-    if (!open) this.go(StepRows.cursorOf(first));
+    if (!open) this.goToRow(first);
     this.#notify();
     return true;
   }
@@ -126,18 +135,19 @@ export class TrajectorySession implements TrajectoryView {
     else this.#seek(target);
   }
 
-  go(seq: number): void {
+  go(seq: number, check?: number): void {
+    this.#opening = false;
     if (!this.#isHere(seq)) {
       this.#seek({ seq });
       return;
     }
-    const to = positionOrSelf(this, seq);
+    const to = { seq: positionOrSelf(this, seq), check };
     this.#target = undefined;
-    if (to === this.seq) {
+    if (to.seq === this.seq && check === this.check) {
       this.follow(false);
       return;
     }
-    if (this.seq !== 0) this.#past.push(this.seq);
+    if (this.seq !== 0) this.#past.push(this.#spot);
     this.#future = [];
     this.#select(to);
   }
@@ -180,12 +190,16 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   goToRow(row: Row): void {
-    this.go(StepRows.cursorOf(row));
+    this.go(StepRows.cursorOf(row), row.check);
   }
 
   /** The row of the cursor. */
   get current(): Row | undefined {
-    return this.look.rowOf(this.seq);
+    return this.look.rowOf(this.seq, this.check);
+  }
+
+  get #spot(): Spot {
+    return { seq: this.seq, check: this.check };
   }
 
   // ---- keyboard navigation
@@ -199,7 +213,7 @@ export class TrajectorySession implements TrajectoryView {
       return;
     }
     const row = shown[Math.max(0, Math.min(shown.length - 1, to))];
-    if (row !== undefined) this.go(StepRows.cursorOf(row));
+    if (row !== undefined) this.goToRow(row);
   }
 
   end(which: 'first' | 'last'): void {
@@ -209,11 +223,15 @@ export class TrajectorySession implements TrajectoryView {
       return;
     }
     const row = which === 'first' ? this.shown[0] : this.shown.at(-1);
-    if (row !== undefined) this.go(StepRows.cursorOf(row));
+    if (row !== undefined) this.goToRow(row);
   }
 
   readonly into = (): void => {
-    if (!this.fold(true)) this.#to(into(this.data.model, this.seq), 'There is nothing inside.');
+    if (this.fold(true)) return;
+    const row = this.current;
+    const first = row?.kind === 'score' ? this.shown[this.index + 1] : undefined;
+    if (first?.kind === 'check') this.goToRow(first);
+    else this.#to(this.check === undefined ? into(this.data.model, this.seq) : undefined, 'There is nothing inside.');
   };
   readonly out = (): void => {
     if (!this.fold(false)) this.#out();
@@ -224,24 +242,43 @@ export class TrajectorySession implements TrajectoryView {
       step(this.data.model, this.seq, distance),
       distance === 1 ? 'This is the last step.' : 'This is the first step.',
     );
-  readonly failure = (distance: 1 | -1): void =>
-    this.#to(failure(this.data.model, this.seq, distance), distance === 1 ? 'No more errors.' : 'No earlier errors.');
+  readonly failure = (distance: 1 | -1): void => {
+    const mark = redMark(this.data.model, this.#spot, distance);
+    this.#to(mark?.seq, distance === 1 ? 'No more errors.' : 'No earlier errors.', mark?.check);
+  };
   readonly sameTool = (): void =>
     this.#to(sameTool(this.data.model, this.seq, 1), 'This is the last call of this tool.');
-  readonly difference = (): void => this.#to(difference(this.data.model, this.seq), 'No more differences.');
+  readonly changedCall = (): void => this.#to(difference(this.data.model, this.seq), 'No more changed calls.');
+
+  /** Goes to the divergence from the nearest passed attempt, then to later differences from it. */
+  readonly difference = (distance: 1 | -1): void => {
+    const { split } = this.data;
+    const none = distance === 1 ? 'No more differences.' : 'No earlier differences.';
+    if (split === undefined) say(this.data.ended ? 'No passed attempt to compare with.' : none);
+    else if (distance === 1 && this.seq < split.seq) this.go(split.seq);
+    else {
+      if (this.#differences?.split !== split) this.#differences = { split, seqs: laterDifferences(this.data, split) };
+      this.debug.run(
+        this.#differences.seqs.then((later) => {
+          const all = [split.seq, ...later];
+          this.#to(distance === 1 ? all.find((seq) => seq > this.seq) : all.findLast((seq) => seq < this.seq), none);
+        }),
+      );
+    }
+  };
 
   /** Goes to the previous position of the cursor. */
   back(): void {
     const to = this.#past.pop();
     if (to === undefined) return;
-    this.#future.push(this.seq);
+    this.#future.push(this.#spot);
     this.#select(to);
   }
 
   forward(): void {
     const to = this.#future.pop();
     if (to === undefined) return;
-    this.#past.push(this.seq);
+    this.#past.push(this.#spot);
     this.#select(to);
   }
 
@@ -251,9 +288,9 @@ export class TrajectorySession implements TrajectoryView {
     this.data.close();
   }
 
-  #to(seq: number | undefined, otherwise: string): void {
+  #to(seq: number | undefined, otherwise: string, check?: number): void {
     if (seq === undefined) say(this.data.loading === 'loading' ? 'Not found in the events loaded so far.' : otherwise);
-    else this.go(seq);
+    else this.go(seq, check);
   }
 
   /** Handles new events: goes to the pending target, follows the head, or selects the first row. */
@@ -264,13 +301,25 @@ export class TrajectorySession implements TrajectoryView {
       const reached = to !== undefined;
       if (!reached && this.data.loading === 'loading') return;
       this.#target = undefined;
-      this.#select(reached ? positionOrSelf(this, to) : this.#last());
+      this.#select({ seq: reached ? positionOrSelf(this, to) : this.#last() });
       return;
     }
     const wasLive = this.#live;
     this.#live = !this.data.ended && this.data.loading === 'head';
-    if (this.following && (this.#live || wasLive)) this.#move(this.#last(), true);
-    else if (this.seq === 0) this.#move(this.#firstRow(), this.following);
+    if (this.following && (this.#live || wasLive)) {
+      this.#opening = false;
+      this.#move({ seq: this.#last() }, true);
+    } else if (this.seq === 0) this.#move({ seq: this.#firstRow() }, this.following);
+    if (this.#opening && this.data.loading === 'head' && this.data.ended) this.#open();
+  }
+
+  /** Selects the reason why the attempt did not pass, as soon as it is known. */
+  #open(): void {
+    const { spot, final } = reasonOf(this.data);
+    if (final) this.#opening = false;
+    if (spot === undefined) return;
+    this.look.reveal(spot.seq, spot.check);
+    this.#move(spot, this.following);
   }
 
   #firstRow(): number {
@@ -298,19 +347,21 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   /** Selects a place, and expands the fold that contains it. */
-  #select(to: number): void {
-    if (!this.#isHere(to)) {
-      this.#seek({ seq: to });
+  #select(to: Spot): void {
+    if (!this.#isHere(to.seq)) {
+      this.#seek({ seq: to.seq });
       return;
     }
-    this.look.reveal(to);
+    this.#opening = false;
+    this.look.reveal(to.seq, to.check);
     this.#move(to, false);
   }
 
-  #move(to: number, following: boolean): void {
-    if (to === this.seq && following === this.following) return;
+  #move({ seq, check }: Spot, following: boolean): void {
+    if (seq === this.seq && check === this.check && following === this.following) return;
     this.before = this.seq;
-    this.seq = to;
+    this.seq = seq;
+    this.check = check;
     this.following = following;
     this.#notify();
   }

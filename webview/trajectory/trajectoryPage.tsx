@@ -172,7 +172,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
           <kbd>E</kbd> next error
         </span>
         <span class="foot-keys">
-          <kbd>D</kbd> next difference
+          <kbd>D</kbd> divergence
         </span>
         {session.debug.breakpoints.settable && (
           <span class="foot-keys">

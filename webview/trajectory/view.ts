@@ -13,6 +13,8 @@ export interface TrajectoryView {
   readonly data: TrajectoryData;
   /** Seq of the selected message or start; 0 for none. */
   readonly seq: number;
+  /** Index of the selected check, if `seq` is a score; undefined for the score itself. */
+  readonly check: number | undefined;
   /** The previous cursor: changes since then are marked. 0 for none. */
   readonly before: number;
   readonly tab: Tab;
@@ -22,7 +24,7 @@ export interface TrajectoryView {
   /** Fired after the cursor, the tab, or `following` changed. */
   readonly changed: Listen<undefined>;
   /** Selects a message or a start; for another seq, selects what contains it. Stops following. */
-  go(seq: number): void;
+  go(seq: number, check?: number): void;
   show(tab: Tab): void;
   follow(on: boolean): void;
   /** Runs an action of the host. Shows a notice if it fails. */

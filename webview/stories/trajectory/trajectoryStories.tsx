@@ -10,6 +10,7 @@ import { failedDesk, passedDesk } from './desk/ended.ts';
 import { askingDesk, heldDesk } from './desk/held.ts';
 import { interruptedDesk } from './desk/interrupted.ts';
 import { manyChanges, sampledTokens } from './desk/values.ts';
+import { rightDesk, wrongDesk } from './desk/wrong.ts';
 import { office } from './officeRollout.ts';
 import {
   desk,
@@ -191,6 +192,8 @@ page('why', () => failed, {
   batchEvents: batchEvents(failed, ROLLOUT),
   others: [passedDesk(), passedDesk()],
 });
+page('reason', wrongDesk, { others: [rightDesk()] });
+page('reason-long', () => wrongDesk({ more: 6 }), { others: [rightDesk()] });
 page('split', () => failed, { seq: at(failed, 'tool.start', 5), others: [passedDesk(), failed] });
 page('fold', () => failed, { seq: at(failed, 'tool.start', 9) });
 page('fold-open', () => failed, { seq: at(failed, 'tool.start', 11) });

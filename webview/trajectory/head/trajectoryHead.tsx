@@ -10,6 +10,7 @@ import { MenuButton } from '../../components/overlays/menu.tsx';
 import { Quantity } from '../../components/quantity.tsx';
 import { copyEntries } from '../copying.ts';
 import { currentHold } from '../debug/edits.ts';
+import { currentRow } from '../reason.ts';
 import type { TrajectorySession } from '../session.ts';
 import './head.css';
 
@@ -37,7 +38,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
   const ms = totals?.ms ?? row?.progress.ms;
   const cost = totals?.cost;
   const running = !data.ended && data.loading === 'head';
-  const current = attemptRow(session);
+  const current = currentRow(data);
   const [batch, definition] = [data.batch, data.definition];
   const place: PagePlace = { page: 'trajectory', rollout: data.rollout, seq: session.seq };
   return (
@@ -206,10 +207,4 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
       </div>
     </header>
   );
-}
-
-/** Returns the current row, which may be newer than when the page was opened. */
-function attemptRow(session: TrajectorySession): Parameters<typeof outcomeOf>[0] | undefined {
-  const { data } = session;
-  return data.attempts.find((row) => row.rollout === data.rollout) ?? data.info?.row;
 }

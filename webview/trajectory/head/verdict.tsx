@@ -1,103 +1,227 @@
-/** Explains the outcome in one line: the scorer's explanation, where it diverges, the first error, and other facts. */
-
-import { failure } from '../../../src/trace/cursor.ts';
+/** Explains the outcome: the cause, what was expected, and where the attempt diverges from one that passed. */
+import { Fragment } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { causeOf } from '../../../src/trace/cause.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
-import { errorLabel } from '../../../src/trace/text/labels.ts';
+import { outcomeOf } from '../../../src/trace/outcome.ts';
 import { ActionLink } from '../../components/link.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
+import type { Split } from '../../data/split.ts';
+import { DiffText } from '../../values/diffText.tsx';
+import type { DiffSpan } from '../../values/inlineDiff.ts';
+import { currentRow } from '../reason.ts';
+import { redMark, redMarks } from '../redMarks.ts';
 import type { TrajectorySession } from '../session.ts';
+import { argumentDifferences, type Expectation, expectations, explanationAfter } from './verdictText.ts';
+import './verdict.css';
+
+/** Failed checks in the text; the list of steps has all. */
+const MAX_CHECKS = 3;
 
 export function Verdict({ session }: { readonly session: TrajectorySession }) {
   const { data } = session;
-  const { model } = data;
-  const score = model.scores.at(-1)?.data;
-  const end = model.end?.data;
-  const first = model.skipped === undefined ? failure(model, 0, 1) : undefined;
-  const fork = model.start?.data.fork;
-  const parts: preact.ComponentChild[] = [];
-  if (end?.error !== undefined)
-    parts.push(
-      <span key="end">
-        <Glyph
-          outcome={
-            end.status === 'truncated' ? 'truncated' : end.status === 'infrastructure' ? 'infrastructure' : 'failed'
-          }
-        />{' '}
-        {errorLabel(end.error.class)}: {end.error.message}
-      </span>,
-    );
-  if (score !== undefined)
-    parts.push(
-      <span key="score">
-        <Glyph outcome={score.passed === true ? 'passed' : score.passed === false ? 'failed' : 'unscored'} />{' '}
-        <span class="dim">{score.scorer}</span>{' '}
-        {score.explanation ?? (score.value === null ? 'cannot be scored' : score.value)}
-      </span>,
-    );
-  const { split } = data;
-  if (split !== undefined) {
-    parts.push(
-      <span key="split" title={`${split.common} earlier ${split.common === 1 ? 'call matches' : 'calls match'}`}>
-        <span class="dim">diverges at</span>{' '}
-        <ActionLink label={placeOf(model, split.seq)} onClick={() => session.go(split.seq)} />{' '}
-        <span class="dim">from</span>{' '}
-        <ActionLink
-          label={`attempt ${split.other.attempt}`}
-          title={`Open attempt ${split.other.attempt} (passed) at the same step`}
-          onClick={() =>
-            session.act({
-              do: 'open',
-              place: { page: 'trajectory', rollout: split.other.rollout, seq: split.otherSeq },
-            })
-          }
-        />{' '}
-        <span class="dim">(passed)</span>
-      </span>,
-    );
+  const row = currentRow(data);
+  const ended = data.model.end !== undefined && row?.state === 'ended';
+  const marks = <Marks session={session} />;
+  if (!ended) {
+    // Reserve the line while an ended rollout loads, so that the layout does not shift.
+    if (data.loading === 'loading' && row?.state === 'ended') return <div class="verdict">{'\u00a0'}</div>;
+    return hasMarks(session) ? <div class="verdict">{marks}</div> : null;
   }
-  if (first !== undefined)
-    parts.push(
-      <span key="error">
-        <span class="dim">first error</span>{' '}
-        <ActionLink label={placeOf(model, first)} onClick={() => session.go(first)} />
-      </span>,
-    );
-  if (end?.touched === true)
-    parts.push(
-      <span key="touched" class="mark" title="Edited while it ran, so it does not count in statistics">
-        touched
-      </span>,
-    );
-  if (fork !== undefined)
-    parts.push(
-      <span key="fork">
-        <span class="dim">fork of</span>{' '}
-        <ActionLink
-          label={fork.rollout}
-          onClick={() =>
-            session.act({ do: 'open', place: { page: 'trajectory', rollout: fork.rollout, seq: fork.seq } })
-          }
-        />
-      </span>,
-    );
-  if (!model.timed)
-    parts.push(
-      <span key="times" class="mark" title="No timings in this recording. The axis shows the order of events.">
-        no timings
-      </span>,
-    );
-  if (parts.length === 0 && end !== undefined)
-    parts.push(
-      <span key="unscored">
-        <Glyph outcome="unscored" /> <span class="dim">ended without a score</span>
-      </span>,
-    );
-  // Reserve the line while an ended rollout loads, so that the layout does not shift.
-  if (parts.length === 0 && data.loading === 'loading' && data.info?.row.state === 'ended')
-    return <div class="verdict">{'\u00a0'}</div>;
-  return parts.length === 0 ? null : <div class="verdict">{parts}</div>;
+  const cause = causeOf(row);
+  return (
+    <section class="verdict" aria-label="Verdict">
+      <Glyph outcome={outcomeOf(row)} title={outcomeOf(row)} />
+      <Clamped key={data.rollout}>
+        <b>{cause?.text ?? 'Passed'}.</b> <Reason session={session} cause={cause?.text ?? ''} />
+        {data.split !== undefined && <Divergence session={session} split={data.split} />}
+        {marks}
+      </Clamped>
+      <Moves session={session} />
+    </section>
+  );
+}
+
+/** What was expected, or what ended the rollout. */
+function Reason({ session, cause }: { readonly session: TrajectorySession; readonly cause: string }) {
+  const { model } = session.data;
+  const score = model.scores.at(-1);
+  const error = model.end?.data.error ?? score?.data.error;
+  const expected = score === undefined ? [] : expectations(score.data);
+  if (error !== undefined) return <>{sentence(error.message)} </>;
+  if (score === undefined) return null;
+  if (expected.length === 0) {
+    const explanation = explanationAfter(cause, score.data.explanation);
+    return explanation === undefined ? null : <>{sentence(explanation)} </>;
+  }
+  return (
+    <>
+      {expected.slice(0, MAX_CHECKS).map((each) => (
+        <Fragment key={each.check}>
+          <ActionLink label={each.name} onClick={() => session.go(score.seq, each.check)} />{' '}
+          <Values expectation={each} />{' '}
+        </Fragment>
+      ))}
+      {expected.length > MAX_CHECKS && <>{expected.length - MAX_CHECKS} more failed checks. </>}
+    </>
+  );
+}
+
+function Values({ expectation: { fields } }: { readonly expectation: Expectation }) {
+  return (
+    <>
+      {fields.map(({ name, expected, actual }, index) => (
+        <Fragment key={name ?? ''}>
+          {index > 0 && ', '}
+          {name !== undefined && <code>{name}</code>} is{' '}
+          {actual === undefined ? 'missing' : <DiffText spans={actual} kind="actual" />}, expected{' '}
+          <DiffText spans={expected} kind="expected" />
+        </Fragment>
+      ))}
+      {endsSentence(fields.at(-1)?.expected) ? '' : '.'}
+    </>
+  );
+}
+
+function Divergence({ session, split }: { readonly session: TrajectorySession; readonly split: Split }) {
+  const { attempt, rollout } = split.other;
+  const differences = argumentDifferences(split);
+  const { call, otherCall } = split;
+  return (
+    <span title={`${split.common} earlier ${split.common === 1 ? 'call matches' : 'calls match'}`}>
+      Diverges at <ActionLink label={placeOf(session.data.model, split.seq)} onClick={() => session.go(split.seq)} />{' '}
+      from{' '}
+      <ActionLink
+        label={`attempt ${attempt}`}
+        title={`Open attempt ${attempt} (passed) at the same step`}
+        onClick={() => session.act({ do: 'open', place: { page: 'trajectory', rollout, seq: split.otherSeq } })}
+      />{' '}
+      (passed)
+      {differences?.map(({ name, own, other }, index) => (
+        <Fragment key={name}>
+          {index === 0 ? ': ' : ', '}
+          <code>{name === '' ? 'arguments' : name}</code> is{' '}
+          {own === undefined ? 'missing' : <DiffText spans={own} kind="actual" />}
+          {other !== undefined && (
+            <>
+              {' '}
+              instead of <DiffText spans={other} kind="expected" />
+            </>
+          )}
+        </Fragment>
+      ))}
+      {differences === undefined && (call !== undefined || otherCall !== undefined) && (
+        <>
+          : <Tool name={call?.data.name} kind="actual" /> instead of{' '}
+          <Tool name={otherCall?.data.name} kind="expected" />
+        </>
+      )}
+      .{' '}
+    </span>
+  );
+}
+
+function Tool({ name, kind }: { readonly name: string | undefined; readonly kind: 'actual' | 'expected' }) {
+  return name === undefined ? <>no call</> : <DiffText spans={[{ text: name, differs: true }]} kind={kind} />;
+}
+
+/** Facts about the rollout that are not its outcome. */
+function Marks({ session }: { readonly session: TrajectorySession }) {
+  const { model } = session.data;
+  const fork = model.start?.data.fork;
+  return (
+    <>
+      {fork !== undefined && (
+        <span class="verdict-fork">
+          Fork of{' '}
+          <ActionLink
+            label={fork.rollout}
+            onClick={() =>
+              session.act({ do: 'open', place: { page: 'trajectory', rollout: fork.rollout, seq: fork.seq } })
+            }
+          />
+          .{' '}
+        </span>
+      )}
+      {model.end?.data.touched === true && (
+        <span class="mark" title="Edited while it ran, so it does not count in statistics">
+          touched
+        </span>
+      )}{' '}
+      {!model.timed && (
+        <span class="mark" title="No timings in this recording. The axis shows the order of events.">
+          no timings
+        </span>
+      )}
+    </>
+  );
+}
+
+function hasMarks({ data: { model } }: TrajectorySession): boolean {
+  return model.start?.data.fork !== undefined || !model.timed || model.end?.data.touched === true;
+}
+
+/** The places to go to. */
+function Moves({ session }: { readonly session: TrajectorySession }) {
+  const { model, split } = session.data;
+  const marks = redMarks(model);
+  const next = redMark(model, session, 1);
+  if (marks.length === 0 && split === undefined) return null;
+  const number = next === undefined ? marks.length : marks.indexOf(next) + 1;
+  return (
+    <span class="verdict-moves" role="group" aria-label="Go to">
+      {marks.length > 0 && (
+        <span>
+          <kbd>E</kbd>{' '}
+          <ActionLink label={next === undefined ? 'last error' : 'next error'} onClick={() => session.failure(1)} />{' '}
+          <span class="dim">
+            {number} of {marks.length}
+          </span>
+        </span>
+      )}
+      {split !== undefined && (
+        <span>
+          <kbd>D</kbd> <ActionLink label="divergence" onClick={() => session.go(split.seq)} />
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** Shows up to four lines, and the rest on request. */
+function Clamped({ children }: { readonly children: preact.ComponentChildren }) {
+  const element = useRef<HTMLDivElement>(null);
+  const [expanded, setExpanded] = useState(false);
+  const [clipped, setClipped] = useState(false);
+  useLayoutEffect(() => {
+    const text = element.current;
+    if (text === null) return;
+    const measure = (): void => setClipped(text.scrollHeight > text.clientHeight + 1);
+    const observer = new ResizeObserver(measure);
+    observer.observe(text);
+    measure();
+    return () => observer.disconnect();
+  });
+  return (
+    <div class="verdict-body">
+      <div class={`verdict-text${expanded ? ' is-expanded' : ''}`} ref={element}>
+        {children}
+      </div>
+      {(clipped || expanded) && (
+        <ActionLink label={expanded ? 'less' : 'more'} onClick={() => setExpanded(!expanded)} />
+      )}
+    </div>
+  );
 }
 
 function placeOf(model: TrajectoryModel, seq: number): string {
   return model.end?.seq === seq ? 'the end' : `step ${model.stepOf(seq)?.index ?? 0}`;
+}
+
+function sentence(text: string): string {
+  return /[.!?]\s*$/.test(text) ? text : `${text}.`;
+}
+
+function endsSentence(spans: readonly DiffSpan[] | undefined): boolean {
+  return /[.!?]$/.test(spans?.at(-1)?.text ?? '');
 }

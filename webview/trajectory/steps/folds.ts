@@ -1,4 +1,4 @@
-/** Folds consecutive equal rows into one, until the user expands it. */
+/** Groups of rows: consecutive equal rows, folded until the user expands them, and scores with their checks. */
 import { isSameJson, type Json } from '../../../src/common/json.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
 import type { ToolSpan } from '../../../src/trace/model/spans.ts';
@@ -17,8 +17,8 @@ export interface Fold {
 /** Maintains the folds of a growing list. The cost of an update depends only on the number of new rows. */
 export class Folds {
   readonly #model: TrajectoryModel;
-  /** seqs of the first rows of expanded folds. */
-  readonly #opened: Set<number>;
+  /** seqs of the first rows of groups that the user expanded or collapsed. */
+  readonly #toggled: Set<number>;
   #rows: readonly Row[] = [];
   /** Whether row i equals row i − 1, for rows that no longer change. */
   readonly #same: boolean[] = [];
@@ -35,9 +35,9 @@ export class Folds {
   #processed = -1;
   #stable = 0;
 
-  constructor(model: TrajectoryModel, opened = new Set<number>()) {
+  constructor(model: TrajectoryModel, toggled = new Set<number>()) {
     this.#model = model;
-    this.#opened = opened;
+    this.#toggled = toggled;
   }
 
   /**
@@ -71,10 +71,9 @@ export class Folds {
   /** Expands or collapses the fold around row `index`. Returns whether anything changed. */
   open(index: number, open: boolean): boolean {
     const first = this.#visible[this.placeOf(this.#firstOf(index))];
-    if (first === undefined || this.#folds.get(first) === undefined || this.#opened.has(first.seq) === open)
-      return false;
-    if (open) this.#opened.add(first.seq);
-    else this.#opened.delete(first.seq);
+    const fold = first === undefined ? undefined : this.#folds.get(first);
+    if (first === undefined || fold === undefined || fold.open === open) return false;
+    if (!this.#toggled.delete(first.seq)) this.#toggled.add(first.seq);
     this.#restart();
     return true;
   }
@@ -116,8 +115,9 @@ export class Folds {
   #run(run: readonly Row[]): void {
     const [first] = run;
     if (first === undefined) return;
-    const folded = run.length >= FOLD_FROM;
-    const open = this.#opened.has(first.seq);
+    const isScore = first.kind === 'score';
+    const folded = run.length >= (isScore ? 2 : FOLD_FROM);
+    const open = this.#toggled.has(first.seq) !== isScore;
     if (folded) this.#folds.set(first, { count: run.length, open });
     else this.#folds.delete(first);
     for (const [i, row] of run.entries()) {
@@ -152,9 +152,10 @@ function isSettled(model: TrajectoryModel, a: Row, b: Row): boolean {
 }
 
 /**
- * Returns whether two rows are equal: calls with equal outcomes, or logs with equal text. Other rows are never folded.
+ * Returns whether two rows are in one group: calls with equal outcomes, logs with equal text, or a score and its checks.
  */
 function isSameRow(model: TrajectoryModel, a: Row, b: Row): boolean {
+  if (b.kind === 'check') return true;
   if (a.kind !== b.kind || a.depth !== b.depth || (a.call === undefined) !== (b.call === undefined)) return false;
   const [x, y] = [model.span(StepRows.cursorOf(a)), model.span(StepRows.cursorOf(b))];
   if (x?.kind === 'tool' && y?.kind === 'tool')

@@ -2,12 +2,13 @@
 
 import type { Json } from '../../../src/common/json.ts';
 import { plural } from '../../../src/common/text.ts';
+import { checkRows, checksOf } from '../../../src/trace/checkRows.ts';
 import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
 import type { Span, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Outcome } from '../../../src/trace/outcome.ts';
-import type { Origin } from '../../../src/trace/schema.ts';
+import type { Check, EventData, Origin } from '../../../src/trace/schema.ts';
 import { errorLabel, holdLabel } from '../../../src/trace/text/labels.ts';
 import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
@@ -47,6 +48,13 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
   tool: 'Result of a tool',
   compacted: 'Summary of earlier messages',
   edited: 'Changed by an edit',
+};
+const OUTCOME_WORDS: Partial<Readonly<Record<Outcome, string>>> = {
+  passed: 'passed',
+  failed: 'failed',
+  truncated: 'cut off',
+  cancelled: 'cancelled',
+  unscored: 'not scored',
 };
 const ROLE_ICONS = { system: 'gear', user: 'person', assistant: 'comment', tool: 'tools' } as const;
 
@@ -118,15 +126,7 @@ function eventText(model: TrajectoryModel, row: Row, liveText: (span: number) =>
         typeof event.data.text === 'string' ? event.data.text : event.data.text.head,
       );
     case 'score':
-      return {
-        ...plain(
-          'beaker',
-          event.data.scorer,
-          `${event.data.value ?? 'no score'}` +
-            (event.data.explanation === undefined ? '' : ` · ${event.data.explanation}`),
-        ),
-        outcome: event.data.passed === true ? 'passed' : event.data.passed === false ? 'failed' : 'unscored',
-      };
+      return row.check === undefined ? scoreText(event.data) : checkRowText(checksOf(event.data), row.check);
     case 'rollout.lease':
       return plain('server', event.data.how, `by ${event.data.worker}`);
     case 'rollout.end':
@@ -232,6 +232,35 @@ function argumentsText(value: Json): string {
   return cut(text.startsWith('{') && text.endsWith('}') ? text.slice(1, -1) : text);
 }
 
+function scoreText({ value, passed, explanation, checks, parts }: EventData['score']): RowText {
+  const all = checksOf({ checks, parts });
+  const texts = [
+    value === null ? 'cannot be scored' : String(value),
+    all.length > 0 ? `${all.filter((check) => check.passed).length} of ${all.length} checks passed` : explanation,
+  ];
+  return {
+    ...plain('beaker', 'score', texts.filter((text) => text !== undefined).join(' · ')),
+    outcome: passed === true ? 'passed' : passed === false ? 'failed' : 'unscored',
+  };
+}
+
+/** Returns the text of a check: the columns that are wrong, or the actual value and the expected one. */
+function checkRowText(checks: readonly Check[], index: number): RowText {
+  const rows = checkRows(checks).filter(({ check }) => check === index);
+  const [first] = rows;
+  const wrong = rows.filter(({ passed }) => passed === false);
+  const text =
+    first?.field !== undefined
+      ? (wrong.length > 0 ? wrong : rows).map(({ field }) => field).join(', ')
+      : wrong.length > 0 && first?.expected !== undefined
+        ? `${first.actual ?? 'missing'}, expected ${first.expected}`
+        : (first?.actual ?? '');
+  return {
+    ...plain('beaker', first?.name ?? 'check', text),
+    outcome: checks[index]?.passed === true ? 'passed' : 'failed',
+  };
+}
+
 function endText(model: TrajectoryModel): RowText {
   const end = model.end?.data;
   if (end === undefined) return plain('circle-filled', 'end', '');
@@ -251,7 +280,15 @@ function endText(model: TrajectoryModel): RowText {
     ...plain(
       'circle-filled',
       'end',
-      end.error === undefined ? valueText(end.answer) : `${errorLabel(end.error.class)}: ${end.error.message}`,
+      end.error === undefined
+        ? [
+            OUTCOME_WORDS[outcome],
+            end.reward === null ? undefined : `reward ${end.reward}`,
+            end.answer === null ? undefined : valueText(end.answer),
+          ]
+            .filter((text) => text !== undefined)
+            .join(' · ')
+        : `${errorLabel(end.error.class)}: ${end.error.message}`,
     ),
     outcome,
     ms: end.totals.ms,

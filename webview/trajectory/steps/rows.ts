@@ -2,8 +2,10 @@
  * The rows of the step list, created once per event, so that the cost per event does not grow with the trajectory.
  */
 
+import { checksOf } from '../../../src/trace/checkRows.ts';
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
+import { checkOrder, redMarks } from '../redMarks.ts';
 
 type RowKind =
   | 'message'
@@ -15,6 +17,7 @@ type RowKind =
   | 'hold'
   | 'log'
   | 'score'
+  | 'check'
   | 'lease'
   | 'end'
   | 'other';
@@ -26,6 +29,8 @@ export interface Row {
   readonly depth: number;
   /** For a step with a single call: that call, which is shown in the same row. */
   call?: number;
+  /** For a check of the score at `seq`: its index. */
+  readonly check?: number;
 }
 
 /** Kinds of rows that can be shown alone. */
@@ -53,8 +58,13 @@ export class StepRows {
   }
 
   /** Returns the index of the row that shows `seq` or contains the event; −1 before the first. */
-  indexOf(seq: number): number {
+  indexOf(seq: number, check?: number): number {
     const { all } = this;
+    if (check !== undefined) {
+      const score = this.#bySeq.get(seq) ?? -1;
+      const at = all.findIndex((row, index) => index > score && row.seq === seq && row.check === check);
+      return at === -1 ? score : at;
+    }
     const event = this.#model.event(seq);
     const own = this.#bySeq.get(seq) ?? (event?.span === undefined ? undefined : this.#bySeq.get(event.span));
     if (own !== undefined) return own;
@@ -110,6 +120,8 @@ export class StepRows {
         return;
       case 'score':
         this.#push('score', event, 0);
+        for (const check of checkOrder(checksOf(event.data)))
+          this.#rows.push({ kind: 'check', seq: event.seq, depth: 1, check });
         return;
       case 'rollout.lease':
         if (event.data.how !== 'fresh') this.#push('lease', event, 0);
@@ -175,9 +187,11 @@ export function isShown(model: TrajectoryModel, row: Row, only: ReadonlySet<Filt
   return only.has('errors') && hasTrouble(model, row);
 }
 
-function hasTrouble(model: TrajectoryModel, { kind, seq, call = seq }: Row): boolean {
+function hasTrouble(model: TrajectoryModel, { kind, seq, call = seq, check }: Row): boolean {
   return (
     [seq, call].some((one) => troubleOf(model.span(one)) !== undefined) ||
-    (kind === 'end' && model.end?.data.error !== undefined)
+    (kind === 'end' && model.end?.data.error !== undefined) ||
+    ((kind === 'score' || kind === 'check') &&
+      redMarks(model).some((mark) => mark.seq === seq && (check === undefined || mark.check === check)))
   );
 }

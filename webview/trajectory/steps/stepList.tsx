@@ -21,7 +21,7 @@ export function StepList({ session }: { readonly session: TrajectorySession }) {
   const rows = session.shown;
   const own = ownFrom(session);
   const goTo = (row: Row | undefined): void => {
-    if (row !== undefined) session.go(StepRows.cursorOf(row));
+    if (row !== undefined) session.goToRow(row);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (
@@ -45,7 +45,7 @@ export function StepList({ session }: { readonly session: TrajectorySession }) {
         selected={session.index}
         follow={session.following && session.data.loading === 'head' && !session.data.ended}
         onScrolledAway={() => session.follow(false)}
-        keyOf={(index) => rows[index]?.seq ?? index}
+        keyOf={(index) => keyOf(rows[index]) ?? index}
         row={(index) => {
           const row = rows[index];
           return row === undefined ? null : <StepRow session={session} row={row} own={row.seq === own} />;
@@ -57,6 +57,11 @@ export function StepList({ session }: { readonly session: TrajectorySession }) {
       />
     </div>
   );
+}
+
+/** Returns the seq; the rows of a score's checks share it. */
+function keyOf(row: Row | undefined): string | number | undefined {
+  return row?.check === undefined ? row?.seq : `${row.seq}.${row.check}`;
 }
 
 function propsOf(session: TrajectorySession, row: Row | undefined): HTMLAttributes<HTMLDivElement> {
@@ -93,7 +98,7 @@ function StepRow({
     row.seq > session.before &&
     row.seq <= session.seq &&
     marks.some((mark) => mark.kind === 'world');
-  const noted = notes.at(rollout, seq).length > 0;
+  const noted = row.check === undefined && notes.at(rollout, seq).length > 0;
   const splits = split !== undefined && (split.seq === seq || split.seq === row.seq);
   const held = outcome === 'held' && (row.kind !== 'hold' || model.event(row.seq)?.span === undefined);
   const fold = session.foldOf(row);
@@ -129,7 +134,7 @@ function StepRow({
             <Marked text={name} words={words} />
           </span>
         )}
-        {fold !== undefined && !fold.open && (
+        {fold !== undefined && !fold.open && row.kind !== 'score' && (
           <b class="step-times" title={`${fold.count} equal rows, expand (→)`}>
             ×{fold.count}
           </b>
@@ -216,6 +221,7 @@ function StepRow({
       class={
         'step-row ' +
         `is-${row.kind}${since ? ' is-since' : ''}${held ? ' is-held' : ''}${own ? ' is-own' : ''}` +
+        (splits ? ' is-split' : '') +
         (found === undefined ? '' : ' is-found')
       }
     >
@@ -244,7 +250,7 @@ function FoldSign({
   if (fold === undefined) return <span class="step-fold" />;
   const onClick = (event: MouseEvent): void => {
     event.stopPropagation();
-    session.go(StepRows.cursorOf(row));
+    session.goToRow(row);
     session.fold(!fold.open);
   };
   return (
@@ -252,7 +258,15 @@ function FoldSign({
       class="step-fold is-fold"
       onClick={onClick}
       onDblClick={(event) => event.stopPropagation()}
-      title={fold.open ? 'Collapse equal rows (←)' : `Expand ${fold.count} equal rows (→)`}
+      title={
+        row.kind === 'score'
+          ? fold.open
+            ? 'Collapse checks (H)'
+            : 'Expand checks (L)'
+          : fold.open
+            ? 'Collapse equal rows (←)'
+            : `Expand ${fold.count} equal rows (→)`
+      }
     >
       <Icon name={fold.open ? 'chevron-down' : 'chevron-right'} />
     </span>
