@@ -23,19 +23,20 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
   it('opens and closes a fold by keyboard and mouse', () =>
     open('fold', async (page) => {
       const fold = row(page, '×4');
+      const expanded = steps(page).locator('[aria-expanded="true"]').filter({ hasNotText: 'score' });
       await fold.waitFor();
       assert.equal(await fold.getAttribute('aria-expanded'), 'false');
       await steps(page).focus();
       await page.keyboard.press('ArrowRight');
-      await steps(page).locator('[aria-expanded="true"]').waitFor();
+      await expanded.waitFor();
       await page.keyboard.press('j');
       await selected(page, 'repeat');
       await page.keyboard.press('ArrowLeft'); // from inside: closes, and the fold is selected
       await fold.waitFor();
       assert.equal(await fold.getAttribute('aria-selected'), 'true');
       await fold.locator('.is-fold').click();
-      await steps(page).locator('[aria-expanded="true"]').waitFor();
-      await steps(page).locator('[aria-expanded="true"] .is-fold').click();
+      await expanded.waitFor();
+      await expanded.locator('.is-fold').click();
       await fold.waitFor();
     }));
 
@@ -55,8 +56,8 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       await page.evaluate(() => window.dispatchEvent(new Event('story-rest')));
       await page
         .locator('.page-foot')
-        .filter({ hasText: 'imported' })
-        .or(page.locator('.page-foot').filter({ hasText: 'recorded' }))
+        .filter({ hasText: 'Imported' })
+        .or(page.locator('.page-foot').filter({ hasText: 'Recorded' }))
         .waitFor();
       assert.equal(await topOf(), before, 'nothing moved');
       assert.equal(await chosen.getAttribute('data-kept'), 'yes', 'the row is the same element');
@@ -118,23 +119,76 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       let found = -1;
       for (let x = 108; x < box.width && found < 0; x += 4) {
         await page.mouse.move(box.x + x, box.y + 30);
-        if ((await canvas.getAttribute('title'))?.includes('look at the limit') === true) found = x;
+        if ((await canvas.getAttribute('title'))?.includes('check the limit') === true) found = x;
       }
       assert.ok(found > 0, 'the note is on the axis');
       await row(page, 'find_member').click();
       await page.mouse.click(box.x + found, box.y + 30);
-      await page.getByRole('group', { name: 'Notes' }).getByText('Why does it not look at the limit first?').waitFor();
+      await page.getByRole('group', { name: 'Notes' }).getByText("Why doesn't it check the limit first?").waitFor();
     }));
 
   it('marks where it diverged from an attempt that passed, and goes there', () =>
     open('why', async (page) => {
-      const split = row(page, 'split');
+      const split = row(page, 'diverges');
       await split.waitFor();
       assert.match((await split.textContent()) ?? '', /^8\W*renew_loan/u);
       const verdict = page.locator('.verdict');
       await verdict.getByRole('button', { name: 'step 8' }).click();
-      await selected(page, 'split');
+      await selected(page, 'diverges');
       assert.equal(await verdict.getByRole('button', { name: 'attempt 1' }).count(), 1);
+    }));
+
+  it('opens a failed attempt at its failed check, and E stops at every red mark', () =>
+    open('reason', async (page) => {
+      await selected(page, 'loans L-3001');
+      await page.locator('.detail').getByText('check 1 of 3').waitFor();
+      await page.keyboard.press('e');
+      await selected(page, 'answer');
+      await page.keyboard.press('e');
+      await page.getByText('No more errors.').first().waitFor();
+      await page.keyboard.press('Shift+E');
+      await page.keyboard.press('Shift+E');
+      await selected(page, 'renew_loan');
+    }));
+
+  it('goes to the divergence with D, then to later differences', () =>
+    open('reason', async (page) => {
+      await selected(page, 'loans L-3001');
+      const verdict = page.getByRole('region', { name: 'Verdict' });
+      assert.match((await verdict.textContent()) ?? '', /^\W*failed\W*loans: row not renewed\..*Diverges at step 3/u);
+      await verdict.getByRole('button', { name: 'divergence' }).click();
+      await selected(page, 'renew_loan');
+      await page.keyboard.press('d');
+      await selected(page, 'list_loans');
+      await page.keyboard.press('d');
+      await selected(page, 'L-3001 is renewed');
+      await page.keyboard.press('d');
+      await page.getByText('No more differences.').first().waitFor();
+    }));
+
+  it('closes and opens the checks of a score with H and L', () =>
+    open('reason', async (page) => {
+      await selected(page, 'loans L-3001');
+      await page.keyboard.press('h');
+      await selected(page, '1 of 3 checks passed');
+      assert.equal(await row(page, 'nothing else changed').count(), 0);
+      await page.keyboard.press('l');
+      await row(page, 'nothing else changed').waitFor();
+      await page.keyboard.press('l');
+      await selected(page, 'loans L-3001');
+    }));
+
+  it('shows the rows that a check compares, and the step that tried to change them', () =>
+    open('reason', async (page) => {
+      await selected(page, 'loans L-3001');
+      await page.keyboard.press('2');
+      const rows = page.getByRole('region', { name: 'loans', exact: true });
+      const cells = rows.locator('mark');
+      await cells.first().waitFor();
+      assert.deepEqual(await cells.allTextContents(), ['22', '1', '08', '0']);
+      await rows.getByText('No step changed this row.').waitFor();
+      await rows.getByRole('button', { name: 'Step 3' }).click();
+      await selected(page, 'renew_loan');
     }));
 
   it('zooms to the selected step, also right after the selection', () =>

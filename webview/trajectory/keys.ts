@@ -32,7 +32,7 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
   {
     title: 'Look',
     keys: [
-      { keys: '1 … 6', does: 'Call, Messages, World, Tokens, Timing, Raw' },
+      { keys: '1 … 6', does: 'tabs, from left to right' },
       { keys: '0 / Z', does: 'whole rollout, this step' },
       { keys: '.', does: 'follow the running rollout' },
     ],
@@ -73,7 +73,7 @@ export interface PageDoes {
 
 export function trajectoryBindings(session: TrajectorySession, page: PageDoes): Bindings {
   const tabs = Object.fromEntries(
-    TABS.map((tab, index): [string, () => void] => [String(index + 1), () => session.show(tab)]),
+    TABS.map((_, index): [string, () => void] => [String(index + 1), () => session.showTab(index)]),
   );
   return {
     ...tabs,

@@ -17,7 +17,7 @@ import { redMark, type Spot } from './redMarks.ts';
 import type { Fold } from './steps/folds.ts';
 import type { Match } from './steps/marked.tsx';
 import { type Filter, type Row, StepRows } from './steps/rows.ts';
-import { TABS, type Tab, type TrajectoryView } from './view.ts';
+import { SCORE_TABS, TABS, type Tab, type TrajectoryView } from './view.ts';
 
 type TrajectoryPlace = Extract<PagePlace, { page: 'trajectory' }>;
 
@@ -155,6 +155,13 @@ export class TrajectorySession implements TrajectoryView {
   show(tab: Tab): void {
     this.tab = tab;
     this.#notify();
+  }
+
+  /** Shows the tab at an index, from left to right. */
+  showTab(index: number): void {
+    const tabs = this.data.model.event(this.seq)?.kind === 'score' ? SCORE_TABS : TABS;
+    const tab = tabs[index];
+    if (tab !== undefined) this.show(tab);
   }
 
   follow(on: boolean): void {

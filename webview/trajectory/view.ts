@@ -5,6 +5,8 @@ import type { Host } from '../host/host.ts';
 import type { PageDebug } from './debug/pageDebug.ts';
 
 export const TABS = ['call', 'messages', 'world', 'tokens', 'timing', 'raw'] as const;
+/** Of a score or a check: Check, World, Answer, Raw. */
+export const SCORE_TABS: readonly Tab[] = ['call', 'world', 'messages', 'raw'];
 export type Tab = (typeof TABS)[number];
 
 export interface TrajectoryView {

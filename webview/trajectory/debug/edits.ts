@@ -164,6 +164,7 @@ export function forkTarget(model: TrajectoryModel, subject: Subject): EditTarget
     case 'agent':
       return at(subject.span.seq - 1, subject.span.agent);
     case 'world':
+    case 'score':
     case 'event': {
       const seq = subject.kind === 'world' ? subject.span.seq : subject.event.seq;
       return model.end === undefined || seq < model.end.seq ? at(seq, `event ${seq}`) : undefined;

@@ -3,8 +3,9 @@ import { useEffect, useRef } from 'preact/hooks';
 import { EmptyState } from '../../components/notices/emptyState.tsx';
 import { Skeleton } from '../../components/notices/skeleton.tsx';
 import { TabPanel, Tabs } from '../../components/tabs.tsx';
-import { TABS, type Tab, type TrajectoryView } from '../view.ts';
+import { SCORE_TABS, TABS, type Tab, type TrajectoryView } from '../view.ts';
 import { DetailHead } from './detailHead.tsx';
+import { AnswerTab, CheckedWorldTab, CheckTab } from './score/scoreTabs.tsx';
 import { modelCallOf, type Subject, subjectAt } from './subject.ts';
 import { CallTab } from './tabs/callTab.tsx';
 import { MessagesTab } from './tabs/messagesTab.tsx';
@@ -22,6 +23,7 @@ const NAMES: Readonly<Record<Tab, string>> = {
   timing: 'Timing',
   raw: 'Raw',
 };
+const SCORE_NAMES: Partial<Readonly<Record<Tab, string>>> = { call: 'Check', messages: 'Answer' };
 const PANELS = {
   call: CallTab,
   messages: MessagesTab,
@@ -37,8 +39,8 @@ export function Detail({ view }: { readonly view: TrajectoryView }) {
   // A new selection starts at the top; an update keeps the scroll position.
   useEffect(() => {
     if (scroller.current !== null) scroller.current.scrollTop = 0;
-  }, [view.seq, view.tab]);
-  const subject = subjectAt(view.data.model, view.seq);
+  }, [view.seq, view.check, view.tab]);
+  const subject = subjectAt(view.data.model, view.seq, view.check);
   if (subject === undefined && view.data.loading === 'loading') return <Skeleton />;
   if (subject === undefined)
     return (
@@ -48,27 +50,48 @@ export function Detail({ view }: { readonly view: TrajectoryView }) {
         text="Select a step or a call to see its arguments and result."
       />
     );
-  const Panel = PANELS[view.tab];
+  const isScore = subject.kind === 'score';
+  const tabs = isScore ? SCORE_TABS : TABS;
+  const tab = tabs.includes(view.tab) ? view.tab : 'call';
+  const nameOf = (id: Tab): string => (isScore ? SCORE_NAMES[id] : undefined) ?? NAMES[id];
   return (
     <section class="detail" aria-label="Detail">
       <DetailHead view={view} subject={subject} />
       <Tabs
         label="Detail"
-        tabs={TABS.map((id) => ({ id, label: NAMES[id], ...badgeOf(view, subject, id) }))}
-        selected={view.tab}
-        onSelect={(id) => view.show(TABS.find((tab) => tab === id) ?? 'call')}
+        tabs={tabs.map((id) => ({ id, label: nameOf(id), ...badgeOf(view, subject, id) }))}
+        selected={tab}
+        onSelect={(id) => view.show(TABS.find((each) => each === id) ?? 'call')}
       />
-      <TabPanel id={view.tab} label={NAMES[view.tab]}>
+      <TabPanel id={tab} label={nameOf(tab)}>
         <div class="detail-body" ref={scroller} tabIndex={0}>
-          {view.data.model.skipped !== undefined && (view.tab === 'messages' || view.tab === 'world') ? (
+          {view.data.model.skipped !== undefined && !isScore && (tab === 'messages' || tab === 'world') ? (
             <p class="remark">Earlier events are still loading.</p>
           ) : (
-            <Panel view={view} subject={subject} />
+            <Panel view={view} subject={subject} tab={tab} />
           )}
         </div>
       </TabPanel>
     </section>
   );
+}
+
+function Panel({
+  view,
+  subject,
+  tab,
+}: {
+  readonly view: TrajectoryView;
+  readonly subject: Subject;
+  readonly tab: Tab;
+}) {
+  if (subject.kind === 'score') {
+    if (tab === 'call') return <CheckTab view={view} subject={subject} />;
+    if (tab === 'world') return <CheckedWorldTab view={view} subject={subject} />;
+    if (tab === 'messages') return <AnswerTab view={view} subject={subject} />;
+  }
+  const Content = PANELS[tab];
+  return <Content view={view} subject={subject} />;
 }
 
 function badgeOf(view: TrajectoryView, subject: Subject, tab: Tab): { badge?: string } {

@@ -2,6 +2,7 @@
 
 import { duration } from '../../../src/common/units.ts';
 import { callNumber, callsOf, nextCall, previousCall } from '../../../src/trace/calls.ts';
+import { checksOf } from '../../../src/trace/checkRows.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Outcome } from '../../../src/trace/outcome.ts';
 import type { Effect, EventOf, TraceError } from '../../../src/trace/schema.ts';
@@ -10,6 +11,7 @@ import { troubleIn } from '../../../src/trace/trouble.ts';
 import { Button } from '../../components/controls.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { TROUBLES } from '../../components/marks/glyphShapes.ts';
+import { checkOrder } from '../redMarks.ts';
 import type { TrajectoryView } from '../view.ts';
 import { eventTitle, SOURCES } from './parts/fieldLabels.ts';
 import type { Subject } from './subject.ts';
@@ -152,9 +154,24 @@ function headOf(model: TrajectoryModel, subject: Subject): Head {
         place: `${step === '' ? '' : `${step}, `}message ${subject.entry.m}`,
         marks: subject.entry.event.data.origin === 'edited' ? [EDITED] : [],
       };
+    case 'score':
+      return scoreHead(subject);
     case 'event':
       return { name: eventTitle(subject.event.kind), place: `event ${subject.event.seq}`, marks: [] };
   }
+}
+
+function scoreHead({ event, check: index }: Extract<Subject, { kind: 'score' }>): Head {
+  const checks = checksOf(event.data);
+  const check = index === undefined ? undefined : checks[index];
+  const passed = check === undefined ? event.data.passed : check.passed;
+  return {
+    name: check?.name ?? 'score',
+    place: index === undefined ? '' : `check ${checkOrder(checks).indexOf(index) + 1} of ${checks.length}`,
+    outcome: passed === true ? 'passed' : passed === false ? 'failed' : 'unscored',
+    words: passed === true ? 'passed' : passed === false ? 'failed' : 'not scored',
+    marks: [],
+  };
 }
 
 /** Returns the current hold of a call. */

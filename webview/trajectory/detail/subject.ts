@@ -4,6 +4,7 @@ import type { MessageEntry } from '../../../src/trace/model/messages.ts';
 import type { AgentSpan, ModelSpan, ToolSpan, WorldSpan } from '../../../src/trace/model/spans.ts';
 import type { Step } from '../../../src/trace/model/step.ts';
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
+import type { EventOf } from '../../../src/trace/schema.ts';
 
 export type Subject =
   | { readonly kind: 'tool'; readonly span: ToolSpan; readonly step: Step | undefined }
@@ -11,12 +12,20 @@ export type Subject =
   | { readonly kind: 'agent'; readonly span: AgentSpan; readonly step: Step | undefined }
   | { readonly kind: 'world'; readonly span: WorldSpan; readonly step: Step | undefined }
   | { readonly kind: 'message'; readonly entry: MessageEntry; readonly step: Step | undefined }
+  | {
+      readonly kind: 'score';
+      readonly event: EventOf<'score'>;
+      /** Index of the selected check; undefined for the score itself. */
+      readonly check: number | undefined;
+      readonly step: undefined;
+    }
   | { readonly kind: 'event'; readonly event: AnyEvent; readonly step: Step | undefined };
 
 /** Returns the subject at `seq`; undefined if there is no event. */
-export function subjectAt(model: TrajectoryModel, seq: number): Subject | undefined {
+export function subjectAt(model: TrajectoryModel, seq: number, check?: number): Subject | undefined {
   const event = model.event(seq);
   if (event === undefined) return undefined;
+  if (event.kind === 'score' && !('unknown' in event)) return { kind: 'score', event, check, step: undefined };
   const step = model.stepOf(seq);
   const span = model.span(seq) ?? (event.span === undefined ? undefined : model.span(event.span));
   if (event.kind === 'message' && !('unknown' in event)) {
@@ -48,6 +57,7 @@ export function eventsOf(model: TrajectoryModel, subject: Subject): AnyEvent[] {
     case 'message':
       return [subject.entry.event, ...subject.entry.edits];
     case 'event':
+    case 'score':
       return [subject.event];
     default: {
       const { seq } = subject.span;

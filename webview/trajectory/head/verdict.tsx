@@ -16,7 +16,7 @@ import { argumentDifferences, type Expectation, expectations, explanationAfter }
 import './verdict.css';
 
 /** Failed checks in the text; the list of steps has all. */
-const MAX_CHECKS = 3;
+const MAX_CHECKS = 2;
 
 export function Verdict({ session }: { readonly session: TrajectorySession }) {
   const { data } = session;

@@ -53,6 +53,8 @@ export function CallTab({ view, subject }: { readonly view: TrajectoryView; read
           {subject.span.end?.data.error !== undefined && <ErrorView view={view} error={subject.span.end.data.error} />}
         </>
       );
+    case 'score':
+      return null; // It has tabs of its own.
     case 'event':
       return <OtherEvent view={view} subject={subject} />;
   }

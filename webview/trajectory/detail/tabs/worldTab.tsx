@@ -35,7 +35,7 @@ export function WorldTab({ view, subject }: { readonly view: TrajectoryView; rea
   if (model.diffs.length === 0) {
     return (
       <p class="remark">
-        {model.end === undefined ? 'Nothing has changed so far.' : 'This world reported no changes.'}
+        {model.end === undefined ? 'Nothing has changed so far.' : 'This world does not report changes.'}
       </p>
     );
   }
@@ -57,7 +57,6 @@ export function WorldTab({ view, subject }: { readonly view: TrajectoryView; rea
         </span>
       </div>
       {changes.length === 0 ? <p class="remark">{NONE[since]}</p> : <WorldList view={view} changes={changes} />}
-      <Checks view={view} />
     </>
   );
 }
@@ -67,37 +66,4 @@ function ownDiffs(model: TrajectoryModel, subject: Subject): readonly EventOf<'w
   return subject.kind === 'event' && !('unknown' in subject.event) && subject.event.kind === 'world.diff'
     ? [subject.event]
     : [];
-}
-
-/** Shows the scorer's checks. */
-function Checks({ view }: { readonly view: TrajectoryView }) {
-  const score = view.data.model.scores.at(-1);
-  if (score === undefined) return null;
-  const { scorer, value, explanation, parts } = score.data;
-  return (
-    <section class="detail-section" aria-label="Score">
-      <header class="section-head">
-        <h3>Score</h3>
-        <span class="dim">{scorer}, at the end of the rollout</span>
-      </header>
-      <dl class="fields">
-        <div>
-          <dt>Value</dt>
-          <dd>{value === null ? 'Cannot be scored' : value}</dd>
-        </div>
-        {Object.entries(parts ?? {}).map(([name, part]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{part}</dd>
-          </div>
-        ))}
-        {explanation !== undefined && (
-          <div>
-            <dt>Explanation</dt>
-            <dd>{explanation}</dd>
-          </div>
-        )}
-      </dl>
-    </section>
-  );
 }
