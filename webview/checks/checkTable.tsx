@@ -30,7 +30,7 @@ export function CheckTable({ checks, maxRows = 20, expandable = true, onOpen }: 
       <table aria-label="Checks">
         <thead>
           <tr>
-            <th scope="col" aria-label="outcome" />
+            <td />
             <th scope="col">check</th>
             <th scope="col">expected</th>
             <th scope="col">actual</th>

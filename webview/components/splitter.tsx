@@ -13,18 +13,33 @@ interface SplitterProps {
   readonly initial: number;
   /** Minimum size of each part in pixels. */
   readonly min: number;
+  /** Minimum size of the second part, if it is another one. */
+  readonly minSecond?: number;
+  /** Maximum share of the first part. */
+  readonly maxShare?: number;
   readonly first: ComponentChildren;
   readonly second: ComponentChildren;
 }
 
 const STEP = 16;
 
-export function Splitter({ direction, name, initial, min, first, second }: SplitterProps) {
+export function Splitter({
+  direction,
+  name,
+  initial,
+  min,
+  minSecond = min,
+  maxShare = 1,
+  first,
+  second,
+}: SplitterProps) {
   const [size, setSize] = useState(() => recall(`split.${name}`, z.number()) ?? initial);
   const element = useRef<HTMLDivElement>(null);
   const move = (to: number): void => {
     const whole = direction === 'row' ? element.current?.clientWidth : element.current?.clientHeight;
-    const next = Math.round(Math.max(min, Math.min(to, (whole ?? Infinity) - min)));
+    const next = Math.round(
+      Math.max(min, Math.min(to, (whole ?? Infinity) - minSecond, (whole ?? Infinity) * maxShare)),
+    );
     setSize(next);
     remember(`split.${name}`, next);
   };
@@ -44,13 +59,14 @@ export function Splitter({ direction, name, initial, min, first, second }: Split
     event.stopPropagation();
     move(size + by);
   };
-  const minSize = `min(${min}px, 50%)`;
+  const side = direction === 'row' ? 'Width' : 'Height';
+  const sizes = (least: number, share: number): Readonly<Record<string, string>> => ({
+    [`min${side}`]: `min(${least}px, 50%)`,
+    ...(share < 1 ? { [`max${side}`]: `${share * 100}%` } : {}),
+  });
   return (
     <div class={`splitter is-${direction}`} ref={element}>
-      <div
-        class="splitter-part"
-        style={{ flex: `0 1 ${size}px`, [direction === 'row' ? 'minWidth' : 'minHeight']: minSize }}
-      >
+      <div class="splitter-part" style={{ flex: `0 1 ${size}px`, ...sizes(min, maxShare) }}>
         {first}
       </div>
       <div
@@ -65,7 +81,7 @@ export function Splitter({ direction, name, initial, min, first, second }: Split
         onKeyDown={onKeyDown}
         onDblClick={() => move(initial)}
       />
-      <div class="splitter-part" style={{ flex: '1 1 0', [direction === 'row' ? 'minWidth' : 'minHeight']: minSize }}>
+      <div class="splitter-part" style={{ flex: '1 1 0', ...sizes(minSecond, 1) }}>
         {second}
       </div>
     </div>

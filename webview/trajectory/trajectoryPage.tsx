@@ -39,7 +39,8 @@ interface TrajectoryPageProps {
   readonly onNavigate: (place: PagePlace) => void;
 }
 
-const NARROW = 640;
+/** Narrower pages show the details below the list. */
+const NARROW = 900;
 
 export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: TrajectoryPageProps) {
   const session = useMemo(() => new TrajectorySession(host, readOnly, can, place), [host]);
@@ -138,7 +139,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
       <Verdict session={session} />
       <TimeAxis session={session} control={axis} />
       <div class="trajectory-body">
-        {width <= NARROW ? (
+        {width < NARROW ? (
           <Splitter
             key="column"
             direction="column"
@@ -154,7 +155,9 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
             direction="row"
             name={width < 1180 ? 'trajectory.medium' : 'trajectory'}
             initial={width < 1180 ? Math.round(width * 0.42) : 520}
-            min={220}
+            min={320}
+            minSecond={420}
+            maxShare={0.6}
             first={list}
             second={detail}
           />

@@ -10,6 +10,8 @@ export interface BannerAction {
   readonly icon?: IconName;
   /** Whether to show only its icon. */
   readonly bare?: boolean;
+  /** The main action; at most one. */
+  readonly primary?: boolean;
   readonly onClick: () => void;
 }
 
@@ -37,8 +39,8 @@ export function Banner({ kind, text, code, actions = [], onClose }: BannerProps)
       </span>
       {actions.length > 0 && (
         <span class="banner-actions">
-          {actions.map(({ bare = false, ...action }) => (
-            <Button key={action.label} kind={bare ? 'icon' : 'secondary'} {...action} />
+          {actions.map(({ bare = false, primary = false, ...action }) => (
+            <Button key={action.label} kind={bare ? 'icon' : primary ? 'primary' : 'secondary'} {...action} />
           ))}
         </span>
       )}

@@ -281,7 +281,7 @@ page('edit-message', () => failed, { ended: true, seq: at(failed, 'message', 1),
 page('edit-text-result', values, { ended: true, seq: at(values(), 'tool.start', 1), click: 'Edit result' });
 page('fork-form', () => failed, { ended: true, seq: at(failed, 'tool.start', 5), press: 'f' });
 page('skip-form', () => heldDesk(42_000), { click: 'Skip…' });
-page('say-form', () => heldDesk(42_000), { click: 'Say…' });
+page('say-form', () => heldDesk(42_000), { click: 'Add message…' });
 page('question', () => askingDesk(42_000));
 page('question-answered', () => askingDesk(42_000), { click: 'Answer…' });
 

@@ -33,7 +33,10 @@ function actionsOf(session: TrajectorySession, hold: Hold): BannerAction[] {
   if (hold.event.data.why === 'lost_server') return [];
   const answer = answerTarget(hold);
   if (answer !== undefined)
-    return [{ label: 'Answer…', icon: 'edit', onClick: () => session.debug.edit(answer) }, stop(session)];
+    return [
+      { label: 'Answer…', icon: 'edit', primary: true, onClick: () => session.debug.edit(answer) },
+      stop(session),
+    ];
   const part = heldTargets(session.data.model, hold)[0];
   const skip = skipTarget(session.data.model, hold);
   return [
@@ -59,6 +62,7 @@ function actionsOf(session: TrajectorySession, hold: Hold): BannerAction[] {
     {
       label: 'Resume',
       icon: 'debug-continue',
+      primary: true,
       title: 'Resume (R)',
       onClick: () => session.debug.command('release'),
     },

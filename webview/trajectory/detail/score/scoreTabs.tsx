@@ -124,7 +124,7 @@ function RowTable({ view, row }: { readonly view: TrajectoryView; readonly row: 
         <table class="score-row">
           <thead>
             <tr>
-              <th scope="col" aria-label="values" />
+              <td />
               {row.columns.map((column) => (
                 <th key={column} scope="col">
                   {column}
