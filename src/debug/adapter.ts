@@ -88,7 +88,10 @@ export class RolloutDebugAdapter extends ProtocolSession {
     }
     const handle = this.#handlers.get(request.command);
     if (handle === undefined) super.dispatchRequest(request);
-    else this.#responder.answer(new Response(request), (signal) => handle(request.arguments, signal), { request });
+    else
+      this.#responder.answer(new Response(request), (signal) => handle(request.arguments as never, signal), {
+        request,
+      });
   }
 
   protected override initializeRequest(

@@ -98,7 +98,8 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
       </main>
     );
   }
-  const hold = data.loading === 'loading' ? undefined : data.model.holdsAt().at(-1); // A later release would have removed the hold.
+  // While events are loading, a hold may have a later release.
+  const hold = data.loading === 'loading' ? undefined : data.model.holdsAt().at(-1);
   const list = (
     <div class="steps-part">
       <SearchBox session={session} inputRef={field} />

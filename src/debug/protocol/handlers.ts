@@ -14,16 +14,8 @@ export interface RequestContext {
   readonly send: (event: DebugProtocol.Event) => void;
 }
 
-/** Handles a request. Returns the body of its response. */
-export type Handler = (args: unknown, signal: AbortSignal) => unknown;
+/** Handles a request with the protocol's arguments for its command. Returns the body of the response. */
+export type Handler = (args: never, signal: AbortSignal) => unknown;
 
 /** Handlers by command. */
 export type Handlers = Readonly<Record<string, Handler>>;
-
-/** Types a handler. The protocol defines which arguments a command has. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- names the request whose arguments it takes
-export function handler<Q extends DebugProtocol.Request, R extends DebugProtocol.Response>(
-  run: (args: Q['arguments'], signal: AbortSignal) => R['body'] | Promise<R['body']>,
-): Handler {
-  return (args, signal) => run(args, signal);
-}

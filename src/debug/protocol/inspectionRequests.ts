@@ -2,20 +2,14 @@
 import { OutputEvent } from '@vscode/debugadapter';
 import type { DebugProtocol } from '@vscode/debugprotocol';
 import { trajectoryOf } from '../sources/frameSource.ts';
-import { type Handlers, handler, type RequestContext } from './handlers.ts';
+import type { Handlers, RequestContext } from './handlers.ts';
 
 export function inspectionHandlers({ session, inspection, sources, send }: RequestContext): Handlers {
   return {
-    stackTrace: handler<DebugProtocol.StackTraceRequest, DebugProtocol.StackTraceResponse>((args) =>
-      inspection().stackTrace(args),
-    ),
-    scopes: handler<DebugProtocol.ScopesRequest, DebugProtocol.ScopesResponse>(({ frameId }) =>
-      inspection().scopes(frameId),
-    ),
-    variables: handler<DebugProtocol.VariablesRequest, DebugProtocol.VariablesResponse>((args, signal) =>
-      inspection().variables(args, signal),
-    ),
-    setVariable: handler<DebugProtocol.SetVariableRequest, DebugProtocol.SetVariableResponse>(async (args) => {
+    stackTrace: (args: DebugProtocol.StackTraceArguments) => inspection().stackTrace(args),
+    scopes: ({ frameId }: DebugProtocol.ScopesArguments) => inspection().scopes(frameId),
+    variables: (args: DebugProtocol.VariablesArguments, signal) => inspection().variables(args, signal),
+    setVariable: async (args: DebugProtocol.SetVariableArguments) => {
       const { body, waits } = await inspection().setVariable(args);
       if (waits)
         send(
@@ -25,25 +19,17 @@ export function inspectionHandlers({ session, inspection, sources, send }: Reque
           ),
         );
       return body;
-    }),
-    evaluate: handler<DebugProtocol.EvaluateRequest, DebugProtocol.EvaluateResponse>((args) =>
-      inspection().evaluate(args),
-    ),
-    completions: handler<DebugProtocol.CompletionsRequest, DebugProtocol.CompletionsResponse>((args) =>
-      inspection().completions(args),
-    ),
-    exceptionInfo: handler<DebugProtocol.ExceptionInfoRequest, DebugProtocol.ExceptionInfoResponse>(({ threadId }) =>
-      inspection().exceptionInfo(threadId),
-    ),
-    stepInTargets: handler<DebugProtocol.StepInTargetsRequest, DebugProtocol.StepInTargetsResponse>(({ frameId }) =>
-      inspection().stepInTargets(frameId),
-    ),
-    source: handler<DebugProtocol.SourceRequest, DebugProtocol.SourceResponse>(({ sourceReference }) => ({
+    },
+    evaluate: (args: DebugProtocol.EvaluateArguments) => inspection().evaluate(args),
+    completions: (args: DebugProtocol.CompletionsArguments) => inspection().completions(args),
+    exceptionInfo: ({ threadId }: DebugProtocol.ExceptionInfoArguments) => inspection().exceptionInfo(threadId),
+    stepInTargets: ({ frameId }: DebugProtocol.StepInTargetsArguments) => inspection().stepInTargets(frameId),
+    source: ({ sourceReference }: DebugProtocol.SourceArguments): DebugProtocol.SourceResponse['body'] => ({
       content: sources.textOf(sourceReference),
       mimeType: 'text/plain',
-    })),
-    loadedSources: handler<DebugProtocol.LoadedSourcesRequest, DebugProtocol.LoadedSourcesResponse>(() => ({
+    }),
+    loadedSources: (): DebugProtocol.LoadedSourcesResponse['body'] => ({
       sources: session().rollouts.map((rollout) => trajectoryOf(rollout, sources.referenceOf)),
-    })),
+    }),
   };
 }

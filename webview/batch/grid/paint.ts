@@ -247,7 +247,7 @@ function cell(
 ): void {
   const outcome = outcomeAt(row);
   const step = row?.progress.step ?? row?.progress.steps ?? 0;
-  const counted = outcome === 'running' && step > 0 && step < 100 && width >= CELL_WITH_COUNT; // There is room for two digits.
+  const counted = outcome === 'running' && step > 0 && step < 100 && width >= CELL_WITH_COUNT; // room for two digits
   const drawn = outcome === 'failed' ? size * CROSS : counted ? 10 : size;
   const left = counted ? x + (step > 9 ? 0 : 1) : x + (width - drawn) / 2;
   drawGlyph(ctx, outcome, left, y + (ROW - drawn) / 2, drawn, colours.outcomes);

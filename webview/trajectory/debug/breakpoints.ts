@@ -234,7 +234,8 @@ function narrowingOf({
 
 /** Throws for an invalid condition or log message. */
 async function checkBreakpoint(gate: Breakpoint): Promise<void> {
-  const { BreakpointSet } = await import('../../../src/protocol/breakpointSet.ts'); // Imported lazily: the query language is large.
+  // Imported lazily: the query language is large.
+  const { BreakpointSet } = await import('../../../src/protocol/breakpointSet.ts');
   new BreakpointSet().set([gate]);
 }
 

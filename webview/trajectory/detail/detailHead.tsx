@@ -141,13 +141,15 @@ function headOf(model: TrajectoryModel, subject: Subject): Head {
         ms: subject.span.end?.data.ms,
         marks: [AGENT_STARTS[subject.span.start.data.how]],
       };
-    case 'world':
+    case 'world': {
+      const { world, kind } = subject.span.start.data;
       return {
-        name: subject.span.start.data.world,
+        name: world,
         place: 'world',
         ms: subject.span.end?.data.ms,
-        marks: [{ text: subject.span.start.data.kind, title: 'Kind of world' }],
+        marks: [{ text: kind === 'module' ? 'TypeScript' : kind, title: 'Kind of world' }],
       };
+    }
     case 'message':
       return {
         name: `${subject.entry.event.data.role} message`,

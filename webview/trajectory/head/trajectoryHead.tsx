@@ -31,7 +31,8 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
   const { row } = data.info ?? {};
   const end = data.model.end?.data;
   const totals = end?.totals;
-  const part = data.model.skipped === undefined ? undefined : row?.progress; // While a part is loaded, the row has the totals.
+  // While only a part is loaded, the row has the totals.
+  const part = data.model.skipped === undefined ? undefined : row?.progress;
   const usage = part ?? data.model.usageAt();
   const steps = totals?.steps ?? part?.step ?? data.model.steps.length - 1;
   const tokens = (totals?.input_tokens ?? usage.input_tokens) + (totals?.output_tokens ?? usage.output_tokens);
@@ -79,7 +80,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
         {data.model.last > 0 && <Quantity value={count(steps)} unit={steps === 1 ? 'step' : 'steps'} />}
         {ms !== undefined && <b>{duration(ms)}</b>}
         {tokens > 0 && <Quantity value={compact(tokens)} unit="tokens" />}
-        {cost !== undefined && <Quantity value={cost.toFixed(cost < 0.1 ? 4 : 2)} unit="cost" />}
+        {cost !== undefined && <Quantity value={`$${cost.toFixed(cost < 0.1 ? 4 : 2)}`} unit="cost" />}
       </div>
       <div class="head-moves" role="group" aria-label="Move">
         <Button

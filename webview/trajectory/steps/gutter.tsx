@@ -98,6 +98,7 @@ export function breakpointText({ name, when, hits, log, armed, foreign }: RowBre
   return (
     `${log === undefined ? 'Breakpoint' : 'Logpoint'} on ` +
     `${name}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}` +
-    `${armed ? '' : ' (not set in the running batch; press B to set it there)'}${foreign ? ' (set by another client)' : ''}`
+    (armed ? '' : ' (not set in the running batch; press B to set it there)') +
+    (foreign ? ' (set by another client)' : '')
   );
 }

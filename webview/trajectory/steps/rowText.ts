@@ -103,7 +103,11 @@ function eventText(model: TrajectoryModel, row: Row, liveText: (span: number) =>
     }
     case 'world.open':
       return {
-        ...plain('database', event.data.world, `${event.data.kind} world`),
+        ...plain(
+          'database',
+          event.data.world,
+          event.data.kind === 'module' ? 'TypeScript world' : `${event.data.kind} world`,
+        ),
         ...trouble(span),
         ms: span?.kind === 'world' ? span.end?.data.ms : undefined,
       };

@@ -85,8 +85,8 @@ const EVENT_TITLES: Readonly<Record<string, string>> = {
   'world.diff': 'World changed',
   'world.snapshot': 'World snapshot',
   score: 'Score',
-  hold: 'Pause',
-  release: 'Resume',
+  hold: 'Hold',
+  release: 'Release',
   edit: 'Edit',
   log: 'Log',
 };

@@ -234,7 +234,7 @@ function ModelCall({
       {end?.error !== undefined && <ErrorView view={view} error={end.error} />}
       {end !== undefined && (
         <Fields
-          title="Answer"
+          title="Response"
           data={withoutKeys(end, ['error', 'tokens', 'm', 'ms', 'status', end.trainable ? 'why_not' : 'trainable'])}
         />
       )}

@@ -16,7 +16,8 @@ export function TimingTab({ view, subject }: { readonly view: TrajectoryView; re
   const retries = [subject.step?.model, ...(subject.step?.tools ?? [])].flatMap((span) =>
     (span?.end?.data.retries ?? []).map(
       (retry) =>
-        `${span?.kind === 'tool' ? `${span.start.data.name}: ` : ''}${errorLabel(retry.class)}, waited ${duration(retry.ms)}`,
+        `${span?.kind === 'tool' ? `${span.start.data.name}: ` : ''}${errorLabel(retry.class)}, ` +
+        `waited ${duration(retry.ms)}`,
     ),
   );
   return (
