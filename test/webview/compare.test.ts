@@ -28,19 +28,91 @@ async function selectedStep(page: Page, text: string): Promise<void> {
   await page.getByRole('tree', { name: 'Steps' }).locator('[aria-selected="true"]').filter({ hasText: text }).waitFor();
 }
 
+/** Switches from two attempts to all of them. */
+async function showAll(page: Page): Promise<void> {
+  await page.getByRole('listbox', { name: 'Steps of both attempts' }).waitFor();
+  await page.keyboard.press('v');
+  await rows(page).waitFor();
+}
+
+/** Waits until a row that contains `text` is selected in the view of two attempts. */
+async function selectedPair(page: Page, text: string): Promise<void> {
+  await page
+    .getByRole('listbox', { name: 'Steps of both attempts' })
+    .locator('[aria-selected="true"]')
+    .filter({ hasText: text })
+    .waitFor();
+}
+
 describe('the compare page', { timeout: 300_000 }, () => {
+  it('shows a failed attempt next to the nearest passed one, with what differs and why', () =>
+    open('six', async (page) => {
+      await selectedPair(page, 'renew_loan');
+      const heads = page.locator('.two-head');
+      await heads.first().filter({ hasText: 'attempt 2' }).waitFor();
+      await heads.last().filter({ hasText: 'attempt 1' }).filter({ hasText: 'nearest passed' }).waitFor();
+      const row = page.getByRole('option').filter({ hasText: 'renew_loan' });
+      assert.deepEqual(await row.locator('dt').allTextContents(), [
+        ...['arguments', 'result', 'world'],
+        ...['arguments', 'result', 'world'],
+      ]);
+      assert.deepEqual((await row.locator('mark').allTextContents()).slice(0, 2), ['7', 'false']);
+      await page.getByRole('region', { name: 'Reason of attempt 2' }).getByText('loans: row not renewed').waitFor();
+      await page.getByRole('region', { name: 'Reason of attempt 1' }).getByText('All 3 checks passed').waitFor();
+      await page.keyboard.press('d');
+      await selectedPair(page, 'pay_fine');
+      await page.keyboard.press('d');
+      await selectedPair(page, 'L-3001 is renewed'); // A wrong final answer is a difference.
+      await page.keyboard.press('d');
+      await page.getByText('No more differences').first().waitFor();
+      await page.keyboard.press('Shift+D');
+      await selectedPair(page, 'pay_fine');
+      await page.keyboard.press('Home');
+      await selectedPair(page, '2 equal steps');
+      await page.keyboard.press('x');
+      await selectedPair(page, 'find_member');
+      await page.keyboard.press('x');
+      await selectedPair(page, '2 equal steps');
+      await page.keyboard.press('Shift+X');
+      await selectedPair(page, 'find_member');
+    }));
+
+  it('compares with another attempt, and opens the attempt of a side at the step', () =>
+    open('from-batch', async (page) => {
+      await page.getByRole('grid', { name: 'Attempts' }).focus();
+      await page.getByRole('complementary', { name: 'Attempt' }).getByText('Compare attempts').waitFor();
+      await page.keyboard.press('c');
+      await selectedPair(page, 'renew_loan');
+      const right = page.locator('.two-head').last();
+      await page.keyboard.press('l');
+      await page.keyboard.press(']');
+      await right.filter({ hasText: 'attempt 3' }).waitFor();
+      await selectedPair(page, 'list_fines');
+      await page.keyboard.press('[');
+      await right.filter({ hasText: 'attempt 1' }).waitFor();
+      await right.getByRole('button', { name: 'Choose the right attempt' }).click();
+      await page.getByRole('menuitemradio', { name: /^attempt 6/ }).click();
+      await right.filter({ hasText: 'attempt 6' }).waitFor();
+      await page.keyboard.press('d');
+      await selectedPair(page, 'renew_loan');
+      await page.keyboard.press('Enter');
+      await selectedStep(page, 'renew_loan');
+      await page.locator('.head-attempt').filter({ hasText: 'attempt 6' }).waitFor();
+    }));
+
   it('begins where the attempts diverge, and moves by keys through rows, attempts, and differences', () =>
     open('six', async (page) => {
-      await chosenRow(page, 'loans_of');
+      await showAll(page);
+      await chosenRow(page, 'list_fines');
       await chosenColumn(page, 1);
       await page.keyboard.press('k');
-      await chosenRow(page, 'find_member');
+      await chosenRow(page, 'list_loans');
       await page.keyboard.press('d');
-      await chosenRow(page, 'loans_of');
+      await chosenRow(page, 'list_fines');
       await page.keyboard.press('d');
       await chosenRow(page, 'renew_loan');
       await page.keyboard.press('Shift+D');
-      await chosenRow(page, 'loans_of');
+      await chosenRow(page, 'list_fines');
       await page.keyboard.press('End');
       await chosenRow(page, 'answers');
       await page.keyboard.press('l');
@@ -51,6 +123,7 @@ describe('the compare page', { timeout: 300_000 }, () => {
 
   it('reveals the last attempt, and shows only those of a branch', () =>
     open('many', async (page) => {
+      await showAll(page);
       for (let column = 1; column < 32; column++) await page.keyboard.press('l');
       await chosenColumn(page, 32);
       const box = await page.locator('.compare-head.is-chosen').boundingBox();
@@ -65,6 +138,7 @@ describe('the compare page', { timeout: 300_000 }, () => {
 
   it('selects the clicked cell, and lists its keys', () =>
     open('six', async (page) => {
+      await showAll(page);
       await rows(page).getByRole('option').filter({ hasText: 'renew_loan' }).locator('.compare-cell').nth(2).click();
       await chosenRow(page, 'renew_loan');
       await chosenColumn(page, 3);
@@ -83,6 +157,7 @@ describe('the compare page', { timeout: 300_000 }, () => {
     open('running', async (page) => {
       const notice = page.getByRole('status').filter({ hasText: '2 attempts have not ended' });
       await notice.waitFor();
+      await showAll(page);
       await page.keyboard.press('l');
       await chosenColumn(page, 2);
       await notice.getByRole('button', { name: 'Reload' }).click();
@@ -94,7 +169,8 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await page.getByRole('grid', { name: 'Attempts' }).focus();
       await page.getByRole('complementary', { name: 'Attempt' }).getByText('Compare attempts').waitFor();
       await page.keyboard.press('c');
-      await chosenRow(page, 'loans_of');
+      await showAll(page);
+      await chosenRow(page, 'list_fines');
       await page.keyboard.press('j');
       await page.keyboard.press('l');
       await chosenColumn(page, 2);
@@ -102,11 +178,12 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await selectedStep(page, 'renew_loan');
       await page.locator('.head-attempt').filter({ hasText: 'attempt 2' }).waitFor();
       await page.getByRole('button', { name: 'Compare', exact: true }).click();
-      await rows(page).getByRole('option').filter({ hasText: 'loans_of' }).locator('.compare-cell').nth(2).dblclick();
-      await selectedStep(page, 'loans_of');
+      await showAll(page);
+      await rows(page).getByRole('option').filter({ hasText: 'list_fines' }).locator('.compare-cell').nth(2).dblclick();
+      await selectedStep(page, 'list_fines');
       await page.locator('.head-attempt').filter({ hasText: 'attempt 3' }).waitFor();
       await page.keyboard.press('c');
-      await chosenRow(page, 'loans_of');
+      await selectedPair(page, 'renew_loan');
       await page.keyboard.press('o');
       await page.getByRole('grid', { name: 'Attempts' }).waitFor();
     }));
@@ -138,6 +215,7 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await selected.filter({ hasText: 'no longer passes' }).waitFor();
       await page.keyboard.press('Home');
       await page.keyboard.press('Enter');
+      await showAll(page);
       await page.locator('.compare-head').filter({ hasText: 'before 1' }).waitFor();
       await page.locator('.compare-head').filter({ hasText: 'after 4' }).waitFor();
       await page.getByRole('button', { name: 'both batches' }).click();

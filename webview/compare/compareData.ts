@@ -4,8 +4,10 @@ import type { BatchRow } from '../../src/protocol/client.ts';
 import { bestReference, type ComparedAttempt, comparedAttempt } from '../../src/trace/align/attempt.ts';
 import { type Alignment, align } from '../../src/trace/align/columns.ts';
 import { type Branch, prefixTree } from '../../src/trace/align/prefixTree.ts';
+import { checksOf } from '../../src/trace/checkRows.ts';
 import { TrajectoryModel } from '../../src/trace/model.ts';
 import { attemptRow } from '../../src/trace/outcome.ts';
+import type { Check } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { readEvent } from '../../src/trace/upgrades.ts';
 import { StreamData } from '../data/streamData.ts';
@@ -15,6 +17,10 @@ export interface ComparedAttempts {
   readonly attempts: readonly ComparedAttempt[];
   /** The batch of each attempt. */
   readonly batches: readonly string[];
+  /** The row of each attempt. */
+  readonly rows: readonly RolloutRow[];
+  /** The checks of each attempt's score. */
+  readonly checks: readonly (readonly Check[])[];
   readonly tree: Branch;
   readonly alignment: Alignment;
 }
@@ -44,19 +50,22 @@ export class CompareData extends StreamData {
     const started = counted.filter((row) => row.last > 0);
     this.total = started.length;
     const attempts: ComparedAttempt[] = [];
-    const batches: string[] = [];
+    const checks: (readonly Check[])[] = [];
     for (const row of started) {
       const model = new TrajectoryModel();
       for await (const page of this.api.allEvents(row.rollout, this.signal))
         model.push(page.map((event) => readEvent(event, { checked: true })));
       attempts.push(comparedAttempt(row, model));
-      batches.push(row.batch);
+      const score = model.scores.at(-1)?.data;
+      checks.push(score === undefined ? [] : checksOf(score));
       this.read = attempts.length;
       this.touch();
     }
     this.compared = {
       attempts,
-      batches,
+      batches: started.map((row) => row.batch),
+      rows: started,
+      checks,
       tree: prefixTree(attempts),
       alignment: align(attempts, bestReference(attempts)),
     };

@@ -16,14 +16,26 @@ interface CompareHeadProps {
   readonly can: ReadonlySet<PageVerb>;
   readonly act: (action: PageAction) => void;
   readonly onReload: () => void;
+  readonly view: 'two' | 'all';
+  readonly onView: (view: 'two' | 'all') => void;
 }
 
-export function CompareHead({ place, batch, other, attempts, can, act, onReload }: CompareHeadProps) {
+export function CompareHead({ place, batch, other, attempts, can, act, onReload, view, onView }: CompareHeadProps) {
   return (
     <header class="compare-title">
       <h1 title={place.task}>{place.task}</h1>
       {attempts.length > 0 && <span>{outcomes(attempts)}</span>}
       <span class="grow" />
+      {attempts.length > 1 && (
+        <div class="compare-switch" role="group" aria-label="View (V)">
+          <button type="button" aria-pressed={view === 'two'} onClick={() => onView('two')}>
+            Two
+          </button>
+          <button type="button" aria-pressed={view === 'all'} onClick={() => onView('all')}>
+            All
+          </button>
+        </div>
+      )}
       <div class="compare-actions">
         {batch !== undefined && can.has('open') && (
           <ActionLink

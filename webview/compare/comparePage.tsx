@@ -1,7 +1,4 @@
-/**
- * Compares all attempts of a task: a tree of their actions on the left, and the attempts of a branch side by side on
- * the right.
- */
+/** Compares the attempts of a task: two of them side by side, or all of them as columns next to a tree. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts';
@@ -15,17 +12,22 @@ import type { Host } from '../host/host.ts';
 import { CompareData } from './compareData.ts';
 import { CompareHead } from './compareHead.tsx';
 import { Comparison } from './comparison.tsx';
+import { TwoView } from './two/twoView.tsx';
 import './comparePage.css';
+
+export type ComparePlace = Extract<PagePlace, { page: 'compare' }>;
+type View = 'two' | 'all';
 
 interface ComparePageProps {
   readonly host: Host;
   readonly can: ReadonlySet<PageVerb>;
-  readonly place: Extract<PagePlace, { page: 'compare' }>;
+  readonly place: ComparePlace;
 }
 
 export function ComparePage({ host, can, place }: ComparePageProps) {
   const { batch, task, with: other } = place;
   const [reading, setReading] = useState(1);
+  const [view, setView] = useState<View>('two');
   const data = useMemo(() => new CompareData(host, batch, task, other), [host, batch, task, other, reading]);
   useEffect(() => () => data.close(), [data]);
   useChanges(data.changed);
@@ -58,6 +60,8 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
         can={can}
         act={act}
         onReload={reload}
+        view={view}
+        onView={setView}
       />
       {data.compared !== undefined && data.open > 0 && (
         <Banner
@@ -69,7 +73,7 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
           actions={[{ label: 'Reload', onClick: reload }]}
         />
       )}
-      <Content key={reading} data={data} place={place} act={act} onReload={reload} />
+      <Content key={reading} data={data} place={place} act={act} onReload={reload} view={view} onView={setView} />
     </main>
   );
 }
@@ -79,11 +83,15 @@ function Content({
   place,
   act,
   onReload,
+  view,
+  onView,
 }: {
   readonly data: CompareData;
   readonly place: ComparePageProps['place'];
   readonly act: (action: PageAction) => void;
   readonly onReload: () => void;
+  readonly view: View;
+  readonly onView: (view: View) => void;
 }) {
   const { compared, problem, read, total } = data;
   if (data.loading === 'failed')
@@ -104,7 +112,12 @@ function Content({
         <Skeleton />
       </>
     );
-  if (compared.attempts.length > 1) return <Comparison compared={compared} place={place} act={act} />;
+  if (compared.attempts.length > 1)
+    return view === 'two' ? (
+      <TwoView compared={compared} place={place} act={act} onAll={() => onView('all')} />
+    ) : (
+      <Comparison compared={compared} place={place} act={act} onTwo={() => onView('two')} />
+    );
   return (
     <EmptyState
       icon="info"

@@ -1,6 +1,8 @@
 /** The tree of all attempts, the attempts of the selected branch, and the cursor in them. */
 import { useMemo, useState } from 'preact/hooks';
 import type { PageAction, PagePlace } from '../../src/protocol/page.ts';
+import type { ComparedAttempt } from '../../src/trace/align/attempt.ts';
+import type { Cell } from '../../src/trace/align/columns.ts';
 import { KeysOverlay } from '../components/overlays/keysOverlay.tsx';
 import { usePageWidth } from '../components/pageWidth.ts';
 import { Splitter } from '../components/splitter.tsx';
@@ -16,9 +18,10 @@ interface ComparisonProps {
   readonly compared: ComparedAttempts;
   readonly place: Extract<PagePlace, { page: 'compare' }>;
   readonly act: (action: PageAction) => void;
+  readonly onTwo: () => void;
 }
 
-export function Comparison({ compared: { attempts, batches, tree, alignment }, place, act }: ComparisonProps) {
+export function Comparison({ compared: { attempts, batches, tree, alignment }, place, act, onTwo }: ComparisonProps) {
   const branches = useMemo(() => branchRows(tree), [tree]);
   const [branch, setBranch] = useState(0);
   const [spot, setSpot] = useState<Spot>({ row: alignment.firstSplit ?? 0, column: 0 });
@@ -44,7 +47,7 @@ export function Comparison({ compared: { attempts, batches, tree, alignment }, p
   };
   const difference = (direction: 1 | -1): void => {
     for (let index = spot.row + direction; alignment.rows[index] !== undefined; index += direction) {
-      if (!columns.some((at) => differs(alignment.rows[index]?.cells[at]))) continue;
+      if (!columns.some((at) => isDifference(alignment.rows[index]?.cells[at], attempts[at]))) continue;
       toRow(index);
       return;
     }
@@ -84,6 +87,7 @@ export function Comparison({ compared: { attempts, batches, tree, alignment }, p
       open: (beside) => open(spot, beside),
       copy,
       batch: () => act({ do: 'open', place: { page: 'batch', batch: place.batch } }),
+      two: onTwo,
       keys: () => setKeys(true),
     }),
     !keys,
@@ -146,6 +150,9 @@ export function Comparison({ compared: { attempts, batches, tree, alignment }, p
           <kbd>L</kbd> attempt
         </span>
         <span class="compare-keys">
+          <kbd>V</kbd> two attempts
+        </span>
+        <span class="compare-keys">
           <kbd>↵</kbd> open
         </span>
         <button type="button" onClick={() => setKeys(true)}>
@@ -161,6 +168,9 @@ function within(index: number, last: number): number {
   return Math.max(0, Math.min(last, index));
 }
 
-function differs(cell: { readonly state: string; readonly otherResult: boolean } | undefined): boolean {
-  return cell !== undefined && (cell.otherResult || (cell.state !== 'same' && cell.state !== 'text'));
+/** Whether an attempt did something else here. Of words, only those of a final answer count. */
+function isDifference(cell: Cell | undefined, attempt: ComparedAttempt | undefined): boolean {
+  if (cell === undefined) return false;
+  if (cell.state === 'text') return cell.action === attempt?.actions.at(-1);
+  return cell.otherResult || cell.state !== 'same';
 }

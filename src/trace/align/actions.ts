@@ -10,7 +10,7 @@ import { textOf } from '../model/messages.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { Step } from '../model/step.ts';
 import type { TrajectoryModel } from '../model.ts';
-import type { ErrorClass } from '../schema.ts';
+import type { Change, ErrorClass } from '../schema.ts';
 
 export interface ActionCall {
   /** seq of its `tool.start`; absent if the call was requested but never made. */
@@ -21,6 +21,8 @@ export interface ActionCall {
   /** Absent while the call is open, or if not recorded. */
   readonly result?: Json;
   readonly error?: ErrorClass;
+  /** Changes of the world by it. Absent: none. */
+  readonly changes?: readonly Change[];
 }
 
 export interface Action {
@@ -77,12 +79,14 @@ function actionOf(model: TrajectoryModel, step: Step): Action | undefined {
 function callOf(model: TrajectoryModel, span: ToolSpan): ActionCall {
   const result = model.resultOf(span)?.value;
   const error = span.end?.data.error?.class;
+  const changes = model.diffsOf(span.seq).flatMap((event) => event.data.changes);
   return {
     seq: span.seq,
     name: span.start.data.name,
     arguments: model.argumentsOf(span).value,
     ...(result === undefined ? {} : { result }),
     ...(error === undefined ? {} : { error }),
+    ...(changes.length === 0 ? {} : { changes }),
   };
 }
 

@@ -29,7 +29,8 @@ export function splitOf(
     const [i, j] = [pair.a === undefined ? undefined : a[pair.a], pair.b === undefined ? undefined : b[pair.b]];
     return i !== undefined && j !== undefined && i.key === j.key ? [{ a: i, b: j }] : [];
   });
-  const rejoin = matches[common];
+  // Different words, such as two final answers, do not bring attempts together.
+  const rejoin = matches.slice(common).find(({ a: i, b: j }) => i.kind !== 'text' || i.text === j.text);
   return {
     common,
     alike: matches.length / Math.max(a.length, b.length),

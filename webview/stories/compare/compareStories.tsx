@@ -1,4 +1,5 @@
 /** The compare page in all its states. */
+import type { Json } from '../../../src/common/json.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
@@ -15,27 +16,56 @@ const CAN: ReadonlySet<PageVerb> = new Set(['open', 'copy', 'link', 'save']);
 /** How many days each attempt renews for: where they diverge. */
 const DAYS = [14, 7, 14, 7, 21, 14];
 
-function attempt(number: number, days: number): readonly TraceEvent[] {
+/** `long`: number of steps between looking up the member and renewing. */
+function attempt(number: number, days: number, long = 0): readonly TraceEvent[] {
   const s = new Stream();
+  const passed = days === 14;
+  const due = passed ? '2026-05-22' : '2026-05-08';
   s.start({ attempt: number });
   s.message('user', 'Renew everything overdue for Ada.');
-  const calls: [string, { [name: string]: string | number }, string][] = [
-    ['find_member', { name: 'Ada' }, 'member 3'],
-    ...(number % 3 === 0 ? [['loans_of', { member: 3 }, '17'] as [string, { member: number }, string]] : []),
-    ['renew_loan', { loan_id: 17, days }, `due in ${days} days`],
+  type Call = readonly [name: string, args: { [name: string]: Json }, result: Json];
+  const calls: readonly Call[] = [
+    ['find_member', { name: 'Ada' }, { id: 'M-204', name: 'Ada Byron' }],
+    ...Array.from({ length: long }, (_, index): Call => {
+      const copy = index % 3 === 0 ? number * 100 + index : index;
+      return ['check_copy', { copy, shelf: `S-${index}` }, { copy, state: index % 2 === 0 ? 'on the shelf' : 'lent' }];
+    }),
+    ['list_loans', { member: 'M-204' }, ['L-3001']],
+    ...(number % 3 === 0 ? [['list_fines', { member: 'M-204' }, 'F-118'] as const] : []),
+    [
+      'renew_loan',
+      { loan_id: 'L-3001', days },
+      passed ? { ok: true, due } : { ok: false, error: 'Standard loans renew for 14 days' },
+    ],
+    ['pay_fine', { fine_ids: passed ? ['F-118'] : ['F-118', 'F-120'] }, 'paid'],
   ];
   for (const [index, [name, args, result]] of calls.entries()) {
     s.model('', [{ id: `c${index}`, name, arguments: args }]);
-    s.toolEnd(s.toolStart(`c${index}`, name, args), `c${index}`, result);
+    const span = s.toolStart(`c${index}`, name, args);
+    if (name === 'renew_loan' && passed)
+      s.diff([{ table: 'loans', key: 'L-3001', op: 'update', before: { due: '2026-05-08' }, after: { due } }], span);
+    s.toolEnd(span, `c${index}`, result);
   }
-  s.model(`The loan runs ${days} days longer.`);
-  s.end({ passed: days === 14 });
+  s.model(passed ? 'L-3001 is renewed until May 22. Paid 2.40.' : 'L-3001 is renewed until May 15. Paid 7.40.');
+  s.add('score', {
+    scorer: 'world',
+    value: passed ? 1 : 0,
+    passed,
+    checks: [
+      { name: 'loans L-3001', passed, expected: '2026-05-22', actual: due, cause: 'loans: row not renewed' },
+      { name: 'nothing else changed', passed, expected: '0 rows', actual: passed ? '0 rows' : '1 row' },
+      { name: 'answer', passed, expected: ['22', '2.40'], actual: passed ? ['22', '2.40'] : ['15', '7.40'] },
+    ],
+  });
+  s.end({ passed });
   return s.events;
 }
 
 interface CompareOptions {
   readonly silent?: boolean;
   readonly broken?: boolean;
+  /** Number of further steps of each attempt. */
+  readonly long?: number;
   /** Number of attempts that have not ended. */
   readonly running?: number;
 }
@@ -56,11 +86,18 @@ function attemptsHost(
             ...row,
             state: 'ended' as const,
             settles: true,
-            progress: { ...EMPTY_PROGRESS, status: 'done' as const, passed, reward: passed ? 1 : 0 },
+            progress: {
+              ...EMPTY_PROGRESS,
+              status: 'done' as const,
+              passed,
+              reward: passed ? 1 : 0,
+              ms: 9_800 + row.attempt * 700,
+              ...(passed ? {} : { cause: { kind: 'check' as const, text: 'loans: row not renewed' } }),
+            },
           };
         });
   const events = Object.fromEntries(
-    rows.map((row) => [row.rollout, attempt(row.attempt, DAYS[(row.attempt - 1) % DAYS.length] ?? 14)]),
+    rows.map((row) => [row.rollout, attempt(row.attempt, DAYS[(row.attempt - 1) % DAYS.length] ?? 14, options.long)]),
   );
   const host = storyHost({
     ...sample,
@@ -89,6 +126,7 @@ function addAttempts(name: string, attempts: number, options: CompareOptions = {
 
 addAttempts('six', 6);
 addAttempts('many', 32);
+addAttempts('long', 32, { long: 55 });
 addAttempts('running', 4, { running: 2 });
 addAttempts('one', 1);
 addAttempts('none', 0);

@@ -89,6 +89,11 @@ describe('the divergence of two attempts', () => {
     assert.deepEqual([split?.common, split?.a?.step, split?.b, split?.rejoin], [1, 2, undefined, undefined]);
   });
 
+  it('does not end with different final answers', () => {
+    assert.equal(splitOf(actions('a1 b1 wrong'), actions('a1 b2 right'))?.rejoin, undefined);
+    assert.equal(splitOf(actions('a1 b1 right'), actions('a1 b2 right'))?.rejoin?.a.step, 3);
+  });
+
   it('is symmetric', () => {
     const random = new Random();
     for (let round = 0; round < 200; round++) {

@@ -1,0 +1,206 @@
+/** Two attempts side by side: this one and the nearest passed one, with what differs in full. */
+import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
+import type { PageAction } from '../../../src/protocol/page.ts';
+import { foldedRows, runAt, sideRows } from '../../../src/trace/align/twoSides.ts';
+import { say } from '../../components/notices/notice.tsx';
+import { KeysOverlay } from '../../components/overlays/keysOverlay.tsx';
+import { useKeys } from '../../keys.ts';
+import type { ComparedAttempts } from '../compareData.ts';
+import { TWO_KEYS, twoBindings } from '../compareKeys.ts';
+import type { ComparePlace } from '../comparePage.tsx';
+import { firstFailed, nearestTo } from './nearest.ts';
+import { Reason } from './reason.tsx';
+import { SideHead } from './sideHead.tsx';
+import { type Side, SideStep } from './sideStep.tsx';
+import { FoldedSteps, TwoFoot } from './twoParts.tsx';
+import './twoView.css';
+
+interface TwoViewProps {
+  readonly compared: ComparedAttempts;
+  readonly place: ComparePlace;
+  readonly act: (action: PageAction) => void;
+  readonly onAll: () => void;
+}
+
+export function TwoView({ compared, place, act, onAll }: TwoViewProps) {
+  const { attempts, batches, rows: summaries, checks } = compared;
+  const [left, setLeft] = useState(() => firstFailed(attempts));
+  /** undefined: chosen by the page. */
+  const [chosen, setChosen] = useState<number>();
+  const nearest = useMemo(() => nearestTo(left, compared), [left, compared]);
+  const right = chosen ?? nearest?.index ?? left;
+  const sides = { left, right };
+  const [side, setSide] = useState<Side>('left');
+  const [keys, setKeys] = useState(false);
+  const [open, setOpen] = useState<ReadonlySet<number> | 'all'>(new Set());
+  const rows = useMemo(
+    () => sideRows(attempts[left]?.actions ?? [], attempts[right]?.actions ?? []),
+    [attempts, left, right],
+  );
+  const items = useMemo(() => foldedRows(rows, open), [rows, open]);
+  const [cursor, setCursor] = useState(() => firstDifference(rows));
+  useEffect(() => {
+    setOpen(new Set());
+    setCursor(firstDifference(rows));
+  }, [rows]);
+  const selected = Math.max(
+    0,
+    items.findLastIndex((item) => item.row <= cursor),
+  );
+  const list = useRef<HTMLDivElement>(null);
+  const id = useId();
+  useEffect(() => list.current?.children[selected]?.scrollIntoView({ block: 'nearest' }), [selected, rows]);
+
+  const nameOf = (index: number): string => {
+    const batch = batches[index] === place.batch ? 'before' : 'after';
+    return `${place.with === undefined ? 'attempt' : batch} ${attempts[index]?.attempt ?? ''}`;
+  };
+  const toItem = (index: number): void => setCursor(items[Math.max(0, Math.min(items.length - 1, index))]?.row ?? 0);
+  const choose = (of: Side, index: number): void => {
+    setSide(of);
+    if (of === 'right') setChosen(index);
+    else {
+      setLeft(index);
+      if (index === chosen) setChosen(undefined);
+    }
+  };
+  const otherAttempt = (distance: 1 | -1): void => {
+    const other = side === 'left' ? right : left;
+    const choices = attempts.map((_, index) => index).filter((index) => index !== other);
+    const next = choices[(choices.indexOf(sides[side]) + distance + choices.length) % choices.length];
+    if (next !== undefined) choose(side, next);
+  };
+  const difference = (direction: 1 | -1): void => {
+    for (let at = cursor + direction; rows[at] !== undefined; at += direction)
+      if (rows[at]?.state !== 'same') {
+        setCursor(at);
+        return;
+      }
+    say('No more differences');
+  };
+  const toggle = (row: number): void => {
+    const run = runAt(rows, row);
+    if (run === undefined) return;
+    const before = open === 'all' ? new Set(rows.flatMap((_, at) => runAt(rows, at) ?? [])) : new Set(open);
+    if (!before.delete(run)) before.add(run);
+    setOpen(before);
+    setCursor(run);
+  };
+  const openAt = (row: number, of: Side, beside = false): void => {
+    const attempt = attempts[sides[of]];
+    const seq = rows[row]?.[of]?.seq;
+    if (attempt !== undefined)
+      act({
+        do: 'open',
+        place: { page: 'trajectory', rollout: attempt.rollout, ...(seq === undefined ? {} : { seq }) },
+        ...(beside ? { beside } : {}),
+      });
+  };
+  const copy = (): void => {
+    const step = rows[cursor]?.[side]?.step;
+    const batch = batches[sides[side]] ?? place.batch;
+    const reference = `${batch}/${place.task}/${attempts[sides[side]]?.attempt ?? ''}`;
+    act({ do: 'copy', text: `${reference}${step === undefined ? '' : `:${step}`}` });
+  };
+  useKeys(
+    twoBindings({
+      row: (distance) => toItem(selected + distance),
+      end: (direction) => toItem(direction === 1 ? items.length - 1 : 0),
+      side: setSide,
+      attempt: otherAttempt,
+      difference,
+      toggle: () => toggle(cursor),
+      toggleAll: () => setOpen(open === 'all' ? new Set() : 'all'),
+      open: (beside) => openAt(cursor, side, beside),
+      copy,
+      batch: () => act({ do: 'open', place: { page: 'batch', batch: place.batch } }),
+      all: onAll,
+      keys: () => setKeys(true),
+    }),
+    !keys,
+  );
+  const sideOf = (event: Event): Side | undefined => {
+    const cell = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-side]') : null;
+    return cell === null ? undefined : cell.dataset['side'] === 'right' ? 'right' : 'left';
+  };
+  const head = (of: Side) => (
+    <SideHead
+      side={of}
+      focused={side === of}
+      index={sides[of]}
+      attempts={attempts}
+      row={summaries[sides[of]]}
+      nameOf={nameOf}
+      tag={of === 'right' && right === nearest?.index ? nearest.why : undefined}
+      onChoose={(index) => choose(of, index)}
+      onFocus={() => setSide(of)}
+    />
+  );
+  const reason = (of: Side) => {
+    const [attempt, row] = [attempts[sides[of]], summaries[sides[of]]];
+    return attempt === undefined || row === undefined ? null : (
+      <Reason attempt={attempt} row={row} checks={checks[sides[of]] ?? []} name={nameOf(sides[of])} />
+    );
+  };
+  return (
+    <>
+      <div class="two-view">
+        <div class="two-heads two-grid">
+          {head('left')}
+          <span class="two-sign" />
+          {head('right')}
+        </div>
+        <div
+          class="two-steps"
+          role="listbox"
+          aria-label="Steps of both attempts"
+          aria-activedescendant={`${id}-${selected}`}
+          tabIndex={0}
+          ref={list}
+        >
+          {items.map((item, index) => {
+            const row = rows[item.row];
+            const chosenRow = index === selected;
+            return (
+              <div
+                key={item.row}
+                id={`${id}-${index}`}
+                role="option"
+                aria-selected={chosenRow}
+                class={`two-row${item.until === undefined ? ' two-grid' : ' two-fold'}${chosenRow ? ' is-selected' : ''}`}
+                onClick={(event) => {
+                  setCursor(item.row);
+                  setSide(sideOf(event) ?? side);
+                  if (item.until !== undefined) toggle(item.row);
+                }}
+                onDblClick={(event) => {
+                  if (item.until === undefined) openAt(item.row, sideOf(event) ?? side);
+                }}
+              >
+                {item.until !== undefined ? (
+                  <FoldedSteps rows={rows.slice(item.row, item.until)} />
+                ) : row === undefined ? null : (
+                  <SideStep row={row} focused={chosenRow ? side : undefined} />
+                )}
+              </div>
+            );
+          })}
+        </div>
+        <div class="two-grid two-reasons">
+          {reason('left')}
+          <span class="two-sign" />
+          {reason('right')}
+        </div>
+      </div>
+      <TwoFoot onKeys={() => setKeys(true)} />
+      {keys && <KeysOverlay groups={TWO_KEYS} onClose={() => setKeys(false)} />}
+    </>
+  );
+}
+
+function firstDifference(rows: ReturnType<typeof sideRows>): number {
+  return Math.max(
+    0,
+    rows.findIndex(({ state }) => state !== 'same'),
+  );
+}
