@@ -88,4 +88,26 @@ describe('the batch page', { timeout: 300_000 }, () => {
       await chip('truncated').click();
       assert.deepEqual(await pressed(), all);
     }));
+
+  it('filters by a cause, by several, and no longer; a double-click opens the first attempt', () =>
+    open('ended', async (page) => {
+      const causes = page.getByRole('region', { name: 'Causes' });
+      const field = page.getByRole('search').locator('vscode-text-field');
+      const filter = (): Promise<string> => field.evaluate((element) => (element as HTMLInputElement).value);
+      const answer = causes.getByRole('button', { name: /^failed answer wrong|^answer wrong/ });
+      await answer.click();
+      await causes.getByRole('button', { pressed: true }).waitFor();
+      assert.equal(await filter(), 'cause:"answer wrong"');
+      await causes.getByRole('button', { name: /step limit/ }).click({ modifiers: ['ControlOrMeta'] });
+      await page.getByText('59 of 320').waitFor();
+      assert.equal(await filter(), 'cause:"answer wrong","step limit"');
+      await answer.click();
+      await page.getByText('37 of 320').waitFor();
+      await answer.press('Enter');
+      await page.locator('.batch-filter-hint').waitFor({ state: 'detached' });
+      await answer.dblclick();
+      await page.locator('[data-opened]').waitFor();
+      await causes.getByRole('button', { name: '1 more cause' }).click();
+      await causes.getByRole('button', { name: /infrastructure/ }).waitFor();
+    }));
 });

@@ -79,7 +79,7 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
       <BatchHead view={view} actions={actions} page={page} onCompare={() => setChoosing(true)} />
       {lost !== undefined && <Banner kind="error" text={lost} />}
       <Elsewhere host={host} />
-      <Panels view={view} page={page} />
+      <Panels view={view} page={page} onOpen={(cell) => actions.open(cell, false)} />
       <FilterBar
         view={view}
         page={page}

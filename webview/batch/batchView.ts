@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
 import { errorText, StudioError } from '../../src/common/errors.ts';
 import { inSlices } from '../../src/common/piecewise.ts';
+import { causeOf } from '../../src/trace/cause.ts';
 import type { Outcome } from '../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { BatchData } from '../data/batchData.ts';
@@ -52,6 +53,8 @@ export class BatchView {
   left = 0;
   cursor: Cursor | undefined;
   hover: CellAt | undefined;
+  /** The cause that the pointer rests on: attempts with another one fade. */
+  causeHover: string | undefined;
   /** Length of the longest task name. */
   longest = 0;
   /** Increases when the filter or the outcomes change the matching attempts. */
@@ -193,6 +196,17 @@ export class BatchView {
     if (cell?.index === this.hover?.index && cell?.attempt === this.hover?.attempt) return;
     this.hover = cell;
     this.#pointed.fire(undefined);
+  }
+
+  pointCause(text: string | undefined): void {
+    if (text === this.causeHover) return;
+    this.causeHover = text;
+    this.#pointed.fire(undefined);
+  }
+
+  /** Returns whether the pointer rests on another cause than that of this attempt. */
+  fades(row: RolloutRow | undefined): boolean {
+    return this.causeHover !== undefined && (row === undefined || causeOf(row)?.text !== this.causeHover);
   }
 
   /** Pins an attempt in the detail pane, or unpins it. */

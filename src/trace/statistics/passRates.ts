@@ -16,6 +16,7 @@ export interface Counts {
 export function passAt({ n, c }: Counts, k: number): number | null {
   if (n < k) return null;
   if (n - c < k) return 1;
+  if (k === 1) return c / n; // exactly as pass^1: a rounding error would print another figure
   let allFail = 1;
   for (let i = n - c + 1; i <= n; i++) allFail *= 1 - k / i;
   return 1 - allFail;

@@ -70,6 +70,11 @@ function near(actual: number | null | undefined, expected: number): void {
 }
 
 describe('pass@k and pass^k of a task', () => {
+  it('are the same figure for k = 1', () => {
+    for (let n = 1; n <= 40; n++)
+      for (let c = 0; c <= n; c++) assert.equal(passAt({ n, c }, 1), passAll({ n, c }, 1), `${c} of ${n}`);
+  });
+
   it('equal the count over every choice of k attempts', () => {
     for (let n = 1; n <= 9; n++) {
       for (let c = 0; c <= n; c++) {

@@ -5,12 +5,12 @@ import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { reportPiecewise } from '../../../src/trace/statistics.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { BatchData } from '../../data/batchData.ts';
-import { type ErrorBars, errorBars } from './errorBars.ts';
+import { type Causes, countCauses } from './causes.ts';
 import { type Flow, flowOf } from './flow.ts';
 
 export interface Figures {
   readonly report: Report;
-  readonly errors: ErrorBars;
+  readonly causes: Causes;
   readonly flow: Flow | undefined;
   /** Tokens of tries that do not count, and of attempts that ended with an infrastructure failure. */
   readonly wasted: number;
@@ -30,10 +30,10 @@ export function* figuresOf(data: FiguresOf, now: number): Piecewise<Figures> {
     ...(row === undefined ? {} : { attempts: row.attempts, tasks: row.tasks }),
     ...(definition?.passesPerTask === undefined ? {} : { passesPerTask: definition.passesPerTask }),
   });
-  const errors = yield* errorBars(counting);
-  const flow = yield* flowOf(counting, row?.ended_at ?? now);
+  const causes = yield* countCauses(counting);
+  const flow = yield* flowOf(counting, row?.state === 'ended' ? 'ended' : now);
   const wasted = yield* wastedTokens(counting, others);
-  return { report, errors, flow, wasted };
+  return { report, causes, flow, wasted };
 }
 
 function* wastedTokens(rows: Iterable<RolloutRow>, others: Iterable<RolloutRow>): Piecewise<number> {

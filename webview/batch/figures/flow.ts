@@ -17,7 +17,7 @@ export interface Flow {
   readonly running: number;
   /** Maximum number in flight in the whole batch. */
   readonly most: number;
-  /** Rate over the last slices. */
+  /** Of an ended batch over its whole duration, else over the last slices. */
   readonly perHour: number;
 }
 
@@ -29,8 +29,11 @@ const MIN_STAY_MS = 1;
 /** The current rate covers this share of the range, so that one long rollout does not make it jump. */
 const RECENT = 12;
 
-/** Computes the throughput; undefined if no rollout has times (some recordings). `now`: the end of an ended batch. */
-export function* flowOf(rows: Iterable<RolloutRow>, now: number): Piecewise<Flow | undefined> {
+/**
+ * Computes the throughput; undefined if no rollout has times (some recordings). `now` of an ended batch: `ended`, since
+ * it lasted until its last rollout ended.
+ */
+export function* flowOf(rows: Iterable<RolloutRow>, at: number | 'ended'): Piecewise<Flow | undefined> {
   const starts: number[] = [];
   /** Infinity for rollouts that have not ended. */
   const stops: number[] = [];
@@ -43,7 +46,9 @@ export function* flowOf(rows: Iterable<RolloutRow>, now: number): Piecewise<Flow
     if (start < first) first = start;
   });
   if (starts.length === 0) return undefined;
-  const from = Math.max(now - MAX_SPAN_MS, Math.min(first, now - MIN_SPAN_MS));
+  const ending = stops.reduce((last, stop) => (stop < Infinity && stop > last ? stop : last), first + MIN_STAY_MS);
+  const now = at === 'ended' ? ending : at;
+  const from = at === 'ended' ? first : Math.max(now - MAX_SPAN_MS, Math.min(first, now - MIN_SPAN_MS));
   const slice = (now - from) / SLICES;
   const ended = new Float64Array(SLICES);
   yield* each(stops, (end) => {
@@ -53,8 +58,9 @@ export function* flowOf(rows: Iterable<RolloutRow>, now: number): Piecewise<Flow
   const flight = yield* flightOf(starts, stops, from, slice);
   const perSlice = 3_600_000 / slice;
   const since = Math.max(first, from);
-  const recent = ended.subarray(SLICES - RECENT).reduce((sum, count) => sum + count, 0);
-  const recentMs = Math.max(1, Math.min(RECENT * slice, now - since));
+  const slices = at === 'ended' ? SLICES : RECENT;
+  const recent = ended.subarray(SLICES - slices).reduce((sum, count) => sum + count, 0);
+  const recentMs = Math.max(1, Math.min(slices * slice, now - since));
   return {
     from,
     to: now,

@@ -156,7 +156,7 @@ class FirstGrid {
       layout,
       colours: this.#colours,
       scroll: { left: 0, top: 0 },
-      focused: false,
+      focused: document.hasFocus(),
     });
     return { layout, seen };
   }
@@ -167,7 +167,8 @@ class FirstGrid {
     return {
       rows: Array.from({ length: rows }, (_, index): GridRow => ({ kind: 'task', index })),
       hover: undefined,
-      cursor: undefined,
+      // Where the page puts it once it has the focus.
+      cursor: document.hasFocus() ? { on: 'cell', index: 0, attempt: 1 } : undefined,
       kept: undefined,
       data: { tasks },
       row: (index, attempt) => tasks[index]?.attempts[attempt - 1],
@@ -175,6 +176,7 @@ class FirstGrid {
       facts: (index) => taskFacts(tasks[index], attempts),
       stamp: (index) => taskFacts(tasks[index], attempts).stamp,
       shows: () => true,
+      fades: () => false,
     };
   }
 }
@@ -194,7 +196,8 @@ function headOf(layout: Layout): HTMLElement {
   const isNumbered = numbered(layout);
   const { from, to } = attemptsSeen(layout, 0);
   for (let attempt = from; attempt < to; attempt++) {
-    if (isNumbered(attempt)) text('batch-grid-number', (attempt - 0.5) * layout.cell, String(attempt), numbers);
+    const name = `batch-grid-number${attempt === 1 && document.hasFocus() ? ' on' : ''}`;
+    if (isNumbered(attempt)) text(name, (attempt - 0.5) * layout.cell, String(attempt), numbers);
   }
   return head;
 }

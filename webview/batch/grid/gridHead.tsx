@@ -91,7 +91,7 @@ function Extras({ layout }: { readonly layout: Layout }) {
       <span class="end" style={{ left: `${layout.extra + 62}px` }}>
         p50
       </span>
-      <span style={{ left: `${layout.extra + 132}px` }}>top error</span>
+      <span style={{ left: `${layout.extra + 132}px` }}>cause, most often</span>
     </div>
   );
 }

@@ -2,7 +2,6 @@
 
 import { compact, count, duration } from '../../../src/common/units.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
-import { errorLabel } from '../../../src/trace/text/labels.ts';
 import { drawGlyph } from '../../components/marks/glyphCanvas.ts';
 import type { CellAt } from '../batchView.ts';
 import { type GridRow, type GroupRow, rateOf } from '../model/arrange.ts';
@@ -24,6 +23,8 @@ export interface PaintedGrid {
   /** Returns a number that changes with every row of the task. */
   stamp(index: number): number;
   shows(row: RolloutRow | undefined): boolean;
+  /** Returns whether something else is pointed out. */
+  fades(row: RolloutRow | undefined): boolean;
 }
 
 export interface Picture {
@@ -38,21 +39,19 @@ export interface Picture {
 /** Attempts between two lines. */
 const COLUMNS = 8;
 const FADED = 0.14;
+const HALF_FADED = 0.4;
 /** A cross covers more than other shapes. */
 const CROSS = 0.82;
 
 export class Painter {
   readonly #cut = new Map<string, string>();
   readonly #medians = new Map<number, { readonly stamp: number; readonly medians: TaskMedians }>();
-  #cutFor = 0;
 
   paint(ctx: CanvasRenderingContext2D, picture: Picture): void {
     const { view, layout, colours, scroll } = picture;
     const rows = rowsSeen(layout, view.rows.length, scroll.top);
     const attempts = attemptsSeen(layout, scroll.left);
     const room = layout.bar - layout.name - 10;
-    if (room !== this.#cutFor) this.#cut.clear();
-    this.#cutFor = room;
     ctx.clearRect(0, 0, layout.width, layout.height);
     ctx.textBaseline = 'middle';
     this.#tints(ctx, picture, rows);
@@ -116,14 +115,22 @@ export class Painter {
   }
 
   #extra(ctx: CanvasRenderingContext2D, { view, layout, colours }: Picture, index: number, y: number): void {
-    const { steps, ms, error } = this.#mediansOf(view, index);
+    const { steps, ms } = this.#mediansOf(view, index);
+    const { cause } = view.facts(index);
     ctx.textAlign = 'right';
     ctx.fillStyle = colours.text;
     if (steps !== undefined) ctx.fillText(steps < 1e6 ? count(steps) : compact(steps), layout.extra + 44, y);
     if (ms !== undefined) ctx.fillText(duration(ms), layout.extra + 112, y);
     ctx.textAlign = 'left';
+    if (cause === undefined) return;
+    const x = layout.extra + 132;
+    const size = 9;
+    drawGlyph(ctx, cause.outcome, x, y - size / 2, size, colours.outcomes);
+    const number = ` ${cause.count}`;
+    const text = this.#fit(ctx, cause.text, layout.width - x - 16 - ctx.measureText(number).width - 8);
+    ctx.fillText(text, x + 16, y);
     ctx.fillStyle = colours.dim;
-    if (error !== undefined) ctx.fillText(errorLabel(error), layout.extra + 132, y);
+    ctx.fillText(number, x + 16 + ctx.measureText(text).width, y);
   }
 
   #group(ctx: CanvasRenderingContext2D, picture: Picture, group: GroupRow, y: number): void {
@@ -158,7 +165,8 @@ export class Painter {
 
   /** Shortens a long text in the middle, because similar names often differ at the end. */
   #fit(ctx: CanvasRenderingContext2D, text: string, room: number): string {
-    const cached = this.#cut.get(text);
+    const key = `${room} ${text}`;
+    const cached = this.#cut.get(key);
     if (cached !== undefined) return cached;
     let fitted = text;
     if (ctx.measureText(text).width > room) {
@@ -172,7 +180,7 @@ export class Painter {
       fitted = shortened(text, low);
     }
     if (this.#cut.size > 5000) this.#cut.clear();
-    this.#cut.set(text, fitted);
+    this.#cut.set(key, fitted);
     return fitted;
   }
 
@@ -230,7 +238,7 @@ function cells(
     }
     if (view.kept?.index === index && view.kept.attempt === attempt)
       outline(ctx, colours.text, x + 1, y + 1, layout.cell - 2, ROW - 2, 0.7);
-    ctx.globalAlpha = view.shows(row) ? 1 : FADED;
+    ctx.globalAlpha = view.shows(row) ? (view.fades(row) ? HALF_FADED : 1) : FADED;
     cell(ctx, colours, row, x, y, layout.cell, size);
     ctx.globalAlpha = 1;
   }

@@ -49,7 +49,7 @@ export function FilterBar({ view, page, pane, onPane, inputRef, onLeave }: Filte
         <TextField
           value={text}
           label="Filter"
-          placeholder={narrow ? 'Filter tasks and attempts' : 'Filter, e.g. error:timeout'}
+          placeholder={narrow ? 'Filter tasks and attempts' : 'Filter, e.g. cause:answer'}
           icon="filter"
           inputRef={inputRef}
           invalid={view.problem !== undefined}

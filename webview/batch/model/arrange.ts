@@ -12,9 +12,14 @@ export const SORT_NAMES: Readonly<Record<Sort, string>> = {
   duration: 'duration',
 };
 
-export const GROUPS = ['none', 'level', 'outcome'] as const;
+export const GROUPS = ['none', 'level', 'outcome', 'cause'] as const;
 export type Group = (typeof GROUPS)[number];
-export const GROUP_NAMES: Readonly<Record<Group, string>> = { none: 'none', level: 'level', outcome: 'outcome' };
+export const GROUP_NAMES: Readonly<Record<Group, string>> = {
+  none: 'none',
+  level: 'level',
+  outcome: 'outcome',
+  cause: 'cause',
+};
 
 interface TaskRow {
   readonly kind: 'task';
@@ -147,7 +152,11 @@ function groupOf(
     const name = level(index);
     return name === undefined ? { key: '￿', name: 'no level' } : { key: name, name: `level ${name}` };
   }
-  const { passed, scored } = facts(index);
+  const { passed, scored, cause } = facts(index);
+  if (group === 'cause') {
+    if (cause !== undefined) return { key: cause.text, name: cause.text };
+    return scored === 0 ? { key: '￿0', name: 'not scored yet' } : { key: '￿1', name: 'all passed' };
+  }
   if (scored === 0) return { key: '4', name: 'not scored yet' };
   if (passed === scored) return { key: '3', name: 'all passed' };
   return passed === 0 ? { key: '1', name: 'none passed' } : { key: '2', name: 'mixed' };

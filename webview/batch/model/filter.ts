@@ -2,9 +2,11 @@
  * The filter of the batch page. Its text consists of words (`renew "due date"`), fields (`error:timeout`,
  * `tool:renew_loan`, `steps>30`), or is one CEL expression. All words and fields must match.
  */
+import { causeOf } from '../../../src/trace/cause.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { TaskRecord } from '../../../src/trace/task.ts';
+import { quoted, unquoted } from './quoted.ts';
 
 export type RowTest = (row: RolloutRow, task: TaskRecord | undefined) => boolean;
 
@@ -24,6 +26,7 @@ type NumberField = (row: RolloutRow) => number | undefined;
 const TEXT_FIELDS: Readonly<Record<string, TextField>> = {
   task: (row) => [row.task],
   outcome: (row) => [outcomeOf(row)],
+  cause: (row) => [causeOf(row)?.text],
   error: ({ progress }) => [progress.error_class, progress.error_message],
   tool: ({ progress }) => progress.tools,
   worker: (row) => [row.worker],
@@ -82,6 +85,8 @@ export function togglePart(text: string, part: string): string {
 function partOf(text: string): FilterPart & { readonly field: string | undefined } {
   const [, field = '', operator = '', rawValue = ''] = PART.exec(text) ?? [];
   const value = rawValue.replaceAll('"', '').toLowerCase();
+  const wholes = field === 'cause' ? quoted(rawValue) : undefined;
+  if (wholes !== undefined) return { text, field, test: (row) => wholes.includes(unquoted(causeOf(row)?.text ?? '')) };
   const read = Object.hasOwn(TEXT_FIELDS, field) ? TEXT_FIELDS[field] : undefined;
   if (read !== undefined && operator === ':' && value !== '') {
     const whole = WHOLE.has(field);

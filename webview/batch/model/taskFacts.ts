@@ -1,4 +1,5 @@
 /** The figures of a task that the grid shows and sorts by, computed from the rows of its attempts. */
+import { causeOf } from '../../../src/trace/cause.ts';
 import { type Outcome, outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 
@@ -21,13 +22,19 @@ export interface TaskFacts {
   readonly tokens: number;
   /** Sum over its ended attempts. */
   readonly ms: number;
+  /** The most frequent cause of its attempts that did not pass; of equals the first. */
+  readonly cause: TaskCause | undefined;
+}
+
+export interface TaskCause {
+  readonly text: string;
+  readonly outcome: Outcome;
+  readonly count: number;
 }
 
 export interface TaskMedians {
   readonly steps: number | undefined;
   readonly ms: number | undefined;
-  /** The most frequent error class of its ended attempts. */
-  readonly error: string | undefined;
 }
 
 /** Returns the outcome of an attempt, which may have no row yet. */
@@ -74,23 +81,34 @@ export function taskFacts(task: AttemptRows | undefined, width: number): TaskFac
     ms += row.progress.ms ?? 0;
   }
   counts.queued += Math.max(0, width - rows);
-  return { counts, scored, passed: counts.passed, newest, stamp, tokens, ms };
+  return { counts, scored, passed: counts.passed, newest, stamp, tokens, ms, cause: causeOfTask(task) };
+}
+
+function causeOfTask(task: AttemptRows | undefined): TaskCause | undefined {
+  const causes = new Map<string, { text: string; outcome: Outcome; count: number }>();
+  let most: TaskCause | undefined;
+  for (const row of task?.attempts ?? []) {
+    if (row === undefined) continue;
+    const cause = causeOf(row);
+    if (cause === undefined) continue;
+    let counted = causes.get(cause.text);
+    if (counted === undefined)
+      causes.set(cause.text, (counted = { text: cause.text, outcome: outcomeOf(row), count: 0 }));
+    counted.count += 1;
+  }
+  for (const counted of causes.values()) if (most === undefined || counted.count > most.count) most = counted;
+  return most;
 }
 
 export function taskMedians(task: AttemptRows | undefined): TaskMedians {
   const steps: number[] = [];
   const times: number[] = [];
-  const errors = new Map<string, number>();
   for (const row of task?.attempts ?? []) {
     if (row?.state !== 'ended') continue;
     steps.push(row.progress.steps);
     if (row.progress.ms !== undefined) times.push(row.progress.ms);
-    const { error_class: error } = row.progress;
-    if (error !== undefined) errors.set(error, (errors.get(error) ?? 0) + 1);
   }
-  let error: string | undefined;
-  for (const [name, count] of errors) if (error === undefined || count > (errors.get(error) ?? 0)) error = name;
-  return { steps: median(steps), ms: median(times), error };
+  return { steps: median(steps), ms: median(times) };
 }
 
 function median(values: number[]): number | undefined {

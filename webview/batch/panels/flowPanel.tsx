@@ -21,14 +21,14 @@ export function FlowPanel({ flow, samples, server, report, ended }: FlowPanelPro
     <Panel
       name="flow"
       title={ended ? 'Throughput' : 'Throughput and model server'}
-      note={flow === undefined ? undefined : stretch(flow)}
+      note={flow === undefined ? undefined : stretch(flow, ended)}
     >
       {flow === undefined && report.ms === null ? (
         <p class="batch-panel-none">{ended ? 'No timings in this recording.' : 'Nothing has started yet.'}</p>
       ) : (
         <div class="flow-rows">
           {flow !== undefined && (
-            <Row name="rollouts/h" value={count(Math.round(ended ? mean(flow.ends) : flow.perHour))}>
+            <Row name="rollouts/h" value={count(Math.round(flow.perHour))}>
               <Sparkline values={flow.ends} kind="of-flow" area />
             </Row>
           )}
@@ -182,10 +182,6 @@ function Row({
   );
 }
 
-function stretch({ from, to }: Flow): string {
-  return `${to >= Date.now() - 60_000 ? 'last ' : 'over '}${duration(to - from)}`;
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+function stretch({ from, to }: Flow, ended: boolean): string {
+  return `${ended ? 'over ' : 'last '}${duration(to - from)}`;
 }

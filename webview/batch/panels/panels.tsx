@@ -3,11 +3,11 @@ import type { ComponentChildren } from 'preact';
 import { compact, count } from '../../../src/common/units.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Line, Plot, Sparkline } from '../../components/chart.tsx';
-import type { BatchView } from '../batchView.ts';
-import type { ErrorBars } from '../figures/errorBars.ts';
+import type { BatchView, CellAt } from '../batchView.ts';
+import type { Causes } from '../figures/causes.ts';
 import type { Flow } from '../figures/flow.ts';
 import { type TokenLimit, tokenLimitOf } from '../figures/tokenLimit.ts';
-import { ErrorPanel } from './errorPanel.tsx';
+import { CausesPanel } from './causesPanel.tsx';
 import { FlowPanel } from './flowPanel.tsx';
 import { Panel } from './panel.tsx';
 import { curveOf, PassPanel } from './passPanel.tsx';
@@ -18,21 +18,24 @@ import './panels.css';
 interface PanelsProps {
   readonly view: BatchView;
   readonly page: number;
+  readonly onOpen: (cell: CellAt) => void;
 }
 
-export function Panels({ view, page }: PanelsProps) {
+export function Panels({ view, page, onOpen }: PanelsProps) {
   const { data } = view;
   const samples = useSamples(data.server);
   if (view.figures === undefined) return <Waiting narrow={page <= 640} />;
-  const { report, flow, errors, wasted } = view.figures;
+  const { report, flow, causes, wasted } = view.figures;
   const limit = tokenLimitOf(report, data.definition?.tokenLimit, data.ended);
-  if (page <= 640) return <Numbers report={report} flow={flow} errors={errors} limit={limit} attempts={view.width} />;
+  if (page <= 640) return <Numbers report={report} flow={flow} causes={causes} limit={limit} attempts={view.width} />;
   return (
     <div class="batch-panels">
       <PassPanel report={report} attempts={view.width} />
-      <FlowPanel flow={flow} samples={samples} server={data.server} report={report} ended={data.ended} />
-      <TokenPanel report={report} wasted={wasted} limit={limit} />
-      <ErrorPanel view={view} errors={errors} />
+      {(flow !== undefined || report.ms !== null || !data.ended) && (
+        <FlowPanel flow={flow} samples={samples} server={data.server} report={report} ended={data.ended} />
+      )}
+      {(report.tokens !== null || limit !== undefined) && <TokenPanel report={report} wasted={wasted} limit={limit} />}
+      <CausesPanel view={view} causes={causes} onOpen={onOpen} />
     </div>
   );
 }
@@ -49,8 +52,8 @@ function Waiting({ narrow }: { readonly narrow: boolean }) {
     );
   return (
     <div class="batch-panels" aria-busy="true">
-      {['pass@k', 'Throughput', 'Tokens', 'Not passed, by error class'].map((title) => (
-        <Panel key={title} name="waiting" title={title} />
+      {['pass@k', 'Throughput', 'Tokens', 'Causes'].map((title) => (
+        <Panel key={title} name={title === 'Causes' ? 'causes' : 'waiting'} title={title} />
       ))}
     </div>
   );
@@ -59,18 +62,18 @@ function Waiting({ narrow }: { readonly narrow: boolean }) {
 interface NumbersProps {
   readonly report: Report;
   readonly flow: Flow | undefined;
-  readonly errors: ErrorBars;
+  readonly causes: Causes;
   readonly limit: TokenLimit | undefined;
   readonly attempts: number;
 }
 
-function Numbers({ report, flow, errors, limit, attempts }: NumbersProps) {
+function Numbers({ report, flow, causes, limit, attempts }: NumbersProps) {
   const curve = curveOf(report, attempts);
   const rate = report.pass_at?.['1'];
   const interval = report.intervals.pass_at?.['1'];
   const { tokens } = report;
   const total = tokens === null ? 0 : tokens.input + tokens.output;
-  const [most] = errors.bars;
+  const [most] = causes.all;
   const at = (k: number): number => (curve.most === 1 ? 0.5 : Math.log(k) / Math.log(curve.most));
   return (
     <div class="batch-numbers">
@@ -107,15 +110,15 @@ function Numbers({ report, flow, errors, limit, attempts }: NumbersProps) {
         )}
       </Number>
       <Number
-        name={most === undefined ? 'not passed' : `most frequent: ${most.name}`}
-        value={count(most?.count ?? errors.notPassed)}
+        name={most === undefined ? 'not passed' : `most often: ${most.text}`}
+        value={count(most?.count ?? causes.notPassed)}
       >
         <span class="batch-track tall">
-          {errors.bars.map((bar) => (
+          {causes.all.map((cause) => (
             <i
-              key={`${bar.outcome} ${bar.name}`}
-              class={`of-${bar.outcome} parted`}
-              style={{ width: `${(100 * bar.count) / Math.max(1, errors.notPassed)}%` }}
+              key={cause.text}
+              class={`of-${cause.outcome} parted`}
+              style={{ width: `${(100 * cause.count) / Math.max(1, causes.notPassed)}%` }}
             />
           ))}
         </span>

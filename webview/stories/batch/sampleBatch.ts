@@ -1,6 +1,7 @@
 /** Sample batches for stories and tests: the same options give the same batch. */
 import type { Json } from '../../../src/common/json.ts';
 import type { BatchRow, ServerInfo } from '../../../src/protocol/client.ts';
+import type { Cause } from '../../../src/trace/cause.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { ErrorClass } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../src/trace/summary.ts';
@@ -55,13 +56,29 @@ const CASES = [
   'school-account',
   'twice-then-stop',
 ];
-const ERRORS: readonly { readonly error?: ErrorClass; readonly message?: string }[] = [
-  { error: 'tool_error', message: 'loan 17 is due 2026-05-08, expected 2026-05-15 or later' },
-  {},
-  {},
-  { error: 'invalid_arguments', message: 'days: must be a whole number' },
-  { error: 'limit', message: 'The limit of 30 steps is reached.' },
-  { error: 'timeout', message: 'pay_fine gave no answer in 30 s.' },
+const ERRORS: readonly { readonly error?: ErrorClass; readonly message?: string; readonly cause: Cause }[] = [
+  {
+    error: 'tool_error',
+    message: 'loan 17 is due 2026-05-08, expected 2026-05-15 or later',
+    cause: { kind: 'check', text: 'loans: row not renewed' },
+  },
+  { cause: { kind: 'answer', text: 'answer wrong' } },
+  { cause: { kind: 'answer', text: 'answer wrong' } },
+  {
+    error: 'invalid_arguments',
+    message: 'days: must be a whole number',
+    cause: { kind: 'call', text: 'renew_loan: invalid arguments', tool: 'renew_loan', class: 'invalid_arguments' },
+  },
+  {
+    error: 'limit',
+    message: 'The limit of 30 steps is reached.',
+    cause: { kind: 'limit', text: 'step limit', class: 'limit' },
+  },
+  {
+    error: 'timeout',
+    message: 'pay_fine gave no answer in 30 s.',
+    cause: { kind: 'call', text: 'pay_fine: timeout', tool: 'pay_fine', class: 'timeout' },
+  },
 ];
 const HOUR = 3_600_000;
 
@@ -241,11 +258,12 @@ function endOf(
       error_message: 'The pod was removed while the tool ran (exit code 137).',
     };
   if (random() < passes(task)) return { status: 'done', passed: true, reward: 1 };
-  const { error, message } = ERRORS[Math.floor(random() * ERRORS.length)] ?? {};
+  const { error, message, cause } = ERRORS[Math.floor(random() * ERRORS.length)] ?? {};
   return {
     status: error === 'limit' ? 'truncated' : 'done',
     passed: false,
     reward: 0,
+    ...(cause === undefined ? {} : { cause }),
     ...(error === undefined ? {} : { error_class: error }),
     ...(message === undefined ? {} : { error_message: message }),
   };

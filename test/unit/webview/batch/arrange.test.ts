@@ -101,13 +101,30 @@ suite('the facts of a task', () => {
   });
 
   test('have medians of ended attempts', () => {
-    const of = (steps: number, ms: number) =>
-      passed({ progress: { ...passed().progress, steps, ms, error_class: steps > 5 ? 'limit' : 'timeout' } });
+    const of = (steps: number, ms: number) => passed({ progress: { ...passed().progress, steps, ms } });
     assert.deepEqual(taskMedians({ attempts: [of(3, 30), of(9, 10), of(7, 20), aRow({ state: 'running' })] }), {
       steps: 7,
       ms: 20,
-      error: 'limit',
     });
-    assert.deepEqual(taskMedians(undefined), { steps: undefined, ms: undefined, error: undefined });
+    assert.deepEqual(taskMedians(undefined), { steps: undefined, ms: undefined });
+  });
+
+  test('have the most frequent cause, by which tasks are grouped', () => {
+    const because = (text: string) => failed({ progress: { ...failed().progress, cause: { kind: 'check', text } } });
+    const attempts = [because('no answer'), because('row not renewed'), passed(), because('row not renewed')];
+    const facts = taskFacts({ attempts }, 4);
+    assert.deepEqual(facts.cause, { text: 'row not renewed', outcome: 'failed', count: 2 });
+    const all = [facts, taskFacts({ attempts: [passed()] }, 1), taskFacts(undefined, 1)];
+    assert.deepEqual(
+      arrange({
+        tasks: 3,
+        facts: (index) => all[index] ?? facts,
+        level: () => undefined,
+        sort: 'task',
+        group: 'cause',
+        folded: new Set(),
+      }).flatMap((row) => (row.kind === 'group' ? [row.name] : [])),
+      ['row not renewed', 'not scored yet', 'all passed'],
+    );
   });
 });

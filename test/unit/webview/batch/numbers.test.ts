@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { finish } from '../../../../src/common/piecewise.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
-import { errorBars } from '../../../../webview/batch/figures/errorBars.ts';
+import { countCauses, tasksText } from '../../../../webview/batch/figures/causes.ts';
 import { flowOf, timeLeft } from '../../../../webview/batch/figures/flow.ts';
+import { causesIn, toggleCause } from '../../../../webview/batch/model/causeFilter.ts';
 import { cellName, verdictOf } from '../../../../webview/batch/model/cellText.ts';
+import { parseFilter } from '../../../../webview/batch/model/filter.ts';
 import { aRow, failed, passed } from './rows.ts';
 
 const HOUR = 3_600_000;
@@ -87,6 +89,16 @@ suite('the speed of a batch', () => {
     );
   });
 
+  test('of an ended batch is its attempts over its whole duration, however long ago and however long', () => {
+    for (const lasted of [12_500, 3 * HOUR]) {
+      const rows = Array.from({ length: 96 }, (_, i) => ended(HOUR, HOUR + ((i + 1) / 96) * lasted));
+      const flow = finish(flowOf(rows, 'ended'));
+      assert.ok(flow !== undefined);
+      assert.ok(Math.abs(flow.perHour - (96 * HOUR) / lasted) < 1, String(flow.perHour));
+      assert.equal(flow.to - flow.from, lasted);
+    }
+  });
+
   test('is undefined without times', () => {
     assert.equal(finish(flowOf([passed(), failed(), aRow({ state: 'queued' })], HOUR)), undefined);
     assert.equal(timeLeft(10, 0), undefined);
@@ -95,35 +107,60 @@ suite('the speed of a batch', () => {
   });
 });
 
-suite('the failures', () => {
-  test('are grouped by class, the most frequent first; truncated, cancelled, and running do not count', () => {
-    const timeout = failed({ progress: { ...failed().progress, error_class: 'timeout' } });
-    const limit = aRow({ progress: { status: 'truncated', passed: false, error_class: 'limit' } });
+suite('the causes', () => {
+  test('are counted, the most frequent first, with their tasks; cancelled and running attempts do not count', () => {
+    const because = (text: string, task: string, attempt: number): RolloutRow =>
+      failed({
+        task,
+        task_index: task === 'renew' ? 0 : 1,
+        attempt,
+        progress: { ...failed().progress, cause: { kind: 'check', text } },
+      });
     const {
-      bars,
+      all,
       notPassed,
       ended: of,
     } = finish(
-      errorBars([
+      countCauses([
         passed(),
-        timeout,
-        timeout,
-        failed(),
-        limit,
-        aRow({ progress: { status: 'infrastructure' } }),
+        because('no answer', 'renew', 2),
+        because('row not renewed', 'renew', 3),
+        because('row not renewed', 'hold', 1),
+        because('row not renewed', 'hold', 2),
         aRow({ progress: { status: 'cancelled' } }),
         aRow({ state: 'running' }),
       ]),
     );
-    assert.deepEqual([notPassed, of], [5, 6]);
-    assert.deepEqual(bars[0], { name: 'timeout', outcome: 'failed', count: 2, filter: 'error:timeout' });
+    assert.deepEqual([notPassed, of], [4, 5]);
     assert.deepEqual(
-      bars.slice(1).map(({ name, outcome }) => [name, outcome]),
+      all.map(({ text, count, first }) => [text, count, first]),
       [
-        ['infrastructure', 'infrastructure'],
-        ['limit', 'truncated'],
-        ['wrong answer', 'failed'],
+        ['row not renewed', 3, { index: 0, attempt: 3 }],
+        ['no answer', 1, { index: 0, attempt: 2 }],
       ],
+    );
+    assert.equal(tasksText(all[0]?.tasks ?? []), 'hold 2, and 1 more task');
+    assert.equal(
+      all.reduce((sum, { count }) => sum + count, 0),
+      notPassed,
+    );
+  });
+
+  test('filter by one, by several, and no longer', () => {
+    const one = toggleCause('renew', 'no answer', false);
+    assert.equal(one, 'renew cause:"no answer"');
+    const two = toggleCause(one, 'said "no"', true);
+    assert.deepEqual(causesIn(two), ['no answer', "said 'no'"]);
+    assert.equal(toggleCause(two, 'no answer', true), 'renew cause:"said \'no\'"');
+    assert.equal(toggleCause(one, 'no answer', false), 'renew');
+    const row = failed({ progress: { ...failed().progress, cause: { kind: 'check', text: 'said "no"' } } });
+    const matches = (text: string): boolean => {
+      const parsed = parseFilter(text);
+      return parsed.kind === 'parts' && parsed.parts.every(({ test: is }) => is(row, undefined));
+    };
+    assert.deepEqual(
+      ['cause:"no answer"', 'cause:"no answer","said \'no\'"', 'cause:said', 'cause:"said"'].map(matches),
+      [false, true, true, false],
     );
   });
 });
