@@ -60,7 +60,7 @@ export function errorText(thrown: unknown): string {
   return String(thrown);
 }
 
-/** Returns the exit code for an error (DESIGN: 2 invalid call or file, 3 infrastructure, 130 interrupted). */
+/** Returns the exit code for an error (2 invalid call or file, 3 infrastructure, 130 interrupted). */
 export function exitCodeOf(thrown: unknown): 2 | 3 | 130 {
   if (!StudioError.is(thrown)) return 3;
   switch (thrown.code) {

@@ -12,7 +12,7 @@ export function hashOf(value: unknown): string {
   return sha256Hex(canonicalJson(value));
 }
 
-/** Returns the first 32 bits of the SHA-256 hash of the canonical JSON of `parts` (DESIGN section 4: seeds). */
+/** Returns the first 32 bits of the SHA-256 hash of the canonical JSON of `parts` (the seeds of rollouts and calls). */
 export function seedOf(...parts: readonly (string | number)[]): number {
   return Number.parseInt(hashOf(parts).slice(0, 8), 16);
 }

@@ -1,4 +1,4 @@
-/** The arguments of a debug session (DESIGN section 9). */
+/** The arguments of a debug session. */
 import { z } from 'zod';
 import { MAX_HELD } from '../client/launchHeld.ts';
 import { StudioError } from '../common/errors.ts';

@@ -1,5 +1,5 @@
 /**
- * The variables of expressions (DESIGN section 9). A record that does not apply is empty, so that using its fields
+ * The variables of expressions. A record that does not apply is empty, so that using its fields
  * means "no match" with a reason: at a message, neither `tool.name == "x"` nor `!(tool.name == "x")` is true.
  */
 export type Values = Readonly<Record<string, unknown>>;

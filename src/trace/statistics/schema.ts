@@ -1,4 +1,4 @@
-/** The format of `report --json` (DESIGN section 14). Other programs read it: only add fields, never change them. */
+/** The format of `report --json`. Other programs read it: only add fields, never change them. */
 import { z } from 'zod';
 import { CAUSE_KINDS } from '../cause.ts';
 

@@ -17,7 +17,7 @@ export interface Latency {
   readonly sigma: number;
 }
 
-/** Seed of the n-th (from 1) model call of an attempt: DESIGN section 4. */
+/** Seed of the n-th (from 1) model call of an attempt (see `rolloutSeed`). */
 export function callSeed(task: string, attempt: number, call: number): number {
   return seedOf(seedOf(BATCH_SEED, task, attempt), AGENT, call);
 }

@@ -1,4 +1,4 @@
-/** The files of DESIGN section 4 that are available: the base of every test here. */
+/** An agent, a world, a batch, and their dataset: the base of every test here. */
 export const AGENT = `version: 1
 name: desk
 model:
