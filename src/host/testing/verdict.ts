@@ -2,6 +2,7 @@
 
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
+import { causeOf } from '../../trace/cause.ts';
 import { attemptRow, outcomeOf } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { scoreText } from '../../trace/text/score.ts';
@@ -76,7 +77,7 @@ export function attemptLine(row: RolloutRow): string {
     progress.reward === undefined || progress.reward === null ? '' : `score ${scoreText(progress.reward)}`,
     plural(progress.steps, 'step'),
     progress.ms === undefined ? '' : duration(progress.ms),
-    progress.error_class ?? '',
+    causeOf(row)?.text ?? '',
   ];
   return parts.filter((part) => part !== '').join('  ');
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { oneLine } from '../../common/text.ts';
 import { type BatchRow, batchState } from '../../protocol/client.ts';
+import { causeOf } from '../../trace/cause.ts';
 import { OUTCOMES, outcomeOf } from '../../trace/outcome.ts';
 import { errorClass } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
@@ -77,6 +78,7 @@ export const attemptShape = z.object({
   input_tokens: count,
   output_tokens: count,
   ms: z.number().optional(),
+  cause: z.string().optional().describe('Why it did not pass; the same for attempts that failed for the same reason'),
   error_class: errorClass.optional(),
   error_message: z.string().optional(),
   held_at: z.number().int().optional().describe('seq of the gate where it is held'),
@@ -84,6 +86,7 @@ export const attemptShape = z.object({
 
 export function attemptData(row: RolloutRow): z.input<typeof attemptShape> {
   const { progress } = row;
+  const cause = causeOf(row);
   return {
     reference: attemptReference(row),
     rollout: row.rollout,
@@ -97,6 +100,7 @@ export function attemptData(row: RolloutRow): z.input<typeof attemptShape> {
     input_tokens: progress.input_tokens,
     output_tokens: progress.output_tokens,
     ...(progress.ms === undefined ? {} : { ms: progress.ms }),
+    ...(cause === undefined ? {} : { cause: oneLine(cause.text, MAX_MESSAGE) }),
     ...(progress.error_class === undefined ? {} : { error_class: progress.error_class }),
     ...(progress.error_message === undefined ? {} : { error_message: oneLine(progress.error_message, MAX_MESSAGE) }),
     ...(progress.hold === undefined ? {} : { held_at: progress.hold.seq }),

@@ -1,6 +1,7 @@
 /** Reads the rows of a batch from any position, with their tasks if a condition needs them. */
 import { z } from 'zod';
 import type { Api } from '../../protocol/api.ts';
+import { causeOf } from '../../trace/cause.ts';
 import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
 import { rowEnvironment } from '../../trace/query/environment.ts';
 import type { Query } from '../../trace/query.ts';
@@ -76,14 +77,16 @@ export class Tasks {
 
 interface RowFilter {
   readonly outcome?: Outcome | undefined;
+  readonly cause?: string | undefined;
   readonly error_class?: ErrorClass | undefined;
   readonly tool?: string | undefined;
 }
 
 /** Returns whether a row matches a filter. */
-export function fits(row: RolloutRow, { outcome, error_class: errorClass, tool }: RowFilter): boolean {
+export function fits(row: RolloutRow, { outcome, cause, error_class: errorClass, tool }: RowFilter): boolean {
   return (
     (outcome === undefined || outcomeOf(row) === outcome) &&
+    (cause === undefined || causeOf(row)?.text === cause) &&
     (errorClass === undefined || row.progress.error_class === errorClass) &&
     (tool === undefined || row.progress.tools.includes(tool))
   );

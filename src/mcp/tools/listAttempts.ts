@@ -20,12 +20,13 @@ export const listAttempts = defineTool({
   name: 'list_attempts',
   title: 'List attempts',
   description:
-    'Lists the attempts of a batch with outcome, reward, steps, called tools, and error, optionally filtered. Pass ' +
+    'Lists the attempts of a batch with outcome, reward, steps, called tools, cause of failure, and error, optionally filtered. Pass ' +
     'their references to read_trajectory, compare_attempts, and fork_rollout.',
   input: z.strictObject({
     batch: BATCH,
     task: z.string().optional().describe('Only this task'),
     outcome: outcome.optional(),
+    cause: z.string().optional().describe('Only attempts with this cause, as show_batch lists them'),
     error_class: errorClass.optional(),
     tool: z.string().optional().describe('Only attempts that called this tool'),
     query: z
@@ -78,7 +79,10 @@ export const listAttempts = defineTool({
     const text =
       listed.length === 0
         ? `No matches among ${plural(lookedAt, 'attempt')} of batch ${id}.`
-        : table([['attempt', 'outcome', 'reward', 'steps', 'calls', 'time', 'error'], ...listed.map(line)], [2, 3, 4]);
+        : table(
+            [['attempt', 'outcome', 'reward', 'steps', 'calls', 'time', 'cause', 'error'], ...listed.map(line)],
+            [2, 3, 4],
+          );
     return {
       data: {
         batch: id,
@@ -93,7 +97,7 @@ export const listAttempts = defineTool({
 
 function line(row: RolloutRow): string[] {
   const data = attemptData(row);
-  const error = data.error_class === undefined ? '' : `${data.error_class}: ${data.error_message ?? ''}`;
+  const error = data.error_message ?? '';
   return [
     data.reference,
     data.outcome,
@@ -101,6 +105,7 @@ function line(row: RolloutRow): string[] {
     String(data.steps),
     String(data.tool_calls),
     data.ms === undefined ? '' : duration(data.ms),
+    data.cause ?? '',
     error,
   ];
 }

@@ -33,6 +33,7 @@ export const searchTrajectories = defineTool({
     in: z.string().default('last').describe('A batch, BATCH/TASK/ATTEMPT, or a rollout ID'),
     task: z.string().optional().describe('Only attempts of this task'),
     outcome: outcome.optional().describe('Only attempts with this outcome'),
+    cause: z.string().optional().describe('Only attempts with this cause, as show_batch lists them'),
     error_class: errorClass.optional().describe('Only attempts that ended with this error class'),
     tool: z.string().optional().describe('Only attempts that called this tool'),
     limit: z.number().int().min(1).max(100).default(30).describe('Maximum number of hits'),

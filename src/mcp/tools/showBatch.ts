@@ -8,7 +8,8 @@ import { table } from '../../client/text/table.ts';
 import { oneLine } from '../../common/text.ts';
 import type { Api } from '../../protocol/api.ts';
 import { forkRates } from '../../protocol/forkParent.ts';
-import { attemptRow, outcomeOf } from '../../trace/outcome.ts';
+import { causeOf } from '../../trace/cause.ts';
+import { attemptRow } from '../../trace/outcome.ts';
 import { forkRates as forkRatesShape } from '../../trace/statistics/forkRates.ts';
 import { reportSchema } from '../../trace/statistics/schema.ts';
 import { report } from '../../trace/statistics.ts';
@@ -18,27 +19,30 @@ import { type Answer, defineTool } from '../tool.ts';
 
 const WIDTH = 120;
 const MAX_TASKS = 25;
-const MAX_ERRORS = 12;
+const MAX_CAUSES = 12;
 const MAX_NAMES = 40;
 const MAX_MESSAGE = 240;
 
 const hardTask = z.object({ task: z.string(), passed: z.number().int(), scored: z.number().int() });
-const errorGroup = z.object({
-  error_class: z.string(),
-  message: z.string(),
+const causeGroup = z.object({
+  cause: z.string(),
   attempts: z.number().int(),
+  tasks: z.number().int(),
   example: z.string(),
+  message: z.string().optional().describe('Error of the example'),
 });
 
 const output = z.object({
   batch: batchShape,
   report: reportSchema.describe(
-    'pass_at: unbiased pass@k by k; pass_all: pass^k; intervals of both; shares by error class, tool, level',
+    'pass_at: unbiased pass@k by k; pass_all: pass^k; intervals of both; shares by cause, error class, tool, level',
   ),
   hardest_tasks: z
     .array(hardTask)
     .describe('Tasks with the lowest share of passed attempts, excluding those that always passed'),
-  errors: z.array(errorGroup).describe('Errors that ended attempts, most frequent first, each with an example'),
+  causes: z
+    .array(causeGroup)
+    .describe('Why attempts did not pass, most frequent first, each with an example; list_attempts filters by them'),
   fork: forkRatesShape
     .optional()
     .describe(
@@ -53,8 +57,8 @@ export const showBatch = defineTool({
   name: 'show_batch',
   title: 'Show a batch',
   description:
-    'Returns the report of a batch: pass@k and pass^k with intervals, outcomes by error class and tool, tokens, ' +
-    'times, hardest tasks, and most frequent errors. Start here when asked how an agent performs or why a batch ' +
+    'Returns the report of a batch: pass@k and pass^k with intervals, outcomes by cause and tool, tokens, times, ' +
+    'and hardest tasks. Start here when asked how an agent performs or why a batch ' +
     'failed.',
   input: z.strictObject({
     batch: BATCH,
@@ -79,35 +83,37 @@ export async function batchAnswer(
   const whole = report(await reportInput(api, row, ks, signal, rows));
   const attempts = attemptsOf(rows);
   const hardest = hardTasks(attempts);
-  const errors = errorGroups(attempts);
+  const causes = causeGroups(attempts);
   const fork = await forkRates(api, row, rows, signal);
   const leftOut: Record<string, number> = {};
   const data: ShownBatch = {
     batch: batchData(row),
     report: {
       ...whole,
+      by_cause: few('causes of the report', whole.by_cause, leftOut),
       by_error: few('error classes', whole.by_error, leftOut),
       by_tool: few('tools', whole.by_tool, leftOut),
       by_level: few('levels', whole.by_level, leftOut),
     },
     hardest_tasks: hardest.slice(0, MAX_TASKS),
-    errors: errors.slice(0, MAX_ERRORS),
+    causes: causes.slice(0, MAX_CAUSES),
     ...(fork === undefined ? {} : { fork }),
     left_out: leftOut,
   };
   if (hardest.length > MAX_TASKS) leftOut['hardest_tasks'] = hardest.length - MAX_TASKS;
-  if (errors.length > MAX_ERRORS) leftOut['errors'] = errors.length - MAX_ERRORS;
+  if (causes.length > MAX_CAUSES) leftOut['causes'] = causes.length - MAX_CAUSES;
   const parts = [batchHeading(row, WIDTH), reportText({ ...whole, by_level: data.report.by_level }, WIDTH)];
   if (fork !== undefined) parts.push(forkText(fork));
   if (data.hardest_tasks.length > 0) {
     const rows = data.hardest_tasks.map(({ task, passed, scored }) => [task, `${passed}/${scored}`]);
     parts.push(table([['hardest tasks', 'passed'], ...rows], [1]) + more(leftOut['hardest_tasks']));
   }
-  if (data.errors.length > 0) {
-    const lines = data.errors.map(
-      (one) => `  ${one.attempts} x ${one.error_class}: ${one.message}  (e.g. ${one.example})`,
+  if (data.causes.length > 0) {
+    const lines = data.causes.map(
+      ({ cause, attempts: n, example, message }) =>
+        `  ${n} x ${cause}  (e.g. ${example}${message === undefined ? '' : `: ${message}`})`,
     );
-    parts.push(['errors', ...lines].join('\n') + more(leftOut['errors']));
+    parts.push(['causes', ...lines].join('\n') + more(leftOut['causes']));
   }
   return { data, text: parts.join('\n\n') };
 }
@@ -130,21 +136,20 @@ function hardTasks(attempts: readonly RolloutRow[]): z.infer<typeof hardTask>[] 
     .sort((a, b) => a.passed / a.scored - b.passed / b.scored || b.scored - a.scored);
 }
 
-function errorGroups(attempts: readonly RolloutRow[]): z.infer<typeof errorGroup>[] {
-  const broken = attempts.filter((row) => row.progress.error_class !== undefined && outcomeOf(row) !== 'passed');
-  const groups = Map.groupBy(broken, ({ progress }) =>
-    JSON.stringify([progress.error_class, oneLine(progress.error_message ?? '', MAX_MESSAGE)]),
-  );
-  return [...groups.values()]
-    .flatMap((rows) => {
+function causeGroups(attempts: readonly RolloutRow[]): z.infer<typeof causeGroup>[] {
+  const failed = attempts.filter((row) => causeOf(row) !== undefined);
+  return [...Map.groupBy(failed, (row) => causeOf(row)?.text ?? '')]
+    .flatMap(([cause, rows]) => {
       const [first] = rows;
       if (first === undefined) return [];
+      const message = first.progress.error_message;
       return [
         {
-          error_class: first.progress.error_class ?? '',
-          message: oneLine(first.progress.error_message ?? '', MAX_MESSAGE),
+          cause: oneLine(cause, MAX_MESSAGE),
           attempts: rows.length,
+          tasks: new Set(rows.map(({ task }) => task)).size,
           example: attemptReference(first),
+          ...(message === undefined ? {} : { message: oneLine(message, MAX_MESSAGE) }),
         },
       ];
     })

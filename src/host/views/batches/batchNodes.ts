@@ -3,6 +3,7 @@
 import { nounFor, plural } from '../../../common/text.ts';
 import { compact, duration } from '../../../common/units.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
+import { causeOf } from '../../../trace/cause.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
 import type { RolloutRow } from '../../../trace/summary.ts';
 import { scoreText } from '../../../trace/text/score.ts';
@@ -163,7 +164,7 @@ export function attemptItem(row: RolloutRow): ItemContent {
     row.try > 1 ? `try ${row.try}` : '',
     row.state === 'queued' ? '' : plural(progress.steps, 'step'),
     progress.ms === undefined ? '' : duration(progress.ms),
-    progress.error_class ?? '',
+    causeOf(row)?.text ?? '',
   ]
     .filter((part) => part !== '')
     .join(' · ');

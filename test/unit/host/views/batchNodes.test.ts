@@ -102,7 +102,7 @@ describe('an attempt’s row', () => {
       scored('t1', 3, false, { try: 2, progress: { error_class: 'tool_error', error_message: 'it broke' } }),
     );
     assert.equal(look.label, 'Attempt 3');
-    assert.equal(look.description, 'failed · try 2 · 3 steps · 1.0 s · tool_error');
+    assert.equal(look.description, 'failed · try 2 · 3 steps · 1.0 s · tool error');
     assert.match(look.tooltip ?? '', /score 0\n.*\nit broke$/);
     assert.equal(look.context, 'attempt');
   });
