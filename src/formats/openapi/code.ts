@@ -1,5 +1,7 @@
 /** Generates fragments of TypeScript. */
+
 import { isJsonObject, type Json } from '../../common/json.ts';
+import { RESERVED_WORDS } from '../../common/reservedWords.ts';
 
 /** Returns a string literal in single quotes. */
 export function quoted(text: string): string {
@@ -44,52 +46,7 @@ export function comment(text: string): string {
 }
 
 const RESERVED = new Set([
-  'await',
-  'break',
-  'case',
-  'catch',
-  'class',
-  'const',
-  'continue',
-  'debugger',
-  'default',
-  'delete',
-  'do',
-  'else',
-  'enum',
-  'export',
-  'extends',
-  'false',
-  'finally',
-  'for',
-  'function',
-  'if',
-  'implements',
-  'import',
-  'in',
-  'instanceof',
-  'interface',
-  'let',
-  'new',
-  'null',
-  'package',
-  'private',
-  'protected',
-  'public',
-  'return',
-  'static',
-  'super',
-  'switch',
-  'this',
-  'throw',
-  'true',
-  'try',
-  'typeof',
-  'var',
-  'void',
-  'while',
-  'with',
-  'yield',
+  ...RESERVED_WORDS,
   'arguments',
   'eval',
   'undefined',

@@ -1,4 +1,5 @@
 /** Defines the files and names of new agents, tools, and batches. Does not depend on VS Code. */
+import { RESERVED_WORDS } from '../../common/reservedWords.ts';
 
 export type TemplateKind = 'agent' | 'tool' | 'pythonTool' | 'batch';
 
@@ -35,57 +36,8 @@ export function templateSet(kind: TemplateKind, name: string): TemplateSet {
   }
 }
 
-/** Reserved words in JavaScript. */
-const RESERVED = new Set([
-  'await',
-  'break',
-  'case',
-  'catch',
-  'class',
-  'const',
-  'continue',
-  'debugger',
-  'default',
-  'delete',
-  'do',
-  'else',
-  'enum',
-  'export',
-  'extends',
-  'false',
-  'finally',
-  'for',
-  'function',
-  'if',
-  'implements',
-  'import',
-  'in',
-  'instanceof',
-  'interface',
-  'let',
-  'new',
-  'null',
-  'package',
-  'private',
-  'protected',
-  'public',
-  'return',
-  'static',
-  'super',
-  'switch',
-  'this',
-  'throw',
-  'true',
-  'try',
-  'typeof',
-  'var',
-  'void',
-  'while',
-  'with',
-  'yield',
-  'tool',
-  'z',
-]);
+/** Reserved words in JavaScript, and names in the template. */
+const RESERVED = new Set([...RESERVED_WORDS, 'tool', 'z']);
 /** Reserved words in Python, and names in the template. */
 const RESERVED_IN_PYTHON = new Set([
   'False',
