@@ -191,6 +191,23 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       await selected(page, 'renew_loan');
     }));
 
+  it('collapses the time axis on low pages until Z, and keeps the details wide enough', () =>
+    open('reason', async (page) => {
+      const heightOf = async (): Promise<number> => (await page.locator('.axis').boundingBox())?.height ?? 0;
+      await selected(page, 'loans L-3001');
+      await page.setViewportSize({ width: 910, height: 600 });
+      const expand = page.getByRole('button', { name: 'Expand the time axis' });
+      await expand.waitFor();
+      assert.ok((await heightOf()) <= 41, 'a bar of 40 px and a line');
+      assert.ok(((await page.locator('.detail').boundingBox())?.width ?? 0) >= 420);
+      await page.keyboard.press('z');
+      await expand.waitFor({ state: 'detached' });
+      assert.ok((await heightOf()) > 90);
+      await page.getByRole('button', { name: 'Score: 2 of 3 checks failed' }).click();
+      await page.setViewportSize({ width: 890, height: 600 });
+      await page.locator('.trajectory-body > .splitter.is-column').waitFor();
+    }));
+
   it('zooms to the selected step, also right after the selection', () =>
     open('why', async (page) => {
       await steps(page).focus();

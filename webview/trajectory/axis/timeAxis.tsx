@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { duration } from '../../../src/common/units.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
+import { ActionLink } from '../../components/link.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { ForkLane } from '../forks.tsx';
 import { referenceOf } from '../reference.ts';
@@ -14,6 +15,7 @@ import { itemAt, markAt } from './paint/hit.ts';
 import { AxisPicture, type Picture } from './paint/picture.ts';
 import { type AxisMark, heightOf, LANES_TOP, readColours, type Scene, SIZES } from './paint/scene.ts';
 import { panned, type Range, valueAt, within, xOf, zoomed } from './scale.ts';
+import { ScoreColumn } from './scoreColumn.tsx';
 import './axis.css';
 
 const ZOOM = 1.2;
@@ -22,6 +24,8 @@ const DRAG = 4;
 const TROUBLE_WORDS = { error: 'failed', interrupted: 'interrupted by an infrastructure failure' } as const;
 /** Pixels for `held 12:30 min`. */
 const HELD_ROOM = 96;
+/** Lower pages show the axis as a bar until it is expanded. */
+const LOW = '(max-height: 639px)';
 
 export interface AxisControl {
   whole(): void;
@@ -39,12 +43,15 @@ export function TimeAxis({
   const { lanes } = session.look;
   const [width, setWidth] = useState(0);
   const [chosen, setChosen] = useState<Range>();
+  const low = useLowPage();
+  const [expanded, setExpanded] = useState(false);
+  const collapsed = low && !expanded;
   const [dragged, setDragged] = useState<Range>();
   lanes.advance();
   if (session.data.loading !== 'loading') lanes.advanceOutside(session.data.outside);
   const holding = lanes.model.holdsAt().length > 0;
   const now = useNow(holding);
-  const gutter = width > 640 ? 108 : 28;
+  const gutter = width > 560 ? 108 : 28;
   // A hold is at the end, and its text needs some room.
   const room = holding ? HELD_ROOM / Math.max(HELD_ROOM, width - gutter - HELD_ROOM) : 0;
   const whole: Range = {
@@ -79,6 +86,10 @@ export function TimeAxis({
   control.current = {
     whole: () => setChosen(undefined),
     step: () => {
+      if (collapsed) {
+        setExpanded(true);
+        return;
+      }
       if (selected === undefined) return;
       const margin = Math.max(1, (selected.to - selected.from) * 0.1);
       setChosen({ from: selected.from - margin, to: selected.to + margin });
@@ -201,7 +212,7 @@ export function TimeAxis({
   const step = session.data.model.stepOf(session.seq)?.index ?? 0;
   const trouble = troubleOf(lanes.model.span(session.seq));
   return (
-    <section class="axis" aria-label="Time axis">
+    <section class={`axis${collapsed ? ' is-collapsed' : ''}`} aria-label="Time axis">
       <div class="axis-legend">
         <span class="axis-sample is-queued" /> queued{' '}
         {lanes.model.holds.length > 0 && (
@@ -232,33 +243,58 @@ export function TimeAxis({
         <span class="axis-hint">
           drag to zoom, <kbd>0</kbd> whole rollout, <kbd>Z</kbd> this step
         </span>
+        {low && <ActionLink label="collapse" title="Collapse the time axis" onClick={() => setExpanded(false)} />}
       </div>
-      <div
-        class="axis-keys"
-        role="slider"
-        tabIndex={0}
-        aria-label="Position in time"
-        aria-valuemin={1}
-        aria-valuemax={Math.max(1, session.data.model.last)}
-        aria-valuenow={Math.max(1, session.seq)}
-        aria-valuetext={
-          `step ${step}, ${trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}, `}` + referenceOf(session)
-        }
-        onKeyDown={onKeyDown}
-      >
-        <canvas
-          ref={element}
-          class="axis-canvas"
-          style={{ height: `${height}px` }}
-          aria-hidden="true"
-          onPointerDown={onPointerDown}
-          onPointerMove={onHover}
-          onDblClick={() => setChosen(undefined)}
-        />
+      <div class="axis-row">
+        <div
+          class="axis-keys"
+          role="slider"
+          tabIndex={0}
+          aria-label="Position in time"
+          aria-valuemin={1}
+          aria-valuemax={Math.max(1, session.data.model.last)}
+          aria-valuenow={Math.max(1, session.seq)}
+          aria-valuetext={
+            `step ${step}, ${trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}, `}` + referenceOf(session)
+          }
+          onKeyDown={onKeyDown}
+        >
+          <canvas
+            ref={element}
+            class="axis-canvas"
+            style={{ height: `${height}px` }}
+            aria-hidden="true"
+            onPointerDown={onPointerDown}
+            onPointerMove={onHover}
+            onDblClick={() => setChosen(undefined)}
+          />
+        </div>
+        {collapsed && (
+          <button
+            type="button"
+            class="axis-expand"
+            title="Expand the time axis (Z)"
+            aria-label="Expand the time axis"
+            onClick={() => setExpanded(true)}
+          />
+        )}
+        <ScoreColumn session={session} />
       </div>
       <ForkLane session={session} placeOf={eventPlace} gutter={gutter} width={width} />
     </section>
   );
+}
+
+/** Whether the page is so low that the steps need the room of the axis. */
+function useLowPage(): boolean {
+  const query = useMemo(() => window.matchMedia(LOW), []);
+  const [low, setLow] = useState(query.matches);
+  useEffect(() => {
+    const onChange = (): void => setLow(query.matches);
+    query.addEventListener('change', onChange);
+    return () => query.removeEventListener('change', onChange);
+  }, [query]);
+  return low;
 }
 
 function marksOf({ data }: TrajectorySession, lanes: Lanes): AxisMark[] {
