@@ -29,6 +29,6 @@ function reasonText(row: RolloutRow, checks: readonly Check[]): string {
   const cause = causeOf(row);
   if (cause !== undefined) return cause.text;
   if (row.state !== 'ended') return 'Not ended';
-  if (checks.length === 0 || checks.some(({ passed }) => passed === false)) return 'Passed';
+  if (checks.length === 0 || checks.some(({ passed }) => !passed)) return 'Passed';
   return checks.length === 1 ? 'The check passed' : `All ${checks.length} checks passed`;
 }

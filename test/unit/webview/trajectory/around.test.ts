@@ -101,7 +101,7 @@ describe('reading around a place', () => {
   });
 
   it('has the rows and the times of the whole', async () => {
-    const choice = { only: new Set<never>(), opened: new Set<number>() };
+    const choice = { only: new Set<never>(), toggled: new Set<number>() };
     const part = await around(new Server(events), whole, { seq: 20_000 });
     const [look, all] = [new Look(part!, choice), new Look(whole, choice)];
     look.advance();

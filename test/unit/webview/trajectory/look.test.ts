@@ -44,7 +44,7 @@ describe('the look of partial events', () => {
     ['errors', 'world'],
   ] as const satisfies readonly (readonly Filter[])[]) {
     it(`equals that of all at once: ${only.length === 0 ? 'everything' : only.join(' and ')}`, () => {
-      const choice: Choice = { only: new Set(only), opened: new Set() };
+      const choice: Choice = { only: new Set(only), toggled: new Set() };
       const model = new TrajectoryModel();
       const growing = new Look(model, choice);
       const random = new Random(3);
