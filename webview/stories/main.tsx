@@ -12,6 +12,7 @@ import './components/pieceStories.tsx';
 import './components/textStories.tsx';
 import './trajectory/farStory.tsx';
 import './trajectory/trajectoryStories.tsx';
+import './trajectory/transcriptStories.tsx';
 import './try/tryStories.tsx';
 import './stories.css';
 

@@ -34,6 +34,8 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
     keys: [
       { keys: '1 … 6', does: 'tabs, from left to right' },
       { keys: '0 / Z', does: 'whole rollout, this step' },
+      { keys: 'V', does: 'steps, transcript' },
+      { keys: 'X', does: 'open, close a message of the transcript' },
       { keys: '.', does: 'follow the running rollout' },
     ],
   },
@@ -100,6 +102,7 @@ export function trajectoryBindings(session: TrajectorySession, page: PageDoes): 
     '0': () => page.axis.current?.whole(),
     z: () => page.axis.current?.step(),
     '.': () => session.follow(!session.following),
+    v: () => session.read(!session.reading),
     b: () => session.debug.toggleBreakpoint(),
     'shift+b': () => session.debug.openBox(!session.debug.boxOpen),
     a: () => session.debug.editSelected(),
@@ -118,5 +121,6 @@ export function trajectoryBindings(session: TrajectorySession, page: PageDoes): 
       const batch = session.data.info?.row.batch;
       if (batch !== undefined) session.act({ do: 'open', place: { page: 'batch', batch } });
     },
+    ...(session.reading ? session.transcript.keys : {}),
   };
 }

@@ -17,6 +17,7 @@ import { redMark, type Spot } from './redMarks.ts';
 import type { Fold } from './steps/folds.ts';
 import type { Match } from './steps/marked.tsx';
 import { type Filter, type Row, StepRows } from './steps/rows.ts';
+import { Transcript } from './transcript/transcript.ts';
 import { SCORE_TABS, TABS, type Tab, type TrajectoryView } from './view.ts';
 
 type TrajectoryPlace = Extract<PagePlace, { page: 'trajectory' }>;
@@ -27,6 +28,9 @@ export class TrajectorySession implements TrajectoryView {
   readonly data: TrajectoryData;
   readonly debug: PageDebug;
   readonly can: ReadonlySet<PageVerb>;
+  readonly transcript: Transcript;
+  /** Whether the transcript replaces the steps; undefined until the place or the user says so. */
+  #reading: boolean | undefined;
   readonly #choice: Choice = { only: new Set(), toggled: new Set() };
   readonly #whole: Look;
   /** The rows of the events around a place that was loaded first. */
@@ -61,6 +65,8 @@ export class TrajectorySession implements TrajectoryView {
     this.debug = new PageDebug(this);
     this.#whole = new Look(this.data.whole, this.#choice);
     this.tab = TABS.find((tab) => tab === place.tab) ?? 'call';
+    this.transcript = new Transcript(this);
+    this.#readAt(place);
     this.#target = targetOf(place);
     this.following = this.#target === undefined;
     this.#watches = [this.data.changed(() => this.#advance()), this.data.onEvents(() => this.#whole.advance())];
@@ -130,6 +136,7 @@ export class TrajectorySession implements TrajectoryView {
   visit(place: TrajectoryPlace): void {
     const tab = TABS.find((name) => name === place.tab);
     if (tab !== undefined) this.tab = tab;
+    this.#readAt(place);
     const target = targetOf(place);
     if (target === undefined) this.#advance();
     else this.#seek(target);
@@ -154,6 +161,7 @@ export class TrajectorySession implements TrajectoryView {
 
   show(tab: Tab): void {
     this.tab = tab;
+    this.#reading = false;
     this.#notify();
   }
 
@@ -162,6 +170,27 @@ export class TrajectorySession implements TrajectoryView {
     const tabs = this.data.model.event(this.seq)?.kind === 'score' ? SCORE_TABS : TABS;
     const tab = tabs[index];
     if (tab !== undefined) this.show(tab);
+  }
+
+  /** Whether the page shows the transcript. A recording without times has little else to show. */
+  get reading(): boolean {
+    return this.#reading ?? !this.data.model.timed;
+  }
+
+  /** The tab as part of a place: the transcript takes the place of a tab. */
+  get tabPlace(): Pick<TrajectoryPlace, 'tab'> {
+    if (this.reading) return { tab: 'transcript' };
+    return this.tab === 'call' && this.data.model.timed ? {} : { tab: this.tab };
+  }
+
+  /** Shows the transcript, or the steps. */
+  read(on: boolean): void {
+    this.#reading = on;
+    this.#notify();
+  }
+
+  #readAt({ tab }: TrajectoryPlace): void {
+    if (tab !== undefined) this.#reading = tab === 'transcript';
   }
 
   follow(on: boolean): void {
@@ -292,6 +321,7 @@ export class TrajectorySession implements TrajectoryView {
   close(): void {
     for (const watch of this.#watches) watch.dispose();
     this.debug.close();
+    this.transcript.stop();
     this.data.close();
   }
 
@@ -381,7 +411,7 @@ export class TrajectorySession implements TrajectoryView {
         page: 'trajectory',
         rollout,
         ...(this.seq === 0 || this.following ? {} : { seq: this.seq }),
-        ...(this.tab === 'call' ? {} : { tab: this.tab }),
+        ...this.tabPlace,
       },
       title,
     );

@@ -28,6 +28,7 @@ import { referenceOf } from './reference.ts';
 import { SearchBox } from './search/searchBox.tsx';
 import { TrajectorySession } from './session.ts';
 import { StepList } from './steps/stepList.tsx';
+import { TranscriptPage } from './transcript/transcriptPage.tsx';
 import './page.css';
 
 interface TrajectoryPageProps {
@@ -64,7 +65,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
       (rollout) => {
         if (rollout === undefined)
           session.say(distance === 1 ? 'This is the last attempt.' : 'This is the first attempt.');
-        else onNavigate({ page: 'trajectory', rollout, ...(session.tab === 'call' ? {} : { tab: session.tab }) });
+        else onNavigate({ page: 'trajectory', rollout, ...session.tabPlace });
       },
       (error: unknown) => session.say(errorText(error)),
     );
@@ -78,7 +79,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
   };
   const page = {
     attempt,
-    search: () => field.current?.focus(),
+    search: () => (session.reading ? session.transcript.openFind() : field.current?.focus()),
     keys: () => setKeys(true),
     bookmark,
     note: () => {
@@ -109,11 +110,16 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
     </div>
   );
   const { draft, boxOpen } = session.debug;
-  const detail = (
-    <div class="detail-part">
+  const boxes = (
+    <>
       {boxOpen && <BreakpointBox session={session} />}
       {draft !== undefined && draft.target.seq === undefined && <EditForm view={session} draft={draft} />}
       <NoteBox session={session} open={note} onClose={() => setNote(false)} />
+    </>
+  );
+  const detail = (
+    <div class="detail-part">
+      {boxes}
       <DeferredRender>
         <Detail view={session} />
       </DeferredRender>
@@ -140,7 +146,12 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
       <Verdict session={session} />
       <TimeAxis session={session} control={axis} />
       <div class="trajectory-body">
-        {width < NARROW ? (
+        {session.reading ? (
+          <div class="transcript-part">
+            {boxes}
+            <TranscriptPage session={session} />
+          </div>
+        ) : width < NARROW ? (
           <Splitter
             key="column"
             direction="column"

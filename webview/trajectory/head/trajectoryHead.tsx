@@ -12,6 +12,7 @@ import { copyEntries } from '../copying.ts';
 import { currentHold } from '../debug/edits.ts';
 import { currentRow } from '../reason.ts';
 import type { TrajectorySession } from '../session.ts';
+import { ModeSwitch } from '../transcript/modeSwitch.tsx';
 import './head.css';
 
 interface HeadProps {
@@ -133,6 +134,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
       </div>
       <span class="grow" />
       <div class="head-actions">
+        <ModeSwitch session={session} />
         {batch !== undefined && can.has('open') && (
           <ActionLink
             label={batch.name}

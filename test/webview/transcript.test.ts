@@ -1,0 +1,141 @@
+// The transcript of a trajectory in use: reading, folding, finding, following, printing.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { storyPages } from './support/storyPage.ts';
+
+const open = storyPages('transcript');
+
+function transcript(page: Page): Locator {
+  return page.getByRole('feed', { name: 'Transcript' });
+}
+
+/** Waits until the row of the cursor contains a text, and is on the screen. */
+async function current(page: Page, text: string): Promise<Locator> {
+  const row = transcript(page).locator('[aria-current="true"]').filter({ hasText: text });
+  await row.waitFor();
+  await page.waitForFunction(() => {
+    const row = document.querySelector('[aria-current="true"]')?.getBoundingClientRect();
+    const list = document.querySelector('.transcript-scroll')?.getBoundingClientRect();
+    return row !== undefined && list !== undefined && row.top < list.bottom && row.bottom > list.top;
+  });
+  return row;
+}
+
+describe('the transcript', { timeout: 300_000 }, () => {
+  it('shares the cursor with the steps, and V switches between them', () =>
+    open('failed-call', async (page) => {
+      await current(page, 'update_reservation_flights');
+      await page.keyboard.press('v');
+      await page
+        .getByRole('tree', { name: 'Steps' })
+        .locator('[aria-selected="true"]')
+        .filter({ hasText: 'update_reservation_flights' })
+        .waitFor();
+      await page.keyboard.press('k');
+      await page.keyboard.press('v');
+      await page.keyboard.press('k');
+      await page.keyboard.press('j');
+      await current(page, 'get_reservation_details');
+      await page.getByRole('button', { name: 'Steps', exact: true }).click();
+      await page.getByRole('tree', { name: 'Steps' }).waitFor();
+      await page.keyboard.press('v');
+      await transcript(page).waitFor();
+      await page.keyboard.press('2');
+      await page.getByRole('tree', { name: 'Steps' }).waitFor();
+    }));
+
+  it('opens arguments and results alone, and everything in a row with X', () =>
+    open('failed-call', async (page) => {
+      const row = await current(page, 'update_reservation_flights');
+      await row.getByRole('button', { name: /^Result of/ }).click();
+      assert.equal(await row.locator('[aria-expanded="true"]').count(), 1);
+      await page.keyboard.press('x');
+      await row.getByText('"cabin": "business"').waitFor();
+      assert.equal(await row.locator('[aria-expanded="false"]').count(), 0);
+      await page.keyboard.press('x');
+      assert.equal(await row.locator('[aria-expanded="true"]').count(), 0);
+      assert.ok(await row.getByText('tool error').isVisible());
+    }));
+
+  it('folds a sub-agent as a whole', () =>
+    open('team', async (page) => {
+      await current(page, 'searcher#1');
+      const rows = transcript(page).getByRole('article');
+      const before = await rows.count();
+      await page.keyboard.press('x');
+      await transcript(page).locator('.is-agent [aria-expanded="false"]').waitFor();
+      assert.equal(await rows.count(), before - 1);
+      await page.keyboard.press('x');
+      await transcript(page).locator('.is-agent [aria-expanded="true"]').waitFor();
+    }));
+
+  it('finds a text in folded parts, and Esc keeps the cursor', () =>
+    open('whole', async (page) => {
+      await current(page, 'move my reservation');
+      await page.keyboard.press('/');
+      await page.keyboard.type('card_2');
+      await page.getByText('1 of 1').waitFor();
+      const row = await current(page, 'get_user_details');
+      await row.locator('.tr-open').getByText('card_2').waitFor();
+      await page.keyboard.press('Escape');
+      await page.locator('.find-box').waitFor({ state: 'detached' });
+      await current(page, 'get_user_details');
+      await page.keyboard.press('Control+f');
+      await page.keyboard.type('giraffe');
+      await page.getByText('No results').waitFor();
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('j'); // The focus is back in the text.
+      await current(page, 'update_reservation_flights');
+    }));
+
+  it('goes forward and back through the matches of a long recording', () =>
+    open('long', async (page) => {
+      await current(page, 'Step 700');
+      await page.keyboard.press('/');
+      await page.keyboard.type('Step 9');
+      await page.getByText('2 of 111').waitFor();
+      await current(page, 'Step 900');
+      await page.keyboard.press('Enter');
+      await current(page, 'Step 901');
+      await page.keyboard.press('Shift+Enter');
+      await page.keyboard.press('Shift+Enter');
+      await page.getByText('1 of 111').waitFor();
+      await current(page, 'Step 9');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('End');
+      await current(page, 'Step 999');
+      assert.ok((await transcript(page).getByRole('article').count()) < 60, 'renders what is visible');
+    }));
+
+  it('follows a live rollout, and shows what the model is writing', () =>
+    open('running', async (page) => {
+      await current(page, 'one after the');
+      await page.evaluate(() => window.dispatchEvent(new Event('story-rest')));
+      await current(page, 'as expected');
+    }));
+
+  it('is what a recording without times opens with', () =>
+    open('imported', async (page) => {
+      await current(page, 'It is on time.');
+      await page.keyboard.press('v');
+      await page.getByRole('tree', { name: 'Steps' }).waitFor();
+    }));
+
+  it('says that a recording holds no messages', () =>
+    open('empty', async (page) => {
+      await page.getByText('This recording holds no messages').waitFor();
+      await page.getByRole('button', { name: 'Show Steps' }).click();
+      await page.getByRole('tree', { name: 'Steps' }).waitFor();
+    }));
+
+  it('prints everything, with all parts open', () =>
+    open('whole', async (page) => {
+      await current(page, 'move my reservation');
+      await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+      await transcript(page).locator('[aria-expanded="false"]').first().waitFor({ state: 'detached' });
+      assert.equal(await transcript(page).getByRole('article').count(), 7);
+      await page.evaluate(() => window.dispatchEvent(new Event('afterprint')));
+      await transcript(page).locator('[aria-expanded="false"]').first().waitFor();
+    }));
+});
