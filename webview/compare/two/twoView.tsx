@@ -1,17 +1,23 @@
 /** Two attempts side by side: this one and the nearest passed one, with what differs in full. */
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import type { PageAction } from '../../../src/protocol/page.ts';
+import type { Action } from '../../../src/trace/align/actions.ts';
+import { decidingSplit } from '../../../src/trace/align/deciding.ts';
+import type { Branch } from '../../../src/trace/align/prefixTree.ts';
 import { foldedRows, runAt, sideRows } from '../../../src/trace/align/twoSides.ts';
 import { say } from '../../components/notices/notice.tsx';
 import { KeysOverlay } from '../../components/overlays/keysOverlay.tsx';
+import { usePageWidth } from '../../components/pageWidth.ts';
 import { useKeys } from '../../keys.ts';
 import type { ComparedAttempts } from '../compareData.ts';
 import { TWO_KEYS, twoBindings } from '../compareKeys.ts';
 import type { ComparePlace } from '../comparePage.tsx';
 import { firstFailed, nearestTo } from './nearest.ts';
+import { OutcomeFlow } from './outcomeFlow.tsx';
 import { Reason } from './reason.tsx';
 import { SideHead } from './sideHead.tsx';
 import { type Side, SideStep } from './sideStep.tsx';
+import { SplitLine } from './splitLine.tsx';
 import { FoldedSteps, TwoFoot } from './twoParts.tsx';
 import './twoView.css';
 
@@ -23,7 +29,10 @@ interface TwoViewProps {
 }
 
 export function TwoView({ compared, place, act, onAll }: TwoViewProps) {
-  const { attempts, batches, rows: summaries, checks } = compared;
+  const { attempts, batches, rows: summaries, checks, tree, alignment } = compared;
+  const split = useMemo(() => decidingSplit(attempts, alignment), [attempts, alignment]);
+  const hasFlow = tree.branches.length > 0;
+  const width = usePageWidth();
   const [left, setLeft] = useState(() => firstFailed(attempts));
   /** undefined: chosen by the page. */
   const [chosen, setChosen] = useState<number>();
@@ -142,8 +151,40 @@ export function TwoView({ compared, place, act, onAll }: TwoViewProps) {
       <Reason attempt={attempt} row={row} checks={checks[sides[of]] ?? []} name={nameOf(sides[of])} />
     );
   };
+  const goTo = (branch: Branch): void => {
+    const at = (of: Side): Action | undefined => attempts[sides[of]]?.actions[branch.depth];
+    const found = rows.findIndex((row) =>
+      (['left', 'right'] as const).some((of) => row[of] !== undefined && row[of] === at(of) && isIn(branch, sides[of])),
+    );
+    // Neither attempt is in it: go to where one of them is in its column.
+    const beside = rows.findIndex((row) =>
+      (['left', 'right'] as const).some((of) => row[of] !== undefined && row[of] === at(of)),
+    );
+    const to = found >= 0 ? found : beside;
+    if (to >= 0) setCursor(to);
+  };
   return (
     <>
+      {split !== undefined && (
+        <SplitLine
+          split={split}
+          left={hasFlow ? nameOf(left) : undefined}
+          right={hasFlow ? nameOf(right) : undefined}
+        />
+      )}
+      {hasFlow && (
+        <OutcomeFlow
+          tree={tree}
+          left={left}
+          right={right}
+          width={width}
+          onGo={goTo}
+          onCompare={(branch) => {
+            const index = branch.along.find((one) => one.index !== left)?.index;
+            if (index !== undefined) choose('right', index);
+          }}
+        />
+      )}
       <div class="two-view">
         <div class="two-heads two-grid">
           {head('left')}
@@ -196,6 +237,10 @@ export function TwoView({ compared, place, act, onAll }: TwoViewProps) {
       {keys && <KeysOverlay groups={TWO_KEYS} onClose={() => setKeys(false)} />}
     </>
   );
+}
+
+function isIn(branch: Branch, attempt: number): boolean {
+  return branch.along.some(({ index }) => index === attempt);
 }
 
 function firstDifference(rows: ReturnType<typeof sideRows>): number {
