@@ -89,6 +89,19 @@ describe('the transcript', { timeout: 300_000 }, () => {
       await current(page, 'update_reservation_flights');
     }));
 
+  it('gives the find field the focus before the next key', () =>
+    open('whole', async (page) => {
+      await current(page, 'move my reservation');
+      const focused = await page.evaluate(async () => {
+        document
+          .querySelector('.transcript-scroll')
+          ?.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true, cancelable: true }));
+        await Promise.resolve().then(() => undefined); // The page has rendered, but not painted.
+        return document.activeElement?.closest('.find-box') !== null;
+      });
+      assert.ok(focused);
+    }));
+
   it('goes forward and back through the matches of a long recording', () =>
     open('long', async (page) => {
       await current(page, 'Step 700');

@@ -1,12 +1,13 @@
 /** The search field over the transcript: Enter and Shift+Enter go from match to match, Esc closes it. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { count } from '../../../src/common/units.ts';
 import { Button, TextField } from '../../components/controls.tsx';
 import type { Transcript } from './transcript.ts';
 
 export function FindBox({ transcript, onClosed }: { readonly transcript: Transcript; readonly onClosed: () => void }) {
   const field = useRef<HTMLElement>(null);
-  useEffect(() => {
+  // A layout effect: the field has the focus before the next key is pressed, which would be one of the page's.
+  useLayoutEffect(() => {
     const focus = (): void => field.current?.focus();
     focus();
     if (field.current?.matches(':defined') === false) void customElements.whenDefined('vscode-text-field').then(focus);
