@@ -67,12 +67,12 @@ describe('limits truncate a rollout, whose final state is scored', () => {
     const model = new ScriptedModel([
       async (_request, context) => {
         context.onWait?.(true);
-        await new Promise((resolve) => setTimeout(resolve, 120));
+        await new Promise((resolve) => setTimeout(resolve, 1_500)); // longer than the limit
         context.onWait?.(false);
         return { text: '42' };
       },
     ]);
-    assert.equal(end(await kit({ model, job: limits({ seconds: 0.06 }) }).run()).status, 'done');
+    assert.equal(end(await kit({ model, job: limits({ seconds: 1 }) }).run()).status, 'done');
   });
 
   it('while tool_seconds ends only the call, and progress restarts it', async () => {
