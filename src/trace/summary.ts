@@ -3,11 +3,47 @@
  * events, with `advanceProgress`.
  */
 import { z } from 'zod';
-import { cause, failedCall } from './cause.ts';
 import { errorClass, rolloutStatus } from './schema.ts';
 
 export const rolloutState = z.enum(['queued', 'running', 'held', 'ended']);
 export type RolloutState = z.infer<typeof rolloutState>;
+
+export const CAUSE_KINDS = [
+  'check',
+  'answer',
+  'call',
+  'limit',
+  'error',
+  'infrastructure',
+  'cancelled',
+  'unscored',
+  'unknown',
+] as const;
+
+export const cause = z.object({
+  /**
+   * `check`: a failed check of the score; `answer`: wrong or missing; `call`: a tool call failed and never succeeded;
+   * `limit`: the rollout was cut off; `error`: what ended the rollout; `unscored`: nobody can say whether it passed.
+   */
+  kind: z.enum(CAUSE_KINDS),
+  /** The same text for attempts that failed for the same reason: lists group and filter by it. */
+  text: z.string(),
+  /** Event to look at first: the score, or the start of the call that failed. Absent: the end of the rollout. */
+  seq: z.number().int().optional(),
+  tool: z.string().optional(),
+  class: errorClass.optional(),
+});
+export type Cause = z.infer<typeof cause>;
+
+/** A failed call whose tool has not succeeded since. */
+export const failedCall = z.object({
+  seq: z.number().int(),
+  tool: z.string(),
+  class: errorClass,
+  /** Only the world's state could be changed by it, so an error is a refusal by the world. */
+  of_world: z.boolean().optional(),
+});
+export type FailedCall = z.infer<typeof failedCall>;
 
 /** The part of a row that follows from the events. */
 export const progress = z.object({

@@ -1,8 +1,8 @@
 /** Determines the outcome of each attempt from the summary rows of its rollouts. */
 import { each, finish, type Piecewise } from '../../common/piecewise.ts';
-import { type Cause, causeOf } from '../cause.ts';
+import { causeOf } from '../cause.ts';
 import type { ErrorClass } from '../schema.ts';
-import type { RolloutRow } from '../summary.ts';
+import type { Cause, RolloutRow } from '../summary.ts';
 
 /**
  * `open`: queued, running, held, or ended without settling the attempt, such as a touched rollout. `unscored`: ended,

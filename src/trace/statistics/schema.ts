@@ -1,6 +1,6 @@
 /** The format of `report --json`. Other programs read it: only add fields, never change them. */
 import { z } from 'zod';
-import { CAUSE_KINDS } from '../cause.ts';
+import { CAUSE_KINDS } from '../summary.ts';
 
 const int = z.number().int().min(0);
 const rate = z.number().min(0).max(1);

@@ -1,5 +1,5 @@
 /** Counts the attempts of a batch, for reports. */
-import type { Cause } from '../cause.ts';
+import type { Cause } from '../summary.ts';
 import type { Attempt, Settlement } from './outcomes.ts';
 import type { Counts } from './passRates.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Cause, causeOf } from '../../../src/trace/cause.ts';
+import { causeOf } from '../../../src/trace/cause.ts';
 import { advanceProgress } from '../../../src/trace/progress.ts';
 import type { ErrorClass, EventData } from '../../../src/trace/schema.ts';
-import { EMPTY_PROGRESS, progress as progressSchema } from '../../../src/trace/summary.ts';
+import { type Cause, EMPTY_PROGRESS, progress as progressSchema } from '../../../src/trace/summary.ts';
 import { Stream } from '../../support/stream.ts';
 
 type Score = Partial<EventData['score']>;

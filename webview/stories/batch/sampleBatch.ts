@@ -1,10 +1,9 @@
 /** Sample batches for stories and tests: the same options give the same batch. */
 import type { Json } from '../../../src/common/json.ts';
 import type { BatchRow, ServerInfo } from '../../../src/protocol/client.ts';
-import type { Cause } from '../../../src/trace/cause.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { ErrorClass } from '../../../src/trace/schema.ts';
-import { EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../src/trace/summary.ts';
+import { type Cause, EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../src/trace/summary.ts';
 import type { TaskRecord } from '../../../src/trace/task.ts';
 
 export interface BatchOptions {
