@@ -23,7 +23,7 @@ export function registerPrompts(server: McpServer, session: Session): void {
         [
           `Find out why attempts of batch ${id} failed. Its report is below.`,
           '',
-          '1. Group the failures with the causes below and list_attempts (by cause), then read a few attempts of each ' +
+          '1. Group the failures with the causes below and list_attempts (by cause), then read some attempts of each ' +
             'group with read_trajectory. Read the task, calls, and end, not only the error.',
           '2. Look for common causes: a tool called incorrectly, a failing tool, a limit, a misread question, or a ' +
             'scorer that is too strict. Count each with search_trajectories in failed and passed attempts.',

@@ -22,8 +22,8 @@ export interface ExportRunner {
 const moduleVerdict = verdict.partial({ passed: true });
 
 /**
- * A function of the user: `({task, answer, messages}) => {value, passed, parts?, checks?, explanation?}`. It is also called
- * without an answer (`answer: null`). Throws ClassedError.
+ * A function of the user: `({task, answer, messages}) => {value, passed, parts?, checks?, explanation?}`. It is also
+ * called without an answer (`answer: null`). Throws ClassedError.
  */
 export function moduleScorer(
   options: { readonly module: SubmittedModule; readonly export: string },

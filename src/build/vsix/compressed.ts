@@ -15,7 +15,7 @@ export const QUALITY = {
 export const RELEASED_ESBUILD = { version: '0.28.2', bytes: 2_778_308 } as const;
 
 /**
- * Compresses a file with Brotli; with the quality of a release, it is a quarter smaller than in a zip. This takes half a
+ * Compresses a file with Brotli; with the quality of a release, it is a quarter smaller than in a zip. It takes half a
  * minute, so the result is kept in `cache` until the file changes.
  */
 export async function compressed(file: string, cache: string, quality: number): Promise<Buffer> {

@@ -20,8 +20,8 @@ export const listAttempts = defineTool({
   name: 'list_attempts',
   title: 'List attempts',
   description:
-    'Lists the attempts of a batch with outcome, reward, steps, called tools, cause of failure, and error, optionally filtered. Pass ' +
-    'their references to read_trajectory, compare_attempts, and fork_rollout.',
+    'Lists the attempts of a batch with outcome, reward, steps, called tools, cause of failure, and error, ' +
+    'optionally filtered. Pass their references to read_trajectory, compare_attempts, and fork_rollout.',
   input: z.strictObject({
     batch: BATCH,
     task: z.string().optional().describe('Only this task'),

@@ -1,4 +1,4 @@
-/** Why attempts did not pass: the most frequent causes. A click filters by one, a double-click opens its first attempt. */
+/** Why attempts did not pass: the most frequent causes. A click filters by one, a double-click opens an attempt. */
 import { useState } from 'preact/hooks';
 import { count } from '../../../src/common/units.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';

@@ -167,7 +167,8 @@ function Band({ box, parent, unit, x, boxWidth }: BandProps) {
     `C${middle} ${y1 + offset + height} ${middle} ${y0 + offset + height} ${x0} ${y0 + offset + height}Z`;
   const half = (attempts * unit) / 2;
   const line = (shift: number): string =>
-    `M${x0} ${y0 + half + shift}C${middle} ${y0 + half + shift} ${middle} ${y1 + half + shift} ${x1} ${y1 + half + shift}`;
+    [`M${x0} ${y0 + half + shift}`, `C${middle} ${y0 + half + shift}`, `${middle} ${y1 + half + shift}`].join(' ') +
+    ` ${x1} ${y1 + half + shift}`;
   const both = box.left && box.right ? 3 : 0;
   return (
     <>

@@ -28,12 +28,15 @@ export function SplitLine({
       </p>
       {left !== undefined && right !== undefined && (
         <span class="two-legend two-wide dim">
-          <i class="two-line is-left" aria-hidden="true" /> {left} <i class="two-line is-right" aria-hidden="true" />{' '}
-          {right}
+          <Line side="left" /> {left} <Line side="right" /> {right}
         </span>
       )}
     </div>
   );
+}
+
+function Line({ side }: { readonly side: 'left' | 'right' }) {
+  return <i class={`two-line is-${side}`} aria-hidden="true" />;
 }
 
 function Group({ group: { text, passed, scored } }: { readonly group: DecidingGroup }) {

@@ -208,7 +208,11 @@ export function TwoView({ compared, place, act, onAll }: TwoViewProps) {
                 id={`${id}-${index}`}
                 role="option"
                 aria-selected={chosenRow}
-                class={`two-row${item.until === undefined ? ' two-grid' : ' two-fold'}${chosenRow ? ' is-selected' : ''}`}
+                class={[
+                  'two-row',
+                  item.until === undefined ? 'two-grid' : 'two-fold',
+                  chosenRow ? 'is-selected' : '',
+                ].join(' ')}
                 onClick={(event) => {
                   setCursor(item.row);
                   setSide(sideOf(event) ?? side);

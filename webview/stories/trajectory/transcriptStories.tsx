@@ -54,7 +54,9 @@ function transcript(
   });
 }
 
-const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"><rect width="640" height="480" fill="#3b6ea5"/><circle cx="320" cy="240" r="120" fill="#e8c468"/></svg>`;
+const PICTURE =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"><rect width="640" height="480" fill="#3b6ea5"/>' +
+  '<circle cx="320" cy="240" r="120" fill="#e8c468"/></svg>';
 
 /** Moves a reservation: reasoning, Markdown, an image, parallel calls, an error, checks. */
 function airline(): TraceEvent[] {
@@ -62,7 +64,8 @@ function airline(): TraceEvent[] {
   s.start();
   s.message(
     'system',
-    `# Airline agent policy\n\nThe current time is 2024-05-15 15:00 EST.\n\n${'- Ask before you change a reservation.\n'.repeat(80)}`,
+    '# Airline agent policy\n\nThe current time is 2024-05-15 15:00 EST.\n\n' +
+      '- Ask before you change a reservation.\n'.repeat(80),
   );
   s.message(
     'user',
@@ -95,7 +98,9 @@ function airline(): TraceEvent[] {
       {
         type: 'text',
         content:
-          'Your reservation is in economy. I’ll look for flights on May 17 that\n\n- keep the route **DFW → SEA**, and\n- have business seats for less than $400.\n\n| flight | price |\n| --- | --- |\n| HAT112 | $361 |',
+          'Your reservation is in economy. I’ll look for flights on May 17 that\n\n' +
+          '- keep the route **DFW → SEA**, and\n' +
+          '- have business seats for less than $400.\n\n| flight | price |\n| --- | --- |\n| HAT112 | $361 |',
       },
       {
         type: 'tool_call',

@@ -87,10 +87,10 @@ function Divergence({ session, split }: { readonly session: TrajectorySession; r
   const { attempt, rollout } = split.other;
   const differences = argumentDifferences(split);
   const { call, otherCall } = split;
+  const place = placeOf(session.data.model, split.seq);
   return (
     <span title={`${split.common} earlier ${split.common === 1 ? 'call matches' : 'calls match'}`}>
-      Diverges at <ActionLink label={placeOf(session.data.model, split.seq)} onClick={() => session.go(split.seq)} />{' '}
-      from{' '}
+      Diverges at <ActionLink label={place} onClick={() => session.go(split.seq)} /> from{' '}
       <ActionLink
         label={`attempt ${attempt}`}
         title={`Open attempt ${attempt} (passed) at the same step`}
@@ -167,13 +167,13 @@ function Moves({ session }: { readonly session: TrajectorySession }) {
   const marks = redMarks(model);
   const next = redMark(model, session, 1);
   if (marks.length === 0 && split === undefined) return null;
+  const label = next === undefined ? 'last error' : 'next error';
   const number = next === undefined ? marks.length : marks.indexOf(next) + 1;
   return (
     <span class="verdict-moves" role="group" aria-label="Go to">
       {marks.length > 0 && (
         <span>
-          <kbd>E</kbd>{' '}
-          <ActionLink label={next === undefined ? 'last error' : 'next error'} onClick={() => session.failure(1)} />{' '}
+          <kbd>E</kbd> <ActionLink label={label} onClick={() => session.failure(1)} />{' '}
           <span class="dim">
             {number} of {marks.length}
           </span>

@@ -1,4 +1,4 @@
-/** What a verdict says: the values that a failed check expected, and what differs in the call where attempts diverge. */
+/** What a verdict says: the values that a failed check expected, and what differs where attempts diverge. */
 import { isJsonObject } from '../../../src/common/json.ts';
 import { differencesOf } from '../../../src/trace/align/differences.ts';
 import { checkRows, checksOf, checkText } from '../../../src/trace/checkRows.ts';

@@ -152,7 +152,7 @@ function isSettled(model: TrajectoryModel, a: Row, b: Row): boolean {
 }
 
 /**
- * Returns whether two rows are in one group: calls with equal outcomes, logs with equal text, or a score and its checks.
+ * Returns whether two rows are in one group: calls with equal outcomes, logs with equal text, a score and its checks.
  */
 function isSameRow(model: TrajectoryModel, a: Row, b: Row): boolean {
   if (b.kind === 'check') return true;

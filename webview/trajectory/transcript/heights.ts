@@ -1,4 +1,4 @@
-/** Heights of many rows, with their sums in logarithmic time (a Fenwick tree), because rows are measured as they appear. */
+/** Heights of many rows, with their sums in logarithmic time (a Fenwick tree): rows are measured as they appear. */
 export class Heights {
   readonly #heights: number[] = [];
   /** 1-based; each entry is the sum of as many heights as its lowest set bit says. */

@@ -17,7 +17,7 @@ interface ScrollerProps<T extends { readonly seq: number }> {
   /** Returns the expected height of a row in pixels. */
   readonly estimate: (row: T) => number;
   readonly row: (row: T, index: number) => VNode;
-  readonly rowProps: (row: T, index: number) => ArticleHTMLAttributes<HTMLElement>;
+  readonly rowProps: (row: T, index: number) => ArticleHTMLAttributes;
   /** Called after each rendering. May return a place on the screen that must be visible. */
   readonly onRendered: (element: HTMLElement) => DOMRect | undefined;
 }
