@@ -23,9 +23,12 @@ describe('attempts side by side', { timeout: 300_000 }, () => {
   const story = new Story('compare', folder);
   const heads = (): Locator => story.code.workbench.webview().locator('.compare-head');
 
-  /** Waits for the compare page of a task in front, with this many attempts. */
+  /** Waits for the compare page of a task in front, first with two attempts, then with all. */
   async function compared(task: string, attempts: number): Promise<void> {
     await story.code.workbench.tab(`Attempts of ${task}`).waitFor();
+    const page = story.code.workbench.webview();
+    await page.getByRole('listbox', { name: 'Steps of both attempts' }).waitFor({ timeout: 60_000 });
+    await page.getByRole('button', { name: 'All', exact: true }).click();
     await heads()
       .nth(attempts - 1)
       .waitFor({ timeout: 60_000 });

@@ -26,6 +26,8 @@ describe('a recording', { timeout: 300_000 }, () => {
 
   story.step('is read to its end by keyboard', async () => {
     await story.batch.openCell(0, 1);
+    await story.code.workbench.webview().getByRole('feed', { name: 'Transcript' }).waitFor({ timeout: 60_000 });
+    await story.code.page.keyboard.press('v');
     await story.trajectory.shown();
     const api = await apiOf(story.code.server.store);
     const [row] = (await api.batches()).batches;
