@@ -51,7 +51,7 @@ describe('a saved comparison', { timeout: 180_000 }, () => {
         ]);
         browser = await launchBrowser();
         page = await opened(file);
-        await page.locator('.compare-head').first().waitFor();
+        await pair(page).waitFor();
         batches = await opened(both);
         await batches.getByRole('listbox').first().waitFor();
       } finally {
@@ -74,9 +74,13 @@ describe('a saved comparison', { timeout: 180_000 }, () => {
     return tab;
   }
 
+  const pair = (target: Page) => target.getByRole('listbox', { name: 'Steps of both attempts' });
   const steps = (target: Page) => target.getByRole('listbox', { name: 'Steps side by side' });
 
-  it('shows every attempt side by side', async () => {
+  it('shows two attempts, and with V every attempt side by side', async () => {
+    await pair(page).getByRole('option').filter({ hasText: 'renew_loan' }).first().waitFor();
+    await page.keyboard.press('v');
+    await page.locator('.compare-head').first().waitFor();
     assert.equal(await page.locator('.compare-head').count(), ATTEMPTS.length);
     await steps(page).getByRole('option').filter({ hasText: 'renew_loan' }).waitFor();
   });
@@ -87,10 +91,12 @@ describe('a saved comparison', { timeout: 180_000 }, () => {
     await page.keyboard.press('l');
     await page.locator('.compare-head.is-chosen').filter({ hasText: 'attempt 1' }).waitFor();
     await page.keyboard.press('Enter');
+    await page.getByRole('feed', { name: 'Transcript' }).waitFor(); // of a recording
+    await page.keyboard.press('v');
     await page.getByRole('tree', { name: 'Steps' }).locator('[aria-selected="true"]').waitFor();
     await page.locator('.head-attempt').filter({ hasText: 'attempt 1' }).waitFor();
     await page.keyboard.press('c');
-    await steps(page).waitFor();
+    await pair(page).waitFor();
   });
 
   it('of two batches shows which tasks changed, and of each the attempts in both', async () => {
@@ -100,6 +106,8 @@ describe('a saved comparison', { timeout: 180_000 }, () => {
     await batches.getByRole('heading', { name: 'later → attempts' }).waitFor();
     await batches.keyboard.press('x');
     await batches.keyboard.press('Enter');
+    await pair(batches).waitFor();
+    await batches.keyboard.press('v');
     await steps(batches).getByRole('option').filter({ hasText: 'renew_loan' }).waitFor();
     assert.equal(await batches.locator('.compare-head').count(), ATTEMPTS.length + LATER.length);
   });
