@@ -42,7 +42,7 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
     await setLoan('"L-3002"');
     await debug.move('continue');
     await debug.ended.waitFor();
-    await workbench.webview().getByText('change of loans L-3002').first().waitFor();
+    await workbench.webview().getByText('nothing else changed').first().waitFor();
   });
 
   story.step('it is stepped back through, the page following; a step in the page moves the debugger', async () => {

@@ -1,6 +1,8 @@
 /** Explains the outcome: the cause, what was expected, and where the attempt diverges from one that passed. */
+
 import { Fragment } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { plural } from '../../../src/common/text.ts';
 import { causeOf } from '../../../src/trace/cause.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
@@ -62,7 +64,7 @@ function Reason({ session, cause }: { readonly session: TrajectorySession; reado
           <Values expectation={each} />{' '}
         </Fragment>
       ))}
-      {expected.length > MAX_CHECKS && <>{expected.length - MAX_CHECKS} more failed checks. </>}
+      {expected.length > MAX_CHECKS && <>{plural(expected.length - MAX_CHECKS, 'more failed check')}. </>}
     </>
   );
 }
