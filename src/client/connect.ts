@@ -14,9 +14,10 @@ import { errorCodeOf, StudioError } from '../common/errors.ts';
 import { isPostgresUrl } from '../common/postgres.ts';
 import { Api } from '../protocol/api.ts';
 import { type ReadyLine, readyLine, type ServerFile, serverFile } from '../protocol/serverFile.ts';
-import { fetchTransport, type ServerAddress } from '../protocol/transport.ts';
+import type { ServerAddress } from '../protocol/transport.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import { dataFolder } from './folders.ts';
+import { nodeTransport } from './nodeTransport.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const REPLACE_POLL_MS = 500;
@@ -50,7 +51,7 @@ interface LocalAddress extends ServerAddress {
 export async function connect(options: ConnectOptions): Promise<Connection> {
   let address = await attachOrStart(options);
   return {
-    api: new Api(fetchTransport(() => address)),
+    api: new Api(nodeTransport(() => address)),
     address: () => ({ url: address.url, token: address.token }),
     readAddress: () => ({ url: address.url, token: address.readToken }),
     reconnect: async (signal) => {
@@ -119,12 +120,13 @@ async function findServer(
     readToken: file.read_token,
   };
   try {
-    const response = await fetch(`${address.url}/v1/server`, {
-      headers: { authorization: `Bearer ${file.token}` },
+    const { status } = await nodeTransport(() => address).request({
+      method: 'GET',
+      path: '/v1/server',
       signal: AbortSignal.any([AbortSignal.timeout(5_000), ...(signal === undefined ? [] : [signal])]),
     });
     // Another program may now use the port of a dead server; only the rollout server knows the token.
-    return response.ok ? { file, address } : undefined;
+    return status === 200 ? { file, address } : undefined;
   } catch (error) {
     if (signal?.aborted === true) throw new StudioError('cancelled', 'Connecting was cancelled.', { cause: error });
     return undefined; // a server that died left the file
