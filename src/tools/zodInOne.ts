@@ -3,14 +3,14 @@
  * of an installation would need seconds to parse it at every launch.
  */
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { BuildOptions } from 'esbuild';
 import { z } from 'zod';
+import { packageUrl } from '../common/entries.ts';
 import { zodFolder } from './productFiles.ts';
 import { zodFiles } from './zodFiles.ts';
 
-/** Name of the prebuilt file in zod's folder of an installation. */
-export const ZOD_IN_ONE = 'inOne.json';
+/** Prebuilt by `build.ts`, because bundling zod takes longer than the modules of most batches. */
+export const ZOD_IN_ONE = 'dist/zodInOne.json';
 /** Global variable that the script defines. */
 const GLOBAL = '__zod';
 
@@ -25,7 +25,7 @@ type ZodInOne = z.infer<typeof zodInOneFile>;
 let cached: Promise<ZodInOne> | undefined;
 
 export function zodInOne(): Promise<ZodInOne> {
-  cached ??= readFile(path.join(zodFolder(), ZOD_IN_ONE), 'utf8').then(
+  cached ??= readFile(packageUrl(ZOD_IN_ONE), 'utf8').then(
     (text) => zodInOneFile.parse(JSON.parse(text)),
     () => buildZodInOne(),
   );

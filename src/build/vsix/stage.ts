@@ -5,7 +5,6 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { buildZodInOne, ZOD_IN_ONE } from '../../tools/zodInOne.ts';
 import { compressed, QUALITY } from './compressed.ts';
 import { VSIX_ALLOWED } from './contents.ts';
 
@@ -36,7 +35,6 @@ export async function stageVsix(root: string, stage: string, quality: number = Q
   write(stage, '.vscodeignore', '# Nothing is ignored: everything here is part of the .vsix.\n');
   write(stage, 'README.md', withoutPictures(readFileSync(path.join(root, 'README.md'), 'utf8')));
   stageZod(path.join(root, 'node_modules', 'zod'), stage);
-  write(stage, `${MODULES}/zod/${ZOD_IN_ONE}`, JSON.stringify(await buildZodInOne()));
   await stageEsbuild(path.join(root, 'node_modules'), stage, quality);
 }
 
