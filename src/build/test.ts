@@ -22,8 +22,8 @@ import { startCluster } from './system/cluster.ts';
 import { KITS, kitFolder, missingKit } from './system/kits.ts';
 import { installPrograms } from './system/programs.ts';
 
-/** Suites of `npm test`, in order. */
-const DEFAULT_SUITES = ['unit', 'contract', 'process'] as const;
+/** Suites of `npm test`, in order. The ones that start processes, and so wait a lot, run together. */
+const DEFAULT_SUITES = [['unit'], ['contract', 'process']] as const;
 /**
  * Number of files of one suite that run at once, because files that wait for a process or a window leave a processor
  * free.
@@ -31,7 +31,7 @@ const DEFAULT_SUITES = ['unit', 'contract', 'process'] as const;
 const CONCURRENCY: Readonly<Record<string, number>> = {
   unit: 2,
   contract: 2,
-  process: 4,
+  process: 5,
   deep: 2,
   webview: 2,
   vscode: 2,
@@ -88,21 +88,37 @@ async function runSuite(name: string, files: readonly string[]): Promise<Counts>
   return total;
 }
 
-/**
- * Sorts the files that took longest in the last run first, so that none of them runs at the end without others. New
- * files come before all, the larger ones first, which is about the same order on a clean clone.
- */
+/** Returns the files of a suite after preparing what it needs. Exits if that is impossible. */
+function prepared(suite: string): string[] {
+  const missing = (suite === CLUSTER ? undefined : missingKit(suite)) ?? prepare(suite);
+  const files = missing === undefined ? filesOf(suite) : [];
+  if (files.length > 0) return files;
+  console.error(
+    missing === undefined
+      ? `test:${suite}: no files match test/${FOLDERS[suite] ?? suite}/**/*.test.ts`
+      : `test:${suite} did not run: ${missing}`,
+  );
+  process.exit(2);
+}
+
 function filesOf(suite: string): string[] {
-  const last = (file: string): number => durations[file] ?? Number.POSITIVE_INFINITY;
-  const size = (file: string): number => statSync(path.join(root, file)).size;
   const patterns =
     suite === DEEP
       ? TAGGED.map((tagged) => `test/${tagged}/**/*.test.ts`)
       : [FILES[suite] ?? `test/${FOLDERS[suite] ?? suite}/**/*.test.ts`];
   return globSync(patterns, { cwd: root })
-    .filter((file) => suite !== DEEP || readFileSync(path.join(root, file), 'utf8').includes(DEEP_TAG))
-    .sort((a, b) => last(b) - last(a) || size(b) - size(a) || (a < b ? -1 : 1))
-    .map((file) => path.join(root, file));
+    .map((file) => path.join(root, file))
+    .filter((file) => suite !== DEEP || readFileSync(file, 'utf8').includes(DEEP_TAG));
+}
+
+/**
+ * Sorts the files that took longest in the last run first, so that none of them runs at the end without others. New
+ * files come before all, the larger ones first, which is about the same order on a clean clone.
+ */
+function byDuration(a: string, b: string): number {
+  const last = (file: string): number => durations[path.relative(root, file)] ?? Number.POSITIVE_INFINITY;
+  const size = (file: string): number => statSync(file).size;
+  return last(b) - last(a) || size(b) - size(a) || (a < b ? -1 : 1);
 }
 
 /** Runs `npm run check`. Its output comes at the end, so that it does not mix with that of the suites. */
@@ -167,29 +183,24 @@ function prepareCluster(): string | undefined {
 }
 
 process.env['ROLLOUT_USE_BUNDLES'] ??= '1'; // run.mjs built them from the sources
+// Each file of the process suite and each program it starts is a process of its own: they compile a module only once.
+process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'test', '.out', 'compiled');
 const requested = process.argv.slice(2);
 const single = requested.filter((name) => name.endsWith('.ts'));
-const suites = requested.length === 0 ? [...DEFAULT_SUITES] : requested.filter((name) => !name.endsWith('.ts'));
+const groups: readonly (readonly string[])[] =
+  requested.length === 0 ? DEFAULT_SUITES : requested.filter((name) => !name.endsWith('.ts')).map((name) => [name]);
 const total = noCounts();
 const durations = readTimes();
 
 // In parallel with the suites: the check needs the processor, and they wait a lot.
 const check = requested.length === 0 ? startCheck() : undefined;
-for (const suite of suites) {
-  const missing = (suite === CLUSTER ? undefined : missingKit(suite)) ?? prepare(suite);
-  if (missing !== undefined) {
-    console.error(`test:${suite} did not run: ${missing}`);
-    process.exit(2);
-  }
-  const files = filesOf(suite);
-  if (files.length === 0) {
-    console.error(`test:${suite}: no files match test/${FOLDERS[suite] ?? suite}/**/*.test.ts`);
-    process.exit(2);
-  }
+for (const group of groups) {
+  const files = group.flatMap((suite) => prepared(suite)).sort(byDuration);
+  const names = group.join(', ');
   const started = Date.now();
-  console.log(`\n── ${suite} (${files.length} files)`);
-  const counts = await runSuite(suite, files);
-  console.log(`── ${suite}: ${countsText(counts)} in ${Math.round((Date.now() - started) / 1000)} s`);
+  console.log(`\n── ${names} (${files.length} files)`);
+  const counts = await runSuite(group.at(-1) ?? '', files);
+  console.log(`── ${names}: ${countsText(counts)} in ${Math.round((Date.now() - started) / 1000)} s`);
   addCounts(total, counts);
 }
 if (single.some((file) => path.relative(root, path.resolve(file)).split(path.sep)[1] === CLUSTER)) {
