@@ -279,7 +279,7 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
     assert.match(missing.stderr, /none\.agent\.yaml/);
   });
 
-  it('reports code and dataset that changed since', async () => {
+  it('reports code and dataset that changed since @deep', async () => {
     workspace.write(
       'look.ts',
       `import { tool } from 'rollout-studio';

@@ -28,7 +28,7 @@ async function run(args: readonly string[]): Promise<{ code: number | null; outp
 
 const SCENARIOS = ['initialize', 'tools_call', 'elicitation-sep1034-client-defaults', 'sse-retry'];
 
-it('the scenarios below are all there are without OAuth', async () => {
+it('the scenarios below are all there are without OAuth @deep', async () => {
   const { output } = await run(['list']);
   const listed = output.slice(output.indexOf('Client scenarios')).matchAll(/^ {2}- (\S+)/gm);
   assert.deepEqual(
@@ -38,7 +38,7 @@ it('the scenarios below are all there are without OAuth', async () => {
 });
 
 for (const scenario of SCENARIOS) {
-  it(`conforms: ${scenario}`, { timeout: 60_000 }, async () => {
+  it(`conforms: ${scenario}${scenario === 'tools_call' ? '' : ' @deep'}`, { timeout: 60_000 }, async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'conformance-'));
     try {
       const client = [

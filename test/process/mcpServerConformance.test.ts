@@ -104,7 +104,7 @@ async function passed(url: string): Promise<{ names: string[]; output: string }>
   };
 }
 
-it('the scenarios named here are all there are', async () => {
+it('the scenarios named here are all there are @deep', async () => {
   const { output } = await run(['list']);
   const listed = output.slice(0, output.indexOf('Client scenarios')).matchAll(/^ {2}- (\S+)/gm);
   assert.deepEqual([...listed].map((match) => match[1]).sort(), [...OURS, ...WITH_FIXTURES, ...NOTHING_TO_TEST].sort());
@@ -150,7 +150,7 @@ it('clients of the newest revision and of the one before use it over HTTP', { ti
   }
 });
 
-it('its core conforms, with the fixtures of the suite', { timeout: 240_000 }, async () => {
+it('its core conforms, with the fixtures of the suite @deep', { timeout: 240_000 }, async () => {
   const { names, output } = await passed(fixtures.url);
   assert.deepEqual(
     [...OURS, ...WITH_FIXTURES].filter((name) => !names.includes(name)),
