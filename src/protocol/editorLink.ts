@@ -25,6 +25,7 @@ export function placeWords(place: PagePlace): readonly string[] {
 export function placeLink(place: PagePlace): { readonly path: string; readonly query: string } {
   const query = new URLSearchParams({ ref: placeReference(place) });
   if (place.page === 'batch' && place.filter !== undefined && place.filter !== '') query.set('filter', place.filter);
+  if (place.page === 'trajectory' && place.check !== undefined) query.set('check', String(place.check));
   if (place.page === 'trajectory' && place.tab !== undefined) query.set('tab', place.tab);
   if (place.page === 'compare') query.set('compare', '1');
   if ((place.page === 'compare' || place.page === 'batches') && place.with !== undefined) query.set('with', place.with);
@@ -34,6 +35,8 @@ export function placeLink(place: PagePlace): { readonly path: string; readonly q
 interface PageLink {
   readonly reference: string;
   readonly filter?: string;
+  /** Index of a check of the score that is referenced. */
+  readonly check?: number;
   readonly tab?: string;
   /** The reference is a task: shows its attempts side by side. */
   readonly compare?: true;
@@ -47,11 +50,13 @@ export function readLink(path: string, query: string): PageLink | undefined {
   const reference = params.get('ref');
   if (path !== '/open' || reference === null || reference === '') return undefined;
   const filter = params.get('filter');
+  const check = params.get('check');
   const tab = params.get('tab');
   const other = params.get('with');
   return {
     reference,
     ...(filter === null ? {} : { filter }),
+    ...(check !== null && /^\d{1,9}$/.test(check) ? { check: Number(check) } : {}),
     ...(tab === null ? {} : { tab }),
     ...(params.get('compare') === '1' ? { compare: true } : {}),
     ...(other === null ? {} : { with: other }),
@@ -59,7 +64,7 @@ export function readLink(path: string, query: string): PageLink | undefined {
 }
 
 /** Returns the place of a link, once its reference was resolved. */
-export function linkPlace(place: PagePlace, { filter, tab, with: other }: PageLink): PagePlace {
+export function linkPlace(place: PagePlace, { filter, check, tab, with: other }: PageLink): PagePlace {
   if (place.page === 'batch')
     return other !== undefined
       ? { page: 'batches', batch: place.batch, with: other }
@@ -68,7 +73,7 @@ export function linkPlace(place: PagePlace, { filter, tab, with: other }: PageLi
         : { ...place, filter };
   if (place.page === 'compare') return other === undefined ? place : { ...place, with: other };
   if (place.page === 'batches') return place;
-  return tab === undefined ? place : { ...place, tab };
+  return { ...place, ...(check === undefined ? {} : { check }), ...(tab === undefined ? {} : { tab }) };
 }
 
 /** Returns a link for VS Code, for the clipboard. */

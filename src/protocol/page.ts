@@ -13,6 +13,7 @@ export const pagePlace = z.discriminatedUnion('page', [
     page: z.literal('trajectory'),
     rollout: z.string(),
     /** seq of the selected message or start. */ seq: z.number().int().min(0).optional(),
+    /** Index of the selected check, if `seq` is a score. */ check: z.number().int().min(0).optional(),
     /** Step to select, when there is no `seq`. */ step: z.number().int().min(0).optional(),
     tab: z.string().optional(),
   }),

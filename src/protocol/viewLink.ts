@@ -25,11 +25,13 @@ export function placeToParams(place: PagePlace): URLSearchParams {
 export function placeFromParams(params: URLSearchParams): PagePlace | undefined {
   const [batch, rollout] = [params.get('batch'), params.get('rollout')];
   if (rollout !== null) {
-    const [seq, step, tab] = [whole(params.get('seq')), whole(params.get('step')), params.get('tab')];
+    const [seq, check, step] = ['seq', 'check', 'step'].map((name) => whole(params.get(name)));
+    const tab = params.get('tab');
     return {
       page: 'trajectory',
       rollout,
       ...(seq === undefined ? {} : { seq }),
+      ...(check === undefined ? {} : { check }),
       ...(step === undefined ? {} : { step }),
       ...(tab === null ? {} : { tab }),
     };

@@ -16,17 +16,21 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 /** Returns the outcome. A truncated attempt that passed is `passed`; any other is `truncated`, not `failed`. */
 export function outcomeOf({ state, progress }: Pick<RolloutRow, 'state' | 'progress'>): Outcome {
-  if (state !== 'ended') return state;
-  switch (progress.status) {
+  return state === 'ended' ? endOutcome(progress) : state;
+}
+
+/** Returns the outcome of a rollout that ended. */
+export function endOutcome({ status, passed }: Pick<RolloutRow['progress'], 'status' | 'passed'>): Outcome {
+  switch (status) {
     case 'infrastructure':
       return 'infrastructure';
     case 'cancelled':
       return 'cancelled';
     case 'truncated':
-      return progress.passed === true ? 'passed' : 'truncated';
+      return passed === true ? 'passed' : 'truncated';
     case 'done':
     case undefined:
-      return progress.passed === true ? 'passed' : progress.passed === false ? 'failed' : 'unscored';
+      return passed === true ? 'passed' : passed === false ? 'failed' : 'unscored';
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../common/json.ts';
+import { oneLine } from '../common/text.ts';
 
 /** One problem of a dataset. */
 export interface TaskRecord {
@@ -10,4 +11,13 @@ export interface TaskRecord {
   readonly level?: string | number;
   readonly world?: { readonly seed?: number; readonly state?: Json };
   readonly meta: JsonObject;
+}
+
+/**
+ * Returns the name of a task for people. The tasks of a recording are named by their text, because their IDs are mostly
+ * numbers.
+ */
+export function taskName({ id, question }: Pick<TaskRecord, 'id' | 'question'>, imported: boolean, max = 120): string {
+  const text = imported ? oneLine(question, max) : '';
+  return text === '' ? id : text;
 }

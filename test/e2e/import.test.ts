@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe } from 'node:test';
+import { taskName } from '../../src/trace/task.ts';
 import { root } from '../support/cli.ts';
 import { answerFile } from './support/fileDialog.ts';
 import { until } from './support/poll.ts';
@@ -32,7 +33,8 @@ describe('a recording', { timeout: 300_000 }, () => {
     const api = await apiOf(story.code.server.store);
     const [row] = (await api.batches()).batches;
     const [attempt] = await attemptsOf(api, row?.batch ?? '');
-    assert.equal((await story.trajectory.heading.innerText()).trim(), attempt?.task);
+    const task = (await api.tasks(row?.batch ?? '', { limit: 1 })).tasks[0];
+    assert.equal((await story.trajectory.heading.innerText()).trim(), taskName(task ?? { id: '', question: '' }, true));
     await story.trajectory.steps.focus();
     await story.trajectory.move('Home', (at) => at === 1);
     const { of } = await story.trajectory.position();

@@ -80,6 +80,33 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
         .waitFor();
     }));
 
+  it('remembers the step, the check, and the tab for a reload', () =>
+    open('other-check', async (page) => {
+      const place = async (): Promise<unknown> =>
+        JSON.parse((await page.locator('body').getAttribute('data-place')) ?? '');
+      await selected(page, 'answer');
+      await page.getByRole('tab', { name: 'Answer', selected: true }).waitFor();
+      await page.keyboard.press('4');
+      await page.getByRole('tab', { name: 'Raw', selected: true }).waitFor();
+      await page.keyboard.press('j');
+      await selected(page, 'nothing else changed');
+      const { seq } = ((await place()) as { place: { seq: number } }).place;
+      assert.deepEqual(await place(), {
+        place: { page: 'trajectory', rollout: 'r1', seq, check: 1, tab: 'raw' },
+        title: 'renew-missing-copy · 3',
+      });
+    }));
+
+  it('names a recording by the text of its task, in the page and in the title', () =>
+    open('imported', async (page) => {
+      await page
+        .getByRole('heading', { level: 1, name: /^Your user ID is mia_li_3668. You want to fly .* \(one way\)/ })
+        .waitFor();
+      await page.locator('body[data-place*="You want to fly"]').waitFor();
+      await page.keyboard.press('v');
+      await page.keyboard.press('End');
+    }));
+
   it('moves past a closed fold with J and into it with L', () =>
     open('fold', async (page) => {
       await steps(page).focus();

@@ -58,7 +58,7 @@ export function browserTab(
         : Promise.resolve<Start>({ place, readOnly, can: new Set(can) }),
     act: (action) => act(action, urlOf, (to) => navigated.fire(to)),
     setPlace: (to, title) => {
-      document.title = title;
+      if (title !== '') document.title = title;
       if (latest === undefined) {
         setTimeout(() => {
           window.history.replaceState(null, '', latest);

@@ -3,20 +3,20 @@
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
 import { errorText } from '../../src/common/errors.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts';
-import { difference, into, out, positionOf, sameTool, step } from '../../src/trace/cursor.ts';
+import { positionOf } from '../../src/trace/cursor.ts';
 import { say } from '../components/notices/notice.tsx';
 import { type Place, placeIn } from '../data/around.ts';
-import type { Split } from '../data/split.ts';
 import { TrajectoryData } from '../data/trajectoryData.ts';
 import type { Host } from '../host/host.ts';
 import { PageDebug } from './debug/pageDebug.ts';
-import { laterDifferences } from './differences.ts';
 import { type Choice, Look } from './look.ts';
+import { Moves } from './moves.ts';
 import { reasonOf } from './reason.ts';
-import { redMark, type Spot } from './redMarks.ts';
+import type { Spot } from './redMarks.ts';
 import type { Fold } from './steps/folds.ts';
 import type { Match } from './steps/marked.tsx';
 import { type Filter, type Row, StepRows } from './steps/rows.ts';
+import { titleOf } from './title.ts';
 import { Transcript } from './transcript/transcript.ts';
 import { SCORE_TABS, TABS, type Tab, type TrajectoryView } from './view.ts';
 
@@ -29,6 +29,7 @@ export class TrajectorySession implements TrajectoryView {
   readonly debug: PageDebug;
   readonly can: ReadonlySet<PageVerb>;
   readonly transcript: Transcript;
+  readonly moves: Moves;
   /** Whether the transcript replaces the steps; undefined until the place or the user says so. */
   #reading: boolean | undefined;
   readonly #choice: Choice = { only: new Set(), toggled: new Set() };
@@ -49,13 +50,13 @@ export class TrajectorySession implements TrajectoryView {
   readonly #changed = new Emitter<undefined>();
   readonly #watches: { dispose(): void }[];
   /** The target of a navigation, until its events are loaded. */
-  #target: Place | undefined;
+  #target: (Place & Pick<Spot, 'check'>) | undefined;
+  /** The last place and title that the host knows. */
+  #reported = '';
   #past: Spot[] = [];
   #future: Spot[] = [];
   /** Whether the page still looks for the reason at which it opens; ended by the first move. */
   #opening = true;
-  /** Seqs of differences after the split, once they were requested. */
-  #differences: { readonly split: Split; readonly seqs: Promise<readonly number[]> } | undefined;
 
   constructor(host: Host, readOnly: boolean, can: ReadonlySet<PageVerb>, place: TrajectoryPlace) {
     this.host = host;
@@ -66,10 +67,17 @@ export class TrajectorySession implements TrajectoryView {
     this.#whole = new Look(this.data.whole, this.#choice);
     this.tab = TABS.find((tab) => tab === place.tab) ?? 'call';
     this.transcript = new Transcript(this);
+    this.moves = new Moves(this);
     this.#readAt(place);
     this.#target = targetOf(place);
     this.following = this.#target === undefined;
-    this.#watches = [this.data.changed(() => this.#advance()), this.data.onEvents(() => this.#whole.advance())];
+    this.#watches = [
+      this.data.changed(() => {
+        this.#advance();
+        this.#report();
+      }),
+      this.data.onEvents(() => this.#whole.advance()),
+    ];
     if (this.#target !== undefined) this.data.seek(this.#target);
   }
 
@@ -144,8 +152,8 @@ export class TrajectorySession implements TrajectoryView {
 
   go(seq: number, check?: number): void {
     this.#opening = false;
-    if (!this.#isHere(seq)) {
-      this.#seek({ seq });
+    if (!this.has(seq)) {
+      this.#seek({ seq, check });
       return;
     }
     const to = { seq: positionOrSelf(this, seq), check };
@@ -238,70 +246,7 @@ export class TrajectorySession implements TrajectoryView {
     return { seq: this.seq, check: this.check };
   }
 
-  // ---- keyboard navigation
-
-  row(distance: number): void {
-    const { shown, index } = this;
-    const { model } = this.data;
-    const to = index + distance;
-    if (model.skipped !== undefined && (to < 0 || to >= shown.length)) {
-      this.#seek({ seq: to < 0 ? model.skipped.to : model.last + 1 });
-      return;
-    }
-    const row = shown[Math.max(0, Math.min(shown.length - 1, to))];
-    if (row !== undefined) this.goToRow(row);
-  }
-
-  end(which: 'first' | 'last'): void {
-    if (which === 'first') this.data.showWhole();
-    else if (!this.#isHere(this.data.last)) {
-      this.#seek({ seq: this.data.last });
-      return;
-    }
-    const row = which === 'first' ? this.shown[0] : this.shown.at(-1);
-    if (row !== undefined) this.goToRow(row);
-  }
-
-  readonly into = (): void => {
-    if (this.fold(true)) return;
-    const row = this.current;
-    const first = row?.kind === 'score' ? this.shown[this.index + 1] : undefined;
-    if (first?.kind === 'check') this.goToRow(first);
-    else this.#to(this.check === undefined ? into(this.data.model, this.seq) : undefined, 'There is nothing inside.');
-  };
-  readonly out = (): void => {
-    if (!this.fold(false)) this.#out();
-  };
-  readonly #out = (): void => this.#to(out(this.data.model, this.seq), 'Already at the top.');
-  readonly step = (distance: 1 | -1): void =>
-    this.#to(
-      step(this.data.model, this.seq, distance),
-      distance === 1 ? 'This is the last step.' : 'This is the first step.',
-    );
-  readonly failure = (distance: 1 | -1): void => {
-    const mark = redMark(this.data.model, this.#spot, distance);
-    this.#to(mark?.seq, distance === 1 ? 'No more errors.' : 'No earlier errors.', mark?.check);
-  };
-  readonly sameTool = (): void =>
-    this.#to(sameTool(this.data.model, this.seq, 1), 'This is the last call of this tool.');
-  readonly changedCall = (): void => this.#to(difference(this.data.model, this.seq), 'No more changed calls.');
-
-  /** Goes to the divergence from the nearest passed attempt, then to later differences from it. */
-  readonly difference = (distance: 1 | -1): void => {
-    const { split } = this.data;
-    const none = distance === 1 ? 'No more differences.' : 'No earlier differences.';
-    if (split === undefined) say(this.data.ended ? 'No passed attempt to compare with.' : none);
-    else if (distance === 1 && this.seq < split.seq) this.go(split.seq);
-    else {
-      if (this.#differences?.split !== split) this.#differences = { split, seqs: laterDifferences(this.data, split) };
-      this.debug.run(
-        this.#differences.seqs.then((later) => {
-          const all = [split.seq, ...later];
-          this.#to(distance === 1 ? all.find((seq) => seq > this.seq) : all.findLast((seq) => seq < this.seq), none);
-        }),
-      );
-    }
-  };
+  // ---- history
 
   /** Goes to the previous position of the cursor. */
   back(): void {
@@ -325,20 +270,16 @@ export class TrajectorySession implements TrajectoryView {
     this.data.close();
   }
 
-  #to(seq: number | undefined, otherwise: string, check?: number): void {
-    if (seq === undefined) say(this.data.loading === 'loading' ? 'Not found in the events loaded so far.' : otherwise);
-    else this.go(seq, check);
-  }
-
   /** Handles new events: goes to the pending target, follows the head, or selects the first row. */
   #advance(): void {
     const { model } = this.data;
     if (this.#target !== undefined) {
+      const { check } = this.#target;
       const to = placeIn(model, this.#target);
       const reached = to !== undefined;
       if (!reached && this.data.loading === 'loading') return;
       this.#target = undefined;
-      this.#select({ seq: reached ? positionOrSelf(this, to) : this.#last() });
+      this.#select(reached ? { seq: positionOrSelf(this, to), check } : { seq: this.#last() });
       return;
     }
     const wasLive = this.#live;
@@ -372,12 +313,12 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   /** Returns whether an event can be shown now, or everything is loaded. */
-  #isHere(seq: number): boolean {
+  has(seq: number): boolean {
     return this.data.loading !== 'loading' || this.data.model.event(seq) !== undefined;
   }
 
   /** Goes to a place as soon as it is loaded. */
-  #seek(place: Place): void {
+  #seek(place: Place & Pick<Spot, 'check'>): void {
     this.#target = place;
     this.data.seek(place);
     this.#advance();
@@ -385,8 +326,8 @@ export class TrajectorySession implements TrajectoryView {
 
   /** Selects a place, and expands the fold that contains it. */
   #select(to: Spot): void {
-    if (!this.#isHere(to.seq)) {
-      this.#seek({ seq: to.seq });
+    if (!this.has(to.seq)) {
+      this.#seek(to);
       return;
     }
     this.#opening = false;
@@ -404,23 +345,30 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   #notify(): void {
-    const { info, rollout } = this.data;
-    const title = info === undefined ? 'Trajectory' : `${info.row.task} · ${info.row.attempt}`;
-    this.host.setPlace(
-      {
-        page: 'trajectory',
-        rollout,
-        ...(this.seq === 0 || this.following ? {} : { seq: this.seq }),
-        ...this.tabPlace,
-      },
-      title,
-    );
+    this.#report();
     this.#changed.fire(undefined);
+  }
+
+  /** Reports the place and the title to the host, which keeps them for a reload. */
+  #report(): void {
+    if (this.#target !== undefined) return; // A reload has to go there, too.
+    const { data, seq, check } = this;
+    const place = {
+      page: 'trajectory',
+      rollout: data.rollout,
+      ...(seq === 0 || this.following ? {} : { seq, ...(check === undefined ? {} : { check }) }),
+      ...this.tabPlace,
+    } as const;
+    const title = titleOf(data);
+    const report = JSON.stringify([place, title]);
+    if (report === this.#reported) return;
+    this.#reported = report;
+    this.host.setPlace(place, title);
   }
 }
 
-function targetOf({ seq, step: index }: TrajectoryPlace): Place | undefined {
-  if (seq !== undefined && seq > 0) return { seq };
+function targetOf({ seq, check, step: index }: TrajectoryPlace): (Place & Pick<Spot, 'check'>) | undefined {
+  if (seq !== undefined && seq > 0) return { seq, check };
   return index === undefined ? undefined : { step: index };
 }
 

@@ -11,6 +11,7 @@ describe('the URL of a page', () => {
     { page: 'batch', batch: 'b1', filter: 'tool:"a & b" #1=2+3' },
     { page: 'trajectory', rollout: 'r1' },
     { page: 'trajectory', rollout: 'r1', seq: 12, tab: 'call' },
+    { page: 'trajectory', rollout: 'r1', seq: 12, check: 0 },
     { page: 'trajectory', rollout: 'r1', step: 0 },
     { page: 'compare', batch: 'b1', task: 'a/b & #2' },
     { page: 'compare', batch: 'b1', task: 'a/b & #2', with: 'b2' },

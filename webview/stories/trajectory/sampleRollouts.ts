@@ -19,6 +19,8 @@ export interface RolloutOptions {
   readonly silent?: boolean;
   /** Whether the batch has ended. */
   readonly ended?: boolean;
+  /** The text of the task, for a recording of another tool. */
+  readonly imported?: string;
   /** Breakpoints of the editor. */
   readonly breakpoints?: readonly EditorBreakpoint[];
   /** Other batches, such as its forks. */
@@ -34,12 +36,20 @@ export function rolloutHost(
     readOnly = false,
     silent = false,
     ended = false,
+    imported,
     blobs = {},
     breakpoints,
     batches,
   }: RolloutOptions = {},
 ): StoryHost {
-  const { batch, tasks, server } = sampleBatch({ tasks: 1, attempts: 4, state: ended ? 'ended' : 'running' });
+  const sample = sampleBatch({
+    tasks: 1,
+    attempts: 4,
+    state: ended || imported !== undefined ? 'ended' : 'running',
+    imported: imported !== undefined,
+  });
+  const { batch, server } = sample;
+  const tasks = imported === undefined ? sample.tasks : [{ id: '12', question: imported, meta: {} }];
   const streams: Record<string, readonly TraceEvent[]> = { [ROLLOUT]: events, [BATCH]: batchEvents };
   const rows = [rowOf(ROLLOUT, 3, events, tasks[0]?.id ?? '')];
   for (const [index, other] of others.entries()) {
@@ -179,6 +189,11 @@ export function held(): TraceEvent[] {
   return s.events;
 }
 
+/** The text of its task. */
+export const INSTRUCTION =
+  'Your user ID is mia_li_3668. You want to fly from New York to Seattle on May 20 (one way).\n' +
+  'You do not want to fly before 11 am EST, and you want to fly in economy.';
+
 /** A recording without times and usage, with an event of an unknown kind. */
 export function imported(): TraceEvent[] {
   const s = new Stream();
@@ -195,6 +210,31 @@ export function imported(): TraceEvent[] {
     data: { sky: 'clear' },
   } as unknown as TraceEvent);
   return events;
+}
+
+/** A recording of tau-bench: what an agent said to a simulated user, without times, a model, and an answer. */
+export function recording(): TraceEvent[] {
+  const s = new Stream();
+  s.start({ times: 'none' });
+  s.message('system', '# Airline agent policy\n\nThe current time is 2024-05-15 15:00 EST.');
+  s.message('user', 'Hi, I’d like to book a flight to Seattle on May 20.');
+  s.model('Please give me your user ID.');
+  s.message('user', 'It’s mia_li_3668.');
+  s.model('', [{ id: 'c1', name: 'get_user_details', arguments: { user_id: 'mia_li_3668' } }]);
+  const call = s.toolStart('c1', 'get_user_details', { user_id: 'mia_li_3668' });
+  s.toolEnd(call, 'c1', { name: 'Mia Li', membership: 'gold' });
+  s.model('I cannot book a flight before 11 am. I will transfer you to a human agent.');
+  s.message('user', '###STOP###');
+  s.add('score', {
+    scorer: 'tau-bench',
+    value: 0,
+    passed: false,
+    checks: [
+      { name: 'book_reservation', passed: false, cause: 'book_reservation: not called', expected: { to: 'SEA' } },
+    ],
+  });
+  s.end({ passed: false, reward: 0, answer: null, totals: { steps: 3, tool_calls: 1 } });
+  return s.events;
 }
 
 /** Long words, a picture, a table, a deep value, a text with many lines. */

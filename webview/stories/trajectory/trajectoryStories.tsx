@@ -1,5 +1,5 @@
 /** The trajectory page in all its states. */
-import type { PageVerb } from '../../../src/protocol/page.ts';
+import type { PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import type { Host } from '../../host/host.ts';
 import type { StoryHost } from '../../host/story.ts';
@@ -14,10 +14,12 @@ import { rightDesk, wrongDesk } from './desk/wrong.ts';
 import { office } from './officeRollout.ts';
 import {
   desk,
+  INSTRUCTION,
   imported,
   long,
   ROLLOUT,
   type RolloutOptions,
+  recording,
   restOfRunning,
   rolloutHost,
   running,
@@ -42,6 +44,7 @@ const SHOWN_MS = 200;
 
 interface StoryOptions extends RolloutOptions {
   readonly seq?: number;
+  readonly check?: number;
   readonly tab?: string;
   /** Whether the server has stopped. */
   readonly stopped?: boolean;
@@ -65,6 +68,7 @@ function page(
   events: () => readonly TraceEvent[],
   {
     seq,
+    check,
     tab,
     stopped = false,
     disconnected = false,
@@ -106,7 +110,7 @@ function page(
         );
       return (
         <TrajectoryPage
-          host={host}
+          host={{ ...host, setPlace: keepPlace }}
           readOnly={readOnly}
           can={CAN}
           onNavigate={() => undefined}
@@ -114,6 +118,7 @@ function page(
             page: 'trajectory',
             rollout,
             ...(seq === undefined ? {} : { seq }),
+            ...(check === undefined ? {} : { check }),
             ...(tab === undefined ? {} : { tab }),
           }}
         />
@@ -121,6 +126,11 @@ function page(
     },
     { busy: silent },
   );
+}
+
+/** Keeps the place and the title, as an editor does, for tests. */
+function keepPlace(place: PagePlace, title: string): void {
+  document.body.dataset['place'] = JSON.stringify({ place, title });
 }
 
 /** Closes the connections after a moment, and every new one immediately. */
@@ -167,7 +177,8 @@ page('mail', office, { seq: at(office(), 'model.start', 5), tab: 'messages' });
 page('running', running, { live: 'I look at both loans and renew them, one after the ', rest: restOfRunning });
 page('held', () => heldDesk(42_000));
 page('held-elsewhere', () => heldDesk(42_000), { seq: 8 });
-page('imported', imported);
+page('imported', imported, { imported: INSTRUCTION });
+page('recording-end', recording, { imported: INSTRUCTION, seq: recording().at(-1)?.seq ?? 0, tab: 'call' });
 page('system-message', imported, { seq: 2 });
 page('markup-is-text', imported, { seq: 3 });
 page('unknown-event', imported, { seq: imported().at(-1)?.seq ?? 0 });
@@ -193,6 +204,7 @@ page('why', () => failed, {
   others: [passedDesk(), passedDesk()],
 });
 page('reason', wrongDesk, { others: [rightDesk()] });
+page('other-check', wrongDesk, { others: [rightDesk()], seq: at(wrongDesk(), 'score'), check: 2, tab: 'messages' });
 page('reason-long', () => wrongDesk({ more: 6 }), { others: [rightDesk()] });
 page('split', () => failed, { seq: at(failed, 'tool.start', 5), others: [passedDesk(), failed] });
 page('fold', () => failed, { seq: at(failed, 'tool.start', 9) });

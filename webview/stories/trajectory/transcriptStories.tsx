@@ -6,10 +6,12 @@ import { story } from '../index.ts';
 import { failedDesk } from './desk/ended.ts';
 import { office } from './officeRollout.ts';
 import {
+  INSTRUCTION,
   imported,
   long,
   ROLLOUT,
   type RolloutOptions,
+  recording,
   restOfRunning,
   rolloutHost,
   running,
@@ -154,7 +156,8 @@ transcript('failed-call', airline, { seq: at(airline(), 'tool.start', 2) });
 transcript('team', team, { seq: at(team(), 'agent.start') });
 transcript('desk', failedDesk);
 transcript('mail', office);
-transcript('imported', imported, { tab: '' });
+transcript('imported', imported, { tab: '', imported: INSTRUCTION });
+transcript('recording', recording, { tab: '', imported: INSTRUCTION });
 transcript('running', running, { live: 'I look at both loans and renew them, one after the ', rest: restOfRunning });
 transcript('long', () => long(1_000), { seq: at(long(1_000), 'tool.start', 700) });
 transcript('empty', silentRecording);

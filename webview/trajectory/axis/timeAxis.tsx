@@ -189,10 +189,10 @@ export function TimeAxis({
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const moves: Readonly<Record<string, () => void>> = {
-      ArrowRight: () => session.row(1),
-      ArrowLeft: () => session.row(-1),
-      Home: () => session.end('first'),
-      End: () => session.end('last'),
+      ArrowRight: () => session.moves.row(1),
+      ArrowLeft: () => session.moves.row(-1),
+      Home: () => session.moves.end('first'),
+      End: () => session.moves.end('last'),
     };
     const zooms: Readonly<Record<string, number>> = { '+': 1 / ZOOM, '-': ZOOM };
     const factor = zooms[event.key];

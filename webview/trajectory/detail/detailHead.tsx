@@ -3,8 +3,8 @@
 import { duration } from '../../../src/common/units.ts';
 import { callNumber, callsOf, nextCall, previousCall } from '../../../src/trace/calls.ts';
 import { checksOf } from '../../../src/trace/checkRows.ts';
-import type { TrajectoryModel } from '../../../src/trace/model.ts';
-import type { Outcome } from '../../../src/trace/outcome.ts';
+import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
+import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
 import type { Effect, EventOf, TraceError } from '../../../src/trace/schema.ts';
 import { errorLabel } from '../../../src/trace/text/labels.ts';
 import { troubleIn } from '../../../src/trace/trouble.ts';
@@ -12,6 +12,7 @@ import { Button } from '../../components/controls.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { TROUBLES } from '../../components/marks/glyphShapes.ts';
 import { checkOrder } from '../redMarks.ts';
+import { OUTCOME_WORDS } from '../steps/rowText.ts';
 import type { TrajectoryView } from '../view.ts';
 import { eventTitle, SOURCES } from './parts/fieldLabels.ts';
 import type { Subject } from './subject.ts';
@@ -159,8 +160,19 @@ function headOf(model: TrajectoryModel, subject: Subject): Head {
     case 'score':
       return scoreHead(subject);
     case 'event':
-      return { name: eventTitle(subject.event.kind), place: `event ${subject.event.seq}`, marks: [] };
+      return {
+        name: eventTitle(subject.event.kind),
+        place: `event ${subject.event.seq}`,
+        ...endHead(subject.event),
+        marks: [],
+      };
   }
+}
+
+function endHead(event: AnyEvent): Pick<Head, 'outcome' | 'words' | 'ms'> {
+  if ('unknown' in event || event.kind !== 'rollout.end') return {};
+  const outcome = endOutcome(event.data);
+  return { outcome, words: OUTCOME_WORDS[outcome] ?? outcome, ms: event.data.totals.ms };
 }
 
 function scoreHead({ event, check: index }: Extract<Subject, { kind: 'score' }>): Head {

@@ -12,6 +12,7 @@ import { copyEntries } from '../copying.ts';
 import { currentHold } from '../debug/edits.ts';
 import { currentRow } from '../reason.ts';
 import type { TrajectorySession } from '../session.ts';
+import { taskNameOf, taskTitle } from '../title.ts';
 import { ModeSwitch } from '../transcript/modeSwitch.tsx';
 import './head.css';
 
@@ -47,7 +48,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
     <header class="trajectory-head">
       <div class="head-names">
         {current !== undefined && <Glyph outcome={outcomeOf(current)} title={outcomeOf(current)} />}
-        <h1 title={row?.task}>{row?.task ?? 'Trajectory'}</h1>
+        <h1 title={taskTitle(data)}>{taskNameOf(data) ?? 'Trajectory'}</h1>
         {row !== undefined && (
           <span class="head-attempt">
             <Button
@@ -73,9 +74,9 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
         )}
       </div>
       <div class="head-numbers">
-        {end !== undefined && (
+        {end !== undefined && end.reward !== null && (
           <span class="quantity">
-            <span class="dim">reward</span> <b>{end.reward ?? 'none'}</b>
+            <span class="dim">reward</span> <b>{end.reward}</b>
           </span>
         )}
         {data.model.last > 0 && <Quantity value={count(steps)} unit={steps === 1 ? 'step' : 'steps'} />}
@@ -89,28 +90,28 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
           icon="debug-reverse-continue"
           label="First step"
           title="First step (Home)"
-          onClick={() => session.end('first')}
+          onClick={() => session.moves.end('first')}
         />
         <Button
           kind="icon"
           icon="debug-step-back"
           label="Previous step"
           title="Previous step (Shift+K)"
-          onClick={() => session.step(-1)}
+          onClick={() => session.moves.step(-1)}
         />
         <Button
           kind="icon"
           icon="debug-step-over"
           label="Next step"
           title="Next step (Shift+J)"
-          onClick={() => session.step(1)}
+          onClick={() => session.moves.step(1)}
         />
         <Button
           kind="icon"
           icon="debug-continue"
           label="Last step"
           title="Last step (End)"
-          onClick={() => session.end('last')}
+          onClick={() => session.moves.end('last')}
         />
         {running && session.debug.editable && currentHold(data.model) === undefined && (
           <Button

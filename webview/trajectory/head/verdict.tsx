@@ -175,7 +175,7 @@ function Moves({ session }: { readonly session: TrajectorySession }) {
     <span class="verdict-moves" role="group" aria-label="Go to">
       {marks.length > 0 && (
         <span>
-          <kbd>E</kbd> <ActionLink label={label} onClick={() => session.failure(1)} />{' '}
+          <kbd>E</kbd> <ActionLink label={label} onClick={() => session.moves.failure(1)} />{' '}
           <span class="dim">
             {number} of {marks.length}
           </span>

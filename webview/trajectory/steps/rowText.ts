@@ -7,7 +7,7 @@ import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
 import type { Span, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
-import type { Outcome } from '../../../src/trace/outcome.ts';
+import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
 import type { Check, EventData, Origin } from '../../../src/trace/schema.ts';
 import { errorLabel, holdLabel } from '../../../src/trace/text/labels.ts';
 import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
@@ -49,12 +49,14 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
   compacted: 'Summary of earlier messages',
   edited: 'Changed by an edit',
 };
-const OUTCOME_WORDS: Partial<Readonly<Record<Outcome, string>>> = {
+/** Words for the outcome of an end. */
+export const OUTCOME_WORDS: Partial<Readonly<Record<Outcome, string>>> = {
   passed: 'passed',
   failed: 'failed',
   truncated: 'cut off',
   cancelled: 'cancelled',
   unscored: 'not scored',
+  infrastructure: 'infrastructure failure',
 };
 const ROLE_ICONS = { system: 'gear', user: 'person', assistant: 'comment', tool: 'tools' } as const;
 
@@ -268,18 +270,7 @@ function checkRowText(checks: readonly Check[], index: number): RowText {
 function endText(model: TrajectoryModel): RowText {
   const end = model.end?.data;
   if (end === undefined) return plain('circle-filled', 'end', '');
-  const outcome: Outcome =
-    end.status === 'infrastructure'
-      ? 'infrastructure'
-      : end.status === 'cancelled'
-        ? 'cancelled'
-        : end.passed === true
-          ? 'passed'
-          : end.status === 'truncated'
-            ? 'truncated'
-            : end.passed === false
-              ? 'failed'
-              : 'unscored';
+  const outcome = endOutcome(end);
   return {
     ...plain(
       'circle-filled',

@@ -52,7 +52,7 @@ export function StepList({ session }: { readonly session: TrajectorySession }) {
         }}
         rowProps={(index) => propsOf(session, rows[index])}
         onSelect={(index) => goTo(rows[index])}
-        onOpen={() => session.into()}
+        onOpen={() => session.moves.into()}
         layout={session.look}
       />
     </div>

@@ -4,7 +4,7 @@ import { plural } from '../../../src/common/text.ts';
 import { duration } from '../../../src/common/units.ts';
 import type { ModelSpan, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
-import type { Outcome } from '../../../src/trace/outcome.ts';
+import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
 import type { BlobRef, Part } from '../../../src/trace/schema.ts';
 import { errorLabel } from '../../../src/trace/text/labels.ts';
 import { inline, valueText } from '../../../src/trace/text/values.ts';
@@ -123,9 +123,8 @@ export function contentOf(
       };
     }
     case 'rollout.end': {
-      const { status, error } = event.data;
-      const outcome =
-        status === 'infrastructure' || status === 'cancelled' || status === 'truncated' ? status : 'failed';
+      const { error } = event.data;
+      const outcome = endOutcome(event.data);
       return {
         icon: 'circle-filled',
         title: 'End',

@@ -6,10 +6,14 @@ import type { BatchRow } from '../../../protocol/client.ts';
 import { causeOf } from '../../../trace/cause.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
 import type { RolloutRow } from '../../../trace/summary.ts';
+import { taskName } from '../../../trace/task.ts';
 import { scoreText } from '../../../trace/text/score.ts';
 import { batchProgress } from '../../batches/batchText.ts';
 import { type ItemContent, OUTCOME_ICONS, outcomeCounts } from '../itemContent.ts';
 import type { TaskEntry } from './batchContents.ts';
+
+/** Longer names of tasks are cut; the tooltip has the whole text. */
+const MAX_LABEL = 80;
 
 /** Menus pass these to commands, which read `batch` or `rollout`. */
 export interface BatchNode {
@@ -111,8 +115,11 @@ export function agoText(ms: number): string {
   return `${plural(Math.floor(hours / 24), 'day')} ago`;
 }
 
-/** @param attempts Planned number of attempts per task. */
-export function taskItem(entry: TaskEntry, attempts: number): ItemContent {
+/** @param batch `attempts`: the planned number per task. */
+export function taskItem(
+  entry: TaskEntry,
+  { attempts, imported = false }: { readonly attempts: number; readonly imported?: boolean },
+): ItemContent {
   const counts = outcomeCounts(entry.rows.values());
   const of = (...outcomes: Parameters<typeof counts.get>[0][]): number =>
     outcomes.reduce((sum, outcome) => sum + (counts.get(outcome) ?? 0), 0);
@@ -146,13 +153,19 @@ export function taskItem(entry: TaskEntry, attempts: number): ItemContent {
                 : of('cancelled') > 0
                   ? OUTCOME_ICONS.cancelled
                   : OUTCOME_ICONS.unscored;
+  const label = taskName({ id: entry.task, question: entry.question }, imported, MAX_LABEL);
+  const tooltip = [
+    label === entry.task ? '' : entry.task,
+    entry.question,
+    entry.level === undefined ? '' : `level ${entry.level}`,
+  ];
   return {
-    label: entry.task,
+    label,
     description,
     icon,
     context: 'task',
-    tooltip: `${entry.question}${entry.level === undefined ? '' : `\nlevel ${entry.level}`}`,
-    ariaLabel: `Task ${entry.task}${description === '' ? '' : `, ${description}`}`,
+    tooltip: tooltip.filter((line) => line !== '').join('\n'),
+    ariaLabel: `Task ${label}${description === '' ? '' : `, ${description}`}`,
   };
 }
 

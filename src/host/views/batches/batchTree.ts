@@ -57,7 +57,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
         return entry === undefined
           ? new vscode.TreeItem(node.task)
           : treeItem(
-              taskItem(entry, this.#row(node.batch)?.attempts ?? entry.rows.size),
+              taskItem(entry, this.#row(node.batch) ?? { attempts: entry.rows.size }),
               'closed',
               `${node.batch}/${node.task}`,
             );

@@ -23,6 +23,7 @@ test('a link leads back to its place', () => {
     { page: 'batch', batch: 'b1' },
     { page: 'batch', batch: 'b1', filter: 'tool == "find & replace" || task == "ä"' },
     { page: 'trajectory', rollout: 'r1', seq: 12, tab: 'world' },
+    { page: 'trajectory', rollout: 'r1', seq: 12, check: 1 },
     { page: 'compare', batch: 'b1', task: 'renew/17 & ä:2@3' },
     { page: 'compare', batch: 'b1', task: 't', with: 'b2' },
     { page: 'batches', batch: 'b1', with: 'b2' },

@@ -75,22 +75,29 @@ describe('a task’s row', () => {
         scored('t1', 2, false),
         rolloutRow({ attempt: 3, state: 'running', settles: false }),
       ]),
-      4,
+      { attempts: 4 },
     );
     assert.equal(look.description, '1/4 passed · 1 running');
     assert.equal(look.icon?.id, OUTCOME_ICONS.running.id);
     assert.equal(look.tooltip, 'How many?\nlevel 2');
   });
   it('shows the best outcome, and distinguishes all passed from some passed', () => {
-    const icon = (...rows: RolloutRow[]): string | undefined => taskItem(task(rows), 2).icon?.id;
+    const icon = (...rows: RolloutRow[]): string | undefined => taskItem(task(rows), { attempts: 2 }).icon?.id;
     assert.equal(icon(scored('t1', 1, true), scored('t1', 2, true)), 'pass-filled');
     assert.equal(icon(scored('t1', 1, true), scored('t1', 2, false)), 'pass');
     assert.equal(icon(scored('t1', 1, false), scored('t1', 2, false, { progress: { status: 'truncated' } })), 'close');
     assert.equal(icon(rolloutRow({ settles: false, progress: { status: 'infrastructure' } })), 'warning');
     assert.equal(icon(rolloutRow({ state: 'queued', settles: false })), 'circle-outline');
   });
+  it('is the text of the task in a recording, on one line', () => {
+    const entry = { ...task([]), question: 'Your user ID is mia_li_3668.\n\nYou want to fly to Seattle.' };
+    const look = taskItem(entry, { attempts: 4, imported: true });
+    assert.equal(look.label, 'Your user ID is mia_li_3668. You want to fly to Seattle.');
+    assert.match(look.tooltip ?? '', /^t1\n/);
+    assert.equal(taskItem({ ...entry, question: ' ' }, { attempts: 4, imported: true }).label, 't1');
+  });
   it('says nothing about unknown attempts', () => {
-    const look = taskItem(task([scored('t1', 1, true)], false), 4000);
+    const look = taskItem(task([scored('t1', 1, true)], false), { attempts: 4000 });
     assert.equal(look.description, '');
     assert.equal(look.icon?.id, 'list-flat');
   });

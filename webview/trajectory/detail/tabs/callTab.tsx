@@ -5,6 +5,7 @@ import { count } from '../../../../src/common/units.ts';
 import { previousCall } from '../../../../src/trace/calls.ts';
 import { textOf } from '../../../../src/trace/model/messages.ts';
 import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
+import type { AnyEvent } from '../../../../src/trace/model.ts';
 import { Checkbox } from '../../../components/controls.tsx';
 import { ActionLink } from '../../../components/link.tsx';
 import { Ansi } from '../../../text/ansi.tsx';
@@ -283,12 +284,23 @@ function OtherEvent({
   return (
     <>
       {error !== undefined && <ErrorView view={view} error={error} />}
-      {event.kind === 'rollout.end' && (
+      {event.kind === 'rollout.end' && event.data.answer !== null && (
         <ValueView title="Answer" value={event.data.answer} blobs={view.data.blobs} {...actions} />
       )}
-      <Fields title={eventTitle(event.kind)} data={withoutKeys(event.data, ['error', 'answer'])} />
+      <Fields title={eventTitle(event.kind)} data={fieldsOf(event)} />
     </>
   );
+}
+
+/** Returns the fields below an event's own parts. The head has the outcome of an end. */
+function fieldsOf(event: Exclude<AnyEvent, { unknown: unknown }>): object {
+  if (event.kind !== 'rollout.end') return withoutKeys(event.data, ['error', 'answer']);
+  const { reward, touched } = event.data;
+  return withoutKeys(event.data, [
+    ...['error', 'answer', 'status', 'passed'],
+    ...(reward === null ? ['reward'] : []),
+    ...(touched ? [] : ['touched']),
+  ]);
 }
 
 function withoutKeys(data: object, keys: readonly string[]): object {
