@@ -80,9 +80,10 @@ export class Api {
     return this.#json('GET', `/v1/batches/${encodeURIComponent(id)}`, batchRow, undefined, signal);
   }
 
+  /** `excerpt`: maximum length of each text, without the state of worlds; default: whole tasks. */
   tasks(
     batch: string,
-    page: { after?: number; limit?: number } = {},
+    page: { after?: number; limit?: number; excerpt?: number } = {},
     signal?: AbortSignal,
   ): Promise<{ tasks: TaskRecord[]; next?: number | undefined }> {
     return this.#json('GET', `/v1/batches/${batch}/tasks${query(page)}`, taskPage, undefined, signal);

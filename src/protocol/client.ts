@@ -155,7 +155,7 @@ export type BatchPage = z.infer<typeof batchPage>;
  */
 export const rolloutPage = z.object({ rollouts: rolloutRows, next: z.string().optional() });
 export type RolloutPage = z.infer<typeof rolloutPage>;
-/** `GET /v1/batches/<id>/tasks?after=<index>&limit=<n>`. */
+/** `GET /v1/batches/<id>/tasks?after=<index>&limit=<n>[&excerpt=<characters>]`. */
 export const taskPage = z.object({ tasks: z.array(taskRecord), next: int.optional() });
 /** `GET /v1/rollouts/<id>`. */
 export const rolloutInfo = z.object({ row: rolloutRow, lineage, task: taskRecord, submission: z.string() });

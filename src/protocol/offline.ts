@@ -11,6 +11,7 @@ import { type BatchRow, batchRow, type ClientFrame, clientFrame, type ServerToCl
 import type { FrameSocket, OpenSocket, SocketEvents } from './follow.ts';
 import { pagePlace } from './page.ts';
 import { taskRecord } from './task.ts';
+import { taskExcerpt } from './taskExcerpt.ts';
 import type { Transport, WireReply } from './transport.ts';
 import { lineage, PROTOCOL } from './worker.ts';
 
@@ -126,7 +127,9 @@ function tasksOf(data: OfflineData, batch: string, query: URLSearchParams): unkn
   const after = whole(query, 'after') ?? -1;
   const limit = whole(query, 'limit') ?? TASKS_AT_ONCE;
   const all = data.tasks[batch] ?? [];
-  const tasks = all.slice(after + 1, after + 1 + limit);
+  const excerpt = whole(query, 'excerpt');
+  const page = all.slice(after + 1, after + 1 + limit);
+  const tasks = excerpt === undefined ? page : page.map((task) => taskExcerpt(task, excerpt));
   return { tasks, ...(after + 1 + limit < all.length ? { next: after + tasks.length } : {}) };
 }
 

@@ -16,6 +16,19 @@ describe('clients', () => {
   });
   after(() => store[Symbol.asyncDispose]());
 
+  test('tasks are listed with the beginnings of their texts', async () => {
+    const long = 'why '.repeat(5_000);
+    const all = tasks(120).map((task) => ({ ...task, question: long, world: { state: { text: long } } }));
+    const batch = await server.submit(plainSubmission({ attempts: 1 }), all);
+    const first = await server.api.tasks(batch, { limit: 100, excerpt: 20 });
+    assert.deepEqual([first.tasks.length, first.next], [100, 99]);
+    assert.ok(JSON.stringify(first).length < 20_000);
+    assert.equal(first.tasks[0]?.question, `${long.slice(0, 20)}…`);
+    const rest = await server.api.tasks(batch, { limit: 100, excerpt: 20, after: 99 });
+    assert.deepEqual([rest.tasks.map(({ id }) => id), rest.next], [all.slice(100).map(({ id }) => id), undefined]);
+    assert.equal((await server.api.tasks(batch, { limit: 1 })).tasks[0]?.question, long);
+  });
+
   test('a rollout is followed from any cursor, across a restart of the server', async () => {
     await using own = new TestStore();
     let current = await own.start();

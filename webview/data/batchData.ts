@@ -2,6 +2,7 @@
 import { newId } from '../../src/common/ids.ts';
 import type { BatchRow, ServerInfo } from '../../src/protocol/client.ts';
 import { follow } from '../../src/protocol/follow.ts';
+import { EXCERPT } from '../../src/protocol/taskExcerpt.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
@@ -34,7 +35,7 @@ export class BatchData extends StreamData {
   readonly otherTries = new Map<string, RolloutRow>();
   /** Events of the batch's stream: control, infra, notes, its start and end. */
   readonly events: TraceEvent[] = [];
-  /** Task records by index, with questions and levels, as far as they were read. */
+  /** Task records by index, as far as they were read, with the beginnings of their texts. */
   readonly records: TaskRecord[] = [];
   hasLevels = false;
   #rowsSeen = 0;
@@ -150,7 +151,7 @@ export class BatchData extends StreamData {
     for (;;) {
       const page = await this.api.tasks(
         this.batch,
-        { limit: TASKS_PAGE, ...(after === undefined ? {} : { after }) },
+        { limit: TASKS_PAGE, excerpt: EXCERPT, ...(after === undefined ? {} : { after }) },
         this.signal,
       );
       this.records.push(...page.tasks);

@@ -5,6 +5,7 @@
 import type { FrameSocket, OpenSocket, SocketEvents } from '../../src/protocol/follow.ts';
 import { type Opening, openingFrames } from '../../src/protocol/opening.ts';
 import type { PagePlace } from '../../src/protocol/page.ts';
+import { EXCERPT } from '../../src/protocol/taskExcerpt.ts';
 import type { Transport } from '../../src/protocol/transport.ts';
 
 export interface EarlySocket {
@@ -46,7 +47,7 @@ function pathsOf(place: PagePlace): { readonly first: readonly string[]; readonl
     case 'batch':
       return {
         first: [`/v1/batches/${place.batch}`],
-        more: [`/v1/batches/${place.batch}/tasks?limit=1000`, '/v1/server'],
+        more: [`/v1/batches/${place.batch}/tasks?limit=1000&excerpt=${EXCERPT}`, '/v1/server'],
       };
     case 'trajectory':
       return { first: [`/v1/rollouts/${place.rollout}`], more: [] };

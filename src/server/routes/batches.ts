@@ -8,7 +8,9 @@ import {
   importRollouts,
 } from '../../protocol/client.ts';
 import { batchCommand } from '../../protocol/commands.ts';
+import { taskExcerpt } from '../../protocol/taskExcerpt.ts';
 import { checkEvent, type TraceEvent } from '../../trace/schema.ts';
+import type { TaskRecord } from '../../trace/task.ts';
 import { createBatch, recordOf, requireFiles } from '../batches/create.ts';
 import { forkRollout } from '../batches/forks.ts';
 import { checkRolloutId } from '../batches/ids.ts';
@@ -19,6 +21,9 @@ import type { Services } from '../services.ts';
 
 const BATCHES = { usual: 50, most: 500 };
 const TASKS = { usual: 200, most: 1_000 };
+/** Whole tasks in memory while their excerpts are made. */
+const EXCERPTED_AT_ONCE = 50;
+const excerptBounds = { least: 1, most: 100_000 };
 const ROLLOUTS = { usual: 200, most: 1_000 };
 const attemptBounds = { least: 1, most: Number.MAX_SAFE_INTEGER };
 
@@ -103,11 +108,20 @@ async function addTasks(services: Services, call: Call): Promise<unknown> {
 async function tasks(services: Services, call: Call): Promise<unknown> {
   const batch = param(call, 'batch');
   await recordOf(services, batch);
-  const after = wholeQuery(call, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER });
-  return services.store.tasks(batch, {
-    limit: limitQuery(call, TASKS.usual, TASKS.most),
-    ...(after === undefined ? {} : { after }),
-  });
+  const from = wholeQuery(call, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER });
+  const limit = limitQuery(call, TASKS.usual, TASKS.most);
+  const excerpt = wholeQuery(call, 'excerpt', excerptBounds);
+  const page = (after: number | undefined, size: number) =>
+    services.store.tasks(batch, { limit: size, ...(after === undefined ? {} : { after }) });
+  if (excerpt === undefined) return page(from, limit);
+  const excerpts: TaskRecord[] = [];
+  let next = from;
+  do {
+    const some = await page(next, Math.min(EXCERPTED_AT_ONCE, limit - excerpts.length));
+    for (const task of some.tasks) excerpts.push(taskExcerpt(task, excerpt));
+    next = some.next;
+  } while (next !== undefined && excerpts.length < limit);
+  return { tasks: excerpts, ...(next === undefined ? {} : { next }) };
 }
 
 async function rollouts(services: Services, call: Call): Promise<unknown> {

@@ -23,6 +23,8 @@ describe('a saved file as a server', () => {
     assert.deepEqual([first.tasks.map(({ id }) => id), first.next], [['t0', 't1'], 1]);
     const second = await api.tasks('b1', { limit: 2, after: first.next ?? 0 });
     assert.deepEqual([second.tasks.map(({ id }) => id), second.next], [['t2'], undefined]);
+    const excerpts = await api.tasks('b1', { limit: 1, excerpt: 1 });
+    assert.deepEqual([excerpts.tasks[0]?.question.length, excerpts.next], [2, 0]);
     const page = await api.rollouts('b1', { limit: 4 });
     assert.deepEqual(
       page.rollouts.map(({ rollout }) => rollout),
