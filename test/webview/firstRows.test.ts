@@ -83,7 +83,8 @@ describe('the first rows of a batch', { timeout: 120_000 }, () => {
   }
 
   it('match the page to the pixel, and are removed when it has its own', async () => {
-    await using opened = await held();
+    // The texts of tasks are loaded after the rows.
+    await using opened = await held({}, { 'batch.columns': { hidden: ['question', 'answer'], widths: {} } });
     const { page } = opened;
     await page.locator('#page > .skeleton.has-rows').waitFor();
     const early = await canvasState(page, EARLY);

@@ -9,14 +9,16 @@ import { causeOf } from '../../src/trace/cause.ts';
 import type { Outcome } from '../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { BatchData } from '../data/batchData.ts';
-import { recall, remember } from '../host/memory.ts';
+import { inWorkspace, recall, recallUnchecked, remember } from '../host/memory.ts';
 import { celTest } from './celTest.ts';
 import type { Figures } from './figures/figures.ts';
 import { FiguresTask } from './figures/figuresTask.ts';
 import { arrange, GROUPS, type GridRow, type Group, SORTS, type Sort } from './model/arrange.ts';
+import { COLUMNS_KEY, type ColumnChoice, type ColumnId, columnChoice } from './model/columns.ts';
 import { type FilterPart, parseFilter, type RowTest } from './model/filter.ts';
 import { Matches } from './model/matches.ts';
 import { type Cursor, sameCursor } from './model/move.ts';
+import { absentColumns } from './model/rowTexts.ts';
 import { TaskBook } from './model/taskBook.ts';
 import { type Counts, doneOf, noCounts, outcomeAt, type TaskFacts } from './model/taskFacts.ts';
 
@@ -44,6 +46,8 @@ export class BatchView {
   problem: string | undefined;
   readonly hidden = new Set<Outcome>();
   readonly folded = new Set<string>();
+  /** The columns after the cells. */
+  columns: ColumnChoice = columnChoice(recallUnchecked(inWorkspace(COLUMNS_KEY)));
   sort: Sort = 'task';
   group: Group = 'none';
   rows: readonly GridRow[] = [];
@@ -117,6 +121,20 @@ export class BatchView {
 
   taskName(index: number): string {
     return this.data.tasks[index]?.task ?? this.data.records[index]?.id ?? `task ${index + 1}`;
+  }
+
+  /** Columns that would be empty in every row. */
+  get absentColumns(): ReadonlySet<ColumnId> {
+    const { row } = this.data;
+    const absent = absentColumns(this.data, this.tasks);
+    if (row?.imported === true && this.figures?.report.ms === null) absent.add('time');
+    return absent;
+  }
+
+  arrangeColumns(choice: ColumnChoice): void {
+    this.columns = choice;
+    remember(inWorkspace(COLUMNS_KEY), choice);
+    this.#changed.fire(undefined);
   }
 
   level(index: number): string | undefined {

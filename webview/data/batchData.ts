@@ -38,6 +38,8 @@ export class BatchData extends StreamData {
   /** Task records by index, as far as they were read, with the beginnings of their texts. */
   readonly records: TaskRecord[] = [];
   hasLevels = false;
+  hasQuestions = false;
+  hasAnswers = false;
   #rowsSeen = 0;
   #rowTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -156,6 +158,8 @@ export class BatchData extends StreamData {
       );
       this.records.push(...page.tasks);
       this.hasLevels ||= page.tasks.some(({ level }) => level !== undefined);
+      this.hasQuestions ||= page.tasks.some(({ question }) => question.trim() !== '');
+      this.hasAnswers ||= page.tasks.some(({ answer }) => answer !== undefined && answer !== null);
       this.touch();
       if (page.next === undefined) return;
       after = page.next;

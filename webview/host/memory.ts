@@ -3,6 +3,12 @@ import type { z } from 'zod';
 
 const PREFIX = 'rollout.';
 
+/** Returns the key for a choice that is remembered for this workspace only, where the host has workspaces. */
+export function inWorkspace(key: string): string {
+  const { workspace } = document.body.dataset;
+  return workspace === undefined ? key : `${key}.${workspace}`;
+}
+
 /** Returns the value of a key, if it matches the schema. */
 export function recall<T>(key: string, schema: z.ZodType<T>): T | undefined {
   return schema.safeParse(recallUnchecked(key)).data;

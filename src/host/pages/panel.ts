@@ -1,6 +1,7 @@
 /** A page in an editor tab: its document, relay, title, and icon. */
 import * as vscode from 'vscode';
 import { errorText } from '../../common/errors.ts';
+import { sha256Hex } from '../../common/hash.ts';
 import { pageHtml } from '../../common/pageHtml.ts';
 import type { HostToPage, PageAction, PagePlace, PageToHost, PageVerb } from '../../protocol/page.ts';
 import type { PageServer } from '../server/connections.ts';
@@ -231,8 +232,14 @@ function documentOf(view: vscode.WebviewPanel, place: PagePlace, context: vscode
     sources: { script: [own], style: [own], font: [own], img: [own, 'data:', 'blob:'], connect: [], worker: ['blob:'] },
     script: { module: url('start.js') },
     style: { url: url('page.css') },
-    bodyAttributes: { 'data-host': 'vscode', 'data-page': place.page },
+    bodyAttributes: { 'data-host': 'vscode', 'data-page': place.page, ...workspaceAttribute() },
   });
+}
+
+/** Identifies the workspace, for choices that pages remember for each. */
+function workspaceAttribute(): Readonly<Record<string, string>> {
+  const uri = vscode.workspace.workspaceFile ?? vscode.workspace.workspaceFolders?.[0]?.uri;
+  return uri === undefined ? {} : { 'data-workspace': sha256Hex(uri.toString()).slice(0, 12) };
 }
 
 /** Returns whether a place is more specific than its page, so that an open page must navigate. */

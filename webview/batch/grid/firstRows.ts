@@ -8,9 +8,10 @@ import type { BatchRow } from '../../../src/protocol/client.ts';
 import type { PagePlace } from '../../../src/protocol/page.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { Early } from '../../host/early.ts';
-import { recallUnchecked } from '../../host/memory.ts';
+import { inWorkspace, recallUnchecked } from '../../host/memory.ts';
 import { stylesLoaded } from '../../theme/stylesLoaded.ts';
 import type { GridRow } from '../model/arrange.ts';
+import { COLUMN_NAMES, COLUMNS_KEY, columnChoice, isText } from '../model/columns.ts';
 import { attemptsSeen, HEAD, type Layout, LETTER, layoutOf, numbered, ROW, rowsSeen } from '../model/geometry.ts';
 import { type AttemptRows, taskFacts } from '../model/taskFacts.ts';
 import { coloursOf, type GridColours } from './colours.ts';
@@ -146,6 +147,7 @@ class FirstGrid {
       attempts: this.#row.attempts,
       page: window.innerWidth,
       longest: longest * LETTER,
+      choice: columnChoice(recallUnchecked(inWorkspace(COLUMNS_KEY))),
     });
     const seen = rowsSeen(layout, this.#row.tasks, 0);
     fitCanvas(this.#canvas, layout, window.devicePixelRatio);
@@ -170,7 +172,7 @@ class FirstGrid {
       // Where the page puts it once it has the focus.
       cursor: document.hasFocus() ? { on: 'cell', index: 0, attempt: 1 } : undefined,
       kept: undefined,
-      data: { tasks },
+      data: { tasks, records: [] },
       row: (index, attempt) => tasks[index]?.attempts[attempt - 1],
       taskName: (index) => tasks[index]?.name ?? '',
       facts: (index) => taskFacts(tasks[index], attempts),
@@ -198,6 +200,11 @@ function headOf(layout: Layout): HTMLElement {
   for (let attempt = from; attempt < to; attempt++) {
     const name = `batch-grid-number${attempt === 1 && document.hasFocus() ? ' on' : ''}`;
     if (isNumbered(attempt)) text(name, (attempt - 0.5) * layout.cell, String(attempt), numbers);
+  }
+  for (const { id, x, width } of layout.columns) {
+    const column = box(`batch-grid-column${isText(id) ? ' is-text' : ''}`, head);
+    Object.assign(column.style, { left: `${x}px`, width: `${width}px` });
+    column.textContent = COLUMN_NAMES[id].head;
   }
   return head;
 }

@@ -95,7 +95,7 @@ export function Grid({ view, page, card, stale, onOpen }: GridProps) {
         aria-label="Attempts"
         tabIndex={0}
         aria-rowcount={view.rows.length + 1}
-        aria-colcount={layout.attempts + 2}
+        aria-colcount={layout.attempts + 2 + layout.columns.length}
         {...menuOf(view)}
         aria-activedescendant={rowOf(view.rows, view.cursor) < 0 ? undefined : cursorId(view.cursor)}
         onPointerEnter={() => view.pointer(true)}

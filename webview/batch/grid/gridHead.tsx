@@ -3,6 +3,7 @@
 import type { BatchView } from '../batchView.ts';
 import type { Sort } from '../model/arrange.ts';
 import { attemptsSeen, type Layout, numbered } from '../model/geometry.ts';
+import { ColumnHeads } from './columnHeads.tsx';
 
 interface GridHeadProps {
   readonly view: BatchView;
@@ -41,7 +42,7 @@ export function GridHead({ view, layout, left }: GridHeadProps) {
           </span>
         ))}
       </div>
-      {layout.extra > 0 && <Extras layout={layout} />}
+      <ColumnHeads view={view} layout={layout} />
     </div>
   );
 }
@@ -77,21 +78,6 @@ function SortHead({
     >
       {text}
       {on && <span class={`batch-grid-arrow ${sort === 'task' ? 'up' : 'down'}`} aria-hidden="true" />}
-    </div>
-  );
-}
-
-/** Heads of the columns with a task's medians. The detail pane has the figures of each attempt. */
-function Extras({ layout }: { readonly layout: Layout }) {
-  return (
-    <div class="batch-grid-extras" aria-hidden="true">
-      <span class="end" style={{ left: `${layout.extra - 6}px` }}>
-        steps
-      </span>
-      <span class="end" style={{ left: `${layout.extra + 62}px` }}>
-        p50
-      </span>
-      <span style={{ left: `${layout.extra + 132}px` }}>cause, most often</span>
     </div>
   );
 }

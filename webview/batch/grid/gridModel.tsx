@@ -9,8 +9,12 @@ import { plural } from '../../../src/common/text.ts';
 import type { BatchView } from '../batchView.ts';
 import type { GroupRow } from '../model/arrange.ts';
 import { cellName } from '../model/cellText.ts';
+import { COLUMN_PADDING, type Column } from '../model/columns.ts';
 import { HEAD, type Layout, ROW, type Span } from '../model/geometry.ts';
 import type { Cursor } from '../model/move.ts';
+import { columnText, lineOf } from '../model/rowTexts.ts';
+import { CAUSE_TEXT } from './paint.ts';
+import { textWidth } from './textWidth.ts';
 
 interface GridModelProps {
   readonly view: BatchView;
@@ -28,6 +32,7 @@ export function GridModel({ view, layout, rows, attempts }: GridModelProps) {
   const kept = useRef(new Map<string, { readonly signature: string; readonly node: VNode }>());
   const next = new Map<string, { readonly signature: string; readonly node: VNode }>();
   const nodes: VNode[] = [];
+  const columns = layout.columns.map(({ id, x, width }) => `${id} ${x} ${width}`).join(' ');
   const once = (key: string, signature: string, make: () => VNode): void => {
     const before = kept.current.get(key);
     const entry = before?.signature === signature ? before : { signature, node: make() };
@@ -54,6 +59,8 @@ export function GridModel({ view, layout, rows, attempts }: GridModelProps) {
         layout.cells,
         layout.cell,
         layout.bar,
+        columns,
+        view.data.records[row.index] !== undefined,
       ].join(' ');
       once(`task ${row.index}`, signature, () => taskNode(view, row.index, i, { layout, attempts, at, selected }));
     }
@@ -74,7 +81,7 @@ function groupNode(group: GroupRow, i: number, on: boolean, layout: Layout): VNo
         role="gridcell"
         id={`group-${group.key}`}
         aria-colindex={1}
-        aria-colspan={layout.attempts + 2}
+        aria-colspan={layout.attempts + 2 + layout.columns.length}
         aria-expanded={group.open}
         aria-selected={on}
         aria-label={`${group.name}, ${plural(group.tasks, 'task')}${rate}`}
@@ -122,6 +129,38 @@ function taskNode(view: BatchView, index: number, i: number, { layout, attempts,
         style={{ left: `${layout.bar}px`, width: `${layout.cells - layout.bar}px` }}
       />
       {cells}
+      {layout.columns.map((column, at) => (
+        <ColumnCell key={column.id} view={view} index={index} column={column} at={layout.attempts + 3 + at} />
+      ))}
+    </div>
+  );
+}
+
+/** A text that is cut off has a title. */
+function ColumnCell({
+  view,
+  index,
+  column: { id, x, width },
+  at,
+}: {
+  readonly view: BatchView;
+  readonly index: number;
+  readonly column: Column;
+  /** Number of the column. */
+  readonly at: number;
+}) {
+  const text = columnText(view, index, id);
+  const line = lineOf(text);
+  const room = width - COLUMN_PADDING.left - COLUMN_PADDING.right - (id === 'cause' ? CAUSE_TEXT : 0);
+  const cut = line !== text.trim() || textWidth(line) > room;
+  return (
+    <div
+      role="gridcell"
+      aria-colindex={at}
+      title={cut ? text : undefined}
+      style={{ left: `${x}px`, width: `${width}px` }}
+    >
+      <span class="only-read">{line}</span>
     </div>
   );
 }

@@ -2,11 +2,14 @@
 
 import { compact, count, duration } from '../../../src/common/units.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
+import type { TaskRecord } from '../../../src/trace/task.ts';
 import { drawGlyph } from '../../components/marks/glyphCanvas.ts';
 import type { CellAt } from '../batchView.ts';
 import { type GridRow, type GroupRow, rateOf } from '../model/arrange.ts';
+import { COLUMN_PADDING, type Column } from '../model/columns.ts';
 import { attemptsSeen, CELL_WITH_COUNT, type Layout, ROW, rowsSeen, type Span } from '../model/geometry.ts';
 import type { Cursor } from '../model/move.ts';
+import { answerOf, causeIn, lineOf, questionOf, type ShownCause } from '../model/rowTexts.ts';
 import { type AttemptRows, outcomeAt, type TaskFacts, type TaskMedians, taskMedians } from '../model/taskFacts.ts';
 import type { GridColours } from './colours.ts';
 
@@ -16,7 +19,11 @@ export interface PaintedGrid {
   readonly hover: CellAt | undefined;
   readonly cursor: Cursor | undefined;
   readonly kept: CellAt | undefined;
-  readonly data: { readonly tasks: readonly (AttemptRows | undefined)[] };
+  readonly data: {
+    readonly tasks: readonly (AttemptRows | undefined)[];
+    /** Tasks with their texts, as far as they are loaded. */
+    readonly records: readonly TaskRecord[];
+  };
   row(index: number, attempt: number): RolloutRow | undefined;
   taskName(index: number): string;
   facts(index: number): TaskFacts;
@@ -42,6 +49,9 @@ const FADED = 0.14;
 const HALF_FADED = 0.4;
 /** A cross covers more than other shapes. */
 const CROSS = 0.82;
+/** Size of the glyph before a cause, and the distance from it to the text. */
+const CAUSE_GLYPH = 9;
+export const CAUSE_TEXT = 16;
 
 export class Painter {
   readonly #cut = new Map<string, string>();
@@ -111,26 +121,58 @@ export class Painter {
     const width = ctx.measureText(passed).width;
     ctx.fillStyle = colours.dim;
     ctx.fillText(`/${facts.scored}`, layout.rate + width, middle);
-    if (layout.extra > 0) this.#extra(ctx, picture, index, middle);
+    for (const column of layout.columns) this.#column(ctx, picture, index, { column, y: middle });
   }
 
-  #extra(ctx: CanvasRenderingContext2D, { view, layout, colours }: Picture, index: number, y: number): void {
-    const { steps, ms } = this.#mediansOf(view, index);
-    const { cause } = view.facts(index);
-    ctx.textAlign = 'right';
+  #column(
+    ctx: CanvasRenderingContext2D,
+    { view, colours }: Picture,
+    index: number,
+    { column: { id, x, width }, y }: { readonly column: Column; readonly y: number },
+  ): void {
+    const room = width - COLUMN_PADDING.left - COLUMN_PADDING.right;
+    const left = x + COLUMN_PADDING.left;
     ctx.fillStyle = colours.text;
-    if (steps !== undefined) ctx.fillText(steps < 1e6 ? count(steps) : compact(steps), layout.extra + 44, y);
-    if (ms !== undefined) ctx.fillText(duration(ms), layout.extra + 112, y);
-    ctx.textAlign = 'left';
+    switch (id) {
+      case 'steps':
+      case 'time': {
+        const { steps, ms } = this.#mediansOf(view, index);
+        const value = id === 'steps' ? steps : ms;
+        if (value === undefined) return;
+        ctx.textAlign = 'right';
+        ctx.fillText(
+          id === 'time' ? duration(value) : value < 1e6 ? count(value) : compact(value),
+          x + width - COLUMN_PADDING.right,
+          y,
+        );
+        ctx.textAlign = 'left';
+        return;
+      }
+      case 'cause':
+        this.#cause(ctx, colours, causeIn(view, index), { left, room, y });
+        return;
+      case 'question':
+        ctx.fillText(this.#fit(ctx, lineOf(questionOf(view.data.records[index])), room, 'end'), left, y);
+        return;
+      case 'answer':
+        ctx.fillStyle = colours.dim;
+        ctx.fillText(this.#fit(ctx, lineOf(answerOf(view.data.records[index])), room, 'end'), left, y);
+    }
+  }
+
+  #cause(
+    ctx: CanvasRenderingContext2D,
+    colours: GridColours,
+    cause: ShownCause | undefined,
+    { left, room, y }: { readonly left: number; readonly room: number; readonly y: number },
+  ): void {
     if (cause === undefined) return;
-    const x = layout.extra + 132;
-    const size = 9;
-    drawGlyph(ctx, cause.outcome, x, y - size / 2, size, colours.outcomes);
-    const number = ` ${cause.count}`;
-    const text = this.#fit(ctx, cause.text, layout.width - x - 16 - ctx.measureText(number).width - 8);
-    ctx.fillText(text, x + 16, y);
+    drawGlyph(ctx, cause.outcome, left, y - CAUSE_GLYPH / 2, CAUSE_GLYPH, colours.outcomes);
+    const number = cause.count === undefined ? '' : ` ${cause.count}`;
+    const text = this.#fit(ctx, cause.text, room - CAUSE_TEXT - ctx.measureText(number).width, 'end');
+    ctx.fillText(text, left + CAUSE_TEXT, y);
     ctx.fillStyle = colours.dim;
-    ctx.fillText(number, x + 16 + ctx.measureText(text).width, y);
+    ctx.fillText(number, left + CAUSE_TEXT + ctx.measureText(text).width, y);
   }
 
   #group(ctx: CanvasRenderingContext2D, picture: Picture, group: GroupRow, y: number): void {
@@ -163,9 +205,10 @@ export class Painter {
     ctx.fillStyle = colours.text;
   }
 
-  /** Shortens a long text in the middle, because similar names often differ at the end. */
-  #fit(ctx: CanvasRenderingContext2D, text: string, room: number): string {
-    const key = `${room} ${text}`;
+  /** Shortens a long text: a name in the middle, because similar names often differ at the end. */
+  #fit(ctx: CanvasRenderingContext2D, text: string, room: number, where: 'middle' | 'end' = 'middle'): string {
+    const shortened = where === 'middle' ? shortenedInMiddle : shortenedAtEnd;
+    const key = `${where} ${room} ${text}`;
     const cached = this.#cut.get(key);
     if (cached !== undefined) return cached;
     let fitted = text;
@@ -205,9 +248,13 @@ export function fitCanvas(canvas: HTMLCanvasElement, { width, height }: Layout, 
   canvas.style.height = `${height}px`;
 }
 
-function shortened(text: string, letters: number): string {
+function shortenedInMiddle(text: string, letters: number): string {
   const end = Math.floor(letters / 3);
   return `${text.slice(0, letters - end).trimEnd()}…${end === 0 ? '' : text.slice(-end)}`;
+}
+
+function shortenedAtEnd(text: string, letters: number): string {
+  return `${text.slice(0, letters).trimEnd()}…`;
 }
 
 function lines(ctx: CanvasRenderingContext2D, { view, layout, colours, scroll }: Picture, attempts: Span): void {

@@ -46,8 +46,10 @@ export function useGridScene(view: BatchView, page: number, focused: boolean): G
         attempts: view.width,
         page,
         longest: view.longest * LETTER,
+        choice: view.columns,
+        absent: view.absentColumns,
       }),
-    [size.width, size.height, view.width, page, view.longest],
+    [size.width, size.height, view.width, page, view.longest, view.columns, [...view.absentColumns].join(' ')],
   );
   const painter = useMemo(() => new Painter(), []);
   const colours = useRef<GridColours | undefined>(undefined);

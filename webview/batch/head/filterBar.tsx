@@ -9,6 +9,7 @@ import type { IconName } from '../../components/marks/icon.tsx';
 import { MenuButton } from '../../components/overlays/menu.tsx';
 import type { BatchView } from '../batchView.ts';
 import { GROUP_NAMES, GROUPS, SORT_NAMES, SORTS } from '../model/arrange.ts';
+import { ALL_COLUMNS, COLUMN_NAMES, COLUMNS, toggled } from '../model/columns.ts';
 import { FILTER_FIELDS } from '../model/filter.ts';
 import './filterBar.css';
 
@@ -94,6 +95,7 @@ export function FilterBar({ view, page, pane, onPane, inputRef, onLeave }: Filte
         options={groups.map((group) => ({ value: group, text: GROUP_NAMES[group] }))}
         onChange={(group) => view.arrangeBy({ group })}
       />
+      {!narrow && <Columns view={view} labeled={page >= 1180} />}
       {pane !== undefined && (
         <Button
           kind="icon"
@@ -106,6 +108,20 @@ export function FilterBar({ view, page, pane, onPane, inputRef, onLeave }: Filte
       )}
     </div>
   );
+}
+
+/** Chooses the columns after the cells. */
+function Columns({ view, labeled }: { readonly view: BatchView; readonly labeled: boolean }) {
+  const absent = view.absentColumns;
+  const choice = view.columns;
+  const entries = COLUMNS.filter((id) => !absent.has(id)).map((id) => ({
+    label: COLUMN_NAMES[id].name,
+    checked: !choice.hidden.includes(id),
+    several: true,
+    onClick: () => view.arrangeColumns(toggled(choice, id)),
+  }));
+  const reset = { label: 'Reset columns', onClick: () => view.arrangeColumns(ALL_COLUMNS) };
+  return <MenuButton label="Columns" icon="list-selection" labeled={labeled} entries={[...entries, reset]} />;
 }
 
 interface ChoiceProps<T extends string> {

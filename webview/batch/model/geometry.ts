@@ -1,4 +1,5 @@
 /** The layout of the grid in CSS pixels: columns from the left, rows of fixed height, and hit testing. */
+import { ALL_COLUMNS, type Column, type ColumnChoice, type ColumnId, columnsOf } from './columns.ts';
 
 export const ROW = 22;
 export const HEAD = 24;
@@ -22,8 +23,8 @@ export interface Layout {
   readonly barWidth: number;
   readonly rate: number;
   readonly cells: number;
-  /** x of the columns after the cells; 0 if there is no room for them. */
-  readonly extra: number;
+  /** The columns after the cells that there is room for. */
+  readonly columns: readonly Column[];
   /** Width of all columns. */
   readonly whole: number;
 }
@@ -31,8 +32,7 @@ export interface Layout {
 /** Possible widths of a cell. The widest with which all attempts fit is used. */
 const CELLS = [22, 18, 14, 11, 8];
 const NARROW_CELLS = [8, 7, 6];
-const EXTRA = 300;
-/** Space between the last column and the edge. */
+/** Space between the last cell and the edge, and between it and the next column. */
 const MARGIN = 10;
 
 interface LayoutInput {
@@ -43,9 +43,22 @@ interface LayoutInput {
   readonly page: number;
   /** Width of the longest name loaded so far. */
   readonly longest: number;
+  readonly choice?: ColumnChoice;
+  /** Columns without any content. */
+  readonly absent?: ReadonlySet<ColumnId>;
 }
 
-export function layoutOf({ width, height, attempts, page, longest }: LayoutInput): Layout {
+const NONE: ReadonlySet<ColumnId> = new Set();
+
+export function layoutOf({
+  width,
+  height,
+  attempts,
+  page,
+  longest,
+  choice = ALL_COLUMNS,
+  absent = NONE,
+}: LayoutInput): Layout {
   const narrow = page <= 640;
   const name = narrow ? 12 : 24;
   const barWidth = narrow ? 0 : 56;
@@ -59,7 +72,7 @@ export function layoutOf({ width, height, attempts, page, longest }: LayoutInput
   const sizes = narrow ? NARROW_CELLS.filter((size) => page >= 440 || size < 8) : CELLS;
   const cell = sizes.find((size) => cells + attempts * size <= room) ?? sizes.at(-1) ?? 8;
   const end = cells + attempts * cell;
-  const extra = !narrow && end + EXTRA <= room ? Math.max(end + 16, Math.min(room - EXTRA, end + 48)) : 0;
+  const columns = narrow ? [] : columnsOf({ from: end + MARGIN, to: width }, choice, absent);
   return {
     width,
     height,
@@ -70,8 +83,8 @@ export function layoutOf({ width, height, attempts, page, longest }: LayoutInput
     barWidth,
     rate,
     cells,
-    extra,
-    whole: Math.max(end + 4, extra === 0 ? 0 : extra + EXTRA),
+    columns,
+    whole: end + 4,
   };
 }
 

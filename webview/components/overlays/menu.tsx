@@ -8,6 +8,8 @@ export interface MenuEntry {
   readonly keys?: string;
   /** Whether this choice is selected. Absent: not a choice. */
   readonly checked?: boolean;
+  /** One of several that can be selected together: the menu stays open. */
+  readonly several?: boolean;
   readonly onClick: () => void;
 }
 
@@ -16,11 +18,13 @@ interface MenuButtonProps {
   readonly icon: IconName;
   readonly title?: string;
   readonly entries: readonly MenuEntry[];
+  /** Whether the button shows its label. */
+  readonly labeled?: boolean;
   /** Set to a function that opens the menu, for a key binding. */
   readonly control?: { current: (() => void) | null };
 }
 
-export function MenuButton({ label, icon, title, entries, control }: MenuButtonProps) {
+export function MenuButton({ label, icon, title, entries, labeled = false, control }: MenuButtonProps) {
   const [open, setOpen] = useState(false);
   const whole = useRef<HTMLSpanElement>(null);
   if (control !== undefined) control.current = () => setOpen(true);
@@ -55,7 +59,7 @@ export function MenuButton({ label, icon, title, entries, control }: MenuButtonP
   return (
     <span class="menu-button" ref={whole}>
       <Button
-        kind="icon"
+        kind={labeled ? 'secondary' : 'icon'}
         icon={icon}
         label={label}
         {...(title === undefined ? {} : { title })}
@@ -71,9 +75,12 @@ export function MenuButton({ label, icon, title, entries, control }: MenuButtonP
               tabIndex={-1}
               {...(entry.checked === undefined
                 ? { role: 'menuitem' }
-                : { role: 'menuitemradio', 'aria-checked': entry.checked })}
+                : {
+                    role: entry.several === true ? 'menuitemcheckbox' : 'menuitemradio',
+                    'aria-checked': entry.checked,
+                  })}
               onClick={() => {
-                close();
+                if (entry.several !== true) close();
                 entry.onClick();
               }}
             >

@@ -2,6 +2,7 @@
 import type { PageAction, ServerState } from '../../../src/protocol/page.ts';
 import { BatchPage } from '../../batch/batchPage.tsx';
 import type { Group, Sort } from '../../batch/model/arrange.ts';
+import { COLUMNS_KEY, type ColumnChoice } from '../../batch/model/columns.ts';
 import { remember } from '../../host/memory.ts';
 import { storyHost } from '../../host/story.ts';
 import { story } from '../index.ts';
@@ -22,6 +23,8 @@ interface StoryOptions {
   readonly events?: boolean;
   /** Saved choices for this batch. */
   readonly choices?: { readonly sort: Sort; readonly group: Group };
+  /** The remembered choice of columns. */
+  readonly columns?: ColumnChoice;
   /** Whether the attempt pane is open. */
   readonly pane?: boolean;
   /** Names of other batches of the store. */
@@ -51,6 +54,7 @@ function page(
     events = false,
     others = [],
     choices,
+    columns,
     pane = true,
     act,
     until = ROWS,
@@ -75,6 +79,7 @@ function page(
       });
       if (server !== undefined) host.server.set(server);
       if (choices !== undefined) remember(`batch.${sample.batch.name}`, choices);
+      if (columns !== undefined) remember(COLUMNS_KEY, columns);
       if (!pane) remember('batch.pane', false);
       const content = (
         <BatchPage
@@ -115,6 +120,16 @@ page('imported', {
   options: { state: 'ended', tasks: 50, attempts: 4, imported: true, levels: false, name: 'gpt-4o-airline' },
 });
 page('one-task', { options: { tasks: 1, attempts: 32 } });
+page('columns', {
+  options: { state: 'ended', tasks: 40, attempts: 8 },
+  pane: false,
+  columns: { hidden: ['steps', 'time'], widths: { question: 160 } },
+});
+page('columns-menu', {
+  options: { state: 'ended', tasks: 40, attempts: 8 },
+  act: click('vscode-button[aria-label="Columns"]'),
+  until: '[role="menu"], .attempt-sheet',
+});
 page('fork', { options: { tasks: 1, attempts: 8, parent: { rollout: 'r17x3', seq: 42 }, name: 'nightly, edited' } });
 page('wide', { options: { tasks: 120, attempts: 100 } });
 page('long', { options: { tasks: 5_000, attempts: 1, levels: false } });

@@ -55,6 +55,13 @@ const CASES = [
   'school-account',
   'twice-then-stop',
 ];
+const ANSWERS: readonly Json[] = [
+  'L-3001 is due May 22.',
+  'Returned. The fine is 1.20.',
+  4.8,
+  ['M-204', 'M-311'],
+  'No. It is on hold for M-140, who comes for it on Friday and then keeps it for two weeks.',
+];
 const ERRORS: readonly { readonly error?: ErrorClass; readonly message?: string; readonly cause: Cause }[] = [
   {
     error: 'tool_error',
@@ -162,6 +169,7 @@ function taskOf(i: number, { longNames = false, levels = true }: BatchOptions): 
     question:
       `Member ${1000 + i} asks to ${id.replaceAll('-', ' ')}. Do what the rules of the library allow, and say what ` +
       'you did.',
+    answer: ANSWERS[i % ANSWERS.length] ?? '',
     ...(levels ? { level: 1 + (i % 3) } : {}),
     meta: {},
   };
