@@ -141,6 +141,7 @@ export class Api {
       if (page.events.length === 0) return;
       yield page.events;
       after = page.events.at(-1)?.seq ?? page.last;
+      if (after >= page.last) return;
     }
   }
 

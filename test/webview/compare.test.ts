@@ -28,6 +28,21 @@ async function selectedStep(page: Page, text: string): Promise<void> {
   await page.getByRole('tree', { name: 'Steps' }).locator('[aria-selected="true"]').filter({ hasText: text }).waitFor();
 }
 
+/** Waits until an element can be seen in the window and in its list. */
+async function inView(element: Locator): Promise<void> {
+  await element.waitFor();
+  await element.evaluate(
+    (node) =>
+      new Promise<void>((resolve) => {
+        new IntersectionObserver(([entry], observer) => {
+          if (entry?.isIntersecting !== true) return;
+          observer.disconnect();
+          resolve();
+        }).observe(node);
+      }),
+  );
+}
+
 /** Switches from two attempts to all of them. */
 async function showAll(page: Page): Promise<void> {
   await page.getByRole('listbox', { name: 'Steps of both attempts' }).waitFor();
@@ -134,6 +149,31 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await chosenColumn(page, 1);
       await page.keyboard.press('[');
       await page.locator('.compare-head').nth(31).waitFor();
+    }));
+
+  it('renders only what is near the visible part, in both views, and shows what is selected', () =>
+    open('long', async (page) => {
+      const list = page.getByRole('listbox', { name: 'Steps of both attempts' });
+      const options = list.getByRole('option');
+      await selectedPair(page, 'check_copy');
+      await page.keyboard.press('Shift+X');
+      await page.keyboard.press('End');
+      await selectedPair(page, 'L-3001 is renewed');
+      await page.getByRole('region', { name: 'Reason of attempt 2' }).waitFor();
+      const total = Number(await options.last().getAttribute('aria-setsize'));
+      assert.ok(total > 58, `${total} rows`);
+      const rendered = await options.count();
+      assert.ok(rendered < total * 0.8, `${rendered} of ${total} rows`);
+      await page.keyboard.press('Home');
+      await selectedPair(page, 'find_member');
+      await inView(list.locator('[aria-selected="true"]'));
+      await page.keyboard.press('v');
+      await chosenColumn(page, 1);
+      const cells = page.locator('.compare-row').first().locator('.compare-cell');
+      assert.ok((await cells.count()) < 10, 'of 32 columns');
+      for (let column = 1; column < 32; column++) await page.keyboard.press('l');
+      await chosenColumn(page, 32);
+      await inView(page.locator('.compare-cell.is-chosen'));
     }));
 
   it('selects the clicked cell, and lists its keys', () =>

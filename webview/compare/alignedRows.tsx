@@ -1,5 +1,6 @@
 /** Attempts side by side: a row per aligned action, a column per attempt. */
-import { useEffect, useRef } from 'preact/hooks';
+import type { VNode } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ComparedAttempt } from '../../src/trace/align/attempt.ts';
 import type { AlignedRow, Alignment, Cell } from '../../src/trace/align/columns.ts';
 import { callDifferences } from '../../src/trace/align/differences.ts';
@@ -39,7 +40,9 @@ interface AlignedRowsProps {
 }
 
 export function AlignedRows({ attempts, nameOf, alignment, columns, spot, onRow, onColumn, onOpen }: AlignedRowsProps) {
+  const whole = useRef<HTMLDivElement>(null);
   const heads = useRef<HTMLDivElement>(null);
+  const [first, last] = useVisibleColumns(whole, columns.length);
   useEffect(
     () => heads.current?.children[spot.column]?.scrollIntoView({ block: 'nearest', inline: 'nearest' }),
     [spot.column, columns],
@@ -47,7 +50,7 @@ export function AlignedRows({ attempts, nameOf, alignment, columns, spot, onRow,
   const { rows, firstSplit } = alignment;
   const grid = { gridTemplateColumns: `repeat(${columns.length}, minmax(${COLUMN}px, 1fr))` };
   return (
-    <div class="compare-rows" style={{ minWidth: `${columns.length * COLUMN}px` }}>
+    <div class="compare-rows" style={{ minWidth: `${columns.length * COLUMN}px` }} ref={whole}>
       <div class="compare-heads" style={grid} ref={heads}>
         {columns.map((column, index) => {
           const attempt = attempts[column];
@@ -75,19 +78,23 @@ export function AlignedRows({ attempts, nameOf, alignment, columns, spot, onRow,
         row={(index) => {
           const row = rows[index];
           return row === undefined ? null : (
-            <div class={`compare-row${index === firstSplit ? ' is-split' : ''}`} style={grid}>
-              {columns.map((column, at) => (
+            <div
+              class={`compare-row${index === firstSplit ? ' is-split' : ''}`}
+              style={grid}
+              onClick={(event) => onColumn(columnOf(event) ?? spot.column)}
+              onDblClick={(event) => {
+                event.stopPropagation(); // The list's own handler would use the previously selected column.
+                onOpen({ row: index, column: columnOf(event) ?? spot.column });
+              }}
+            >
+              {columns.slice(first, last).map((column, at) => (
                 <CellView
                   key={column}
                   row={row}
                   column={column}
-                  chosen={index === spot.row && at === spot.column}
+                  at={first + at}
+                  chosen={index === spot.row && first + at === spot.column}
                   rejoins={rejoinsIn(alignment, row, column)}
-                  onClick={() => onColumn(at)}
-                  onDblClick={(event) => {
-                    event.stopPropagation(); // The row's own handler would use the previously selected column.
-                    onOpen({ row: index, column: at });
-                  }}
                 />
               ))}
             </div>
@@ -98,21 +105,60 @@ export function AlignedRows({ attempts, nameOf, alignment, columns, spot, onRow,
   );
 }
 
+/** Returns which columns can be seen, and one more on each side, as a range: the others are not rendered. */
+function useVisibleColumns(rows: { readonly current: HTMLElement | null }, count: number): readonly [number, number] {
+  const [range, setRange] = useState<readonly [number, number]>([0, Math.ceil(window.innerWidth / COLUMN)]);
+  useLayoutEffect(() => {
+    const scroller = rows.current?.parentElement;
+    if (scroller === null || scroller === undefined) return;
+    const update = (): void => {
+      const { scrollLeft, clientWidth } = scroller;
+      const width = Math.max(COLUMN, clientWidth / Math.max(1, count));
+      const next = [
+        Math.max(0, Math.floor(scrollLeft / width) - 1),
+        Math.ceil((scrollLeft + clientWidth) / width) + 1,
+      ] as const;
+      setRange((now) => (now[0] === next[0] && now[1] === next[1] ? now : next));
+    };
+    update();
+    const observer = new ResizeObserver(update);
+    observer.observe(scroller);
+    scroller.addEventListener('scroll', update, { passive: true });
+    return () => {
+      observer.disconnect();
+      scroller.removeEventListener('scroll', update);
+    };
+  }, [count]);
+  return range;
+}
+
+/** Returns the position of the column in which an event happened. */
+function columnOf(event: Event): number | undefined {
+  const cell = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-at]') : null;
+  return cell === null ? undefined : Number(cell.dataset['at']);
+}
+
 interface CellViewProps {
   readonly row: AlignedRow;
   readonly column: number;
+  /** Position of the column among those shown. */
+  readonly at: number;
   readonly chosen: boolean;
   readonly rejoins: boolean;
-  readonly onClick: () => void;
-  readonly onDblClick: (event: MouseEvent) => void;
 }
 
-function CellView({ row, column, chosen, rejoins, ...handlers }: CellViewProps) {
+function CellView({ row, column, at, chosen, rejoins }: CellViewProps) {
+  // The same node for the same cell: scrolling renders only cells that were not shown before.
+  return useMemo(() => cellOf(row, column, at, chosen, rejoins), [row, column, at, chosen, rejoins]);
+}
+
+function cellOf(row: AlignedRow, column: number, at: number, chosen: boolean, rejoins: boolean): VNode {
   const cell = row.cells[column];
   const [sign, description] = SIGNS[cell?.state ?? 'missing'];
+  const place = { 'data-at': at, style: { gridColumn: at + 1 } };
   if (cell?.action === undefined)
     return (
-      <div class={`compare-cell is-missing${chosen ? ' is-chosen' : ''}`} {...handlers}>
+      <div class={`compare-cell is-missing${chosen ? ' is-chosen' : ''}`} {...place}>
         <span class="only-read">{description}</span>
       </div>
     );
@@ -127,7 +173,7 @@ function CellView({ row, column, chosen, rejoins, ...handlers }: CellViewProps) 
     <div
       class={`compare-cell is-${cell.state}${chosen ? ' is-chosen' : ''}`}
       title={[text, ...details].join('\n')}
-      {...handlers}
+      {...place}
     >
       <div class="compare-line">
         <span class="compare-sign" aria-hidden="true">

@@ -13,12 +13,16 @@ import { readEvent } from '../../src/trace/upgrades.ts';
 import { StreamData } from '../data/streamData.ts';
 import type { Host } from '../host/host.ts';
 
+/** Number of attempts to read at the same time. */
+const AT_ONCE = 6;
+
 export interface ComparedAttempts {
   readonly attempts: readonly ComparedAttempt[];
   /** The batch of each attempt. */
   readonly batches: readonly string[];
   /** The row of each attempt. */
   readonly rows: readonly RolloutRow[];
+  readonly models: readonly TrajectoryModel[];
   /** The checks of each attempt's score. */
   readonly checks: readonly (readonly Check[])[];
   readonly tree: Branch;
@@ -49,23 +53,28 @@ export class CompareData extends StreamData {
     this.open = counted.filter((row) => row.state !== 'ended').length;
     const started = counted.filter((row) => row.last > 0);
     this.total = started.length;
-    const attempts: ComparedAttempt[] = [];
-    const checks: (readonly Check[])[] = [];
-    for (const row of started) {
-      const model = new TrajectoryModel();
-      for await (const page of this.api.allEvents(row.rollout, this.signal))
-        model.push(page.map((event) => readEvent(event, { checked: true })));
-      attempts.push(comparedAttempt(row, model));
-      const score = model.scores.at(-1)?.data;
-      checks.push(score === undefined ? [] : checksOf(score));
-      this.read = attempts.length;
-      this.touch();
-    }
+    const trajectories = started.map((row) => ({ row, model: new TrajectoryModel() }));
+    const waiting = trajectories.values();
+    const read = async (): Promise<void> => {
+      for (const { row, model } of waiting) {
+        for await (const page of this.api.allEvents(row.rollout, this.signal))
+          model.push(page.map((event) => readEvent(event, { checked: true })));
+        this.read += 1;
+        this.touch();
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, read));
+    const models = trajectories.map(({ model }) => model);
+    const attempts = trajectories.map(({ row, model }) => comparedAttempt(row, model));
     this.compared = {
       attempts,
       batches: started.map((row) => row.batch),
       rows: started,
-      checks,
+      models,
+      checks: models.map((model) => {
+        const score = model.scores.at(-1)?.data;
+        return score === undefined ? [] : checksOf(score);
+      }),
       tree: prefixTree(attempts),
       alignment: align(attempts, bestReference(attempts)),
     };

@@ -107,7 +107,7 @@ function Content({
     return (
       <>
         <p class="compare-reading" role="status">
-          {total === 0 ? 'Loading attempts…' : `Loading attempt ${read + 1} of ${total}`}
+          {total === 0 ? 'Loading attempts…' : `Loading attempt ${Math.min(read + 1, total)} of ${total}`}
         </p>
         <Skeleton />
       </>

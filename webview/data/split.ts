@@ -1,9 +1,8 @@
 /** Finds where a failed attempt first diverges from one that passed, reading as few events as possible. */
 import type { Api } from '../../src/protocol/api.ts';
 import { type FirstSplit, SplitFinder } from '../../src/trace/align/firstSplit.ts';
-import type { TrajectoryModel } from '../../src/trace/model.ts';
+import type { AnyEvent, TrajectoryModel } from '../../src/trace/model.ts';
 import { attemptRow } from '../../src/trace/outcome.ts';
-import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 
 /** Limits of what is read: passed attempts, and events of all of them together. */
@@ -44,6 +43,14 @@ export function splitCandidates(rollout: string, attempts: readonly RolloutRow[]
   return passed.sort((a, b) => commonTools(b) - commonTools(a) || a.attempt - b.attempt).slice(0, MAX_ATTEMPTS);
 }
 
+/** The next events of a passed attempt, which the search needs to continue. */
+interface Wanted {
+  readonly rollout: string;
+  /** seq of the event before them. */
+  readonly after: number;
+  readonly limit: number;
+}
+
 /** Returns the split from the candidate that shares the most calls; undefined if none could be compared. */
 export async function splitFrom(
   api: Pick<Api, 'events'>,
@@ -51,6 +58,35 @@ export async function splitFrom(
   candidates: readonly RolloutRow[],
   signal: AbortSignal,
 ): Promise<Split | undefined> {
+  const search = nearestSplit(model, candidates);
+  let step = search.next();
+  while (step.done !== true) {
+    const { rollout, after, limit } = step.value;
+    step = search.next((await api.events(rollout, { after, limit }, signal)).events);
+  }
+  return step.value;
+}
+
+/** Like `splitFrom`, with candidates that were read already. */
+export function splitAmong(
+  model: TrajectoryModel,
+  candidates: readonly RolloutRow[],
+  eventsOf: (rollout: string) => readonly AnyEvent[],
+): Split | undefined {
+  const search = nearestSplit(model, candidates);
+  let step = search.next();
+  while (step.done !== true) {
+    const { rollout, after, limit } = step.value;
+    step = search.next(eventsOf(rollout).slice(after, after + limit));
+  }
+  return step.value;
+}
+
+/** The search itself, so that all pages find the same attempt, no matter where its events come from. */
+function* nearestSplit(
+  model: TrajectoryModel,
+  candidates: readonly RolloutRow[],
+): Generator<Wanted, Split | undefined, readonly AnyEvent[]> {
   const own = model.tools.map((span) => span.start);
   let best: Split | undefined;
   let left = MAX_EVENTS;
@@ -60,7 +96,7 @@ export async function splitFrom(
     let lastModel = 0;
     let done = false;
     while (!done && left > 0) {
-      const { events } = await api.events(other.rollout, { after, limit: Math.min(PAGE, left) }, signal);
+      const events = yield { rollout: other.rollout, after, limit: Math.min(PAGE, left) };
       left -= events.length;
       done = finder.add(events) || events.length === 0;
       lastModel = newestModel(events) ?? lastModel;
@@ -73,7 +109,7 @@ export async function splitFrom(
   return best;
 }
 
-function newestModel(events: readonly TraceEvent[]): number | undefined {
+function newestModel(events: readonly AnyEvent[]): number | undefined {
   return events.findLast((event) => event.kind === 'model.start')?.seq;
 }
 

@@ -1,11 +1,13 @@
 /** Chooses the two attempts that are shown first. */
 import type { ComparedAttempt } from '../../../src/trace/align/attempt.ts';
+import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
-import { splitCandidates } from '../../data/split.ts';
+import { splitAmong, splitCandidates } from '../../data/split.ts';
 
 interface Compared {
   readonly attempts: readonly ComparedAttempt[];
   readonly rows: readonly RolloutRow[];
+  readonly models: readonly TrajectoryModel[];
 }
 
 interface Nearest {
@@ -23,34 +25,24 @@ export function firstFailed(attempts: readonly ComparedAttempt[]): number {
 }
 
 /**
- * Returns the passed attempt with which `of` has the most equal actions at the beginning, from the later batch if there
- * are two; without a passed one, the attempt with the highest reward.
+ * Returns the passed attempt that the verdict of `of` names, from the later batch if there are two; without a passed
+ * one, the attempt with the highest reward.
  */
-export function nearestTo(of: number, { attempts, rows }: Compared): Nearest | undefined {
-  const own = rows[of];
-  if (own === undefined) return undefined;
-  const others = [...Map.groupBy(rows, (row) => row.batch).values()].sort(
+export function nearestTo(of: number, { attempts, rows, models }: Compared): Nearest | undefined {
+  const [own, model] = [rows[of], models[of]];
+  if (own === undefined || model === undefined) return undefined;
+  const indexOf = (rollout: string): number => rows.findIndex((row) => row.rollout === rollout);
+  const batches = [...Map.groupBy(rows, (row) => row.batch).values()].sort(
     (a, b) => Number(a[0]?.batch === own.batch) - Number(b[0]?.batch === own.batch),
   );
-  for (const batch of others) {
-    const [first, ...rest] = splitCandidates(
-      own.rollout,
-      batch.includes(own) ? batch : [...batch, { ...own, attempt: -1 }],
-    )
-      .map((row) => rows.findIndex(({ rollout }) => rollout === row.rollout))
-      .map((index) => ({ index, common: common(attempts[of], attempts[index]) }));
-    if (first !== undefined)
-      return { index: rest.reduce((a, b) => (b.common > a.common ? b : a), first).index, why: 'nearest passed' };
+  for (const batch of batches) {
+    const candidates = splitCandidates(own.rollout, batch.includes(own) ? batch : [...batch, { ...own, attempt: -1 }]);
+    const split = splitAmong(model, candidates, (rollout) => models[indexOf(rollout)]?.events ?? []);
+    if (split !== undefined) return { index: indexOf(split.other.rollout), why: 'nearest passed' };
   }
   const best = attempts
     .map((attempt, index) => ({ index, reward: attempt.reward ?? Number.NEGATIVE_INFINITY }))
     .filter(({ index }) => index !== of)
     .sort((a, b) => b.reward - a.reward)[0];
   return best === undefined ? undefined : { index: best.index, why: 'highest reward' };
-}
-
-function common(a: ComparedAttempt | undefined, b: ComparedAttempt | undefined): number {
-  let count = 0;
-  while (a?.actions[count] !== undefined && a.actions[count]?.key === b?.actions[count]?.key) count += 1;
-  return count;
 }

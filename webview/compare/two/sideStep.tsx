@@ -1,5 +1,6 @@
 /** A step of two attempts side by side: their calls in full, with the parts that differ tinted. */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
 import type { Action, ActionCall } from '../../../src/trace/align/actions.ts';
 import { type SideField, type SideRow, sharedArguments, sideFields } from '../../../src/trace/align/twoSides.ts';
 import { inline, valueText } from '../../../src/trace/text/values.ts';
@@ -18,6 +19,11 @@ const SIGNS: Readonly<Record<SideRow['state'], readonly [string, string]>> = {
 };
 
 export function SideStep({ row, focused }: { readonly row: SideRow; readonly focused: Side | undefined }) {
+  // The same node for the same step: scrolling and moving diff only steps that were not shown before.
+  return useMemo(() => stepOf(row, focused), [row, focused]);
+}
+
+function stepOf(row: SideRow, focused: Side | undefined): VNode {
   const [sign, label] = SIGNS[row.state];
   return (
     <>

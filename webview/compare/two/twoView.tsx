@@ -1,5 +1,5 @@
 /** Two attempts side by side: this one and the nearest passed one, with what differs in full. */
-import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { PageAction } from '../../../src/protocol/page.ts';
 import type { Action } from '../../../src/trace/align/actions.ts';
 import { decidingSplit } from '../../../src/trace/align/deciding.ts';
@@ -14,11 +14,12 @@ import { TWO_KEYS, twoBindings } from '../compareKeys.ts';
 import type { ComparePlace } from '../comparePage.tsx';
 import { firstFailed, nearestTo } from './nearest.ts';
 import { OutcomeFlow } from './outcomeFlow.tsx';
+import { PairList } from './pairList.tsx';
 import { Reason } from './reason.tsx';
 import { SideHead } from './sideHead.tsx';
-import { type Side, SideStep } from './sideStep.tsx';
+import type { Side } from './sideStep.tsx';
 import { SplitLine } from './splitLine.tsx';
-import { FoldedSteps, TwoFoot } from './twoParts.tsx';
+import { TwoFoot } from './twoParts.tsx';
 import './twoView.css';
 
 interface TwoViewProps {
@@ -56,9 +57,6 @@ export function TwoView({ compared, place, act, onAll }: TwoViewProps) {
     0,
     items.findLastIndex((item) => item.row <= cursor),
   );
-  const list = useRef<HTMLDivElement>(null);
-  const id = useId();
-  useEffect(() => list.current?.children[selected]?.scrollIntoView({ block: 'nearest' }), [selected, rows]);
 
   const nameOf = (index: number): string => {
     const batch = batches[index] === place.batch ? 'before' : 'after';
@@ -128,10 +126,6 @@ export function TwoView({ compared, place, act, onAll }: TwoViewProps) {
     }),
     !keys,
   );
-  const sideOf = (event: Event): Side | undefined => {
-    const cell = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-side]') : null;
-    return cell === null ? undefined : cell.dataset['side'] === 'right' ? 'right' : 'left';
-  };
   const head = (of: Side) => (
     <SideHead
       side={of}
@@ -191,46 +185,20 @@ export function TwoView({ compared, place, act, onAll }: TwoViewProps) {
           <span class="two-sign" />
           {head('right')}
         </div>
-        <div
-          class="two-steps"
-          role="listbox"
-          aria-label="Steps of both attempts"
-          aria-activedescendant={`${id}-${selected}`}
-          tabIndex={0}
-          ref={list}
-        >
-          {items.map((item, index) => {
-            const row = rows[item.row];
-            const chosenRow = index === selected;
-            return (
-              <div
-                key={item.row}
-                id={`${id}-${index}`}
-                role="option"
-                aria-selected={chosenRow}
-                class={[
-                  'two-row',
-                  item.until === undefined ? 'two-grid' : 'two-fold',
-                  chosenRow ? 'is-selected' : '',
-                ].join(' ')}
-                onClick={(event) => {
-                  setCursor(item.row);
-                  setSide(sideOf(event) ?? side);
-                  if (item.until !== undefined) toggle(item.row);
-                }}
-                onDblClick={(event) => {
-                  if (item.until === undefined) openAt(item.row, sideOf(event) ?? side);
-                }}
-              >
-                {item.until !== undefined ? (
-                  <FoldedSteps rows={rows.slice(item.row, item.until)} />
-                ) : row === undefined ? null : (
-                  <SideStep row={row} focused={chosenRow ? side : undefined} />
-                )}
-              </div>
-            );
-          })}
-        </div>
+        <PairList
+          rows={rows}
+          items={items}
+          selected={selected}
+          side={side}
+          onSelect={(item, of) => {
+            setCursor(item.row);
+            setSide(of ?? side);
+            if (item.until !== undefined) toggle(item.row);
+          }}
+          onOpen={(item, of) => {
+            if (item.until === undefined) openAt(item.row, of ?? side);
+          }}
+        />
         <div class="two-grid two-reasons">
           {reason('left')}
           <span class="two-sign" />

@@ -2,7 +2,7 @@
 import type { ArticleHTMLAttributes, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
 import { reportFirstRows } from '../../components/afterFirstRows.ts';
-import { Heights } from './heights.ts';
+import { Heights } from '../../components/heights.ts';
 import { placeOf } from './rows.ts';
 
 interface ScrollerProps<T extends { readonly seq: number }> {

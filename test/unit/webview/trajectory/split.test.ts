@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import type { TraceEvent } from '../../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type RolloutRow } from '../../../../src/trace/summary.ts';
-import { splitCandidates, splitFrom } from '../../../../webview/data/split.ts';
+import { splitAmong, splitCandidates, splitFrom } from '../../../../webview/data/split.ts';
 import { Stream } from '../../../support/stream.ts';
 
 function attempt(tools: readonly string[]): TraceEvent[] {
@@ -97,6 +97,20 @@ describe('the divergence from an attempt that passed', () => {
       [split?.other.rollout, split?.common, split?.seq, split?.otherSeq],
       ['near', 2, model.tools[2]?.seq, near.findLast((event) => event.kind === 'tool.start')?.seq],
     );
+  });
+
+  it('is the same when all attempts were read already', async () => {
+    const model = new TrajectoryModel();
+    model.push(attempt(['find', 'renew', 'close']));
+    const events: Readonly<Record<string, readonly TraceEvent[]>> = {
+      far: attempt(['pay']),
+      long: attempt(['find', ...Array.from({ length: 300 }, () => 'pay')]),
+      near: attempt(['find', 'renew', 'pay']),
+    };
+    const candidates = [row('far', 2, ['pay'], true), row('long', 3, ['find'], true), row('near', 4, ['find'], true)];
+    const split = splitAmong(model, candidates, (rollout) => events[rollout] ?? []);
+    assert.equal(split?.other.rollout, 'near');
+    assert.deepEqual(split, await splitFrom(streams(events), model, candidates, signal));
   });
 
   it('is the answer when the calls are the same, and when this attempt made fewer', async () => {

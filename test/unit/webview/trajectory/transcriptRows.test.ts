@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import { contentOf, lengthOf } from '../../../../webview/trajectory/transcript/content.ts';
-import { Heights } from '../../../../webview/trajectory/transcript/heights.ts';
+import { Heights } from '../../../../webview/components/heights.ts';
 import { TranscriptRows } from '../../../../webview/trajectory/transcript/rows.ts';
 import { Stream } from '../../../support/stream.ts';
 

@@ -1,0 +1,207 @@
+/**
+ * 32 attempts of 60 steps, compared: how soon both columns are painted, from the page's navigation and from the data
+ * alone, and how long the page's thread is busy with that, with scrolling through both columns with all equal steps
+ * expanded, and with scrolling through all attempts side by side. The baseline is the same events over HTTP, parsed and
+ * discarded.
+ */
+import type { Page } from 'playwright-core';
+import { newId } from '../../../src/common/ids.ts';
+import type { TraceEvent } from '../../../src/trace/schema.ts';
+import { Random } from '../../support/random.ts';
+import { blobOf, type TestServer, TestStore, tasks } from '../../support/rolloutServer.ts';
+import { Stream } from '../../support/stream.ts';
+import { median, rounds, spread, table } from '../support/table.ts';
+import {
+  addressOf,
+  BenchWindow,
+  longestTask,
+  opened,
+  painted,
+  reacted,
+  servePages,
+  taskText,
+} from './support/benchWindow.ts';
+
+const ATTEMPTS = 32;
+const STEPS = 60;
+const SCROLLS = 40;
+const BOUND_MS = 300;
+const BOUND_TASK_MS = 50;
+
+/** An attempt that follows the plan at first, and later with detours. It passes if it renews for 14 days. */
+function attempt(batch: string, number: number, random: Random): TraceEvent[] {
+  const s = new Stream();
+  const passed = number % 3 !== 0;
+  s.start({ batch, task: 't1', attempt: number });
+  s.message('user', 'Renew everything overdue for Ada.');
+  for (let step = 1; step < STEPS; step++) {
+    const planned = step < 20 || random.next() < 0.8;
+    const name = step === 20 ? 'renew_loan' : `tool_${planned ? step % 12 : Math.floor(random.next() * 12)}`;
+    const args = {
+      loan_id: planned ? step : Math.floor(random.next() * 50),
+      days: step === 20 && !passed ? 7 : 14,
+      note: 'as asked by the member at the desk',
+    };
+    s.model('So on and so on.', [{ id: `c${step}`, name, arguments: args }]);
+    const result = { ok: true, due: '2026-05-15', of: step, by: Math.floor(random.next() * 3), text: 'x'.repeat(300) };
+    s.toolEnd(s.toolStart(`c${step}`, name, args), `c${step}`, result);
+  }
+  s.model(`All renewed by attempt ${number}.`);
+  s.add('score', { scorer: 'world', value: passed ? 1 : 0, passed });
+  s.end({ passed, reward: passed ? 1 : 0 });
+  return s.events;
+}
+
+async function importAttempts(server: TestServer): Promise<{ batch: string; rollouts: readonly string[] }> {
+  const batch = newId('b');
+  const source = blobOf('the file it came from');
+  await server.api.putBlob(source.sha, source.bytes);
+  await server.api.createBatch({
+    batch,
+    submission: source.sha,
+    open: false,
+    tasks: tasks(1),
+    secrets: {},
+    imported: { name: 'nightly', attempts: ATTEMPTS },
+  });
+  const random = new Random(5);
+  const rollouts = Array.from({ length: ATTEMPTS }, () => newId('r'));
+  for (const [index, rollout] of rollouts.entries()) {
+    const number = index + 1;
+    await server.api.importRollouts(batch, [
+      { rollout, task: 't1', attempt: number, events: attempt(batch, number, random) },
+    ]);
+  }
+  return { batch, rollouts };
+}
+
+/** Both columns show steps. */
+const two = "() => document.querySelectorAll('.two-row').length > 4";
+const all = "() => document.querySelectorAll('.compare-cell').length > 100";
+
+function press(key: string, shift = false): string {
+  return (
+    `() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', shiftKey: ${shift}, ` +
+    'bubbles: true, cancelable: true }))'
+  );
+}
+
+/** Reports the processor time of the page's thread since the last call, in ms: other processes do not add to it. */
+async function processorTime(page: Page): Promise<() => Promise<number>> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  let before = 0;
+  return async () => {
+    const { metrics } = await session.send('Performance.getMetrics');
+    const now = (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN) * 1_000;
+    const since = now - before;
+    before = now;
+    return since;
+  };
+}
+
+/** Scrolls by about half a screen, to the end and back, and waits for a frame each time. */
+function scroll(list: string, step: number): string {
+  const share = 1 - Math.abs(1 - (2 * step) / SCROLLS);
+  return `() => { const at = document.querySelector('${list}'); at.scrollTop = (at.scrollHeight - at.clientHeight) * \
+${share}; }`;
+}
+
+/** Rows are painted at the scroll position: what is in the middle of the list is a part of a row. */
+function filled(list: string, row: string): string {
+  return `() => { const { left, top, width, height } = document.querySelector('${list}').getBoundingClientRect(); \
+return document.elementFromPoint(left + Math.min(width, 600) / 2, top + height / 2)?.closest('${row}') !== null; }`;
+}
+
+await using store = new TestStore();
+const server = await servePages(store);
+const { batch, rollouts } = await importAttempts(server);
+await using browser = await BenchWindow.open();
+const times = {
+  http: [] as number[],
+  open: [] as number[],
+  opening: [] as number[],
+  reload: [] as number[],
+  reloading: [] as number[],
+  expand: [] as number[],
+  twoScroll: [] as number[],
+  twoScrolling: [] as number[],
+  reloadTaken: [] as number[],
+  twoTaken: [] as number[],
+  allTaken: [] as number[],
+  all: [] as number[],
+  showing: [] as number[],
+  allScroll: [] as number[],
+  allScrolling: [] as number[],
+};
+for (let round = 0; round < rounds(5); round++) {
+  const began = performance.now();
+  for (const rollout of rollouts) for await (const _ of server.api.allEvents(rollout));
+  times.http.push(performance.now() - began);
+  await using page = await browser.page();
+  times.open.push(await opened(page, addressOf(server, { page: 'compare', batch, task: 't1' }), two));
+  times.opening.push(await longestTask(page));
+  // Again, with the program in memory: what opening it from another page takes.
+  await painted(page, '() => true');
+  await page.evaluate(() => customElements.whenDefined('vscode-checkbox'));
+  await longestTask(page);
+  await page.evaluate("document.querySelector('.two-view').dataset.old = '1'");
+  const taken = await processorTime(page);
+  await taken();
+  times.reload.push(
+    await reacted(
+      page,
+      "() => document.querySelector('[aria-label=Reload], [title=Reload]').click()",
+      "() => document.querySelectorAll('.two-view:not([data-old]) .two-row').length > 4",
+    ),
+  );
+  times.reloadTaken.push(await taken());
+  times.reloading.push(await longestTask(page));
+  times.expand.push(await reacted(page, press('X', true), "() => document.querySelector('.two-fold') === null"));
+  await longestTask(page);
+  for (let step = 1; step <= SCROLLS; step++) {
+    await taken();
+    times.twoScroll.push(await reacted(page, scroll('.two-view', step), filled('.two-view', '.two-row, .two-reasons')));
+    times.twoTaken.push(await taken());
+  }
+  times.twoScrolling.push(await longestTask(page));
+  times.all.push(await reacted(page, press('v'), all));
+  times.showing.push(await longestTask(page));
+  const list = '.compare-rows .virtual-list';
+  for (let step = 1; step <= SCROLLS; step++) {
+    await taken();
+    times.allScroll.push(await reacted(page, scroll(list, step), filled(list, '.compare-cell')));
+    times.allTaken.push(await taken());
+  }
+  times.allScrolling.push(await longestTask(page));
+}
+await server.kill('SIGTERM');
+console.log(
+  table(
+    [
+      ['what, ms', 'min / median / max'],
+      ['baseline: all of it over HTTP, parsed', spread(times.http, 0)],
+      ['both columns painted, from the navigation', spread(times.open, 0)],
+      ['longest task until then', taskText(times.opening)],
+      ['both columns painted, the program in memory', spread(times.reload, 0)],
+      ['longest task until then', taskText(times.reloading)],
+      ['processor time of the page’s thread until then', spread(times.reloadTaken, 0)],
+      ['all equal steps expanded', spread(times.expand, 0)],
+      ['scrolled in both columns', spread(times.twoScroll, 0)],
+      ['longest task meanwhile', taskText(times.twoScrolling)],
+      ['processor time of one scroll', spread(times.twoTaken, 0)],
+      ['all attempts painted', spread(times.all, 0)],
+      ['longest task until then', taskText(times.showing)],
+      ['scrolled in all attempts', spread(times.allScroll, 0)],
+      ['longest task meanwhile', taskText(times.allScrolling)],
+      ['processor time of one scroll', spread(times.allTaken, 0)],
+    ],
+    [1],
+  ),
+);
+console.log(
+  `${ATTEMPTS} attempts of ${STEPS} steps. Bound: opens in ≤ ${BOUND_MS} ms, scrolls without a task over ` +
+    `${BOUND_TASK_MS} ms.`,
+);
+if (median(times.reload) > BOUND_MS || Math.max(...times.twoScrolling, ...times.allScrolling) > BOUND_TASK_MS)
+  process.exitCode = 1;
