@@ -21,7 +21,7 @@ export async function launchHeld(
 ): Promise<string> {
   if (attempt > MAX_HELD)
     throw new StudioError('usage', `Attempt ${attempt} cannot be debugged alone. Choose an attempt up to ${MAX_HELD}.`);
-  if (attempt === 1) return launch(api, { ...request, debug: true, breakpoints: [ENTRY] }, { signal });
+  if (attempt === 1) return launch(api, { ...request, debug: true, breakpoints: [{ ...ENTRY, by }] }, { signal });
   const isTarget = `attempt == ${attempt}`;
   const batch = await launch(
     api,
@@ -29,8 +29,8 @@ export async function launchHeld(
       ...request,
       debug: true,
       breakpoints: [
-        { ...ENTRY, when: `(${ENTRY.when ?? ''}) && ${isTarget}` },
-        { id: `${DEBUGGER}others`, side: 'before', when: `!(${isTarget})` },
+        { ...ENTRY, by, when: `(${ENTRY.when ?? ''}) && ${isTarget}` },
+        { id: `${DEBUGGER}others`, by, side: 'before', when: `!(${isTarget})` },
       ],
     },
     { signal },

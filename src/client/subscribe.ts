@@ -4,6 +4,8 @@ import { type FollowHandlers, type FollowOptions, follow, type OpenSocket } from
 import type { ServerAddress } from '../protocol/transport.ts';
 import type { Connection } from './connect.ts';
 
+/** How long a server may take to answer the closing handshake. */
+const CLOSE_MS = 1_000;
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
 /** Follows a stream until `signal` aborts. Rejects if the server can never continue it, e.g. with `gone`. */
@@ -48,9 +50,16 @@ export function wsSocket(address: () => ServerAddress): OpenSocket {
       send: (text) => {
         if (socket?.readyState === socket?.OPEN) socket?.send(text);
       },
-      close: () => {
+      close: (last) => {
         closed = true;
-        socket?.terminate();
+        if (last === undefined || socket?.readyState !== socket?.OPEN) {
+          socket?.terminate();
+          return;
+        }
+        // Without the closing handshake, what was sent last may be lost.
+        socket?.send(last);
+        socket?.close();
+        setTimeout(() => socket?.terminate(), CLOSE_MS).unref();
       },
     };
   };

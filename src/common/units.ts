@@ -37,6 +37,16 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
+/** Formats a time in the local time zone: `14:05`, or `2026-11-25 14:05` if `now` is on another day. */
+export function timeOfDay(at: number, now: number): string {
+  const [date, today] = [new Date(at), new Date(now)];
+  const pad = (value: number): string => String(value).padStart(2, '0');
+  const time = `${pad(date.getHours())}:${pad(date.getMinutes())}`;
+  return date.toDateString() === today.toDateString()
+    ? time
+    : `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${time}`;
+}
+
 /** Formats bytes: `418 B`, `4.2 kB`, `127 MB`, `1.3 GB`; 1 kB is 1,000 bytes. */
 export function bytes(value: number): string {
   if (value < 1000) return `${value} B`;

@@ -51,7 +51,6 @@ export class RolloutDebugAdapter extends ProtocolSession {
   readonly #handlers: ReadonlyMap<string, Handler>;
   #inspection: Inspection | undefined;
   #session: DebugSession | undefined;
-  #launched = false;
   #children: ChildDebugger;
 
   constructor(options: AdapterOptions) {
@@ -136,7 +135,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
       response,
       async () => {
         this.#over.abort();
-        await this.#session?.close(args?.terminateDebuggee ?? this.#launched);
+        await this.#session?.close(args?.terminateDebuggee);
         this.#session = undefined;
       },
       { then: () => this.shutdown() },
@@ -148,9 +147,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     this.#over.abort();
     const session = this.#session;
     this.#session = undefined;
-    (session?.close(this.#launched) ?? Promise.resolve())
-      .catch(() => undefined)
-      .finally(() => this.onClosed.fire(undefined));
+    (session?.close() ?? Promise.resolve()).catch(() => undefined).finally(() => this.onClosed.fire(undefined));
   }
 
   protected override terminateRequest(response: DebugProtocol.TerminateResponse): void {
@@ -268,7 +265,6 @@ export class RolloutDebugAdapter extends ProtocolSession {
       response,
       async (signal) => {
         const configuration = readArguments(how, args);
-        this.#launched = configuration.request === 'launch' && configuration.mode === 'live';
         const session = new DebugSession(this.#options, configuration);
         this.#session = session;
         this.#inspection = new Inspection(session, this.#sources.referenceOf);

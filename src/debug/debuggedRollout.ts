@@ -10,6 +10,8 @@ import { TrajectoryDocument } from './sources/trajectoryDocument.ts';
 export class DebuggedRollout {
   readonly debuggee: Debuggee;
   readonly places: ToolPlaces;
+  /** Whether this session launched it, and ends it. */
+  readonly own: boolean;
   readonly limits: Readonly<Record<string, number>>;
   readonly document: TrajectoryDocument;
   /** Edits of recorded events, applied by the next fork. */
@@ -22,8 +24,9 @@ export class DebuggedRollout {
   reportedHead: Head | undefined;
   #cursor: RolloutCursor | undefined;
 
-  constructor(debuggee: Debuggee, places: ToolPlaces, limits: Readonly<Record<string, number>>) {
+  constructor(debuggee: Debuggee, places: ToolPlaces, limits: Readonly<Record<string, number>>, own: boolean) {
     this.debuggee = debuggee;
+    this.own = own;
     this.places = places;
     this.limits = limits;
     this.document = new TrajectoryDocument(debuggee.model, `${this.title} · ${debuggee.rollout}`);

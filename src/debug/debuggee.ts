@@ -52,6 +52,8 @@ export interface LiveControl {
   hold(): Promise<void>;
   /** `step`: to the next gate of the held agent. Resolves when the command was accepted. */
   release(how: 'continue' | 'step'): Promise<void>;
+  /** Ends all holds of this debugger, so that the rollout goes on without it. */
+  leave(): Promise<void>;
   /**
    * Steps into the code of the held call. Returns where it waits for a JavaScript debugger; undefined if it was an
    * ordinary step.

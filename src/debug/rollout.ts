@@ -3,6 +3,7 @@ import { Emitter } from '../common/emitter.ts';
 import { newId } from '../common/ids.ts';
 import type { Json } from '../common/json.ts';
 import type { Api, RolloutInfo } from '../protocol/api.ts';
+import type { DebuggerClaim } from '../protocol/client.ts';
 import type { CommandReply, RolloutCommand } from '../protocol/commands.ts';
 import { follow, type OpenSocket } from '../protocol/follow.ts';
 import { TrajectoryModel } from '../trace/model.ts';
@@ -24,6 +25,8 @@ interface OpenOptions {
   readonly follow: boolean;
   /** Who sends commands, for the recording. */
   readonly by: string;
+  /** What the server does if the connection is lost. */
+  readonly claim?: DebuggerClaim | undefined;
   /** Called when following failed permanently. */
   readonly onLost: (error: unknown) => void;
 }
@@ -117,9 +120,15 @@ class OpenedRollout implements Debuggee {
     this.#live = liveControl(this.#link.api, this.rollout, this.#options.by);
     const handlers = { events: (events: readonly TraceEvent[]): void => this.#push(events) };
     const reconnect = (signal: AbortSignal): Promise<void> => this.#link.reconnect(signal);
+    const { claim } = this.#options;
     this.#following = follow(
       this.#link.openSocket,
-      { stream: this.rollout, after: this.model.last, reconnect },
+      {
+        stream: this.rollout,
+        after: this.model.last,
+        reconnect,
+        ...(claim === undefined ? {} : { debugger: claim }),
+      },
       handlers,
       this.#over.signal,
     ).catch((error: unknown) => {
@@ -155,12 +164,13 @@ function liveControl(api: Api, rollout: string, by: string): LiveControl {
   return {
     hold: () => send('hold'),
     release: (how) => send(how === 'step' ? 'step' : 'release'),
+    leave: () => send('release', { of: by }),
     stepInto: async () => (await command('step', { inspect: true })).inspector,
     // drops undefined members
     edit: ({ of, path, value }) => send('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }),
     inject: (message) => send('inject', { message: message as unknown as Json }), // parts are JSON
     skip: (result) => send('skip', { result }),
     answer: (value) => send('answer', { value }),
-    cancel: () => send('cancel', { reason: `Ended by ${by}.` }),
+    cancel: () => send('cancel', { reason: 'Ended by the debugger.' }),
   };
 }

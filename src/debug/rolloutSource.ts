@@ -4,6 +4,7 @@ import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
 import type { Json } from '../common/json.ts';
 import { submission as submissionSchema } from '../config/submission.ts';
+import type { DebuggerClaim } from '../protocol/client.ts';
 import type { Breakpoint } from '../protocol/commands.ts';
 import { follow } from '../protocol/follow.ts';
 import type { RolloutRow } from '../trace/summary.ts';
@@ -18,34 +19,44 @@ interface Definition {
   readonly limits: Readonly<Record<string, number>>;
 }
 
-/** Who sends commands, for the recording. */
-const BY = 'debugger';
 const UNKNOWN: Definition = { places: ToolPlaces.none(), limits: {} };
+
+interface OpenOptions {
+  /** Follow it, instead of only reading it. */
+  readonly following: boolean;
+  /** Whether this session launched it. */
+  readonly own?: boolean;
+  /** Prefix of its breakpoints that the server removes if the debugger is lost. Absent: another subscription has it. */
+  readonly breakpoints?: string | undefined;
+}
 
 export class RolloutSource {
   readonly #link: ServerLink;
   readonly #folders: readonly string[];
+  /** Who sends commands, for the recording. */
+  readonly #by: string;
   /** Definitions by hash. */
   readonly #definitions = new Map<string, Promise<Definition>>();
 
   /** `folders`: where to look for moved files. */
-  constructor(link: ServerLink, folders: readonly string[]) {
+  constructor(link: ServerLink, folders: readonly string[], by: string) {
     this.#link = link;
     this.#folders = folders;
+    this.#by = by;
   }
 
-  /**
-   * Opens a rollout. `following`: follow it, instead of only reading it. `onLost` gets the error if following fails.
-   */
+  /** Opens a rollout. `onLost` gets the error if following it fails. */
   async open(
     id: string,
-    following: boolean,
+    { following, own = false, breakpoints }: OpenOptions,
     onLost: (error: unknown) => void,
     signal: AbortSignal,
   ): Promise<DebuggedRollout> {
-    const debuggee = await openRollout(this.#link, id, { follow: following, by: BY, onLost }, signal);
+    const by = this.#by;
+    const claim = breakpoints === undefined ? undefined : this.#claim(breakpoints, own ? 'cancel' : 'release');
+    const debuggee = await openRollout(this.#link, id, { follow: following, by, claim, onLost }, signal);
     const { places, limits } = await this.#definitionOf(debuggee, signal);
-    return new DebuggedRollout(debuggee, places, limits);
+    return new DebuggedRollout(debuggee, places, limits, own);
   }
 
   /** Returns an attempt of the first task of a batch. */
@@ -81,24 +92,38 @@ export class RolloutSource {
     await this.#link.api.commandBatch(batch, {
       command: newId('c'),
       verb: 'breakpoints',
-      by: BY,
+      by: this.#by,
       args: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, of: prefix },
     }); // drops undefined members
   }
 
   /**
    * Reports every rollout of a batch that is held, until `signal` aborts. Rejects when the batch cannot be followed.
+   * `breakpoints`: prefix of those of this session.
    */
-  async followHeld(batch: string, onHeld: (rollout: string) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async followHeld(
+    batch: string,
+    breakpoints: string,
+    onHeld: (rollout: string) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const rows = async (changed: readonly RolloutRow[]): Promise<void> => {
       for (const row of changed) if (row.state === 'held') await onHeld(row.rollout);
     };
     await follow(
       this.#link.openSocket,
-      { stream: batch, reconnect: (stop) => this.#link.reconnect(stop) },
+      {
+        stream: batch,
+        reconnect: (stop) => this.#link.reconnect(stop),
+        debugger: this.#claim(breakpoints, 'release'),
+      },
       { rows },
       signal,
     );
+  }
+
+  #claim(breakpoints: string, end: DebuggerClaim['end']): DebuggerClaim {
+    return { by: this.#by, breakpoints, end };
   }
 
   #definitionOf({ submission, batch }: Debuggee, signal: AbortSignal): Promise<Definition> {

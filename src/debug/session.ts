@@ -74,13 +74,18 @@ export class DebugSession {
   async open(signal: AbortSignal): Promise<void> {
     const args = this.#args;
     const both = AbortSignal.any([signal, this.#over.signal]);
-    const source = (this.#source = new RolloutSource(await this.#ports.connect(args.store, both), this.#ports.folders));
+    const source = (this.#source = new RolloutSource(
+      await this.#ports.connect(args.store, both),
+      this.#ports.folders,
+      this.#ports.name,
+    ));
     if (args.request === 'attach') {
-      if (args.batch === undefined) await this.#add(args.rollout ?? '', true, both);
+      if (args.batch === undefined) await this.#add(args.rollout ?? '', { following: true }, both);
       else
         this.#following = source
           .followHeld(
             (this.#batch = await source.runningBatch(args.batch, both)),
+            this.#prefix,
             (id) => this.#addHeld(id),
             this.#over.signal,
           )
@@ -88,11 +93,12 @@ export class DebugSession {
     } else if (args.mode === 'live') {
       const attempt = args.attempt ?? 1;
       const batch = await this.#ports.launch({ file: args.batch, task: args.task, attempt, store: args.store }, both);
-      await this.#waitUntilHeld(await this.#add(await source.firstTask(batch, attempt, both), true, both), both);
+      const rollout = await source.firstTask(batch, attempt, both);
+      await this.#waitUntilHeld(await this.#add(rollout, { following: true, own: true }, both), both);
     } else {
       const rollout = await this.#add(
         args.rollout ?? (await source.attempt(args.batch ?? '', args.task ?? '', args.attempt ?? 1, both)),
-        false,
+        { following: false },
         both,
       );
       const seq = args.seq ?? (args.step === undefined ? undefined : rollout.debuggee.model.step(args.step)?.seq);
@@ -157,8 +163,8 @@ export class DebugSession {
     const thread = this.threads.currentOf(rollout);
     this.onContinued.fire({ thread });
     this.onThread.fire({ reason: 'exited', thread });
-    await this.#remove(rollout);
-    const added = await this.#add(fork, true, this.#over.signal, true);
+    const added = await this.#add(fork, { following: true, own: true, quiet: true }, this.#over.signal);
+    await this.#abandon(rollout);
     await this.#waitUntilHeld(added, this.#over.signal);
     await this.sendBreakpoints();
     // A client that gets the stop before the response would treat it as an earlier one.
@@ -170,23 +176,41 @@ export class DebugSession {
   }
 
   /**
-   * Closes the session. `cancel`: cancels what it launched; otherwise held rollouts stay held, and its breakpoints are
-   * removed.
+   * Closes the session, and leaves nothing held by it. `terminate`: cancels all its rollouts (true), or none (false);
+   * by default those that it launched. The others go on without its breakpoints.
    */
-  async close(cancel: boolean): Promise<void> {
-    const leave = (batch: string): Promise<void> => this.#requireSource().setBreakpoints(batch, this.#prefix, []);
-    const left = cancel
-      ? this.#live.map(async ({ debuggee }) => debuggee.live?.cancel())
-      : this.#batch === undefined
-        ? this.#live.map(({ debuggee }) => leave(debuggee.batch))
-        : [leave(this.#batch)];
-    // The rollout may have ended just now, or the server may be unavailable.
-    const failed = (await Promise.allSettled(left)).flatMap((one) =>
-      one.status === 'rejected' && !StudioError.is(one.reason, 'conflict') ? [one.reason as unknown] : [],
-    );
+  async close(terminate?: boolean): Promise<void> {
+    if (this.#batch !== undefined && terminate !== true)
+      await this.#settle([this.#requireSource().setBreakpoints(this.#batch, this.#prefix, [])]);
+    await this.#settle(this.#live.map((rollout) => this.#leave(rollout, terminate ?? rollout.own)));
     this.#over.abort();
     for (const rollout of this.rollouts) await this.#remove(rollout);
     await this.#following;
+  }
+
+  /** Ends a rollout after it was forked: the session goes on with the fork. */
+  async #abandon(rollout: DebuggedRollout): Promise<void> {
+    rollout.quiet = true;
+    if (rollout.debuggee.live !== undefined) await this.#settle([this.#leave(rollout, rollout.own)]);
+    await this.#remove(rollout);
+  }
+
+  /** Cancels a live rollout, or lets it go on without this session. */
+  async #leave({ debuggee }: DebuggedRollout, cancel: boolean): Promise<void> {
+    if (cancel) {
+      await debuggee.live?.cancel();
+      return;
+    }
+    // The breakpoints of a session on a whole batch are removed once, at its end.
+    if (this.#batch === undefined) await this.#requireSource().setBreakpoints(debuggee.batch, this.#prefix, []);
+    await debuggee.live?.leave();
+  }
+
+  async #settle(left: readonly Promise<void>[]): Promise<void> {
+    const failed = (await Promise.allSettled(left)).flatMap((one) =>
+      // The rollout may have ended just now.
+      one.status === 'rejected' && !StudioError.is(one.reason, 'conflict') ? [one.reason as unknown] : [],
+    );
     if (failed.length > 0) this.onOutput.fire({ text: `${failed.map(errorText).join('\n')}\n`, category: 'console' });
   }
 
@@ -260,8 +284,23 @@ export class DebugSession {
 
   // ---- rollouts
 
-  async #add(id: string, following: boolean, signal: AbortSignal, quiet = false): Promise<DebuggedRollout> {
-    const rollout = await this.#requireSource().open(id, following, (error) => this.#report(error), signal);
+  async #add(
+    id: string,
+    how: { readonly following: boolean; readonly own?: boolean; readonly quiet?: boolean },
+    signal: AbortSignal,
+  ): Promise<DebuggedRollout> {
+    const { following, own = false, quiet = false } = how;
+    const rollout = await this.#requireSource().open(
+      id,
+      {
+        following,
+        own,
+        // The subscription of a whole batch speaks for all its rollouts.
+        ...(following && (own || !this.isWholeBatch) ? { breakpoints: this.#prefix } : {}),
+      },
+      (error) => this.#report(error),
+      signal,
+    );
     const { debuggee } = rollout;
     rollout.quiet = quiet;
     this.#rollouts.set(id, rollout);
@@ -295,7 +334,7 @@ export class DebugSession {
   /** Adds a held rollout of the batch. */
   async #addHeld(id: string): Promise<void> {
     if (this.#rollouts.has(id)) return;
-    const rollout = await this.#add(id, true, this.#over.signal);
+    const rollout = await this.#add(id, { following: true }, this.#over.signal);
     this.onThread.fire({ reason: 'started', thread: this.threads.currentOf(rollout) });
     this.#reportHead(rollout, undefined);
   }

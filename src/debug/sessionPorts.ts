@@ -7,6 +7,8 @@ import type { ServerLink } from './rollout.ts';
 
 /** Services of the program in which a session runs. */
 export interface DebugPorts {
+  /** The name that it holds rollouts under, such as `debugger in VS Code`. */
+  readonly name: string;
   /** Connects to the server of a store, and starts it if necessary. */
   connect(store: string | undefined, signal: AbortSignal): Promise<ServerLink>;
   /**

@@ -24,6 +24,18 @@ const rolloutRows = z.custom<RolloutRow[]>(
   'the rows have the format of another version',
 );
 
+/**
+ * A debugger's subscription: when it is lost, and not restored within a few seconds, the server does for the debugger
+ * what it would have done at its end. It cancels the batch that it launched, or releases what it holds. `by` is the
+ * name that it sends with its commands, `breakpoints` the prefix of its breakpoints.
+ */
+export const debuggerClaim = z.object({
+  by: z.string().min(1).max(200),
+  breakpoints: z.string().min(1).max(200),
+  end: z.enum(['cancel', 'release']),
+});
+export type DebuggerClaim = z.infer<typeof debuggerClaim>;
+
 export const clientFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('hello'), protocol: int }),
   /**
@@ -37,6 +49,7 @@ export const clientFrame = z.discriminatedUnion('type', [
     after: int.min(0),
     after_rev: int.min(0).optional(),
     deltas: z.boolean().optional(),
+    debugger: debuggerClaim.optional(),
   }),
   z.object({ type: z.literal('unsubscribe'), sub: z.string() }),
   z.object({ type: z.literal('seen'), sub: z.string(), cursor: int, rev: int.optional() }),
@@ -118,6 +131,8 @@ export const batchRow = z.object({
   state: batchState,
   /** Paused without workers (pods). */
   released: z.boolean().optional(),
+  /** A debugger launched it, or it continues a rollout of such a batch: its figures say nothing about the agent. */
+  debug: z.boolean().optional(),
   submission: z.string(),
   tasks: int,
   attempts: int,

@@ -18,6 +18,8 @@ export const breakpoint = z.object({
   log: z.string().optional(),
   /** Only the first match in the whole batch holds; the worker requests it with `claim`. */
   once: z.boolean().optional(),
+  /** Who set it. */
+  by: z.string().optional(),
 });
 export type Breakpoint = z.infer<typeof breakpoint>;
 
@@ -51,7 +53,8 @@ const batchVerb = z.enum(['pause', 'resume', 'cancel', 'retry', 'rescore', 'seal
 /** The arguments of each verb. */
 export const verbArgs = {
   hold: z.object({}),
-  release: z.object({}),
+  /** `of`: ends only holds of this client, and those of its commands that wait for a gate. */
+  release: z.object({ of: z.string().optional() }),
   /**
    * `inspect`: steps into the code of the held call, if it is JavaScript and runs on the machine of a folder store. The
    * reply contains the debugger's address.

@@ -8,13 +8,13 @@ import { errorCodeOf, errorText, StudioError } from '../common/errors.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import { type ClientFrame, type ServerToClient, serverToClient } from './client.ts';
-import { type Opening, openingFrames } from './opening.ts';
+import { type Opening, openingFrames, SUB } from './opening.ts';
 
 /** An open or opening connection to `/v1/client`. */
 export interface FrameSocket {
   send(text: string): void;
-  /** Closes the socket; its `close` event follows. */
-  close(): void;
+  /** Closes the socket, after sending `last` if there is one; its `close` event follows. */
+  close(last?: string): void;
 }
 
 export interface SocketEvents {
@@ -114,7 +114,9 @@ function followOnce(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let over = false;
-    const stop = (): void => socket.close();
+    // A debugger unsubscribes, so that the server knows that it was not lost.
+    const stop = (): void =>
+      socket.close(options.debugger === undefined ? undefined : JSON.stringify({ type: 'unsubscribe', sub: SUB }));
     const finish = (error?: unknown): void => {
       if (over) return;
       over = true;

@@ -101,8 +101,10 @@ export class Rollout {
     switch (order.verb) {
       case 'hold':
         return gates.hold(by);
-      case 'release':
-        return gates.release(by);
+      case 'release': {
+        const { of } = argsOf('release', order.args ?? {});
+        return of === undefined ? gates.release(by) : gates.releaseOf(of, by);
+      }
       case 'step':
         return gates.step(by, argsOf('step', order.args).inspect ?? false);
       case 'edit': {

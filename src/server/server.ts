@@ -16,6 +16,7 @@ import { Submissions } from './batches/submissions.ts';
 import { Supervisor } from './batches/supervisor.ts';
 import { Changes } from './changes.ts';
 import { ClientConnection } from './clients/connection.ts';
+import { Debuggers } from './clients/debuggers.ts';
 import { Deltas } from './clients/deltas.ts';
 import { Router } from './http/router.ts';
 import { Listener, type Mount } from './listener.ts';
@@ -192,6 +193,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     info: () => serverInfo(store, startedAt, pressure),
     draining: () => draining,
   };
+  const debuggers = new Debuggers(services);
   const workerContext: WorkerContext = {
     store,
     server: serverId,
@@ -248,7 +250,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       new WorkerConnection(workerContext, socket, transport, batch);
     },
     client: (socket, readOnly) => {
-      const client = new ClientConnection({ store, changes, deltas, log, health }, socket, readOnly);
+      const client = new ClientConnection({ store, changes, deltas, debuggers, log, health }, socket, readOnly);
       clients.add(client);
       socket.once('close', () => clients.delete(client));
     },
@@ -289,6 +291,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     stop: async () => {
       log('the server is shutting down');
       draining = true;
+      debuggers.close();
       leasing.close();
       idle.close();
       await drain({

@@ -3,6 +3,7 @@
  * so it allocates nothing for events that change nothing.
  */
 import { causeOfEnding, causeOfScore, causeWithoutScore } from './cause.ts';
+import { holdSummary } from './holder.ts';
 import type { EventOf, TraceEvent, UnknownEvent } from './schema.ts';
 import type { Progress } from './summary.ts';
 
@@ -88,8 +89,7 @@ function apply(row: Progress, event: TraceEvent): void {
       return;
     }
     case 'hold': {
-      const { why, side, breakpoint } = event.data;
-      row.hold = { why, side, seq: event.seq, ...(breakpoint === undefined ? {} : { breakpoint }) };
+      row.hold = holdSummary(event);
       return;
     }
     case 'release':

@@ -248,8 +248,11 @@ const eventData = {
       why: z.enum(['breakpoint', 'pause', 'step', 'input', 'lost_server']),
       breakpoint: z.string().optional(),
       side: z.enum(['before', 'after']),
+      /** Who holds it: sent the command, made the step, or set the breakpoint. */
       by: z.string().optional(),
       command: z.string().optional(),
+      /** It continues by itself after this time. Absent: it waits for as long as it takes. */
+      limit_ms: ms.optional(),
     }),
   release: () =>
     z.object({

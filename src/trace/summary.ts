@@ -45,6 +45,20 @@ export const failedCall = z.object({
 });
 export type FailedCall = z.infer<typeof failedCall>;
 
+/** A hold, as rows list it. */
+export const hold = z.object({
+  why: z.string(),
+  side: z.string(),
+  seq: z.number().int(),
+  breakpoint: z.string().optional(),
+  /** Who holds it: sent the command, made the step, or set the breakpoint. */
+  by: z.string().optional(),
+  since: z.number().int().optional(),
+  /** When it continues by itself. Absent: it waits for as long as it takes. */
+  until: z.number().int().optional(),
+});
+export type HoldSummary = z.infer<typeof hold>;
+
 /** The part of a row that follows from the events. */
 export const progress = z.object({
   /** Number of steps, without those that a fork shares. A step that was repeated after a takeover counts once. */
@@ -58,9 +72,7 @@ export const progress = z.object({
   /** Names of the tools called, in order of first use. */
   tools: z.array(z.string()),
   /** The current hold. */
-  hold: z
-    .object({ why: z.string(), side: z.string(), seq: z.number().int(), breakpoint: z.string().optional() })
-    .optional(),
+  hold: hold.optional(),
   touched: z.boolean(),
   started_at: z.number().int().optional(),
   ended_at: z.number().int().optional(),

@@ -5,6 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { DebugProtocol } from '@vscode/debugprotocol';
+import type { BatchRow } from '../../src/protocol/client.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { until } from '../e2e/support/poll.ts';
 import { Bench } from '../support/cli.ts';
@@ -31,6 +32,16 @@ afterEach(async () => {
 
 async function rowsOf(batch: string): Promise<RolloutRow[]> {
   return (await bench.json<{ rollouts: RolloutRow[] }>(['show', batch])).rollouts;
+}
+
+function rolloutIn(dap: DebugDialogue): string {
+  return /r[0-9a-z]{17}/.exec(dap.frames.at(-1)?.source?.path ?? '')?.[0] ?? '';
+}
+
+/** Waits until a rollout has ended. */
+async function endOf(rollout: string): Promise<RolloutRow> {
+  await bench.run(['tail', rollout]);
+  return (await bench.json<{ rollout: RolloutRow }>(['show', rollout])).rollout;
 }
 
 function begin(): DebugDialogue {
@@ -267,7 +278,7 @@ describe('a live rollout', () => {
     assert.deepEqual([entry.reason, entry.top], ['entry', 'step 1 · demo']);
     assert.equal((await dap.go('continue')).top, 'list_loans');
     await dap.client.customRequest('skip', { result: [] });
-    const rollout = /r[0-9a-z]{17}/.exec(dap.frames.at(-1)?.source?.path ?? '')?.[0] ?? '';
+    const rollout = rolloutIn(dap);
     await dap.close();
     const { rollout: row, events } = await bench.json<{
       rollout: RolloutRow;
@@ -278,6 +289,56 @@ describe('a live rollout', () => {
       'the result that was given',
     );
     assert.ok(['cancelled', 'done'].includes(row.progress.status ?? ''), 'it does not stay behind, held');
+  });
+
+  it('is not left held when it was forked and the fork is stopped', async () => {
+    const dap = begin();
+    await dap.start(
+      'launch',
+      { mode: 'live', batch: 'batches/first.batch.yaml', store: bench.store },
+      { functions: [{ name: 'renew_loan' }] },
+    );
+    const first = rolloutIn(dap);
+    await dap.restart();
+    const fork = rolloutIn(dap);
+    assert.notEqual(fork, first);
+    await dap.close();
+    for (const rollout of [first, fork]) {
+      const { rollout: row } = await bench.json<{ rollout: RolloutRow }>(['show', rollout]);
+      assert.deepEqual([row.state, row.progress.status], ['ended', 'cancelled']);
+    }
+  });
+
+  it('is cancelled when the adapter is killed', async () => {
+    const dap = begin();
+    await dap.start(
+      'launch',
+      { mode: 'live', batch: 'batches/first.batch.yaml', store: bench.store },
+      { functions: [{ name: 'renew_loan' }] },
+    );
+    const rollout = rolloutIn(dap);
+    dap.kill();
+    assert.equal((await endOf(rollout)).progress.status, 'cancelled');
+    const { batch } = await bench.json<{ batch: BatchRow }>(['show', (await endOf(rollout)).batch]);
+    assert.deepEqual([batch.state, batch.debug], ['ended', true]);
+  });
+
+  it('of a real batch goes on when the adapter that attached to it is killed', async () => {
+    const { batch } = await bench.json<{ batch: string }>(
+      ['run', 'batches/first.batch.yaml', '--attempts', '1', '--hold', '--detach'],
+      { cwd: bench.path('desk') },
+    );
+    await until(async () => (await rowsOf(batch))[0]?.state === 'held', 60_000, 'the entry hold');
+    const dap = begin();
+    await dap.start(
+      'attach',
+      { batch, store: bench.store, stopOnEntry: true },
+      { functions: [{ name: 'renew_loan' }] },
+    );
+    assert.equal((await dap.go('continue')).top, 'renew_loan');
+    assert.equal((await rowsOf(batch))[0]?.progress.hold?.by, 'rollout dap');
+    dap.kill();
+    assert.equal((await endOf(rolloutIn(dap))).progress.status, 'done');
   });
 
   it('is stepped into the code of a call, in the user’s file, and returns after it', async () => {
@@ -330,7 +391,7 @@ describe('a live rollout', () => {
     });
     assert.equal(entry.top, 'step 1 · demo');
     assert.match(dap.frames.at(-1)?.name ?? '', /attempt 3$/);
-    const rollout = /r[0-9a-z]{17}/.exec(dap.frames.at(-1)?.source?.path ?? '')?.[0] ?? '';
+    const rollout = rolloutIn(dap);
     const { rollout: row } = await bench.json<{ rollout: RolloutRow }>(['show', rollout]);
     const others = (await rowsOf(row.batch)).filter(({ attempt }) => attempt !== 3);
     assert.deepEqual(

@@ -1,5 +1,6 @@
 /** A dialogue with `rollout dap` as an editor has it, using the Debug Adapter Protocol's own test client. */
 
+import type { ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { DebugClient } from '@vscode/debugadapter-testsupport';
@@ -169,6 +170,13 @@ export class DebugDialogue {
         ...(context === undefined ? {} : { context }),
       })
     ).body.result;
+  }
+
+  /** Kills the adapter, as when its editor crashes. */
+  kill(): void {
+    this.#closed = true;
+    const { _adapterProcess: adapter } = this.client as unknown as { readonly _adapterProcess: ChildProcess };
+    adapter.kill('SIGKILL'); // the type does not declare its process
   }
 
   /** May be called repeatedly. */

@@ -11,6 +11,9 @@ import { ENTRY } from '../../protocol/entry.ts';
 import { type Command, STDIO_OPTION } from '../command.ts';
 import type { Context } from '../context.ts';
 
+/** Who holds a rollout, for people. */
+const NAME = 'rollout dap';
+
 export const dap: Command = {
   name: 'dap',
   usage: '',
@@ -20,6 +23,7 @@ export const dap: Command = {
   options: STDIO_OPTION,
   async run(context) {
     const adapter = new RolloutDebugAdapter({
+      name: NAME,
       ownDocuments: false,
       folders: [context.cwd],
       connect: async (store, signal) => (await linkTo(context, store, signal)).link,
@@ -31,7 +35,7 @@ export const dap: Command = {
           ...(task === undefined ? { limit: 1 } : { tasks: [task] }),
         });
         checkTarget(file, target, context.target);
-        return launchHeld(connection.api, built, attempt, 'debugger', signal);
+        return launchHeld(connection.api, built, attempt, NAME, signal);
       },
       fork: async ({ rollout, seq, edits, acceptIrreversible, runs, store }, signal) => {
         const { api } = (await linkTo(context, store, signal)).connection;
@@ -40,7 +44,7 @@ export const dap: Command = {
           batch: await launchFork(
             api,
             planned,
-            { edit: edits, acceptIrreversible, debug: true, breakpoints: [ENTRY], by: 'debugger' },
+            { edit: edits, acceptIrreversible, debug: true, breakpoints: [{ ...ENTRY, by: NAME }], by: NAME },
             context.env,
             signal,
           ),

@@ -80,7 +80,7 @@ export const fork: Command = {
         edit,
         acceptIrreversible: flag(commandLine, 'accept-irreversible'),
         by: 'rollout',
-        ...(flag(commandLine, 'hold') ? { debug: true, breakpoints: [ENTRY] } : {}),
+        ...(flag(commandLine, 'hold') ? { debug: true, breakpoints: [{ ...ENTRY, by: 'rollout' }] } : {}),
       },
       context.env,
       context.signal,

@@ -16,6 +16,8 @@ import { type Command, flag, numberOption, oneWord, textOption, textOptions } fr
 import type { Context } from '../context.ts';
 import { followBatch } from '../follow.ts';
 
+/** Who holds an attempt. */
+const BY = 'rollout';
 const idList = z.array(z.string());
 const withTarget = z.looseObject({ target: z.string().optional() });
 
@@ -130,8 +132,13 @@ function yamlOf(text: string): unknown {
 /** Returns the launch options that hold an attempt. They must be set before the batch starts. */
 function holdOptions(entry: boolean, where: string | undefined): Pick<Launch, 'debug' | 'breakpoints'> {
   if (where !== undefined) compileCondition(where); // fail early, before anything starts
-  const first: Breakpoint[] = where === undefined ? [] : [{ id: 'run:first', side: 'before', when: where, once: true }];
-  return entry ? { debug: true, breakpoints: [ENTRY, ...first] } : where === undefined ? {} : { breakpoints: first };
+  const first: Breakpoint[] =
+    where === undefined ? [] : [{ id: 'run:first', by: BY, side: 'before', when: where, once: true }];
+  return entry
+    ? { debug: true, breakpoints: [{ ...ENTRY, by: BY }, ...first] }
+    : where === undefined
+      ? {}
+      : { breakpoints: first };
 }
 
 /** Reads task IDs from a file: a JSON array, or one ID per line. */

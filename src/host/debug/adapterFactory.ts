@@ -35,6 +35,7 @@ export function adapterOf(
     };
   };
   const adapter = new RolloutDebugAdapter({
+    name: 'debugger in VS Code',
     ownDocuments: true,
     children: {
       available: vscode.extensions.getExtension(JS_DEBUGGER) !== undefined,

@@ -19,6 +19,7 @@ export interface OpenHold {
   readonly side: 'before' | 'after';
   readonly why: EventData['hold']['why'];
   readonly breakpoint: string | undefined;
+  readonly by: string | undefined;
   /** Whether the batch was paused, rather than this rollout held by a command. */
   readonly ofBatch: boolean;
   /** Whether a holder took over and was lost before it reached the gate again. */
@@ -149,6 +150,7 @@ export class History {
             side: event.data.side,
             why: event.data.why,
             breakpoint: event.data.breakpoint,
+            by: event.data.by,
             ofBatch: event.data.why === 'pause' && event.data.command === undefined,
             carried: false,
           };

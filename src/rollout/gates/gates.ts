@@ -50,7 +50,10 @@ export class Gates {
   #pause: PendingHold[] | undefined;
   /** `once` breakpoints that were already claimed here. */
   readonly #claimed = new Set<string>();
-  readonly #stepping = new Set<string>();
+  /** Who made the step, by agent. */
+  readonly #stepping = new Map<string, By>();
+  /** Clients whose breakpoints no longer hold: the message that removes them may still be on its way. */
+  readonly #gone = new Set<string>();
   readonly #injections: (PendingHold & { readonly message: InjectedText })[] = [];
   #lost = false;
   /** Answers a step into a call. */
@@ -65,6 +68,7 @@ export class Gates {
   /** Sets breakpoints. Throws StudioError `usage` for invalid conditions and then changes nothing. */
   setBreakpoints(breakpoints: readonly Breakpoint[]): void {
     this.#breakpoints.set(breakpoints);
+    this.#gone.clear();
   }
 
   /** Pauses or resumes the rollout with its batch. A rollout held by its own command stays held. */
@@ -121,8 +125,9 @@ export class Gates {
   release(by: By): HoldResult {
     const hold = this.#parts.holds.current;
     if (hold === undefined) {
-      if (this.#pause === undefined) throw notHeldError();
-      for (const waiting of this.#pause) waiting.done.resolve({});
+      if (this.#pause === undefined && this.#restored === undefined) throw notHeldError();
+      this.#restored = undefined;
+      for (const waiting of this.#pause ?? []) waiting.done.resolve({});
       this.#pause = undefined;
       return {};
     }
@@ -130,11 +135,24 @@ export class Gates {
     return { seq: this.#parts.holds.release('continue', by) };
   }
 
+  /** Ends the holds of one client, which has gone: the current one, and those that wait for a gate. */
+  releaseOf(client: string, by: By): HoldResult {
+    this.#gone.add(client);
+    if (this.#restored?.by === client) this.#restored = undefined;
+    for (const [agent, stepper] of this.#stepping) if (stepper.by === client) this.#stepping.delete(agent);
+    const gone = this.#pause?.filter((waiting) => waiting.by.by === client) ?? [];
+    for (const waiting of gone) waiting.done.resolve({});
+    const others = this.#pause?.filter((waiting) => !gone.includes(waiting));
+    if (gone.length > 0) this.#pause = others?.length === 0 ? undefined : others;
+    const { current } = this.#parts.holds;
+    return current?.reason.by === client ? { seq: this.#parts.holds.release('continue', by) } : {};
+  }
+
   /** `inspect`: steps into the code of the held call; resolves when it waits for a debugger, or cannot. */
   async step(by: By, inspect: boolean): Promise<HoldResult> {
     const { reason, subject, side } = this.#held();
     this.#mayGoOn(reason);
-    this.#stepping.add(subject.agent);
+    this.#stepping.set(subject.agent, by);
     const seq = this.#parts.holds.release('step', by);
     if (!inspect || side === 'after' || subject.kind !== 'tool') return { seq };
     this.#parts.touch(); // a debugger can change anything
@@ -219,9 +237,14 @@ export class Gates {
     if (matched !== undefined) return matched;
     // A question is repeated anyway, and the server may be back.
     if (restored !== undefined && restored.why !== 'input' && restored.why !== 'lost_server') {
-      return { why: restored.why, ...(restored.breakpoint === undefined ? {} : { breakpoint: restored.breakpoint }) };
+      return {
+        why: restored.why,
+        ...(restored.breakpoint === undefined ? {} : { breakpoint: restored.breakpoint }),
+        ...(restored.by === undefined ? {} : { by: restored.by }),
+      };
     }
-    if (this.#stepping.has(subject.agent)) return { why: 'step' };
+    const stepper = this.#stepping.get(subject.agent);
+    if (stepper !== undefined) return { why: 'step', ...(stepper.by === undefined ? {} : { by: stepper.by }) };
     if (this.#pause === undefined) return undefined;
     const by = this.#pause[0]?.by;
     return {
@@ -261,10 +284,13 @@ export class Gates {
     const logText = (text: string): number =>
       log.append([{ kind: 'log', agent, span: subject.span, data: { stream: 'out', text } }]);
     for (const { breakpoint, text } of found) {
+      if (breakpoint.by !== undefined && this.#gone.has(breakpoint.by)) continue;
       if (text !== undefined) {
         logText(text);
       } else if (breakpoint.once !== true || (await this.#claims(breakpoint.id))) {
-        if (permits.acquire()) return { why: 'breakpoint', breakpoint: breakpoint.id, permit: true };
+        const { id, by } = breakpoint;
+        if (permits.acquire())
+          return { why: 'breakpoint', breakpoint: id, ...(by === undefined ? {} : { by }), permit: true };
         logText(
           `Breakpoint ${breakpoint.id} matched but did not hold: breakpoints already hold ${MAX_BREAKPOINT_HOLDS} ` +
             'rollouts of this worker.',

@@ -84,12 +84,13 @@ export class Holds {
   async hold(reason: HoldReason, side: Side, subject: Subject, permit = false): Promise<Release> {
     const { log, slot, watch, life, permits, time, limitMs } = this.#parts;
     const free = (this.#free = deferred<undefined>());
+    const endless = ENDLESS.has(reason.why);
     const seq = log.append([
       {
         kind: 'hold',
         agent: subject.agent === '' ? undefined : subject.agent,
         span: subject.span,
-        data: { ...reason, side },
+        data: { ...reason, side, ...(endless ? {} : { limit_ms: limitMs }) },
       },
     ]);
     const active: Active = {
@@ -101,7 +102,7 @@ export class Holds {
       over: deferred(),
       cancelExpiry: undefined,
     };
-    if (!ENDLESS.has(reason.why)) active.cancelExpiry = time.timer(limitMs, () => this.release('expired', {}));
+    if (!endless) active.cancelExpiry = time.timer(limitMs, () => this.release('expired', {}));
     this.#active = active;
     watch.setHeld(true);
     slot.release();

@@ -94,7 +94,8 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
     order: submission.order,
     priority: submission.priority,
     retries: submission.retry.infrastructure,
-    debug: request.debug ?? false,
+    // A fork of a debug run is one, too: nobody measures with it.
+    debug: request.debug === true || parentBatch.spec.debug,
     imported: false,
     blobs,
     parent: {

@@ -10,6 +10,7 @@ import type { Changes } from '../changes.ts';
 import { rawText } from '../socketText.ts';
 import type { StoreHealth } from '../storeHealth.ts';
 import { BatchSubscription } from './batchSubscription.ts';
+import type { DebuggerConnection, Debuggers } from './debuggers.ts';
 import type { Deltas } from './deltas.ts';
 import { frame } from './frames.ts';
 import { RolloutSubscription, type Subscription, type SubscriptionContext } from './rolloutSubscription.ts';
@@ -20,6 +21,7 @@ interface ClientContext {
   readonly store: Store;
   readonly changes: Changes;
   readonly deltas: Deltas;
+  readonly debuggers: Debuggers;
   readonly log: Log;
   readonly health: StoreHealth;
 }
@@ -29,6 +31,8 @@ export class ClientConnection {
   readonly #socket: WebSocket;
   readonly #readOnly: boolean;
   readonly #subscriptions = new Map<string, Subscription>();
+  /** By subscription. */
+  readonly #debuggers = new Map<string, DebuggerConnection>();
   readonly #forSubscriptions: SubscriptionContext;
   #unwatch: () => void = () => undefined;
   #greeted = false;
@@ -110,7 +114,10 @@ export class ClientConnection {
         throw new StudioError('too_large', `A connection can have at most ${MAX_SUBSCRIPTIONS} subscriptions.`);
       const subscription = await this.#open(message);
       if (this.#socket.readyState === this.#socket.OPEN) this.#subscriptions.set(message.sub, subscription);
-      else subscription.close();
+      else {
+        subscription.close();
+        this.#debuggers.get(message.sub)?.lose();
+      }
     } catch (error) {
       this.#failed(message.sub, error);
     }
@@ -118,18 +125,21 @@ export class ClientConnection {
 
   async #open(message: Extract<ClientFrame, { type: 'subscribe' }>): Promise<Subscription> {
     const { store } = this.#context;
+    const { sub, debugger: claim } = message;
+    const connect = (batch: string, rollout?: string): void => {
+      if (claim !== undefined && !this.#readOnly)
+        this.#debuggers.set(sub, this.#context.debuggers.connect({ batch, rollout }, claim));
+    };
     const rollout = await store.rollout(message.stream);
-    if (rollout !== undefined)
-      return new RolloutSubscription(
-        this.#forSubscriptions,
-        message.sub,
-        rollout,
-        message.after,
-        message.deltas ?? false,
-      );
+    if (rollout !== undefined) {
+      connect(rollout.row.batch, rollout.row.rollout);
+      return new RolloutSubscription(this.#forSubscriptions, sub, rollout, message.after, message.deltas ?? false);
+    }
     const batch = await store.batch(message.stream);
-    if (batch !== undefined)
-      return new BatchSubscription(this.#forSubscriptions, message.sub, batch, message.after, message.after_rev ?? 0);
+    if (batch !== undefined) {
+      connect(batch.row.batch);
+      return new BatchSubscription(this.#forSubscriptions, sub, batch, message.after, message.after_rev ?? 0);
+    }
     throw new StudioError('gone', `There is no batch or rollout ${message.stream.slice(0, 100)} here.`);
   }
 
@@ -144,6 +154,8 @@ export class ClientConnection {
   #end(sub: string): void {
     this.#subscriptions.get(sub)?.close();
     this.#subscriptions.delete(sub);
+    this.#debuggers.get(sub)?.end();
+    this.#debuggers.delete(sub);
   }
 
   /** Closes one failed subscription and keeps the others. */
@@ -175,5 +187,7 @@ export class ClientConnection {
     this.#unwatch();
     for (const subscription of this.#subscriptions.values()) subscription.close();
     this.#subscriptions.clear();
+    for (const one of this.#debuggers.values()) one.lose();
+    this.#debuggers.clear();
   }
 }

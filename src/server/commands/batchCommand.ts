@@ -92,7 +92,9 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
         },
       };
     case 'breakpoints': {
-      const { breakpoints, of } = parse(verbArgs.breakpoints, args, 'args');
+      const { breakpoints: sent, of } = parse(verbArgs.breakpoints, args, 'args');
+      const { by } = request;
+      const breakpoints = by === undefined ? sent : sent.map((one) => ({ ...one, by: one.by ?? by }));
       return {
         recordedArgs: {
           breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json,

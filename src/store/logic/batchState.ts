@@ -192,6 +192,7 @@ export function batchRow(batch: Batch): BatchRow {
     ...(batch.endedAt === null ? {} : { ended_at: batch.endedAt }),
     state: batch.endedAt !== null ? 'ended' : batch.paused ? 'paused' : batch.sealed ? 'running' : 'open',
     ...(batch.released && batch.endedAt === null ? { released: true } : {}),
+    ...(spec.debug ? { debug: true } : {}),
     submission: spec.submission,
     tasks: batch.tasks,
     attempts: spec.attempts,

@@ -19,7 +19,7 @@ describe('a breakpoint', () => {
     const one = run({ job: { breakpoints: [TOOL] } });
     const done = one.run();
     const hold = await heldAt(one);
-    assert.deepEqual(hold.data, { why: 'breakpoint', breakpoint: 'bp', side: 'before' });
+    assert.deepEqual(hold.data, { why: 'breakpoint', breakpoint: 'bp', side: 'before', limit_ms: 60_000 });
     assert.equal(hold.span, one.recorder.of('tool.start')[0]!.seq);
     assert.equal(one.tools.calls.length, 0);
     assert.deepEqual(one.slot, { given: 1, taken: 0 });
@@ -144,6 +144,40 @@ describe('a held rollout', () => {
       'step after model.start',
     ]);
     assert.equal(end(await done).status, 'done');
+  });
+
+  it('names who made the step, and goes on without holds when that client has gone', async () => {
+    const one = run({
+      job: {
+        breakpoints: [
+          { ...TOOL, by: 'ann' },
+          { id: 'after', side: 'after', by: 'ann' },
+        ],
+      },
+    });
+    const done = one.run();
+    assert.equal((await heldAt(one)).data.by, 'ann', 'who set the breakpoint');
+    await one.command('step');
+    const stepped = await heldAt(one, 2);
+    assert.equal(stepped.data.by, 'ann');
+    await one.command('release', { of: 'bob' });
+    assert.ok(
+      !one.recorder.of('release').some(({ seq }) => seq > stepped.seq),
+      'another client’s holds are none of it',
+    );
+    await one.command('release', { of: 'ann' });
+    const events = await done;
+    assert.equal(events.filter(({ kind }) => kind === 'hold').length, 2, 'its breakpoints no longer hold');
+    assert.equal(end(events).status, 'done');
+  });
+
+  it('goes on when the client whose step is under way has gone', async () => {
+    const one = run({ job: { breakpoints: [TOOL] } });
+    const done = one.run();
+    await heldAt(one);
+    await Promise.all([one.command('step'), one.command('release', { of: 'ann' })]);
+    assert.equal(end(await done).status, 'done');
+    assert.equal(one.recorder.of('hold').length, 1);
   });
 
   it('does not count against limits', async () => {
@@ -480,7 +514,7 @@ describe('a question to a person', () => {
     const one = ask();
     const done = one.run();
     const hold = await heldAt(one);
-    assert.deepEqual(hold.data, { why: 'input', side: 'before' });
+    assert.deepEqual(hold.data, { why: 'input', side: 'before', limit_ms: 60_000 });
     await assert.rejects(one.command('release'), conflict);
     const { seq } = await one.command('answer', { value: 'yes' });
     const events = await done;

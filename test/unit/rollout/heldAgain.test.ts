@@ -19,7 +19,7 @@ describe('a hold that lost its worker', () => {
       });
       const done = again.run();
       const hold = await heldAt(again);
-      assert.deepEqual(hold.data, { why: 'breakpoint', breakpoint: 'bp', side });
+      assert.deepEqual(hold.data, { why: 'breakpoint', breakpoint: 'bp', side, limit_ms: 60_000 });
       const started =
         side === 'before'
           ? again.recorder.of('tool.start')[0]!.seq

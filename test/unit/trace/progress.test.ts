@@ -75,9 +75,18 @@ describe('advanceProgress', () => {
   it('shows a hold until its release, or until another worker takes over', () => {
     const s = new Stream();
     s.start();
-    s.add('hold', { why: 'breakpoint', breakpoint: 'bp1', side: 'before' });
+    s.add('hold', { why: 'breakpoint', breakpoint: 'bp1', side: 'before', by: 'page', limit_ms: 5_000 });
     const held = advanceProgress(EMPTY_PROGRESS, s.events);
-    assert.deepEqual(held.hold, { why: 'breakpoint', side: 'before', seq: 2, breakpoint: 'bp1' });
+    const since = s.events.at(-1)?.at ?? 0;
+    assert.deepEqual(held.hold, {
+      why: 'breakpoint',
+      side: 'before',
+      seq: 2,
+      breakpoint: 'bp1',
+      by: 'page',
+      since,
+      until: since + 5_000,
+    });
     const other = new Stream(3);
     other.add('release', { how: 'continue', held_ms: 5 });
     assert.equal(advanceProgress(held, other.events).hold, undefined);

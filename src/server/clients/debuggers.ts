@@ -1,0 +1,122 @@
+/**
+ * Debuggers that are connected. One that is lost (it was killed, or its machine is gone) must not leave rollouts held:
+ * after a grace period, in which it may reconnect, the server ends what the debugger launched, or releases what it
+ * holds. A debugger that ends properly does this itself and unsubscribes.
+ */
+import { errorText } from '../../common/errors.ts';
+import { newId } from '../../common/ids.ts';
+import type { DebuggerClaim } from '../../protocol/client.ts';
+import { commandBatch } from '../commands/batchCommand.ts';
+import type { Services } from '../services.ts';
+
+/** A debugger reconnects within a second, unless its server is being replaced. */
+const GRACE_MS = 5_000;
+const PAGE = 500;
+
+/** What a debugger is subscribed to: a rollout, or its whole batch. */
+export interface DebuggedStream {
+  readonly batch: string;
+  readonly rollout: string | undefined;
+}
+
+/** A subscription of a debugger. */
+export interface DebuggerConnection {
+  /** The debugger unsubscribed: it needs nothing more. */
+  end(): void;
+  /** The connection is lost. */
+  lose(): void;
+}
+
+export class Debuggers {
+  readonly #services: Services;
+  readonly #graceMs: number;
+  /** Connected debuggers, and those that may reconnect. */
+  readonly #known = new Map<string, { connected: number; timer: NodeJS.Timeout | undefined }>();
+  #closed = false;
+
+  constructor(services: Services, graceMs = GRACE_MS) {
+    this.#services = services;
+    this.#graceMs = graceMs;
+  }
+
+  connect(stream: DebuggedStream, claim: DebuggerClaim): DebuggerConnection {
+    const key = JSON.stringify([stream.rollout ?? stream.batch, claim.by, claim.breakpoints]);
+    const known = this.#known.get(key) ?? { connected: 0, timer: undefined };
+    this.#known.set(key, known);
+    known.connected += 1;
+    clearTimeout(known.timer);
+    let connected = true;
+    const leave = (): boolean => {
+      if (!connected) return false;
+      connected = false;
+      known.connected -= 1;
+      return known.connected === 0 && this.#known.get(key) === known;
+    };
+    return {
+      end: () => {
+        if (leave()) this.#known.delete(key);
+      },
+      lose: () => {
+        if (!leave() || this.#closed) return;
+        known.timer = setTimeout(() => {
+          this.#known.delete(key);
+          this.#lost(stream, claim).catch((error: unknown) => {
+            const { batch } = stream;
+            this.#services.log(`ending a lost debugger of ${batch} failed: ${errorText(error)}`, {
+              level: 'error',
+              batch,
+            });
+          });
+        }, this.#graceMs);
+      },
+    };
+  }
+
+  /** Called before the server stops: debuggers reconnect to the next one. */
+  close(): void {
+    this.#closed = true;
+    for (const { timer } of this.#known.values()) clearTimeout(timer);
+    this.#known.clear();
+  }
+
+  async #lost({ batch, rollout }: DebuggedStream, claim: DebuggerClaim): Promise<void> {
+    const { store, supervisor, log } = this.#services;
+    const record = await store.batch(batch);
+    if (record === undefined || record.row.state === 'ended') return;
+    log(`${claim.by} of ${rollout ?? batch} was lost`, { level: 'warning', batch });
+    if (claim.end === 'cancel') {
+      await supervisor.stop(batch, 'The connection to the debugger was lost.');
+      return;
+    }
+    await commandBatch(this.#services, batch, {
+      command: newId('c'),
+      verb: 'breakpoints',
+      by: claim.by,
+      args: { breakpoints: [], of: claim.breakpoints },
+    });
+    const held = rollout === undefined ? await this.#running(batch) : [rollout];
+    for (const id of held)
+      await store.putCommand({
+        id: newId('c'),
+        batch,
+        rollout: id,
+        verb: 'release',
+        args: { of: claim.by },
+        by: claim.by,
+      });
+  }
+
+  /** Returns the rollouts that are held, or may be at their next gate. */
+  async #running(batch: string): Promise<string[]> {
+    const { store } = this.#services;
+    const running: string[] = [];
+    let after: string | undefined;
+    do {
+      const page = await store.rollouts(batch, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+      for (const { rollout, state } of page.rollouts)
+        if (state === 'running' || state === 'held') running.push(rollout);
+      after = page.next;
+    } while (after !== undefined);
+    return running;
+  }
+}

@@ -1,0 +1,58 @@
+/** Who holds a rollout, and until when: the same words in every view. */
+import { timeOfDay } from '../common/units.ts';
+import type { EventOf } from './schema.ts';
+import type { HoldSummary } from './summary.ts';
+import { holdLabel } from './text/labels.ts';
+
+/** Returns a hold as rows list it. */
+export function holdSummary({ seq, at, data }: EventOf<'hold'>): HoldSummary {
+  const { why, side, breakpoint, by, limit_ms: limit } = data;
+  return {
+    why,
+    side,
+    seq,
+    ...(breakpoint === undefined ? {} : { breakpoint }),
+    ...(by === undefined ? {} : { by }),
+    since: at,
+    ...(limit === undefined ? {} : { until: at + limit }),
+  };
+}
+
+/** The names that clients send with their commands, as people know them. */
+const CLIENTS: Readonly<Record<string, string>> = {
+  page: 'a person on the page',
+  vscode: 'a person in VS Code',
+  rollout: 'the command line',
+  'rollout mcp': 'an MCP client',
+  'debugger in VS Code': 'the debugger in VS Code',
+  debugger: 'a debugger',
+  client: 'a client',
+};
+
+/**
+ * Returns e.g. `held by the debugger in VS Code (breakpoint), until 14:05`. Without a name, it says what the rollout
+ * waits for.
+ */
+export function heldText(hold: HoldSummary, now: number): string {
+  const until = hold.until === undefined ? '' : `, until ${timeOfDay(hold.until, now)}`;
+  const holder = holderOf(hold);
+  if (holder === undefined) return `${WAITS[hold.why] ?? holdLabel(hold.why)}${until}`;
+  return `held by ${holder}${hold.why === 'pause' ? '' : ` (${holdLabel(hold.why)})`}${until}`;
+}
+
+/** Returns who holds it; undefined if nobody does, because it waits for something else. */
+export function holderOf({ why, by, breakpoint }: Pick<HoldSummary, 'why' | 'by' | 'breakpoint'>): string | undefined {
+  if (why === 'input' || why === 'lost_server') return undefined;
+  if (by !== undefined) return CLIENTS[by] ?? by;
+  // Recorded before holds had names.
+  if (breakpoint?.startsWith('debug:') === true) return 'a debugger';
+  return undefined;
+}
+
+const WAITS: Readonly<Record<string, string>> = {
+  breakpoint: 'held at a breakpoint',
+  pause: 'held with its batch',
+  step: 'held after a step',
+  input: 'waiting for an answer',
+  lost_server: 'waiting for its server',
+};
