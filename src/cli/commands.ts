@@ -14,6 +14,7 @@ const LOADERS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['tail', async (): Promise<Command> => (await import('./commands/tail.ts')).tail],
   ['view', async (): Promise<Command> => (await import('./commands/view.ts')).view],
   ['import', async (): Promise<Command> => (await import('./commands/import.ts')).importFiles],
+  ['export', async (): Promise<Command> => (await import('./commands/export.ts')).exportAttempts],
   ['fork', async (): Promise<Command> => (await import('./commands/fork.ts')).fork],
   ['call', async (): Promise<Command> => (await import('./commands/call.ts')).call],
   ['agent', async (): Promise<Command> => (await import('./commands/agent.ts')).agent],

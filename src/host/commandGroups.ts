@@ -47,6 +47,9 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
       ['rollout.openBatch', 'rollout.openTrajectory', 'rollout.compareAttempts', 'rollout.compareBatches'],
       async () => (await import('./open/open.ts')).openCommands(services),
     ),
+    registerGroup(register, ['rollout.exportAttempts'], async () =>
+      (await import('./batches/exportAttempts.ts')).exportCommands(services),
+    ),
     registerGroup(register, ['rollout.import'], async () =>
       (await import('./importing/import.ts')).importCommands(services),
     ),

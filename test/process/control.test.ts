@@ -1,7 +1,9 @@
 // Batches controlled from a command line: pause, resume, cancel, retry, following, stop rules, pass bars.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { BatchRow } from '../../src/protocol/client.ts';
+import { outcomeOf } from '../../src/trace/outcome.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { Comparison, Report } from '../../src/trace/statistics/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
@@ -453,6 +455,23 @@ describe('a stored batch', { timeout: 180_000 }, () => {
     const all = (await workspace.json<{ batches: BatchRow[] }>('batches', '--all')).batches.length;
     assert.match(await done('batches'), /whole +.* ended +2 x 2 +4 +0 +0/);
     assert.equal((await workspace.json<Report>('report', 'last')).batch, better.batch);
+
+    // As CSV, each attempt has the outcome and the cause that `show` prints.
+    const csv = workspace.path('half.csv');
+    assert.match(await done('export', first.batch, '--out', csv), /4 attempts written to/);
+    const { rollouts } = await workspace.json<{ rollouts: RolloutRow[] }>('show', first.batch);
+    const [header, ...lines] = readFileSync(csv, 'utf8').trimEnd().split('\r\n');
+    assert.match(header ?? '', /^batch,task,attempt,rollout,outcome,cause,/);
+    assert.deepEqual(
+      lines.map((line) => line.split(',').slice(1, 6).join(' ')),
+      rollouts.map((row) =>
+        [row.task, row.attempt, row.rollout, outcomeOf(row), row.progress.cause?.text ?? ''].join(' '),
+      ),
+    );
+    assert.equal((await workspace.run('export', first.batch)).stdout.trimEnd(), [header, ...lines].join('\r\n'));
+    const nowhere = await workspace.run('export', first.batch, '--out', workspace.path('no', 'half.csv'));
+    assert.equal(nowhere.code, 3);
+    assert.match(nowhere.stderr, /Cannot write .*half\.csv: /);
 
     const dry = await workspace.json<{ batches: string[]; kept: unknown[] }>('gc', first.batch, '--dry-run');
     assert.deepEqual(dry.batches, [first.batch]);

@@ -71,6 +71,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.installTarget': all(TRUSTED, VIEW_KEYS.clusters),
   'rollout.uninstallTarget': all(TRUSTED, VIEW_KEYS.clusters),
   'rollout.refresh': 'false',
+  'rollout.exportAttempts': all(TRUSTED, KEY.hasBatches),
   'rollout.copyReference': ANY_PAGE,
   'rollout.forgetSecrets': TRUSTED,
 };
@@ -123,6 +124,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.runCall', when: all(TRUSTED, CALL_FORM), group: 'navigation@1' },
     { command: 'rollout.saveTestCase', when: all(TRUSTED, CALL_FORM), group: 'navigation@2' },
     { command: 'rollout.copyReference', when: ANY_PAGE, group: '2_rollout@1' },
+    { command: 'rollout.exportAttempts', when: all(TRUSTED, KEY.activeBatch), group: '2_rollout@2' },
   ],
   'view/title': [
     { command: 'rollout.launchBatch', when: all(TRUSTED, inView(VIEW_IDS.batches), HAS_FOLDER), group: 'navigation@1' },
@@ -210,6 +212,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
       when: inTargets('viewItem =~ /^target\\.(cluster|url)\\./'),
       group: '3_remove@1',
     },
+    { command: 'rollout.exportAttempts', when: all(TRUSTED, inBatches(ANY_BATCH)), group: '9_copy@2' },
     { command: 'rollout.copyReference', when: inBatches('viewItem =~ /^(batch\\.|task|attempt)/'), group: '9_copy@1' },
   ],
 };
