@@ -28,6 +28,7 @@ export function placeLink(place: PagePlace): { readonly path: string; readonly q
   if (place.page === 'trajectory' && place.check !== undefined) query.set('check', String(place.check));
   if (place.page === 'trajectory' && place.tab !== undefined) query.set('tab', place.tab);
   if (place.page === 'compare') query.set('compare', '1');
+  if (place.page === 'compare' && place.rollout !== undefined) query.set('rollout', place.rollout);
   if ((place.page === 'compare' || place.page === 'batches') && place.with !== undefined) query.set('with', place.with);
   return { path: '/open', query: query.toString() };
 }
@@ -40,6 +41,8 @@ interface PageLink {
   readonly tab?: string;
   /** The reference is a task: shows its attempts side by side. */
   readonly compare?: true;
+  /** The attempt to compare with others. */
+  readonly rollout?: string;
   /** A later batch to compare with. */
   readonly with?: string;
 }
@@ -52,6 +55,7 @@ export function readLink(path: string, query: string): PageLink | undefined {
   const filter = params.get('filter');
   const check = params.get('check');
   const tab = params.get('tab');
+  const rollout = params.get('rollout');
   const other = params.get('with');
   return {
     reference,
@@ -59,19 +63,25 @@ export function readLink(path: string, query: string): PageLink | undefined {
     ...(check !== null && /^\d{1,9}$/.test(check) ? { check: Number(check) } : {}),
     ...(tab === null ? {} : { tab }),
     ...(params.get('compare') === '1' ? { compare: true } : {}),
+    ...(rollout === null ? {} : { rollout }),
     ...(other === null ? {} : { with: other }),
   };
 }
 
 /** Returns the place of a link, once its reference was resolved. */
-export function linkPlace(place: PagePlace, { filter, check, tab, with: other }: PageLink): PagePlace {
+export function linkPlace(place: PagePlace, { filter, check, tab, rollout, with: other }: PageLink): PagePlace {
   if (place.page === 'batch')
     return other !== undefined
       ? { page: 'batches', batch: place.batch, with: other }
       : filter === undefined
         ? place
         : { ...place, filter };
-  if (place.page === 'compare') return other === undefined ? place : { ...place, with: other };
+  if (place.page === 'compare')
+    return {
+      ...place,
+      ...(rollout === undefined ? {} : { rollout }),
+      ...(other === undefined ? {} : { with: other }),
+    };
   if (place.page === 'batches') return place;
   return { ...place, ...(check === undefined ? {} : { check }), ...(tab === undefined ? {} : { tab }) };
 }

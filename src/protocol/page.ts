@@ -22,6 +22,7 @@ export const pagePlace = z.discriminatedUnion('page', [
     page: z.literal('compare'),
     batch: z.string(),
     task: z.string(),
+    /** The attempt on the left. Absent: the first one that did not pass. */ rollout: z.string().optional(),
     /** A later batch to compare with. */ with: z.string().optional(),
   }),
   /** Two batches over the same tasks, the earlier first. */

@@ -23,8 +23,8 @@ export function placeToParams(place: PagePlace): URLSearchParams {
 
 /** Converts URL parameters to a place; undefined without a batch or rollout. */
 export function placeFromParams(params: URLSearchParams): PagePlace | undefined {
-  const [batch, rollout] = [params.get('batch'), params.get('rollout')];
-  if (rollout !== null) {
+  const [batch, task, rollout] = [params.get('batch'), params.get('task'), params.get('rollout')];
+  if (rollout !== null && task === null) {
     const [seq, check, step] = ['seq', 'check', 'step'].map((name) => whole(params.get(name)));
     const tab = params.get('tab');
     return {
@@ -37,8 +37,15 @@ export function placeFromParams(params: URLSearchParams): PagePlace | undefined 
     };
   }
   if (batch === null) return undefined;
-  const [task, other] = [params.get('task'), params.get('with')];
-  if (task !== null) return { page: 'compare', batch, task, ...(other === null ? {} : { with: other }) };
+  const other = params.get('with');
+  if (task !== null)
+    return {
+      page: 'compare',
+      batch,
+      task,
+      ...(rollout === null ? {} : { rollout }),
+      ...(other === null ? {} : { with: other }),
+    };
   if (other !== null) return { page: 'batches', batch, with: other };
   const filter = params.get('filter');
   return { page: 'batch', batch, ...(filter === null ? {} : { filter }) };

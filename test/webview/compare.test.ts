@@ -43,6 +43,27 @@ async function inView(element: Locator): Promise<void> {
   );
 }
 
+/** Moves the cursor of the grid from the first attempt to another one. */
+async function chosenAttempt(page: Page, attempt: number): Promise<void> {
+  const pane = page.getByRole('complementary', { name: 'Attempt' });
+  await pane.getByText('Compare attempts').waitFor();
+  for (let at = 1; at < attempt; at++) await page.keyboard.press('ArrowRight');
+  await pane.getByText(`attempt ${attempt}`).first().waitFor();
+}
+
+/** Waits until these attempts are side by side. */
+async function sides(page: Page, left: number, right: number): Promise<void> {
+  const heads = page.locator('.two-head');
+  await heads
+    .first()
+    .filter({ hasText: `attempt ${left}` })
+    .waitFor();
+  await heads
+    .last()
+    .filter({ hasText: `attempt ${right}` })
+    .waitFor();
+}
+
 /** Switches from two attempts to all of them. */
 async function showAll(page: Page): Promise<void> {
   await page.getByRole('listbox', { name: 'Steps of both attempts' }).waitFor();
@@ -95,9 +116,10 @@ describe('the compare page', { timeout: 300_000 }, () => {
   it('compares with another attempt, and opens the attempt of a side at the step', () =>
     open('from-batch', async (page) => {
       await page.getByRole('grid', { name: 'Attempts' }).focus();
-      await page.getByRole('complementary', { name: 'Attempt' }).getByText('Compare attempts').waitFor();
+      await chosenAttempt(page, 2);
       await page.keyboard.press('c');
       await selectedPair(page, 'renew_loan');
+      await sides(page, 2, 1);
       const right = page.locator('.two-head').last();
       await page.keyboard.press('l');
       await page.keyboard.press(']');
@@ -207,7 +229,7 @@ describe('the compare page', { timeout: 300_000 }, () => {
   it('opens from the grid and from a trajectory, and leads to the step of an attempt', () =>
     open('from-batch', async (page) => {
       await page.getByRole('grid', { name: 'Attempts' }).focus();
-      await page.getByRole('complementary', { name: 'Attempt' }).getByText('Compare attempts').waitFor();
+      await chosenAttempt(page, 2);
       await page.keyboard.press('c');
       await showAll(page);
       await chosenRow(page, 'list_fines');
@@ -219,11 +241,20 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await page.locator('.head-attempt').filter({ hasText: 'attempt 2' }).waitFor();
       await page.getByRole('button', { name: 'Compare', exact: true }).click();
       await showAll(page);
-      await rows(page).getByRole('option').filter({ hasText: 'list_fines' }).locator('.compare-cell').nth(2).dblclick();
-      await selectedStep(page, 'list_fines');
-      await page.locator('.head-attempt').filter({ hasText: 'attempt 3' }).waitFor();
+      await rows(page).getByRole('option').filter({ hasText: 'renew_loan' }).locator('.compare-cell').nth(4).dblclick();
+      await selectedStep(page, 'renew_loan');
+      await page.locator('.head-attempt').filter({ hasText: 'attempt 5' }).waitFor();
+      await page.getByText(/Diverges at step 3 from attempt 1 /).waitFor();
       await page.keyboard.press('c');
       await selectedPair(page, 'renew_loan');
+      await sides(page, 5, 1); // The attempt it was opened from, and the one that its verdict names.
+      await page.keyboard.press(']');
+      await sides(page, 6, 3);
+      await page.keyboard.press('[');
+      await page.keyboard.press('v');
+      await rows(page).waitFor();
+      await page.keyboard.press('v');
+      await sides(page, 5, 1); // The other view keeps it.
       await page.keyboard.press('o');
       await page.getByRole('grid', { name: 'Attempts' }).waitFor();
     }));

@@ -14,8 +14,8 @@ export interface BatchActions {
   readonly open: (cell: CellAt, beside: boolean) => void;
   /** `seq`: the event to select. */
   readonly openRollout: (rollout: string, beside: boolean, seq?: number) => void;
-  /** Compares all attempts of a task. */
-  readonly compare: (index: number) => void;
+  /** Compares an attempt with the others of its task. */
+  readonly compare: (cell: CellAt) => void;
   /** Compares this batch with another one. */
   readonly compareWith: (other: BatchRow) => void;
   readonly copy: (cell: CellAt) => void;
@@ -57,9 +57,11 @@ export function batchActions(
       if (row === undefined) say('This attempt has not started yet.');
       else openRollout(row.rollout, beside);
     },
-    compare: (index) => {
+    compare: ({ index, attempt }) => {
+      const row = view.row(index, attempt);
+      const rollout = row === undefined ? {} : { rollout: row.rollout };
       if (can.has('open'))
-        report(host.act({ do: 'open', place: { page: 'compare', batch, task: view.taskName(index) } }));
+        report(host.act({ do: 'open', place: { page: 'compare', batch, task: view.taskName(index), ...rollout } }));
     },
     compareWith: (other) => {
       const later = other.created_at >= (view.data.row?.created_at ?? 0);

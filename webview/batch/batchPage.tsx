@@ -134,7 +134,7 @@ function pageKeys(
     if (view.shown !== undefined) actions.copy(view.shown);
   };
   const compare = (): void => {
-    if (view.shown !== undefined) actions.compare(view.shown.index);
+    if (view.shown !== undefined) actions.compare(view.shown);
   };
   return {
     i: togglePane,

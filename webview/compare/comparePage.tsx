@@ -31,14 +31,19 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
   const data = useMemo(() => new CompareData(host, batch, task, other), [host, batch, task, other, reading]);
   useEffect(() => () => data.close(), [data]);
   useChanges(data.changed);
-  useEffect(
-    () =>
-      host.setPlace(
-        { page: 'compare', batch, task, ...(other === undefined ? {} : { with: other }) },
-        `Attempts of ${task}`,
-      ),
-    [host, batch, task, other],
+  const [rollout, setRollout] = useState(place.rollout);
+  useEffect(() => setRollout(place.rollout), [place]);
+  const here = useMemo(
+    (): ComparePlace => ({
+      page: 'compare',
+      batch,
+      task,
+      ...(rollout === undefined ? {} : { rollout }),
+      ...(other === undefined ? {} : { with: other }),
+    }),
+    [batch, task, rollout, other],
   );
+  useEffect(() => host.setPlace(here, `Attempts of ${task}`), [host, here]);
   const reload = (): void => setReading(reading + 1);
   const act = (action: PageAction): void => {
     const done = { copy: 'Copied', link: 'Link copied', save: 'Saved' }[action.do as string];
@@ -53,7 +58,7 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
     <main class="compare-page">
       <ServerNotices host={host} />
       <CompareHead
-        place={place}
+        place={here}
         batch={data.batch}
         other={data.other}
         attempts={data.compared?.attempts ?? []}
@@ -73,7 +78,17 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
           actions={[{ label: 'Reload', onClick: reload }]}
         />
       )}
-      <Content key={reading} data={data} place={place} act={act} onReload={reload} view={view} onView={setView} />
+      <Content
+        key={reading}
+        data={data}
+        place={place}
+        left={rollout}
+        onLeft={setRollout}
+        act={act}
+        onReload={reload}
+        view={view}
+        onView={setView}
+      />
     </main>
   );
 }
@@ -81,6 +96,8 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
 function Content({
   data,
   place,
+  left,
+  onLeft,
   act,
   onReload,
   view,
@@ -88,6 +105,9 @@ function Content({
 }: {
   readonly data: CompareData;
   readonly place: ComparePageProps['place'];
+  /** Rollout of the left attempt. */
+  readonly left: string | undefined;
+  readonly onLeft: (rollout: string) => void;
   readonly act: (action: PageAction) => void;
   readonly onReload: () => void;
   readonly view: View;
@@ -114,7 +134,7 @@ function Content({
     );
   if (compared.attempts.length > 1)
     return view === 'two' ? (
-      <TwoView compared={compared} place={place} act={act} onAll={() => onView('all')} />
+      <TwoView compared={compared} place={place} rollout={left} onLeft={onLeft} act={act} onAll={() => onView('all')} />
     ) : (
       <Comparison compared={compared} place={place} act={act} onTwo={() => onView('two')} />
     );

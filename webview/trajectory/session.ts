@@ -223,10 +223,12 @@ export class TrajectorySession implements TrajectoryView {
     );
   }
 
-  /** Opens all attempts of this task, side by side. */
+  /** Opens this attempt next to the others of its task. */
   compare(): void {
     const row = this.data.info?.row;
-    if (row !== undefined) this.act({ do: 'open', place: { page: 'compare', batch: row.batch, task: row.task } });
+    if (row === undefined) return;
+    const { batch, task, rollout } = row;
+    this.act({ do: 'open', place: { page: 'compare', batch, task, rollout } });
   }
 
   say(text: string): void {

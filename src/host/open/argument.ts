@@ -14,9 +14,13 @@ const task = z
   .object({ batch: id, task: id })
   .transform((of): PagePlace => ({ page: 'batch', batch: of.batch, filter: of.task }));
 const batch = z.object({ batch: id }).transform((of): PagePlace => ({ page: 'batch', batch: of.batch }));
-const taskReference = z
-  .object({ batch: id, task: id })
-  .transform((of): TaskReference => ({ batch: of.batch, task: of.task }));
+const taskReference = z.object({ batch: id, task: id, rollout: id.optional().catch(undefined) }).transform(
+  (of): TaskReference => ({
+    batch: of.batch,
+    task: of.task,
+    ...(of.rollout === undefined ? {} : { rollout: of.rollout }),
+  }),
+);
 const rolloutReference = z.object({ rollout: id }).transform((of): TaskReference => ({ rollout: of.rollout }));
 const comparable = z.union([
   id.transform((reference): TaskReference => ({ reference })),
@@ -30,7 +34,8 @@ const argument = z.union([row, z.object({ row }).transform((of) => of.row)]);
 const taskArgument = z.union([comparable, z.object({ row: comparable }).transform((of) => of.row)]);
 
 /**
- * The task whose attempts to compare: a task, the task of a rollout or reference, or a task of a batch to choose.
+ * The task whose attempts to compare: a task, the task of a rollout or reference, or a task of a batch to choose. A
+ * rollout is compared with the others.
  */
 export interface TaskReference {
   readonly batch?: string;

@@ -76,11 +76,12 @@ async function placeToCompare(
   services: Services,
   { batch, task, rollout, reference }: TaskReference = {},
 ): Promise<PagePlace | undefined> {
-  if (batch !== undefined && task !== undefined) return { page: 'compare', batch, task };
+  if (batch !== undefined && task !== undefined)
+    return { page: 'compare', batch, task, ...(rollout === undefined ? {} : { rollout }) };
   const signal = new AbortController().signal;
   if (rollout !== undefined) {
     const { row } = await (await services.server.connection()).api.rollout(rollout, signal);
-    return { page: 'compare', batch: row.batch, task: row.task };
+    return { page: 'compare', batch: row.batch, task: row.task, rollout };
   }
   if (reference !== undefined && taskOf(reference) !== undefined) return lookUp(services, reference, comparePlaceOf);
   const batchRef = batch ?? reference;

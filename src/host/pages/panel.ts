@@ -245,6 +245,7 @@ function workspaceAttribute(): Readonly<Record<string, string>> {
 /** Returns whether a place is more specific than its page, so that an open page must navigate. */
 function isSpecific(place: PagePlace): boolean {
   if (place.page === 'batch') return place.filter !== undefined;
-  if (place.page === 'compare' || place.page === 'batches') return false;
+  if (place.page === 'compare') return place.rollout !== undefined;
+  if (place.page === 'batches') return false;
   return place.seq !== undefined || place.step !== undefined || place.tab !== undefined;
 }

@@ -156,7 +156,7 @@ function Buttons({ view, cell, actions }: PaneProps & { readonly cell: CellAt })
       kind="secondary"
       label="Compare attempts"
       title="Compare all attempts of this task (C)"
-      onClick={() => actions.compare(cell.index)}
+      onClick={() => actions.compare(cell)}
     />
   );
   if (row === undefined) return compare === false ? null : <div class="attempt-buttons">{compare}</div>;
@@ -181,7 +181,7 @@ export function AttemptSheet({ view, actions }: PaneProps) {
       <div class="attempt-sheet-line">
         <AttemptTitle view={view} cell={cell} />
         {view.width > 1 && actions.can.has('open') && (
-          <Button kind="icon" icon="diff" label="Compare attempts" onClick={() => actions.compare(cell.index)} />
+          <Button kind="icon" icon="diff" label="Compare attempts" onClick={() => actions.compare(cell)} />
         )}
         {row !== undefined && (
           <Button kind="icon" icon="copy" label="Copy reference" onClick={() => actions.copy(cell)} />

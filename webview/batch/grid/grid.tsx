@@ -163,12 +163,14 @@ function firstOf({ from, to }: Span, rows: number): Span {
 function menuOf(view: BatchView): { readonly 'data-vscode-context'?: string } {
   const cell = view.shown;
   if (cell === undefined) return {};
+  const rollout = view.row(cell.index, cell.attempt)?.rollout;
   return {
     'data-vscode-context': JSON.stringify({
       webviewSection: 'rolloutAttempt',
       batch: view.data.batch,
       task: view.taskName(cell.index),
       attempt: cell.attempt,
+      ...(rollout === undefined ? {} : { rollout }),
       preventDefaultContextMenuItems: true,
     }),
   };

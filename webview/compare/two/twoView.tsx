@@ -25,20 +25,25 @@ import './twoView.css';
 interface TwoViewProps {
   readonly compared: ComparedAttempts;
   readonly place: ComparePlace;
+  /** The left attempt; undefined: chosen by the page. */
+  readonly rollout: string | undefined;
+  readonly onLeft: (rollout: string) => void;
   readonly act: (action: PageAction) => void;
   readonly onAll: () => void;
 }
 
-export function TwoView({ compared, place, act, onAll }: TwoViewProps) {
+export function TwoView({ compared, place, rollout, onLeft, act, onAll }: TwoViewProps) {
   const { attempts, batches, rows: summaries, checks, tree, alignment } = compared;
   const split = useMemo(() => decidingSplit(attempts, alignment), [attempts, alignment]);
   const hasFlow = tree.branches.length > 0;
   const width = usePageWidth();
-  const [left, setLeft] = useState(() => firstFailed(attempts));
+  const asked = attempts.findIndex((attempt) => attempt.rollout === rollout);
+  const left = asked >= 0 ? asked : firstFailed(attempts);
   /** undefined: chosen by the page. */
   const [chosen, setChosen] = useState<number>();
+  useEffect(() => setChosen(undefined), [place]);
   const nearest = useMemo(() => nearestTo(left, compared), [left, compared]);
-  const right = chosen ?? nearest?.index ?? left;
+  const right = (chosen === left ? undefined : chosen) ?? nearest?.index ?? left;
   const sides = { left, right };
   const [side, setSide] = useState<Side>('left');
   const [keys, setKeys] = useState(false);
@@ -65,11 +70,9 @@ export function TwoView({ compared, place, act, onAll }: TwoViewProps) {
   const toItem = (index: number): void => setCursor(items[Math.max(0, Math.min(items.length - 1, index))]?.row ?? 0);
   const choose = (of: Side, index: number): void => {
     setSide(of);
+    const attempt = attempts[index];
     if (of === 'right') setChosen(index);
-    else {
-      setLeft(index);
-      if (index === chosen) setChosen(undefined);
-    }
+    else if (attempt !== undefined) onLeft(attempt.rollout);
   };
   const otherAttempt = (distance: 1 | -1): void => {
     const other = side === 'left' ? right : left;

@@ -26,6 +26,7 @@ test('a link leads back to its place', () => {
     { page: 'trajectory', rollout: 'r1', seq: 12, check: 1 },
     { page: 'compare', batch: 'b1', task: 'renew/17 & ä:2@3' },
     { page: 'compare', batch: 'b1', task: 't', with: 'b2' },
+    { page: 'compare', batch: 'b1', task: 't', rollout: 'r1' },
     { page: 'batches', batch: 'b1', with: 'b2' },
   ];
   for (const place of places) {
@@ -104,6 +105,7 @@ test('attempts are compared for the task of the argument, else a task is picked'
   assert.deepEqual(argumentTask({ kind: 'attempt', batch: 'b1', task: 't', rollout: 'r1' }), {
     batch: 'b1',
     task: 't',
+    rollout: 'r1',
   });
   assert.deepEqual(argumentTask({ webviewSection: 'rolloutAttempt', batch: 'b1', task: 't', attempt: 2 }), {
     batch: 'b1',
