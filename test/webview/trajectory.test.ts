@@ -137,6 +137,21 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
         .waitFor();
     }));
 
+  it('collapses the time that the rollout was held, and says how long it took', () =>
+    open('held', async (page) => {
+      const canvas = page.locator('.axis-canvas');
+      const box = await canvas.boundingBox();
+      assert.ok(box !== null);
+      const titles = new Map<string, number>();
+      for (let x = 110; x < box.width; x += 8) {
+        await page.mouse.move(box.x + x, box.y + 28);
+        const title = (await canvas.getAttribute('title')) ?? '';
+        titles.set(title, (titles.get(title) ?? 0) + 8);
+      }
+      const width = titles.get('Held for 2.0 s: paused') ?? 0;
+      assert.ok(width >= 32 && width <= 56, `${width} pixels for 2 of 7.5 s`);
+    }));
+
   it('goes to a note from its mark on the axis, and shows its text', () =>
     open('why', async (page) => {
       const canvas = page.locator('.axis-canvas');

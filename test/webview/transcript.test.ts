@@ -11,7 +11,7 @@ function transcript(page: Page): Locator {
 }
 
 /** Waits until the row of the cursor contains a text, and is on the screen. */
-async function current(page: Page, text: string): Promise<Locator> {
+async function current(page: Page, text: string | RegExp): Promise<Locator> {
   const row = transcript(page).locator('[aria-current="true"]').filter({ hasText: text });
   await row.waitFor();
   await page.waitForFunction(() => {
@@ -119,6 +119,28 @@ describe('the transcript', { timeout: 300_000 }, () => {
       await page.keyboard.press('End');
       await current(page, 'Step 999');
       assert.ok((await transcript(page).getByRole('article').count()) < 60, 'renders what is visible');
+    }));
+
+  it('jumps with a click on its axis, and scrolls with a drag, which keeps the cursor', () =>
+    open('long', async (page) => {
+      await current(page, 'Step 700');
+      const axis = await page.locator('.axis-canvas').boundingBox();
+      assert.ok(axis !== null && axis.height === 40);
+      const at = (share: number): [number, number] => [axis.x + 40 + (axis.width - 40) * share, axis.y + 20];
+      await page.mouse.click(...at(0.25));
+      await current(page, /Step 2[45]\d/);
+      await page.mouse.move(...at(0.5));
+      await page.mouse.down();
+      await page.mouse.move(...at(0.6));
+      await page.mouse.move(...at(0.9));
+      await page.mouse.up();
+      await transcript(page)
+        .getByText(/^Step (89|90)\d$/)
+        .first()
+        .waitFor();
+      assert.equal(await transcript(page).locator('[aria-current="true"]').count(), 0, 'the cursor is elsewhere');
+      await page.keyboard.press('j');
+      await current(page, /Step 25\d/);
     }));
 
   it('follows a live rollout, and shows what the model is writing', () =>

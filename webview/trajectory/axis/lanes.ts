@@ -90,7 +90,7 @@ export class Lanes {
       this.#end = Math.max(this.#end, to);
       this.#add(this.#lane('infra', 'infra'), {
         form: kind,
-        seq: this.#seqAt(at),
+        seq: this.#eventAt(at),
         from: to - ms,
         to,
         label,
@@ -183,8 +183,15 @@ export class Lanes {
     return hold.release === undefined && this.model.holdsAt().includes(hold);
   }
 
+  /** Returns the seq of the last event at a position. */
+  seqAt(position: number): number {
+    return this.model.timed
+      ? this.#eventAt(position + (this.#first ?? 0))
+      : Math.max(1, Math.min(this.model.last, Math.round(position)));
+  }
+
   /** Returns the seq of the last event at a time. */
-  #seqAt(at: number): number {
+  #eventAt(at: number): number {
     const { events } = this.model;
     let low = 0;
     let high = events.length;
@@ -193,7 +200,7 @@ export class Lanes {
       if ((events[middle]?.at ?? Infinity) <= at) low = middle + 1;
       else high = middle;
     }
-    return Math.max(1, low);
+    return events[low - 1]?.seq ?? 1;
   }
 
   #process(event: AnyEvent): void {

@@ -18,6 +18,10 @@ interface ScrollerProps<T extends { readonly seq: number }> {
   readonly estimate: (row: T) => number;
   readonly row: (row: T, index: number) => VNode;
   readonly rowProps: (row: T, index: number) => ArticleHTMLAttributes;
+  /** Called with the indexes of the first and the last row on the screen. */
+  readonly onShowing: (first: number, last: number) => void;
+  /** Set to a function that scrolls a row to the middle. */
+  readonly control: { scroller: ((index: number) => void) | undefined };
   /** Called after each rendering. May return a place on the screen that must be visible. */
   readonly onRendered: (element: HTMLElement) => DOMRect | undefined;
 }
@@ -35,6 +39,8 @@ export function Scroller<T extends { readonly seq: number }>({
   estimate,
   row,
   rowProps,
+  onShowing,
+  control,
   onRendered,
 }: ScrollerProps<T>) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -103,6 +109,12 @@ export function Scroller<T extends { readonly seq: number }>({
       measured.set(seq, height);
       changed = true;
     }
+    control.scroller = (index) => {
+      if (follow) onScrolledAway();
+      state.goal = undefined;
+      scrollTo(heights.top(index) - state.height / 2);
+      render(undefined);
+    };
     const before = state.top;
     if (follow) scrollTo(heights.total);
     else if (state.goal !== undefined) {
@@ -116,6 +128,7 @@ export function Scroller<T extends { readonly seq: number }>({
       return;
     }
     state.goal = undefined;
+    onShowing(heights.at(state.top), heights.at(state.top + state.height - 1));
     const place = onRendered(element);
     if (place === undefined) return;
     const box = element.getBoundingClientRect();
@@ -131,7 +144,10 @@ export function Scroller<T extends { readonly seq: number }>({
     observer.observe(element);
     observer.observe(inner);
     element.focus({ preventScroll: true });
-    return () => observer.disconnect();
+    return () => {
+      observer.disconnect();
+      control.scroller = undefined;
+    };
   }, []);
   useEffect(() => {
     if (rows.length > 0) reportFirstRows();

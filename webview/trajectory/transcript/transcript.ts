@@ -38,6 +38,14 @@ export class Transcript {
     this.#page = page;
   }
 
+  /** The first and the last event on the screen. */
+  inView: { readonly from: number; readonly to: number } | undefined;
+  /** Scrolls so that a row is in the middle; set while the transcript is shown. */
+  scroller: ((index: number) => void) | undefined;
+  readonly #scrolled = new Emitter<undefined>();
+
+  readonly scrolled: Listen<undefined> = (listener) => this.#scrolled.event(listener);
+
   readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
 
   get #all(): TranscriptRows {
@@ -81,6 +89,22 @@ export class Transcript {
       this.#page.go(to < 0 ? model.skipped.to : model.last + 1);
     else if (row !== undefined) this.#page.go(row.seq);
   };
+
+  /** Scrolls to an event. The cursor stays where it is. */
+  scrollTo(seq: number): void {
+    this.scroller?.(this.indexOf(seq));
+  }
+
+  /** Called with the indexes of the first and the last row on the screen. */
+  showing(first: number, last: number): void {
+    const { shown } = this;
+    const from = shown[first]?.seq;
+    if (from === undefined) return;
+    const to = (shown[last + 1]?.seq ?? this.#page.data.model.last + 1) - 1;
+    if (this.inView?.from === from && this.inView.to === to) return;
+    this.inView = { from, to };
+    this.#scrolled.fire(undefined);
+  }
 
   // ---- parts that open and close
 

@@ -64,6 +64,8 @@ export function TranscriptPage({ session }: { readonly session: TrajectorySessio
         follow={session.following && data.loading === 'head' && !data.ended}
         onScrolledAway={() => session.follow(false)}
         whole={whole}
+        onShowing={(first, last) => transcript.showing(first, last)}
+        control={transcript}
         estimate={(row) => estimate(session, row)}
         row={(row, at) => (
           <TranscriptRow

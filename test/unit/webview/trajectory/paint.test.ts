@@ -5,6 +5,7 @@ import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import { Lanes } from '../../../../webview/trajectory/axis/lanes.ts';
 import { paint } from '../../../../webview/trajectory/axis/paint/paint.ts';
 import type { Colours, Scene } from '../../../../webview/trajectory/axis/paint/scene.ts';
+import { LINEAR, TimeScale } from '../../../../webview/trajectory/axis/scale.ts';
 import { longStream } from '../../../perf/support/longStream.ts';
 import { Stream } from '../../../support/stream.ts';
 
@@ -44,9 +45,10 @@ function recorder(): {
   readonly canvas: CanvasRenderingContext2D;
   readonly rects: Rect[];
   readonly outlines: Outline[];
+  readonly texts: string[];
   calls: number;
 } {
-  const seen = { rects: [] as Rect[], outlines: [] as Outline[], calls: 0 };
+  const seen = { rects: [] as Rect[], outlines: [] as Outline[], texts: [] as string[], calls: 0 };
   let dashed = false;
   const state: Record<string, unknown> = {};
   const rect = (x: number, y: number, width: number): number =>
@@ -66,6 +68,7 @@ function recorder(): {
                 width: given[2]!,
                 dashed,
               });
+            if (name === 'fillText') seen.texts.push(String(given[0]));
             if (name === 'fillRect' || name === 'roundRect') rect(given[0]!, given[1]!, given[2]!);
             return name === 'measureText' ? { width: 20 } : undefined;
           },
@@ -73,7 +76,7 @@ function recorder(): {
   return Object.assign(seen, { canvas: canvas as unknown as CanvasRenderingContext2D });
 }
 
-function painted(model: TrajectoryModel): ReturnType<typeof recorder> {
+function painted(model: TrajectoryModel, options: Partial<Scene> = {}): ReturnType<typeof recorder> {
   const lanes = new Lanes(model);
   lanes.advance();
   const whole = { from: 0, to: lanes.end };
@@ -82,11 +85,14 @@ function painted(model: TrajectoryModel): ReturnType<typeof recorder> {
     marks: [],
     range: whole,
     whole,
+    scale: LINEAR,
+    diverges: undefined,
     selected: undefined,
     width: WIDTH,
     gutter: GUTTER,
     colours: COLOURS,
     now: 0,
+    ...options,
   };
   const seen = recorder();
   paint(seen.canvas, scene);
@@ -112,6 +118,30 @@ describe('painting the time axis', () => {
           `${colour} at ${x}`,
         );
     }
+  });
+
+  it('labels the diverging step among thousands', () => {
+    const model = modelOf(longStream(2_000));
+    const step = model.steps[1_000]?.model?.start;
+    const { texts } = painted(model, { diverges: { at: (step?.at ?? 0) - (model.event(1)?.at ?? 0), step: 1_000 } });
+    assert.deepEqual(
+      texts.filter((text) => text.includes('1000')),
+      ['1000 diverges'],
+    );
+    assert.ok(texts.length > 20, 'other steps have their numbers');
+  });
+
+  it('says how long each collapsed time took', () => {
+    const s = new Stream();
+    s.start();
+    s.model('Hello');
+    s.add('hold', { why: 'pause', side: 'before' });
+    s.add('release', { how: 'continue', held_ms: 30_000 });
+    for (const event of s.events.slice(-1)) event.at += 30_000;
+    const model = modelOf(s);
+    const idle = { from: 40, to: 30_050, held: true, text: '' };
+    const { texts } = painted(model, { scale: new TimeScale([idle], 10) });
+    assert.ok(texts.includes('30.0 s'), texts.join(', '));
   });
 
   it('outlines the wait before a call, and fills it from there on', () => {

@@ -2,14 +2,12 @@
 import { duration } from '../../../../src/common/units.ts';
 import { heldFor } from '../../useNow.ts';
 import { firstInSight, type Item, type Lane, nextAfter } from '../lanes.ts';
-import { valueAt } from '../scale.ts';
 import { type Box, barColour, callBar, modelBar, plainBar, type Room, sign, toolBar } from './calls.ts';
-import { BAR, edgesOf, INNER_BAR, MIN_BAR, type Scene, SIZES, xIn } from './scene.ts';
+import { BAR, edgesOf, INNER_BAR, MIN_BAR, type Scene, SIZES, valueIn, xIn } from './scene.ts';
 import { broken, diamond, outlined } from './shapes.ts';
 
 export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, top: number): void {
-  const { lanes, range, width, gutter } = scene;
-  const inner = width - gutter;
+  const { lanes, range } = scene;
   for (let i = firstInSight(lane.frames, range.from, (item) => lanes.endOf(item)); i < lane.frames.length; i++) {
     const item = lane.frames[i];
     if (item === undefined || item.from > range.to) break;
@@ -32,7 +30,7 @@ export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: 
       if (bar) runs.add(barColour(scene, item), barOf(lane, item, { from, to, top }));
       else if (from >= before - MIN_BAR / 2) diamond(canvas, scene.colours.world, from, top + SIZES.world / 2);
       if (bar || from >= before - MIN_BAR / 2) drawn[item.row] = Math.max(before, to);
-      i = nextAfter(lane.items, i, valueAt(from + 1 - gutter, range, inner)) - 1;
+      i = nextAfter(lane.items, i, valueIn(scene, from + 1)) - 1;
       continue;
     }
     if (to <= before + 0.5) continue;

@@ -1,7 +1,8 @@
 /** Finds the item at a point of the time axis. */
+
+import type { Idle } from '../idle.ts';
 import { firstInSight, type Item } from '../lanes.ts';
-import { valueAt } from '../scale.ts';
-import { type AxisMark, edgesOf, LANES_TOP, MIN_BAR, type Scene, SIZES, xIn } from './scene.ts';
+import { type AxisMark, edgesOf, LANES_TOP, MIN_BAR, type Scene, SIZES, valueIn, xIn } from './scene.ts';
 
 /** Pixels around an item that still hit it. */
 const NEAR = 4;
@@ -20,12 +21,9 @@ export function itemAt(scene: Scene, x: number, y: number): Item | undefined {
   return undefined;
 }
 
-function nearest(scene: Scene, items: readonly Item[], x: number, row: number | undefined): Item | undefined {
-  const { lanes, range, gutter, width } = scene;
-  const [left, right] = [x - NEAR - MIN_BAR, x + NEAR].map((at) => valueAt(at - gutter, range, width - gutter)) as [
-    number,
-    number,
-  ];
+export function nearest(scene: Scene, items: readonly Item[], x: number, row: number | undefined): Item | undefined {
+  const { lanes } = scene;
+  const [left, right] = [valueIn(scene, x - NEAR - MIN_BAR), valueIn(scene, x + NEAR)];
   let best: Item | undefined;
   let least = NEAR;
   for (let i = firstInSight(items, left, (item) => lanes.endOf(item)); i < items.length; i++) {
@@ -45,4 +43,9 @@ function nearest(scene: Scene, items: readonly Item[], x: number, row: number | 
 export function markAt(scene: Scene, x: number, y: number): AxisMark | undefined {
   if (y < SIZES.minimap || y >= SIZES.minimap + SIZES.clock) return undefined;
   return scene.marks.findLast((mark) => Math.abs(xIn(scene, mark.at) - x) <= NEAR + 3);
+}
+
+/** Returns the collapsed time at a point. */
+export function idleAt(scene: Scene, x: number): Idle | undefined {
+  return x < scene.gutter ? undefined : scene.scale.cutAt(valueIn(scene, x));
 }

@@ -1,17 +1,16 @@
 /** Draws the whole time range in small (waits as a line), with a frame around the visible part. */
 import { type Item, type Lane, nextAfter } from '../lanes.ts';
-import { xOf } from '../scale.ts';
 import { callColour, type Scene, SIZES } from './scene.ts';
 
 export function paintMinimap(canvas: CanvasRenderingContext2D, scene: Scene): void {
-  const { lanes, whole, range, width, gutter, colours } = scene;
+  const { lanes, whole, range, scale, width, gutter, colours } = scene;
   const inner = width - gutter;
   const all = lanes.lanes;
   for (const lane of all) if (lane.kind === 'agent') strip(canvas, scene, lane.frames, () => colours.agent, 11, 5);
   strip(canvas, scene, itemsOf(all, 'model'), (item) => callColour(colours, item), 5, 4);
   strip(canvas, scene, itemsOf(all, 'tools'), (item) => callColour(colours, item), 11, 5);
-  const from = gutter + xOf(range.from, whole, inner);
-  const to = gutter + xOf(range.to, whole, inner);
+  const from = gutter + scale.x(range.from, whole, inner);
+  const to = gutter + scale.x(range.to, whole, inner);
   canvas.fillStyle = colours.background;
   canvas.globalAlpha = 0.5;
   canvas.fillRect(gutter, 2, from - gutter, SIZES.minimap - 4);
@@ -28,9 +27,10 @@ export function paintMinimap(canvas: CanvasRenderingContext2D, scene: Scene): vo
   canvas.fillRect(0, SIZES.minimap - 1, width, 1);
 }
 
-function strip(
+/** Draws the items of a lane over the whole time as one row of bars. */
+export function strip(
   canvas: CanvasRenderingContext2D,
-  { lanes, whole, width, gutter }: Scene,
+  { lanes, whole, scale, width, gutter }: Scene,
   items: readonly Item[],
   colourOf: (item: Item) => string,
   y: number,
@@ -45,13 +45,13 @@ function strip(
     canvas.fillRect(gutter + run.from, y, drawn - run.from, height);
     run = undefined;
   };
-  for (let i = 0; i < items.length; i = nextAfter(items, i, whole.from + (drawn / inner) * (whole.to - whole.from))) {
+  for (let i = 0; i < items.length; i = nextAfter(items, i, scale.valueAt(drawn, whole, inner))) {
     const item = items[i];
     if (item === undefined) break;
-    const from = Math.floor(xOf(item.from, whole, inner));
+    const from = Math.floor(scale.x(item.from, whole, inner));
     const start = lanes.startOf(item);
-    const begin = start === undefined ? Infinity : Math.max(from, Math.floor(xOf(start, whole, inner)));
-    const to = Math.max((start === undefined ? from : begin) + 2, xOf(lanes.endOf(item), whole, inner));
+    const begin = start === undefined ? Infinity : Math.max(from, Math.floor(scale.x(start, whole, inner)));
+    const to = Math.max((start === undefined ? from : begin) + 2, scale.x(lanes.endOf(item), whole, inner));
     if (to <= drawn) continue;
     const colour = colourOf(item);
     if (begin - Math.max(from, drawn) >= 2) {
@@ -72,6 +72,6 @@ function strip(
   flush();
 }
 
-function itemsOf(lanes: readonly Lane[], kind: Lane['kind']): readonly Item[] {
+export function itemsOf(lanes: readonly Lane[], kind: Lane['kind']): readonly Item[] {
   return lanes.find((lane) => lane.kind === kind)?.items ?? [];
 }

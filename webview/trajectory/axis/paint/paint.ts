@@ -4,12 +4,14 @@ import { plural } from '../../../../src/common/text.ts';
 import { duration } from '../../../../src/common/units.ts';
 import type { IconName } from '../../../components/marks/icon.tsx';
 import { firstFrom, type LaneKind } from '../lanes.ts';
-import { type Range, ticks, valueAt } from '../scale.ts';
+import type { Range } from '../scale.ts';
 import { paintLane } from './bars.ts';
 import { troubleSign } from './calls.ts';
 import { paintMinimap } from './minimap.ts';
-import { heightOf, LANES_TOP, type Scene, SIZES, xIn } from './scene.ts';
+import type { AxisForm } from './picture.ts';
+import { heightOf, LANES_TOP, type Scene, SIZES, valueIn, xIn } from './scene.ts';
 import { bookmark, icon, note, textFont } from './shapes.ts';
+import { clockRow, cutBand, divergenceLabel, paintDivergence, visibleCuts } from './time.ts';
 
 const LANE_ICONS: Readonly<Record<LaneKind, IconName>> = {
   model: 'comment',
@@ -17,6 +19,22 @@ const LANE_ICONS: Readonly<Record<LaneKind, IconName>> = {
   agent: 'hubot',
   world: 'database',
   infra: 'server',
+};
+
+/** The axis in full. */
+export const FULL: AxisForm = {
+  heightOf: ({ lanes }) => heightOf(lanes.lanes),
+  paint,
+  paintBehind: (canvas, scene) => {
+    const { selected, width, gutter, lanes } = scene;
+    if (selected === undefined) return;
+    canvas.save();
+    canvas.beginPath();
+    canvas.rect(gutter, SIZES.minimap, width - gutter, heightOf(lanes.lanes) - SIZES.minimap);
+    canvas.clip();
+    paintSelection(canvas, scene, selected);
+    canvas.restore();
+  },
 };
 
 export function paint(canvas: CanvasRenderingContext2D, scene: Scene): void {
@@ -51,7 +69,7 @@ export function paint(canvas: CanvasRenderingContext2D, scene: Scene): void {
 }
 
 /** Draws the selection, below everything else. */
-export function paintSelection(canvas: CanvasRenderingContext2D, scene: Scene, selected: Range): void {
+function paintSelection(canvas: CanvasRenderingContext2D, scene: Scene, selected: Range): void {
   const height = heightOf(scene.lanes.lanes);
   const from = xIn(scene, selected.from);
   const to = Math.max(from + 2, xIn(scene, selected.to));
@@ -65,55 +83,41 @@ export function paintSelection(canvas: CanvasRenderingContext2D, scene: Scene, s
 }
 
 function clock(canvas: CanvasRenderingContext2D, scene: Scene, height: number): void {
-  const { range, width, gutter, colours, lanes } = scene;
   const top = SIZES.minimap;
-  textFont(canvas, colours, 10);
-  for (const at of lanes.model.last === 0 ? [] : ticks(range, width - gutter, 80, lanes.model.timed)) {
-    const x = Math.round(xIn(scene, at)) + 0.5;
-    canvas.strokeStyle = colours.grid;
-    canvas.lineWidth = 1;
-    canvas.beginPath();
-    canvas.moveTo(x, top + SIZES.clock);
-    canvas.lineTo(x, height);
-    canvas.stroke();
-    canvas.fillStyle = colours.dim;
-    canvas.textAlign = 'center';
-    canvas.fillText(
-      lanes.model.timed ? tickText(at) : `#${at}`,
-      Math.min(width - 20, Math.max(gutter + 14, x)),
-      top + SIZES.clock / 2,
-    );
-  }
-  textFont(canvas, colours);
-}
-
-function tickText(ms: number): string {
-  return ms === 0 ? '0 s' : ms % 1000 === 0 && ms < 60_000 ? `${ms / 1000} s` : duration(ms);
+  clockRow(canvas, scene, { top, height: SIZES.clock, bottom: height, taken: [] });
+  for (const cut of visibleCuts(scene)) cutBand(canvas, scene, cut, top + SIZES.clock, height);
 }
 
 /** Draws the start of each step, whether it failed, and, if there is room, its duration. */
 function flags(canvas: CanvasRenderingContext2D, scene: Scene): void {
-  const { lanes, range, width, gutter, colours } = scene;
+  const { lanes, range, width, colours, diverges } = scene;
   const { steps } = lanes;
   const top = SIZES.minimap + SIZES.clock;
   const middle = top + SIZES.flags / 2;
+  const split = divergenceLabel(canvas, scene);
   let free = -Infinity;
   for (let i = Math.max(0, firstFrom(steps, range.from) - 1); i < steps.length; i++) {
     const step = steps[i];
     if (step === undefined || step.from > range.to) break;
     const x = xIn(scene, step.from);
     if (x < free) {
-      i = firstFrom(steps, valueAt(free - gutter, range, width - gutter), i + 1) - 1;
+      i = firstFrom(steps, valueIn(scene, free), i + 1) - 1;
       continue;
     }
     canvas.fillStyle = colours.line;
     canvas.fillRect(x, top, 1, SIZES.flags);
-    canvas.fillStyle = colours.text;
-    canvas.textAlign = 'left';
     const text = String(step.index);
-    const from = Math.max(gutter, x) + 4;
-    canvas.fillText(text, from, middle);
-    free = from + canvas.measureText(text).width + 6;
+    const from = Math.max(scene.gutter, x) + 4;
+    // The label of the divergence has the number of its step.
+    if (split !== undefined && from + canvas.measureText(text).width + 16 > split.from && from < split.to) {
+      free = split.to + 6;
+      if (step.index !== diverges?.step) continue;
+    } else {
+      canvas.fillStyle = colours.text;
+      canvas.textAlign = 'left';
+      canvas.fillText(text, from, middle);
+      free = from + canvas.measureText(text).width + 6;
+    }
     const trouble = lanes.troubleIn(step.index);
     if (trouble !== undefined) {
       troubleSign(canvas, colours, trouble, free - 1, middle - 3);
@@ -132,6 +136,7 @@ function flags(canvas: CanvasRenderingContext2D, scene: Scene): void {
     }
     textFont(canvas, colours);
   }
+  if (split !== undefined) paintDivergence(canvas, scene, split, top, SIZES.flags);
 }
 
 /** Draws a line where the rollout is held. */

@@ -1,9 +1,17 @@
 /**
  * Draws the axis on its canvas. Caches everything except the selection, until the events or the visible range change.
  */
-import { type Range, xOf } from '../scale.ts';
-import { paint, paintSelection } from './paint.ts';
-import { type AxisMark, heightOf, type Scene, SIZES } from './scene.ts';
+import type { Range } from '../scale.ts';
+import { type AxisMark, type Scene, SIZES, xIn } from './scene.ts';
+
+/** How the axis is drawn: in full, or as a bar. */
+export interface AxisForm {
+  readonly heightOf: (scene: Scene) => number;
+  /** Draws everything except what is behind it. */
+  readonly paint: (canvas: CanvasRenderingContext2D, scene: Scene) => void;
+  /** Draws the selection, which changes often. */
+  readonly paintBehind: (canvas: CanvasRenderingContext2D, scene: Scene) => void;
+}
 
 export interface Picture {
   readonly scene: Scene;
@@ -12,30 +20,27 @@ export interface Picture {
 }
 
 export class AxisPicture {
+  readonly #form: AxisForm;
   /** The cached drawing, and its inputs. */
   readonly #kept = document.createElement('canvas');
   #keptOf: { readonly scene: Scene; readonly version: number; readonly ratio: number } | undefined;
 
+  constructor(form: AxisForm) {
+    this.#form = form;
+  }
+
   paint(canvas: HTMLCanvasElement, { scene, dragged }: Picture): void {
     const ratio = window.devicePixelRatio;
-    const { width, gutter, range, colours } = scene;
-    const height = heightOf(scene.lanes.lanes);
+    const { width, colours } = scene;
+    const height = this.#form.heightOf(scene);
     const context = contextOf(canvas, width, height, ratio);
     if (context === null) return;
     this.#keep(scene, height, ratio);
     context.clearRect(0, 0, width, height);
-    context.save();
-    context.beginPath();
-    context.rect(gutter, SIZES.minimap, width - gutter, height - SIZES.minimap);
-    context.clip();
-    if (scene.selected !== undefined) paintSelection(context, scene, scene.selected);
-    context.restore();
+    this.#form.paintBehind(context, scene);
     context.drawImage(this.#kept, 0, 0, width, height);
     if (dragged === undefined) return;
-    const [from, to] = [dragged.from, dragged.to].map((at) => gutter + xOf(at, range, width - gutter)) as [
-      number,
-      number,
-    ];
+    const [from, to] = [xIn(scene, dragged.from), xIn(scene, dragged.to)];
     context.strokeStyle = colours.focus;
     context.lineWidth = 1;
     context.strokeRect(Math.min(from, to) + 0.5, SIZES.minimap + 0.5, Math.abs(to - from), height - SIZES.minimap - 1);
@@ -52,7 +57,7 @@ export class AxisPicture {
       return;
     const context = contextOf(this.#kept, scene.width, height, ratio);
     if (context === null) return;
-    paint(context, scene);
+    this.#form.paint(context, scene);
     this.#keptOf = { scene, version, ratio };
   }
 }
@@ -80,6 +85,8 @@ function isSamePicture(a: Scene, b: Scene): boolean {
     a.width === b.width &&
     a.gutter === b.gutter &&
     a.colours === b.colours &&
+    a.scale === b.scale &&
+    a.diverges?.at === b.diverges?.at &&
     isSameRange(a.range, b.range) &&
     isSameRange(a.whole, b.whole) &&
     isSameMarks(a.marks, b.marks) &&

@@ -1,7 +1,8 @@
 /** The data, size, and colors for drawing the time axis. */
 import { troubleOf } from '../../../../src/trace/trouble.ts';
+import type { Idle } from '../idle.ts';
 import type { Item, Lane, Lanes } from '../lanes.ts';
-import { type Range, xOf } from '../scale.ts';
+import type { Range, TimeScale } from '../scale.ts';
 
 export const SIZES = {
   minimap: 22,
@@ -80,11 +81,24 @@ export interface AxisMark {
   readonly text: string;
 }
 
+export interface Divergence {
+  readonly at: number;
+  /** undefined for the end. */
+  readonly step: number | undefined;
+}
+
 export interface Scene {
   readonly lanes: Lanes;
   readonly marks: readonly AxisMark[];
+  /** The visible range. */
   readonly range: Range;
   readonly whole: Range;
+  /** Collapses idle times. */
+  readonly scale: TimeScale<Idle>;
+  /** Where it diverges from a passed attempt. */
+  readonly diverges: Divergence | undefined;
+  /** The range that the transcript shows. */
+  readonly inView?: Range | undefined;
   /** The selected range. */
   readonly selected: Range | undefined;
   readonly width: number;
@@ -101,8 +115,12 @@ export function heightOf(lanes: readonly Lane[]): number {
   return LANES_TOP + lanes.reduce((sum, lane) => sum + SIZES[lane.kind], 0) + 4;
 }
 
-export function xIn({ gutter, range, width }: Scene, value: number): number {
-  return gutter + xOf(value, range, width - gutter);
+export function xIn({ gutter, range, scale, width }: Scene, value: number): number {
+  return gutter + scale.x(value, range, width - gutter);
+}
+
+export function valueIn({ gutter, range, scale, width }: Scene, x: number): number {
+  return scale.valueAt(x - gutter, range, width - gutter);
 }
 
 /** Returns the drawn left and right edges of an item. */

@@ -15,8 +15,15 @@ export function textFont(canvas: CanvasRenderingContext2D, colours: Colours, siz
   canvas.font = `${size}px ${colours.font}`;
 }
 
-export function icon(canvas: CanvasRenderingContext2D, colours: Colours, name: IconName, x: number, y: number): void {
-  canvas.font = '14px codicon';
+export function icon(
+  canvas: CanvasRenderingContext2D,
+  colours: Colours,
+  name: IconName,
+  x: number,
+  y: number,
+  size = 14,
+): void {
+  canvas.font = `${size}px codicon`;
   canvas.textAlign = 'left';
   canvas.fillText(String.fromCodePoint(ICONS[name]), x, y);
   textFont(canvas, colours);
