@@ -250,6 +250,32 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       await page.locator('.trajectory-body > .splitter.is-column').waitFor();
     }));
 
+  it('puts tabs that have no room into a menu, also for the keyboard', () =>
+    open('failed-call', async (page) => {
+      const tabs = page.getByRole('tab');
+      await tabs.first().waitFor();
+      const widen = (width: string): Promise<void> =>
+        page.locator('.tabs').evaluate((part, width) => void (part.style.maxWidth = width), width);
+      const more = page.getByRole('button', { name: 'More tabs' });
+      await widen('260px'); // As with large letters in a narrow pane.
+      await more.waitFor();
+      const clipped = await page.locator('.tab-list').evaluate((list) => list.scrollWidth - list.clientWidth);
+      assert.ok(clipped <= 1, `${clipped} pixels are clipped`);
+      assert.equal(await page.getByRole('tab', { name: 'Raw' }).count(), 0);
+      await more.click();
+      await page.keyboard.press('End');
+      await page.keyboard.press('Enter');
+      await page.getByRole('tab', { name: 'Raw', selected: true }).waitFor();
+      await page.getByRole('tab', { name: 'Raw' }).focus();
+      await page.keyboard.press('ArrowLeft');
+      const timing = page.getByRole('tab', { name: 'Timing', selected: true });
+      await timing.waitFor();
+      await page.waitForFunction(() => document.activeElement?.id === 'tab-timing');
+      await widen('');
+      await more.waitFor({ state: 'detached' });
+      assert.equal(await tabs.count(), 6);
+    }));
+
   it('zooms to the selected step, also right after the selection', () =>
     open('why', async (page) => {
       await steps(page).focus();

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
-import { contentOf, lengthOf } from '../../../../webview/trajectory/transcript/content.ts';
 import { Heights } from '../../../../webview/components/heights.ts';
+import { contentOf, lengthOf } from '../../../../webview/trajectory/transcript/content.ts';
 import { TranscriptRows } from '../../../../webview/trajectory/transcript/rows.ts';
 import { Stream } from '../../../support/stream.ts';
 
