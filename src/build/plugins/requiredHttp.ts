@@ -8,7 +8,7 @@ export function requiredHttp(): Plugin {
   return {
     name: 'required-http',
     setup(build) {
-      build.onResolve({ filter: /^node:http$/ }, ({ kind, path }) =>
+      build.onResolve({ filter: /^(node:)?http$/ }, ({ kind, path }) =>
         kind === 'import-statement' ? { path, namespace: 'required' } : undefined,
       );
       build.onLoad({ filter: /.*/, namespace: 'required' }, ({ path }) => ({
