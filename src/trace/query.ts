@@ -4,8 +4,9 @@
  *
  * `compileQuery` interprets a text as follows (`compileCondition` accepts only CEL):
  * 1. Empty, or completely in one pair of quotes: text.
- * 2. Contains a comparison or logical operator (== != <= >= && ||), or begins (after "!" and "(") with a variable and
- *    one of . [ < > =: CEL. Errors are reported, not searched for.
+ * 2. Contains a comparison or logical operator (== != <= >= && ||), begins (after "!" and "(") with a variable and one
+ *    of . [ < > =, or with any path and an operator, or ends with an operator: CEL. Errors are reported, not searched
+ *    for.
  * 3. Valid boolean CEL that uses a variable, such as has(tool.error): CEL.
  * 4. Otherwise text: every word and every "quoted phrase" must occur, ignoring case.
  */
@@ -36,6 +37,8 @@ const MATCH: Match = { matched: true };
 const NO_MATCH: Match = { matched: false };
 const COMPARES = /==|!=|<=|>=|&&|\|\|/;
 const BEGINS_WITH_VARIABLE = new RegExp(`^[!(\\s]*(?:${Object.keys(VARIABLES).join('|')})\\s*[.\\[<>=]`);
+/** An expression that is unfinished, or that uses a name of another tool: `progress.steps >`, `progress.steps > 3`. */
+const LIKE_EXPRESSION = /^[!(\s]*[A-Za-z_]\w*(?:\.\w+)+\s*[<>=]|\w\s+[<>=]$/;
 const ONE_QUOTED = /^(?:"([^"]*)"|'([^']*)')$/;
 
 /**
@@ -46,11 +49,17 @@ export function compileQuery(text: string): Query {
   const trimmed = text.trim();
   const quoted = ONE_QUOTED.exec(trimmed);
   if (quoted !== null) return textQuery(text, [quoted[1] ?? quoted[2] ?? '']);
-  if (COMPARES.test(trimmed) || BEGINS_WITH_VARIABLE.test(trimmed)) return compileCondition(text);
+  if (COMPARES.test(trimmed) || BEGINS_WITH_VARIABLE.test(trimmed) || isLikeExpression(trimmed))
+    return compileCondition(text);
   const compiled = compileCel(trimmed);
   if (compiled.ok && compiled.program.type === 'bool' && compiled.program.hasVariable)
     return celQuery(text, compiled.program);
   return textQuery(text, splitWords(trimmed));
+}
+
+/** Returns whether a text was meant as an expression, even though it is unfinished or uses unknown names. */
+export function isLikeExpression(text: string): boolean {
+  return LIKE_EXPRESSION.test(text);
 }
 
 /**
@@ -60,7 +69,7 @@ export function compileQuery(text: string): Query {
 export function compileCondition(text: string): Query {
   const program = compile(text);
   if (program.type !== 'bool' && program.type !== 'dyn') {
-    throw new StudioError('usage', `The expression \`${text}\` evaluates to ${program.type}, not to true or false.`, {
+    throw new StudioError('usage', `The expression evaluates to ${program.type}, not to true or false.`, {
       hint: 'Compare it with a value, for example tool.name == "search". To search for text, put it in quotes.',
       details: { column: 1, length: text.length },
     });
@@ -90,7 +99,7 @@ export function compileExpression(text: string): {
 
 function compile(text: string): CelProgram {
   const result = compileCel(text);
-  if (!result.ok) throw celError(text, result.problem);
+  if (!result.ok) throw celError(result.problem);
   return result.program;
 }
 

@@ -260,11 +260,12 @@ export class BatchView {
     const parsed = parseFilter(text);
     let test: RowTest | undefined;
     try {
+      if (parsed.kind === 'problem') throw new StudioError('usage', `${parsed.text}.`);
       if (parsed.kind === 'cel') test = await celTest(parsed.text);
       else if (parsed.parts.length > 0) test = (row, task) => parsed.parts.every((part) => part.test(row, task));
     } catch (error) {
       if (stopped()) return;
-      this.problem = errorText(error); // keep the previous result
+      this.problem = error instanceof Error ? error.message : errorText(error); // keep the previous result
       this.#changed.fire(undefined);
       return;
     }

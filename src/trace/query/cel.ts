@@ -78,18 +78,14 @@ export function compileCel(text: string): CompileResult {
   }
 }
 
-/** Returns the error for an invalid expression. `details` has column and length. */
-export function celError(text: string, problem: CelProblem): StudioError {
-  return new StudioError(
-    'usage',
-    `Error in the expression \`${text}\` at column ${problem.column}: ${problem.message}.`,
-    {
-      hint:
-        `Write a CEL expression over ${Object.keys(VARIABLES).join(', ')}, such as ` +
-        `tool.name == "search" && tool.ms > 500.`,
-      details: { column: problem.column, length: problem.length },
-    },
-  );
+/** Returns the error for an invalid expression: the reason and its column. `details` has column and length. */
+export function celError({ message, column, length }: CelProblem): StudioError {
+  return new StudioError('usage', `Column ${column}: ${message}.`, {
+    hint:
+      `Write a CEL expression over ${Object.keys(VARIABLES).join(', ')}, such as ` +
+      `tool.name == "search" && tool.ms > 500.`,
+    details: { column, length },
+  });
 }
 
 function createEnvironment(): Environment {

@@ -101,18 +101,21 @@ describe('compileQuery: CEL and text', () => {
       ['error != null', 1, /no variable "error"/],
       ['tool.name.matches("(")', 19, /missing closing/],
       ['status == 3', 1, /string == int/],
+      ['progress.steps >', 17, /the expression is incomplete/],
+      ['progress.steps > 3', 1, /no variable "progress"/],
+      ['limit >', 8, /the expression is incomplete/],
     ];
     for (const [text, column, message] of broken) {
       const found = problem(text);
       assert.match(found.message, message, text);
       assert.equal(found.column, column, text);
-      assert.match(found.message, new RegExp(`at column ${column}`));
+      assert.match(found.message, new RegExp(`^Column ${column}: `));
     }
   });
 
   it('accepts only true or false as a condition', () => {
     assert.match(problem('1 + 1', compileCondition).message, /evaluates to int/);
-    assert.match(problem('limit reached', compileCondition).message, /column 7/);
+    assert.match(problem('limit reached', compileCondition).message, /^Column 7: /);
   });
 
   it('does not confuse a loop variable with the vocabulary', () => {

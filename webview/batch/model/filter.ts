@@ -1,6 +1,7 @@
 /**
  * The filter of the batch page. Its text consists of words (`renew "due date"`), fields (`error:timeout`,
- * `tool:renew_loan`, `steps>30`), or is one CEL expression. All words and fields must match.
+ * `tool:renew_loan`, `steps > 30`), or is one CEL expression. All words and fields must match. A field without a value
+ * and an unfinished expression are problems, not words.
  */
 import { causeOf } from '../../../src/trace/cause.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
@@ -18,7 +19,8 @@ export interface FilterPart {
 
 type ParsedFilter =
   | { readonly kind: 'parts'; readonly parts: readonly FilterPart[] }
-  | { readonly kind: 'cel'; readonly text: string };
+  | { readonly kind: 'cel'; readonly text: string }
+  | { readonly kind: 'problem'; readonly text: string };
 
 type TextField = (row: RolloutRow, task: TaskRecord | undefined) => readonly (string | undefined)[];
 type NumberField = (row: RolloutRow) => number | undefined;
@@ -51,20 +53,33 @@ export const FILTER_FIELDS: readonly string[] = [...Object.keys(TEXT_FIELDS), ..
 
 /** Fields with a fixed list of values, which must be typed in full. */
 const WHOLE = new Set(['outcome', 'level', 'rollout']);
-const PART = /^([a-z]+)(:|>=|<=|>|<)(.+)$/s;
+const PART = /^([a-z]+)\s*(:|>=|<=|>|<)\s*(.*)$/s;
 const CEL_ROOTS = 'step|attempt|reward|status|agent|task|tool|message|usage|world|event';
 const CEL = new RegExp(String.raw`==|!=|&&|\|\||^[!(\s]*(?:${CEL_ROOTS})\s*(?:[.[<>=]|\s(?:in|<|>))|^has\(`);
+/** An operator that stands alone, or that follows a path: nobody searches for these as words. */
+const LIKE_CEL = /^(?:[<>]=?|=|[A-Za-z_]\w*(?:\.\w+)+[<>=].*)$/s;
+/** Fields that no expression has, so that spaces around their operator are clear. */
+const SPACED = Object.keys(NUMBER_FIELDS)
+  .filter((field) => !CEL_ROOTS.split('|').includes(field))
+  .join('|');
+const PARTS = new RegExp(String.raw`(?:\b(?:${SPACED})\s+[<>]=?\s*)?(?:[^\s"]|"[^"]*"?)+`, 'g');
 
 export function parseFilter(text: string): ParsedFilter {
-  const parts = splitParts(text).map(partOf);
-  const own = parts.every(({ field }) => field !== undefined);
-  if (!own && CEL.test(text)) return { kind: 'cel', text: text.trim() };
-  return { kind: 'parts', parts };
+  const texts = splitParts(text);
+  const parts = texts.map(partOf);
+  const own = parts.every((part) => 'problem' in part || part.field !== undefined);
+  if (!own && (CEL.test(text) || texts.some((part) => LIKE_CEL.test(part)))) return { kind: 'cel', text: text.trim() };
+  const complete: FilterPart[] = [];
+  for (const part of parts) {
+    if ('problem' in part) return { kind: 'problem', text: part.problem };
+    complete.push(part);
+  }
+  return { kind: 'parts', parts: complete };
 }
 
 /** Splits `error:"no such" due` into `error:"no such"` and `due`. An unclosed quote extends to the end. */
 export function splitParts(text: string): string[] {
-  return [...text.matchAll(/(?:[^\s"]|"[^"]*"?)+/g)].map(([part]) => part);
+  return [...text.matchAll(PARTS)].map(([part]) => part);
 }
 
 /** Returns the text without one of its parts. */
@@ -82,7 +97,9 @@ export function togglePart(text: string, part: string): string {
   return [...parts.filter((other) => !other.startsWith(field)), part].join(' ');
 }
 
-function partOf(text: string): FilterPart & { readonly field: string | undefined } {
+type Part = FilterPart & { readonly field: string | undefined };
+
+function partOf(text: string): Part | { readonly problem: string } {
   const [, field = '', operator = '', rawValue = ''] = PART.exec(text) ?? [];
   const value = rawValue.replaceAll('"', '').toLowerCase();
   const wholes = field === 'cause' ? quoted(rawValue) : undefined;
@@ -101,6 +118,8 @@ function partOf(text: string): FilterPart & { readonly field: string | undefined
   }
   const number = Object.hasOwn(NUMBER_FIELDS, field) ? NUMBER_FIELDS[field] : undefined;
   const limit = numberOf(value);
+  if (read !== undefined && operator === ':') return { problem: `${field}: needs a value` };
+  if (number !== undefined && limit === undefined) return { problem: `${field} needs a number, such as ${field}>3` };
   if (number !== undefined && limit !== undefined) {
     return {
       text,

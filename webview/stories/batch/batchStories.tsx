@@ -154,6 +154,8 @@ page('read-only', { options: { state: 'ended', tasks: 30, attempts: 8 }, readOnl
 page('filtered', { filter: 'error:tool_error steps>5' });
 page('no-match', { filter: 'error:timeout tool:renew_loan steps>30' });
 page('broken-filter', { filter: 'status == ' });
+page('broken-filter-path', { filter: 'progress.steps >' });
+page('broken-filter-field', { filter: 'steps>' });
 page('loading', { silent: true });
 page('loading-lost', { silent: true, server: { state: 'lost' } });
 page('server-lost', { server: { state: 'lost' } });

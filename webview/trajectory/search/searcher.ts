@@ -39,7 +39,15 @@ export async function search(
   try {
     query = compileQuery(text);
   } catch (error) {
-    onResult({ text, explain: '', problem: errorText(error), found, rows, words: [], done: true });
+    onResult({
+      text,
+      explain: '',
+      problem: error instanceof Error ? error.message : errorText(error),
+      found,
+      rows,
+      words: [],
+      done: true,
+    });
     return;
   }
   const model = data.whole; // All events, even while only a part is shown.

@@ -41,6 +41,8 @@ suite('the filter of the batch page', () => {
       'level:2',
       'attempt:3',
       'steps>30',
+      'steps > 30',
+      'steps >= 31 error:timeout',
       'steps>=31',
       'tokens>1.5k',
       'seconds<43',
@@ -81,7 +83,6 @@ suite('the filter of the batch page', () => {
   test('takes an unknown field for a word', () => {
     assert.equal(matches('http://x', timeout), false);
     assert.equal(matches('constructor:x', timeout), false);
-    assert.equal(matches('steps>many', timeout), false);
   });
 
   test('matches everything when it is empty', () => {
@@ -103,6 +104,26 @@ suite('the filter of the batch page', () => {
     }
     for (const text of ['steps>=30', 'attempt>3', 'reward<1 attempt>2', 'task late', 'reward'])
       assert.equal(parseFilter(text).kind, 'parts', text);
+  });
+
+  test('takes an unfinished expression for an expression, not for words', () => {
+    for (const text of [
+      'progress.steps >',
+      'progress.steps > 3',
+      'progress.steps>3',
+      'steps >',
+      'late > 3',
+      'status =',
+    ]) {
+      assert.deepEqual(parseFilter(text), { kind: 'cel', text }, text);
+    }
+    for (const text of ['">"', 'a-b', 'loans.ts', 'e.g.']) assert.equal(parseFilter(text).kind, 'parts', text);
+  });
+
+  test('says what a field lacks', () => {
+    assert.deepEqual(parseFilter('ana steps>'), { kind: 'problem', text: 'steps needs a number, such as steps>3' });
+    assert.deepEqual(parseFilter('steps>many'), { kind: 'problem', text: 'steps needs a number, such as steps>3' });
+    assert.deepEqual(parseFilter('error:'), { kind: 'problem', text: 'error: needs a value' });
   });
 
   test('keeps quotes in terms, and an unfinished one extends to the end', () => {
