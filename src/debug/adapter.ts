@@ -31,6 +31,8 @@ import { DebugSession } from './session.ts';
 import type { DebugPorts, ForkRequest, ForkResult } from './sessionPorts.ts';
 import { SourceReferences } from './sources/sourceReferences.ts';
 
+/** Requests whose errors are answers: in the debug console, a watch, or a hover. An inline value stays empty. */
+const QUIET = new Set(['evaluate', 'completions']);
 /** How long a client may take to start a child session. */
 const START_MS = 30_000;
 
@@ -51,6 +53,8 @@ export class RolloutDebugAdapter extends ProtocolSession {
   readonly #handlers: ReadonlyMap<string, Handler>;
   #inspection: Inspection | undefined;
   #session: DebugSession | undefined;
+  /** Whether the user knows that code cannot be debugged here. */
+  #reportedCode = false;
   #children: ChildDebugger;
 
   constructor(options: AdapterOptions) {
@@ -90,6 +94,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     else
       this.#responder.answer(new Response(request), (signal) => handle(request.arguments as never, signal), {
         request,
+        quiet: QUIET.has(request.command),
       });
   }
 
@@ -279,10 +284,20 @@ export class RolloutDebugAdapter extends ProtocolSession {
   #listen(session: DebugSession): void {
     session.onStopped.event(() => this.#inspection?.forget());
     sendSessionEvents(session, this.#sources.referenceOf, (event) => this.sendEvent(event));
+    const reportOnce = (text: string): void => {
+      if (!this.#reportedCode) this.sendEvent(new OutputEvent(`${text}\n`, 'console'));
+      this.#reportedCode = true;
+    };
+    session.onNoCode.event((tool) =>
+      reportOnce(
+        `Cannot step into the code of ${tool}: tools can be debugged only if they run on this machine and the store ` +
+          'is a folder.',
+      ),
+    );
     session.onCall.event(
       (call) =>
         void debugCall(this.#children, call).then((problem) => {
-          if (problem !== undefined) this.sendEvent(new OutputEvent(`${problem}\n`, 'important'));
+          if (problem !== undefined) reportOnce(problem);
         }),
     );
   }

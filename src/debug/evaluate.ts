@@ -26,7 +26,7 @@ export function evaluate(
   }
   const result = compileExpression(text).evaluate(environmentOf(debuggee.model, at, debuggee.task));
   if (result.ok) return result.value;
-  throw new StudioError('usage', `${text}: ${result.why}.`);
+  throw new StudioError('usage', `No value: ${result.why}.`);
 }
 
 /**

@@ -19,6 +19,8 @@ interface MoveOptions {
   readonly output: (output: SessionOutput) => void;
   /** Called when a call's code waits for a JavaScript debugger. */
   readonly waitingCall: (call: WaitingCall) => void;
+  /** Called when a call cannot wait for a JavaScript debugger, although its code is here. */
+  readonly noCode: (tool: string) => void;
 }
 
 export class Moves {
@@ -48,13 +50,7 @@ export class Moves {
   async #stepIntoCode({ places }: DebuggedRollout, live: LiveControl, tool: string): Promise<void> {
     const url = await live.stepInto();
     if (url !== undefined) this.#options.waitingCall({ tool, url });
-    else if (places.ofTool(tool) !== undefined)
-      this.#options.output({
-        text:
-          `Could not stop in the code of ${tool}: tools can be debugged only if they run on this machine and the ` +
-          'store is a folder.\n',
-        category: 'console',
-      });
+    else if (places.ofTool(tool) !== undefined) this.#options.noCode(tool);
   }
 
   /** Returns to the place before the last move. */

@@ -23,6 +23,8 @@ export class DebugSession {
   readonly onOutput = new Emitter<SessionOutput>();
   /** Fired when the user steps into the code of a call. */
   readonly onCall = new Emitter<WaitingCall>();
+  /** Fired when the user steps into a tool's call whose code cannot be debugged. */
+  readonly onNoCode = new Emitter<string>();
   readonly onEnd = new Emitter<undefined>();
   readonly #ports: DebugPorts;
   readonly #args: DebugArguments;
@@ -53,6 +55,7 @@ export class DebugSession {
       },
       output: (output) => this.onOutput.fire(output),
       waitingCall: (call) => this.onCall.fire(call),
+      noCode: (tool) => this.onNoCode.fire(tool),
     });
   }
 

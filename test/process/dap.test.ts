@@ -114,7 +114,14 @@ describe('a recorded rollout', () => {
     assert.equal(await dap.evaluate('tool.arguments.loan_id'), '"L-3001"');
     assert.equal(await dap.evaluate('world.changes.size()'), '1');
     assert.equal(await dap.evaluate('args.loan_id', 'hover'), '"L-3001"', 'as the tool’s code names it');
-    await assert.rejects(dap.evaluate('tool.nme =='), /not|expected|column|valid/i);
+    await assert.rejects(dap.evaluate('tool.nme =='), /^Error: Column 12: the expression is incomplete/);
+    await assert.rejects(dap.evaluate('args.due', 'hover'), /there is no variable "args"/);
+    await assert.rejects(dap.evaluate('tool.arguments.due', 'watch'), /^Error: No value: there is no "due" here/);
+    assert.deepEqual(
+      dap.failures,
+      Array.from({ length: 3 }, () => ({ command: 'evaluate', notified: false })),
+      'answered where it was asked',
+    );
     const { targets } = (
       await dap.client.completionsRequest({ text: 'tool.ar', column: 8, frameId: dap.frames[0]?.id ?? 0 })
     ).body;
@@ -363,6 +370,23 @@ describe('a live rollout', () => {
     assert.match((await dap.scopes())['Result']?.[0] ?? '', /2026-04-03/);
     await dap.go('continue');
     assert.match(dap.output.join(''), /renew-one · attempt 1: done, passed, reward 1/);
+  });
+
+  it('says once that it cannot be stepped into, and otherwise only steps', async () => {
+    const dap = begin();
+    dap.refusesChildren = true;
+    await dap.start(
+      'launch',
+      { mode: 'live', batch: 'batches/first.batch.yaml', store: bench.store },
+      { functions: [{ name: 'list_loans' }, { name: 'renew_loan' }] },
+    );
+    for (let calls = 0; calls < 2; calls++) {
+      assert.equal((await dap.go('stepIn')).reason, 'step');
+      await dap.go('continue');
+    }
+    const said = dap.output.filter((text) => !text.startsWith('renew-one'));
+    assert.equal(said.length, 1, said.join(''));
+    assert.match(said[0] ?? '', /The JavaScript debugger did not start/);
   });
 
   it('stops where it lost part of its score, and shows the verdict there', async () => {

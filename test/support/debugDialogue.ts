@@ -37,6 +37,10 @@ export class DebugDialogue {
   readonly breakpoints: DebugProtocol.Breakpoint[] = [];
   /** Sessions that the adapter asked for. */
   readonly onChild = new Emitter<Child>();
+  /** Whether the editor refuses to start sessions. */
+  refusesChildren = false;
+  /** Failed responses: the request, and whether the editor shows a notification. */
+  readonly failures: { readonly command: string; readonly notified: boolean }[] = [];
   #stopped: DebugProtocol.StoppedEvent['body'] | undefined;
   #frames: DebugProtocol.StackFrame[] = [];
   #closed = false;
@@ -193,6 +197,7 @@ export class DebugDialogue {
     inner.dispatch = (body) => {
       const message = JSON.parse(body) as DebugProtocol.Request;
       if (message.type !== 'request') {
+        this.#noteFailure(message);
         dispatch(body);
         return;
       }
@@ -201,11 +206,18 @@ export class DebugDialogue {
         seq: 0,
         request_seq: message.seq,
         command: message.command,
-        success: true,
+        success: !this.refusesChildren,
       });
       inner.outputStream.write(`Content-Length: ${Buffer.byteLength(answer)}\r\n\r\n${answer}`);
       this.onChild.fire(message.arguments as Child);
     };
+  }
+
+  #noteFailure(message: DebugProtocol.ProtocolMessage): void {
+    if (message.type !== 'response') return;
+    const response = message as DebugProtocol.ErrorResponse;
+    if (response.success) return;
+    this.failures.push({ command: response.command, notified: response.body.error?.showUser === true });
   }
 
   async #after(act: () => Promise<unknown>): Promise<StopLocation> {

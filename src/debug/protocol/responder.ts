@@ -21,13 +21,17 @@ export class Responder {
   }
 
   /**
-   * Responds to a request with the result of `run`, or its error. `request`: makes it cancellable; `then`: runs after
-   * the response.
+   * Responds to a request with the result of `run`, or its error. `request`: makes it cancellable; `quiet`: the client
+   * shows an error only where the answer would be, not as a notification; `then`: runs after the response.
    */
   answer<R extends DebugProtocol.Response>(
     response: R,
     run: (signal: AbortSignal) => R['body'] | Promise<R['body']>,
-    { request, then }: { request?: DebugProtocol.Request | undefined; then?: () => void } = {},
+    {
+      request,
+      quiet = false,
+      then,
+    }: { request?: DebugProtocol.Request | undefined; quiet?: boolean; then?: () => void } = {},
   ): void {
     const cancel = new AbortController();
     if (request !== undefined) this.#requests.set(request.seq, cancel);
@@ -40,7 +44,7 @@ export class Responder {
           then?.();
         },
         (error: unknown) => {
-          this.#send.error(response, messageOf(error, cancel.signal.aborted));
+          this.#send.error(response, messageOf(error, quiet, cancel.signal.aborted));
         },
       )
       .finally(() => {
@@ -54,13 +58,13 @@ export class Responder {
   }
 }
 
-function messageOf(error: unknown, cancelled: boolean): DebugProtocol.Message {
+function messageOf(error: unknown, quiet: boolean, cancelled: boolean): DebugProtocol.Message {
   if (cancelled) return { id: 2, format: 'cancelled' };
   return {
     id: 1,
     format: '{_text}',
     variables: { _text: errorText(error) },
     // An editor may still query the previous stop.
-    showUser: !StudioError.is(error, 'gone'),
+    showUser: !quiet && !StudioError.is(error, 'gone'),
   };
 }
