@@ -11,7 +11,13 @@ import { BUNDLED_LIST } from './notices/bundledPackages.ts';
 
 const NOTICES = 'ThirdPartyNotices.txt';
 /** Packages in the .vsix next to the bundles (src/build/vsix/stage.ts), and fonts, which no bundle lists. */
-const SHIPPED_WHOLE = ['node_modules/zod', 'node_modules/esbuild-wasm', 'node_modules/@vscode/codicons'];
+const SHIPPED_WHOLE = [
+  'node_modules/zod',
+  'node_modules/@types/node',
+  'node_modules/undici-types',
+  'node_modules/esbuild-wasm',
+  'node_modules/@vscode/codicons',
+];
 /** Packages that are published without their license text, with the text from their repository. */
 const LICENSES_OF_REPOSITORIES: Readonly<Record<string, string>> = {
   '@cfworker/json-schema': 'cfworker.txt',

@@ -12,6 +12,7 @@ export const VSIX_ALLOWED: readonly RegExp[] = [
   /^media\/(?!pictures\/)(?!run\.svg$|show\.svg$)(?:[\w-]+\/)*[\w.-]+$/,
   /^src\/tools\/sdk\.ts$/,
   /^dist\/node_modules\/zod\/(?:[\w-]+\/)*(LICENSE|package\.json|[\w-]+\.(js|d\.ts))$/,
+  /^dist\/node_modules\/(@types\/node|undici-types)\/(?:[\w.-]+\/)*(LICENSE|package\.json|[\w.-]+\.d\.ts)$/,
   /^dist\/node_modules\/esbuild\/(package\.json|LICENSE\.md|esbuild\.wasm\.br|wasm_exec(_node)?\.js)$/,
   /^dist\/node_modules\/esbuild\/(bin\/esbuild|lib\/main\.js)$/,
 ];
@@ -41,11 +42,13 @@ const VSIX_REQUIRED: readonly string[] = [
   'dist/webview/codicon.ttf',
   'dist/node_modules/zod/index.js',
   'dist/node_modules/zod/package.json',
+  'dist/node_modules/@types/node/index.d.ts',
+  'dist/node_modules/undici-types/index.d.ts',
   'dist/node_modules/esbuild/esbuild.wasm.br',
   'dist/node_modules/esbuild/lib/main.js',
 ];
 /** Maximum size of the download. */
-export const VSIX_LARGEST_BYTES = 7.5 * 1024 * 1024;
+export const VSIX_LARGEST_BYTES = 7.6 * 1024 * 1024;
 
 /** Names that `vsce` changes. */
 const RENAMED: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /**
- * Prepares the folder from which the .vsix is built: only files of the allowlist, and two libraries with which users'
- * modules are bundled.
+ * Prepares the folder from which the .vsix is built: only files of the allowlist, two libraries with which users'
+ * modules are bundled, and Node's types for users' editors.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,6 +14,8 @@ const NOT_IN_MANIFEST = ['scripts', 'dependencies', 'devDependencies', 'allowScr
 const PLACES = ['README.md', 'LICENSE', 'CHANGELOG.md', 'ThirdPartyNotices.txt', 'dist', 'media', 'src/tools/sdk.ts'];
 /** Next to the bundles that look for them. `vsce` leaves out a `node_modules` at the top. */
 const MODULES = 'dist/node_modules';
+/** Node's types, and the types that they refer to. */
+const NODE_TYPES = ['@types/node', 'undici-types'];
 /** zod's languages except English, its sources for other module systems, and files that only bundlers of zod need. */
 const ZOD_LEFT_OUT = /^src\/|\.(cjs|d\.cts)$|(^|\/)locales\/(?!index\.|en\.|package\.json)|\.md$/;
 /** The largest file of all. */
@@ -35,6 +37,7 @@ export async function stageVsix(root: string, stage: string, quality: number = Q
   write(stage, '.vscodeignore', '# Nothing is ignored: everything here is part of the .vsix.\n');
   write(stage, 'README.md', withoutPictures(readFileSync(path.join(root, 'README.md'), 'utf8')));
   stageZod(path.join(root, 'node_modules', 'zod'), stage);
+  for (const name of NODE_TYPES) stageTypes(path.join(root, 'node_modules', name), stage, name);
   await stageEsbuild(path.join(root, 'node_modules'), stage, quality);
 }
 
@@ -85,6 +88,24 @@ function stageZod(from: string, stage: string): void {
       exports: Object.fromEntries(only),
     }),
   );
+}
+
+/**
+ * A package of types, so that modules and tests in a workspace without `node_modules` have no red squiggles. Its
+ * documentation is three quarters of its size and stays out.
+ */
+function stageTypes(from: string, stage: string, name: string): void {
+  const to = `${MODULES}/${name}`;
+  for (const file of filesIn(from, '.')) {
+    if (file.endsWith('.d.ts'))
+      write(stage, `${to}/${file}`, withoutComments(readFileSync(path.join(from, file), 'utf8')));
+    else if (file === 'LICENSE' || file === 'package.json') copy(path.join(from, file), stage, `${to}/${file}`);
+  }
+}
+
+/** Removes the comments that begin a line. References to other files are comments with `///` and stay. */
+export function withoutComments(types: string): string {
+  return types.replace(/^[ \t]*\/\*\*[^]*?\*\/[ \t]*\n/gm, '');
 }
 
 /** esbuild as WebAssembly, under esbuild's name: the same file runs on every platform. */

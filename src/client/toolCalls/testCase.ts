@@ -47,7 +47,8 @@ function worldTest(input: TestCaseInput, world: NonNullable<TestCaseInput['world
     .join('');
   return `${heading(input, `import { open } from ${quoted(input.module)};`)}
 ${plain}test(${title(input)}, async () => {
-  const world = await open(${literal(world.task, 2)}, ${world.seed});
+  const task = ${literal(world.task, 2)};
+  const world = await open(task, ${world.seed});
   const context = { ${contextOf(input)}, state: world.state };
   const call = async (name: string, args: unknown) => {
     const tool = world.tools[name];

@@ -60,7 +60,7 @@ async function create(services: Services, kind: TemplateKind): Promise<void> {
     const referenceUri = vscode.Uri.joinPath(folder, file.path);
     if (!(await exists(referenceUri))) await write(services, referenceUri, file, values);
   }
-  if (kind === 'tool') writeTypes(services, folder);
+  if (kind === 'tool') void writeTypes(services, folder);
   const at = new vscode.Position(filled.cursor.line, filled.cursor.column);
   await vscode.window.showTextDocument(uri, { preview: false, selection: new vscode.Range(at, at) });
 }

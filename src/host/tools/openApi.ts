@@ -29,7 +29,7 @@ export async function importOpenApi({ cli, log }: Pick<Services, 'cli' | 'log'>)
       cli.json(['tool', 'openapi', spec, '--out', module], { cwd: folder.fsPath, signal }),
     ),
   );
-  writeTypes({ cli, log }, folder);
+  void writeTypes({ cli, log }, folder);
   for (const { operation, why } of generated.skipped) log.warn(`${operation} was skipped: ${why}.`);
   await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, module), { preview: false });
   const notes = [

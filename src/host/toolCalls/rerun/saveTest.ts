@@ -8,6 +8,7 @@ import { StudioError } from '../../../common/errors.ts';
 import type { Json } from '../../../common/json.ts';
 import { moduleTools } from '../../../config/tools/toolModules.ts';
 import { folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
+import { writeTypes } from '../../files/writeTypes.ts';
 import type { Services } from '../../services.ts';
 import { withProgress } from '../../window/progress.ts';
 import type { DescribedCall, RerunCall } from './callOutput.ts';
@@ -23,7 +24,7 @@ interface TestSource {
 }
 
 /** Writes the test, opens it, and offers to run it. */
-export async function saveTest({ cli }: Pick<Services, 'cli'>, { call, rerun }: TestSource): Promise<void> {
+export async function saveTest(services: Pick<Services, 'cli' | 'log'>, { call, rerun }: TestSource): Promise<void> {
   const module = await moduleOf(call);
   const folder = folderOf(module);
   const target = await unusedFile(folder, call.name);
@@ -49,8 +50,10 @@ export async function saveTest({ cli }: Pick<Services, 'cli'>, { call, rerun }: 
       : {}),
   });
   await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
+  // Before the editor shows the file: the types of Node's test runner, which the workspace may not have.
+  await withProgress(`Saving ${label}`, () => writeTypes(services, folder));
   await vscode.window.showTextDocument(target, { preview: false });
-  void offerToRun(cli, target, label);
+  void offerToRun(services.cli, target, label);
 }
 
 async function offerToRun(cli: Services['cli'], target: vscode.Uri, label: string): Promise<void> {

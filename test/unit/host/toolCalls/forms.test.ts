@@ -81,7 +81,10 @@ test('a test of a world’s tool opens the world and repeats the calls before it
     },
   });
   assert.match(text, /import \{ open \} from '\.\.\/worlds\/library\.ts';/);
-  assert.match(text, /open\(\{ id: 't1', question: 'q', meta: \{\} \}, 11\)/);
+  assert.match(
+    text,
+    /const task = \{ id: 't1', question: 'q', meta: \{\} \};\n {2}const world = await open\(task, 11\)/,
+  );
   assert.match(text, /\['pay', \{ fine: 'F-1' \}\],/);
   assert.match(text, /call\('renew', \{ id: 'L-1' \}\)/);
 });
