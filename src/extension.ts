@@ -54,6 +54,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const parts = { context, log: log.channel, server, cli, batches };
   const pages = createPages(parts, new ServerConnections(server, (where) => createPageLink(where, log, tokens)));
   const services: Services = { ...parts, pages };
+  const toolCalls = registerToolCalls(services, register, values);
   context.subscriptions.push(
     log,
     problems,
@@ -71,8 +72,8 @@ export function activate(context: vscode.ExtensionContext): void {
     registerTesting(services, register, { files, values }),
     registerLanguage(log.channel, register, { files, values }),
     registerCodeLens(services, register, files),
-    registerToolCalls(services, register, values),
-    registerTools(services, register, { values, act: pages.act, files }),
+    toolCalls.registered,
+    registerTools(services, register, { values, act: pages.act, files, recorded: toolCalls.recorded }),
     registerDebug(services, values),
     registerMcp(values, tokens),
     registerDiagnostics(services, register, { log, values, act: pages.act }),

@@ -4,6 +4,7 @@
 import type * as vscode from 'vscode';
 import type { Connection } from '../client/connect.ts';
 import type { Listen, Observable } from '../common/emitter.ts';
+import type { JsonObject } from '../common/json.ts';
 import type { BatchRow } from '../protocol/client.ts';
 import type { PageAction, PagePlace, ServerState } from '../protocol/page.ts';
 
@@ -74,6 +75,8 @@ export interface Pages {
 
 /** Actions that are not specific to one page. */
 export type HostAction = Exclude<PageAction, { do: 'breakpoint' | 'elsewhere' }>;
+/** Returns the distinct arguments of a tool's recorded calls, newest first. */
+export type RecordedArguments = (file: string, tool: string) => Promise<readonly JsonObject[]>;
 /** Performs an action for a page or a command. */
 export type DoAction = (action: HostAction) => Promise<void>;
 

@@ -68,7 +68,8 @@ export type PageToTry = z.infer<typeof pageToTry>;
 export const tryToPage = z.discriminatedUnion('type', [
   /**
    * The current tool in its file. `arguments`: the arguments to show; `worlds`: absent until loaded; `world`: the
-   * initial choice. `problem`: why the tool could not be reloaded.
+   * initial choice. `recorded`: the arguments of recorded calls, newest first. `problem`: why the tool could not be
+   * reloaded.
    */
   z.object({
     type: z.literal('tool'),
@@ -77,6 +78,7 @@ export const tryToPage = z.discriminatedUnion('type', [
     worlds: z.array(tryWorld).optional(),
     world: chosenWorld.optional(),
     arguments: jsonObject.optional(),
+    recorded: z.array(jsonObject).optional(),
     problem: z.string().optional(),
   }),
   /** A line that the call printed. */

@@ -12,6 +12,7 @@ import { MemberFields } from './form/field.tsx';
 import { focusOn, idOf } from './form/focus.ts';
 import { describe } from './form/shape.ts';
 import { Outcome, outcomeText, RunningView } from './outcome.tsx';
+import { RecordedArguments } from './recordedArguments.tsx';
 import { Tries } from './tries.tsx';
 import type { TrySession } from './trySession.ts';
 import { WorldChoice } from './worldChoice.tsx';
@@ -59,6 +60,7 @@ export function TryPage({ session }: { readonly session: TrySession }) {
       <div class="try-columns">
         <section class="try-form" aria-label="Arguments">
           <WorldChoice session={session} />
+          <RecordedArguments session={session} />
           <header class="section-head">
             <h2>Arguments</h2>
             <span class="grow" />
@@ -125,7 +127,7 @@ function Form({ session }: { readonly session: TrySession }) {
   return (
     <>
       <MemberFields
-        context={{ root: parameters, problems }}
+        context={{ root: parameters, problems, onTouch: (path) => session.touch(path) }}
         path={[]}
         described={described}
         shape={described.shape}

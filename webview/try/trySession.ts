@@ -10,7 +10,7 @@ import {
   type TryWorld,
   tryToPage,
 } from '../../src/protocol/tryPage.ts';
-import { asJson, type FormProblem, firstMembers, type Members, problemsOf } from './form/value.ts';
+import { asJson, type FormProblem, firstMembers, type Members, type Path, problemsOf } from './form/value.ts';
 
 /** The environment of the panel: an editor or a story. */
 interface TryHost {
@@ -60,8 +60,14 @@ export class TrySession {
   tries: readonly Try[] = [];
   /** Number of the selected try. Absent: the newest. */
   selectedNumber: number | undefined;
-  /** After the first attempt to run, missing arguments are problems, too. */
+  /** Distinct arguments of recorded calls, newest first. */
+  recorded: readonly JsonObject[] = [];
+  /** After the first attempt to run, untouched fields have problems, too. */
   runRequested = false;
+  /** Fields that the user left, and the JSON text once it was edited. */
+  readonly #touched = new Set<string>();
+  /** Whether the arguments are not the initial ones of the form. */
+  #filled = false;
 
   constructor(host: TryHost) {
     this.#host = host;
@@ -77,19 +83,33 @@ export class TrySession {
     return this.tries.find(({ number }) => number === this.selectedNumber) ?? this.tries[0];
   }
 
-  /** Problems of the arguments. */
+  /** Problems of the arguments that the user has entered, or of all arguments once the tool was to run. */
   get problems(): readonly FormProblem[] {
+    const all = this.#allProblems();
+    if (this.runRequested) return all;
+    // The text is one field. In the form, nobody can touch what concerns all arguments.
+    if (this.text !== undefined) return this.#touched.has(keyOf([])) ? all : [];
+    return all.filter(({ path }) => path.length === 0 || this.#touched.has(keyOf(path)));
+  }
+
+  #allProblems(): readonly FormProblem[] {
     if (this.tool === undefined) return [];
     if (this.text !== undefined && argumentsIn(this.text) === undefined)
       return [{ path: [], text: 'Must be a JSON object.' }];
     const { parameters } = this.tool;
-    return problemsOf(parameters, parameters, this.members, true).filter(
-      ({ missing }) => this.runRequested || missing !== true,
-    );
+    return problemsOf(parameters, parameters, this.members, true);
+  }
+
+  /** Called when the focus leaves a field. */
+  touch(path: Path): void {
+    if (this.#touched.has(keyOf(path))) return;
+    this.#touched.add(keyOf(path));
+    this.#notify();
   }
 
   setMembers(members: Members): void {
     this.members = members;
+    this.#filled = true;
     this.#notify();
   }
 
@@ -114,6 +134,8 @@ export class TrySession {
 
   setText(text: string): void {
     this.text = text;
+    this.#filled = true;
+    this.#touched.add(keyOf([]));
     this.members = argumentsIn(text) ?? this.members;
     this.#notify();
   }
@@ -122,7 +144,7 @@ export class TrySession {
   run(): FormProblem | undefined {
     if (this.running !== undefined || this.tool === undefined) return undefined;
     this.runRequested = true;
-    const [problem] = this.problems;
+    const [problem] = this.problems; // after the request: of all fields
     if (problem === undefined) {
       const args = asJson(this.members) ?? {};
       this.running = { since: Date.now(), arguments: args, printed: [] };
@@ -142,8 +164,8 @@ export class TrySession {
     this.#notify();
   }
 
-  /** Copies the arguments of an earlier try to the form. */
-  restoreArguments({ arguments: args }: Try): void {
+  /** Copies the arguments of an earlier try, or of a recorded call, to the form. */
+  restoreArguments({ arguments: args }: { readonly arguments: Json }): void {
     this.#setArguments(isJsonObject(args) ? args : {});
     this.#notify();
   }
@@ -160,6 +182,7 @@ export class TrySession {
         if (this.tool === undefined) this.members = firstMembers(message.tool.parameters);
         this.tool = message.tool;
         if (message.worlds !== undefined) this.#setWorlds(message.worlds, message.world);
+        if (message.recorded !== undefined) this.#setRecorded(message.recorded);
         if (message.arguments !== undefined) this.#setArguments(message.arguments);
         break;
       case 'output':
@@ -195,8 +218,17 @@ export class TrySession {
         : firstTask(worlds.find(({ batch }) => batch === chosen?.batch) ?? worlds[0]);
   }
 
+  /** Fills an empty form with the newest recorded arguments, which are right more often than empty fields. */
+  #setRecorded(recorded: readonly JsonObject[]): void {
+    this.recorded = recorded;
+    const [newest] = recorded;
+    if (newest !== undefined && !this.#filled) this.#setArguments(newest);
+  }
+
   #setArguments(args: JsonObject): void {
     this.members = args;
+    this.#filled = true;
+    this.#touched.clear();
     if (this.text !== undefined) this.text = JSON.stringify(args, null, 2);
   }
 
@@ -213,6 +245,10 @@ export class TrySession {
   #notify(): void {
     this.#changed.fire(undefined);
   }
+}
+
+function keyOf(path: Path): string {
+  return JSON.stringify(path);
 }
 
 function firstTask(world: TryWorld | undefined): ChosenWorld {

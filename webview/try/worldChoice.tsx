@@ -8,18 +8,21 @@ export function WorldChoice({ session }: { readonly session: TrySession }) {
   const current = worlds.find(({ batch }) => batch === world?.batch);
   return (
     <div class="try-world" role="group" aria-label="World">
-      <div class="try-choice" title="The batch whose world the tool is called in">
-        <span class="field-name">World</span>
+      <div class="try-choice" title="The tool is called in the world that this batch file names">
+        <span class="field-name">World of batch</span>
         <Dropdown
-          label="World"
+          label="World of batch"
           value={world?.batch ?? ''}
           onChange={(batch) => session.chooseWorld(batch === '' ? undefined : batch)}
-          options={[...worlds.map(({ batch, name }) => ({ value: batch, text: name })), { value: '', text: 'None' }]}
+          options={[
+            ...worlds.map(({ batch, name }) => ({ value: batch, text: name })),
+            { value: '', text: 'No world' },
+          ]}
         />
       </div>
       {world !== null && current !== undefined && (
-        <div class="try-choice" title="The task to open the world for">
-          <span class="field-name">Task</span>
+        <div class="try-choice" title="The world is opened as for this task">
+          <span class="field-name">for task</span>
           {current.more ? (
             <TextField
               label="Task"

@@ -2,7 +2,9 @@
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
+import type { JsonObject } from '../../common/json.ts';
 import { place } from '../../trace/schema.ts';
+import { distinctArguments } from '../../trace/toolCalls/fact.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { openSource } from '../pages/actions.ts';
 import type { CommandGroup, Services } from '../services.ts';
@@ -19,8 +21,11 @@ import type { FormFiles } from './rerun/formFiles.ts';
 import { Reruns } from './rerun/reruns.ts';
 import { moduleOf, saveTest } from './rerun/saveTest.ts';
 import { followBatch } from './state/openBatches.ts';
+import { toolFileKind } from './state/toolLocations.ts';
 import { ToolStatistics } from './state/toolStatistics.ts';
 
+/** Recorded arguments to offer. */
+const MAX_RECORDED = 20;
 const sourcePlace = z.object({ place, rollout: z.string() });
 
 interface CoreParts {
@@ -84,6 +89,13 @@ export class ToolCallsCore implements vscode.Disposable {
 
   inlays(document: vscode.TextDocument, range: vscode.Range): Promise<vscode.InlayHint[]> {
     return toolInlays(this.#lookup, document, range);
+  }
+
+  /** Returns the distinct arguments of a tool's recorded calls, newest first; none if no listed batch used the tool. */
+  async recordedArguments(file: string, tool: string): Promise<readonly JsonObject[]> {
+    const kind = toolFileKind(file);
+    const statistics = kind === undefined ? undefined : await this.statistics.of(kind, file, [tool]);
+    return statistics === undefined ? [] : distinctArguments(statistics.calls.calls(new Set([tool])), MAX_RECORDED);
   }
 
   /** Called when visible editors or settings changed. */

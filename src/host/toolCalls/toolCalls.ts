@@ -5,7 +5,7 @@
 import * as vscode from 'vscode';
 import { SECTION } from '../contributions/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
-import type { RegisterCommand, Services } from '../services.ts';
+import type { RecordedArguments, RegisterCommand, Services } from '../services.ts';
 import { registerGroup } from '../window/commands.ts';
 import { setting } from '../window/settings.ts';
 import type { ToolCallsCore } from './core.ts';
@@ -19,11 +19,12 @@ const CODE: readonly vscode.DocumentFilter[] = ['typescript', 'javascript'].map(
 const CONFIG: vscode.DocumentFilter = { pattern: '**/*.{agent,world}.{yaml,yml,json}', scheme: 'file' };
 const TOOLS = [...CODE, CONFIG];
 
+/** `recorded` reads the arguments of a tool's recorded calls. */
 export function registerToolCalls(
   services: Services,
   register: RegisterCommand,
   values: StoredValues,
-): vscode.Disposable {
+): { readonly registered: vscode.Disposable; readonly recorded: RecordedArguments } {
   const forms = new FormFiles();
   const lensesChanged = new vscode.EventEmitter<void>();
   const hintsChanged = new vscode.EventEmitter<void>();
@@ -64,7 +65,7 @@ export function registerToolCalls(
   update();
   closeLeftovers([CALLS_SCHEME, FORM_SCHEME, OUTCOME_SCHEME]);
 
-  return vscode.Disposable.from(
+  const registered = vscode.Disposable.from(
     lensesChanged,
     hintsChanged,
     textChanged,
@@ -133,6 +134,10 @@ export function registerToolCalls(
       instance?.dispose();
     }),
   );
+  return {
+    registered,
+    recorded: async (file, tool) => (trusted() ? (await core()).recordedArguments(file, tool) : []),
+  };
 }
 
 /**

@@ -9,7 +9,7 @@ import { TRY_VIEW_TYPE } from '../contributions/names.ts';
 import { SECTION } from '../contributions/settings.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
-import type { DoAction, RegisterCommand, Services } from '../services.ts';
+import type { DoAction, RecordedArguments, RegisterCommand, Services } from '../services.ts';
 import { registerGroup } from '../window/commands.ts';
 import { setting } from '../window/settings.ts';
 import type { TryPanels } from './try/tryPanels.ts';
@@ -23,13 +23,23 @@ const AGENT: vscode.DocumentFilter = { pattern: fileGlob('agent'), scheme: 'file
 export function registerTools(
   services: Services,
   register: RegisterCommand,
-  { values, act, files }: { readonly values: StoredValues; readonly act: DoAction; readonly files: StudioFiles },
+  {
+    values,
+    act,
+    files,
+    recorded,
+  }: {
+    readonly values: StoredValues;
+    readonly act: DoAction;
+    readonly files: StudioFiles;
+    readonly recorded: RecordedArguments;
+  },
 ): vscode.Disposable {
   const changed = new vscode.EventEmitter<void>();
   let instance: TryPanels | undefined;
   const panels = async (): Promise<TryPanels> => {
     const { TryPanels: Panels } = await import('./try/tryPanels.ts');
-    return (instance ??= new Panels(services, { values, act, files }));
+    return (instance ??= new Panels(services, { values, act, files, recorded }));
   };
   return vscode.Disposable.from(
     changed,

@@ -1,8 +1,9 @@
 /** A compact record of a tool call, so that the calls of a whole batch fit into memory. */
-import type { Json } from '../../common/json.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { TrajectoryModel } from '../model.ts';
 import type { Source, TraceError } from '../schema.ts';
+import { isBlobRef, unescapeKeys } from '../values/keys.ts';
 
 export interface CallFact {
   readonly rollout: string;
@@ -55,4 +56,25 @@ export function withoutValues(fact: CallFact): CallFact {
 /** Compares calls: newest first; those with the same time, in reverse order of their trajectory. */
 export function newestFirst(a: CallFact, b: CallFact): number {
   return b.at - a.at || (a.rollout === b.rollout ? b.seq - a.seq : a.rollout < b.rollout ? 1 : -1);
+}
+
+/**
+ * Returns the distinct arguments of calls as they were made, in the order of the calls. Leaves out invalid arguments,
+ * and those with long values, of which the record has only references.
+ */
+export function distinctArguments(calls: readonly CallFact[], max: number): JsonObject[] {
+  const seen = new Map<string, JsonObject>();
+  for (const { values, error } of calls) {
+    if (values === undefined || error?.class === 'invalid_arguments' || hasBlobRef(values.arguments)) continue;
+    const args = unescapeKeys(values.arguments);
+    const key = canonicalJson(args);
+    if (isJsonObject(args) && !seen.has(key)) seen.set(key, args);
+    if (seen.size === max) break;
+  }
+  return [...seen.values()];
+}
+
+function hasBlobRef(value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return isBlobRef(value) || Object.values(value).some(hasBlobRef);
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Json } from '../../../src/common/json.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { attemptsOf } from '../../../src/trace/statistics/outcomes.ts';
 import { callsText } from '../../../src/trace/toolCalls/callsText.ts';
 import { currentLine, errorLines } from '../../../src/trace/toolCalls/errorLines.ts';
-import { type CallFact, callFacts, newestFirst } from '../../../src/trace/toolCalls/fact.ts';
+import { type CallFact, callFacts, distinctArguments, newestFirst } from '../../../src/trace/toolCalls/fact.ts';
 import { toolStats, useShares } from '../../../src/trace/toolCalls/stats.ts';
 import { callLine, shareText, statsText } from '../../../src/trace/toolCalls/text.ts';
 import { Stream } from '../../support/stream.ts';
@@ -217,4 +218,19 @@ test('calls as a document: a line with the outcome of each, its values below, lo
   assert.match(text, /… 5,000 more characters\. Open the step to see all\./);
   for (const [index, { line, lastLine }] of blocks.entries())
     assert.ok(line > (blocks[index - 1]?.lastLine ?? 0) && lastLine >= line && lines[lastLine] !== '');
+});
+
+test('arguments to try again: distinct, as they were made, without invalid and incomplete ones', () => {
+  const withArguments = (args: Json, over: Partial<CallFact> = {}): CallFact =>
+    fact({ values: { arguments: args, result: undefined }, ...over });
+  const calls = [
+    withArguments({ a: 1, b: 2 }),
+    withArguments({ b: 2, a: 1 }),
+    withArguments({ n: 'many' }, { error: { class: 'invalid_arguments', message: 'n: must be a number' } }),
+    withArguments({ text: { $blob: 'a'.repeat(64), bytes: 9, media: 'text/plain' } }),
+    fact({ values: undefined }),
+    withArguments({ a: 3 }),
+    withArguments({ a: 4 }),
+  ];
+  assert.deepEqual(distinctArguments(calls, 2), [{ a: 1, b: 2 }, { a: 3 }]);
 });

@@ -110,7 +110,7 @@ function panel(...steps: readonly (TryToPage | 'run' | ((session: TrySession) =>
   return <TryPage session={session} />;
 }
 
-const tool = (of: ListedTool, args?: JsonObject, problem?: string): TryToPage => ({
+const tool = (of: ListedTool, args?: JsonObject, problem?: string): Extract<TryToPage, { type: 'tool' }> => ({
   type: 'tool',
   tool: of,
   file: 'tools/catalogue.ts',
@@ -185,6 +185,16 @@ const stateless: TriedCall = {
 };
 
 story('try', 'new', () => panel(tool(SEARCH)));
+story('try', 'recorded', () =>
+  panel({
+    ...tool(RENEW),
+    worlds: [...WORLDS],
+    recorded: [{ loan_id: 'L-3002' }, { loan_id: 'L-3001' }, { loan_id: 'L-3017' }],
+  }),
+);
+story('try', 'touched', () =>
+  panel(tool(SEARCH, { ...ARGUMENTS, copies: 12, authors: [] }), (session) => session.touch(['copies'])),
+);
 story('try', 'filled', () => panel(tool(SEARCH, ARGUMENTS)));
 story('try', 'problems', () =>
   panel(tool(SEARCH, { ...ARGUMENTS, copies: 12, authors: [], due: 'soon', address: { street: '' }, page: 2 }), 'run'),

@@ -26,6 +26,8 @@ import {
 interface FormContext {
   readonly root: JsonObject;
   readonly problems: readonly FormProblem[];
+  /** Called when the focus leaves a field. */
+  readonly onTouch: (path: Path) => void;
 }
 
 interface FieldProps {
@@ -82,6 +84,9 @@ function Field(props: FieldProps) {
   return (
     <div
       class={`field is-${shape.kind}${problem === undefined ? '' : ' is-wrong'}`}
+      onFocusOut={({ currentTarget, relatedTarget }) => {
+        if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) context.onTouch(path);
+      }}
       {...(group ? { role: 'group', 'aria-labelledby': `${id}-label` } : {})}
     >
       <div class="field-head">

@@ -83,8 +83,6 @@ export type Path = readonly (string | number)[];
 export interface FormProblem {
   readonly path: Path;
   readonly text: string;
-  /** The value is required and not set. */
-  readonly missing?: true;
 }
 
 /** Returns how a value violates its schema. For variants, compares with the closest one. */
@@ -95,7 +93,7 @@ export function problemsOf(
   required: boolean,
   path: Path = [],
 ): FormProblem[] {
-  if (value === undefined) return required ? [{ path, text: 'Required.', missing: true }] : [];
+  if (value === undefined) return required ? [{ path, text: 'Required.' }] : [];
   const described = describe(source, root);
   const { schema, shape } = described;
   const wrong = (text: string): FormProblem[] => [{ path, text }];

@@ -38,6 +38,8 @@ interface TryPanelOptions {
   readonly onError: (error: unknown) => void;
   /** Finds the worlds for the tool in the current workspace files. */
   readonly worlds: (tool: string) => Promise<TryWorld[]>;
+  /** Finds the arguments of recorded calls, newest first. */
+  readonly recorded: (tool: string) => Promise<readonly JsonObject[]>;
   /** Stores the arguments and world of the last call. */
   readonly store: (last: TryStart & { readonly arguments: JsonObject }) => void;
   readonly closed: () => void;
@@ -258,6 +260,8 @@ export class TryPanel {
     this.#post({ ...this.#message(), ...(args === undefined ? {} : { arguments: args }) });
     const worlds = await this.#options.worlds(this.#tool.name);
     this.#post({ ...this.#message(), worlds, ...(world === undefined ? {} : { world }) });
+    const recorded = await this.#options.recorded(this.#tool.name);
+    if (recorded.length > 0) this.#post({ ...this.#message(), recorded: [...recorded] });
   }
 
   #message(): Extract<TryToPage, { type: 'tool' }> {

@@ -13,7 +13,7 @@ import type { StudioFiles } from '../../files/studioFiles.ts';
 import { folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
 import type { StoredValues } from '../../launch/values/storedValues.ts';
 import { webviewOptions } from '../../pages/webviewFiles.ts';
-import type { DoAction, Services } from '../../services.ts';
+import type { DoAction, RecordedArguments, Services } from '../../services.ts';
 import { withProgress } from '../../window/progress.ts';
 import { ToolCli } from './toolCli.ts';
 import { TryPanel, type TryStart } from './tryPanel.ts';
@@ -36,16 +36,28 @@ export class TryPanels implements vscode.Disposable {
   readonly #services: Pick<Services, 'cli' | 'log' | 'context'>;
   readonly #cli: ToolCli;
   readonly #act: DoAction;
+  readonly #recorded: RecordedArguments;
   readonly #files: StudioFiles;
   readonly #fileListener: Subscription;
   readonly #panels = new Set<TryPanel>();
 
   constructor(
     services: Pick<Services, 'cli' | 'log' | 'context'>,
-    { values, act, files }: { readonly values: StoredValues; readonly act: DoAction; readonly files: StudioFiles },
+    {
+      values,
+      act,
+      files,
+      recorded,
+    }: {
+      readonly values: StoredValues;
+      readonly act: DoAction;
+      readonly files: StudioFiles;
+      readonly recorded: RecordedArguments;
+    },
   ) {
     this.#services = services;
     this.#act = act;
+    this.#recorded = recorded;
     this.#files = files;
     this.#fileListener = files.changed((kind) => {
       if (kind === 'batch') for (const panel of this.#panels) panel.showWorlds();
@@ -129,6 +141,7 @@ export class TryPanels implements vscode.Disposable {
       act: this.#act,
       onError: (error) => this.#showError(error),
       worlds: (name) => this.#worlds(file, name),
+      recorded: (name) => this.#recorded(file, name),
       store: (call) => this.#store(file, tool.name, call),
       closed: () => this.#panels.delete(panel),
     });

@@ -52,6 +52,36 @@ test('missing values prevent a run, and are reported only then', () => {
   assert.deepEqual(posted, [{ type: 'ready' }, { type: 'run', arguments: { text: 'a', n: 1 } }]);
 });
 
+test('a field is validated once the user left it, and all of them before a run', () => {
+  const { session: one } = session();
+  const texts = (): string[] => one.problems.map(({ path, text }) => `${path.join('.')}: ${text}`);
+  one.setMembers({ text: 1, n: 'two' });
+  assert.deepEqual(texts(), [], 'while it is typed');
+  one.touch(['n']);
+  assert.deepEqual(texts(), ['n: Must be a number.']);
+  one.setMembers({ text: 1, n: 2 });
+  assert.deepEqual(texts(), [], 'live from then on');
+  one.run();
+  assert.deepEqual(texts(), ['text: Must be text.']);
+});
+
+test('an empty form is filled with the newest recorded arguments; other arguments stay', () => {
+  const recorded = [
+    { text: 'newest', n: 2 },
+    { text: 'older', n: 1 },
+  ];
+  const { session: one, send } = session();
+  send({ type: 'tool', tool: TOOL, file: 'words.ts', recorded });
+  assert.deepEqual(one.members, recorded[0]);
+  one.setMembers({ text: 'own', n: 3 });
+  send({ type: 'tool', tool: TOOL, file: 'words.ts', recorded });
+  assert.deepEqual([one.members, one.recorded], [{ text: 'own', n: 3 }, recorded]);
+  const { session: other, send: sendOther } = session();
+  sendOther({ type: 'tool', tool: TOOL, file: 'words.ts', arguments: { text: 'of the last call', n: 1 } });
+  sendOther({ type: 'tool', tool: TOOL, file: 'words.ts', recorded });
+  assert.deepEqual(other.members, { text: 'of the last call', n: 1 });
+});
+
 test('the last twenty tries are kept; one is viewed, and its arguments are restored', () => {
   const { session: one, send } = session();
   for (let n = 1; n <= 22; n++) {
