@@ -86,6 +86,14 @@ export const TWO_KEYS: readonly KeyGroup[] = [
     ],
   },
   {
+    title: 'Outcome flow',
+    keys: [
+      { keys: 'Arrows', does: 'move between boxes' },
+      { keys: 'Enter', does: 'go to the step of the box' },
+      { keys: 'Shift+Enter', does: 'compare with its nearest attempt' },
+    ],
+  },
+  {
     title: 'Attempt',
     keys: [
       { keys: '[ / ]', does: 'previous, next attempt on this side' },

@@ -29,7 +29,12 @@ interface Group {
   scored: number;
 }
 
-/** Returns the pair of actions in one row whose pass rates differ most significantly; the first row among equals. */
+/**
+ * Returns the split that is associated most with the outcome. In each row, each action is compared with all others of
+ * the row by the z score of their pass rates (the root of chi-square for two by two), which weights the difference with
+ * the numbers of attempts: one attempt that acts differently tells little. Among equal scores the earliest row counts,
+ * because later steps often only follow from it. The other side is the most different action of that row.
+ */
 export function decidingSplit(attempts: readonly ComparedAttempt[], { rows }: Alignment): DecidingSplit | undefined {
   let most = 0;
   let best: readonly [Group, Group] | undefined;
@@ -44,25 +49,40 @@ export function decidingSplit(attempts: readonly ComparedAttempt[], { rows }: Al
       if (passed) group.passed += 1;
     }
     const all = [...groups.values()];
-    for (const better of all)
-      for (const worse of all) {
-        const score = significance(better, worse);
-        if (score <= most) continue;
-        most = score;
-        best = [better, worse];
-      }
+    const total = all.reduce(joined, { passed: 0, scored: 0 });
+    for (const group of all) {
+      const rest = { passed: total.passed - group.passed, scored: total.scored - group.scored };
+      const score = Math.abs(zScore(group, rest));
+      if (score <= most + EPSILON) continue;
+      const pair = all
+        .filter((other) => other !== group)
+        .map((other) => (rate(other) < rate(group) ? ([group, other] as const) : ([other, group] as const)))
+        .reduce((a, b) => (zScore(...b) > zScore(...a) ? b : a));
+      most = score;
+      best = pair;
+    }
   }
   return best === undefined ? undefined : splitOf(...best);
 }
 
-/** The z score of two proportions: small groups need larger differences. */
-function significance(a: Group, b: Group): number {
+/** Scores that differ by rounding only are equal. */
+const EPSILON = 1e-9;
+
+type Counts = Pick<Group, 'passed' | 'scored'>;
+
+function joined(a: Counts, b: Counts): Counts {
+  return { passed: a.passed + b.passed, scored: a.scored + b.scored };
+}
+
+/** The z score of two proportions; 0 if one has no attempt, or if all or none passed. */
+function zScore(a: Counts, b: Counts): number {
+  if (a.scored === 0 || b.scored === 0) return 0;
   const pooled = (a.passed + b.passed) / (a.scored + b.scored);
   const deviation = Math.sqrt(pooled * (1 - pooled) * (1 / a.scored + 1 / b.scored));
   return deviation === 0 ? 0 : (rate(a) - rate(b)) / deviation;
 }
 
-function rate({ passed, scored }: Group): number {
+function rate({ passed, scored }: Counts): number {
   return passed / scored;
 }
 

@@ -46,3 +46,17 @@ export function nearestTo(of: number, { attempts, rows, models }: Compared): Nea
     .sort((a, b) => b.reward - a.reward)[0];
   return best === undefined ? undefined : { index: best.index, why: 'highest reward' };
 }
+
+/** Returns the one of `members` that shares the most first actions with `of`; undefined without another one. */
+export function nearestIn(
+  members: readonly number[],
+  of: number,
+  attempts: readonly ComparedAttempt[],
+): number | undefined {
+  const common = (index: number): number => {
+    const [a, b] = [attempts[of]?.actions ?? [], attempts[index]?.actions ?? []];
+    const at = a.findIndex(({ key }, position) => key !== b[position]?.key);
+    return at < 0 ? a.length : at;
+  };
+  return members.filter((index) => index !== of).toSorted((a, b) => common(b) - common(a))[0];
+}

@@ -1,10 +1,8 @@
 /** Two attempts side by side: this one and the nearest passed one, with what differs in full. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { PageAction } from '../../../src/protocol/page.ts';
-import type { Action } from '../../../src/trace/align/actions.ts';
 import { decidingSplit } from '../../../src/trace/align/deciding.ts';
-import type { Branch } from '../../../src/trace/align/prefixTree.ts';
-import { foldedRows, runAt, sideRows } from '../../../src/trace/align/twoSides.ts';
+import { foldedRows, runAt, type SideRow, sideRows } from '../../../src/trace/align/twoSides.ts';
 import { say } from '../../components/notices/notice.tsx';
 import { KeysOverlay } from '../../components/overlays/keysOverlay.tsx';
 import { usePageWidth } from '../../components/pageWidth.ts';
@@ -12,8 +10,8 @@ import { useKeys } from '../../keys.ts';
 import type { ComparedAttempts } from '../compareData.ts';
 import { TWO_KEYS, twoBindings } from '../compareKeys.ts';
 import type { ComparePlace } from '../comparePage.tsx';
-import { firstFailed, nearestTo } from './nearest.ts';
-import { OutcomeFlow } from './outcomeFlow.tsx';
+import { firstFailed, nearestIn, nearestTo } from './nearest.ts';
+import { type FlowPart, OutcomeFlow } from './outcomeFlow.tsx';
 import { PairList } from './pairList.tsx';
 import { Reason } from './reason.tsx';
 import { SideHead } from './sideHead.tsx';
@@ -148,17 +146,16 @@ export function TwoView({ compared, place, rollout, onLeft, act, onAll }: TwoVie
       <Reason attempt={attempt} row={row} checks={checks[sides[of]] ?? []} name={nameOf(sides[of])} />
     );
   };
-  const goTo = (branch: Branch): void => {
-    const at = (of: Side): Action | undefined => attempts[sides[of]]?.actions[branch.depth];
-    const found = rows.findIndex((row) =>
-      (['left', 'right'] as const).some((of) => row[of] !== undefined && row[of] === at(of) && isIn(branch, sides[of])),
-    );
-    // Neither attempt is in it: go to where one of them is in its column.
-    const beside = rows.findIndex((row) =>
-      (['left', 'right'] as const).some((of) => row[of] !== undefined && row[of] === at(of)),
-    );
-    const to = found >= 0 ? found : beside;
-    if (to >= 0) setCursor(to);
+  const goTo = ({ depth, attempts: members }: FlowPart): void => {
+    const shows = (row: SideRow, of: Side): boolean => {
+      const action = attempts[sides[of]]?.actions[depth];
+      return action !== undefined && row[of] === action;
+    };
+    const both = ['left', 'right'] as const;
+    const found = rows.findIndex((row) => both.some((of) => members.includes(sides[of]) && shows(row, of)));
+    // Neither attempt is in it, or they ended before: go to where one of them is in its column, else to the end.
+    const beside = rows.findIndex((row) => both.some((of) => shows(row, of)));
+    setCursor(found >= 0 ? found : beside >= 0 ? beside : Math.max(0, rows.length - 1));
   };
   return (
     <>
@@ -172,12 +169,14 @@ export function TwoView({ compared, place, rollout, onLeft, act, onAll }: TwoVie
       {hasFlow && (
         <OutcomeFlow
           tree={tree}
+          attempts={attempts}
           left={left}
           right={right}
+          nameOf={nameOf}
           width={width}
           onGo={goTo}
-          onCompare={(branch) => {
-            const index = branch.along.find((one) => one.index !== left)?.index;
+          onCompare={({ attempts: members }) => {
+            const index = nearestIn(members, left, attempts);
             if (index !== undefined) choose('right', index);
           }}
         />
@@ -212,10 +211,6 @@ export function TwoView({ compared, place, rollout, onLeft, act, onAll }: TwoVie
       {keys && <KeysOverlay groups={TWO_KEYS} onClose={() => setKeys(false)} />}
     </>
   );
-}
-
-function isIn(branch: Branch, attempt: number): boolean {
-  return branch.along.some(({ index }) => index === attempt);
 }
 
 function firstDifference(rows: ReturnType<typeof sideRows>): number {
