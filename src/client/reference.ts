@@ -23,6 +23,8 @@ export type Reference =
       readonly point: Point;
     };
 
+/** Batches per request when looking for the last one. */
+const PAGE = 20;
 const ID = /^(b|r)[0-9a-z]{17}$/;
 const FORMS = 'BATCH, ROLLOUT[:STEP|@SEQ], or BATCH/TASK/ATTEMPT[:STEP|@SEQ]';
 
@@ -76,12 +78,19 @@ export async function resolveBatch(api: Api, text: string, signal: AbortSignal):
   return batchId(api, reference.batch, signal);
 }
 
-export async function batchId(api: Api, name: string, signal: AbortSignal): Promise<string> {
+/** `last` is the newest batch that is not a debug run; for a debugger (`isDebugger`), the newest that has not ended. */
+export async function batchId(api: Api, name: string, signal: AbortSignal, isDebugger = false): Promise<string> {
   if (name !== 'last') return name;
-  const newest = (await api.batches({ limit: 1 }, signal)).batches[0];
-  if (newest === undefined)
-    throw new StudioError('not_found', 'The store has no batches yet.', { hint: 'Run one with rollout run BATCH.' });
-  return newest.batch;
+  let before: string | undefined;
+  do {
+    const page = await api.batches({ limit: PAGE, ...(before === undefined ? {} : { before }) }, signal);
+    const match = page.batches.find(({ debug, state }) => (isDebugger ? state !== 'ended' : debug !== true));
+    if (match !== undefined) return match.batch;
+    before = page.next;
+  } while (before !== undefined);
+  throw isDebugger
+    ? new StudioError('not_found', 'No batch is running.', { hint: 'Run one with rollout run BATCH --detach.' })
+    : new StudioError('not_found', 'The store has no batches yet.', { hint: 'Run one with rollout run BATCH.' });
 }
 
 /** Resolves `BATCH/TASK`. Throws StudioError `not_found` if the task has no attempts. */

@@ -78,7 +78,7 @@ export class RolloutSource {
 
   /** Returns the ID of a running batch. Throws `conflict` if it has ended. */
   async runningBatch(name: string, signal: AbortSignal): Promise<string> {
-    const batch = await batchId(this.#link.api, name, signal);
+    const batch = await batchId(this.#link.api, name, signal, true);
     const row = await this.#link.api.batch(batch, signal);
     if (row.state === 'ended')
       throw new StudioError('conflict', `Batch ${row.name} has ended, so none of its rollouts can be held.`, {

@@ -38,6 +38,7 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
         'rollout.resumeBatch',
         'rollout.stopBatch',
         'rollout.retryUnsettled',
+        'rollout.releaseAttempt',
         'rollout.copyReference',
       ],
       async () => (await import('./batches/control.ts')).controlCommands(services, values),

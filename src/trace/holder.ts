@@ -1,7 +1,7 @@
 /** Who holds a rollout, and until when: the same words in every view. */
 import { timeOfDay } from '../common/units.ts';
 import type { EventOf } from './schema.ts';
-import type { HoldSummary } from './summary.ts';
+import type { HoldSummary, RolloutRow } from './summary.ts';
 import { holdLabel } from './text/labels.ts';
 
 /** Returns a hold as rows list it. */
@@ -16,6 +16,13 @@ export function holdSummary({ seq, at, data }: EventOf<'hold'>): HoldSummary {
     since: at,
     ...(limit === undefined ? {} : { until: at + limit }),
   };
+}
+
+/**
+ * Returns the current hold of a rollout. One whose worker was lost is queued, not held: the next worker holds it again.
+ */
+export function holdOf({ state, progress }: Pick<RolloutRow, 'state' | 'progress'>): HoldSummary | undefined {
+  return state === 'held' ? progress.hold : undefined;
 }
 
 /** The names that clients send with their commands, as people know them. */

@@ -5,6 +5,7 @@
 import { StudioError } from '../common/errors.ts';
 import { plural } from '../common/text.ts';
 import { compact, duration } from '../common/units.ts';
+import { heldText, holdSummary } from './holder.ts';
 import type { Step } from './model/step.ts';
 import type { TrajectoryModel } from './model.ts';
 import { type Detail, OVERVIEW, WHOLE, writeEvent } from './text/events.ts';
@@ -96,7 +97,12 @@ function writeHeader(page: Page, model: TrajectoryModel, rollout: string | undef
 }
 
 function outcomeOf(model: TrajectoryModel): [string, Style] {
-  if (model.end === undefined) return model.holdsAt().length > 0 ? ['‖ held', 'yellow'] : ['▷ running', 'blue'];
+  if (model.end === undefined) {
+    const hold = model.holdsAt().at(-1);
+    return hold === undefined
+      ? ['▷ running', 'blue']
+      : [`‖ ${heldText(holdSummary(hold.event), Date.now())}`, 'yellow'];
+  }
   const { status, passed } = model.end.data;
   if (status === 'infrastructure') return ['⚠ infrastructure', 'yellow'];
   if (status === 'cancelled') return ['○ cancelled', 'dim'];

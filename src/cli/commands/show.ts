@@ -1,5 +1,5 @@
 import { batchId, type Point, parseReference, resolveRollout } from '../../client/reference.ts';
-import { batchGrid, batchHeading, legend } from '../../client/text/batchText.ts';
+import { batchGrid, batchHeading, heldAttempts, legend } from '../../client/text/batchText.ts';
 import { differsText, forkText } from '../../client/text/forkText.ts';
 import type { Api } from '../../protocol/api.ts';
 import { forkRates } from '../../protocol/forkParent.ts';
@@ -34,6 +34,8 @@ async function showBatch(context: Context, api: Api, id: string): Promise<Outcom
   }
   const { width } = context.terminal;
   const parts = [batchHeading(batch, width), batchGrid(rows, width), legend(width)];
+  const held = heldAttempts(rows, Date.now());
+  if (held !== '') parts.push(held);
   if (batch.parent?.differs !== undefined) parts.push(differsText(batch.parent.differs));
   if (fork !== undefined) parts.push(forkText(fork));
   context.print(parts.join('\n\n'));

@@ -5,12 +5,15 @@
 import { nounFor, plural } from '../../common/text.ts';
 import { compact, duration } from '../../common/units.ts';
 import type { BatchRow } from '../../protocol/client.ts';
+import { heldText, holdOf } from '../../trace/holder.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { outcomeMark } from './lines.ts';
 import { moment, table, wrapped } from './table.ts';
 
 const BAR = 6;
 const MAX_TASK = 32;
+/** Held attempts that are listed. */
+const MAX_HELD = 20;
 
 /** Explains the marks of the grid. */
 const LEGEND = [
@@ -46,7 +49,7 @@ function batchLine(row: BatchRow): string[] {
     row.batch,
     row.name,
     moment(row.created_at),
-    row.state,
+    `${row.state}${row.debug === true ? ', debug run' : ''}`,
     `${row.tasks} x ${row.attempts}`,
     String(counts.passed),
     String(counts.failed),
@@ -61,6 +64,7 @@ export function batchHeading(batch: BatchRow, width: number): string {
   const parts = [
     batch.name,
     batch.batch,
+    batch.debug === true ? 'debug run' : '',
     batch.released === true
       ? `${batch.state}, pods released`
       : batch.reason === undefined || batch.reason === 'done'
@@ -69,6 +73,9 @@ export function batchHeading(batch: BatchRow, width: number): string {
     `${plural(batch.tasks, 'task')} x ${batch.attempts}`,
     `${settled}/${batch.tasks * batch.attempts} settled`,
     `${counts.passed} passed`,
+    counts.running > 0 ? `${counts.running} running` : '',
+    counts.held > 0 ? `${counts.held} held` : '',
+    counts.queued > 0 && batch.state !== 'ended' ? `${counts.queued} queued` : '',
     `${batch.steps.toLocaleString('en-US')} ${nounFor(batch.steps, 'step')}`,
     `${compact(batch.input_tokens + batch.output_tokens)} tokens`,
     moment(batch.created_at),
@@ -99,4 +106,15 @@ export function batchGrid(rows: readonly RolloutRow[], width: number): string {
     lines.push(`${name}  ${rate}  ${marks.length > room ? `${marks.slice(0, room - 1)}…` : marks}`);
   }
   return lines.join('\n');
+}
+
+/** Lists the held attempts of a batch: who holds them, until when, and how to release them; '' if there are none. */
+export function heldAttempts(rows: readonly RolloutRow[], now: number): string {
+  const lines = rows.flatMap((row) => {
+    const hold = holdOf(row);
+    return hold === undefined ? [] : [`‖ ${row.task}/${row.attempt}: ${heldText(hold, now)} · ${row.rollout}`];
+  });
+  if (lines.length === 0) return '';
+  const more = lines.length > MAX_HELD ? [`  and ${lines.length - MAX_HELD} more`] : [];
+  return [...lines.slice(0, MAX_HELD), ...more, 'Release an attempt with rollout resume ROLLOUT.'].join('\n');
 }

@@ -3,6 +3,7 @@
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import { causeOf } from '../../trace/cause.ts';
+import { heldText, holdOf, holdSummary } from '../../trace/holder.ts';
 import type { Part, TraceEvent } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 
@@ -22,11 +23,12 @@ export function outcomeMark(row: RolloutRow): string {
 
 export function rowLine(row: RolloutRow): string {
   const { progress } = row;
+  const hold = holdOf(row);
   const parts = [
     outcomeMark(row),
     `${row.task}/${row.attempt}`,
     row.try > 1 ? `try ${row.try}` : '',
-    row.state,
+    hold === undefined ? row.state : heldText(hold, Date.now()),
     plural(progress.steps, 'step'),
     progress.ms === undefined ? '' : duration(progress.ms),
     causeOf(row)?.text ?? '',
@@ -62,6 +64,8 @@ function detail(event: TraceEvent): string {
         .join(', ');
     case 'log':
       return typeof event.data.text === 'string' ? event.data.text : event.data.text.head;
+    case 'hold':
+      return `${heldText(holdSummary(event), Date.now())}, ${event.data.side} the call`;
     case 'infra':
     case 'note':
       return event.data.text;

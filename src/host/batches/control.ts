@@ -22,6 +22,7 @@ type ControlCommand =
   | 'rollout.resumeBatch'
   | 'rollout.stopBatch'
   | 'rollout.retryUnsettled'
+  | 'rollout.releaseAttempt'
   | 'rollout.copyReference';
 
 export function controlCommands(services: Services, values: StoredValues): CommandGroup<ControlCommand> {
@@ -63,6 +64,7 @@ export function controlCommands(services: Services, values: StoredValues): Comma
       });
       if (batch !== undefined) await retry(services, batch, values);
     },
+    'rollout.releaseAttempt': (argument) => release(services, argument),
     'rollout.copyReference': (argument) => copyReference(services, argument),
   };
 }
@@ -76,6 +78,14 @@ async function command(
   const reply = await api.commandBatch(batch, { command: newId('c'), by: AUTHOR, ...request });
   services.batches.refresh();
   return reply;
+}
+
+/** Releases a held attempt, given as a tree row. */
+async function release({ server }: Services, argument: unknown): Promise<void> {
+  const place = argumentPlace(argument);
+  if (typeof place !== 'object' || place.page !== 'trajectory') return;
+  const { api } = await server.connection();
+  await api.commandRollout(place.rollout, { command: newId('c'), verb: 'release', by: AUTHOR });
 }
 
 async function stop(services: Services, batch: string): Promise<void> {

@@ -29,7 +29,7 @@ export class BatchOrigins {
    */
   async newestOf(rows: readonly BatchRow[], path: string): Promise<BatchRow | undefined> {
     const launched = rows
-      .filter((row) => !row.imported && row.parent === undefined)
+      .filter((row) => !row.imported && row.parent === undefined && row.debug !== true)
       .sort((a, b) => b.created_at - a.created_at)
       .slice(0, MAX_BATCHES);
     for (const row of launched) if (await this.#wasLaunchedFrom(row, path)) return row;

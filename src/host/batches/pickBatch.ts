@@ -4,7 +4,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import { argumentPlace } from '../open/argument.ts';
 import type { Services } from '../services.ts';
-import { batchText } from './batchText.ts';
+import { batchText, withoutDebugRuns } from './batchText.ts';
 
 interface PickBatchOptions {
   readonly title: string;
@@ -24,13 +24,16 @@ export async function pickBatch(
   if (named !== undefined) return named;
   const { api } = await services.server.connection();
   const { batches } = await api.batches({ limit: 200 });
-  const rows = batches.filter(options.applies);
-  const [only] = rows;
-  if (only === undefined) throw new StudioError('not_found', `No batch is available for “${options.title}”.`);
-  if (options.direct === true && rows.length === 1) return only.batch;
+  const applicable = batches.filter(options.applies);
+  if (applicable.length === 0) throw new StudioError('not_found', `No batch is available for “${options.title}”.`);
+  // A debug run is never the default.
+  const measured = withoutDebugRuns(applicable);
+  const [only] = measured;
+  if (options.direct === true && measured.length === 1 && only !== undefined) return only.batch;
+  const rows = [...measured, ...applicable.filter((row) => !measured.includes(row))];
   const items = rows.map((row) => ({
     label: row.name,
-    description: batchText(row),
+    description: `${batchText(row)}${row.debug === true ? ' · debug run' : ''}`,
     detail: `${row.batch} · ${new Date(row.created_at).toLocaleString()}`,
     batch: row.batch,
   }));

@@ -3,7 +3,7 @@
 import { plural } from '../../common/text.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { ServerState } from '../../protocol/page.ts';
-import { batchProgress, batchText, isLive } from './batchText.ts';
+import { batchProgress, batchText, heldSuffix, isLive, withoutDebugRuns } from './batchText.ts';
 
 interface StatusText {
   readonly text: string;
@@ -38,16 +38,18 @@ export function statusText(rows: readonly BatchRow[], server: ServerState, alway
       warning: false,
       click: { do: 'choose' },
     };
-  const live = rows.filter(isLive);
-  const paused = rows.filter((row) => row.state === 'paused');
+  const measured = withoutDebugRuns(rows);
+  const live = measured.filter(isLive);
+  const paused = measured.filter((row) => row.state === 'paused');
   const [newest] = live;
   if (newest !== undefined) {
     const sums = live.map(batchProgress);
     const done = sums.reduce((sum, each) => sum + each.done, 0);
     const all = sums.reduce((sum, each) => sum + each.all, 0);
+    const held = heldSuffix(live.reduce((sum, { counts }) => sum + counts.held, 0));
     return {
-      text: `$(beaker) Rollout ${live.length} running ${done}/${all}`,
-      label: `Rollout: ${plural(live.length, 'batch', 'batches')} running, ${done} of ${all} ` + 'attempts settled',
+      text: `$(beaker) Rollout ${live.length} running ${done}/${all}${held}`,
+      label: `Rollout: ${plural(live.length, 'batch', 'batches')} running, ${done} of ${all} attempts settled${held}`,
       tooltip: lines([...live, ...paused]),
       warning: false,
       click: { do: 'open', batch: newest.batch },
@@ -61,6 +63,18 @@ export function statusText(rows: readonly BatchRow[], server: ServerState, alway
       warning: false,
       click: { do: 'open', batch: paused[0].batch },
     };
+  const debugRuns = rows.filter((row) => row.debug === true && row.state !== 'ended');
+  if (debugRuns[0] !== undefined) {
+    const held = heldSuffix(debugRuns.reduce((sum, { counts }) => sum + counts.held, 0));
+    const text = `${plural(debugRuns.length, 'debug run')}${held}`;
+    return {
+      text: `$(debug-alt) Rollout ${text}`,
+      label: `Rollout: ${text}`,
+      tooltip: lines(debugRuns),
+      warning: false,
+      click: { do: 'open', batch: debugRuns[0].batch },
+    };
+  }
   if (rows.length === 0 && !always) return undefined;
   return {
     text: '$(beaker) Rollout',

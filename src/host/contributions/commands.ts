@@ -18,6 +18,7 @@ export const COMMANDS = {
   'rollout.pauseBatch': { title: 'Pause', icon: 'debug-pause' },
   'rollout.releasePods': { title: 'Pause and Release Pods', icon: 'debug-disconnect' },
   'rollout.resumeBatch': { title: 'Resume', icon: 'debug-continue' },
+  'rollout.releaseAttempt': { title: 'Release', icon: 'debug-continue' },
   'rollout.openBatch': { title: 'Open Batch…', icon: 'table' },
   'rollout.openTrajectory': { title: 'Open Trajectory…', icon: 'go-to-file' },
   'rollout.compareAttempts': { title: 'Compare Attempts…', icon: 'diff' },

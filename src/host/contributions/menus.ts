@@ -35,6 +35,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.pauseBatch': all(TRUSTED, KEY.hasRunning),
   'rollout.releasePods': any(all(TRUSTED, KEY.hasRunning), all(TRUSTED, KEY.hasPaused)),
   'rollout.resumeBatch': all(TRUSTED, KEY.hasPaused),
+  'rollout.releaseAttempt': 'false',
   'rollout.openBatch': all(TRUSTED, KEY.hasBatches),
   'rollout.openTrajectory': all(TRUSTED, KEY.hasBatches),
   'rollout.compareAttempts': all(TRUSTED, KEY.hasBatches),
@@ -171,6 +172,8 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.stopBatch', when: inBatches(LIVE), group: 'inline@2' },
     { command: 'rollout.launchAgain', when: inBatches('viewItem == batch.ended'), group: 'inline@1' },
     { command: 'rollout.launchTask', when: inBatches('viewItem == task'), group: 'inline@1' },
+    { command: 'rollout.releaseAttempt', when: inBatches('viewItem == attempt.held'), group: 'inline@1' },
+    { command: 'rollout.releaseAttempt', when: inBatches('viewItem == attempt.held'), group: '2_control@1' },
     { command: 'rollout.openBatch', when: inBatches(ANY_BATCH), group: '1_open@1' },
     { command: 'rollout.openTrajectory', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@1' },
     {

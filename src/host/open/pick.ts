@@ -8,6 +8,7 @@ import type { BatchRow } from '../../protocol/client.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
+import { withoutDebugRuns } from '../batches/batchText.ts';
 import type { Services } from '../services.ts';
 
 /** Maximum number of entries. Others can be opened by reference or from the batch's grid. */
@@ -135,15 +136,17 @@ async function pickInBatch(
 
 async function batches(services: Services, signal: AbortSignal): Promise<PlaceItem[]> {
   const { api } = await services.server.connection({ signal });
-  return (await api.batches({ limit: MAX_BATCHES }, signal)).batches.map((row) => {
+  const all = (await api.batches({ limit: MAX_BATCHES }, signal)).batches;
+  const measured = withoutDebugRuns(all);
+  return [...measured, ...all.filter((row) => !measured.includes(row))].map((row) => {
     const { passed, failed, running, held, queued } = row.counts;
     const open = running + held + queued;
     return {
       label: `$(${row.state === 'running' ? 'sync' : row.state === 'paused' ? 'debug-pause' : 'beaker'}) ${row.name}`,
       description: new Date(row.created_at).toLocaleString(),
       detail:
-        `${row.state} · ${plural(row.tasks, 'task')} · ${passed} passed, ${failed} ` +
-        `failed${open === 0 ? '' : `, ${open} remaining`} · ${row.batch}`,
+        `${row.debug === true ? 'debug run, ' : ''}${row.state} · ${plural(row.tasks, 'task')} · ` +
+        `${passed} passed, ${failed} failed${open === 0 ? '' : `, ${open} remaining`} · ${row.batch}`,
       batch: row,
     };
   });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { oneLine } from '../../common/text.ts';
 import { type BatchRow, batchState } from '../../protocol/client.ts';
 import { causeOf } from '../../trace/cause.ts';
+import { heldText, holdOf } from '../../trace/holder.ts';
 import { OUTCOMES, outcomeOf } from '../../trace/outcome.ts';
 import { errorClass } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
@@ -35,6 +36,7 @@ export const batchShape = z.object({
   input_tokens: count,
   output_tokens: count,
   imported: z.boolean(),
+  debug: z.boolean().optional().describe('A run of a debugger: its figures say nothing about the agent'),
   forked_from: z.string().optional().describe('ROLLOUT@SEQ if it is a fork'),
   differs: z.array(z.string()).optional().describe('How a fork’s code and configuration differ from its parent’s'),
 });
@@ -51,6 +53,7 @@ export function batchData(row: BatchRow): z.input<typeof batchShape> {
     input_tokens,
     output_tokens,
     imported,
+    ...(row.debug === true ? { debug: true } : {}),
     created: new Date(row.created_at).toISOString(),
     ...(row.ended_at === undefined ? {} : { ended: new Date(row.ended_at).toISOString() }),
     ...(reason === undefined ? {} : { reason }),
@@ -82,11 +85,13 @@ export const attemptShape = z.object({
   error_class: errorClass.optional(),
   error_message: z.string().optional(),
   held_at: z.number().int().optional().describe('seq of the gate where it is held'),
+  held: z.string().optional().describe('Who holds it, and until when; resume_batch with its reference releases it'),
 });
 
 export function attemptData(row: RolloutRow): z.input<typeof attemptShape> {
   const { progress } = row;
   const cause = causeOf(row);
+  const hold = holdOf(row);
   return {
     reference: attemptReference(row),
     rollout: row.rollout,
@@ -103,7 +108,7 @@ export function attemptData(row: RolloutRow): z.input<typeof attemptShape> {
     ...(cause === undefined ? {} : { cause: oneLine(cause.text, MAX_MESSAGE) }),
     ...(progress.error_class === undefined ? {} : { error_class: progress.error_class }),
     ...(progress.error_message === undefined ? {} : { error_message: oneLine(progress.error_message, MAX_MESSAGE) }),
-    ...(progress.hold === undefined ? {} : { held_at: progress.hold.seq }),
+    ...(hold === undefined ? {} : { held_at: hold.seq, held: heldText(hold, Date.now()) }),
   };
 }
 
@@ -117,7 +122,10 @@ export function tryReference(row: Pick<RolloutRow, 'batch' | 'task' | 'attempt' 
 }
 
 // Arguments that several tools share.
-export const BATCH = z.string().default('last').describe('ID of the batch; `last` is the newest');
+export const BATCH = z
+  .string()
+  .default('last')
+  .describe('ID of the batch; `last` is the newest that is not a debug run');
 export const CURSOR = z
   .string()
   .optional()

@@ -105,7 +105,7 @@ function line(row: RolloutRow): string[] {
     String(data.steps),
     String(data.tool_calls),
     data.ms === undefined ? '' : duration(data.ms),
-    data.cause ?? '',
+    data.cause ?? data.held ?? '',
     error,
   ];
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { reportInput } from '../../client/commands/reportInput.ts';
 import { resolveBatch } from '../../client/reference.ts';
-import { batchHeading } from '../../client/text/batchText.ts';
+import { batchHeading, heldAttempts } from '../../client/text/batchText.ts';
 import { forkText } from '../../client/text/forkText.ts';
 import { reportText } from '../../client/text/reportText.ts';
 import { table } from '../../client/text/table.ts';
@@ -103,6 +103,8 @@ export async function batchAnswer(
   if (hardest.length > MAX_TASKS) leftOut['hardest_tasks'] = hardest.length - MAX_TASKS;
   if (causes.length > MAX_CAUSES) leftOut['causes'] = causes.length - MAX_CAUSES;
   const parts = [batchHeading(row, WIDTH), reportText({ ...whole, by_level: data.report.by_level }, WIDTH)];
+  const held = heldAttempts(rows, Date.now());
+  if (held !== '') parts.push(held);
   if (fork !== undefined) parts.push(forkText(fork));
   if (data.hardest_tasks.length > 0) {
     const rows = data.hardest_tasks.map(({ task, passed, scored }) => [task, `${passed}/${scored}`]);

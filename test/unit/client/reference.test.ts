@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { comparePlaceOf, isReference, parseReference, placeOf, taskOf } from '../../../src/client/reference.ts';
+import {
+  batchId,
+  comparePlaceOf,
+  isReference,
+  parseReference,
+  placeOf,
+  taskOf,
+} from '../../../src/client/reference.ts';
 import { StudioError } from '../../../src/common/errors.ts';
 import type { Api } from '../../../src/protocol/api.ts';
 
@@ -74,6 +81,23 @@ describe('the page of a reference', () => {
     assert.deepEqual(await placeOf(api, 'last', signal), { page: 'batch', batch: BATCH });
     assert.deepEqual(await placeOf(api, `${ROLLOUT}:3`, signal), { page: 'trajectory', rollout: ROLLOUT, step: 3 });
     assert.deepEqual(await placeOf(api, `last/t1/2@7`, signal), { page: 'trajectory', rollout: 'r1', seq: 7 });
+  });
+
+  it('is never a debug run, except for a debugger', async () => {
+    const batches = [
+      { batch: 'b3', debug: true, state: 'running' },
+      { batch: 'b2', debug: true, state: 'ended' },
+      { batch: 'b1', state: 'ended' },
+    ];
+    // Pages of one batch.
+    const paged = {
+      batches: ({ before }: { before?: string }) => {
+        const at = before === undefined ? 0 : batches.findIndex(({ batch }) => batch === before) + 1;
+        return Promise.resolve({ batches: batches.slice(at, at + 1), next: batches[at]?.batch });
+      },
+    } as unknown as Api;
+    assert.equal(await batchId(paged, 'last', signal), 'b1');
+    assert.equal(await batchId(paged, 'last', signal, true), 'b3');
   });
 
   it('is the comparison of a task, whose id may look like an attempt', async () => {

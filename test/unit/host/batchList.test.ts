@@ -225,6 +225,18 @@ describe('the status bar', () => {
     assert.equal(two.label, 'Rollout: 2 batches running, 62 of 192 attempts settled');
   });
 
+  test('counts what is held, and debug runs only when nothing else runs', () => {
+    const held = { ...running, counts: { ...running.counts, running: 4, held: 1 } };
+    assert.equal(statusText([held], ok)?.text, '$(beaker) Rollout 1 running 31/96, 1 held');
+    const debugRun = batch('b3', { state: 'running', debug: true, counts: { ...NO_COUNTS, held: 1 } });
+    assert.equal(statusText([debugRun, held], ok)?.text, '$(beaker) Rollout 1 running 31/96, 1 held');
+    const alone = statusText([debugRun, batch('b1')], ok);
+    assert.deepEqual(
+      [alone?.text, alone?.click],
+      ['$(debug-alt) Rollout 1 debug run, 1 held', { do: 'open', batch: 'b3' }],
+    );
+  });
+
   test('is hidden when nothing runs, and reports a stopped server', () => {
     assert.equal(statusText([], ok), undefined);
     assert.equal(statusText([], ok, true)?.text, '$(beaker) Rollout');

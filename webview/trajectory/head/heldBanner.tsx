@@ -1,9 +1,9 @@
 /** Shows where and why the rollout is held, for how long, and the possible actions. */
 
 import { duration } from '../../../src/common/units.ts';
+import { heldText as heldBy, holdSummary } from '../../../src/trace/holder.ts';
 import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
-import { holdLabel } from '../../../src/trace/text/labels.ts';
 import { Banner, type BannerAction } from '../../components/notices/banner.tsx';
 import { answerTarget, heldTargets, injectTarget, skipTarget } from '../debug/edits.ts';
 import type { TrajectorySession } from '../session.ts';
@@ -80,7 +80,7 @@ function stop(session: TrajectorySession): BannerAction {
   return { label: 'Cancel rollout', icon: 'debug-stop', bare: true, onClick: () => session.debug.command('cancel') };
 }
 
-/** Returns `Paused before renew_loan (step 5): breakpoint, for 42.0 s`. */
+/** Returns `Paused before renew_loan (step 5): held by a person on the page, for 42.0 s`. */
 function heldText(model: TrajectoryModel, hold: Hold, now: number): string {
   const { event } = hold;
   const span = model.span(event.span ?? 0);
@@ -94,7 +94,7 @@ function heldText(model: TrajectoryModel, hold: Hold, now: number): string {
           : 'the next step';
   const step = span === undefined ? '' : ` (step ${span.step})`;
   return (
-    `Paused ${event.data.side} ${what}${step}: ` +
-    `${holdLabel(event.data.why)}${model.timed ? `, for ${duration(heldFor(hold, now))}` : ''}`
+    `Paused ${event.data.side} ${what}${step}: ${heldBy(holdSummary(event), now)}` +
+    (model.timed ? `, for ${duration(heldFor(hold, now))}` : '')
   );
 }

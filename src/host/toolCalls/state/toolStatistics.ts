@@ -8,6 +8,7 @@ import { Emitter, type Listen } from '../../../common/emitter.ts';
 import { StudioError } from '../../../common/errors.ts';
 import type { Api } from '../../../protocol/api.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
+import { withoutDebugRuns } from '../../batches/batchText.ts';
 import type { BatchList, ServerLink } from '../../services.ts';
 import { type Definition, Definitions, includesTool, isInWorkspace } from './definitions.ts';
 import { type FollowBatch, OpenBatches } from './openBatches.ts';
@@ -190,7 +191,9 @@ export class ToolStatistics {
   }
 
   #rows(): readonly BatchRow[] {
-    return [...this.#ports.batches.rows.value].sort((a, b) => b.created_at - a.created_at).slice(0, MAX_BATCHES);
+    return [...withoutDebugRuns(this.#ports.batches.rows.value)]
+      .sort((a, b) => b.created_at - a.created_at)
+      .slice(0, MAX_BATCHES);
   }
 
   /** If no batch ran the code, finds an imported batch that called tools with these names. */

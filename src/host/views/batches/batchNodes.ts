@@ -4,12 +4,13 @@ import { nounFor, plural } from '../../../common/text.ts';
 import { compact, duration } from '../../../common/units.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import { causeOf } from '../../../trace/cause.ts';
+import { heldText, holdOf } from '../../../trace/holder.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
-import type { RolloutRow } from '../../../trace/summary.ts';
+import type { HoldSummary, RolloutRow } from '../../../trace/summary.ts';
 import { taskName } from '../../../trace/task.ts';
 import { scoreText } from '../../../trace/text/score.ts';
-import { batchProgress } from '../../batches/batchText.ts';
-import { type ItemContent, OUTCOME_ICONS, outcomeCounts } from '../itemContent.ts';
+import { batchProgress, heldSuffix } from '../../batches/batchText.ts';
+import { type Icon, type ItemContent, OUTCOME_ICONS, outcomeCounts } from '../itemContent.ts';
 import type { TaskEntry } from './batchContents.ts';
 
 /** Longer names of tasks are cut; the tooltip has the whole text. */
@@ -45,14 +46,37 @@ export interface ErrorNode {
   readonly of: BatchNode | TaskNode | undefined;
   readonly text: string;
 }
-export type Node = BatchNode | TaskNode | AttemptNode | MoreNode | ErrorNode;
+/** The group of the batches that debuggers launched, and of their forks. */
+export interface DebugRunsNode {
+  readonly kind: 'debugRuns';
+}
+export type Node = BatchNode | TaskNode | AttemptNode | MoreNode | ErrorNode | DebugRunsNode;
+
+export function debugRunsItem(rows: readonly BatchRow[]): ItemContent {
+  const running = rows.filter(({ state }) => state !== 'ended').length;
+  const held = rows.reduce((sum, { counts }) => sum + counts.held, 0);
+  const parts = [
+    String(rows.length),
+    running > 0 ? `${running} running` : '',
+    held > 0 ? `${plural(held, 'attempt')} held` : '',
+  ];
+  const description = parts.filter((part) => part !== '').join(' · ');
+  return {
+    label: 'Debug Runs',
+    description,
+    tooltip: 'Batches that a debugger launched, and their forks. Statistics and commands do not use them by default.',
+    icon: { id: 'debug-alt' },
+    context: 'debugRuns',
+    ariaLabel: `Debug runs, ${description}`,
+  };
+}
 
 export function batchItem(row: BatchRow, now: number): ItemContent {
   const { counts } = row;
   const { done, all } = batchProgress(row);
   const rate = passRateText(row);
   const parts = [
-    row.state === 'ended' ? '' : `${done}/${all}`,
+    row.state === 'ended' ? '' : `${done}/${all}${heldSuffix(counts.held)}`,
     row.state !== 'paused' ? '' : row.released === true ? 'paused, pods released' : 'paused',
     rate,
     row.imported ? 'imported' : '',
@@ -97,9 +121,11 @@ export function passRateText({ counts, tasks, attempts }: BatchRow): string {
     : `${Math.round((100 * counts.passed) / scored)}% of ${scored} passed`;
 }
 
-function batchIcon(row: BatchRow): { id: string; color: string } {
+function batchIcon(row: BatchRow): Icon {
   const color = row.state === 'ended' ? 'testing.iconUnset' : 'charts.blue';
   if (row.state === 'paused') return { id: 'debug-pause', color: 'charts.purple' };
+  // Nothing moves before somebody releases what is held.
+  if (row.counts.held > 0 && row.counts.running === 0) return OUTCOME_ICONS.held;
   if (row.state !== 'ended') return { id: 'loading~spin', color };
   if (row.reason === 'cancelled') return { id: 'circle-slash', color: 'testing.iconSkipped' };
   return row.counts.infrastructure > 0 ? { id: 'warning', color: 'charts.orange' } : { id: 'table', color };
@@ -124,7 +150,8 @@ export function taskItem(
   const of = (...outcomes: Parameters<typeof counts.get>[0][]): number =>
     outcomes.reduce((sum, outcome) => sum + (counts.get(outcome) ?? 0), 0);
   const passed = of('passed');
-  const running = of('running', 'held');
+  const running = of('running');
+  const held = of('held');
   const settled = of('passed', 'failed', 'truncated', 'unscored', 'cancelled', 'infrastructure');
   // A task with very many attempts loads the rest when it is opened.
   const description = !entry.complete
@@ -132,6 +159,7 @@ export function taskItem(
     : [
         `${passed}/${attempts} passed`,
         running > 0 ? `${running} running` : '',
+        held > 0 ? `${held} held` : '',
         of('infrastructure') > 0 ? `${of('infrastructure')} lost` : '',
       ]
         .filter((part) => part !== '')
@@ -140,19 +168,21 @@ export function taskItem(
     ? { id: 'list-flat' }
     : running > 0
       ? OUTCOME_ICONS.running
-      : settled === 0
-        ? OUTCOME_ICONS.queued
-        : passed > 0
-          ? { ...OUTCOME_ICONS.passed, id: passed >= attempts ? 'pass-filled' : 'pass' }
-          : of('failed') > 0
-            ? OUTCOME_ICONS.failed
-            : of('truncated') > 0
-              ? OUTCOME_ICONS.truncated
-              : of('infrastructure') > 0
-                ? OUTCOME_ICONS.infrastructure
-                : of('cancelled') > 0
-                  ? OUTCOME_ICONS.cancelled
-                  : OUTCOME_ICONS.unscored;
+      : held > 0
+        ? OUTCOME_ICONS.held
+        : settled === 0
+          ? OUTCOME_ICONS.queued
+          : passed > 0
+            ? { ...OUTCOME_ICONS.passed, id: passed >= attempts ? 'pass-filled' : 'pass' }
+            : of('failed') > 0
+              ? OUTCOME_ICONS.failed
+              : of('truncated') > 0
+                ? OUTCOME_ICONS.truncated
+                : of('infrastructure') > 0
+                  ? OUTCOME_ICONS.infrastructure
+                  : of('cancelled') > 0
+                    ? OUTCOME_ICONS.cancelled
+                    : OUTCOME_ICONS.unscored;
   const label = taskName({ id: entry.task, question: entry.question }, imported, MAX_LABEL);
   const tooltip = [
     label === entry.task ? '' : entry.task,
@@ -169,11 +199,12 @@ export function taskItem(
   };
 }
 
-export function attemptItem(row: RolloutRow): ItemContent {
+export function attemptItem(row: RolloutRow, now: number): ItemContent {
   const { progress } = row;
   const outcome = outcomeOf(row);
+  const hold = holdOf(row);
   const description = [
-    outcome,
+    hold === undefined ? outcome : heldText(hold, now),
     row.try > 1 ? `try ${row.try}` : '',
     row.state === 'queued' ? '' : plural(progress.steps, 'step'),
     progress.ms === undefined ? '' : duration(progress.ms),
@@ -186,7 +217,7 @@ export function attemptItem(row: RolloutRow): ItemContent {
     row.rollout,
     outcome,
     progress.reward === undefined || progress.reward === null ? '' : `score ${scoreText(progress.reward)}`,
-    progress.hold === undefined ? '' : `held: ${progress.hold.why}`,
+    hold === undefined ? '' : heldText(hold, now),
     `${plural(progress.steps, 'step')}, ${plural(progress.tool_calls, 'tool call')}, ` +
       `${compact(progress.input_tokens + progress.output_tokens)} tokens`,
     progress.error_message ?? '',
@@ -199,7 +230,12 @@ export function attemptItem(row: RolloutRow): ItemContent {
     description,
     tooltip,
     icon: OUTCOME_ICONS[outcome],
-    context: row.state === 'running' || row.state === 'held' ? 'attempt.running' : 'attempt',
+    context: hold === undefined ? (row.state === 'running' ? 'attempt.running' : 'attempt') : attemptHeld(hold),
     ariaLabel: `Attempt ${row.attempt}, ${description}`,
   };
+}
+
+/** Returns the context of a held attempt: `attempt.held` if Release can end the hold. */
+function attemptHeld({ why }: HoldSummary): string {
+  return why === 'input' || why === 'lost_server' ? 'attempt.waiting' : 'attempt.held';
 }

@@ -4,6 +4,7 @@
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
+import { withoutDebugRuns } from '../../batches/batchText.ts';
 import type { Services } from '../../services.ts';
 import { treeItem } from '../treeItem.ts';
 import { attemptsOf, BatchContents } from './batchContents.ts';
@@ -13,6 +14,8 @@ import {
   attemptItem,
   type BatchNode,
   batchItem,
+  type DebugRunsNode,
+  debugRunsItem,
   type ErrorNode,
   type MoreNode,
   type Node,
@@ -32,6 +35,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   readonly #tasks = new Map<string, TaskNode>();
   readonly #contents = new Map<string, BatchContents>();
   readonly #follower: BatchFollower;
+  readonly #debugRuns: DebugRunsNode = { kind: 'debugRuns' };
   #rows: readonly BatchRow[] = [];
   #hasOlder = true;
 
@@ -65,12 +69,14 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       case 'attempt': {
         const row = this.#contents.get(node.batch)?.rollout(node.task, node.rollout);
         if (row === undefined) return new vscode.TreeItem(node.rollout);
-        const item = treeItem(attemptItem(row), 'none', node.rollout);
+        const item = treeItem(attemptItem(row, Date.now()), 'none', node.rollout);
         // A queued attempt has no trajectory yet.
         if (row.state !== 'queued')
           item.command = { command: 'rollout.openTrajectory', title: 'Open Trajectory', arguments: [node.rollout] };
         return item;
       }
+      case 'debugRuns':
+        return treeItem(debugRunsItem(this.#rows.filter(({ debug }) => debug === true)), 'closed', 'debugRuns');
       case 'more': {
         const item = treeItem({ label: 'Load more…', icon: { id: 'ellipsis' }, ariaLabel: 'Load more' }, 'none');
         item.command = { command: LOAD_MORE, title: 'Load More', arguments: [node] };
@@ -95,6 +101,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   async getChildren(node?: Node): Promise<Node[]> {
     try {
       if (node === undefined) return this.#batchNodes();
+      if (node.kind === 'debugRuns') return this.#rows.filter(({ debug }) => debug === true).map(this.#batchNode);
       if (node.kind === 'batch') return await this.#taskNodes(node);
       if (node.kind === 'task') return await this.#attemptNodes(node);
       return [];
@@ -112,20 +119,27 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   getParent(node: Node): Node | undefined {
     if (node.kind === 'task') return this.#batches.get(node.batch);
     if (node.kind === 'attempt') return this.#tasks.get(`${node.batch}/${node.task}`);
-    return node.kind === 'batch' ? undefined : node.of;
+    if (node.kind === 'batch') return this.#row(node.batch)?.debug === true ? this.#debugRuns : undefined;
+    return node.kind === 'debugRuns' ? undefined : node.of;
   }
 
   #batchNodes(): Node[] {
     this.#rows = this.#services.batches.rows.value;
-    const nodes: Node[] = this.#rows.map(({ batch }) => {
-      let node = this.#batches.get(batch);
-      if (node === undefined) this.#batches.set(batch, (node = { kind: 'batch', batch, reference: batch }));
-      return node;
-    });
+    const measured = withoutDebugRuns(this.#rows);
+    const nodes: Node[] = [
+      ...(measured.length < this.#rows.length ? [this.#debugRuns] : []),
+      ...measured.map(this.#batchNode),
+    ];
     const limit = vscode.workspace.getConfiguration('rollout').get<number>('view.batchesLimit', DEFAULT_LIMIT);
     const more: MoreNode = { kind: 'more', of: undefined };
-    return this.#hasOlder && nodes.length >= limit ? [...nodes, more] : nodes;
+    return this.#hasOlder && this.#rows.length >= limit ? [...nodes, more] : nodes;
   }
+
+  readonly #batchNode = ({ batch }: BatchRow): BatchNode => {
+    let node = this.#batches.get(batch);
+    if (node === undefined) this.#batches.set(batch, (node = { kind: 'batch', batch, reference: batch }));
+    return node;
+  };
 
   async #taskNodes(of: BatchNode): Promise<Node[]> {
     const contents = this.#contentsOf(of.batch);
@@ -196,7 +210,10 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     const changed = rows
       .filter((row) => !isSameRow(row, previous.get(row.batch)))
       .flatMap(({ batch }) => this.#batches.get(batch) ?? []);
-    if (changed.length > 0) this.#changed.fire(changed);
+    if (changed.length > 0)
+      this.#changed.fire(
+        changed.some(({ batch }) => this.#row(batch)?.debug === true) ? [this.#debugRuns, ...changed] : changed,
+      );
   }
 
   /** Reloads everything. */

@@ -83,7 +83,7 @@ function stored(
   batch: string,
   created: number,
   used: readonly string[],
-  over: { root?: string; imported?: boolean } = {},
+  over: { root?: string; imported?: boolean; debug?: boolean } = {},
 ): Stored {
   const row = batchRow({
     batch,
@@ -91,6 +91,7 @@ function stored(
     created_at: created,
     submission: batch,
     imported: over.imported ?? false,
+    ...(over.debug === true ? { debug: true } : {}),
   });
   return {
     row,
@@ -152,6 +153,7 @@ test('the newest batch that used the tool, of those with the same code', async (
     stored('b2', 2, ['renew', 'lend']),
     stored('b3', 3, ['lend']),
     stored('b4', 4, ['renew', 'lend'], { root: elsewhere }),
+    stored('b5', 5, ['renew', 'lend'], { debug: true }),
   ]);
   assert.equal((await figures.of('code', code(), ['renew']))?.row.batch, 'b2');
   const lend = await figures.of('code', code(), ['lend']);

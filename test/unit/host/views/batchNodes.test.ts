@@ -5,6 +5,7 @@ import {
   agoText,
   attemptItem,
   batchItem,
+  debugRunsItem,
   passRateText,
   taskItem,
 } from '../../../../src/host/views/batches/batchNodes.ts';
@@ -107,6 +108,7 @@ describe('an attempt’s row', () => {
   it('shows its outcome in words', () => {
     const look = attemptItem(
       scored('t1', 3, false, { try: 2, progress: { error_class: 'tool_error', error_message: 'it broke' } }),
+      0,
     );
     assert.equal(look.label, 'Attempt 3');
     assert.equal(look.description, 'failed · try 2 · 3 steps · 1.0 s · tool error');
@@ -114,12 +116,38 @@ describe('an attempt’s row', () => {
     assert.equal(look.context, 'attempt');
   });
   it('can be stopped while it runs or is held', () => {
-    assert.equal(attemptItem(rolloutRow({ state: 'running' })).context, 'attempt.running');
-    assert.equal(
-      attemptItem(rolloutRow({ state: 'held', progress: { hold: { why: 'breakpoint', side: 'before', seq: 3 } } }))
-        .context,
-      'attempt.running',
+    assert.equal(attemptItem(rolloutRow({ state: 'running' }), 0).context, 'attempt.running');
+    assert.equal(attemptItem(rolloutRow({ state: 'queued' }), 0).description, 'queued');
+  });
+  it('says who holds it and until when, and offers to release it', () => {
+    const now = new Date(2026, 4, 7, 13, 5).getTime();
+    const hold = { why: 'breakpoint', side: 'before', seq: 3, by: 'debugger in VS Code', until: now + HOUR };
+    const held = rolloutRow({ state: 'held', progress: { hold, steps: 2 } });
+    assert.deepEqual(
+      [attemptItem(held, now).description, attemptItem(held, now).context],
+      ['held by the debugger in VS Code (breakpoint), until 14:05 · 2 steps', 'attempt.held'],
     );
-    assert.equal(attemptItem(rolloutRow({ state: 'queued' })).description, 'queued');
+    const asking = { ...held, progress: { ...held.progress, hold: { why: 'input', side: 'before', seq: 3 } } };
+    assert.deepEqual(
+      [attemptItem(asking, now).description, attemptItem(asking, now).context],
+      ['waiting for an answer · 2 steps', 'attempt.waiting'],
+    );
+    // Its worker was lost: the next one holds it again.
+    assert.equal(attemptItem({ ...held, state: 'queued' }, now).description, 'queued');
+  });
+  it('is held in its task and its batch, too, not running', () => {
+    const hold = { why: 'pause', side: 'before', seq: 3, by: 'page' };
+    const look = taskItem(task([rolloutRow({ state: 'held', settles: false, progress: { hold } })]), { attempts: 2 });
+    assert.deepEqual([look.description, look.icon], ['0/2 passed · 1 held', OUTCOME_ICONS.held]);
+    const row = batchRow({ counts: { held: 1, queued: 95 } });
+    assert.match(batchItem(row, 0).description ?? '', /^0\/96, 1 held/);
+    assert.deepEqual(batchItem(row, 0).icon, OUTCOME_ICONS.held);
+  });
+});
+
+describe('debug runs', () => {
+  it('are a group that says how many are held', () => {
+    const rows = [batchRow({ debug: true, counts: { held: 1 } }), batchRow({ debug: true, state: 'ended' })];
+    assert.equal(debugRunsItem(rows).description, '2 · 1 running · 1 attempt held');
   });
 });
