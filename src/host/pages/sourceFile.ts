@@ -6,6 +6,7 @@ import { StudioError } from '../../common/errors.ts';
 import { modulesOf, type Submission, submission as submissionSchema } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { Place } from '../../trace/schema.ts';
+import { exists } from '../files/workspaceFiles.ts';
 
 /** Finds the file of `place`. `api` is the rollout's server. Throws StudioError `not_found`. */
 export async function findSource(place: Place, api: Api | undefined, rollout: string | undefined): Promise<vscode.Uri> {
@@ -46,14 +47,5 @@ async function submissionOf(api: Api, rollout: string): Promise<Submission | und
     return parsed.success ? parsed.data : undefined; // for an imported batch, the blob is the recording
   } catch {
     return undefined; // still search the workspace
-  }
-}
-
-async function exists(uri: vscode.Uri): Promise<boolean> {
-  try {
-    await vscode.workspace.fs.stat(uri);
-    return true;
-  } catch {
-    return false;
   }
 }

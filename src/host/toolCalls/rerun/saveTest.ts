@@ -7,7 +7,7 @@ import { testCase } from '../../../client/toolCalls/testCase.ts';
 import { StudioError } from '../../../common/errors.ts';
 import type { Json } from '../../../common/json.ts';
 import { moduleTools } from '../../../config/tools/toolModules.ts';
-import { folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
+import { exists, folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
 import { writeTypes } from '../../files/writeTypes.ts';
 import type { Services } from '../../services.ts';
 import { withProgress } from '../../window/progress.ts';
@@ -118,16 +118,6 @@ async function testFolder(folder: vscode.Uri): Promise<vscode.Uri> {
     if (await exists(uri)) return uri;
   }
   return vscode.Uri.joinPath(folder, 'tests');
-}
-
-async function exists(uri: vscode.Uri): Promise<boolean> {
-  try {
-    await vscode.workspace.fs.stat(uri);
-    return true;
-  } catch (error) {
-    if (error instanceof vscode.FileSystemError && error.code === 'FileNotFound') return false;
-    throw error;
-  }
 }
 
 function importPath(from: vscode.Uri, to: vscode.Uri): string {
