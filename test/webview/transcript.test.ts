@@ -150,6 +150,45 @@ describe('the transcript', { timeout: 300_000 }, () => {
       await current(page, 'as expected');
     }));
 
+  it('stops following when the user scrolls, and follows again with .', () =>
+    open('running', async (page) => {
+      await page.setViewportSize({ width: 1045, height: 250 });
+      await current(page, 'one after the');
+      const foot = page.locator('.page-foot');
+      await foot.getByText('Live, following').waitFor();
+      await transcript(page).hover();
+      await page.mouse.wheel(0, -200);
+      await foot.getByText('Live', { exact: true }).waitFor();
+      await page.evaluate(() => window.dispatchEvent(new Event('story-rest')));
+      await foot.getByText('Recorded').waitFor();
+      assert.equal(
+        await transcript(page).locator('[aria-current="true"]').filter({ hasText: 'as expected' }).count(),
+        0,
+      );
+    }));
+
+  it('has checks and an outline next to it, and none on a narrow page, where the text has the checks', () =>
+    open('failed-call', async (page) => {
+      await current(page, 'update_reservation_flights');
+      const outline = page.getByRole('listbox', { name: 'Outline' });
+      const chosen = outline.locator('[aria-selected="true"]');
+      assert.match((await chosen.textContent()) ?? '', /^3.*update_reservation_flights$/);
+      await outline.getByText('get_reservation_details').click();
+      await current(page, 'get_reservation_details');
+      await outline.focus();
+      await page.keyboard.press('Home');
+      await current(page, 'I can help with that.');
+      const checks = page.getByRole('region', { name: 'Checks' });
+      await checks.getByText('1 of 2 passed').waitFor();
+      await checks.getByRole('button', { name: /cabin.*business expected.*economy actual/ }).click();
+      const score = await current(page, 'Score');
+      assert.equal(await score.getByRole('table', { name: 'Checks' }).count(), 0, 'they are next to it');
+      await page.setViewportSize({ width: 990, height: 700 });
+      await checks.waitFor({ state: 'hidden' });
+      await score.getByRole('table', { name: 'Checks' }).waitFor();
+      assert.equal(await outline.count(), 0);
+    }));
+
   it('is what a recording without times opens with', () =>
     open('imported', async (page) => {
       await current(page, 'It is on time.');

@@ -29,6 +29,7 @@ import { SearchBox } from './search/searchBox.tsx';
 import { TrajectorySession } from './session.ts';
 import { StepList } from './steps/stepList.tsx';
 import { TranscriptPage } from './transcript/transcriptPage.tsx';
+import { SCORE_TABS, TABS } from './view.ts';
 import './page.css';
 
 interface TrajectoryPageProps {
@@ -179,30 +180,38 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
         <span>{footText(session)}</span>
         <span class="foot-reference mono">{referenceOf(session)}</span>
         <span class="grow" />
-        <span class="foot-keys">
-          <kbd>J</kbd>
-          <kbd>K</kbd> row
-        </span>
-        <span class="foot-keys">
-          <kbd>E</kbd> next error
-        </span>
-        <span class="foot-keys">
-          <kbd>D</kbd> divergence
-        </span>
-        {session.debug.breakpoints.settable && (
-          <span class="foot-keys">
-            <kbd>B</kbd> breakpoint
-          </span>
-        )}
-        <span class="foot-keys">
-          <kbd>1</kbd>…<kbd>6</kbd> tabs
-        </span>
-        <span class="foot-keys">
-          <kbd>?</kbd> keys
-        </span>
+        <FootKeys session={session} />
       </footer>
       {keys && <KeysOverlay groups={TRAJECTORY_KEYS} onClose={() => setKeys(false)} />}
     </main>
+  );
+}
+
+function FootKeys({ session }: { readonly session: TrajectorySession }) {
+  const tabs = session.data.model.event(session.seq)?.kind === 'score' ? SCORE_TABS : TABS;
+  const hints: readonly (readonly [keys: readonly string[], does: string])[] = [
+    [['J', 'K'], session.reading ? 'message' : 'row'],
+    ...(session.reading
+      ? ([
+          [['X'], 'expand'],
+          [['/'], 'find'],
+        ] as const)
+      : []),
+    [['E'], 'next error'],
+    [['D'], 'divergence'],
+    ...(session.debug.breakpoints.settable && !session.reading ? ([[['B'], 'breakpoint']] as const) : []),
+    ...(session.reading ? [] : ([[['1', '…', String(tabs.length)], 'tabs']] as const)),
+    [['V'], session.reading ? 'steps' : 'transcript'],
+    [['?'], 'keys'],
+  ];
+  return (
+    <>
+      {hints.map(([keys, does]) => (
+        <span key={does} class="foot-keys">
+          {keys.map((key) => (key === '…' ? '…' : <kbd key={key}>{key}</kbd>))} {does}
+        </span>
+      ))}
+    </>
   );
 }
 

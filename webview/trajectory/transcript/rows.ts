@@ -131,11 +131,12 @@ export class TranscriptRows {
 }
 
 /** Returns the index of the last row that does not start after `seq`; −1 if all do. */
-export function placeOf(rows: readonly { readonly seq: number }[], seq: number): number {
+export function placeOf(rows: readonly { readonly seq: number; readonly at?: number }[], seq: number): number {
   let [low, high] = [0, rows.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((rows[middle]?.seq ?? 0) <= seq) low = middle + 1;
+    const row = rows[middle];
+    if ((row?.at ?? row?.seq ?? 0) <= seq) low = middle + 1;
     else high = middle;
   }
   return low - 1;

@@ -4,6 +4,7 @@ import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Bindings } from '../../keys.ts';
 import { type Content, contentOf } from './content.ts';
 import { type Found, findIn } from './find.ts';
+import { Outline } from './outline.ts';
 import { placeOf, type TranscriptRow, TranscriptRows } from './rows.ts';
 
 /** What it needs of the page. */
@@ -22,7 +23,7 @@ export class Transcript {
   readonly #changed = new Emitter<undefined>();
   readonly #opened = new Set<string>();
   #closed: ReadonlySet<number> = new Set();
-  #rows: { readonly model: TrajectoryModel; readonly rows: TranscriptRows } | undefined;
+  #rows: { readonly model: TrajectoryModel; readonly rows: TranscriptRows; readonly outline: Outline } | undefined;
   #query = '';
   #finding = false;
   #found: Found[] = [];
@@ -49,9 +50,19 @@ export class Transcript {
   readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
 
   get #all(): TranscriptRows {
+    return this.#ofModel().rows;
+  }
+
+  #ofModel(): { readonly rows: TranscriptRows; readonly outline: Outline } {
     const { model } = this.#page.data;
-    if (this.#rows?.model !== model) this.#rows = { model, rows: new TranscriptRows(model) };
-    return this.#rows.rows;
+    if (this.#rows?.model !== model)
+      this.#rows = { model, rows: new TranscriptRows(model), outline: new Outline(model) };
+    return this.#rows;
+  }
+
+  /** Returns the outline, with the divergence at `split`. */
+  outline(split: number | undefined): ReturnType<Outline['entries']> {
+    return this.#ofModel().outline.entries(split);
   }
 
   /** The rows that are not inside a closed sub-agent. */

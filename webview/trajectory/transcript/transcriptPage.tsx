@@ -8,6 +8,7 @@ import { FindBox } from './findBox.tsx';
 import { clearHighlights, highlight } from './highlight.ts';
 import type { TranscriptRow as Row } from './rows.ts';
 import { Scroller } from './scroller.tsx';
+import { TranscriptSide } from './side.tsx';
 import { TranscriptRow } from './transcriptRow.tsx';
 import './transcript.css';
 
@@ -52,43 +53,46 @@ export function TranscriptPage({ session }: { readonly session: TrajectorySessio
   };
   return (
     <div class="transcript" ref={element}>
-      {transcript.finding && (
-        <FindBox
-          transcript={transcript}
-          onClosed={() => element.current?.querySelector<HTMLElement>('.transcript-scroll')?.focus()}
-        />
-      )}
-      <Scroller
-        rows={rows}
-        selected={index}
-        follow={session.following && data.loading === 'head' && !data.ended}
-        onScrolledAway={() => session.follow(false)}
-        whole={whole}
-        onShowing={(first, last) => transcript.showing(first, last)}
-        control={transcript}
-        estimate={(row) => estimate(session, row)}
-        row={(row, at) => (
-          <TranscriptRow
-            view={session}
-            row={row}
-            content={transcript.contentOf(row)}
-            continues={continues(session, rows, at)}
-            whole={whole}
+      <div class="transcript-main">
+        {transcript.finding && (
+          <FindBox
+            transcript={transcript}
+            onClosed={() => element.current?.querySelector<HTMLElement>('.transcript-scroll')?.focus()}
           />
         )}
-        rowProps={(row, at) => ({
-          class: `tr-row is-${row.kind}${at === index ? ' is-current' : ''}`,
-          ...(at === index ? { 'aria-current': 'true' as const } : {}),
-          onClick: (event) => go(event, row),
-        })}
-        onRendered={(root) => {
-          const article = current === undefined ? undefined : root.querySelector<HTMLElement>('.is-current');
-          const place = highlight(root, transcript.query, article ?? undefined, current);
-          if (scrolledTo.current === current || place === undefined) return undefined;
-          scrolledTo.current = current;
-          return place;
-        }}
-      />
+        <Scroller
+          rows={rows}
+          selected={index}
+          follow={session.following && data.loading === 'head' && !data.ended}
+          onScrolledAway={() => session.follow(false)}
+          whole={whole}
+          onShowing={(first, last) => transcript.showing(first, last)}
+          control={transcript}
+          estimate={(row) => estimate(session, row)}
+          row={(row, at) => (
+            <TranscriptRow
+              view={session}
+              row={row}
+              content={transcript.contentOf(row)}
+              continues={continues(session, rows, at)}
+              whole={whole}
+            />
+          )}
+          rowProps={(row, at) => ({
+            class: `tr-row is-${row.kind}${at === index ? ' is-current' : ''}`,
+            ...(at === index ? { 'aria-current': 'true' as const } : {}),
+            onClick: (event) => go(event, row),
+          })}
+          onRendered={(root) => {
+            const article = current === undefined ? undefined : root.querySelector<HTMLElement>('.is-current');
+            const place = highlight(root, transcript.query, article ?? undefined, current);
+            if (scrolledTo.current === current || place === undefined) return undefined;
+            scrolledTo.current = current;
+            return place;
+          }}
+        />
+      </div>
+      <TranscriptSide session={session} />
     </div>
   );
 }

@@ -68,6 +68,10 @@ export const BAR_FORM: AxisForm = {
       const to = Math.min(width, Math.max(from + 4, xIn(scene, inView.to)));
       canvas.fillStyle = colours.selection;
       canvas.fillRect(from, CLOCK, to - from, BAR_HEIGHT - CLOCK);
+      // The fill has no color in high contrast.
+      canvas.strokeStyle = colours.line;
+      canvas.lineWidth = 1;
+      canvas.strokeRect(Math.round(from) + 0.5, CLOCK + 0.5, Math.round(to - from) - 1, BAR_HEIGHT - CLOCK - 1);
     }
     if (selected === undefined) return;
     canvas.fillStyle = colours.focus;
