@@ -2,8 +2,11 @@
  * Shows the progress of a batch on stderr: one line that redraws itself on a terminal, otherwise a line at intervals.
  */
 
+import { finish } from '../common/piecewise.ts';
 import { compact, duration } from '../common/units.ts';
 import type { BatchRow } from '../protocol/client.ts';
+import { countNameOf } from '../trace/outcome.ts';
+import { attemptRows } from '../trace/statistics/outcomes.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { Terminal } from './context.ts';
 
@@ -66,14 +69,18 @@ export function progressLine(total: number, rows: Iterable<RolloutRow>, elapsedM
     held = 0,
     steps = 0,
     tokens = 0;
-  for (const row of rows) {
+  const all = [...rows];
+  for (const row of all) {
     steps += row.progress.steps;
     tokens += row.progress.input_tokens + row.progress.output_tokens;
-    if (row.state === 'running') running += 1;
-    else if (row.state === 'held') held += 1;
-    else if (row.settles && row.progress.passed === true) passed += 1;
-    else if (row.settles && row.progress.passed === false) failed += 1;
-    else if (row.state === 'ended' && (row.settles || row.progress.status === 'cancelled')) other += 1;
+  }
+  for (const row of finish(attemptRows(all))) {
+    const name = countNameOf(row);
+    if (name === 'running') running += 1;
+    else if (name === 'held') held += 1;
+    else if (name === 'passed') passed += 1;
+    else if (name === 'failed') failed += 1;
+    else if (name !== 'queued') other += 1;
   }
   const settled = passed + failed + other;
   const full = total === 0 ? 0 : Math.round((settled / total) * BAR);

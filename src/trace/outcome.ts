@@ -44,3 +44,31 @@ export function attemptRow(rows: readonly RolloutRow[]): RolloutRow | undefined 
     )
   );
 }
+
+/** The state or outcome of an attempt, as batches count it: each attempt in exactly one of these. */
+export const COUNT_NAMES = [
+  'passed',
+  'failed',
+  'unscored',
+  'cancelled',
+  'infrastructure',
+  'running',
+  'held',
+  'queued',
+] as const;
+export type CountName = (typeof COUNT_NAMES)[number];
+
+/** Returns what an attempt counts as, by the row that counts for it. The store and every view count with this. */
+export function countNameOf({
+  state,
+  settles,
+  progress,
+}: Pick<RolloutRow, 'state' | 'settles' | 'progress'>): CountName {
+  if (state !== 'ended') return state;
+  if (settles) {
+    if (typeof progress.reward !== 'number' || typeof progress.passed !== 'boolean') return 'unscored';
+    return progress.passed ? 'passed' : 'failed';
+  }
+  // A touched rollout whose batch was stopped gets no new try, so it is never scored.
+  return progress.status === 'infrastructure' ? 'infrastructure' : 'cancelled';
+}

@@ -9,6 +9,7 @@ import { type Counts, reportedKs } from './statistics/passRates.ts';
 import { type CountGroup, groupCounts, passIntervals, passTables, passValues } from './statistics/passTables.ts';
 import type { Report } from './statistics/schema.ts';
 import { Tally } from './statistics/tally.ts';
+import { endedPerHour, timesOf } from './statistics/throughput.ts';
 import type { RolloutRow } from './summary.ts';
 
 export interface ReportInput {
@@ -28,6 +29,8 @@ export interface ReportInput {
   readonly passesPerTask?: number;
   /** More values of k to report, such as those of `--fail-under`. */
   readonly ks?: readonly number[];
+  /** When the rows were read, for the rate; `ended` for an ended batch. */
+  readonly at?: number | 'ended';
 }
 
 /** Returns the report of a batch, finished or not. It does not depend on the order of the rows. */
@@ -38,7 +41,13 @@ export function report(input: ReportInput): Report {
 /** Computes the report in pieces, so that a large batch does not block other work. */
 export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const tally = new Tally();
-  yield* each(yield* attemptRows(input.rows), (row) => tally.add(attemptOf(row)));
+  const counting = yield* attemptRows(input.rows);
+  const live = { running: 0, held: 0 };
+  yield* each(counting, (row) => {
+    tally.add(attemptOf(row));
+    if (row.state === 'running' || row.state === 'held') live[row.state] += 1;
+  });
+  const perHour = input.at === undefined ? undefined : yield* endedPerHour(yield* timesOf(counting), input.at);
   const usage = new Usage();
   yield* each(input.rows, (row) => usage.add(row));
   const why: Record<string, string> = {};
@@ -70,7 +79,8 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   if (cost === null) why['cost'] = 'no rollout has a cost: the agent file has no price, or nothing has ended';
   if (cost === null || solved === 0) why['cost_per_solved'] = cost === null ? 'there is no cost' : 'no task is solved';
   if (tokens === null) why['tokens'] = 'no token usage was recorded';
-  const ms = timesOf(tally.times);
+  if (perHour === undefined) why['per_hour'] = 'no times were recorded';
+  const ms = durationsOf(tally.times);
   if (ms === null) why['ms'] = 'no durations were recorded';
   return {
     batch: input.batch,
@@ -81,6 +91,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     cancelled: settled.cancelled,
     infrastructure: settled.infrastructure,
     open: settled.open + total - tally.attempts,
+    ...live,
     passed: tally.passed,
     failed: scored - tally.passed,
     truncated: tally.truncated,
@@ -96,6 +107,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     },
     tokens,
     ms,
+    per_hour: perHour ?? null,
     cost,
     cost_per_solved: cost === null || solved === 0 ? null : cost / solved,
     duplicates: tally.duplicates,
@@ -139,7 +151,7 @@ class Usage {
   }
 }
 
-function timesOf(durations: readonly number[]): Report['ms'] {
+function durationsOf(durations: readonly number[]): Report['ms'] {
   const times = Float64Array.from(durations).sort();
   const last = times.at(-1);
   if (last === undefined) return null;

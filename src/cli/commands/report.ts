@@ -1,6 +1,6 @@
+import { type BatchSnapshot, batchSnapshot } from '../../client/commands/batchSnapshot.ts';
 import { reportInput } from '../../client/commands/reportInput.ts';
 import { resolveBatch } from '../../client/reference.ts';
-import type { BatchRow } from '../../protocol/client.ts';
 import { forkRates } from '../../protocol/forkParent.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
 import { compareReports } from '../../trace/statistics/compare.ts';
@@ -27,21 +27,22 @@ export const report: Command = {
     const word = oneWord(report, commandLine);
     const bars = textOptions(commandLine, 'fail-under').flatMap(parseFailUnder);
     const { api } = await context.connect();
-    const rowOf = async (text: string): Promise<BatchRow> =>
-      api.batch(await resolveBatch(api, text, context.signal), context.signal);
-    const inputOf = (row: BatchRow): ReturnType<typeof reportInput> =>
+    const read = async (text: string): Promise<BatchSnapshot> =>
+      batchSnapshot(api, await resolveBatch(api, text, context.signal), context.signal);
+    const inputOf = ({ batch, rows }: BatchSnapshot): ReturnType<typeof reportInput> =>
       reportInput(
         api,
-        row,
+        batch,
         bars.map((bar) => bar.k),
         context.signal,
+        rows,
       );
-    const row = await rowOf(word);
-    const input = await inputOf(row);
+    const snapshot = await read(word);
+    const input = await inputOf(snapshot);
     const against = textOption(commandLine, 'baseline');
     return printReport(context, makeReport(input), bars, {
-      comparison: against === undefined ? undefined : compareReports(input, await inputOf(await rowOf(against))),
-      fork: await forkRates(api, row, input.rows, context.signal),
+      comparison: against === undefined ? undefined : compareReports(input, await inputOf(await read(against))),
+      fork: await forkRates(api, snapshot.batch, input.rows, context.signal),
     });
   },
 };

@@ -1,11 +1,15 @@
+import { batchSnapshot } from '../../client/commands/batchSnapshot.ts';
 import { batchId, type Point, parseReference, resolveRollout } from '../../client/reference.ts';
 import { batchGrid, batchHeading, heldAttempts, legend } from '../../client/text/batchText.ts';
 import { differsText, forkText } from '../../client/text/forkText.ts';
+import { finish } from '../../common/piecewise.ts';
 import type { Api } from '../../protocol/api.ts';
 import { forkRates } from '../../protocol/forkParent.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { unspill } from '../../trace/spill.ts';
+import { attemptRows } from '../../trace/statistics/outcomes.ts';
+import { rateOf } from '../../trace/statistics/throughput.ts';
 import { stepAt, stepText, trajectoryText } from '../../trace/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 import { type Command, type Outcome, oneWord } from '../command.ts';
@@ -25,15 +29,16 @@ export const show: Command = {
 };
 
 async function showBatch(context: Context, api: Api, id: string): Promise<Outcome> {
-  const batch = await api.batch(id, context.signal);
-  const rows = await Array.fromAsync(api.allRollouts(id, {}, context.signal));
+  const { batch, rows: tries } = await batchSnapshot(api, id, context.signal);
+  const rows = finish(attemptRows(tries));
+  const rate = finish(rateOf(batch, rows));
   const fork = await forkRates(api, batch, rows, context.signal);
   if (context.json) {
-    context.printJson({ batch, rollouts: rows, ...(fork === undefined ? {} : { fork }) });
+    context.printJson({ batch, rollouts: rows, per_hour: rate ?? null, ...(fork === undefined ? {} : { fork }) });
     return 0;
   }
   const { width } = context.terminal;
-  const parts = [batchHeading(batch, width), batchGrid(rows, width), legend(width)];
+  const parts = [batchHeading(batch, width, rate), batchGrid(rows, width), legend(width)];
   const held = heldAttempts(rows, Date.now());
   if (held !== '') parts.push(held);
   if (batch.parent?.differs !== undefined) parts.push(differsText(batch.parent.differs));

@@ -24,6 +24,7 @@ export async function reportInput(
     levels,
     ks,
     tasks: batch.tasks,
+    at: batch.state === 'ended' ? 'ended' : Date.now(),
     // In an imported batch, tasks can have different numbers of attempts.
     ...(batch.imported ? {} : { attempts: batch.attempts }),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),

@@ -3,7 +3,7 @@
  */
 
 import { nounFor, plural } from '../../common/text.ts';
-import { compact, duration } from '../../common/units.ts';
+import { compact, count, duration } from '../../common/units.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import { heldText, holdOf } from '../../trace/holder.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
@@ -58,7 +58,8 @@ function batchLine(row: BatchRow): string[] {
   ];
 }
 
-export function batchHeading(batch: BatchRow, width: number): string {
+/** `rate`: ended rollouts per hour. */
+export function batchHeading(batch: BatchRow, width: number, rate?: number): string {
   const { counts } = batch;
   const settled = counts.passed + counts.failed + counts.unscored;
   const parts = [
@@ -78,6 +79,7 @@ export function batchHeading(batch: BatchRow, width: number): string {
     counts.queued > 0 && batch.state !== 'ended' ? `${counts.queued} queued` : '',
     `${batch.steps.toLocaleString('en-US')} ${nounFor(batch.steps, 'step')}`,
     `${compact(batch.input_tokens + batch.output_tokens)} tokens`,
+    rate === undefined ? '' : `${count(rate)} rollouts/h`,
     moment(batch.created_at),
     batch.ended_at === undefined || batch.imported ? '' : duration(batch.ended_at - batch.created_at),
   ];

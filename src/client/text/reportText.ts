@@ -1,7 +1,7 @@
 /** Renders reports and comparisons as text. */
 
 import { plural } from '../../common/text.ts';
-import { compact, duration } from '../../common/units.ts';
+import { compact, count, duration } from '../../common/units.ts';
 import type { Comparison, Report } from '../../trace/statistics/schema.ts';
 import { table, wrapped } from './table.ts';
 
@@ -25,7 +25,9 @@ function attemptsLine(report: Report): string {
     report.unscored > 0 ? `${report.unscored} unscored` : '',
     report.cancelled > 0 ? `${report.cancelled} cancelled` : '',
     report.infrastructure > 0 ? `${report.infrastructure} lost to infrastructure` : '',
-    report.open > 0 ? `${report.open} open` : '',
+    report.running > 0 ? `${report.running} running` : '',
+    report.held > 0 ? `${report.held} held` : '',
+    queuedOf(report) > 0 ? `${queuedOf(report)} queued` : '',
     report.truncated > 0 ? `${report.truncated} truncated` : '',
     report.duplicates > 0 ? plural(report.duplicates, 'duplicate') : '',
   ].filter((part) => part !== '');
@@ -33,6 +35,10 @@ function attemptsLine(report: Report): string {
   const outcomes = [`${report.passed} passed`, `${report.failed} failed`, ...rest].join(', ');
   const solved = `${report.solved} of ${tasks} solved at least once.`;
   return `${tasks}, ${plural(report.attempts, 'attempt')}: ${outcomes}. ${solved}`;
+}
+
+function queuedOf({ open, running, held }: Report): number {
+  return open - running - held;
 }
 
 function passTable(report: Report): string {
@@ -77,6 +83,7 @@ function totalsLines(report: Report, width: number): string[] {
       `time       p50 ${duration(ms.p50)}, p95 ${duration(ms.p95)}, max ${duration(ms.max)}, total ` +
         duration(ms.total),
     );
+  if (report.per_hour !== null) lines.push(`rate       ${count(report.per_hour)} rollouts/h`);
   if (cost !== null) {
     const { cost_per_solved: perSolved } = report;
     lines.push(`cost       ${cost.toFixed(2)}${perSolved === null ? '' : `, ${perSolved.toFixed(2)} per solved task`}`);

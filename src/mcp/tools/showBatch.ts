@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { batchSnapshot } from '../../client/commands/batchSnapshot.ts';
 import { reportInput } from '../../client/commands/reportInput.ts';
 import { resolveBatch } from '../../client/reference.ts';
 import { batchHeading, heldAttempts } from '../../client/text/batchText.ts';
@@ -78,8 +79,7 @@ export async function batchAnswer(
   ks: readonly number[],
   signal: AbortSignal,
 ): Promise<Answer<ShownBatch>> {
-  const row = await api.batch(id, signal);
-  const rows = await Array.fromAsync(api.allRollouts(id, { all: 1 }, signal));
+  const { batch: row, rows } = await batchSnapshot(api, id, signal);
   const whole = report(await reportInput(api, row, ks, signal, rows));
   const attempts = attemptsOf(rows);
   const hardest = hardTasks(attempts);

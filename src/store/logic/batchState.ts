@@ -1,22 +1,11 @@
 import { StudioError } from '../../common/errors.ts';
 import type { BatchRow } from '../../protocol/client.ts';
+import { COUNT_NAMES, type CountName } from '../../trace/outcome.ts';
 import { int, intOr, quote, stored, text, textOr, unquote } from '../sql/row.ts';
 import { BATCH } from '../sql/schema.ts';
 import type { Reader, Row, Transaction } from '../sql/sql.ts';
 import type { BatchRecord, NewBatch } from '../store.ts';
 
-/** The state or outcome of an attempt: it counts in exactly one of these. */
-export type CountName = keyof BatchRow['counts'];
-const COUNT_NAMES = [
-  'passed',
-  'failed',
-  'unscored',
-  'cancelled',
-  'infrastructure',
-  'running',
-  'held',
-  'queued',
-] as const satisfies readonly CountName[];
 const OPEN: ReadonlySet<CountName> = new Set(['running', 'held', 'queued']);
 
 /** Returns whether an attempt in this state still has work to do. */

@@ -1,10 +1,10 @@
 import { newId } from '../../common/ids.ts';
+import { type CountName, countNameOf } from '../../trace/outcome.ts';
 import { int } from '../sql/row.ts';
 import type { Transaction } from '../sql/sql.ts';
-import { type Batch, type CountName, isOpen, lockBatches, saveBatches } from './batchState.ts';
+import { type Batch, isOpen, lockBatches, saveBatches } from './batchState.ts';
 import { addBatchEvent } from './events.ts';
 import {
-  countNameOf,
   insertRollouts,
   type NewRollout,
   type RolloutRecordRow,

@@ -5,7 +5,7 @@ import { EMPTY_PROGRESS, type Progress, type RolloutRow, type RolloutState } fro
 import { int, intOr, stored, text, textOr, unquote } from '../sql/row.ts';
 import { OUTCOMES, ROLLOUT, STATES } from '../sql/schema.ts';
 import type { Row, Transaction, Value } from '../sql/sql.ts';
-import type { Batch, CountName } from './batchState.ts';
+import type { Batch } from './batchState.ts';
 
 /** The row of a rollout. */
 export interface RolloutRecordRow {
@@ -242,15 +242,4 @@ export function firstSeq(batch: Batch): number {
 /** Returns the owners of the events that the batch's rollouts start with. */
 export function lineageOf(batch: Batch): Lineage {
   return batch.spec.parent?.lineage ?? [];
-}
-
-/** Returns what an attempt counts as, judged by its newest try. */
-export function countNameOf(rollout: RolloutRecordRow): CountName {
-  if (rollout.state !== 'ended') return rollout.state;
-  if (rollout.settles) {
-    if (rollout.progress.reward === null || rollout.progress.reward === undefined) return 'unscored';
-    return rollout.progress.passed === true ? 'passed' : 'failed';
-  }
-  // A touched rollout whose batch was stopped gets no new try, so it is never scored.
-  return rollout.outcome === 'infrastructure' ? 'infrastructure' : 'cancelled';
 }

@@ -1,13 +1,11 @@
 /** Determines the outcome of each attempt from the summary rows of its rollouts. */
 import { each, finish, type Piecewise } from '../../common/piecewise.ts';
 import { causeOf } from '../cause.ts';
+import { countNameOf } from '../outcome.ts';
 import type { ErrorClass } from '../schema.ts';
 import type { Cause, RolloutRow } from '../summary.ts';
 
-/**
- * `open`: queued, running, held, or ended without settling the attempt, such as a touched rollout. `unscored`: ended,
- * but without a verdict.
- */
+/** `open`: queued, running, or held. `unscored`: ended, but without a verdict. */
 export type Settlement = 'scored' | 'unscored' | 'cancelled' | 'infrastructure' | 'open';
 
 export interface Attempt {
@@ -55,6 +53,9 @@ export function* attemptRows(rows: Iterable<RolloutRow>): Piecewise<RolloutRow[]
   return counted;
 }
 
+/** Of an attempt that was edited and not tried again, since its batch was stopped. */
+const CANCELLED: Cause = { kind: 'cancelled', text: 'cancelled' };
+
 export function attemptOf(row: RolloutRow): Attempt {
   const { progress } = row;
   const settlement = settlementOf(row);
@@ -65,7 +66,7 @@ export function attemptOf(row: RolloutRow): Attempt {
     passed: settlement === 'scored' && progress.passed === true,
     truncated: row.state === 'ended' && progress.status === 'truncated',
     duplicate: settlement === 'scored' && row.duplicate_of !== undefined,
-    cause: settlement === 'open' ? undefined : causeOf(row),
+    cause: settlement === 'open' ? undefined : (causeOf(row) ?? (settlement === 'cancelled' ? CANCELLED : undefined)),
     error: row.state === 'ended' ? progress.error_class : undefined,
     message: row.state === 'ended' ? progress.error_message : undefined,
     tools: progress.tools,
@@ -73,15 +74,17 @@ export function attemptOf(row: RolloutRow): Attempt {
   };
 }
 
-function settlementOf({ state, settles, progress }: RolloutRow): Settlement {
-  if (state !== 'ended') return 'open';
-  switch (progress.status) {
-    case 'cancelled':
-      return 'cancelled';
-    case 'infrastructure':
-      return 'infrastructure';
+function settlementOf(row: RolloutRow): Settlement {
+  const name = countNameOf(row);
+  switch (name) {
+    case 'passed':
+    case 'failed':
+      return 'scored';
+    case 'running':
+    case 'held':
+    case 'queued':
+      return 'open';
     default:
-      if (!settles) return 'open';
-      return typeof progress.passed === 'boolean' && typeof progress.reward === 'number' ? 'scored' : 'unscored';
+      return name;
   }
 }

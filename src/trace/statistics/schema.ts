@@ -22,6 +22,9 @@ export const reportSchema = z.object({
   infrastructure: int,
   /** Not settled yet. */
   open: int,
+  /** Included in `open`; the rest is queued. */
+  running: int.default(0),
+  held: int.default(0),
   /** passed + failed = scored. */
   passed: int,
   failed: int,
@@ -45,6 +48,11 @@ export const reportSchema = z.object({
   tokens: z.object({ input: int, output: int, cached: int }).nullable(),
   /** Durations of the rollouts that count, without holds. */
   ms: z.object({ p50: z.number(), p95: z.number(), max: z.number(), total: z.number() }).nullable(),
+  /**
+   * Ended rollouts that count, per hour: of an ended batch over the time that it ran, else over the last minutes.
+   * Waits and holds are included.
+   */
+  per_hour: z.number().min(0).nullable().default(null),
   /** Of all rollouts, including tries that do not count. */
   cost: z.number().nullable(),
   cost_per_solved: z.number().nullable(),

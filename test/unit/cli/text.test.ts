@@ -164,7 +164,7 @@ describe('the progress line', () => {
     const line = progressLine(
       4,
       [
-        row('a', 1, 'ended', true, { status: 'done', passed: true, steps: 3, input_tokens: 100 }),
+        row('a', 1, 'ended', true, { status: 'done', passed: true, reward: 1, steps: 3, input_tokens: 100 }),
         row('a', 2, 'running', false, { steps: 1 }),
       ],
       2_000,

@@ -118,6 +118,18 @@ describe('report', () => {
     );
   });
 
+  it('has the rate of the whole time that an ended batch ran', () => {
+    const minute = 60_000;
+    const rows = [1, 2, 3, 4].map((attempt) =>
+      row('a', attempt, { ...PASS, started_at: attempt * minute, ended_at: (attempt + 1) * minute }),
+    );
+    assert.equal(createReport({ rows, at: 'ended' }).per_hour, 60, '4 in 4 minutes, however long ago');
+    const running = [...rows, row('a', 5, { started_at: 6 * minute }, { state: 'held' })];
+    const now = createReport({ rows: running, at: 6 * minute });
+    assert.deepEqual([now.per_hour, now.running, now.held, now.open], [60, 0, 1, 1]);
+    assert.equal(createReport({ rows }).per_hour, null);
+  });
+
   it('drops no attempt', () => {
     const rows = [
       ...rowsOf({ a: '+-' }),
@@ -134,7 +146,8 @@ describe('report', () => {
     const result = createReport({ rows, attempts: 5, tasks: 3 });
     assert.deepEqual(
       [result.attempts, result.scored, result.unscored, result.cancelled, result.infrastructure, result.open],
-      [15, 3, 2, 1, 1, 8],
+      [15, 3, 2, 2, 1, 7],
+      'a touched attempt that no other try follows counts as in the store: cancelled',
     );
     assert.equal(
       result.attempts,
@@ -149,7 +162,7 @@ describe('report', () => {
     assert.deepEqual(result.by_cause, {
       'No cause recorded': { kind: 'unknown', attempts: 2, tasks: 2 },
       limit: { kind: 'limit', attempts: 2, tasks: 1 },
-      cancelled: { kind: 'cancelled', attempts: 1, tasks: 1 },
+      cancelled: { kind: 'cancelled', attempts: 2, tasks: 2 },
       infrastructure: { kind: 'infrastructure', attempts: 1, tasks: 1 },
     });
     const causes = Object.values(result.by_cause).reduce((sum, { attempts }) => sum + attempts, 0);
@@ -196,7 +209,15 @@ describe('report', () => {
   it('says why a figure is missing', () => {
     const none = createReport({ rows: [row('a', 1)] });
     assert.equal(none.pass_at?.['1'], null);
-    assert.deepEqual(Object.keys(none.why).sort(), ['cost', 'cost_per_solved', 'ms', 'pass_all', 'pass_at', 'tokens']);
+    assert.deepEqual(Object.keys(none.why).sort(), [
+      'cost',
+      'cost_per_solved',
+      'ms',
+      'pass_all',
+      'pass_at',
+      'per_hour',
+      'tokens',
+    ]);
     const some = createReport({ rows: rowsOf({ a: '+', b: '-' }), attempts: 3 });
     assert.equal(some.pass_at?.['3'], null);
     assert.equal(some.why['pass_at.3'], 'no task has 3 scored attempts');

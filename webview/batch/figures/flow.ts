@@ -3,6 +3,7 @@
  * latest time range.
  */
 import { each, type Piecewise, sorted } from '../../../src/common/piecewise.ts';
+import { endedPerHour, rangeStart, timesOf } from '../../../src/trace/statistics/throughput.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 
 export interface Flow {
@@ -22,33 +23,21 @@ export interface Flow {
 }
 
 const SLICES = 60;
-const MAX_SPAN_MS = 3_600_000;
-const MIN_SPAN_MS = 60_000;
 /** Minimum time in flight, for rollouts that took no time. */
 const MIN_STAY_MS = 1;
-/** The current rate covers this share of the range, so that one long rollout does not make it jump. */
-const RECENT = 12;
 
 /**
  * Computes the throughput; undefined if no rollout has times (some recordings). `now` of an ended batch: `ended`, since
  * it lasted until its last rollout ended.
  */
 export function* flowOf(rows: Iterable<RolloutRow>, at: number | 'ended'): Piecewise<Flow | undefined> {
-  const starts: number[] = [];
-  /** Infinity for rollouts that have not ended. */
-  const stops: number[] = [];
-  let first = Infinity;
-  yield* each(rows, ({ state, progress }) => {
-    const { started_at: start, ended_at: end } = progress;
-    if (start === undefined || (state === 'ended' && end === undefined)) return;
-    starts.push(start);
-    stops.push(state === 'ended' ? (end ?? Infinity) : Infinity);
-    if (start < first) first = start;
-  });
-  if (starts.length === 0) return undefined;
+  const times = yield* timesOf(rows);
+  const { starts, stops, first } = times;
+  const perHour = yield* endedPerHour(times, at);
+  if (perHour === undefined) return undefined;
   const ending = stops.reduce((last, stop) => (stop < Infinity && stop > last ? stop : last), first + MIN_STAY_MS);
   const now = at === 'ended' ? ending : at;
-  const from = at === 'ended' ? first : Math.max(now - MAX_SPAN_MS, Math.min(first, now - MIN_SPAN_MS));
+  const from = at === 'ended' ? first : rangeStart(first, now);
   const slice = (now - from) / SLICES;
   const ended = new Float64Array(SLICES);
   yield* each(stops, (end) => {
@@ -57,16 +46,12 @@ export function* flowOf(rows: Iterable<RolloutRow>, at: number | 'ended'): Piece
   });
   const flight = yield* flightOf(starts, stops, from, slice);
   const perSlice = 3_600_000 / slice;
-  const since = Math.max(first, from);
-  const slices = at === 'ended' ? SLICES : RECENT;
-  const recent = ended.subarray(SLICES - slices).reduce((sum, count) => sum + count, 0);
-  const recentMs = Math.max(1, Math.min(slices * slice, now - since));
   return {
     from,
     to: now,
     ends: [...ended].map((count) => count * perSlice),
     ...flight,
-    perHour: (recent * 3_600_000) / recentMs,
+    perHour,
   };
 }
 
