@@ -137,7 +137,7 @@ export class NumberWorld implements World {
   readonly name = 'numbers';
   readonly kind = 'module';
   readonly snapshots: boolean;
-  /** Calls made, over all sessions. */
+  /** Calls, over all sessions. */
   readonly calls: string[] = [];
   readonly opened: { seed: number; from: string | undefined }[] = [];
   closed = 0;
@@ -345,7 +345,7 @@ export interface Kit {
   readonly rollout: Rollout;
   readonly recorder: MemoryRecorder;
   readonly job: RolloutJob;
-  readonly slot: { given: number; taken: number };
+  readonly slot: { released: number; acquired: number };
   /** The whole stream: the prefix and the new events. */
   stream(): TraceEvent[];
   run(): Promise<TraceEvent[]>;
@@ -357,7 +357,7 @@ const sha256 = (data: string | Uint8Array): string => createHash('sha256').updat
 export function kit(options: KitOptions): Kit {
   const before = options.after?.events ?? [];
   const recorder = new MemoryRecorder(before.at(-1)?.seq ?? 0, options.after?.blobs);
-  const slot = { given: 0, taken: 0 };
+  const slot = { released: 0, acquired: 0 };
   const job: RolloutJob = {
     rollout: 'r1',
     batch: 'b1',
@@ -386,10 +386,10 @@ export function kit(options: KitOptions): Kit {
     clock: { now: () => Date.now() },
     slot: {
       release: () => {
-        slot.given++;
+        slot.released++;
       },
       acquire: () => {
-        slot.taken++;
+        slot.acquired++;
         return Promise.resolve();
       },
     },

@@ -52,7 +52,7 @@ export function team(
 export interface TeamKit extends Kit {
   readonly models: ReadonlyMap<string, ScriptedModel>;
   readonly tools: ScriptedTools;
-  /** Model calls actually made. */
+  /** Model calls that reached the model. */
   callCount(): number;
 }
 
@@ -65,7 +65,7 @@ export function teamKit(
   const models = new Map(Object.entries(scripts).map(([name, script]) => [name, new ScriptedModel(script)]));
   const modelNamed = (name: string): ModelClient => models.get(name) ?? new ScriptedModel([]);
   const tools = new ScriptedTools({ look: { run: (args) => ({ seen: args }) } });
-  const made = kit({
+  const base = kit({
     model: modelNamed('desk'),
     tools,
     ...options,
@@ -73,7 +73,7 @@ export function teamKit(
     ports: { modelOf: (model) => modelNamed(model.name), ...options.ports },
   });
   return {
-    ...made,
+    ...base,
     models,
     tools,
     callCount: () => [...models.values()].reduce((sum, model) => sum + model.requests.length, 0),
@@ -81,7 +81,7 @@ export function teamKit(
 }
 
 /** Calls a member, as a leader does. */
-export function ask(name: string, task: string): NonNullable<ScriptedReply['calls']>[number] {
+export function delegate(name: string, task: string): NonNullable<ScriptedReply['calls']>[number] {
   return { name, arguments: { task } };
 }
 
@@ -96,13 +96,13 @@ export function handOff(name: string, message: string): ScriptedReply {
 export function stories(events: readonly TraceEvent[]): Record<string, string[]> {
   const starts = new Map(events.map((event) => [event.seq, event]));
   const out: Record<string, string[]> = {};
-  const told = new Map(
+  const messages = new Map(
     events.flatMap((event): [number, Extract<TraceEvent, { kind: 'message' }>][] =>
       event.kind === 'message' ? [[event.data.m, event]] : [],
     ),
   );
   const textOf = (m: number | undefined): Json =>
-    m === undefined ? null : (JSON.parse(JSON.stringify(told.get(m)?.data.parts ?? null)) as Json);
+    m === undefined ? null : (JSON.parse(JSON.stringify(messages.get(m)?.data.parts ?? null)) as Json);
   const add = (agent: string, line: string): void => void (out[agent] ??= []).push(line);
   const begun = new Set<string>();
   for (const event of events) {

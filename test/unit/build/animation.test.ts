@@ -9,15 +9,15 @@ const picture = (name: string): Buffer => readFileSync(path.join(root, 'media', 
 
 test('an animation holds a control chunk and the data of each picture, in order', () => {
   const png = picture('icons/icon.png');
-  const made = animatedPng([png, png, png], 500);
+  const animation = animatedPng([png, png, png], 500);
   const types: string[] = [];
-  for (let at = 8; at < made.length; at += made.readUInt32BE(at) + 12)
-    types.push(made.toString('latin1', at + 4, at + 8));
+  for (let at = 8; at < animation.length; at += animation.readUInt32BE(at) + 12)
+    types.push(animation.toString('latin1', at + 4, at + 8));
   assert.deepEqual(types.slice(0, 4), ['IHDR', 'acTL', 'fcTL', 'IDAT']);
   assert.equal(types.filter((type) => type === 'fcTL').length, 3);
   assert.ok(types.includes('fdAT'));
   assert.equal(types.at(-1), 'IEND');
-  assert.equal(made.readUInt32BE(made.indexOf('acTL') + 4), 3);
+  assert.equal(animation.readUInt32BE(animation.indexOf('acTL') + 4), 3);
 });
 
 test('pictures of different sizes cannot become an animation', () => {

@@ -15,8 +15,8 @@ describe('the .vsix', { timeout: 120_000 }, () => {
   const stage = path.join(folder, 'stage');
   let contents: VsixContents;
   before(async () => {
-    await makeVsix(root, stage, path.join(folder, 'made.vsix'), QUALITY.quick);
-    contents = vsixContents(path.join(folder, 'made.vsix'));
+    await makeVsix(root, stage, path.join(folder, 'out.vsix'), QUALITY.quick);
+    contents = vsixContents(path.join(folder, 'out.vsix'));
   });
   after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
 
@@ -24,7 +24,7 @@ describe('the .vsix', { timeout: 120_000 }, () => {
     const { version } = JSON.parse(
       readFileSync(path.join(root, 'node_modules', 'esbuild-wasm', 'package.json'), 'utf8'),
     ) as { version: string };
-    assert.equal(version, RELEASED_ESBUILD.version, 'npm run package tells the size of the new one');
+    assert.equal(version, RELEASED_ESBUILD.version, 'npm run package prints the size of the new one');
     // The budget is that of a release, which compresses its largest file for half a minute.
     const quick = statSync(path.join(stage, ESBUILD_WASM)).size;
     assert.ok(quick > RELEASED_ESBUILD.bytes);

@@ -84,8 +84,8 @@ describe('the failures of a batch', () => {
     error_class: 'tool_error',
     error_message: 'no such module',
   });
-  const lines = (rows: RolloutRow[], reason = 'done', told: string[] = []): string[] =>
-    troubleLines({ ...BATCH, reason }, attemptsOf(rows), new Set(told));
+  const lines = (rows: RolloutRow[], reason = 'done', reported: string[] = []): string[] =>
+    troubleLines({ ...BATCH, reason }, attemptsOf(rows), new Set(reported));
   it('have one line for each cause, with what to do', () => {
     assert.deepEqual(lines([passed]), []);
     assert.deepEqual(lines([lost('a', 'gone'), lost('b', 'gone'), lost('c', 'cut'), failed, unscored]), [

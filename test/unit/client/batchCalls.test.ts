@@ -98,10 +98,10 @@ test('reports first results of a large batch before all of it was read', async (
   const batch = new FakeBatch();
   for (let n = 1; n <= 450; n++) batch.attempt(`t${n}`, 1, true, n);
   const calls = new BatchCalls('b1', batch.ports());
-  const told: number[] = [];
-  calls.changed(() => told.push(calls.read.read));
+  const counts: number[] = [];
+  calls.changed(() => counts.push(calls.read.read));
   await calls.load(never);
-  assert.deepEqual([told.length, told[0], told[2], calls.stats(RENEW).calls], [3, 200, 450, 450]);
+  assert.deepEqual([counts.length, counts[0], counts[2], calls.stats(RENEW).calls], [3, 200, 450, 450]);
 });
 
 test('keeps the values of only the newest calls, and the newest failed ones', async () => {
@@ -122,27 +122,27 @@ test('reads only new events of a running batch, until it ends', async (t) => {
   const batch = new FakeBatch();
   const old = batch.attempt('t1', 1, true, 1);
   const row = batch.attempt('t2', 1, true, 2, true);
-  const given = Promise.withResolvers<Parameters<BatchCallsPorts['follow']>[0]>();
+  const followed = Promise.withResolvers<Parameters<BatchCallsPorts['follow']>[0]>();
   const calls = new BatchCalls(
     'b1',
     batch.ports({
       follow: (handlers, signal) =>
         new Promise((resolve) => {
-          given.resolve(handlers);
+          followed.resolve(handlers);
           signal.addEventListener('abort', () => resolve());
         }),
     }),
   );
-  let told = Promise.withResolvers<undefined>();
-  calls.changed(() => told.resolve(undefined));
+  let change = Promise.withResolvers<undefined>();
+  calls.changed(() => change.resolve(undefined));
   const next = async (): Promise<void> => {
     t.mock.timers.tick(5_000);
-    await told.promise;
-    told = Promise.withResolvers();
+    await change.promise;
+    change = Promise.withResolvers();
   };
   let over = false;
   const following = calls.follow(() => over, never);
-  const on = await given.promise;
+  const on = await followed.promise;
   await on.rows([old, row], 2);
   on.head(0, 2);
   await next();
@@ -156,7 +156,7 @@ test('reads only new events of a running batch, until it ends', async (t) => {
   await on.rows([{ ...batch.more(more), state: 'ended' }], 22);
   on.head(0, 22);
   await following;
-  assert.equal(calls.stats(RENEW).calls, 4, 'what the last rows told was read');
+  assert.equal(calls.stats(RENEW).calls, 4, 'the events of the last rows were read');
 });
 
 test('ends with a failed read, and reports it', async () => {
@@ -166,9 +166,9 @@ test('ends with a failed read, and reports it', async () => {
   const calls = new BatchCalls('b1', {
     ...ports,
     api: { events: () => Promise.reject(new Error('gone wrong')) } as unknown as Api,
-    follow: async (given, signal) => {
-      await given.rows([...batch.rows.values()], 1);
-      given.head(0, 1);
+    follow: async (handlers, signal) => {
+      await handlers.rows([...batch.rows.values()], 1);
+      handlers.head(0, 1);
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
     },
   });

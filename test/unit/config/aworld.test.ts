@@ -17,12 +17,12 @@ function imported(
   text: string,
   name = 'desk.yaml',
 ): AworldImport & { yaml(agent: string): Record<string, unknown>; prompt(agent: string): string } {
-  const made = importAworld(name, text, '/work', none);
+  const result = importAworld(name, text, '/work', none);
   const of = (file: string): string =>
-    made.files.find((one) => one.path === file)?.text ??
-    assert.fail(`${file} is not among ${made.files.map((one) => one.path).join(', ')}`);
+    result.files.find((one) => one.path === file)?.text ??
+    assert.fail(`${file} is not among ${result.files.map((one) => one.path).join(', ')}`);
   return {
-    ...made,
+    ...result,
     yaml: (agent) => parse(of(`agents/${agent}.agent.yaml`)) as Record<string, unknown>,
     prompt: (agent) => of(`prompts/${agent}.md`),
   };
@@ -66,12 +66,12 @@ other: { url: "http://h/mcp" } } }
 
 describe('agents of AWorld', () => {
   it('get their model, prompt, limits, and servers; the rest is reported', async () => {
-    const made = imported(TEAM);
+    const result = imported(TEAM);
     assert.deepEqual(
-      made.files.map((file) => file.path),
+      result.files.map((file) => file.path),
       ['planner', 'web-searcher', 'writer'].flatMap((name) => [`agents/${name}.agent.yaml`, `prompts/${name}.md`]),
     );
-    assert.deepEqual(made.yaml('planner'), {
+    assert.deepEqual(result.yaml('planner'), {
       version: 1,
       name: 'planner',
       description: 'Makes plans.',
@@ -87,22 +87,22 @@ describe('agents of AWorld', () => {
       ],
       limits: { steps: 12 },
     });
-    assert.equal(made.prompt('planner'), 'Plan the work.\n');
+    assert.equal(result.prompt('planner'), 'Plan the work.\n');
     // Next to the prompt, where AWorld's own loader ignores it.
-    assert.deepEqual(made.yaml('web-searcher')['model'], {
+    assert.deepEqual(result.yaml('web-searcher')['model'], {
       endpoint: '${env:LLM_BASE_URL}',
       name: 'other',
       api_key: '${env:LLM_API_KEY}',
     });
-    assert.doesNotMatch(JSON.stringify(made), /sk-in-clear/);
-    const notes = made.notes.join('\n');
-    for (const told of [
+    assert.doesNotMatch(JSON.stringify(result), /sk-in-clear/);
+    const notes = result.notes.join('\n');
+    for (const note of [
       /desk\.yaml:10:7: planner: `memory_config` was left out/,
       /web searcher: the API key in the file was not imported/,
       /web searcher: the file has no `mcp_config` for gone/,
     ])
-      assert.match(notes, told);
-    assert.deepEqual(await problems(made), []);
+      assert.match(notes, note);
+    assert.deepEqual(await problems(result), []);
   });
   it('of a team lead it, hand off, or work in sequence and in parallel', async () => {
     const led = imported(`${TEAM}swarm: { type: team, root: planner, members: [web searcher, writer] }\n`);
@@ -151,7 +151,7 @@ describe('agents of AWorld', () => {
         { kind: 'workflow', members: ['web-searcher.agent.yaml', 'writer.agent.yaml'] },
       ],
     );
-    for (const made of [led, flow, edges, handed, nested]) assert.deepEqual(await problems(made), [], made.main);
+    for (const result of [led, flow, edges, handed, nested]) assert.deepEqual(await problems(result), [], result.main);
   });
   it('are listed in task files, and Markdown holds one', async () => {
     const task = imported(
@@ -245,9 +245,9 @@ describe('agents of AWorld', () => {
       plain: { type: 'api', url: 'http://h/api' },
       own: { type: 'function_tool' },
     };
-    const names = (made: AworldImport, agent: string): unknown =>
+    const names = (result: AworldImport, agent: string): unknown =>
       (
-        parse(made.files.find(({ path: file }) => file === `agents/${agent}.agent.yaml`)?.text ?? '') as {
+        parse(result.files.find(({ path: file }) => file === `agents/${agent}.agent.yaml`)?.text ?? '') as {
           tools?: { name?: string; tools?: string[] }[];
         }
       ).tools?.map((one) => [one.name ?? '', ...(one.tools ?? [])]);
@@ -257,14 +257,14 @@ describe('agents of AWorld', () => {
       `'${JSON.stringify({ mcpServers: config })}'`,
       'servers.json',
     ]) {
-      const made = importAworld(
+      const result = importAworld(
         'desk.yaml',
         `agents:\n  a:\n    system_prompt: Go.\n    mcp_config: ${written}\n`,
         '/work',
         (file) => (file === 'servers.json' ? JSON.stringify({ mcpServers: config }) : assert.fail(file)),
       );
-      assert.deepEqual(names(made, 'a'), [['files'], ['web']], written);
-      assert.deepEqual(made.notes, [
+      assert.deepEqual(names(result, 'a'), [['files'], ['web']], written);
+      assert.deepEqual(result.notes, [
         'desk.yaml:4:5: a: cannot use the server plain: it is a plain HTTP API; if it has an OpenAPI description, ' +
           'rollout tool openapi turns it into tools.',
         'desk.yaml:4:5: a: cannot use the server own: it is a set of Python functions.',

@@ -22,7 +22,7 @@ async function read(
   name: string,
   content: string | Uint8Array,
   options: Options = {},
-): Promise<{ items: DatasetItem[]; problems: string[]; given: number }> {
+): Promise<{ items: DatasetItem[]; problems: string[]; bytesRead: number }> {
   const files = memoryFiles({ [name]: content }, options.piece);
   const problems: string[] = [];
   const items: DatasetItem[] = [];
@@ -38,7 +38,7 @@ async function read(
   };
   for await (const item of readTasks(files, spec, (problem) => problems.push(formatProblem(problem, '/w'))))
     items.push(item);
-  return { items, problems, given: files.bytesRead() };
+  return { items, problems, bytesRead: files.bytesRead() };
 }
 
 const questions = (items: DatasetItem[]): string[] => items.map(({ task }) => task.question);
@@ -92,10 +92,10 @@ describe('JSON Lines', () => {
     const content = Array.from({ length: 1000 }, (_, index) => `{"id":"t${index}","question":"q${index}"}`).join('\n');
     const some = await read('d.jsonl', content, { offset: 2, limit: 3 });
     assert.deepEqual(questions(some.items), ['q2', 'q3', 'q4']);
-    assert.ok(some.given < 1000, `${some.given} bytes of ${content.length}`);
+    assert.ok(some.bytesRead < 1000, `${some.bytesRead} bytes of ${content.length}`);
     const picked = await read('d.jsonl', content, { only: new Set(['t7', 't3']) });
     assert.deepEqual(questions(picked.items), ['q3', 'q7']);
-    assert.ok(picked.given < 1000);
+    assert.ok(picked.bytesRead < 1000);
   });
   it('reports where text is not UTF-8', async () => {
     const { items, problems } = await read(
@@ -315,11 +315,11 @@ describe('size', () => {
     const piece = new Uint8Array(record.length * 32);
     for (let at = 0; at < piece.length; at += record.length) piece.set(record, at);
     const total = 100 * 1024 * 1024;
-    let given = 0;
+    let supplied = 0;
     const files: Files = {
       ...memoryFiles({}),
       async *bytes() {
-        for (; given < total; given += piece.length) yield await Promise.resolve(piece);
+        for (; supplied < total; supplied += piece.length) yield await Promise.resolve(piece);
       },
     };
     collect();
@@ -329,10 +329,10 @@ describe('size', () => {
     for await (const { task } of readTasks(files, spec, (problem) => assert.fail(problem.message))) {
       assert.equal(task.question.length, 2000);
       if (++tasks % 10_000 !== 0) continue;
-      assert.ok(given <= tasks * record.length + piece.length, 'it reads no further than it has given');
+      assert.ok(supplied <= tasks * record.length + piece.length, 'it reads at most one chunk ahead');
       collect();
       const more = process.memoryUsage().heapUsed - before;
-      assert.ok(more < 8e6, `${Math.round(more / 1e6)} MB more after ${Math.round(given / 1e6)} MB`);
+      assert.ok(more < 8e6, `${Math.round(more / 1e6)} MB more after ${Math.round(supplied / 1e6)} MB`);
     }
     assert.equal(tasks, Math.ceil(total / piece.length) * 32);
   });

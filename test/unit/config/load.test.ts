@@ -429,6 +429,6 @@ describe('mcpName', () => {
     assert.equal(name({ command: 'uv', args: ['run', 'weather.py'] }), 'weather');
     assert.equal(name({ url: 'https://user@mcp.example.org:8080/x' }), 'mcp.example.org:8080');
     assert.equal(name({ command: '${env:CMD}' }), 'mcp');
-    assert.equal(mcpName({ mcp: { command: 'x' }, name: 'told' }), 'told');
+    assert.equal(mcpName({ mcp: { command: 'x' }, name: 'mine' }), 'mine');
   });
 });

@@ -92,9 +92,9 @@ describe('a batch file for a cluster', () => {
       text.replace(/- builtin: .*/, (line) => `${line}\n    code: { languages: [javascript] }`);
     assert.deepEqual(await problems('target: gpu\npods: { image: x, provides: [uv] }', scripts), []);
     assert.deepEqual(await problems('target: gpu', undefined, '', { target: 'local' }), [], 'it runs elsewhere');
-    const [told, ...others] = await problems('target: gpu\npods: { image: x }', scripts);
+    const [warning, ...others] = await problems('target: gpu\npods: { image: x }', scripts);
     assert.match(
-      told ?? '',
+      warning ?? '',
       new RegExp(
         '^agents/desk\\.agent\\.yaml:12:21: warning: the MCP server some-server needs uv; ' +
           'it is unknown whether the image x has it — If it does, add `pods\\.provides: \\[uv\\]`\\.$',

@@ -161,11 +161,11 @@ describe('syntax errors', () => {
 
 describe('closest', () => {
   it('finds the intended name and nothing else', () => {
-    const known = ['steps', 'seconds', 'tool_seconds', 'tokens'];
-    assert.equal(closest('stesp', known), 'steps');
-    assert.equal(closest('Steps', known), 'steps');
-    assert.equal(closest('max_steps', known), 'steps');
-    assert.equal(closest('toolseconds', known), 'tool_seconds');
-    assert.equal(closest('colour', known), undefined);
+    const names = ['steps', 'seconds', 'tool_seconds', 'tokens'];
+    assert.equal(closest('stesp', names), 'steps');
+    assert.equal(closest('Steps', names), 'steps');
+    assert.equal(closest('max_steps', names), 'steps');
+    assert.equal(closest('toolseconds', names), 'tool_seconds');
+    assert.equal(closest('colour', names), undefined);
   });
 });

@@ -29,10 +29,10 @@ const long = [
   '',
 ].join('\n');
 
-function compare(text: string, told = new Segments().parse('/f.yaml', text)): void {
+function compare(text: string, segmented = new Segments().parse('/f.yaml', text)): void {
   const whole = parseFile('/f.yaml', text);
-  assert.deepEqual(told.value, whole.value);
-  assert.deepEqual(told.problems, whole.problems);
+  assert.deepEqual(segmented.value, whole.value);
+  assert.deepEqual(segmented.problems, whole.problems);
   const look = (parsed: ParsedFile, at: Path): unknown => [
     parsed.has(at),
     parsed.keyRange(at),
@@ -53,12 +53,12 @@ function compare(text: string, told = new Segments().parse('/f.yaml', text)): vo
     ['nothing'],
     ['tools', 900],
   ] satisfies Path[]) {
-    assert.deepEqual(look(told, at), look(whole, at), at.join('.'));
+    assert.deepEqual(look(segmented, at), look(whole, at), at.join('.'));
   }
   const lines = text.split('\n');
   for (let line = 1; line <= lines.length; line += 13) {
     for (const column of [1, 5, 9, 14].filter((place) => place <= (lines[line - 1] ?? '').length))
-      assert.deepEqual(told.at(line, column), whole.at(line, column), `${line}:${column}`);
+      assert.deepEqual(segmented.at(line, column), whole.at(line, column), `${line}:${column}`);
   }
 }
 

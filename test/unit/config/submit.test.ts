@@ -51,15 +51,15 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 describe('buildSubmission', () => {
   it('is self-contained, keeps references, and passes its own schema', async () => {
-    const { submission: made, secrets } = await build();
-    assert.deepEqual(submission.parse(made), made);
+    const { submission: built, secrets } = await build();
+    assert.deepEqual(submission.parse(built), built);
     const module = (path: string): unknown => ({
       file: path,
       path: `/w/${path}`,
       bundle: sha256Hex(`bundle of /w/${path}`),
       map: sha256Hex(`map of /w/${path}`),
     });
-    assert.deepEqual(made, {
+    assert.deepEqual(built, {
       version: 1,
       name: 'nightly',
       file: 'batches/nightly.batch.yaml',
@@ -128,7 +128,7 @@ describe('buildSubmission', () => {
       product: 'rollout-studio 1',
     });
     assert.deepEqual(secrets, ENV);
-    assert.doesNotMatch(JSON.stringify(made), /gpu:8000|secret-path/);
+    assert.doesNotMatch(JSON.stringify(built), /gpu:8000|secret-path/);
   });
 
   it("has the same sha regardless of the environment's values", async () => {
@@ -184,14 +184,14 @@ describe('buildSubmission', () => {
   });
 
   it('never replaces a variable in a prompt', async () => {
-    const { submission: made } = await build({
+    const { submission: built } = await build({
       'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace(
         'prompts/desk.md',
         'Never print ${env:SECRET}',
       ),
     });
-    assert.deepEqual(made.env.names, ['HOOK', 'VLLM_URL']);
-    assert.equal(resolveSubmission(made, ENV).agent.prompt.text, 'Never print ${env:SECRET}');
+    assert.deepEqual(built.env.names, ['HOOK', 'VLLM_URL']);
+    assert.equal(resolveSubmission(built, ENV).agent.prompt.text, 'Never print ${env:SECRET}');
   });
 
   it('bundles a module once, however many files name it', async () => {
@@ -202,17 +202,17 @@ describe('buildSubmission', () => {
       ),
       'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace('tools/loans.ts', '../worlds/library.ts'),
     };
-    const { submission: made, bundled, blobs } = await build(changes);
+    const { submission: built, bundled, blobs } = await build(changes);
     assert.deepEqual(bundled, ['/w/worlds/library.ts']);
-    assert.equal(modulesOf(made).length, 3);
-    assert.deepEqual(made.scorer, { kind: 'module', module: modulesOf(made)[0], export: 'score' });
+    assert.equal(modulesOf(built).length, 3);
+    assert.deepEqual(built.scorer, { kind: 'module', module: modulesOf(built)[0], export: 'score' });
     assert.equal((await all(blobs)).length, 2);
   });
 
   it('writes every form of tools, answers, scorers, and worlds', async () => {
     const model =
       'model: { endpoint: [http://a/v1, http://b/v1], name: m, api_key: "${env:HOOK}", endpoint_wait: 1 min }';
-    const { submission: made, secrets } = await build({
+    const { submission: built, secrets } = await build({
       'agents/desk.agent.yaml': `version: 1
 name: x
 ${model}
@@ -245,7 +245,7 @@ scorer: { kind: judge, ${model.replace('model: { ', 'model: { ')}, rubric: rubri
       endpoint_wait_seconds: 60,
     };
     assert.deepEqual(
-      made.agent.tools.map((tools) =>
+      built.agent.tools.map((tools) =>
         tools.kind === 'mcp' ? [tools.name, tools.shared, tools.tools, tools.server] : tools,
       ),
       [
@@ -253,11 +253,11 @@ scorer: { kind: judge, ${model.replace('model: { ', 'model: { ')}, rubric: rubri
         ['mine', false, undefined, { command: 'node', args: ['s.js'], env: { K: '${env:HOOK}' }, cwd: '/w/tools' }],
       ],
     );
-    assert.deepEqual(made.agent.answer, { kind: 'tag', tag: 'a' });
-    assert.deepEqual(made.agent.prompt, { text: 'Answer in <a>.' });
-    assert.deepEqual(made.scorer, { kind: 'judge', model: sent, rubric: 'Be strict.', pass: 0.7 });
-    assert.deepEqual(made.world?.user, { model: sent, prompt: 'You are {{task.meta.city}}' });
-    const ready = resolveSubmission(made, secrets);
+    assert.deepEqual(built.agent.answer, { kind: 'tag', tag: 'a' });
+    assert.deepEqual(built.agent.prompt, { text: 'Answer in <a>.' });
+    assert.deepEqual(built.scorer, { kind: 'judge', model: sent, rubric: 'Be strict.', pass: 0.7 });
+    assert.deepEqual(built.world?.user, { model: sent, prompt: 'You are {{task.meta.city}}' });
+    const ready = resolveSubmission(built, secrets);
     assert.equal(ready.agent.model.api_key, ENV['HOOK']);
     assert.equal(ready.world?.user?.model.api_key, ENV['HOOK']);
     assert.equal(ready.scorer.kind === 'judge' && ready.scorer.model.api_key, ENV['HOOK']);

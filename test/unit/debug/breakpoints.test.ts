@@ -50,12 +50,12 @@ const RENEW_18 = 'renew_loan {"loan_id":18,"days":14}';
 describe('breakpoints over a recording', () => {
   it('on a tool, with a condition, stop before the call; conditions may use the task', async () => {
     const { table, run } = begin(lendingDesk());
-    const told = table.setFunctions(
+    const results = table.setFunctions(
       [{ name: 'renew_loan', condition: 'tool.arguments.loan_id == 18 && task.id == "renew-overdue"' }],
       new Set(['renew_loan']),
     );
     assert.deepEqual(
-      told.map(({ verified }) => verified),
+      results.map(({ verified }) => verified),
       [true],
     );
     assert.equal(await run(), RENEW_18);
@@ -101,18 +101,18 @@ describe('breakpoints over a recording', () => {
 
   it('as log points write what is evaluated and stop nothing', async () => {
     const { table, run, said } = begin(lendingDesk());
-    table.setLines('/desk/loans.ts', [{ line: 9, logMessage: 'loan {tool.arguments.loan_id}, {{as asked}}' }], () => ({
+    table.setLines('/desk/loans.ts', [{ line: 9, logMessage: 'loan {tool.arguments.loan_id}, {{as usual}}' }], () => ({
       kind: 'tools',
       names: ['renew_loan'],
       line: 8,
     }));
     assert.match(await run(), /\(none\)$/);
-    assert.deepEqual(said, ['loan 17, {as asked}', 'loan 18, {as asked}']);
+    assert.deepEqual(said, ['loan 17, {as usual}', 'loan 18, {as usual}']);
   });
 
   it('report their errors, and the others are still set', () => {
     const { table } = begin(lendingDesk());
-    const told = table.setFunctions(
+    const results = table.setFunctions(
       [
         { name: 'renew_loan', condition: 'tool.nme ==' },
         { name: 'renew_loan', hitCondition: 'often' },
@@ -121,10 +121,10 @@ describe('breakpoints over a recording', () => {
       new Set(['renew_loan']),
     );
     assert.deepEqual(
-      told.map(({ verified }) => verified),
+      results.map(({ verified }) => verified),
       [false, false, true],
     );
-    assert.match(told[1]?.message ?? '', /“often” is not a hit count/);
+    assert.match(results[1]?.message ?? '', /“often” is not a hit count/);
     assert.equal(table.gates.length, 1);
     assert.deepEqual(
       table.setLines('/x.ts', [{ line: 3 }], () => undefined).map(({ verified, line }) => [verified, line]),

@@ -42,14 +42,14 @@ describe('the clerk over HTTP, at temperature 0', () => {
   for (const { id } of tasks) {
     it(`passes ${id}`, () =>
       inLibrary(id, async (library) => {
-        const ask: CallModel = async (request) => {
+        const callModel: CallModel = async (request) => {
           const answer = await fetch(`${server.url}/chat/completions`, {
             method: 'POST',
             body: JSON.stringify({ ...request, temperature: 0 }),
           });
           return ((await answer.json()) as { choices: { message: LoopMessage }[] }).choices[0]!.message;
         };
-        const { verdict, messages } = await attempt(library, ask, 1);
+        const { verdict, messages } = await attempt(library, callModel, 1);
         assert.equal(verdict.explanation, 'The library is as it should be.');
         assert.ok(messages.length <= 24, 'without detours');
       }));
@@ -120,7 +120,7 @@ describe('the clerk at temperature 1', () => {
 });
 
 describe('other requests at the desk', () => {
-  const ask = (question: string): Promise<{ answer: string; calls: string[] }> =>
+  const answerTo = (question: string): Promise<{ answer: string; calls: string[] }> =>
     inLibrary('renew-one', async (library) => {
       Object.assign(library.task, { question });
       const { messages } = await attempt(library, rules(0), 1);
@@ -132,13 +132,13 @@ describe('other requests at the desk', () => {
       };
     });
   it('may use other words and figures', async () => {
-    assert.equal((await ask('How many books does Omar Haddad have on loan?')).answer, '4');
-    assert.equal((await ask('How many overdue loans does Priya Nair have?')).answer, '2');
-    assert.equal((await ask('When is "Glass Harbour" due for Ben Adeyemi?')).answer, '2026-03-18');
-    assert.equal((await ask('Please lend “Tin Whistle” to Ada Moreno.')).answer, 'Done: lent "Tin Whistle".');
+    assert.equal((await answerTo('How many books does Omar Haddad have on loan?')).answer, '4');
+    assert.equal((await answerTo('How many overdue loans does Priya Nair have?')).answer, '2');
+    assert.equal((await answerTo('When is "Glass Harbour" due for Ben Adeyemi?')).answer, '2026-03-18');
+    assert.equal((await answerTo('Please lend “Tin Whistle” to Ada Moreno.')).answer, 'Done: lent "Tin Whistle".');
     assert.equal(
-      (await ask('Ada Moreno and Jonas Lind are here. Reserve "The Long Orchard" for both.')).calls.filter((call) =>
-        call.startsWith('place_hold'),
+      (await answerTo('Ada Moreno and Jonas Lind are here. Reserve "The Long Orchard" for both.')).calls.filter(
+        (call) => call.startsWith('place_hold'),
       ).length,
       2,
     );
@@ -174,11 +174,11 @@ describe('other requests at the desk', () => {
       );
     }));
   it('are asked back when a name is not enough, or declined', async () => {
-    assert.match((await ask('Anna Keller pays all her fines.')).answer, /2 members called Anna Keller/);
-    assert.match((await ask('Renew everything for Nobody Atall.')).answer, /no member called Nobody Atall/);
-    assert.match((await ask('Sing a song.')).answer, /did not understand/);
+    assert.match((await answerTo('Anna Keller pays all her fines.')).answer, /2 members called Anna Keller/);
+    assert.match((await answerTo('Renew everything for Nobody Atall.')).answer, /no member called Nobody Atall/);
+    assert.match((await answerTo('Sing a song.')).answer, /did not understand/);
     assert.match(
-      (await ask('Renew "Glass Harbour" for Ben Adeyemi.')).answer,
+      (await answerTo('Renew "Glass Harbour" for Ben Adeyemi.')).answer,
       /Not everything could be done.*another member waits/,
     );
   });

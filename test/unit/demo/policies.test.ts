@@ -45,9 +45,9 @@ describe('directions', () => {
     assert.deepEqual(next(done(4)), { reasoning: '', content: 'It is result 3.', calls: [] });
   });
   it('end with the last result by default', () => {
-    const asked = { role: 'user', content: 'call a' };
+    const request = { role: 'user', content: 'call a' };
     assert.equal(
-      next([asked, { role: 'assistant', content: '' }, { role: 'tool', tool_call_id: 'x', content: '{"v":1}' }])
+      next([request, { role: 'assistant', content: '' }, { role: 'tool', tool_call_id: 'x', content: '{"v":1}' }])
         .content,
       '{"v":1}',
     );
@@ -140,17 +140,17 @@ describe('the summary', () => {
 });
 
 describe('a team', () => {
-  const asked = { role: 'user', content: 'Jonas Lind returns "Night Ferry".' };
+  const request = { role: 'user', content: 'Jonas Lind returns "Night Ferry".' };
   const turn = (messages: ReplyMessage[], tools: readonly { name: string; parameters?: unknown }[]): Turn =>
     decide(chatRequest.parse({ messages, tools: tools.map((tool) => ({ type: 'function', function: tool })) }), 1, 1);
   it('hands the request off once', () => {
     const tools = [{ name: 'find_member' }, { name: 'list_loans' }, { name: 'hand_off_to_office' }];
     assert.deepEqual(
-      turn([asked], tools).calls.map(({ name }) => name),
+      turn([request], tools).calls.map(({ name }) => name),
       ['hand_off_to_office'],
     );
     assert.deepEqual(
-      turn([asked, { role: 'user', content: 'Please take this request.' }], tools).calls.map(({ name }) => name),
+      turn([request, { role: 'user', content: 'Please take this request.' }], tools).calls.map(({ name }) => name),
       ['find_member'],
     );
   });
@@ -160,22 +160,24 @@ describe('a team', () => {
       parameters: { type: 'object', properties: { task: { type: 'string' } } },
     });
     const { calls } = turn(
-      [asked],
+      [request],
       [member('north'), member('south'), { name: 'find_member', parameters: { properties: { name: {} } } }],
     );
     assert.deepEqual(
       calls,
-      ['north', 'south'].map((name) => ({ name, arguments: JSON.stringify({ task: asked.content }) })),
+      ['north', 'south'].map((name) => ({ name, arguments: JSON.stringify({ task: request.content }) })),
     );
   });
   it('has read-only members that report what the clerk continues with', () => {
     const system = { role: 'system', content: 'Only look up members, with find_member.' };
     const desk = [{ name: 'find_member' }, { name: 'list_loans' }, { name: 'return_book' }];
-    assert.deepEqual(turn([system, asked], desk).calls, [{ name: 'find_member', arguments: '{"name":"Jonas Lind"}' }]);
-    const told = turn(
+    assert.deepEqual(turn([system, request], desk).calls, [
+      { name: 'find_member', arguments: '{"name":"Jonas Lind"}' },
+    ]);
+    const report = turn(
       [
         system,
-        asked,
+        request,
         {
           role: 'assistant',
           tool_calls: [{ id: 'a', function: { name: 'find_member', arguments: '{"name":"Jonas Lind"}' } }],
@@ -184,8 +186,8 @@ describe('a team', () => {
       ],
       desk,
     );
-    assert.deepEqual(told.calls, []);
-    assert.deepEqual(turn([asked, { role: 'user', content: `members answered:\n${told.content}` }], desk).calls, [
+    assert.deepEqual(report.calls, []);
+    assert.deepEqual(turn([request, { role: 'user', content: `members answered:\n${report.content}` }], desk).calls, [
       { name: 'list_loans', arguments: '{"member_id":"M-1"}' },
     ]);
   });

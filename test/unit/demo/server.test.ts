@@ -117,11 +117,11 @@ describe('the demo server', () => {
   });
 
   it('streams the same answer in fragments', async () => {
-    const asked = { ...BODY, return_token_ids: true, logprobs: true, stream_options: { include_usage: true } };
-    const expected = await whole(asked);
+    const request = { ...BODY, return_token_ids: true, logprobs: true, stream_options: { include_usage: true } };
+    const expected = await whole(request);
     for (const query of ['', '?chunks=1', '?chunks=30']) {
-      const { chunks, done } = await events(asked, query);
-      const same = query === '?chunks=30' ? await whole(asked, query) : expected; // the number of reasoning chunks
+      const { chunks, done } = await events(request, query);
+      const same = query === '?chunks=30' ? await whole(request, query) : expected; // the number of reasoning chunks
       const [message] = same.choices;
       assert.ok(done);
       assert.deepEqual(chunks[0]?.choices[0]?.delta, { role: 'assistant', content: '' });

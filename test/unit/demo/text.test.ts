@@ -36,12 +36,12 @@ describe('the template', () => {
     ],
   };
   it('renders a turn as it was sampled, so prompts only grow at their end', () => {
-    const asked = [
+    const prompt = [
       { role: 'system', content: 'S' },
       { role: 'user', content: 'U' },
     ];
     const answered = [
-      ...asked,
+      ...prompt,
       {
         role: 'assistant',
         content: turn.content,
@@ -52,8 +52,8 @@ describe('the template', () => {
     ];
     const tools = [{ type: 'function', function: { name: 'a' } }];
     const first = renderPrompt(
-      chatRequest.parse({ messages: asked, tools }).messages,
-      chatRequest.parse({ messages: asked, tools }).tools,
+      chatRequest.parse({ messages: prompt, tools }).messages,
+      chatRequest.parse({ messages: prompt, tools }).tools,
     ).parts.flat();
     const second = renderPrompt(
       chatRequest.parse({ messages: answered, tools }).messages,

@@ -153,14 +153,14 @@ describe('BatchObjects', () => {
 describe('Outage', () => {
   it('is reported when it lasts, and at its end', (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] });
-    const told: string[] = [];
-    const outage = new Outage(1000, (error) => told.push(error?.message ?? 'over'));
+    const reports: string[] = [];
+    const outage = new Outage(1000, (error) => reports.push(error?.message ?? 'over'));
     const error = new StudioError('unavailable', 'away');
     outage.set(error);
     context.mock.timers.tick(900);
     outage.set(undefined);
     context.mock.timers.tick(5000);
-    assert.deepEqual(told, []);
+    assert.deepEqual(reports, []);
     outage.set(error);
     context.mock.timers.tick(900);
     outage.set(new StudioError('unavailable', 'away still'));
@@ -168,6 +168,6 @@ describe('Outage', () => {
     outage.set(error);
     outage.set(undefined);
     outage.set(undefined);
-    assert.deepEqual(told, ['away', 'over']);
+    assert.deepEqual(reports, ['away', 'over']);
   });
 });

@@ -177,16 +177,16 @@ describe('BatchPods', () => {
     const { look, rounds } = kit();
     await look();
     assert.deepEqual(await look({ queued: 6, running: 2, released: true }), [], 'not while something runs');
-    const told =
+    const report =
       'pods_released: The batch is paused without pods: Job rollout-b1-1 is suspended until you resume the batch. ' +
       'Held attempts then continue from their last recorded event.';
-    assert.deepEqual(await look({ queued: 8, released: true }), ['suspend 1', told]);
+    assert.deepEqual(await look({ queued: 8, released: true }), ['suspend 1', report]);
     assert.deepEqual([rounds.active('b1')?.released, await look({ queued: 8, released: true })], [true, []]);
     assert.deepEqual(await look({ queued: 8 }), [
       'let go 1',
       'pods_back: Job rollout-b1-1 was resumed. Its pods are starting again.',
     ]);
-    assert.deepEqual(await look({ queued: 8, released: true }), ['suspend 1', told], 'and once more');
+    assert.deepEqual(await look({ queued: 8, released: true }), ['suspend 1', report], 'and once more');
   });
 
   it('resumes a Job that an earlier server suspended', async () => {
@@ -194,8 +194,8 @@ describe('BatchPods', () => {
     await look();
     const [plan] = plans;
     assert.ok(plan !== undefined);
-    const { look: later, rounds: found, plans: known } = kit();
-    known.push(plan);
+    const { look: later, rounds: found, plans: stored } = kit();
+    stored.push(plan);
     found.see(jobOf(plan, [], true));
     assert.deepEqual(await later({ released: true }), ['write 4 for rollout-b1-1']);
     assert.deepEqual(await later({}), [

@@ -193,23 +193,23 @@ describe('events of the cluster', () => {
 describe('PodWatch', () => {
   function watched(worked = true): {
     watch: PodWatch;
-    told: string[];
+    reports: string[];
     ended: string[];
     active: Set<string>;
     working: Set<string>;
-    asked: string[];
+    queries: string[];
   } {
-    const told: string[] = [];
+    const reports: string[] = [];
     const ended: string[] = [];
     const active = new Set(['b1']);
     const working = new Set<string>();
-    const asked: string[] = [];
+    const queries: string[] = [];
     const watch = new PodWatch({
       isReleased: (batch: string) => batch === 'let go',
       isActive: (batch) => active.has(batch),
-      record: (batch, { what, pod: of = '' }) => told.push(`${batch} ${what} ${of}`),
+      record: (batch, { what, pod: of = '' }) => reports.push(`${batch} ${what} ${of}`),
       workers: (batch) => {
-        asked.push(batch);
+        queries.push(batch);
         return Promise.resolve([...working]);
       },
       ended: (batch, of) => {
@@ -217,20 +217,20 @@ describe('PodWatch', () => {
         return Promise.resolve(worked);
       },
     });
-    return { watch, told, ended, active, working, asked };
+    return { watch, reports, ended, active, working, queries };
   }
   const running = worker({ running: { startedAt: '2026-01-01T00:00:01Z' } });
   const failed = worker({ terminated: { exitCode: 3 } });
 
   it('reports each thing once, and the end of a pod immediately', async () => {
-    const { watch, told, ended } = watched();
+    const { watch, reports, ended } = watched();
     await watch.onList([]);
     const waiting = worker({ waiting: { reason: 'ErrImagePull' } });
     for (const uid of ['1', '2']) await watch.onEvent('ADDED', pod(waiting, { uid }));
     for (const status of [running, running, failed]) await watch.onEvent('MODIFIED', pod(status, { uid: '1' }));
     await watch.onEvent('DELETED', pod(failed, { uid: '1' }));
     await watch.onEvent('DELETED', pod(waiting, { uid: '2', deleted: true }));
-    assert.deepEqual(told, ['b1 pod_image p-1', 'b1 pod_started p-1', 'b1 pod_failed p-1', 'b1 pod_deleted p-2']);
+    assert.deepEqual(reports, ['b1 pod_image p-1', 'b1 pod_started p-1', 'b1 pod_failed p-1', 'b1 pod_deleted p-2']);
     assert.deepEqual(ended, ['b1 p-1', 'b1 p-2']);
     assert.match(watch.lastBadEnd('b1') ?? '', /p-2 was deleted/);
   });
@@ -238,51 +238,51 @@ describe('PodWatch', () => {
   it('reports about an earlier server’s pods only what that one cannot have reported', async () => {
     const idle = watched(false);
     await idle.watch.onList([pod(running, { uid: '1' }), pod(failed, { uid: '2' })]);
-    assert.deepEqual([idle.told, idle.ended], [[], ['b1 p-2']]);
+    assert.deepEqual([idle.reports, idle.ended], [[], ['b1 p-2']]);
     const busy = watched(true);
     await busy.watch.onList([pod(failed, { uid: '2' })]);
-    assert.deepEqual(busy.told, ['b1 pod_failed p-2']);
+    assert.deepEqual(busy.reports, ['b1 pod_failed p-2']);
   });
 
   it('does not report the pods that a paused batch releases', async () => {
-    const { watch, told, ended, active } = watched();
+    const { watch, reports, ended, active } = watched();
     active.add('let go');
     await watch.onList([]);
     await watch.onEvent('ADDED', pod(running, { batch: 'let go' }));
     await watch.onEvent('MODIFIED', pod(running, { batch: 'let go', deleted: true }));
     await watch.onEvent('DELETED', pod(failed, { batch: 'let go', deleted: true }));
-    assert.deepEqual([told, ended], [['let go pod_started p-1'], ['let go p-1']]);
+    assert.deepEqual([reports, ended], [['let go pod_started p-1'], ['let go p-1']]);
     assert.equal(watch.lastBadEnd('let go'), undefined);
   });
 
   it('notices pods that vanished while nobody watched', async () => {
-    const { watch, told } = watched();
+    const { watch, reports } = watched();
     await watch.onList([]);
     await watch.onEvent('ADDED', pod(running));
     await watch.onList([]);
-    assert.deepEqual(told, ['b1 pod_started p-1', 'b1 pod_deleted p-1']);
+    assert.deepEqual(reports, ['b1 pod_started p-1', 'b1 pod_deleted p-1']);
   });
 
   it('does not report about batches that have ended, but ends their sessions', async () => {
-    const { watch, told, ended, active } = watched();
+    const { watch, reports, ended, active } = watched();
     await watch.onList([pod(running)]);
     active.clear();
     await watch.onEvent('DELETED', pod(running));
-    assert.deepEqual([told, ended], [[], ['b1 p-1']]);
+    assert.deepEqual([reports, ended], [[], ['b1 p-1']]);
   });
 
   it('reports an unresponsive node once', async () => {
-    const { watch, told } = watched();
+    const { watch, reports } = watched();
     await watch.onList([]);
     await watch.onEvent('MODIFIED', pod(running, { deleted: true }));
     await watch.checkStuck(performance.now() + 10_000);
     await watch.checkStuck(performance.now() + 60_000);
     await watch.checkStuck(performance.now() + 60_000);
-    assert.deepEqual(told, ['b1 pod_started p-1', 'b1 node_lost p-1']);
+    assert.deepEqual(reports, ['b1 pod_started p-1', 'b1 node_lost p-1']);
   });
 
   it('reports a lost node once for all pods of a batch there, with what to do', async () => {
-    const { watch, told } = watched();
+    const { watch, reports } = watched();
     await watch.onList([]);
     for (const uid of ['1', '2']) await watch.onEvent('ADDED', pod(running, { uid }));
     await watch.onEvent('ADDED', pod(running, { uid: '3', node: 'n2' }));
@@ -298,19 +298,19 @@ describe('PodWatch', () => {
       () => undefined,
     );
     await watch.checkStuck();
-    assert.ok(!told.some((line) => line.includes('node_lost')), 'not before it has been so for a while');
+    assert.ok(!reports.some((line) => line.includes('node_lost')), 'not before it has been so for a while');
     await watch.checkStuck(performance.now() + 10_000);
     await watch.onEvent('MODIFIED', pod(running, { uid: '1', deleted: true }));
     await watch.checkStuck(performance.now() + 60_000);
     assert.deepEqual(
-      told.filter((line) => line.includes('node_lost')),
+      reports.filter((line) => line.includes('node_lost')),
       ['b1 node_lost ', 'b1 node_lost '],
     );
     assert.match(lostNode(pod()).infra.text, /^Node n1 does not respond\..*kubectl delete node.*out-of-service/);
   });
 
   it('does not take a node for lost whose worker responds, and reports it once that stops', async () => {
-    const { watch, told, working, asked } = watched();
+    const { watch, reports, working, queries } = watched();
     working.add('p-1').add('p-2');
     await watch.onList([]);
     for (const uid of ['1', '2']) {
@@ -322,23 +322,23 @@ describe('PodWatch', () => {
     }
     await watch.checkStuck(performance.now() + 10_000);
     await watch.checkStuck(performance.now() + 60_000);
-    assert.ok(!told.some((line) => line.includes('node_lost')));
-    assert.deepEqual(asked, ['b1', 'b1'], 'once a look, however many pods there are');
+    assert.ok(!reports.some((line) => line.includes('node_lost')));
+    assert.deepEqual(queries, ['b1', 'b1'], 'once per check, however many pods there are');
     working.clear();
     await watch.checkStuck(performance.now() + 60_000);
     assert.deepEqual(
-      told.filter((line) => line.includes('node_lost')),
+      reports.filter((line) => line.includes('node_lost')),
       ['b1 node_lost '],
     );
   });
 
   it('finds a Job’s batch by its name', () => {
-    const { watch, told } = watched();
+    const { watch, reports } = watched();
     for (const name of ['rollout-b1-1', 'rollout-b2-1', 'rollout-b1-1'])
       watch.onClusterEvent(
         { ...event('Job', 'FailedCreate', 'exceeded quota: q'), involvedObject: { kind: 'Job', name } },
         (of) => (of === 'rollout-b1-1' ? 'b1' : undefined),
       );
-    assert.deepEqual(told, ['b1 quota ']);
+    assert.deepEqual(reports, ['b1 quota ']);
   });
 });

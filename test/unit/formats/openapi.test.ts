@@ -67,11 +67,11 @@ components:
     Size: { type: object, properties: { w: { type: number, maximum: 9 } } }
 `;
 
-function write(name: string, text: string): { file: string; made: ReturnType<typeof openApiTools> } {
-  const made = openApiTools(`${name}.yaml`, text);
+function write(name: string, text: string): { file: string; generated: ReturnType<typeof openApiTools> } {
+  const generated = openApiTools(`${name}.yaml`, text);
   const file = path.join(folder, `${name}.ts`);
-  writeFileSync(file, made.code);
-  return { file, made };
+  writeFileSync(file, generated.code);
+  return { file, generated };
 }
 
 describe('an OpenAPI description', () => {
@@ -115,9 +115,9 @@ describe('an OpenAPI description', () => {
   });
 
   it('reports its tools, their effects, its secrets, and what it omits', () => {
-    const { made } = write('pets', PETS);
+    const { generated } = write('pets', PETS);
     assert.deepEqual(
-      made.tools.map(({ name, operation, effect }) => `${name} ${operation} ${effect}`),
+      generated.tools.map(({ name, operation, effect }) => `${name} ${operation} ${effect}`),
       [
         'getPet GET /pets/{pet id} pure',
         'put_pets_pet_id PUT /pets/{pet id} irreversible',
@@ -126,11 +126,11 @@ describe('an OpenAPI description', () => {
         'getPet_2 GET /broken pure',
       ],
     );
-    assert.deepEqual(made.secrets, ['PET_S_STORE_API_KEY', 'PET_S_STORE_TOKEN']);
-    assert.deepEqual(made.skipped, [
+    assert.deepEqual(generated.secrets, ['PET_S_STORE_API_KEY', 'PET_S_STORE_TOKEN']);
+    assert.deepEqual(generated.skipped, [
       { operation: 'POST /photo', why: 'its body is image/png, but tools can send only JSON and URL-encoded forms' },
     ]);
-    assert.equal(made.baseUrl, 'https://pets.example.com/v1');
+    assert.equal(generated.baseUrl, 'https://pets.example.com/v1');
   });
 
   it('runs against the service: paths, queries, headers, bodies, secrets, failures', async () => {

@@ -46,7 +46,7 @@ interface Desk {
   readonly list: HostBatchList;
   /** Newest first. */
   batches: BatchRow[];
-  readonly asked: string[];
+  readonly requests: string[];
   readonly starts: (boolean | undefined)[];
   readonly connected: Emitter<Connection>;
   readonly moved: Emitter<undefined>;
@@ -58,7 +58,7 @@ interface Desk {
 function desk(batches: BatchRow[]): Desk {
   const api = new Api({
     request: ({ path }) => {
-      at.asked.push(path);
+      at.requests.push(path);
       const url = new URL(path, 'http://server');
       const before = url.searchParams.get('before');
       const limit = Number(url.searchParams.get('limit'));
@@ -72,7 +72,7 @@ function desk(batches: BatchRow[]): Desk {
       return Promise.resolve({
         status: 200,
         text: () => Promise.resolve(JSON.stringify(body)),
-        bytes: () => Promise.reject(new Error('not asked for')),
+        bytes: () => Promise.reject(new Error('not requested')),
       });
     },
   });
@@ -101,7 +101,7 @@ function desk(batches: BatchRow[]): Desk {
   const at: Desk = {
     list,
     batches,
-    asked: [],
+    requests: [],
     starts: [],
     connected,
     moved,
@@ -124,14 +124,14 @@ describe('the list', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const at = desk([batch('b1')]);
     at.list.refresh();
-    assert.deepEqual(at.asked, []);
+    assert.deepEqual(at.requests, []);
     const first = at.changed();
     const watching = at.list.watch();
     assert.deepEqual(ids(await first), ['b1']);
     watching.dispose();
     t.mock.timers.tick(60_000);
     await Promise.resolve();
-    assert.equal(at.asked.length, 1);
+    assert.equal(at.requests.length, 1);
     at.list.dispose();
   });
 
@@ -177,7 +177,7 @@ describe('the list', () => {
     at.list.refresh();
     assert.equal((await next).at(-1)?.state, 'ended');
     assert.deepEqual(
-      at.asked.filter((path) => !path.includes('?')),
+      at.requests.filter((path) => !path.includes('?')),
       ['/v1/batches/b1'],
     );
     at.list.dispose();

@@ -38,55 +38,55 @@ class FakeLink implements PageLink {
   }
 }
 
-function setUp(): { window: FakeLink; made: FakeLink[]; ways: ServerConnections } {
+function setUp(): { window: FakeLink; links: FakeLink[]; ways: ServerConnections } {
   const window = new FakeLink({ target: 'local', store: '/s' });
-  const made: FakeLink[] = [];
+  const links: FakeLink[] = [];
   const ways = new ServerConnections(window, (where) => {
     const link = new FakeLink(where);
-    made.push(link);
+    links.push(link);
     return link;
   });
-  return { window, made, ways };
+  return { window, links, ways };
 }
 
 describe('the connection of a page', () => {
   it('is the window’s until the window changes its target, and again once it is back', async () => {
-    const { window, made, ways } = setUp();
+    const { window, links, ways } = setUp();
     const [one, two] = [ways.open(ways.current), ways.open(ways.current)];
     assert.equal(await one.connection(), window.own);
     window.go({ target: 'lab' });
-    assert.equal(made.length, 1, 'pages of one server share a link');
-    assert.deepEqual([made[0]?.target, one.elsewhere], ['local', true]);
+    assert.equal(links.length, 1, 'pages of one server share a link');
+    assert.deepEqual([links[0]?.target, one.elsewhere], ['local', true]);
     assert.deepEqual(one.state.value, {
       state: 'ok',
       elsewhere: { text: 'This page shows the target local, but the window uses lab.', target: 'local' },
     });
     const heard: Connection[] = [];
     one.connected((connection) => heard.push(connection));
-    assert.equal(await one.connection(), made[0]?.own);
+    assert.equal(await one.connection(), links[0]?.own);
     window.state.set({ state: 'lost' });
     await window.connection();
     assert.deepEqual(
       [one.state.value.state, heard],
-      ['ok', [made[0]?.own]],
+      ['ok', [links[0]?.own]],
       'what becomes of the window’s server is nothing to it',
     );
-    made[0]?.state.set({ state: 'stopped', text: 'gone' });
+    links[0]?.state.set({ state: 'stopped', text: 'gone' });
     assert.deepEqual([one.state.value.state, one.state.value.text], ['stopped', 'gone']);
 
     const there = ways.open(ways.current);
-    assert.deepEqual([there.elsewhere, made.length], [false, 1]);
+    assert.deepEqual([there.elsewhere, links.length], [false, 1]);
     window.go({ target: 'cloud' });
-    assert.deepEqual([made.map(({ target }) => target), made[0]?.disposed], [['local', 'lab'], false]);
+    assert.deepEqual([links.map(({ target }) => target), links[0]?.disposed], [['local', 'lab'], false]);
     window.go({ target: 'local' });
     assert.deepEqual([one.state.value, two.elsewhere, there.elsewhere], [{ state: 'lost' }, false, true]);
     assert.deepEqual(
-      made.map(({ disposed }) => disposed),
+      links.map(({ disposed }) => disposed),
       [true, false],
     );
     assert.equal(await two.connection(), window.own);
     there.dispose();
-    assert.equal(made[1]?.disposed, true, 'the last page takes the link along');
+    assert.equal(links[1]?.disposed, true, 'the last page takes the link along');
   });
 
   it('reports that there is nothing to choose when another store is in use', () => {

@@ -6,7 +6,7 @@ import { forkHeld } from '../../../src/host/debug/forkHeld.ts';
 describe('a fork for the debugger', () => {
   it('is created with the command line, with its edits in a temporary file', async () => {
     let edits = '';
-    const made = await forkHeld(
+    const fork = await forkHeld(
       {
         rollout: 'r1',
         seq: 7,
@@ -35,7 +35,7 @@ describe('a fork for the debugger', () => {
         return Promise.resolve({ batch: 'b1', rollout: 'r1', seq: 7, differs: ['agent.model.name: demo → larger'] });
       },
     );
-    assert.deepEqual(made, { batch: 'b1', differs: ['agent.model.name: demo → larger'] });
+    assert.deepEqual(fork, { batch: 'b1', differs: ['agent.model.name: demo → larger'] });
     assert.equal(existsSync(edits), false);
   });
 

@@ -111,14 +111,14 @@ describe('the command line', () => {
 
 describe('steps', () => {
   test('go forward and back, skipping those without a question', async () => {
-    const asked: number[] = [];
+    const steps: number[] = [];
     const answers: Record<number, unknown[]> = { 1: ['file', 'other'], 3: [BACK, 'attempts'] };
     const step = (number: number) => (): Promise<unknown> => {
-      asked.push(number);
+      steps.push(number);
       return Promise.resolve(answers[number]?.shift());
     };
     assert.equal(await runSteps([step(1), () => Promise.resolve(SKIPPED), step(3)]), true);
-    assert.deepEqual(asked, [1, 3, 1, 3]);
+    assert.deepEqual(steps, [1, 3, 1, 3]);
   });
 
   test('end when one is closed; going back from the first repeats it', async () => {
@@ -126,7 +126,7 @@ describe('steps', () => {
       await runSteps([
         () => Promise.resolve('a'),
         () => Promise.resolve(undefined),
-        () => assert.fail('asked after the end'),
+        () => assert.fail('a step ran after the end'),
       ]),
       false,
     );

@@ -6,7 +6,7 @@ import { namesInImporter, namesInModule, type Span } from '../../../src/language
 function marked(text: string, spans: readonly Span[]): string {
   return spans
     .toReversed()
-    .reduce((shown, { start, end }) => `${shown.slice(0, start)}»${shown.slice(start, end)}«${shown.slice(end)}`, text);
+    .reduce((out, { start, end }) => `${out.slice(0, start)}»${out.slice(start, end)}«${out.slice(end)}`, text);
 }
 
 test('in its own module a name is its declaration and its uses, not equal text', () => {

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { LiveFacts } from '../../../src/language/facts/liveFacts.ts';
 
-function facts(asked: string[] = []): LiveFacts {
+function facts(reads: string[] = []): LiveFacts {
   return new LiveFacts({
     env: { PATH: '/bin' },
-    listTools: () => Promise.reject(new Error('no server is asked')),
+    listTools: () => Promise.reject(new Error('no server is queried')),
     builtinTools: (set) => {
-      asked.push(set);
+      reads.push(set);
       return Promise.resolve([{ name: 'calculate' }]);
     },
   });
@@ -17,24 +17,24 @@ function facts(asked: string[] = []): LiveFacts {
 it(
   'variables are those of the environment and those the editor keeps; in Restricted Mode they are never ' + 'revealed',
   () => {
-    const known = facts();
-    known.configure({ trusted: true, askEndpoints: true, keptNames: ['KEY', 'PATH'] });
-    assert.deepEqual(known.envNames(), ['KEY', 'PATH']);
-    known.configure({ trusted: false, askEndpoints: true, keptNames: ['KEY'] });
-    assert.deepEqual(known.envNames(), []);
-    known.dispose();
+    const live = facts();
+    live.configure({ trusted: true, askEndpoints: true, keptNames: ['KEY', 'PATH'] });
+    assert.deepEqual(live.envNames(), ['KEY', 'PATH']);
+    live.configure({ trusted: false, askEndpoints: true, keptNames: ['KEY'] });
+    assert.deepEqual(live.envNames(), []);
+    live.dispose();
   },
 );
 
 it('settings of built-in tools are read once, in Restricted Mode too, and reported when ready', async () => {
-  const asked: string[] = [];
-  const known = facts(asked);
-  const told = new Promise<void>((resolve) => {
-    known.changed(() => resolve());
+  const reads: string[] = [];
+  const live = facts(reads);
+  const ready = new Promise<void>((resolve) => {
+    live.changed(() => resolve());
   });
-  assert.equal(known.builtinTools('calculator'), undefined);
-  await told;
-  assert.deepEqual(known.builtinTools('calculator'), [{ name: 'calculate' }]);
-  assert.deepEqual(asked, ['calculator']);
-  known.dispose();
+  assert.equal(live.builtinTools('calculator'), undefined);
+  await ready;
+  assert.deepEqual(live.builtinTools('calculator'), [{ name: 'calculate' }]);
+  assert.deepEqual(reads, ['calculator']);
+  live.dispose();
 });

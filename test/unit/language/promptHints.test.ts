@@ -19,18 +19,18 @@ test('a prompt is counted as filled for the first task; an estimate says that it
 });
 
 test('an endpoint with a tokenizer counts that very text for that model', async () => {
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const facts: Facts = {
     ...NO_FACTS,
     tokens: (question, model, text) => {
-      asked.push({ ...question, model, text });
+      requests.push({ ...question, model, text });
       return 41;
     },
   };
   const [hint] = await inlayHints(workspaceOf(DESK, facts), '/w/agents/desk.agent.yaml', WHOLE);
   assert.equal(hint?.label, '41 tokens');
   assert.equal(hint.position.line, 3);
-  assert.deepEqual(asked, [{ endpoint: 'http://gpu:8000/v1', apiKey: '${env:KEY}', model: 'm', text: RENDERED }]);
+  assert.deepEqual(requests, [{ endpoint: 'http://gpu:8000/v1', apiKey: '${env:KEY}', model: 'm', text: RENDERED }]);
 });
 
 test('hidden prompts and other texts have no count', async () => {

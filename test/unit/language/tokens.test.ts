@@ -18,37 +18,37 @@ test('an estimate is close to common vocabularies', () => {
 });
 
 test('an endpoint with /tokenize receives the text, with the options it needs', async () => {
-  const asked: { url: string; init: RequestInit | undefined }[] = [];
+  const requests: { url: string; init: RequestInit | undefined }[] = [];
   const tokenizers = new Tokenizers((url, init) => {
-    asked.push({ url: url instanceof Request ? url.url : String(url), init });
+    requests.push({ url: url instanceof Request ? url.url : String(url), init });
     return Promise.resolve(Response.json({ count: 7, max_model_len: 100 }));
   });
   assert.equal(await tokenizers.count(TARGET, 'a text'), 7);
-  assert.equal(asked.length, 1);
-  assert.equal(asked[0]?.url, 'http://gpu:8000/tokenize');
-  assert.equal(new Headers(asked[0].init?.headers).get('authorization'), 'Bearer k');
-  assert.equal(new Headers(asked[0].init?.headers).get('team'), 'a');
-  const body = asked[0].init?.body;
+  assert.equal(requests.length, 1);
+  assert.equal(requests[0]?.url, 'http://gpu:8000/tokenize');
+  assert.equal(new Headers(requests[0].init?.headers).get('authorization'), 'Bearer k');
+  assert.equal(new Headers(requests[0].init?.headers).get('team'), 'a');
+  const body = requests[0].init?.body;
   assert.ok(typeof body === 'string');
   assert.deepEqual(JSON.parse(body), { model: 'm', prompt: 'a text', add_special_tokens: false });
 });
 
-test('an endpoint without it is not asked again for some minutes', async () => {
-  let asked = 0;
+test('an endpoint without it is not queried again for some minutes', async () => {
+  let requests = 0;
   let now = 0;
   const tokenizers = new Tokenizers(
     () => {
-      asked += 1;
+      requests += 1;
       return Promise.resolve(new Response('no', { status: 404 }));
     },
     () => now,
   );
   assert.equal(await tokenizers.count(TARGET, 'a'), undefined);
   assert.equal(await tokenizers.count(TARGET, 'b'), undefined);
-  assert.equal(asked, 1);
+  assert.equal(requests, 1);
   now = 6 * 60_000;
   assert.equal(await tokenizers.count(TARGET, 'b'), undefined);
-  assert.equal(asked, 2);
+  assert.equal(requests, 2);
 });
 
 test('invalid responses and failed connections return no count', async () => {
@@ -61,14 +61,14 @@ test('invalid responses and failed connections return no count', async () => {
 });
 
 test('only the newest texts of what is typed are requested, one at a time', async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   let atOnce = 0;
   const tokenizers = new Tokenizers(async (_, init) => {
     assert.equal((atOnce += 1), 1);
     await new Promise((resolve) => setImmediate(resolve));
     atOnce -= 1;
     const { prompt } = JSON.parse(typeof init?.body === 'string' ? init.body : '{}') as { prompt: string };
-    asked.push(prompt);
+    requests.push(prompt);
     return Response.json({ count: prompt.length });
   });
   const texts = Array.from({ length: 20 }, (_, index) => 'x'.repeat(index + 1));
@@ -77,7 +77,7 @@ test('only the newest texts of what is typed are requested, one at a time', asyn
     counts,
     texts.map(({ length }) => (length === 1 || length > 16 ? length : undefined)),
   );
-  assert.equal(asked.length, 5);
+  assert.equal(requests.length, 5);
   assert.deepEqual(await Promise.all(['a', 'bb'].map((text) => tokenizers.count(TARGET, text))), [1, 2]);
 });
 

@@ -86,14 +86,14 @@ function toolThat(run: () => string): StudioTool {
 const fine = sessionOf(() => Promise.resolve(connectionOf(apiOf(() => SERVER))));
 
 test('errors are answers with their hint', async () => {
-  const told = await call(
+  const reply = await call(
     toolThat(() => {
       throw new StudioError('not_found', 'There is no such thing.', { hint: 'Look again.' });
     }),
     fine,
   );
   assert.deepEqual(
-    [told.isError, told.content],
+    [reply.isError, reply.content],
     [true, [{ type: 'text', text: 'There is no such thing. Look again.' }]],
   );
   const fault = await call(

@@ -100,12 +100,12 @@ async function one(
 describe('createModelClient: answers', () => {
   it('returns the streamed answer, with usage and times', async () => {
     const { reply, reports, endpoint, waits } = await one((_, response) => answerText(response, 'hello'));
-    const given = await reply;
-    assert.deepEqual(given.parts, [{ type: 'text', content: 'hello' }]);
-    assert.equal(given.finishReason, 'stop');
-    assert.deepEqual(given.usage, { input_tokens: 3, output_tokens: 2 });
-    assert.deepEqual(given.retries, []);
-    assert.ok(given.ms > 0 && given.firstMs !== undefined && given.firstMs <= given.ms);
+    const answer = await reply;
+    assert.deepEqual(answer.parts, [{ type: 'text', content: 'hello' }]);
+    assert.equal(answer.finishReason, 'stop');
+    assert.deepEqual(answer.usage, { input_tokens: 3, output_tokens: 2 });
+    assert.deepEqual(answer.retries, []);
+    assert.ok(answer.ms > 0 && answer.firstMs !== undefined && answer.firstMs <= answer.ms);
     assert.deepEqual(
       reports.map((report) => report.what),
       ['ok'],
@@ -159,9 +159,9 @@ describe('createModelClient: answers', () => {
           : answerText(response, 'x'),
       { request: capture },
     );
-    const given = await refused.reply;
-    assert.match(given.whyNot ?? '', /rejects return_token_ids/);
-    assert.equal(given.tokens, undefined);
+    const answer = await refused.reply;
+    assert.match(answer.whyNot ?? '', /rejects return_token_ids/);
+    assert.equal(answer.tokens, undefined);
     assert.equal(refused.endpoint.seen.length, 2);
   });
 
@@ -186,21 +186,21 @@ describe('createModelClient: answers', () => {
   });
 
   it('reports the text as it arrives, coalesced', async () => {
-    const told: string[] = [];
+    const deltas: string[] = [];
     const words = Array.from({ length: 300 }, (_, n) => `word${n} `);
     const { reply } = await one(
       (_, response) =>
         answerStream(response, [...words.map((content) => chunk({ delta: { content } })), chunk({ finish: 'stop' })]),
-      { context: { onDelta: (text) => told.push(text) } },
+      { context: { onDelta: (text) => deltas.push(text) } },
     );
     await reply;
-    assert.equal(told.join(''), words.join(''));
-    assert.ok(told.length < 10, `${told.length} deltas`);
+    assert.equal(deltas.join(''), words.join(''));
+    assert.ok(deltas.length < 10, `${deltas.length} deltas`);
   });
 
   it('reports pending text after a while, even if no more arrives', async () => {
-    let told: (text: string) => void = () => undefined;
-    const first = new Promise<string>((resolve) => (told = resolve));
+    let report: (text: string) => void = () => undefined;
+    const first = new Promise<string>((resolve) => (report = resolve));
     let end: () => void = () => undefined;
     const { reply } = await one(
       (_, response) => {
@@ -208,7 +208,7 @@ describe('createModelClient: answers', () => {
         response.write(sse([chunk({ delta: { content: 'slow' } })], false));
         end = () => response.end(sse([chunk({ finish: 'stop' })]));
       },
-      { context: { onDelta: (text) => told(text) } },
+      { context: { onDelta: (text) => report(text) } },
     );
     assert.equal(await first, 'slow');
     end();
@@ -223,12 +223,12 @@ describe('createModelClient: trouble', () => {
       else if (nth === 2) refuse(response, 503, { message: 'The engine is currently busy' });
       else answerText(response, 'at last');
     });
-    const given = await reply;
+    const answer = await reply;
     assert.deepEqual(
-      given.retries.map((retry) => retry.class),
+      answer.retries.map((retry) => retry.class),
       ['429', '503'],
     );
-    assert.ok((given.retries[0]?.ms ?? 0) >= 300, 'Retry-After is honoured');
+    assert.ok((answer.retries[0]?.ms ?? 0) >= 300, 'Retry-After is honoured');
     assert.deepEqual(
       reports.map(({ what, retry_after_ms: ms }) => ({ what, ms })),
       [
@@ -246,9 +246,9 @@ describe('createModelClient: trouble', () => {
     const { reply, reports } = call({ endpoints: [reserved.url] });
     await new Promise((resolve) => setTimeout(resolve, 50));
     await using back = await fakeEndpoint((_, response) => answerText(response, 'here'), reserved.port);
-    const given = await reply;
+    const answer = await reply;
     assert.equal(back.seen.length, 1);
-    assert.equal(given.retries[0]?.class, 'refused');
+    assert.equal(answer.retries[0]?.class, 'refused');
     assert.equal(reports[0]?.what, 'down');
   });
 
@@ -261,10 +261,10 @@ describe('createModelClient: trouble', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(sse([chunk({ delta: { content: 'half' } })], false), () => response.destroy());
     });
-    const given = await reply;
-    assert.deepEqual(given.parts, [{ type: 'text', content: 'whole' }]);
+    const answer = await reply;
+    assert.deepEqual(answer.parts, [{ type: 'text', content: 'whole' }]);
     assert.deepEqual(
-      given.retries.map((retry) => retry.class),
+      answer.retries.map((retry) => retry.class),
       ['cut'],
     );
   });
@@ -291,10 +291,10 @@ describe('createModelClient: trouble', () => {
         ? answerStream(response, [chunk({ delta: { content: 'half' } }), chunk({ finish: 'abort' }), usageChunk(3, 1)])
         : answerText(response, 'whole'),
     );
-    const given = await reply;
-    assert.deepEqual(given.parts, [{ type: 'text', content: 'whole' }]);
+    const answer = await reply;
+    assert.deepEqual(answer.parts, [{ type: 'text', content: 'whole' }]);
     assert.deepEqual(
-      given.retries.map((retry) => retry.class),
+      answer.retries.map((retry) => retry.class),
       ['aborted'],
     );
     assert.deepEqual(
@@ -326,9 +326,9 @@ describe('createModelClient: trouble', () => {
     await using good = await fakeEndpoint((_, response) => answerText(response, 'b'));
     await using bad = await fakeEndpoint((_, response) => refuse(response, 503, { message: 'full' }));
     const { reply } = call({ endpoints: [bad.url, good.url] });
-    const given = await reply;
-    assert.deepEqual(given.parts, [{ type: 'text', content: 'b' }]);
-    assert.ok((given.retries[0]?.ms ?? Infinity) < 150);
+    const answer = await reply;
+    assert.deepEqual(answer.parts, [{ type: 'text', content: 'b' }]);
+    assert.ok((answer.retries[0]?.ms ?? Infinity) < 150);
   });
 
   it('requests an unreadable answer three times', async () => {

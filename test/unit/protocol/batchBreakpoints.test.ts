@@ -7,28 +7,28 @@ import { Stream } from '../../support/stream.ts';
 
 it('keeps those of other clients when one replaces its own, and none when all are replaced', () => {
   const s = new Stream();
-  const tell = (args: Json): void =>
+  const setBreakpoints = (args: Json): void =>
     void s.add('control', { command: `c${s.last}`, verb: 'breakpoints', by: 'me', args });
   const all = new BatchBreakpoints();
   const now = (): string[] => all.all.map(({ id }) => id);
-  tell({
+  setBreakpoints({
     breakpoints: [
       { id: 'a.1', side: 'before', tool: 'renew' },
       { id: 'a.2', side: 'after' },
     ],
     of: 'a.',
   });
-  tell({ breakpoints: [{ id: 'b.1', side: 'before', tool: 'renew' }], of: 'b.' });
+  setBreakpoints({ breakpoints: [{ id: 'b.1', side: 'before', tool: 'renew' }], of: 'b.' });
   assert.equal(all.add(s.events), true);
   assert.deepEqual(now(), ['a.1', 'a.2', 'b.1']);
   const before = s.events.length;
-  tell({ breakpoints: [], of: 'a.' });
+  setBreakpoints({ breakpoints: [], of: 'a.' });
   s.add('control', { command: 'c9', verb: 'pause', by: 'me', args: {} });
   all.add(s.events.slice(before));
   assert.deepEqual(now(), ['b.1']);
   assert.equal(all.add([]), false);
-  tell({ breakpoints: [{ id: 'c', side: 'before' }] });
-  tell({ breakpoints: 'none of ours' });
+  setBreakpoints({ breakpoints: [{ id: 'c', side: 'before' }] });
+  setBreakpoints({ breakpoints: 'none of ours' });
   all.add(s.events.slice(before + 2));
   assert.deepEqual(now(), ['c']);
 });

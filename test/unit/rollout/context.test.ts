@@ -150,8 +150,8 @@ describe('a context that does not fit', () => {
     const one = kit({ model, tools: tools(), job: rules({ overflow: 'summarize' }) });
     assert.equal(end(await one.run()).status, 'done');
     assert.match(texts(model.requests.at(-1)!)[2]!, /^user: \[Summary of the conversation so far]\nsummary of \d/);
-    const asked = model.requests.filter((request) => request.tools.length === 0);
-    assert.ok(asked.length > 0);
+    const summaries = model.requests.filter((request) => request.tools.length === 0);
+    assert.ok(summaries.length > 0);
   });
 
   it('is rewritten in the same way when it is resumed', async () => {
@@ -251,9 +251,9 @@ describe('a simulated user', () => {
     const events = await run.run();
     assert.deepEqual([end(events).status, end(events).answer], ['done', 'It is 42.']);
     assert.deepEqual(texts(run.model.requests[1]!).slice(2), ['assistant: Which one?', 'user: Yes, the product.']);
-    const asked = texts(run.user.requests[1]!);
+    const messages = texts(run.user.requests[1]!);
     assert.match(
-      asked[0]!,
+      messages[0]!,
       new RegExp(
         String.raw`^system: You want the product\.\n\n.*###STOP###.*You began the conversation by saying: ` +
           String.raw`What is six times seven\?$`,
@@ -261,7 +261,7 @@ describe('a simulated user', () => {
       ),
     );
     assert.deepEqual(
-      asked.slice(1),
+      messages.slice(1),
       ['user: Which one?', 'assistant: Yes, the product.', 'user: It is 42.'],
       'from the other side, and no thoughts of the agent',
     );

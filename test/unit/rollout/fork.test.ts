@@ -59,14 +59,19 @@ describe('a fork', () => {
   it('from any event reaches the same end and repeats none of the shared calls', async () => {
     const parent = run();
     const events = await parent.run();
-    const wanted = end(events);
+    const expected = end(events);
     for (let cut = 0; cut < events.length - 3; cut++) {
       const child = fork(parent, cut);
       const stream = await child.run();
       const { status, answer, reward, fingerprint } = end(stream);
       assert.deepEqual(
         { status, answer, reward, fingerprint },
-        { status: wanted.status, answer: wanted.answer, reward: wanted.reward, fingerprint: wanted.fingerprint },
+        {
+          status: expected.status,
+          answer: expected.answer,
+          reward: expected.reward,
+          fingerprint: expected.fingerprint,
+        },
         `cut at ${cut}`,
       );
       assert.equal(
@@ -84,7 +89,7 @@ describe('a fork', () => {
       const start = child.recorder.of('rollout.start')[0]!;
       assert.equal(start.seq, cut + 1);
       assert.deepEqual(start.data.fork, { rollout: 'r1', seq: cut });
-      assert.ok(!kinds(child.recorder.events).includes('log'), 'nothing to be told');
+      assert.ok(!kinds(child.recorder.events).includes('log'), 'nothing to report');
       assert.deepEqual(
         child.recorder.events.filter((event) => 'error' in event.data),
         [],
@@ -170,9 +175,9 @@ describe('a fork', () => {
     const child = fork(parent, start.seq, [{ of: { seq: start.seq }, path: '/arguments/n', value: 9 }]);
     await child.run();
     assert.equal(child.world.calls[0], 'add 9');
-    const [asked, written] = child.recorder.of('edit');
-    assert.equal(asked!.data.of.seq, start.seq);
-    assert.equal(written!.data.of.seq, child.recorder.of('tool.start')[0]!.seq, 'the call that is made shows its edit');
+    const [requested, written] = child.recorder.of('edit');
+    assert.equal(requested!.data.of.seq, start.seq);
+    assert.equal(written!.data.of.seq, child.recorder.of('tool.start')[0]!.seq, 'the repeated call shows its edit');
   });
 
   it('is resumed like any other, edits included', async () => {
@@ -182,13 +187,13 @@ describe('a fork', () => {
     const cut = parent.recorder.of('model.start')[1]!.seq - 1;
     const edits: ForkEdit[] = [{ of: { seq: rate.seq }, path: '/result', value: 6 }];
     const child = fork(parent, cut, edits);
-    const wanted = normalizedEvents(await child.run());
+    const expected = normalizedEvents(await child.run());
     for (const boundary of child.recorder.boundaries.slice(0, -1)) {
       const again = run(
         { after: { events: child.stream().slice(0, boundary), blobs: new Map(child.recorder.blobs) } },
         { rollout: 'r2', fork: { rollout: 'r1', seq: cut }, edits, how: 'resumed', epoch: 2 },
       );
-      assert.deepEqual(normalizedEvents(await again.run()), wanted, `resumed after event ${boundary}`);
+      assert.deepEqual(normalizedEvents(await again.run()), expected, `resumed after event ${boundary}`);
     }
   });
 

@@ -22,14 +22,14 @@ describe('a breakpoint', () => {
     assert.deepEqual(hold.data, { why: 'breakpoint', breakpoint: 'bp', side: 'before', limit_ms: 60_000 });
     assert.equal(hold.span, one.recorder.of('tool.start')[0]!.seq);
     assert.equal(one.tools.calls.length, 0);
-    assert.deepEqual(one.slot, { given: 1, taken: 0 });
+    assert.deepEqual(one.slot, { released: 1, acquired: 0 });
     const { seq } = await one.command('release', {}, 'k1');
     const events = await done;
     const release = events.find((event) => event.kind === 'release')!;
     assert.equal(release.seq, seq);
     const data = release.data as { how: string; command?: string; by?: string; held_ms: number };
     assert.deepEqual([data.how, data.command, data.by], ['continue', 'k1', 'ann']);
-    assert.deepEqual(one.slot, { given: 1, taken: 1 });
+    assert.deepEqual(one.slot, { released: 1, acquired: 1 });
     assert.deepEqual(
       [end(events).status, end(events).touched, end(events).totals.held_ms],
       ['done', false, Math.round(data.held_ms)],
@@ -65,28 +65,28 @@ describe('a breakpoint', () => {
     assert.equal(one.recorder.of('log')[0]!.data.text, 'times of 6 {x}');
   });
 
-  it('that holds once asks whether it is the first', async () => {
-    const asked: string[] = [];
+  it('that holds once checks whether it is the first', async () => {
+    const claims: string[] = [];
     const one = run({
       job: { breakpoints: [{ ...TOOL, once: true }] },
       ports: {
         claim: (id) => {
-          asked.push(id);
+          claims.push(id);
           return Promise.resolve(false);
         },
       },
     });
     assert.ok(!kinds(await one.run()).includes('hold'));
-    assert.deepEqual(asked, ['bp']);
+    assert.deepEqual(claims, ['bp']);
   });
 
   it('only logs when the worker already holds enough rollouts', async () => {
-    let given = 0;
+    let releases = 0;
     const none = {
       holdPermits: {
         acquire: () => false,
         release: () => {
-          given++;
+          releases++;
         },
       },
     };
@@ -99,7 +99,7 @@ describe('a breakpoint', () => {
         holdPermits: {
           acquire: () => true,
           release: () => {
-            given++;
+            releases++;
           },
         },
       },
@@ -108,7 +108,7 @@ describe('a breakpoint', () => {
     await heldAt(other);
     await other.command('release');
     await done;
-    assert.equal(given, 1);
+    assert.equal(releases, 1);
   });
 
   it('that is invalid is reported and holds nothing', async () => {
@@ -251,7 +251,7 @@ describe('a held rollout', () => {
     const edit = one.recorder.of('edit')[0]!;
     assert.equal(edit.seq, seq);
     assert.equal(edit.data.command, 'e1');
-    assert.deepEqual(one.recorder.of('tool.start')[0]!.data.arguments, { a: 6, b: 7 }, 'as asked');
+    assert.deepEqual(one.recorder.of('tool.start')[0]!.data.arguments, { a: 6, b: 7 }, 'as the model requested');
     assert.equal(end(events).touched, true);
   });
 
@@ -504,14 +504,14 @@ describe('a pause', () => {
 });
 
 describe('a question to a person', () => {
-  const ask = (more: KitOptions = {}): Run => {
+  const askPerson = (more: KitOptions = {}): Run => {
     const model = new ScriptedModel([{ calls: [{ name: 'ask', arguments: { question: 'really?' } }] }, { text: '42' }]);
     const tools = new ScriptedTools({ ask: { asksPerson: true } });
     return { ...kit({ model, tools, ...more }), model, tools };
   };
 
   it('holds until it is answered, which is the normal result', async () => {
-    const one = ask();
+    const one = askPerson();
     const done = one.run();
     const hold = await heldAt(one);
     assert.deepEqual(hold.data, { why: 'input', side: 'before', limit_ms: 60_000 });
@@ -528,7 +528,7 @@ describe('a question to a person', () => {
   });
 
   it('fails with class timeout when nobody answers', async () => {
-    const one = ask({ job: { submission: submission({}, { hold_limit_seconds: 0.02 }) } });
+    const one = askPerson({ job: { submission: submission({}, { hold_limit_seconds: 0.02 }) } });
     await one.run();
     assert.equal(one.recorder.of('tool.end')[0]!.data.error!.class, 'timeout');
   });

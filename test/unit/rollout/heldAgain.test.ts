@@ -104,9 +104,9 @@ describe('a hold that lost its worker', () => {
       const events = await again.run();
       if (first.recorder.boundaries.indexOf(boundary) < edited - 1) continue; // the person's message was not there yet
       assert.equal(end(events).touched, true, `resumed after event ${boundary}`);
-      const asked = [...again.tools.calls.map((call) => call.arguments)];
+      const repeated = [...again.tools.calls.map((call) => call.arguments)];
       assert.ok(
-        asked.every((args) => args['a'] === 10 && args['b'] === 20),
+        repeated.every((args) => args['a'] === 10 && args['b'] === 20),
         `resumed after event ${boundary}`,
       );
       const last = again.model.requests.at(-1)?.messages;

@@ -247,8 +247,8 @@ describe('a failure of the model', () => {
         error?.message ?? '',
         errorClass === 'context_overflow' ? /^so it is There are no older steps to drop/ : /^so it is$/,
       );
-      const { trainable, error: told } = one.recorder.of('model.end')[0]!.data;
-      assert.deepEqual([trainable, told?.class], [false, errorClass]);
+      const { trainable, error: reported } = one.recorder.of('model.end')[0]!.data;
+      assert.deepEqual([trainable, reported?.class], [false, errorClass]);
     });
   }
 

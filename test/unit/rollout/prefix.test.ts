@@ -30,7 +30,7 @@ function action(
   };
 }
 
-function ask(key: string, name = 'f', agent = 'desk', kind: EffectKind = 'tool'): PrefixRequest {
+function callOf(key: string, name = 'f', agent = 'desk', kind: EffectKind = 'tool'): PrefixRequest {
   return { agent, kind, name, key: () => key };
 }
 
@@ -42,18 +42,18 @@ function takeAnswer(prefix: Prefix, request: PrefixRequest): [string, number | b
 describe('a prefix', () => {
   it('answers each recorded action once, in any order of its agent', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b'), action(5, 'a')], 'strict');
-    assert.deepEqual(takeAnswer(prefix, ask('b')), ['answered', 3]);
-    assert.deepEqual(takeAnswer(prefix, ask('a')), ['answered', 1]);
-    assert.deepEqual(takeAnswer(prefix, ask('a')), ['answered', 5]);
-    assert.deepEqual(takeAnswer(prefix, ask('a')), ['new', false]);
+    assert.deepEqual(takeAnswer(prefix, callOf('b')), ['answered', 3]);
+    assert.deepEqual(takeAnswer(prefix, callOf('a')), ['answered', 1]);
+    assert.deepEqual(takeAnswer(prefix, callOf('a')), ['answered', 5]);
+    assert.deepEqual(takeAnswer(prefix, callOf('a')), ['new', false]);
     assert.equal(prefix.spent('desk'), true);
   });
 
   it('prefers answered calls to lost ones', () => {
     const prefix = new Prefix([action(1, 'a', 'lost'), action(3, 'b', 'open'), action(4, 'a')], 'strict');
-    assert.deepEqual(takeAnswer(prefix, ask('a')), ['answered', 4]);
-    assert.deepEqual(takeAnswer(prefix, ask('b')), ['repeat', 3]);
-    assert.deepEqual(takeAnswer(prefix, ask('a')), ['repeat', 1]);
+    assert.deepEqual(takeAnswer(prefix, callOf('a')), ['answered', 4]);
+    assert.deepEqual(takeAnswer(prefix, callOf('b')), ['repeat', 3]);
+    assert.deepEqual(takeAnswer(prefix, callOf('a')), ['repeat', 1]);
   });
 
   it('keeps agents apart', () => {
@@ -61,44 +61,47 @@ describe('a prefix', () => {
       [action(1, 'a', 'complete', 'desk/one#1'), action(3, 'a', 'complete', 'desk/two#1')],
       'strict',
     );
-    assert.deepEqual(takeAnswer(prefix, ask('a', 'f', 'desk/two#1')), ['answered', 3]);
-    assert.deepEqual(takeAnswer(prefix, ask('a', 'f', 'desk')), ['new', false]);
+    assert.deepEqual(takeAnswer(prefix, callOf('a', 'f', 'desk/two#1')), ['answered', 3]);
+    assert.deepEqual(takeAnswer(prefix, callOf('a', 'f', 'desk')), ['new', false]);
   });
 
   it('strict: a call that differs from the record diverges, until all is answered', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b', 'open')], 'strict');
-    assert.throws(() => prefix.take(ask('x')), PrefixDivergence);
-    assert.throws(() => prefix.take(ask('a', 'g')), /desk requested tool "g", but tool "f" was recorded \(event 1\)/);
-    prefix.take(ask('a'));
-    assert.deepEqual(takeAnswer(prefix, ask('x')), ['new', false], 'an open action is no answer to miss');
+    assert.throws(() => prefix.take(callOf('x')), PrefixDivergence);
+    assert.throws(
+      () => prefix.take(callOf('a', 'g')),
+      /desk requested tool "g", but tool "f" was recorded \(event 1\)/,
+    );
+    prefix.take(callOf('a'));
+    assert.deepEqual(takeAnswer(prefix, callOf('x')), ['new', false], 'an open action is no answer to miss');
   });
 
   it('in order: the next answer of the same kind and name, until there is none left', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b', 'complete', 'desk', 'g'), action(5, 'c')], 'in_order');
-    const first = prefix.take(ask('x'));
+    const first = prefix.take(callOf('x'));
     assert.deepEqual([first.how, first.how === 'answered' && first.exact], ['answered', false]);
-    assert.deepEqual(takeAnswer(prefix, ask('x', 'h')), ['new', true]);
-    assert.deepEqual(takeAnswer(prefix, ask('c')), ['new', false]);
+    assert.deepEqual(takeAnswer(prefix, callOf('x', 'h')), ['new', true]);
+    assert.deepEqual(takeAnswer(prefix, callOf('c')), ['new', false]);
     assert.equal(prefix.spent('desk'), true);
   });
 
   it('none: an unmatched call has no answer, and the others still have one', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b')], 'none');
-    assert.deepEqual(takeAnswer(prefix, ask('x')), ['new', false]);
-    assert.deepEqual(takeAnswer(prefix, ask('b')), ['answered', 3]);
+    assert.deepEqual(takeAnswer(prefix, callOf('x')), ['new', false]);
+    assert.deepEqual(takeAnswer(prefix, callOf('b')), ['answered', 3]);
   });
 
   it('may be strict for some answers only', () => {
     const prefix = new Prefix([action(1, 'a'), action(30, 'b')], (expected) =>
       expected.seq < 10 ? 'in_order' : 'strict',
     );
-    assert.deepEqual(takeAnswer(prefix, ask('x')), ['answered', 1]);
-    assert.throws(() => prefix.take(ask('x')), PrefixDivergence);
+    assert.deepEqual(takeAnswer(prefix, callOf('x')), ['answered', 1]);
+    assert.throws(() => prefix.take(callOf('x')), PrefixDivergence);
   });
 
   it('knows when its agent calls next', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b')], 'strict');
-    prefix.take(ask('a'));
+    prefix.take(callOf('a'));
     assert.equal(prefix.nextStart('desk', 2), 3);
     assert.equal(prefix.nextStart('desk', 4), Infinity);
     assert.equal(prefix.nextStart('nobody', 1), Infinity);
@@ -110,7 +113,7 @@ describe('a prefix', () => {
     let looks = 0;
     for (const { key } of actions)
       prefix.take({
-        ...ask(key),
+        ...callOf(key),
         key: () => {
           looks++;
           return key;

@@ -77,14 +77,14 @@ describe('a resumed rollout', () => {
   it('equals the undisturbed one, wherever its worker was lost, and repeats no recorded call', async () => {
     const whole = rich();
     const undisturbed = await whole.run();
-    const wanted = normalizedEvents(undisturbed);
+    const expected = normalizedEvents(undisturbed);
     const models = whole.model.requests.length;
     const calls = whole.tools.calls.length;
     for (const boundary of whole.recorder.boundaries.slice(0, -1)) {
       const prefix = undisturbed.slice(0, boundary);
       const again = resume(prefix, new Map(whole.recorder.blobs));
       const events = await again.run();
-      assert.deepEqual(normalizedEvents(events), wanted, `resumed after event ${boundary}`);
+      assert.deepEqual(normalizedEvents(events), expected, `resumed after event ${boundary}`);
       assert.equal(
         again.model.requests.length,
         models - completed(prefix, 'model.end'),
@@ -120,7 +120,7 @@ describe('a resumed rollout', () => {
 
   it('is undisturbed after any two losses', async () => {
     const whole = rich();
-    const wanted = normalizedEvents(await whole.run());
+    const expected = normalizedEvents(await whole.run());
     const random = new Random();
     for (let round = 0; round < 25; round++) {
       const first = whole.recorder.boundaries[Math.floor(random.next() * (whole.recorder.boundaries.length - 1))]!;
@@ -130,7 +130,7 @@ describe('a resumed rollout', () => {
       const twice = resume(once.stream().slice(0, second), once.recorder.blobs, 3);
       assert.deepEqual(
         normalizedEvents(await twice.run()),
-        wanted,
+        expected,
         `seed ${random.seed}: lost after events ${first} and ${second}`,
       );
     }
@@ -175,7 +175,7 @@ describe('a resumed rollout', () => {
     assert.equal(model!.span, start.seq);
     assert.equal(world!.kind, 'world.close');
     assert.equal(again.recorder.boundaries[0], world!.seq, 'one append');
-    assert.equal(again.recorder.of('model.start')[0]!.data.step, 2, 'the step that is made again keeps its number');
+    assert.equal(again.recorder.of('model.start')[0]!.data.step, 2, 'the repeated step keeps its number');
   });
 
   it('ends the try when its calls differ from the record', async () => {
@@ -237,9 +237,9 @@ describe('a resumed rollout', () => {
         job: { how },
       });
       const stored = deferred<undefined>();
-      let asked = 0;
+      let flushes = 0;
       one.recorder.flushed = () => {
-        asked++;
+        flushes++;
         assert.equal(one.recorder.events.at(-1)!.kind, 'tool.start');
         assert.equal(tools.calls.length, 0);
         return stored.promise;
@@ -252,7 +252,7 @@ describe('a resumed rollout', () => {
         stored.resolve(undefined);
       }
       await running;
-      assert.deepEqual([asked, tools.calls.length], [waits ? 1 : 0, 1], `${effect}, ${how}`);
+      assert.deepEqual([flushes, tools.calls.length], [waits ? 1 : 0, 1], `${effect}, ${how}`);
     }
   });
 
@@ -275,14 +275,14 @@ describe('a resumed rollout', () => {
       one.rollout.abort('the test goes on');
       await running;
     }
-    const given = await kit({
+    const exhausted = await kit({
       tools,
       model: new ScriptedModel([]),
       job: { how: 'resumed', epoch: 4 },
       after: { events, blobs: new Map() },
     }).run();
-    assert.equal(end(given).status, 'infrastructure');
-    assert.match(end(given).error!.message, /^Every worker that called crash was lost during the call/);
+    assert.equal(end(exhausted).status, 'infrastructure');
+    assert.match(end(exhausted).error!.message, /^Every worker that called crash was lost during the call/);
     const twice = events.slice(
       0,
       events.findLastIndex((event) => event.kind === 'rollout.lease'),
@@ -393,12 +393,12 @@ describe('a resumed rollout', () => {
     const whole = rich();
     const undisturbed = await whole.run();
     const scored = whole.recorder.of('score')[0]!.seq;
-    let asked = 0;
+    let scorings = 0;
     const again = rich({
       scorer: {
         name: 'counting',
         score: () => {
-          asked++;
+          scorings++;
           return Promise.resolve({ value: 0, passed: false });
         },
       },
@@ -406,7 +406,7 @@ describe('a resumed rollout', () => {
       after: { events: undisturbed.slice(0, scored), blobs: new Map(whole.recorder.blobs) },
     });
     assert.equal(end(await again.run()).reward, end(undisturbed).reward);
-    assert.equal(asked, 0);
+    assert.equal(scorings, 0);
     assert.ok(!kinds(again.recorder.events).includes('score'));
   });
 

@@ -5,7 +5,7 @@ import { ClassedError } from '../../../src/trace/classedError.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { end, NumberWorld, ScriptedTools, worldWithUser } from '../../support/rolloutKit.ts';
-import { ask, handOff, member, team, teamKit } from '../../support/teamKit.ts';
+import { delegate, handOff, member, team, teamKit } from '../../support/teamKit.ts';
 
 function starts(events: readonly TraceEvent[]): string[] {
   return events.flatMap((event) => (event.kind === 'agent.start' ? [`${event.agent ?? ''} ${event.data.how}`] : []));
@@ -41,8 +41,8 @@ describe('a leader', () => {
     };
     const run = teamKit(team('leader', [member('searcher', { description: 'Finds things.' }), member('writer')]), {
       desk: [
-        { calls: [ask('searcher', 'north'), ask('searcher', 'south')] },
-        { calls: [ask('writer', 'sum up')] },
+        { calls: [delegate('searcher', 'north'), delegate('searcher', 'south')] },
+        { calls: [delegate('writer', 'sum up')] },
         { text: '42' },
       ],
       searcher: [both],
@@ -70,16 +70,16 @@ describe('a leader', () => {
         ['writer', 'The agent writer performs a task and answers.'],
       ],
     );
-    const shown = run.models.get('searcher')!.requests[0]!;
+    const request = run.models.get('searcher')!.requests[0]!;
     assert.deepEqual(
-      shown.messages.map(({ role, parts }) => [role, parts[0]]),
+      request.messages.map(({ role, parts }) => [role, parts[0]]),
       [
         ['system', { type: 'text', content: 'You are searcher.' }],
         ['user', { type: 'text', content: 'north' }],
       ],
     );
     assert.deepEqual(
-      shown.tools.map(({ name }) => name),
+      request.tools.map(({ name }) => name),
       ['look'],
     );
     // Each instance has its own seeds.
@@ -101,7 +101,7 @@ describe('a leader', () => {
     const run = teamKit(
       team('leader', [member('searcher', { limits: { steps: 2, seconds: 60, tool_seconds: 10, tokens: 1000 } })]),
       {
-        desk: [{ calls: [ask('searcher', 'find it')] }, { text: '42' }],
+        desk: [{ calls: [delegate('searcher', 'find it')] }, { text: '42' }],
         searcher: [{ calls: [{ name: 'look' }] }, { calls: [{ name: 'look' }] }],
       },
     );
@@ -127,7 +127,7 @@ describe('a leader', () => {
       { text: 'never' },
     ];
     const run = teamKit(team('leader', [member('a'), member('b')], { limits }), {
-      desk: [{ calls: [ask('a', '1'), ask('b', '2')] }, { text: '42' }],
+      desk: [{ calls: [delegate('a', '1'), delegate('b', '2')] }, { text: '42' }],
       a: looks,
       b: looks,
     });
@@ -143,7 +143,7 @@ describe('a leader', () => {
     const run = teamKit(team('leader', [member('searcher')]), {
       desk: [
         { calls: [{ name: 'searcher', arguments: { what: 1 } }] },
-        { calls: [ask('searcher', 'go')] },
+        { calls: [delegate('searcher', 'go')] },
         { text: '42' },
       ],
       searcher: [{ text: 'ok' }],
@@ -158,7 +158,7 @@ describe('a leader', () => {
 
   it('never repeats a call when the try is over, and ends its members with it', async () => {
     const run = teamKit(team('leader', [member('a'), member('b')]), {
-      desk: [{ calls: [ask('a', '1'), ask('b', '2')] }],
+      desk: [{ calls: [delegate('a', '1'), delegate('b', '2')] }],
       a: [
         (_request, { signal }) =>
           new Promise((_, reject) =>
@@ -177,8 +177,8 @@ describe('a leader', () => {
 
   it('may be a member itself', async () => {
     const run = teamKit(team('leader', [member('lead', team('leader', [member('searcher')]))]), {
-      desk: [{ calls: [ask('lead', 'go')] }, { text: '42' }],
-      lead: [{ calls: [ask('searcher', 'look there')] }, { text: 'it is there' }],
+      desk: [{ calls: [delegate('lead', 'go')] }, { text: '42' }],
+      lead: [{ calls: [delegate('searcher', 'look there')] }, { text: 'it is there' }],
       searcher: [{ text: 'there' }],
     });
     const events = await run.run();
@@ -192,7 +192,11 @@ describe('a leader', () => {
     const run = teamKit(
       team('leader', [member('adder'), member('reader')]),
       {
-        desk: [{ calls: [ask('adder', 'add'), ask('reader', 'read')] }, { calls: [{ name: 'peek' }] }, { text: '42' }],
+        desk: [
+          { calls: [delegate('adder', 'add'), delegate('reader', 'read')] },
+          { calls: [{ name: 'peek' }] },
+          { text: '42' },
+        ],
         adder: [{ calls: [{ name: 'add', arguments: { n: 2 } }, { name: 'tool_of_adder' }] }, { text: 'added' }],
         reader: [{ calls: [{ name: 'tool_of_adder' }] }, { text: 'read' }],
       },
@@ -223,7 +227,7 @@ describe('a leader', () => {
   it('is the only one that talks to the simulated user', async () => {
     const run = teamKit(
       team('leader', [member('searcher')]),
-      { desk: [{ calls: [ask('searcher', 'go')] }, { text: 'Is it 42?' }], searcher: [{ text: 'ok' }], user: [] },
+      { desk: [{ calls: [delegate('searcher', 'go')] }, { text: 'Is it 42?' }], searcher: [{ text: 'ok' }], user: [] },
       {
         more: { world: worldWithUser() },
         world: new NumberWorld(),
@@ -320,7 +324,7 @@ describe('a workflow', () => {
   it('passes each the answers of its predecessors, and runs the others in parallel', async () => {
     const gate = deferred<undefined>();
     let waiting = 0;
-    const beside = (text: string) => async () => {
+    const inParallel = (text: string) => async () => {
       if (++waiting === 2) gate.resolve(undefined);
       await gate.promise;
       return { text };
@@ -332,7 +336,12 @@ describe('a workflow', () => {
         member('search', { as: 'north', after: ['plan'] }),
         member('search2', { as: 'south', after: ['plan'] }),
       ]),
-      { plan: [{ text: 'the plan' }], search: [beside('snow')], search2: [beside('sun')], write: [{ text: '42' }] },
+      {
+        plan: [{ text: 'the plan' }],
+        search: [inParallel('snow')],
+        search2: [inParallel('sun')],
+        write: [{ text: '42' }],
+      },
     );
     const events = await run.run();
     assert.equal(end(events).answer, '42');
@@ -469,7 +478,7 @@ describe('a team in a handoff', () => {
       'desk/back#1 → desk/writer#1: handoff 0',
       'desk/writer#1 → desk/checker#1: handoff 0',
     ]);
-    const tools = run.models.get('clerk')!.requests.map(({ tools: told }) => told.map(({ name }) => name));
+    const tools = run.models.get('clerk')!.requests.map(({ tools: offered }) => offered.map(({ name }) => name));
     assert.deepEqual(tools[0], ['look', 'hand_off_to_writer', 'hand_off_to_checker']);
     assert.equal(end(events).answer, '42');
   });
@@ -506,7 +515,7 @@ describe('the limits of a member', () => {
 
   it("in seconds end its turn and its calls, but not the others'", async () => {
     const run = teamKit(team('leader', [member('slow', { limits: { ...limits, seconds: 0.05 } }), member('quick')]), {
-      desk: [{ calls: [ask('slow', 'go'), ask('quick', 'go')] }, { text: '42' }],
+      desk: [{ calls: [delegate('slow', 'go'), delegate('quick', 'go')] }, { text: '42' }],
       slow: [forever],
       quick: [{ text: 'done' }],
     });
@@ -524,7 +533,7 @@ describe('the limits of a member', () => {
       limits: { ...limits, steps: 1 },
     });
     const run = teamKit(team('leader', [member('pair', inner)]), {
-      desk: [{ calls: [ask('pair', 'go')] }, { text: '42' }],
+      desk: [{ calls: [delegate('pair', 'go')] }, { text: '42' }],
       a: [{ text: 'one' }],
       b: [{ text: 'never' }],
     });
@@ -533,8 +542,8 @@ describe('the limits of a member', () => {
     assert.equal(run.models.get('b')!.requests.length, 0);
     const late = team('leader', [member('slow')], { limits: { ...limits, seconds: 0.05 } });
     const waits = teamKit(team('leader', [member('lead', late)]), {
-      desk: [{ calls: [ask('lead', 'go')] }, { text: '42' }],
-      lead: [{ calls: [ask('slow', 'go')] }],
+      desk: [{ calls: [delegate('lead', 'go')] }, { text: '42' }],
+      lead: [{ calls: [delegate('slow', 'go')] }],
       slow: [forever],
     });
     const waited = await waits.run();
@@ -545,7 +554,7 @@ describe('the limits of a member', () => {
   it('in seconds are those it had left when its worker was lost', async () => {
     const agent = team('leader', [member('slow', { limits: { ...limits, seconds: 0.05 } })]);
     const scripts = {
-      desk: [{ calls: [ask('slow', 'go')] }, { text: '42' }],
+      desk: [{ calls: [delegate('slow', 'go')] }, { text: '42' }],
       slow: [{ calls: [{ name: 'look' }] }, forever],
     };
     const first = teamKit(agent, scripts);

@@ -4,7 +4,7 @@ import type { SubmittedAgent } from '../../../src/config/submission.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Random } from '../../support/random.ts';
 import { completed, end, type KitOptions, NumberWorld, type ScriptedReply } from '../../support/rolloutKit.ts';
-import { ask, handOff, member, stories, type TeamKit, team, teamKit } from '../../support/teamKit.ts';
+import { delegate, handOff, member, stories, type TeamKit, team, teamKit } from '../../support/teamKit.ts';
 
 /** Lets others go first, by chance that depends on the caller. */
 function slowly(said: ScriptedReply): (request: { readonly seed: number }) => Promise<ScriptedReply> {
@@ -22,8 +22,8 @@ const add = (n: number): NonNullable<ScriptedReply['calls']>[number] => ({ name:
 const SCRIPTS = {
   desk: [handOff('lead', 'go on')],
   lead: [
-    slowly({ calls: [ask('worker', 'a'), ask('worker', 'b'), add(1), ask('pair', 'both')] }),
-    slowly({ calls: [ask('worker', 'c'), { name: 'peek' }] }),
+    slowly({ calls: [delegate('worker', 'a'), delegate('worker', 'b'), add(1), delegate('pair', 'both')] }),
+    slowly({ calls: [delegate('worker', 'c'), { name: 'peek' }] }),
     { text: '42' },
   ],
   worker: [slowly({ calls: [add(2), { name: 'look' }] }), slowly({ calls: [add(3)] }), slowly({ text: 'worked' })],
@@ -86,17 +86,17 @@ describe('a resumed team', () => {
   it('continues wherever its worker was lost, and repeats no recorded call', async () => {
     const whole = run();
     const undisturbed = await whole.run();
-    const wanted = done(undisturbed);
+    const expected = done(undisturbed);
     assert.equal(end(undisturbed).answer, '42');
-    const asked = whole.callCount();
+    const calls = whole.callCount();
     const random = new Random();
     for (const boundary of whole.recorder.boundaries.slice(0, -1)) {
       if (random.next() > 0.4) continue; // others the next time
       const prefix = undisturbed.slice(0, boundary);
       const again = resume(prefix, new Map(whole.recorder.blobs));
       const events = await again.run();
-      assert.deepEqual(done(events), wanted, `TEST_SEED=${random.seed}: resumed after event ${boundary}`);
-      assert.equal(again.callCount(), asked - completed(prefix, 'model.end'), `model calls after event ${boundary}`);
+      assert.deepEqual(done(events), expected, `TEST_SEED=${random.seed}: resumed after event ${boundary}`);
+      assert.equal(again.callCount(), calls - completed(prefix, 'model.end'), `model calls after event ${boundary}`);
       assert.equal(again.world.value, whole.world.value, `the world after event ${boundary}`);
       assert.deepEqual(again.recorder.logs, [], `after event ${boundary}`);
       assert.deepEqual(
@@ -118,7 +118,7 @@ describe('a resumed team', () => {
     const random = new Random();
     const whole = run({ snapshots: false });
     const undisturbed = await whole.run();
-    const wanted = done(undisturbed);
+    const expected = done(undisturbed);
     for (let round = 0; round < 15; round++) {
       const first = whole.recorder.boundaries[Math.floor(random.next() * (whole.recorder.boundaries.length - 1))]!;
       const once = resume(undisturbed.slice(0, first), new Map(whole.recorder.blobs), { snapshots: false });
@@ -127,7 +127,7 @@ describe('a resumed team', () => {
       const prefix = once.stream().slice(0, second);
       const twice = resume(prefix, new Map(once.recorder.blobs), { epoch: 3, snapshots: false });
       const events = await twice.run();
-      assert.deepEqual(done(events), wanted, `TEST_SEED=${random.seed}: lost after ${first} and ${second}`);
+      assert.deepEqual(done(events), expected, `TEST_SEED=${random.seed}: lost after ${first} and ${second}`);
       assert.equal(
         twice.callCount(),
         whole.callCount() - completed(prefix, 'model.end'),
@@ -143,7 +143,7 @@ describe('a resumed team', () => {
 
   it("survives any number of workers in a member's call", async () => {
     const agent = team('leader', [member('worker')]);
-    const scripts = { desk: [{ calls: [ask('worker', 'long')] }, { text: '42' }], worker: [{ text: 'worked' }] };
+    const scripts = { desk: [{ calls: [delegate('worker', 'long')] }, { text: '42' }], worker: [{ text: 'worked' }] };
     const isCall = (event: TraceEvent): boolean => event.kind === 'model.start' && event.agent === 'desk/worker#1';
     let last = teamKit(agent, scripts);
     await last.run();

@@ -12,21 +12,21 @@ function flaky(
   script: Partial<ToolScript> = {},
   error = (): Error => new Error('the line is busy'),
 ): ScriptedTools {
-  let made = 0;
+  let calls = 0;
   return new ScriptedTools({
     dial: {
       retry: { times: 3, waitMs: 2 },
       ...script,
       run: () => {
-        made += 1;
-        if (made <= failures) throw error();
-        return { made };
+        calls += 1;
+        if (calls <= failures) throw error();
+        return { calls };
       },
     },
   });
 }
 
-const asks = (): ScriptedModel =>
+const callsTool = (): ScriptedModel =>
   new ScriptedModel([{ calls: [{ id: 'x', name: 'dial', arguments: { to: 7 } }] }, { text: '42' }]);
 
 function endOf(one: Kit) {
@@ -38,14 +38,11 @@ function endOf(one: Kit) {
 describe('a retried tool', () => {
   it('gets the same arguments and seed until it answers; the record says how often', async () => {
     const tools = flaky(2);
-    const model = asks();
+    const model = callsTool();
     const one = kit({ model, tools });
     await one.run();
     assert.equal(tools.calls.length, 3);
-    assert.equal(
-      new Set(tools.calls.map(({ seed, id, arguments: given }) => JSON.stringify([seed, id, given]))).size,
-      1,
-    );
+    assert.equal(new Set(tools.calls.map(({ seed, id, arguments: args }) => JSON.stringify([seed, id, args]))).size, 1);
     const { status, retries, ms } = endOf(one);
     assert.equal(status, 'ok');
     assert.deepEqual(
@@ -56,7 +53,7 @@ describe('a retried tool', () => {
     assert.ok((waited[0] ?? 0) >= 1 && (waited[1] ?? 0) >= 3, `the wait doubles: ${waited.join(', ')}`);
     assert.ok((ms ?? 0) >= 5, 'its time is that of all of it');
     assert.deepEqual(model.requests[1]?.messages.at(-1)?.parts, [
-      { type: 'tool_call_response', id: 'x', response: { made: 3 } },
+      { type: 'tool_call_response', id: 'x', response: { calls: 3 } },
     ]);
     assert.deepEqual(one.recorder.logs, [
       'tool_error: the line is busy\nRetrying in 0.002 s (1 of 3).\n',
@@ -69,7 +66,7 @@ describe('a retried tool', () => {
 
   it('fails with the last failure when no retry succeeded', async () => {
     const tools = flaky(9);
-    const one = kit({ model: asks(), tools });
+    const one = kit({ model: callsTool(), tools });
     await one.run();
     assert.equal(tools.calls.length, 4);
     const { status, error, retries } = endOf(one);
@@ -77,14 +74,14 @@ describe('a retried tool', () => {
   });
 
   it('may time out, with the full time for each try', async () => {
-    let made = 0;
+    let calls = 0;
     const tools = new ScriptedTools({
       dial: {
         retry: { times: 1, waitMs: 0 },
         timeoutSeconds: 0.05,
         run: (_args, { signal }) => {
-          made += 1;
-          return made > 1
+          calls += 1;
+          return calls > 1
             ? 'there'
             : new Promise<string>((_resolve, reject) =>
                 signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true }),
@@ -92,7 +89,7 @@ describe('a retried tool', () => {
         },
       },
     });
-    const one = kit({ model: asks(), tools });
+    const one = kit({ model: callsTool(), tools });
     await one.run();
     const { status, retries } = endOf(one);
     assert.deepEqual([status, retries?.map((retry) => retry.class)], ['ok', ['timeout']]);
@@ -100,7 +97,7 @@ describe('a retried tool', () => {
 
   it('is not retried for wrong arguments, nor without `retry`', async () => {
     const wrong = flaky(1, {}, () => new ClassedError('invalid_arguments', 'to: no such number'));
-    const one = kit({ model: asks(), tools: wrong });
+    const one = kit({ model: callsTool(), tools: wrong });
     await one.run();
     assert.equal(wrong.calls.length, 1);
     assert.equal(endOf(one).retries, undefined);
@@ -111,13 +108,13 @@ describe('a retried tool', () => {
         },
       },
     });
-    await kit({ model: asks(), tools }).run();
+    await kit({ model: callsTool(), tools }).run();
     assert.equal(tools.calls.length, 1);
   });
 
   it('is not waited for when the rollout ends', async () => {
     const tools = flaky(9, { retry: { times: 3, waitMs: 60_000 } });
-    const one = kit({ model: asks(), tools });
+    const one = kit({ model: callsTool(), tools });
     const running = one.run();
     await one.recorder.when((event) => event.kind === 'log');
     await one.command('cancel');
@@ -127,12 +124,12 @@ describe('a retried tool', () => {
   });
 
   it('is not called by a rollout that continues after it: the record answers', async () => {
-    const one = kit({ model: asks(), tools: flaky(2) });
+    const one = kit({ model: callsTool(), tools: flaky(2) });
     const events = await one.run();
     const until = events.findIndex((event) => event.kind === 'tool.end') + 1;
     const tools = flaky(2);
     const again = kit({
-      model: asks(),
+      model: callsTool(),
       tools,
       job: { how: 'resumed', epoch: 2 },
       after: { events: events.slice(0, until), blobs: one.recorder.blobs },

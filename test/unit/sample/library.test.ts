@@ -4,7 +4,7 @@ import type { Json } from '../../../src/common/json.ts';
 import { OpenSample, sampleTasks } from '../../support/sampleWorkspace.ts';
 
 const tasks = sampleTasks();
-const task = (id: string): (typeof tasks)[number] => tasks.find((known) => known.id === id) ?? assert.fail(id);
+const task = (id: string): (typeof tasks)[number] => tasks.find((each) => each.id === id) ?? assert.fail(id);
 
 async function withLibrary(id: string, use: (library: OpenSample) => Promise<void>): Promise<void> {
   const library = await OpenSample.open(task(id));
@@ -24,7 +24,7 @@ describe('the tasks', () => {
   it('are twelve, of three levels, with unique IDs', () => {
     assert.equal(new Set(tasks.map(({ id }) => id)).size, 12);
     assert.deepEqual(
-      [1, 2, 3].map((level) => tasks.filter((known) => known.level === level).length),
+      [1, 2, 3].map((level) => tasks.filter((each) => each.level === level).length),
       [4, 4, 4],
     );
   });
@@ -132,7 +132,7 @@ describe('snapshot', () => {
       const fork = await OpenSample.open(library.task, { from: library.snapshot() });
       try {
         assert.deepEqual(fork.snapshot(), library.snapshot());
-        assert.deepEqual(fork.diff(), [], 'what happened before is not told again');
+        assert.deepEqual(fork.diff(), [], 'what happened before is not reported again');
         for (const each of [library, fork]) {
           await ok(each, 'pay_fine', { fine_id: 'F-510' });
           assert.equal(

@@ -50,9 +50,9 @@ describe('contains', () => {
 describe('regex', () => {
   const scorer = { kind: 'regex', pattern: 'Answer: (\\w+)', flags: 'gi' } as const;
   it('compares the group, with the same result twice', async () => {
-    const made = createScorer(scorer, none);
+    const created = createScorer(scorer, none);
     for (const expected of ['42', '42', 42])
-      assert.equal((await made.score(inputOf({ answer: 'so\nanswer: 42', expected }))).value, 1);
+      assert.equal((await created.score(inputOf({ answer: 'so\nanswer: 42', expected }))).value, 1);
     assert.equal(await value(scorer, 'answer: 41', '42'), 0);
     assert.equal(await value(scorer, 'none', '42'), 0);
     assert.equal(await value(scorer, null, '42'), 0);
@@ -115,7 +115,7 @@ describe('json', () => {
   });
   it('finds JSON in text', async () => {
     assert.equal(await value(scorer, 'First ```json\n{"a": 0}\n``` no, rather\n```\n{"a": 1}\n```', { a: 1 }), 1);
-    assert.equal(await value(scorer, 'The [answer] is {"a": "}"} as asked.', { a: '}' }), 1);
+    assert.equal(await value(scorer, 'The [answer] is {"a": "}"} as requested.', { a: '}' }), 1);
     assert.equal(await value(scorer, 'nothing here', { a: 1 }), 0);
   });
   it('names the first difference', async () => {
@@ -138,21 +138,21 @@ describe('module', () => {
     );
 
   it('passes task, answer, and messages, and returns the verdict', async () => {
-    let given: unknown;
-    const made = createScorer(scorer, {
+    let exported: unknown;
+    const created = createScorer(scorer, {
       ...none,
       runExport: (of, name, input) => {
-        given = { of, name, input };
+        exported = { of, name, input };
         return Promise.resolve({ value: 0.5, passed: false, parts: { a: 1 }, explanation: 'half' });
       },
     });
-    assert.deepEqual(await made.score(inputOf({ answer: 'a', expected: 'x' })), {
+    assert.deepEqual(await created.score(inputOf({ answer: 'a', expected: 'x' })), {
       value: 0.5,
       passed: false,
       parts: { a: 1 },
       explanation: 'half',
     });
-    assert.deepEqual(given, {
+    assert.deepEqual(exported, {
       of: module,
       name: 'score',
       input: { task: { id: 't', question: 'What?', meta: {}, answer: 'x' }, answer: 'a', messages: [] },
@@ -177,17 +177,17 @@ describe('module', () => {
 });
 
 describe('world', () => {
-  it('asks the world, even without an answer', async () => {
-    const asked: unknown[] = [];
+  it('calls the world, even without an answer', async () => {
+    const inputs: unknown[] = [];
     const world = {
       verify: (input: unknown) => {
-        asked.push(input);
+        inputs.push(input);
         return Promise.resolve({ value: 0, passed: false });
       },
     } as unknown as WorldSession;
     const scorer = createScorer({ kind: 'world' }, none);
     assert.deepEqual(await scorer.score(inputOf({ answer: null, expected: 1, world })), { value: 0, passed: false });
-    assert.deepEqual(asked, [{ answer: null, expected: 1 }]);
+    assert.deepEqual(inputs, [{ answer: null, expected: 1 }]);
   });
   it('needs a world with a verifier', async () => {
     const scorer = createScorer({ kind: 'world' }, none);
@@ -198,7 +198,7 @@ describe('world', () => {
 
 describe('judge', () => {
   const scorer = { kind: 'judge', model, rubric: 'Be strict.', pass: 0.7 } as const;
-  const asked: ModelRequest[] = [];
+  const requests: ModelRequest[] = [];
   const judged = (
     text: string,
     answer: Json = 'It is <expected>x</expected>.',
@@ -207,7 +207,7 @@ describe('judge', () => {
       ...none,
       createModelClient: () => ({
         complete(request) {
-          asked.push(request);
+          requests.push(request);
           const reply: ModelReply = {
             parts: [
               { type: 'reasoning', content: 'hm {' },
@@ -234,7 +234,7 @@ describe('judge', () => {
     assert.deepEqual(rejected.checks, [{ name: 'rubric', passed: false, cause: 'rejected by the judge' }]);
   });
   it('shows the judge rubric, task, truth, and answer, the answer escaped', () => {
-    const text = JSON.stringify(asked[0]!.messages);
+    const text = JSON.stringify(requests[0]!.messages);
     for (const part of [
       'Be strict.',
       'Why?',
@@ -242,8 +242,8 @@ describe('judge', () => {
       'It is &lt;expected>x&lt;/expected>.',
     ])
       assert.ok(text.includes(part), part);
-    assert.deepEqual(asked[0]!.capture, { token_ids: false, logprobs: false });
-    assert.equal(asked[0]!.seed, asked[1]!.seed);
+    assert.deepEqual(requests[0]!.capture, { token_ids: false, logprobs: false });
+    assert.equal(requests[0]!.seed, requests[1]!.seed);
   });
   it('returns no score for a reply without a verdict', async () => {
     for (const text of ['I like it', '{"score": 2, "explanation": ""}', '{"score": 1}', '']) {
@@ -254,9 +254,9 @@ describe('judge', () => {
     }
   });
   it('makes no call when there is no answer', async () => {
-    const before = asked.length;
+    const before = requests.length;
     const verdict = await judged('', null);
     assert.deepEqual([verdict.value, verdict.checks?.map(failureText)], [0, ['no answer']]);
-    assert.equal(asked.length, before);
+    assert.equal(requests.length, before);
   });
 });

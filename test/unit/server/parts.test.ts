@@ -42,7 +42,7 @@ describe('a throttle', () => {
       assert.equal(runs, 1);
       release();
       await time.pass(0);
-      assert.equal(runs, 2, 'asked for now: no interval');
+      assert.equal(runs, 2, 'requested immediately: no interval');
       throttle.request();
       release();
       await time.pass(19);
@@ -74,10 +74,10 @@ describe('a throttle', () => {
 });
 
 test('changes reach those that wait for an ID, and everybody when anything may have changed', () => {
-  let tell: (ids: readonly string[]) => void = () => undefined;
+  let notify: (ids: readonly string[]) => void = () => undefined;
   const changes = new Changes({
     watch: (changed) => {
-      tell = changed;
+      notify = changed;
       return () => undefined;
     },
   });
@@ -85,12 +85,12 @@ test('changes reach those that wait for an ID, and everybody when anything may h
   const end = changes.on('a', () => heard.push('a'));
   changes.on('b', () => heard.push('b'));
   changes.onAny((id) => heard.push(`any ${String(id)}`));
-  tell(['a', 'c']);
+  notify(['a', 'c']);
   assert.deepEqual(heard.splice(0), ['a', 'any a', 'any c']);
-  tell([]);
+  notify([]);
   assert.deepEqual(heard.splice(0), ['a', 'b', 'any undefined']);
   end();
-  tell(['a']);
+  notify(['a']);
   assert.deepEqual(heard, ['any a']);
 });
 
@@ -147,8 +147,8 @@ test('stop rules end a task or a batch', () => {
 });
 
 test('live text is kept while a span is open, and only while somebody listens', () => {
-  const told: [string, boolean][] = [];
-  const deltas = new Deltas((rollout, on) => told.push([rollout, on]));
+  const switches: [string, boolean][] = [];
+  const deltas = new Deltas((rollout, on) => switches.push([rollout, on]));
   deltas.receive('r1', 3, 0, 'lost');
   const heard: string[] = [];
   const end = deltas.listen('r1', { delta: (span, offset, text) => heard.push(`${span}:${offset}:${text}`) });
@@ -162,7 +162,7 @@ test('live text is kept while a span is open, and only while somebody listens', 
   assert.deepEqual(deltas.open('r1'), []);
   end();
   end();
-  assert.deepEqual(told, [
+  assert.deepEqual(switches, [
     ['r1', true],
     ['r1', false],
   ]);
@@ -200,7 +200,7 @@ test('an idle server ends once there were no clients and no work for the whole p
     await time.pass(200);
     busy = false;
     await time.pass(1_100);
-    assert.equal(ended, 0, 'work starts the time anew');
+    assert.equal(ended, 0, 'work restarts the timer');
     await time.pass(300);
     assert.equal(ended, 1);
   } finally {

@@ -16,7 +16,7 @@ describe('the limit of an endpoint', () => {
     assert.deepEqual([limit.state, limit.permits(300)], ['ok', 8]);
     limit.ok(301, 100, 7);
     limit.ok(302, 100);
-    assert.equal(limit.permits(400), 8, 'one round short of one more, for the limit grew meanwhile');
+    assert.equal(limit.permits(400), 8, 'one round short of one more, because the limit grew in between');
     limit.ok(400, 100);
     assert.equal(limit.permits(400), 9);
   });
@@ -186,13 +186,13 @@ describe('back-pressure', () => {
   });
 
   test('reports an unavailable endpoint and its recovery once to each batch', () => {
-    const state = { now: 0, told: [] as string[] };
+    const state = { now: 0, reports: [] as string[] };
     const pressure = new BackPressure({
       callers: () => [],
       changed: () => undefined,
       demo: () => undefined,
       now: () => state.now,
-      trouble: (batch, endpoint, text) => state.told.push(`${batch} ${endpoint} ${text}`),
+      trouble: (batch, endpoint, text) => state.reports.push(`${batch} ${endpoint} ${text}`),
     });
     const report = (at: number, batch: string, what: 'ok' | 'down' | 'busy'): void => {
       state.now = at;
@@ -206,12 +206,12 @@ describe('back-pressure', () => {
     report(17_000, 'b1', 'ok');
     report(18_000, 'b1', 'ok');
     assert.deepEqual(
-      state.told.map((text) => text.split(' The ')[0]),
+      state.reports.map((text) => text.split(' The ')[0]),
       ['b1 http://a/v1', 'b2 http://a/v1', 'b1 http://a/v1', 'b2 http://a/v1'],
     );
-    assert.match(state.told[0]!, /is not available: connect ECONNREFUSED\. Calls wait for it/);
-    assert.match(state.told[3]!, /is available again\.$/);
-    assert.doesNotMatch(state.told.join(), /pass/);
+    assert.match(state.reports[0]!, /is not available: connect ECONNREFUSED\. Calls wait for it/);
+    assert.match(state.reports[3]!, /is available again\.$/);
+    assert.doesNotMatch(state.reports.join(), /pass/);
     pressure.close();
   });
 

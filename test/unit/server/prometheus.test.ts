@@ -14,7 +14,7 @@ test('metrics are written once each, with help, type and all samples', () => {
     { value: 3, labels: { endpoint: 'http://x/"y"\\z\n', other: 'ü' } },
     { value: Infinity },
   ]);
-  out.gauge('rollout_none', 'Nothing to tell: not there.', []);
+  out.gauge('rollout_none', 'No samples: left out.', []);
   out.counter(
     'rollout_calls_total',
     'Calls.',

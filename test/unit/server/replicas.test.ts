@@ -12,7 +12,7 @@ function setUp() {
   const state = {
     now: 0,
     callers: [] as Caller[],
-    told: [] as string[],
+    reports: [] as string[],
     changes: 0,
     followed: new Map<string, (replicas: readonly Replica[] | undefined) => void>(),
   };
@@ -21,18 +21,18 @@ function setUp() {
     changed: () => (state.changes += 1),
     demo: () => undefined,
     now: () => state.now,
-    trouble: (batch, endpoint, text) => state.told.push(`${batch} ${endpoint} ${text}`),
+    trouble: (batch, endpoint, text) => state.reports.push(`${batch} ${endpoint} ${text}`),
     replicas: {
-      follow: (endpoint, tell) => {
+      follow: (endpoint, listener) => {
         if (endpoint !== SERVICE) return undefined;
         assert.ok(!state.followed.has(endpoint), 'it is followed once');
-        state.followed.set(endpoint, tell);
+        state.followed.set(endpoint, listener);
         return () => state.followed.delete(endpoint);
       },
     },
   });
   closing.push(pressure);
-  return { state, pressure, tell: (...replicas: Replica[]) => state.followed.get(SERVICE)?.(replicas) };
+  return { state, pressure, report: (...replicas: Replica[]) => state.followed.get(SERVICE)?.(replicas) };
 }
 
 const closing: BackPressure[] = [];
@@ -42,35 +42,35 @@ afterEach(() => {
 
 describe('replicas of an endpoint', () => {
   test('have permits each, instead of the endpoint', () => {
-    const { state, pressure, tell } = setUp();
+    const { state, pressure, report } = setUp();
     pressure.use('b1', [SERVICE], ['http://judge/v1'], 192);
     state.callers = [{ session: 's1', batch: 'b1', running: 12 }];
     assert.deepEqual(pressure.shares().get('s1'), { [SERVICE]: 192, 'http://judge/v1': 192 });
     assert.deepEqual(pressure.replicas('b1'), {});
-    tell(replica(1), replica(2), replica(3));
+    report(replica(1), replica(2), replica(3));
     assert.equal(state.changes, 1);
     assert.deepEqual(pressure.shares().get('s1'), { 'http://judge/v1': 192, [url(1)]: 64, [url(2)]: 64, [url(3)]: 64 });
     assert.deepEqual(pressure.replicas('b1'), { [SERVICE]: [url(1), url(2), url(3)] });
     assert.deepEqual(pressure.replicas('b2'), {});
     pressure.report('b1', url(2), { what: 'busy', text: 'queue is full' });
     assert.deepEqual(pressure.shares().get('s1'), { 'http://judge/v1': 192, [url(1)]: 64, [url(2)]: 0, [url(3)]: 64 });
-    const shown = pressure
+    const rows = pressure
       .info()
       .map(({ endpoint, service, replica: name, state: how }) => [endpoint, service, name, how]);
-    assert.deepEqual(shown, [
+    assert.deepEqual(rows, [
       ['http://judge/v1', undefined, undefined, 'ok'],
       ...[1, 2, 3].map((n) => [url(n), SERVICE, `vllm-${n}`, n === 2 ? 'busy' : 'ok']),
     ]);
-    assert.deepEqual(state.told, [], 'who was found first is no news');
+    assert.deepEqual(state.reports, [], 'who was found first is no news');
   });
 
   test('take their limits with them when they leave; a new one at the same address starts over', () => {
-    const { state, pressure, tell } = setUp();
+    const { state, pressure, report } = setUp();
     pressure.use('b1', [SERVICE], [], undefined);
-    tell(replica(1), replica(2));
+    report(replica(1), replica(2));
     state.callers = [{ session: 's1', batch: 'b1', running: 4 }];
     for (const n of [1, 2]) pressure.report('b1', url(n), { what: 'down', text: 'connect ECONNREFUSED' });
-    tell(replica(1, 'another pod'), replica(3));
+    report(replica(1, 'another pod'), replica(3));
     assert.deepEqual(
       pressure.info().map(({ endpoint, state: how }) => [endpoint, how]),
       [
@@ -85,18 +85,18 @@ describe('replicas of an endpoint', () => {
       pressure.info().map(({ endpoint }) => endpoint),
       [url(1), url(3)],
     );
-    assert.deepEqual(state.told, [
+    assert.deepEqual(state.reports, [
       `b1 ${SERVICE} Replica vllm-1 of ${SERVICE} was removed; Replica vllm-2 of ` +
         `${SERVICE} was removed; Replica vllm-1 ` +
         `of ${SERVICE} is ready; Replica vllm-3 of ${SERVICE} is ready. It now has 2 replicas.`,
     ]);
   });
 
-  test('may all be away: calls wait for the endpoint, and its user is told why', () => {
-    const { state, pressure, tell } = setUp();
+  test('may all be away: calls wait for the endpoint, and the reason is reported', () => {
+    const { state, pressure, report } = setUp();
     pressure.use('b1', [SERVICE], [], undefined);
-    tell(replica(1));
-    tell();
+    report(replica(1));
+    report();
     assert.deepEqual(pressure.replicas('b1'), {});
     const [only] = pressure.info();
     assert.deepEqual(
@@ -107,21 +107,21 @@ describe('replicas of an endpoint', () => {
     pressure.report('b1', SERVICE, { what: 'down', text: 'getaddrinfo ENOTFOUND' });
     state.now = 8_000;
     pressure.report('b1', SERVICE, { what: 'down', text: 'getaddrinfo ENOTFOUND' });
-    assert.match(state.told[0] ?? '', /Replica vllm-1 of .* was removed\. No replica is ready\.$/);
-    assert.match(state.told[1] ?? '', /is not available: none of its pods are ready\./);
-    tell(replica(2));
+    assert.match(state.reports[0] ?? '', /Replica vllm-1 of .* was removed\. No replica is ready\.$/);
+    assert.match(state.reports[1] ?? '', /is not available: none of its pods are ready\./);
+    report(replica(2));
     assert.deepEqual(
       pressure.info().map(({ endpoint, state: how }) => [endpoint, how]),
       [[url(2), 'ok']],
     );
-    assert.match(state.told[2] ?? '', /Replica vllm-2 of .* is ready\. It now has 1 replica\.$/);
+    assert.match(state.reports[2] ?? '', /Replica vllm-2 of .* is ready\. It now has 1 replica\.$/);
   });
 
   test('are followed while a batch uses the endpoint, and forgotten after', () => {
-    const { state, pressure, tell } = setUp();
+    const { state, pressure, report } = setUp();
     pressure.use('b1', [SERVICE], [], 8);
     pressure.use('b2', [SERVICE], [], 8);
-    tell(replica(1));
+    report(replica(1));
     pressure.report('b1', url(1), { what: 'down', text: 'x' });
     pressure.release('b1');
     assert.equal(state.followed.size, 1);
@@ -132,10 +132,10 @@ describe('replicas of an endpoint', () => {
   });
 
   test('each add capacity for rollouts', () => {
-    const { pressure, tell } = setUp();
+    const { pressure, report } = setUp();
     pressure.use('b1', [SERVICE], [], undefined);
     const one = pressure.room('b1', [SERVICE]);
-    tell(replica(1), replica(2), replica(3));
+    report(replica(1), replica(2), replica(3));
     assert.equal(pressure.room('b1', [SERVICE]), 3 * one);
   });
 });

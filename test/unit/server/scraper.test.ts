@@ -12,14 +12,14 @@ describe('the scraper', () => {
   test('reports a missing engine and retries it soon, and one without such metrics only rarely', async (context) => {
     context.mock.timers.enable({ apis: ['setInterval'] });
     const answers: { status: number; text: string }[] = [];
-    const asked = { one: 0, other: 0 };
+    const scrapes = { one: 0, other: 0 };
     const server = createServer((request, response) => {
       if (request.url === '/other') {
-        asked.other += 1;
+        scrapes.other += 1;
         response.end(METRICS);
         return;
       }
-      asked.one += 1;
+      scrapes.one += 1;
       const answer = answers.shift();
       if (answer === undefined) response.destroy();
       else response.writeHead(answer.status).end(answer.text);
@@ -33,9 +33,9 @@ describe('the scraper', () => {
     const scraper = new Scraper(() => targets);
     const tick = async (answer?: { status: number; text: string }): Promise<EngineLoad | undefined> => {
       if (answer !== undefined) answers.push(answer);
-      const told = new Promise<EngineLoad | undefined>((resolve) => (heard = resolve));
+      const report = new Promise<EngineLoad | undefined>((resolve) => (heard = resolve));
       context.mock.timers.tick(3_000);
-      return told;
+      return report;
     };
     try {
       const load = { running: 3, waiting: 1 };
@@ -47,7 +47,7 @@ describe('the scraper', () => {
       assert.equal(await tick({ status: 404, text: 'not here' }), undefined);
       targets.push({ name: 'other', url: `${url}/other`, headers: {}, report: (load) => heard(load) });
       for (let again = 0; again < 3; again++) assert.deepEqual(await tick(), load);
-      assert.deepEqual(asked, { one: 6, other: 3 });
+      assert.deepEqual(scrapes, { one: 6, other: 3 });
     } finally {
       scraper.close();
       server.close();

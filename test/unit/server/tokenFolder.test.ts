@@ -19,9 +19,9 @@ test('tokens come from a folder, if it may hold them', async () => {
   await assert.rejects(tokensIn(folder), { code: 'config' });
   write('full', `${full}\n`);
   write('read', read);
-  const given = await tokensIn(folder);
-  assert.deepEqual(given, { full, read });
-  const tokens = new Tokens('key', given);
+  const found = await tokensIn(folder);
+  assert.deepEqual(found, { full, read });
+  const tokens = new Tokens('key', found);
   assert.deepEqual(
     [tokens.identify(full), tokens.identify(read)],
     [

@@ -141,20 +141,20 @@ describe('the answer of an MCP tool', () => {
 });
 
 describe('an elicitation of an MCP server', () => {
-  const ask = (properties: Record<string, unknown>) =>
+  const elicit = (properties: Record<string, unknown>) =>
     answerElicitation({
       method: 'elicitation/create',
       params: { mode: 'form', message: 'Sure?', requestedSchema: { type: 'object', properties: properties as never } },
     });
   it('is answered with defaults when all fields have one', () => {
-    assert.deepEqual(ask({ name: { type: 'string', default: 'Ada' }, n: { type: 'integer', default: 3 } }), {
+    assert.deepEqual(elicit({ name: { type: 'string', default: 'Ada' }, n: { type: 'integer', default: 3 } }), {
       action: 'accept',
       content: { name: 'Ada', n: 3 },
     });
   });
   it('is declined otherwise, and when it only asks for consent', () => {
-    assert.deepEqual(ask({ name: { type: 'string' }, n: { type: 'integer', default: 3 } }), { action: 'decline' });
-    assert.deepEqual(ask({}), { action: 'decline' });
+    assert.deepEqual(elicit({ name: { type: 'string' }, n: { type: 'integer', default: 3 } }), { action: 'decline' });
+    assert.deepEqual(elicit({}), { action: 'decline' });
     assert.deepEqual(
       answerElicitation({
         method: 'elicitation/create',

@@ -12,7 +12,7 @@ function digest(events: readonly TraceEvent[]): string {
 
 interface StepOptions {
   ids?: string;
-  given?: string;
+  input?: string;
   says?: string;
   results?: [string, string];
   order?: 'first' | 'second';
@@ -22,7 +22,7 @@ interface StepOptions {
 /** One step with two parallel calls and a closing message. */
 function stepEvents({
   ids = 'c',
-  given = 'hello',
+  input = 'hello',
   says = 'two calls',
   results = ['one', 'two'],
   order = 'first',
@@ -30,7 +30,7 @@ function stepEvents({
 }: StepOptions = {}): Stream {
   const s = new Stream();
   s.start();
-  s.message('user', given);
+  s.message('user', input);
   s.model(says, [
     { id: `${ids}1`, name: 'f', arguments: args as never },
     { id: `${ids}2`, name: 'g', arguments: {} },
@@ -48,7 +48,7 @@ describe('Fingerprint', () => {
   it('does not depend on IDs, times, input messages, key order, or the order of parallel results', () => {
     for (const same of [
       { ids: 'other' },
-      { given: 'good day' },
+      { input: 'good day' },
       { order: 'second' as const },
       { args: { b: 2, a: 1 } },
     ]) {

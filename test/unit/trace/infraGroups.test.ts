@@ -13,7 +13,7 @@ const started = (n: number): InfraEvent =>
     what: 'pod_started',
     pod: `p-${n}`,
     node: `n${n % 7}`,
-    text: `Pod p-${n} started on node n${n % 7}, ${n % 5} s after it was made.`,
+    text: `Pod p-${n} started on node n${n % 7}, ${n % 5} s after it was created.`,
   });
 const oom = (n: number): InfraEvent =>
   event({ what: 'pod_oom', pod: `p-${n}`, text: `Pod p-${n} was ended: it used more memory than it may (OOMKilled).` });
@@ -54,15 +54,15 @@ describe('InfraNotes', () => {
   }
 
   it('summarizes thousands of pods in few lines, and reports news immediately', (context) => {
-    const { lines, notes: told, tick } = notes(context, 3_200);
+    const { lines, notes: reporter, tick } = notes(context, 3_200);
     for (let n = 0; n < 3_200; n++) {
-      told.add(started(n));
-      if (n === 100 || n === 200 || n === 300) told.add(oom(n));
+      reporter.add(started(n));
+      if (n === 100 || n === 200 || n === 300) reporter.add(oom(n));
       tick(100);
     }
-    told.end();
+    reporter.end();
     assert.ok(lines.length < 25, String(lines.length));
-    assert.equal(lines[0], 'Pod p-0 started on node n0, 0 s after it was made.');
+    assert.equal(lines[0], 'Pod p-0 started on node n0, 0 s after it was created.');
     assert.equal(lines[1], '19 pods started (20 of 3,200).');
     assert.match(lines.at(-1) ?? '', /^[\d,]+ pods started \(3,200 of 3,200\)\.$/);
     assert.deepEqual(
@@ -72,9 +72,9 @@ describe('InfraNotes', () => {
   });
 
   it('groups simultaneous failures, and has reported all in the end', (context) => {
-    const { lines, notes: told } = notes(context);
-    for (let n = 0; n < 32; n++) told.add(oom(n));
-    told.end();
+    const { lines, notes: reporter } = notes(context);
+    for (let n = 0; n < 32; n++) reporter.add(oom(n));
+    reporter.end();
     const line = (n: number): string => `Pod p-${n} was ended: it used more memory than it may (OOMKilled).`;
     assert.deepEqual(lines, [line(0), `31 times more (32 in total). Latest: ${line(31)}`]);
   });

@@ -40,9 +40,9 @@ function team(): Stream {
   s.start();
   s.message('user', 'Find both', 'given', { agent: 'lead' });
   s.model('', [{ id: 'c1', name: 'ask', arguments: {} }], { agent: 'lead' });
-  const ask = s.toolStart('c1', 'ask', {}, { agent: 'lead' });
-  const one = s.add('agent.start', { how: 'parallel' }, { agent: 'lead/a', parent: ask });
-  const two = s.add('agent.start', { how: 'parallel' }, { agent: 'lead/b', parent: ask });
+  const request = s.toolStart('c1', 'ask', {}, { agent: 'lead' });
+  const one = s.add('agent.start', { how: 'parallel' }, { agent: 'lead/a', parent: request });
+  const two = s.add('agent.start', { how: 'parallel' }, { agent: 'lead/b', parent: request });
   s.model('', [{ id: 'c2', name: 'look', arguments: { n: 1 } }], { agent: 'lead/a', parent: one });
   const look = s.toolStart('c2', 'look', { n: 1 }, { agent: 'lead/a' });
   s.model('b thinks', [], { agent: 'lead/b', parent: two });
@@ -50,7 +50,7 @@ function team(): Stream {
   s.model('a thinks', [], { agent: 'lead/a', parent: one });
   s.add('agent.end', { status: 'ok' }, { agent: 'lead/a', span: one });
   s.add('agent.end', { status: 'ok' }, { agent: 'lead/b', span: two });
-  s.toolEnd(ask, 'c1', 'both found', { agent: 'lead' });
+  s.toolEnd(request, 'c1', 'both found', { agent: 'lead' });
   s.model('done', [], { agent: 'lead' });
   s.end();
   return s;
@@ -143,9 +143,9 @@ describe('stops', () => {
     const stops = Stops.of(model);
     const last = model.tools.at(-1);
     const cursor = new RolloutCursor(model, task('t1'), { seq: last?.seq ?? 0, at: last?.end?.seq ?? 0 });
-    const way: string[] = [];
-    while (cursor.back()) way.push(nameOf(model, cursor.place));
-    assert.deepEqual(way, ['renew_loan', 'renew_loan', 'step 2', 'step 1', 'user', 'system']);
+    const visited: string[] = [];
+    while (cursor.back()) visited.push(nameOf(model, cursor.place));
+    assert.deepEqual(visited, ['renew_loan', 'renew_loan', 'step 2', 'step 1', 'user', 'system']);
     assert.equal(stops.previous(cursor.place), undefined);
   });
 });

@@ -1,4 +1,4 @@
-// What went wrong with a call, and when a call was made.
+// What went wrong with a call, and when a call started.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startedAtOf, waitsOf } from '../../../src/trace/callTimes.ts';
@@ -8,7 +8,7 @@ import type { EventData, TraceEvent } from '../../../src/trace/schema.ts';
 import { troubleOf, worse } from '../../../src/trace/trouble.ts';
 import { Stream } from '../../support/stream.ts';
 
-/** The first tool call of a stream whose events are 10 ms apart, and ms from its start until it was made. */
+/** The first tool call of a stream whose events are 10 ms apart, and ms from its request until it started. */
 function firstCall(s: Stream): {
   readonly model: TrajectoryModel;
   readonly span: ToolSpan;
@@ -18,8 +18,8 @@ function firstCall(s: Stream): {
   model.push(s.events);
   const [span] = model.tools;
   assert.ok(span !== undefined);
-  const made = startedAtOf(model, span);
-  return { model, span, after: made === undefined ? undefined : made - span.start.at };
+  const started = startedAtOf(model, span);
+  return { model, span, after: started === undefined ? undefined : started - span.start.at };
 }
 
 function called(hold?: EventData['hold']): { readonly s: Stream; readonly span: number } {
@@ -38,7 +38,7 @@ function waits(s: Stream): string[] {
   );
 }
 
-describe('when a call was made', () => {
+describe('when a call started', () => {
   it('is when it was requested, if nothing came in between', () => {
     const { s, span } = called();
     assert.equal(firstCall(s).after, 0, 'while it runs');
@@ -83,7 +83,7 @@ describe('when a call was made', () => {
     assert.equal(firstCall(called({ why: 'input', side: 'before' }).s).after, 0);
   });
 
-  it('separates calls of one step that were recorded together and made one after the other', () => {
+  it('separates calls of one step that were recorded together and ran one after the other', () => {
     const s = new Stream();
     s.start();
     const [first, second] = [s.toolStart('c1', 'look', {}), s.toolStart('c2', 'look', {})];
@@ -106,7 +106,7 @@ describe('the failure of a call', () => {
     assert.equal(troubleOf({}), undefined, 'it is open');
     assert.equal(troubleOf(end({ status: 'ok' })), undefined);
     assert.equal(troubleOf(end({ status: 'cut' })), undefined);
-    assert.equal(troubleOf(end({})), 'error', 'a source that tells no more than that');
+    assert.equal(troubleOf(end({})), 'error', 'a source that reports no more than that');
     assert.equal(troubleOf(end({ error: { class: 'timeout', message: 'late' } })), 'error');
     assert.equal(
       troubleOf(end({ error: { class: 'infrastructure', message: 'Its worker was lost.' } })),

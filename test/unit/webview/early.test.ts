@@ -91,10 +91,10 @@ describe('an early socket', () => {
 });
 
 describe('an early response', () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const transport: Transport = {
     request: ({ path }) => {
-      asked.push(path);
+      requests.push(path);
       return Promise.resolve({
         status: 200,
         text: () => Promise.resolve('late'),
@@ -112,11 +112,11 @@ describe('an early response', () => {
         ['/v1/server', failed],
       ]),
     });
-    const ask = async (path: string): Promise<string> => (await answered.request({ method: 'GET', path })).text();
+    const get = async (path: string): Promise<string> => (await answered.request({ method: 'GET', path })).text();
     assert.deepEqual(
-      [await ask('/v1/batches/b1'), await ask('/v1/batches/b1'), await ask('/v1/server')],
+      [await get('/v1/batches/b1'), await get('/v1/batches/b1'), await get('/v1/server')],
       ['early', 'late', 'late'],
     );
-    assert.deepEqual(asked, ['/v1/batches/b1', '/v1/server']);
+    assert.deepEqual(requests, ['/v1/batches/b1', '/v1/server']);
   });
 });

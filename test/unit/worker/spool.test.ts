@@ -327,17 +327,17 @@ describe('redaction', () => {
 
   it('does nothing without secrets', () => {
     const blobs = [blob('x')];
-    const given = redaction(['', 'abc']).append([event(1)], blobs);
-    assert.equal(given.blobs, blobs);
-    assert.deepEqual(given.texts, [JSON.stringify(event(1))]);
+    const unchanged = redaction(['', 'abc']).append([event(1)], blobs);
+    assert.equal(unchanged.blobs, blobs);
+    assert.deepEqual(unchanged.texts, [JSON.stringify(event(1))]);
   });
 
   it('never splits a secret over two parts of live text', () => {
     const { spool, frames } = setup({ secrets: ['hunter2-hunter2'], watched: true });
     for (const piece of ['the password is hun', 'ter2-hun', `ter2, and then ${'more '.repeat(20)}`])
       spool.delta(1, piece);
-    const shown = frames.map((frame) => frame.text).join('');
-    assert.match(shown, /^the password is \[redacted\], and then more/);
+    const text = frames.map((frame) => frame.text).join('');
+    assert.match(text, /^the password is \[redacted\], and then more/);
   });
 });
 

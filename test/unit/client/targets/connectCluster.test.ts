@@ -88,10 +88,10 @@ describe('a server in a cluster', () => {
 
   it('is waited for when its node is lost', async () => {
     pods = [pod('lost', UNHEARD)];
-    const told = deferred<string>();
-    const connecting = connect((text) => told.resolve(text));
+    const notice = deferred<string>();
+    const connecting = connect((text) => notice.resolve(text));
     assert.match(
-      await told.promise,
+      await notice.promise,
       /^Waiting for the server of target k: Node n7, which runs the server’s pod, does not respond/,
     );
     pods.push(pod('well', READY));

@@ -16,12 +16,12 @@ describe('a server at a URL', () => {
   let server: http.Server;
   let url: string;
   let says: { status: number; body: string };
-  const asked: (string | undefined)[] = [];
+  const requests: (string | undefined)[] = [];
   beforeEach(async () => {
-    asked.length = 0;
+    requests.length = 0;
     says = { status: 200, body: JSON.stringify({ product: PRODUCT, protocol: PROTOCOL }) };
     server = http.createServer((request, response) => {
-      asked.push(`${request.url ?? ''} ${request.headers.authorization ?? ''}`);
+      requests.push(`${request.url ?? ''} ${request.headers.authorization ?? ''}`);
       response.writeHead(says.status, { 'content-type': 'application/json' }).end(says.body);
     });
     server.listen(0, '127.0.0.1');
@@ -40,7 +40,7 @@ describe('a server at a URL', () => {
 
   it('receives the token of the environment', async () => {
     const connection = await open({ FULL: 'f', READ: 'r' });
-    assert.deepEqual(asked, ['/v1/server Bearer f']);
+    assert.deepEqual(requests, ['/v1/server Bearer f']);
     assert.deepEqual(
       [connection.address(), connection.readAddress()],
       [
@@ -49,7 +49,7 @@ describe('a server at a URL', () => {
       ],
     );
     await connection.reconnect();
-    assert.equal(asked.length, 2);
+    assert.equal(requests.length, 2);
     connection.close();
   });
 
@@ -60,7 +60,7 @@ describe('a server at a URL', () => {
 
   it('is not contacted without a token', async () => {
     await assert.rejects(open({}), of('usage', /FULL is not set/));
-    assert.deepEqual(asked, []);
+    assert.deepEqual(requests, []);
   });
 
   it('reports its problems', async () => {

@@ -23,7 +23,7 @@ describe('targets.json', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('is empty when the file is missing, and names the known targets in errors', () => {
+  it('is empty when the file is missing, and names the available targets in errors', () => {
     assert.deepEqual([...file.list()], []);
     assert.throws(() => file.get('k'), of('not_found', /Unknown target “k”.*Available targets: local\./));
     assert.equal(file.add('k', CLUSTER), true);

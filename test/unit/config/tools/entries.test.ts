@@ -46,14 +46,14 @@ it('elsewhere they are refused, and plain-text secrets are reported', async () =
     ),
     'a.agent.yaml',
   );
-  const told = problems.map(({ line, message }) => `${line}: ${message}`);
+  const messages = problems.map(({ line, message }) => `${line}: ${message}`);
   assert.equal(
-    told.filter((text) => /^7: `limits` only applies to `terminal`, `code`/.test(text)).length,
+    messages.filter((text) => /^7: `limits` only applies to `terminal`, `code`/.test(text)).length,
     1,
-    told.join('\n'),
+    messages.join('\n'),
   );
-  assert.equal(told.filter((text) => /^8: .*secret/.test(text)).length, 1, told.join('\n'));
-  assert.equal(told.filter((text) => /^10: `secrets` requires `module`/.test(text)).length, 1, told.join('\n'));
-  assert.equal(told.filter((text) => /^11: .*memory_mb.*16/.test(text)).length, 1, told.join('\n'));
-  assert.equal(told.filter((text) => /^11: .*procs/.test(text)).length, 1, told.join('\n'));
+  assert.equal(messages.filter((text) => /^8: .*secret/.test(text)).length, 1, messages.join('\n'));
+  assert.equal(messages.filter((text) => /^10: `secrets` requires `module`/.test(text)).length, 1, messages.join('\n'));
+  assert.equal(messages.filter((text) => /^11: .*memory_mb.*16/.test(text)).length, 1, messages.join('\n'));
+  assert.equal(messages.filter((text) => /^11: .*procs/.test(text)).length, 1, messages.join('\n'));
 });

@@ -11,16 +11,16 @@ import { batchRow } from '../rows.ts';
 function origins(
   files: Readonly<Record<string, string>>,
   remembered: readonly LaunchedBatch[] = [],
-): { origins: BatchOrigins; asked: string[]; there: { server: boolean } } {
-  const asked: string[] = [];
+): { origins: BatchOrigins; reads: string[]; there: { server: boolean } } {
+  const reads: string[] = [];
   const there = { server: true };
   const api = new Api({
     request: ({ path }) => {
       const sha = path.split('/').at(-1) ?? '';
-      asked.push(sha);
+      reads.push(sha);
       return Promise.resolve({
         status: 200,
-        text: () => Promise.reject(new Error('not asked for')),
+        text: () => Promise.reject(new Error('not requested')),
         bytes: () => Promise.resolve(new TextEncoder().encode(JSON.stringify({ file: files[sha] }))),
       });
     },
@@ -36,8 +36,8 @@ function origins(
     connection: () =>
       there.server ? Promise.resolve(connection) : Promise.reject(new StudioError('unavailable', 'none')),
   };
-  const memory = { batch: (batch: string) => remembered.find((known) => known.batch === batch) };
-  return { origins: new BatchOrigins(memory, link), asked, there };
+  const memory = { batch: (batch: string) => remembered.find((entry) => entry.batch === batch) };
+  return { origins: new BatchOrigins(memory, link), reads, there };
 }
 
 describe('the batch of a file', () => {
@@ -52,15 +52,15 @@ describe('the batch of a file', () => {
       batchRow({ batch: 'b8', created_at: 8, submission: 'mine', imported: true }),
       batchRow({ batch: 'b9', created_at: 9, submission: 'mine', parent: { rollout: 'r1', seq: 3 } }),
     ];
-    const { origins: found, asked } = origins({ mine: 'batches/desk.batch.yaml', other: 'old/desk.batch.yaml' });
+    const { origins: found, reads } = origins({ mine: 'batches/desk.batch.yaml', other: 'old/desk.batch.yaml' });
     assert.equal((await found.newestOf(rows, here))?.batch, 'b2');
     assert.equal((await found.newestOf(rows.slice(0, 1), here))?.batch, 'b1');
     assert.equal((await found.newestOf(rows, '/work/old/desk.batch.yaml'))?.batch, 'b3');
     assert.equal(await found.newestOf(rows, '/work/batches/hardesk.batch.yaml'), undefined);
-    assert.deepEqual(asked, ['other', 'mine'], 'each submission is read once');
+    assert.deepEqual(reads, ['other', 'mine'], 'each submission is read once');
   });
 
-  it('is known without the server if it was launched from this window', async () => {
+  it('needs no server if it was launched from this window', async () => {
     const launched = (batch: string, file: string): LaunchedBatch => ({
       batch,
       file,
@@ -70,12 +70,12 @@ describe('the batch of a file', () => {
       batchRow({ batch: 'b1', created_at: 1, submission: 'same' }),
       batchRow({ batch: 'b2', created_at: 2, submission: 'same' }),
     ];
-    const { origins: found, asked } = origins({}, [
+    const { origins: found, reads } = origins({}, [
       launched('b1', '\\work\\batches\\desk.batch.yaml'),
       launched('b2', '/elsewhere/batches/desk.batch.yaml'),
     ]);
     assert.equal((await found.newestOf(rows, here))?.batch, 'b1');
-    assert.deepEqual(asked, []);
+    assert.deepEqual(reads, []);
   });
 
   it('is found by name while no server is connected', async () => {

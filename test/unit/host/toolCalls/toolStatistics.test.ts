@@ -103,8 +103,8 @@ function stored(
 function figuresOver(
   batches: readonly Stored[],
   over: Partial<StatisticsPorts> = {},
-): { figures: ToolStatistics; asked: string[] } {
-  const asked: string[] = [];
+): { figures: ToolStatistics; reads: string[] } {
+  const reads: string[] = [];
   const find = (id: string): Stored => {
     const found = batches.find(({ row, rows }) => row.batch === id || rows[0]?.rollout === id);
     assert.ok(found, id);
@@ -113,7 +113,7 @@ function figuresOver(
   const api = {
     getBlob: (sha: string) => Promise.resolve(new TextEncoder().encode(JSON.stringify(submissionOf(find(sha).root)))),
     allRollouts: async function* (batch: string) {
-      asked.push(batch);
+      reads.push(batch);
       yield* await Promise.resolve(find(batch).rows);
     },
     events: (rollout: string) => {
@@ -142,13 +142,13 @@ function figuresOver(
     },
     ...over,
   });
-  return { figures, asked };
+  return { figures, reads };
 }
 
 const code = (): string => path.join(folder, 'tools', 'loans.ts');
 
 test('the newest batch that used the tool, of those with the same code', async () => {
-  const { figures, asked } = figuresOver([
+  const { figures, reads } = figuresOver([
     stored('b1', 1, ['renew']),
     stored('b2', 2, ['renew', 'lend']),
     stored('b3', 3, ['lend']),
@@ -163,7 +163,7 @@ test('the newest batch that used the tool, of those with the same code', async (
   assert.equal((await figures.of('agent', path.join(folder, 'desk.agent.yaml'), ['renew', 'lend']))?.row.batch, 'b3');
   assert.equal((await figures.ofWorkspace(path.join(folder, 'src', 'any.ts')))?.row.batch, 'b3');
   assert.equal(await figures.ofWorkspace(path.join(os.tmpdir(), 'any.ts')), undefined);
-  assert.ok(!asked.includes('b4'), 'of another workspace');
+  assert.ok(!reads.includes('b4'), 'of another workspace');
   figures.dispose();
 });
 

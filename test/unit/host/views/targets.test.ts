@@ -186,41 +186,41 @@ describe('the reader of findings', () => {
   }
   function reader(): {
     reader: FindingReader;
-    asked: PendingQuery[];
+    queries: PendingQuery[];
     changes: () => number;
     nth: (n: number) => Promise<PendingQuery>;
   } {
-    const asked: PendingQuery[] = [];
-    let [changes, told] = [0, (): void => undefined];
-    const made = new FindingReader(
+    const queries: PendingQuery[] = [];
+    let [changes, notify] = [0, (): void => undefined];
+    const findingReader = new FindingReader(
       {
         json: (args, { signal }) =>
           new Promise((resolve, fail) => {
-            asked.push({
+            queries.push({
               name: args[2] ?? '',
               signal,
               fail,
               answer: (findings) => resolve({ targets: [{ target: args[2], place: '', findings }] }),
             });
-            told();
+            notify();
           }),
       },
       () => (changes += 1),
     );
     const nth = async (n: number): Promise<PendingQuery> => {
-      while (asked.length < n)
+      while (queries.length < n)
         await new Promise<void>((resolve) => {
-          told = resolve;
+          notify = resolve;
         });
-      const found = asked[n - 1];
+      const found = queries[n - 1];
       assert.ok(found !== undefined);
       return found;
     };
-    return { reader: made, asked, changes: () => changes, nth };
+    return { reader: findingReader, queries, changes: () => changes, nth };
   }
 
-  it('asks once, keeps the response, and asks again when it was invalidated', async () => {
-    const { reader: findings, asked, changes, nth } = reader();
+  it('queries once, keeps the response, and queries again when it was invalidated', async () => {
+    const { reader: findings, queries, changes, nth } = reader();
     const first = findings.of('k');
     const second = findings.of('k');
     (await nth(1)).answer([ok]);
@@ -228,20 +228,20 @@ describe('the reader of findings', () => {
       [(await first).findings, (await second).findings, (await findings.of('k')).findings, findings.latest('k')],
       [[ok], [ok], [ok], [ok]],
     );
-    assert.deepEqual([asked.length, asked[0]?.name, changes()], [1, 'k', 1]);
+    assert.deepEqual([queries.length, queries[0]?.name, changes()], [1, 'k', 1]);
     findings.forget('k');
     assert.equal(findings.latest('k'), undefined);
     void findings.of('k');
     await nth(2);
     findings.dispose();
-    assert.equal(asked[1]?.signal?.aborted, true);
+    assert.equal(queries[1]?.signal?.aborted, true);
   });
   it('keeps the last response until a new one arrives, which pending requests get too', async () => {
-    const { reader: findings, asked, nth } = reader();
+    const { reader: findings, queries, nth } = reader();
     const waiting = findings.of('k');
     await nth(1);
     findings.refreshAll();
-    asked[0]?.fail(new Error('aborted'));
+    queries[0]?.fail(new Error('aborted'));
     (await nth(2)).answer([ok]);
     assert.deepEqual((await waiting).findings, [ok]);
     findings.refreshAll();
@@ -251,11 +251,11 @@ describe('the reader of findings', () => {
   });
   it('refreshes what is reported as outdated, but with pauses, and only while it is visible', async (test) => {
     test.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
-    const { reader: findings, asked, nth } = reader();
+    const { reader: findings, queries, nth } = reader();
     assert.equal(findings.refresh('k', 10_000), true);
-    assert.equal(asked.length, 0);
+    assert.equal(queries.length, 0);
     const first = findings.of('k');
-    assert.equal(findings.refresh('k', 10_000), false, 'it is being asked');
+    assert.equal(findings.refresh('k', 10_000), false, 'a query is pending');
     (await nth(1)).answer([missing]);
     await first;
     test.mock.timers.tick(9_000);
@@ -268,8 +268,8 @@ describe('the reader of findings', () => {
   });
   it('returns failures as findings', async () => {
     const { reader: findings, nth } = reader();
-    const told = findings.of('k');
+    const failed = findings.of('k');
     (await nth(1)).fail(new Error('it broke'));
-    assert.deepEqual((await told).findings, [{ name: 'target', state: 'wrong', text: 'it broke' }]);
+    assert.deepEqual((await failed).findings, [{ name: 'target', state: 'wrong', text: 'it broke' }]);
   });
 });

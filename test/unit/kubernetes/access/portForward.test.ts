@@ -73,7 +73,7 @@ test('the next connection finds the pod that replaced another', async () => {
   assert.deepEqual(
     notices,
     ['Not found: pods/portforward none in namespace ns.', undefined],
-    'told once, and that it is over',
+    'reported once, and that it is over',
   );
   forward.close();
 });

@@ -26,9 +26,9 @@ async function played(
   lists: KubeReply[],
   watches: KubeReply[],
   turn?: (api: KubeApi) => void,
-): Promise<{ told: string[]; api: KubeApi; versions: (string | null)[]; error: unknown }> {
+): Promise<{ reports: string[]; api: KubeApi; versions: (string | null)[]; error: unknown }> {
   const over = new AbortController();
-  const told: string[] = [];
+  const reports: string[] = [];
   const versions: (string | null)[] = [];
   const api = await startKubeApi(({ query }) => {
     if (query.get('watch') === null) return lists.shift() ?? statusReply(500, 'InternalError', 'no more lists');
@@ -47,25 +47,25 @@ async function played(
     { labels: 'a=b' },
     {
       signal: over.signal,
-      onList: (items) => void told.push(`list ${items.map((item) => item.metadata.name).join(',')}`),
-      onEvent: (type, object) => void told.push(`${type} ${object.metadata.name}`),
-      onGone: (object) => void told.push(`gone ${object.metadata.name}`),
-      onTrouble: (trouble) => void told.push(trouble === undefined ? 'fixed' : `trouble ${trouble.code}`),
+      onList: (items) => void reports.push(`list ${items.map((item) => item.metadata.name).join(',')}`),
+      onEvent: (type, object) => void reports.push(`${type} ${object.metadata.name}`),
+      onGone: (object) => void reports.push(`gone ${object.metadata.name}`),
+      onTrouble: (trouble) => void reports.push(trouble === undefined ? 'fixed' : `trouble ${trouble.code}`),
     },
   ).catch((reason: unknown) => reason);
   await api[Symbol.asyncDispose]();
-  return { told, api, versions, error };
+  return { reports, api, versions, error };
 }
 
 test('a new watch continues at the last version of the one before, bookmarks included', async () => {
-  const { told, versions, api } = await played(
+  const { reports, versions, api } = await played(
     [list('10', 'a')],
     [
       says(line('ADDED', pod('b', '11')) + line('MODIFIED', pod('a', '12'))),
       says(line('DELETED', pod('a', '13')) + line('BOOKMARK', { metadata: { resourceVersion: '20' } })),
     ],
   );
-  assert.deepEqual(told, ['list a', 'ADDED b', 'MODIFIED a', 'DELETED a']);
+  assert.deepEqual(reports, ['list a', 'ADDED b', 'MODIFIED a', 'DELETED a']);
   assert.deepEqual(versions, ['10', '12', '20']);
   assert.equal(api.requests[1]?.query.get('labelSelector'), 'a=b');
 });
@@ -76,18 +76,18 @@ for (const [what, reply] of [
   ['an unreadable line', says('{"type":"ADDED","obj\n')],
 ] as const) {
   test(`${what} leads to a new list, which reports what vanished`, async () => {
-    const { told, versions } = await played([list('10', 'a', 'b'), list('30', 'b', 'c')], [reply]);
-    assert.deepEqual(told, ['list a,b', 'gone a', 'list b,c']);
+    const { reports, versions } = await played([list('10', 'a', 'b'), list('30', 'b', 'c')], [reply]);
+    assert.deepEqual(reports, ['list a,b', 'gone a', 'list b,c']);
     assert.deepEqual(versions, ['10', '30']);
   });
 }
 
 test('an object that was deleted in a watch is not reported as vanished', async () => {
-  const { told } = await played(
+  const { reports } = await played(
     [list('10', 'a'), list('30')],
     [says(line('DELETED', pod('a', '11'))), statusReply(410, 'Expired', 'old')],
   );
-  assert.deepEqual(told, ['list a', 'DELETED a', 'list ']);
+  assert.deepEqual(reports, ['list a', 'DELETED a', 'list ']);
 });
 
 test('an outage of the API server is reported once, a cut connection is not', async () => {
@@ -95,7 +95,7 @@ test('an outage of the API server is reported once, a cut connection is not', as
     response.writeHead(200);
     response.write(`${line('ADDED', pod('b', '11'))}{"type":"ADD`, () => response.destroy());
   };
-  const { told, versions } = await played(
+  const { reports, versions } = await played(
     [
       statusReply(503, 'ServiceUnavailable', 'starting'),
       statusReply(503, 'ServiceUnavailable', 'starting'),
@@ -103,8 +103,8 @@ test('an outage of the API server is reported once, a cut connection is not', as
     ],
     [cut],
   );
-  assert.deepEqual(told, ['trouble unavailable', 'list a', 'fixed', 'ADDED b']);
-  assert.deepEqual(versions, ['10', '11'], 'what came before the cut is not told twice');
+  assert.deepEqual(reports, ['trouble unavailable', 'list a', 'fixed', 'ADDED b']);
+  assert.deepEqual(versions, ['10', '11'], 'what came before the cut is not reported twice');
 });
 
 test('an error that another attempt cannot fix ends the watch', async () => {

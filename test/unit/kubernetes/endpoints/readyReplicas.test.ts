@@ -133,7 +133,7 @@ describe('replicas', () => {
       ]),
       'http://10.0.0.1:8080/v1',
     );
-    assert.equal(at([]), 'http://10.0.0.1:8000/v1', 'none is told');
+    assert.equal(at([]), 'http://10.0.0.1:8000/v1', 'no conditions');
     assert.equal(at([{}]), 'http://10.0.0.1:8000/v1', 'all');
     assert.equal(
       at([

@@ -21,16 +21,16 @@ const list = (...items: unknown[]): KubeReply => ({ body: { metadata: { resource
 
 /** The reported replicas, in order. */
 function news() {
-  const told: string[] = [];
+  const reports: string[] = [];
   let wake: (() => void) | undefined;
   return {
-    tell: (text: string) => {
-      told.push(text);
+    report: (text: string) => {
+      reports.push(text);
       wake?.();
     },
     until: async (count: number): Promise<string[]> => {
-      while (told.length < count) await new Promise<void>((resolve) => (wake = resolve));
-      return told;
+      while (reports.length < count) await new Promise<void>((resolve) => (wake = resolve));
+      return reports;
     },
   };
 }
@@ -54,7 +54,7 @@ test('changes in the slices of a Service are reported as changes of its replicas
     };
   });
   const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
-  const { tell, until } = news();
+  const { report, until } = news();
   const source = new SliceReplicas({ cluster, log: () => undefined });
   assert.equal(
     source.follow('http://models.elsewhere.svc/v1', () => undefined),
@@ -62,7 +62,7 @@ test('changes in the slices of a Service are reported as changes of its replicas
   );
   assert.equal(api.requests.length, 0);
   const stop = source.follow('http://models:8000/v1', (replicas) =>
-    tell(replicas === undefined ? 'one place' : replicas.map(({ name }) => name).join(' ')),
+    report(replicas === undefined ? 'one place' : replicas.map(({ name }) => name).join(' ')),
   );
   assert.deepEqual(await until(5), ['pod-10.0.0.1', 'pod-10.0.0.1 pod-10.0.0.2', 'pod-10.0.0.2', '', 'one place']);
   assert.deepEqual(
@@ -82,9 +82,9 @@ test('changes in the slices of a Service are reported as changes of its replicas
 test('a missing right leaves the endpoint unchanged, and is logged once', async () => {
   await using api = await startKubeApi(() => statusReply(403, 'Forbidden', 'endpointslices is forbidden'));
   const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
-  const { tell, until } = news();
-  const source = new SliceReplicas({ cluster, log: (text, about) => tell(`${about?.level ?? ''}: ${text}`) });
-  const stop = source.follow('http://models:8000/v1', () => assert.fail('nothing is known'));
+  const { report, until } = news();
+  const source = new SliceReplicas({ cluster, log: (text, about) => report(`${about?.level ?? ''}: ${text}`) });
+  const stop = source.follow('http://models:8000/v1', () => assert.fail('no replicas were found'));
   assert.match((await until(1))[0] ?? '', /^warning: finding the replicas of models failed: .*endpointslices/);
   stop?.();
   cluster.close();

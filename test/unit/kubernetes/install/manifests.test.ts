@@ -32,8 +32,8 @@ interface Container {
   [more: string]: unknown;
 }
 
-function create(given: InstallInput): KubeObject[] {
-  return manifests(resolveOptions(given), ARCHIVE, 'team');
+function create(input: InstallInput): KubeObject[] {
+  return manifests(resolveOptions(input), ARCHIVE, 'team');
 }
 
 function find(objects: readonly KubeObject[], kind: string, name = 'rollout-studio'): KubeObject {
@@ -46,8 +46,8 @@ function specOf(objects: readonly KubeObject[], name?: string): Spec {
   return find(objects, 'Deployment', name)['spec'] as Spec;
 }
 
-function server(given: InstallInput): PodSpec {
-  return specOf(create(given)).template.spec;
+function server(input: InstallInput): PodSpec {
+  return specOf(create(input)).template.spec;
 }
 
 function option(container: Container, name: string): string | undefined {
@@ -269,12 +269,12 @@ describe('a model', () => {
     assert.equal(option(container, '--tool-call-parser'), 'hermes');
     assert.equal(option(container, '--reasoning-parser'), 'qwen3');
     assert.equal(option(container, '--max-num-queued-reqs'), '512');
-    for (const wanted of [
+    for (const expected of [
       '--enable-auto-tool-choice',
       '--enable-per-request-metrics',
       '--enable-prompt-tokens-details',
     ])
-      assert.ok(container.args.includes(wanted));
+      assert.ok(container.args.includes(expected));
     assert.deepEqual(container.args.slice(-2), ['--max-model-len', '32768']);
     assert.match(JSON.stringify(spec['affinity']), /nvidia\.com\/gpu\.product.*NVIDIA-A100-SXM4-80GB/);
     assert.deepEqual(spec.volumes.find(({ name }) => name === 'shm')?.['emptyDir'], {

@@ -1,4 +1,4 @@
-/** Programs on their way into a pod: collected, packed, and unpacked by the script that runs there. */
+/** Programs for a pod: collected, packed, and unpacked by the script that runs there. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -149,13 +149,13 @@ describe('an obstacle is reported', () => {
   }
 
   test('for the newest version, whatever was wrong with the previous one', () => {
-    const wanted = deployment({});
+    const newest = deployment({});
     const annotations = { 'rollout-studio/version': 'new' };
     const spec = { replicas: 1, template: { metadata: { annotations } }, selector: {} };
     const broken = container({ waiting: { reason: 'ImagePullBackOff' } });
-    assert.equal(findObstacle({ ...wanted, spec }, [broken]).outlook, 'wait');
+    assert.equal(findObstacle({ ...newest, spec }, [broken]).outlook, 'wait');
     assert.equal(
-      findObstacle({ ...wanted, spec }, [{ ...broken, metadata: { ...broken.metadata, annotations } }]).outlook,
+      findObstacle({ ...newest, spec }, [{ ...broken, metadata: { ...broken.metadata, annotations } }]).outlook,
       'stuck',
     );
   });

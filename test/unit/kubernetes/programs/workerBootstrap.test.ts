@@ -24,13 +24,13 @@ interface BootstrapResult {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
-  readonly asked: readonly string[];
+  readonly requests: readonly string[];
   readonly work: string;
 }
 
 /**
  * Runs the bootstrap against a server that sends these responses in order, the last one repeatedly. `first`: another
- * address that it is told before that one.
+ * address, which it tries first.
  */
 async function run(
   context: TestContext,
@@ -39,11 +39,11 @@ async function run(
 ): Promise<BootstrapResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'bootstrap-'));
   context.after(() => rm(folder, { recursive: true, force: true }));
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(`${request.url ?? ''} ${request.headers.authorization ?? ''}`);
+    requests.push(`${request.url ?? ''} ${request.headers.authorization ?? ''}`);
     options.whenAsked?.(() => child.kill('SIGTERM'));
-    answers[Math.min(asked.length, answers.length) - 1]?.(response);
+    answers[Math.min(requests.length, answers.length) - 1]?.(response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -77,7 +77,7 @@ async function run(
   child.stdout.on('data', (chunk) => (out += String(chunk)));
   child.stderr.on('data', (chunk) => (err += String(chunk)));
   const [code] = (await once(child, 'close')) as [number | null];
-  return { code, out, err, asked, work };
+  return { code, out, err, requests, work };
 }
 
 const gives = (response: ServerResponse): void => void response.end(ARCHIVE.packed);
@@ -88,15 +88,15 @@ const says =
 
 describe('the bootstrap of a worker pod', () => {
   it('waits for the server, then continues as the worker', async (context) => {
-    const { code, out, asked, work } = await run(context, [says(503), says(404), gives], { secrets: '{}' });
+    const { code, out, requests, work } = await run(context, [says(503), says(404), gives], { secrets: '{}' });
     const { text, args, config, home } = JSON.parse(out) as {
       text: string;
       args: number;
       config: Record<string, unknown>;
       home: string;
     };
-    assert.deepEqual([code, text, args, asked.length], [0, 'hello', 3, 3]);
-    assert.equal(asked[0], `/v1/programs/${ARCHIVE.sha} Bearer secret`);
+    assert.deepEqual([code, text, args, requests.length], [0, 'hello', 3, 3]);
+    assert.equal(requests[0], `/v1/programs/${ARCHIVE.sha} Bearer secret`);
     assert.equal(home, path.join(work, 'home'));
     const { server, secrets, ...rest } = config;
     assert.match(String(server), /^http:/);
@@ -114,9 +114,9 @@ describe('the bootstrap of a worker pod', () => {
   });
 
   it('asks the next server if the first is down, and passes both on', async (context) => {
-    const { code, out, asked } = await run(context, [gives], { first: 'http://127.0.0.1:1' });
+    const { code, out, requests } = await run(context, [gives], { first: 'http://127.0.0.1:1' });
     const { config } = JSON.parse(out) as { config: { server: string; others: string[] } };
-    assert.deepEqual([code, asked.length, config.server, config.others.length], [0, 1, 'http://127.0.0.1:1', 1]);
+    assert.deepEqual([code, requests.length, config.server, config.others.length], [0, 1, 'http://127.0.0.1:1', 1]);
   });
 
   it('ends with 3 if the server stays down, or the programs are different', async (context) => {

@@ -21,7 +21,7 @@ const PROMPT = '/w/prompts/desk.md';
 interface Kit {
   readonly workspace: Workspace;
   readonly checker: Checker;
-  readonly told: Map<string, readonly Problem[]>;
+  readonly published: Map<string, readonly Problem[]>;
   /** Files whose problems were reported since the last call. */
   readonly news: () => string[];
   /** Files that were read from the disk since the last call. */
@@ -33,11 +33,11 @@ async function kitOf(files: Readonly<Record<string, string>> = DESK): Promise<Ki
   let reads: string[] = [];
   const disk: Files = { ...memory, readText: (path) => (reads.push(path), memory.readText(path)) };
   const workspace = new Workspace(disk, ['/w']);
-  const told = new Map<string, readonly Problem[]>();
+  const published = new Map<string, readonly Problem[]>();
   const news: string[] = [];
   const checker = new Checker(workspace, {
     publish: (file, problems) => {
-      told.set(file, problems);
+      published.set(file, problems);
       news.push(file);
     },
     failed: (file, thrown) => assert.fail(`${file}: ${String(thrown)}`),
@@ -47,7 +47,7 @@ async function kitOf(files: Readonly<Record<string, string>> = DESK): Promise<Ki
   return {
     workspace,
     checker,
-    told,
+    published,
     news: () => news.splice(0).sort(),
     read: () => {
       const all = reads;
@@ -57,53 +57,53 @@ async function kitOf(files: Readonly<Record<string, string>> = DESK): Promise<Ki
   };
 }
 
-const shown = (problems: readonly Problem[] | undefined): string[] =>
+const summaries = (problems: readonly Problem[] | undefined): string[] =>
   (problems ?? []).map(({ code, line }) => `${code} ${line}`);
 
 describe('the checks of a workspace', () => {
   it('report problems once, at their place, however many files lead there', async () => {
-    const { told, news } = await kitOf({
+    const { published, news } = await kitOf({
       ...DESK,
       [PROMPT]: 'For {{task.meta.town}}.\n',
       [DESK_AGENT]: (DESK[DESK_AGENT] ?? '').replace('answer:', 'anwser:'),
     });
     assert.deepEqual(news(), [DESK_AGENT, PROMPT, '/w/worlds/library.world.yaml'].sort());
-    assert.deepEqual(shown(told.get(PROMPT)), ['placeholder 1']);
-    assert.deepEqual(shown(told.get(DESK_AGENT)), ['unknown_key 7']);
+    assert.deepEqual(summaries(published.get(PROMPT)), ['placeholder 1']);
+    assert.deepEqual(summaries(published.get(DESK_AGENT)), ['unknown_key 7']);
   });
 
   it('read no unchanged file again, and touch only what depends on the change', async () => {
-    const { workspace, checker, told, news, read } = await kitOf();
+    const { workspace, checker, published, news, read } = await kitOf();
     news();
     read();
     workspace.edit(PROMPT, 'For {{task.meta.town}}.\n', 1);
     await checker.changed([PROMPT], { typed: true });
     await checker.settled();
     assert.deepEqual(news(), [PROMPT]);
-    assert.deepEqual(shown(told.get(PROMPT)), ['placeholder 1']);
+    assert.deepEqual(summaries(published.get(PROMPT)), ['placeholder 1']);
     assert.deepEqual(read(), []);
     workspace.edit(PROMPT, 'For {{task.meta.city}}.\n', 2);
     await checker.changed([PROMPT], { typed: true });
     await checker.settled();
-    assert.deepEqual(told.get(PROMPT), []);
+    assert.deepEqual(published.get(PROMPT), []);
   });
 
   it('notice created and deleted files', async () => {
     const files: Record<string, string> = { ...DESK, [TWO]: (DESK[TWO] ?? '').replace('inline.agent', 'later.agent') };
-    const { workspace, checker, told } = await kitOf(files);
-    assert.deepEqual(shown(told.get(TWO)), ['file 2']);
+    const { workspace, checker, published } = await kitOf(files);
+    assert.deepEqual(summaries(published.get(TWO)), ['file 2']);
     workspace.edit('/w/agents/later.agent.yaml', DESK[INLINE] ?? '', 1);
     await checker.changed(['/w/agents/later.agent.yaml'], { typed: true });
     await checker.settled();
-    assert.deepEqual(told.get(TWO), []);
+    assert.deepEqual(published.get(TWO), []);
     workspace.close('/w/agents/later.agent.yaml');
     await checker.changed(['/w/agents/later.agent.yaml'], { typed: false });
     await checker.settled();
-    assert.deepEqual(shown(told.get(TWO)), ['file 2']);
+    assert.deepEqual(summaries(published.get(TWO)), ['file 2']);
   });
 
   it('drop problems of an outdated text', async () => {
-    const { workspace, checker, told } = await kitOf();
+    const { workspace, checker, published } = await kitOf();
     const text = DESK[ONE] ?? '';
     for (let version = 1; version <= 20; version++) {
       workspace.edit(ONE, version % 2 === 1 ? `${text}x${version}: 1\n` : text, version);
@@ -111,7 +111,7 @@ describe('the checks of a workspace', () => {
       await Promise.resolve();
     }
     await checker.settled();
-    assert.deepEqual(told.get(ONE), []);
+    assert.deepEqual(published.get(ONE), []);
   });
 });
 
@@ -167,7 +167,7 @@ describe('names that other files define', () => {
       }),
       ['not_served 7 warning Did you mean `see`?'],
     );
-    const asked = async (entry: string): Promise<string[]> => {
+    const queriedFor = async (entry: string): Promise<string[]> => {
       const endpoints: string[] = [];
       await codes({ [INLINE]: (seeing[INLINE] ?? '').replace('builtin: [vision]', entry) }, INLINE, {
         ...NO_FACTS,
@@ -178,8 +178,8 @@ describe('names that other files define', () => {
       });
       return endpoints;
     };
-    assert.deepEqual(await asked('builtin: [calculator, vision]'), ['http://gpu:8000/v1']);
+    assert.deepEqual(await queriedFor('builtin: [calculator, vision]'), ['http://gpu:8000/v1']);
     for (const entry of ['builtin: [audio]', 'mcp: playwright', 'module: tools/words.ts'])
-      assert.deepEqual(await asked(entry), [], entry);
+      assert.deepEqual(await queriedFor(entry), [], entry);
   });
 });

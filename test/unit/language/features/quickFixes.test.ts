@@ -155,14 +155,14 @@ describe('quick fixes of an agent file', () => {
       /^Create prompts\/new.md/,
     );
     assert.deepEqual(await codesIn(files, '/w/a.agent.yaml'), []);
-    const made = await fixed(
+    const result = await fixed(
       agent(`${OK}tools:\n  - module: tools/find.ts\nanswer: { tool: find }\n`),
       '/w/a.agent.yaml',
       'file',
       /^Create tools\/find.ts/,
     );
-    assert.match(made.files['/w/tools/find.ts'] ?? '', /export const find = tool\(/);
-    assert.deepEqual(await codesIn(made.files, '/w/a.agent.yaml'), []);
+    assert.match(result.files['/w/tools/find.ts'] ?? '', /export const find = tool\(/);
+    assert.deepEqual(await codesIn(result.files, '/w/a.agent.yaml'), []);
   });
 
   it('create the tool that ends a rollout, in a module of the agent or a new one', async () => {

@@ -74,10 +74,10 @@ describe('exporting traces', () => {
 
   test('retries while a collector is down, and reports that once', async () => {
     const done = deferred<undefined>();
-    let asked = 0;
+    let attempts = 0;
     const { exporter, log, counted } = kit(() => {
-      asked += 1;
-      if (asked <= 3) return Promise.resolve({ how: 'later', text: 'connect ECONNREFUSED' });
+      attempts += 1;
+      if (attempts <= 3) return Promise.resolve({ how: 'later', text: 'connect ECONNREFUSED' });
       done.resolve(undefined);
       return Promise.resolve(taken);
     });
@@ -154,9 +154,9 @@ describe('exporting traces', () => {
 
 describe('the collector', () => {
   test('is named by the option, else by the variables of OpenTelemetry', () => {
-    const told: string[] = [];
+    const warnings: string[] = [];
     const of = (option: string | undefined, variables: Readonly<Record<string, string>>) =>
-      collectorOf(option, variables, (text) => told.push(text));
+      collectorOf(option, variables, (text) => warnings.push(text));
     const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://col:4318/',
       OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20x,b=c',
@@ -171,9 +171,9 @@ describe('the collector', () => {
     );
     assert.equal(of(undefined, { ...env, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), undefined);
     assert.equal(of(undefined, { ...env, OTEL_SDK_DISABLED: 'true' }), undefined);
-    assert.equal(told.length, 1, 'of gRPC only');
+    assert.equal(warnings.length, 1, 'of gRPC only');
     assert.equal(of(undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4317' }), undefined);
-    assert.match(told[1] ?? '', /not exported to localhost:4317: this server supports only OTLP over HTTP/);
+    assert.match(warnings[1] ?? '', /not exported to localhost:4317: this server supports only OTLP over HTTP/);
   });
 
   test('explains a request that it did not accept', async () => {

@@ -39,18 +39,18 @@ describe('a message about returned rollouts', () => {
 describe('Returns', () => {
   it('reports once to each batch the rollouts that return together', (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] });
-    const told: string[] = [];
-    const returns = new Returns((batch, { text }) => told.push(`${batch}: ${/\d+ workers?/.exec(text)?.[0] ?? ''}`));
+    const reports: string[] = [];
+    const returns = new Returns((batch, { text }) => reports.push(`${batch}: ${/\d+ workers?/.exec(text)?.[0] ?? ''}`));
     returns.add('b1', back());
     context.mock.timers.tick(1_000);
     returns.add('b1', back());
     returns.add('b2', back());
-    assert.deepEqual(told, []);
+    assert.deepEqual(reports, []);
     context.mock.timers.tick(5_000);
-    assert.deepEqual(told, ['b1: 2 workers', 'b2: 1 worker']);
+    assert.deepEqual(reports, ['b1: 2 workers', 'b2: 1 worker']);
     returns.add('b1', back());
     returns.close();
     context.mock.timers.tick(5_000);
-    assert.equal(told.length, 2);
+    assert.equal(reports.length, 2);
   });
 });

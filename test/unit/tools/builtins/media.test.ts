@@ -17,7 +17,7 @@ before(async () => {
 after(() => bench.close());
 
 describe('image_recognition', () => {
-  const ask = async (vision: BuiltinSettings['vision'], image_urls: string[]): Promise<unknown> =>
+  const callVision = async (vision: BuiltinSettings['vision'], image_urls: string[]): Promise<unknown> =>
     (
       await callTool(openBuiltin('vision', bench.environment, { vision }), 'image_recognition', {
         image_urls,
@@ -52,22 +52,22 @@ describe('image_recognition', () => {
       response.end(JSON.stringify({ choices: [{ message: { content: 'A pixel.' } }] }));
     });
     assert.equal(
-      await ask({ endpoint: `${model.url}/v1`, model: 'm', api_key: 'key', max_tokens: 9, private_addresses: true }, [
-        'a.png',
-        `${model.url}/cat.jpg`,
-      ]),
+      await callVision(
+        { endpoint: `${model.url}/v1`, model: 'm', api_key: 'key', max_tokens: 9, private_addresses: true },
+        ['a.png', `${model.url}/cat.jpg`],
+      ),
       'A pixel.',
     );
     await assert.rejects(
-      ask({ endpoint: model.url, model: 'm' }, [`${model.url}/cat.jpg`]),
+      callVision({ endpoint: model.url, model: 'm' }, [`${model.url}/cat.jpg`]),
       isClass('tool_error', /this tool cannot access/),
     );
     await assert.rejects(
-      ask({ endpoint: model.url, model: 'm' }, ['a.wav']),
+      callVision({ endpoint: model.url, model: 'm' }, ['a.wav']),
       isClass('tool_error', /"\.wav" is not supported\. Supported types: png/),
     );
     await assert.rejects(
-      ask({ endpoint: model.url, model: 'm' }, ['../a.png']),
+      callVision({ endpoint: model.url, model: 'm' }, ['../a.png']),
       isClass('tool_error', /outside the working directory/),
     );
   });
@@ -77,7 +77,7 @@ describe('image_recognition', () => {
       response.writeHead(400).end('{"error":"this model sees nothing"}');
     });
     await assert.rejects(
-      ask({ endpoint: model.url, model: 'm' }, ['a.png']),
+      callVision({ endpoint: model.url, model: 'm' }, ['a.png']),
       isClass('tool_error', /The vision model returned status 400: this model sees nothing/),
     );
   });

@@ -12,20 +12,20 @@ import { callTool } from '../../../support/tools.ts';
 const environment = { cwd: '/', pools: { env: {} } } as ToolEnvironment;
 
 describe('the outgoing proxy', () => {
-  const way = (address: string, env: Readonly<Record<string, string>>, told?: string): string | undefined =>
-    new Outgoing(told, env).for(new URL(address))?.href;
+  const proxyFor = (address: string, env: Readonly<Record<string, string>>, configured?: string): string | undefined =>
+    new Outgoing(configured, env).for(new URL(address))?.href;
 
   it('comes from the file, else from the variables', () => {
     const env = { HTTP_PROXY: 'http://a:1', https_proxy: 'b:2', HTTPS_PROXY: 'http://c:3' };
     assert.deepEqual(
-      [way('http://x.org', env), way('https://x.org', env), way('https://x.org', env, 'https://d')],
+      [proxyFor('http://x.org', env), proxyFor('https://x.org', env), proxyFor('https://x.org', env, 'https://d')],
       ['http://a:1/', 'http://b:2/', 'https://d/'],
     );
     assert.deepEqual(
       [
-        way('http://x.org', { all_proxy: 'http://e' }),
-        way('http://x.org', {}),
-        way('http://x.org', { HTTP_PROXY: ' ' }),
+        proxyFor('http://x.org', { all_proxy: 'http://e' }),
+        proxyFor('http://x.org', {}),
+        proxyFor('http://x.org', { HTTP_PROXY: ' ' }),
       ],
       ['http://e/', undefined, undefined],
     );
@@ -34,16 +34,16 @@ describe('the outgoing proxy', () => {
       [false, true, true],
     );
     assert.throws(
-      () => way('http://x.org', { ALL_PROXY: 'socks5://ada:secret@x' }),
+      () => proxyFor('http://x.org', { ALL_PROXY: 'socks5://ada:secret@x' }),
       (error) => isClass('tool_error', /not an http/)(error) && !String(error).includes('secret'),
     );
   });
 
   it('is not used for this machine, nor for hosts in NO_PROXY', () => {
     for (const host of ['localhost:8000', '127.0.0.1', '[::1]:3', 'app.localhost'])
-      assert.equal(way(`http://${host}`, {}, 'http://p'), undefined, host);
+      assert.equal(proxyFor(`http://${host}`, {}, 'http://p'), undefined, host);
     const direct = (host: string, no: string): boolean =>
-      way(`http://${host}`, { NO_PROXY: no }, 'http://p') === undefined;
+      proxyFor(`http://${host}`, { NO_PROXY: no }, 'http://p') === undefined;
     for (const [host, no] of [
       ['x.org', 'x.org'],
       ['a.x.org', '.x.org'],
@@ -72,10 +72,10 @@ describe('the outgoing proxy', () => {
         );
       else response.setHeader('content-type', 'text/html').end(`<p>This is ${String(headers['host'])} ${url}</p>`);
     });
-    const asked: string[] = [];
+    const requests: string[] = [];
     const sockets = new Set<Socket>();
     const proxy = createServer(({ url = '', headers }, response) => {
-      asked.push(`${url} ${headers['proxy-authorization'] ?? ''}`.trim());
+      requests.push(`${url} ${headers['proxy-authorization'] ?? ''}`.trim());
       const { pathname, search, host } = new URL(url);
       fetch(`${far.url}${pathname}${search}`, { redirect: 'manual', headers: { 'x-host': host } }).then(
         async (answer) => {
@@ -91,7 +91,7 @@ describe('the outgoing proxy', () => {
         (error: unknown) => void response.destroy(error instanceof Error ? error : undefined),
       );
     }).on('connect', ({ url = '' }, socket: Socket) => {
-      asked.push(`CONNECT ${url}`);
+      requests.push(`CONNECT ${url}`);
       sockets.add(socket.on('error', () => undefined));
       const through = connect(Number(new URL(far.url).port), '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n');
@@ -114,7 +114,7 @@ describe('the outgoing proxy', () => {
       );
       const token = `Basic ${Buffer.from('ada:secret').toString('base64')}`;
       assert.deepEqual(
-        asked,
+        requests,
         ['search?q=a&format=json', 'old', 'new'].map(
           (path, index) => `http://${['searx', 'pages', 'other'][index] ?? ''}.example/${path} ${token}`,
         ),
@@ -124,7 +124,7 @@ describe('the outgoing proxy', () => {
         callTool(tools, 'read_webpage', { url: 'https://pages.example/' }),
         isClass('tool_error', /Cannot reach|unreachable/),
       );
-      assert.equal(asked.at(-1), 'CONNECT pages.example:443');
+      assert.equal(requests.at(-1), 'CONNECT pages.example:443');
       await assert.rejects(
         callTool(tools, 'read_webpage', { url: 'http://10.0.0.1/' }),
         isClass('tool_error', /10\.0\.0\.1 is on this machine or its network/),
@@ -144,10 +144,10 @@ describe('a refusal of a search service', () => {
     settings: Omit<SearchSettings, 'url'>,
     status: number,
     body: unknown,
-  ): Promise<{ said: string; asked: number }> => {
-    let asked = 0;
+  ): Promise<{ said: string; requests: number }> => {
+    let requests = 0;
     await using service = await startStub((_, __, response) => {
-      asked++;
+      requests++;
       response.writeHead(status, { 'retry-after': '0' }).end(JSON.stringify(body));
     });
     const tools = openBuiltin('search', environment, { search: { ...settings, url: service.url } });
@@ -155,7 +155,7 @@ describe('a refusal of a search service', () => {
       ({ response }) => JSON.stringify(response),
       (error: unknown) => (error instanceof Error ? error.message : ''),
     );
-    return { said, asked };
+    return { said, requests };
   };
 
   it('is reported in its words, and retried only where that helps', async () => {
@@ -167,12 +167,12 @@ describe('a refusal of a search service', () => {
       await refused(google, 429, {
         error: { code: 429, message: day, status: 'RESOURCE_EXHAUSTED', errors: [{ reason: 'rateLimitExceeded' }] },
       }),
-      { said: `Google search returned status 429 (the daily quota is exhausted): ${day}`, asked: 1 },
+      { said: `Google search returned status 429 (the daily quota is exhausted): ${day}`, requests: 1 },
     );
     const minute = day.replace('per day', 'per minute');
     assert.deepEqual(await refused(google, 429, { error: { code: 429, message: minute } }), {
       said: `Google search returned status 429: ${minute}`,
-      asked: 3,
+      requests: 3,
     });
     assert.deepEqual(
       await refused(google, 400, {
@@ -182,7 +182,7 @@ describe('a refusal of a search service', () => {
         said:
           'Google search returned status 400 (the key in `search.api_key` is invalid): API key not valid. ' +
           'Please pass a valid API key.',
-        asked: 1,
+        requests: 1,
       },
     );
     const brave = { provider: 'brave', api_key: 'k' } as const;
@@ -197,22 +197,22 @@ describe('a refusal of a search service', () => {
         said:
           'Brave search returned status 422 (the key in `search.api_key` is invalid): The provided ' +
           'subscription token is invalid.',
-        asked: 1,
+        requests: 1,
       },
     );
     assert.deepEqual(await refused(brave, 429, body('QUOTA_LIMITED', 'Request quota limit exceeded for plan', 429)), {
       said:
         'Brave search returned status 429 (the quota of the subscription is exhausted): Request quota limit ' +
         'exceeded for plan',
-      asked: 1,
+      requests: 1,
     });
     assert.equal(
-      (await refused(brave, 429, body('RATE_LIMITED', 'Request rate limit exceeded for plan', 429))).asked,
+      (await refused(brave, 429, body('RATE_LIMITED', 'Request rate limit exceeded for plan', 429))).requests,
       3,
     );
     assert.deepEqual(await refused(brave, 200, { type: 'search', query: { original: 'a' } }), {
       said: '"No results."',
-      asked: 1,
+      requests: 1,
     });
     assert.deepEqual(
       await refused({ provider: 'searxng' }, 200, {
@@ -225,7 +225,7 @@ describe('a refusal of a search service', () => {
       }),
       {
         said: 'SearXNG found nothing because some of its engines do not respond: google (timeout), bing (CAPTCHA).',
-        asked: 1,
+        requests: 1,
       },
     );
   });

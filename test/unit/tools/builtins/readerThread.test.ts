@@ -13,7 +13,7 @@ import { callContext, callTool } from '../../../support/tools.ts';
 let cwd: string;
 let environment: ToolEnvironment;
 before(async () => {
-  cwd = await mkdtemp(path.join(tmpdir(), 'beside-'));
+  cwd = await mkdtemp(path.join(tmpdir(), 'reader-thread-'));
   environment = { cwd, pools: { env: {} } } as ToolEnvironment;
 });
 after(async () => rm(cwd, { recursive: true }));

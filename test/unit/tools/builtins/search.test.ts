@@ -31,9 +31,9 @@ describe('search', () => {
   });
 
   it('queries Google, repeatedly for more than ten results', async () => {
-    const asked: string[] = [];
+    const requests: string[] = [];
     await using google = await startStub(({ url = '' }, _, response) => {
-      asked.push(url);
+      requests.push(url);
       const query = new URL(url, 'http://x').searchParams;
       const from = Number(query.get('start'));
       response.end(
@@ -51,7 +51,7 @@ describe('search', () => {
       (await callTool(tools, 'search', { query: 'sea gulls', num: 12 })).response,
       Array.from({ length: 12 }, (_, i) => hit(i + 1)),
     );
-    assert.deepEqual(asked, [
+    assert.deepEqual(requests, [
       '/customsearch/v1?key=k%261&cx=cx1&q=sea+gulls&num=10&start=1',
       '/customsearch/v1?key=k%261&cx=cx1&q=sea+gulls&num=2&start=11',
     ]);
@@ -166,7 +166,7 @@ describe('read_webpage', () => {
       else if (url === '/small')
         response
           .writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' })
-          .end(gzipSync('made smaller'));
+          .end(gzipSync('compressed'));
       else if (url === '/bomb')
         response
           .writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' })
@@ -186,7 +186,7 @@ describe('read_webpage', () => {
     assert.equal(await read(`${site.url}/old`), `New\n${site.url}/new\n\nSee [the other](${site.url}/other?a=1).`);
     assert.equal(await read(`${site.url}/pdf`), '--- page 1 of 1 ---\nIn a PDF');
     assert.equal(await read(`${site.url}/latin`), 'grün');
-    assert.equal(await read(`${site.url}/small`), 'made smaller');
+    assert.equal(await read(`${site.url}/small`), 'compressed');
     for (const [path, errorClass, said] of [
       ['/loop', 'tool_error', /more than 8 times/],
       ['/gone', 'tool_error', /status 404/],
@@ -200,9 +200,9 @@ describe('read_webpage', () => {
   });
 
   it('reaches neither this machine nor its network, by any name, unless that is allowed', async () => {
-    let asked = 0;
+    let requests = 0;
     await using site = await startStub((_, __, response) => {
-      asked += 1;
+      requests += 1;
       response.end('secret');
     });
     const port = new URL(site.url).port;
@@ -222,7 +222,7 @@ describe('read_webpage', () => {
         host,
       );
     }
-    assert.equal(asked, 0);
+    assert.equal(requests, 0);
     assert.equal(await read(site.url), 'secret');
   });
 

@@ -27,7 +27,7 @@ describe('pairwise alignment', () => {
         (pair) => pair.a !== undefined && pair.b !== undefined,
       ).length,
       2,
-      'words beside a call',
+      'text next to a call',
     );
   });
 
@@ -37,23 +37,23 @@ describe('pairwise alignment', () => {
       const [x, y] = [randomWords(random, 14), randomWords(random, 14)];
       const [a, b] = [actions(x), actions(y)];
       const pairs = pairwise(a, b);
-      const told = `seed ${random.seed}: “${x}” and “${y}”`;
+      const message = `seed ${random.seed}: “${x}” and “${y}”`;
       assert.deepEqual(
         pairs.flatMap((pair) => pair.a ?? []),
         a.map((_, index) => index),
-        told,
+        message,
       );
       assert.deepEqual(
         pairs.flatMap((pair) => pair.b ?? []),
         b.map((_, index) => index),
-        told,
+        message,
       );
       assert.deepEqual(
         pairwise(b, a).map((pair) => [pair.b, pair.a]),
         pairs.map((pair) => [pair.a, pair.b]),
-        told,
+        message,
       );
-      assert.equal(costOf(a, b, pairs), costOf(b, a, pairwise(b, a)), told);
+      assert.equal(costOf(a, b, pairs), costOf(b, a, pairwise(b, a)), message);
     }
   });
 
@@ -99,10 +99,10 @@ describe('the divergence of two attempts', () => {
     for (let round = 0; round < 200; round++) {
       const [a, b] = [actions(randomWords(random, 10)), actions(randomWords(random, 10))];
       const [one, other] = [splitOf(a, b), splitOf(b, a)];
-      const told = `seed ${random.seed}`;
-      assert.equal(one?.common, other?.common, told);
-      assert.equal(one?.alike, other?.alike, told);
-      assert.deepEqual([one?.rejoin?.a, one?.rejoin?.b], [other?.rejoin?.b, other?.rejoin?.a], told);
+      const message = `seed ${random.seed}`;
+      assert.equal(one?.common, other?.common, message);
+      assert.equal(one?.alike, other?.alike, message);
+      assert.deepEqual([one?.rejoin?.a, one?.rejoin?.b], [other?.rejoin?.b, other?.rejoin?.a], message);
     }
   });
 });

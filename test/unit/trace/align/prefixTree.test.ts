@@ -49,28 +49,28 @@ describe('prefix tree', () => {
         attempt(randomWords(random, 6), random.next() < 0.5, index + 1),
       );
       const tree = prefixTree(attempts);
-      const told = `seed ${random.seed}`;
+      const message = `seed ${random.seed}`;
       assert.deepEqual(
         all(tree)
           .flatMap((branch) => branch.ends)
           .sort((a, b) => a - b),
         attempts.map((_, index) => index),
-        told,
+        message,
       );
       for (const branch of all(tree)) {
         assert.equal(
           branch.branches.reduce((sum, next) => sum + next.counts.attempts, branch.ends.length),
           branch.counts.attempts,
-          told,
+          message,
         );
-        assert.equal(branch.along.length, branch.counts.attempts, told);
+        assert.equal(branch.along.length, branch.counts.attempts, message);
         for (const { index } of branch.along) {
           assert.deepEqual(
             attempts[index]?.actions
               .slice(branch.depth, branch.depth + branch.actions.length)
               .map((action) => action.key),
             branch.actions.map((action) => action.key),
-            told,
+            message,
           );
         }
       }

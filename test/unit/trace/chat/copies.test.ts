@@ -73,12 +73,12 @@ it('a request is one shell command, whatever the messages contain', {
   skip: process.platform === 'win32' ? 'it is written for POSIX shells' : false,
 }, () => {
   const body = { model: 'm', messages: [{ role: 'user', content: "it's $HOME `id` \\ \"x\"\n'''; echo no" }] };
-  const given = execFileSync(
+  const args = execFileSync(
     'sh',
     ['-c', `curl() { printf '%s\\0' "$@"; }\n${curlText('https://api.example.org/v1', body)}`],
     { encoding: 'utf8', env: { OPENAI_API_KEY: 'k1' } },
   ).split('\0');
-  assert.deepEqual(given.slice(0, 6), [
+  assert.deepEqual(args.slice(0, 6), [
     'https://api.example.org/v1/chat/completions',
     '-H',
     'Authorization: Bearer k1',
@@ -86,7 +86,7 @@ it('a request is one shell command, whatever the messages contain', {
     'Content-Type: application/json',
     '-d',
   ]);
-  assert.deepEqual(JSON.parse(given[6] ?? ''), body);
+  assert.deepEqual(JSON.parse(args[6] ?? ''), body);
 });
 
 it('a step and a whole trajectory are written as Markdown', () => {

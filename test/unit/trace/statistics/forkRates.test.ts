@@ -7,8 +7,8 @@ import { scored } from '../../host/rows.ts';
 
 const rows = (passed: number, failed: number): RolloutRow[] =>
   Array.from({ length: passed + failed }, (_, index) => scored('t', index + 1, index < passed));
-const near = (value: number | undefined, wanted: number): void =>
-  assert.ok(value !== undefined && Math.abs(value - wanted) < 5e-4, `${value ?? 'nothing'}, not ${wanted}`);
+const near = (value: number | undefined, expected: number): void =>
+  assert.ok(value !== undefined && Math.abs(value - expected) < 5e-4, `${value ?? 'nothing'}, not ${expected}`);
 
 describe('pass@k from here', () => {
   it('has Wilson’s interval for one attempt, and derives it for k', () => {
@@ -34,7 +34,7 @@ describe('pass@k from here', () => {
     assert.equal(compareWithParent({ seq: 3, fork: [], parent: rows(1, 1), attempts: 4 }).difference, null);
   });
 
-  it('compares a fork with those that came the same way, else with all', () => {
+  it('compares a fork with those on the same path, else with all', () => {
     // Newcombe 1998 (independent proportions), method 10: 56/70 - 48/80.
     const both = compareWithParent({
       seq: 3,

@@ -12,7 +12,7 @@ const tasks = [
 ];
 const levels = ['10', '2', undefined, '2'];
 
-function order(given: Partial<ArrangeInput>): string[] {
+function order(input: Partial<ArrangeInput>): string[] {
   return arrange({
     tasks: tasks.length,
     facts: (index) => taskFacts(tasks[index], 2),
@@ -20,7 +20,7 @@ function order(given: Partial<ArrangeInput>): string[] {
     sort: 'task',
     group: 'none',
     folded: new Set(),
-    ...given,
+    ...input,
   }).map((row) => (row.kind === 'group' ? row.name : String(row.index)));
 }
 

@@ -2,9 +2,9 @@
 import { EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../../src/trace/summary.ts';
 
 export function aRow(
-  given: Partial<Omit<RolloutRow, 'progress'>> & { readonly progress?: Partial<Progress> } = {},
+  changes: Partial<Omit<RolloutRow, 'progress'>> & { readonly progress?: Partial<Progress> } = {},
 ): RolloutRow {
-  const { progress, ...rest } = given;
+  const { progress, ...rest } = changes;
   return {
     rollout: 'r1',
     batch: 'b1',
@@ -22,7 +22,7 @@ export function aRow(
   };
 }
 
-export const passed = (given: Partial<RolloutRow> = {}): RolloutRow =>
-  aRow({ ...given, progress: { status: 'done', passed: true, reward: 1, steps: 5, ...given.progress } });
-export const failed = (given: Partial<RolloutRow> = {}): RolloutRow =>
-  aRow({ ...given, progress: { status: 'done', passed: false, reward: 0, steps: 8, ...given.progress } });
+export const passed = (changes: Partial<RolloutRow> = {}): RolloutRow =>
+  aRow({ ...changes, progress: { status: 'done', passed: true, reward: 1, steps: 5, ...changes.progress } });
+export const failed = (changes: Partial<RolloutRow> = {}): RolloutRow =>
+  aRow({ ...changes, progress: { status: 'done', passed: false, reward: 0, steps: 8, ...changes.progress } });

@@ -17,9 +17,9 @@ suite('the facts of all tasks', () => {
       const width = round < 3 ? 0 : 3; // the rows may arrive before the batch says how many there are
       for (let i = 0; i < 4; i++) {
         const index = Math.floor(random.next() * 20);
-        const made = [passed, failed, () => aRow({ state: 'running' })][Math.floor(random.next() * 3)] ?? passed;
+        const create = [passed, failed, () => aRow({ state: 'running' })][Math.floor(random.next() * 3)] ?? passed;
         const attempts = [...(tasks[index]?.attempts ?? [])];
-        attempts[Math.floor(random.next() * 3)] = made({ rev: round * 10 + i });
+        attempts[Math.floor(random.next() * 3)] = create({ rev: round * 10 + i });
         tasks[index] = { attempts };
         touched.add(index);
       }

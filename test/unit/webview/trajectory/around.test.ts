@@ -108,8 +108,8 @@ describe('reading around a place', () => {
     all.advance();
     const row = look.rowOf(20_000);
     assert.deepEqual(row, all.rowOf(20_000));
-    const beside = (one: Look): unknown => one.rows.all.slice(one.rows.indexOf(20_000), one.rows.indexOf(20_000) + 50);
-    assert.deepEqual(beside(look), beside(all));
+    const rowsAt = (one: Look): unknown => one.rows.all.slice(one.rows.indexOf(20_000), one.rows.indexOf(20_000) + 50);
+    assert.deepEqual(rowsAt(look), rowsAt(all));
     assert.deepEqual(look.lanes.rangeOf(20_000), all.lanes.rangeOf(20_000));
   });
 
@@ -186,8 +186,8 @@ describe('the data of a trajectory', () => {
       });
     });
     took.dispose();
-    assert.ok(seen.part > 0, 'a part was shown');
-    assert.ok(seen.kept, 'the place was shown from then on');
+    assert.ok(seen.part > 0, 'a part was visible');
+    assert.ok(seen.kept, 'the place stayed visible from then on');
     assert.equal(data.model, data.whole);
     assert.equal(data.whole.last, events.length);
     assert.equal(data.whole.event(data.whole.step(5_500)!.seq), there);

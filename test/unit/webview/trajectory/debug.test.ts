@@ -109,24 +109,24 @@ interface Page {
 
 async function page(
   events: readonly TraceEvent[],
-  given: { readonly ended?: boolean; readonly editor?: readonly EditorBreakpoint[] } = {},
+  options: { readonly ended?: boolean; readonly editor?: readonly EditorBreakpoint[] } = {},
 ): Promise<Page> {
-  const made = sampleBatch({ tasks: 1, attempts: 1, state: given.ended === true ? 'ended' : 'running' });
+  const sample = sampleBatch({ tasks: 1, attempts: 1, state: options.ended === true ? 'ended' : 'running' });
   const row = aRow({
     rollout: 'r1',
-    batch: made.batch.batch,
-    task: made.tasks[0]?.id ?? '',
+    batch: sample.batch.batch,
+    task: sample.tasks[0]?.id ?? '',
     state: 'running',
     last: events.at(-1)?.seq ?? 0,
   });
   const host = storyHost({
-    ...made,
+    ...sample,
     rows: [row],
     events: { r1: events },
-    ...(given.editor === undefined ? {} : { breakpoints: given.editor }),
+    ...(options.editor === undefined ? {} : { breakpoints: options.editor }),
   });
   const data = new TrajectoryData(host, 'r1');
-  const breakpoints = new PageBreakpoints(data, { readOnly: false, canEditor: given.editor !== undefined });
+  const breakpoints = new PageBreakpoints(data, { readOnly: false, canEditor: options.editor !== undefined });
   const until = (what: () => boolean): Promise<void> =>
     new Promise((resolve) => {
       if (what()) resolve();

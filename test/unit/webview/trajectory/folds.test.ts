@@ -32,7 +32,7 @@ class Page {
   }
 
   /** Kind of each visible row, and how many it stands for. */
-  get shown(): string[] {
+  get visible(): string[] {
     return this.folds.shown(this.rows.all).map((row) => {
       const fold = this.folds.foldOf(row);
       return `${row.kind}${fold === undefined ? '' : fold.open ? ` of ${fold.count}` : ` x${fold.count}`}`;
@@ -53,7 +53,7 @@ describe('folds of equal rows', () => {
       ['a', 'no'],
     ]);
     const page = new Page(s);
-    assert.deepEqual(page.shown, ['message', 'step', 'step', 'step x4', 'step']);
+    assert.deepEqual(page.visible, ['message', 'step', 'step', 'step x4', 'step']);
     assert.deepEqual(
       page.rows.all.map((_, index) => page.folds.placeOf(index)),
       [0, 1, 2, 3, 3, 3, 3, 4],
@@ -67,10 +67,10 @@ describe('folds of equal rows', () => {
       ['a', 'yes'],
       ['a', 'no'],
     ]);
-    assert.deepEqual(new Page(s).shown, ['message', 'step', 'step', 'step']);
+    assert.deepEqual(new Page(s).visible, ['message', 'step', 'step', 'step']);
     const t = begun();
     for (const text of ['one', 'two', 'three']) looks(t, [['a', 'no']], text);
-    assert.deepEqual(new Page(t).shown, ['message', 'step', 'step', 'step']);
+    assert.deepEqual(new Page(t).visible, ['message', 'step', 'step', 'step']);
     const u = begun();
     looks(u, [
       ['a', 'no'],
@@ -78,10 +78,10 @@ describe('folds of equal rows', () => {
     ]);
     u.model('', [{ id: 'last', name: 'look', arguments: { what: 'a' } }]);
     const span = u.toolStart('last', 'look', { what: 'a' });
-    assert.deepEqual(new Page(u).shown, ['message', 'step', 'step', 'step']);
+    assert.deepEqual(new Page(u).visible, ['message', 'step', 'step', 'step']);
     u.diff([{ table: 't', key: 1, op: 'insert', after: 1 }], span);
     u.toolEnd(span, 'last', 'no');
-    assert.deepEqual(new Page(u).shown, ['message', 'step', 'step', 'step']);
+    assert.deepEqual(new Page(u).visible, ['message', 'step', 'step', 'step']);
   });
 
   it('open and close, from any row inside', () => {
@@ -93,12 +93,12 @@ describe('folds of equal rows', () => {
       ['b', 'no'],
     ]);
     const page = new Page(s);
-    assert.deepEqual(page.shown, ['message', 'step x3', 'step']);
+    assert.deepEqual(page.visible, ['message', 'step x3', 'step']);
     assert.equal(page.folds.open(3, true), true);
-    assert.deepEqual(page.shown, ['message', 'step of 3', 'step', 'step', 'step']);
+    assert.deepEqual(page.visible, ['message', 'step of 3', 'step', 'step', 'step']);
     assert.equal(page.folds.open(2, true), false, 'it is open');
     assert.equal(page.folds.open(2, false), true);
-    assert.deepEqual(page.shown, ['message', 'step x3', 'step']);
+    assert.deepEqual(page.visible, ['message', 'step x3', 'step']);
     assert.equal(page.folds.open(0, true), false, 'there is none');
     assert.equal(page.folds.open(4, true), false, 'there is none');
   });
@@ -127,10 +127,10 @@ describe('folds of equal rows', () => {
     const growing = new Page(begun());
     for (const event of s.events.slice(growing.model.last)) {
       growing.model.push([event]);
-      assert.equal(growing.shown.length > 0, true);
+      assert.equal(growing.visible.length > 0, true);
     }
-    assert.deepEqual(whole.shown, ['message', 'step x3', 'step', 'step', 'call', 'call', 'log x4', 'step x3']);
-    assert.deepEqual(growing.shown, whole.shown);
+    assert.deepEqual(whole.visible, ['message', 'step x3', 'step', 'step', 'call', 'call', 'log x4', 'step x3']);
+    assert.deepEqual(growing.visible, whole.visible);
     assert.deepEqual(
       growing.rows.all.map((_, index) => growing.folds.placeOf(index)),
       whole.rows.all.map((_, index) => whole.folds.placeOf(index)),

@@ -85,7 +85,7 @@ describe('lanes of the time axis', () => {
     assert.equal(labelOf({ lanes, now: 0 }, item), 'held 1 min 1 s');
   });
 
-  it('show when a call was made, and what went wrong in a step', () => {
+  it('show when a call started, and what went wrong in a step', () => {
     const s = leased();
     const lost = { class: 'infrastructure', message: 'Its worker was lost.' } as const;
     const call = s.toolStart('c1', 'look', {});

@@ -57,19 +57,19 @@ function recorder(): {
     get: (_, name) =>
       typeof name === 'string' && name in state
         ? state[name]
-        : (...given: number[]) => {
+        : (...args: number[]) => {
             seen.calls += 1;
-            if (name === 'setLineDash') dashed = (given as unknown as [readonly number[]])[0].length > 0;
+            if (name === 'setLineDash') dashed = (args as unknown as [readonly number[]])[0].length > 0;
             if (name === 'strokeRect')
               seen.outlines.push({
                 colour: String(state['strokeStyle']),
-                x: given[0]!,
-                y: given[1]!,
-                width: given[2]!,
+                x: args[0]!,
+                y: args[1]!,
+                width: args[2]!,
                 dashed,
               });
-            if (name === 'fillText') seen.texts.push(String(given[0]));
-            if (name === 'fillRect' || name === 'roundRect') rect(given[0]!, given[1]!, given[2]!);
+            if (name === 'fillText') seen.texts.push(String(args[0]));
+            if (name === 'fillRect' || name === 'roundRect') rect(args[0]!, args[1]!, args[2]!);
             return name === 'measureText' ? { width: 20 } : undefined;
           },
   });
@@ -151,7 +151,7 @@ describe('painting the time axis', () => {
     s.add('hold', { why: 'pause', side: 'before' }, { span: call });
     s.add('release', { how: 'continue', held_ms: 10 }, { span: call });
     s.toolEnd(call, 'c1', '', { ms: 20 });
-    const { rects, outlines } = painted(modelOf(s)); // from 0 to 50 ms: requested at 10, made at 30, ended at 50
+    const { rects, outlines } = painted(modelOf(s)); // from 0 to 50 ms: requested at 10, started at 30, ended at 50
     const at = (ms: number): number => GUTTER + (ms / 50) * (WIDTH - GUTTER);
     const lane = (one: Rect): boolean => one.y > 22 && one.x >= GUTTER;
     assert.deepEqual(

@@ -44,7 +44,7 @@ function row(
 }
 
 /** Streams by name, and how many events of each were requested. */
-function streams(given: Readonly<Record<string, readonly TraceEvent[]>>): {
+function streams(eventsOf: Readonly<Record<string, readonly TraceEvent[]>>): {
   events: (
     stream: string,
     page?: { after?: number; limit?: number },
@@ -55,9 +55,9 @@ function streams(given: Readonly<Record<string, readonly TraceEvent[]>>): {
   return {
     read,
     events: (stream, { after = 0, limit = 100 } = {}) => {
-      const events = (given[stream] ?? []).slice(after, after + limit);
+      const events = (eventsOf[stream] ?? []).slice(after, after + limit);
       read.set(stream, (read.get(stream) ?? 0) + events.length);
-      return Promise.resolve({ events, last: given[stream]?.length ?? 0 });
+      return Promise.resolve({ events, last: eventsOf[stream]?.length ?? 0 });
     },
   };
 }
@@ -113,7 +113,7 @@ describe('the divergence from an attempt that passed', () => {
     assert.deepEqual(split, await splitFrom(streams(events), model, candidates, signal));
   });
 
-  it('is the answer when the calls are the same, and when this attempt made fewer', async () => {
+  it('is the answer when the calls are the same, and when this attempt has fewer', async () => {
     const model = new TrajectoryModel();
     model.push(attempt(['find']));
     const answer = model.steps.at(-1)?.seq;

@@ -18,8 +18,8 @@ function team(): { s: Stream; searcher: number; helper: number; call: number } {
   const s = new Stream();
   s.start();
   s.message('user', 'Who waits?');
-  const ask = s.model('I ask.', [{ id: 'c1', name: 'searcher', arguments: {} }], { agent: 'desk' });
-  const call = s.toolStart('c1', 'searcher', {}, { agent: 'desk', parent: ask });
+  const turn = s.model('I ask.', [{ id: 'c1', name: 'searcher', arguments: {} }], { agent: 'desk' });
+  const call = s.toolStart('c1', 'searcher', {}, { agent: 'desk', parent: turn });
   const searcher = s.add('agent.start', { how: 'team' }, { agent: 'desk/searcher#1', parent: call });
   s.message('user', 'Look.', 'given', { agent: 'desk/searcher#1' });
   const helper = s.add('agent.start', { how: 'team' }, { agent: 'desk/searcher#1/helper#1' });

@@ -31,14 +31,14 @@ function session(): {
 } {
   const posted: PageToTry[] = [];
   let take: (data: unknown) => void = () => assert.fail('nobody listens');
-  const made = new TrySession({
+  const created = new TrySession({
     post: (message) => posted.push(message),
     listen: (listener) => {
       take = listener;
     },
   });
   take({ type: 'tool', tool: TOOL, file: 'words.ts', worlds: [] });
-  return { session: made, posted, send: (message) => take(message) };
+  return { session: created, posted, send: (message) => take(message) };
 }
 
 test('missing values prevent a run, and are reported only then', () => {
@@ -98,7 +98,7 @@ test('the last twenty tries are kept; one is viewed, and its arguments are resto
   assert.deepEqual(one.members, { text: 'a', n: 5 });
 });
 
-test('output stays with a call that was cancelled or could not be made', () => {
+test('output stays with a call that was cancelled or could not run', () => {
   const { session: one, send } = session();
   one.setMembers({ text: 'a', n: 1 });
   const ended = (lines: readonly string[], end: TryToPage): readonly string[] | undefined => {
@@ -131,7 +131,7 @@ test('output stays with a call that was cancelled or could not be made', () => {
   assert.equal(
     ended(['counting'], { type: 'result', call: { ...CALL, log: 'counting\n' } }),
     undefined,
-    'a call that was made has it in its log',
+    'a call that ran has it in its log',
   );
   one.select(1);
   assert.ok(
@@ -154,7 +154,7 @@ test('arguments are edited as text and as fields, one after the other', () => {
   assert.deepEqual(
     [one.tool?.description, one.members],
     ['new', { text: 'b', n: 2 }],
-    'what was filled in stays when the tool is read anew',
+    'what was filled in stays when the tool is read again',
   );
 });
 
@@ -192,13 +192,13 @@ test('the last selection of an earlier panel is kept', () => {
   const desk: TryWorld = { batch: '/w/desk.batch.yaml', name: 'desk.batch.yaml', tasks: ['one', 'two'], more: false };
   for (const world of [null, { batch: desk.batch, task: 'two' }]) {
     let take: (data: unknown) => void = () => assert.fail('nobody listens');
-    const made = new TrySession({
+    const created = new TrySession({
       post: () => undefined,
       listen: (listener) => {
         take = listener;
       },
     });
     take({ type: 'tool', tool: TOOL, file: 'words.ts', worlds: [desk], world });
-    assert.deepEqual(made.world, world);
+    assert.deepEqual(created.world, world);
   }
 });
