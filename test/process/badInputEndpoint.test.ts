@@ -30,7 +30,7 @@ describe('a model endpoint that', () => {
     name: string,
     script: Script,
     env: Record<string, string> = {},
-  ): Promise<{ lines: string[]; report: Report; asked: number; endpoint: string }> {
+  ): Promise<{ lines: string[]; report: Report; calls: number; endpoint: string }> {
     await using endpoint = await fakeEndpoint(script);
     const file = bench.batch(name, {
       model: `{ endpoint: "${endpoint.url}", name: m, api_key: "\${env:KEY}" }`,
@@ -50,19 +50,19 @@ describe('a model endpoint that', () => {
     return {
       lines,
       report,
-      asked: endpoint.seen.filter((seen) => seen.path.endsWith('/chat/completions')).length,
+      calls: endpoint.seen.filter((seen) => seen.path.endsWith('/chat/completions')).length,
       endpoint: endpoint.url,
     };
   }
 
   it('refuses the key stops the batch with one message', async () => {
-    const { lines, asked, endpoint } = await refusedBy('key', (_seen, response) =>
+    const { lines, calls, endpoint } = await refusedBy('key', (_seen, response) =>
       refuse(response, 401, { message: 'Incorrect API key provided' }),
     );
     assert.deepEqual(lines, [
       `${endpoint} rejected the API key (401): Incorrect API key provided. Check model.api_key and its variable.`,
     ]);
-    assert.ok(asked < 12, `${asked} calls`); // not 4 attempts x 4 tries
+    assert.ok(calls < 12, `${calls} calls`); // not 4 attempts x 4 tries
   });
 
   it('does not know the model names those it has', async () => {
@@ -145,14 +145,14 @@ describe('a model endpoint that', () => {
     const running = bench.start(['run', file, '--json'], { cwd: bench.work });
     let [said, printed] = ['', ''];
     running.stdout?.on('data', (chunk) => (printed += String(chunk)));
-    const told = new Promise<void>((resolve) => {
+    const waiting = new Promise<void>((resolve) => {
       running.stderr?.on('data', (chunk) => {
         said += String(chunk);
         if (said.includes('is not available')) resolve();
       });
     });
     const ended = once(running, 'close');
-    await Promise.race([told, ended]);
+    await Promise.race([waiting, ended]);
     await using endpoint = await fakeEndpoint((_seen, response) => answerText(response, '42'), port);
     assert.deepEqual(await ended, [0, null], said);
     assert.deepEqual(

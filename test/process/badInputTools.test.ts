@@ -119,10 +119,10 @@ describe('a batch whose tools', () => {
     const end = stored.find((event) => event.kind === 'tool.end');
     assert.ok(end?.kind === 'tool.end' && isBlobRef(end.data.result));
     assert.equal(Buffer.from(await api.getBlob(end.data.result.$blob)).toString(), 'y'.repeat(20_000_000));
-    const shown = await bench.json<{ events: TraceEvent[] }>(['show', row?.rollout ?? '']);
-    const asked = shown.events.find((event) => event.kind === 'message' && event.data.role === 'user');
-    assert.ok(asked?.kind === 'message');
-    assert.deepEqual(asked.data.parts, [{ type: 'text', content: text }]);
+    const trajectory = await bench.json<{ events: TraceEvent[] }>(['show', row?.rollout ?? '']);
+    const question = trajectory.events.find((event) => event.kind === 'message' && event.data.role === 'user');
+    assert.ok(question?.kind === 'message');
+    assert.deepEqual(question.data.parts, [{ type: 'text', content: text }]);
   });
 
   it('kill their worker retries as often as the batch allows, then gives up; all others finish', async () => {

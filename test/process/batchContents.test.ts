@@ -47,7 +47,7 @@ const results = (events: readonly TraceEvent[]): unknown[] =>
 const scoreOf = (events: readonly TraceEvent[]): EventOf<'score'>['data'] => ofKind(events, 'score').at(-1)!.data;
 
 /** Requests to the model in conversations that contain these words. */
-const asked = (words: string): JsonObject[] =>
+const requestsWith = (words: string): JsonObject[] =>
   demo.receivedRequests.filter((body) => JSON.stringify(body['messages']).includes(words));
 
 describe('tools and files', { timeout: 180_000, concurrency: 2 }, () => {
@@ -168,27 +168,27 @@ describe('a simulated user', { timeout: 180_000 }, () => {
         },
       },
       tasks: [
-        { id: 'asked', question: 'answer What is your name?', who: 'Ada Moreno' },
-        { id: 'told', question: 'answer It is done.', who: 'Bob' },
+        { id: 'question', question: 'answer What is your name?', who: 'Ada Moreno' },
+        { id: 'statement', question: 'answer It is done.', who: 'Bob' },
       ],
     });
     assert.deepEqual([report.scored, report.passed, report.truncated], [2, 2, 1]);
-    const told = events.get('told')!;
-    assert.deepEqual([endOf(told).status, endOf(told).answer], ['done', 'It is done.']);
+    const statement = events.get('statement')!;
+    assert.deepEqual([endOf(statement).status, endOf(statement).answer], ['done', 'It is done.']);
     // Both sides are model calls in one order; only the agent's own are trainable.
-    const starts = ofKind(told, 'model.start').map((event) => [event.agent, event.data.step]);
+    const starts = ofKind(statement, 'model.start').map((event) => [event.agent, event.data.step]);
     assert.deepEqual(starts, [
       ['tester', 1],
       ['user', 2],
     ]);
     assert.deepEqual(
-      ofKind(told, 'model.end')
+      ofKind(statement, 'model.end')
         .map((event) => event.data.trainable)
         .at(-1),
       false,
     );
 
-    const cut = events.get('asked')!;
+    const cut = events.get('question')!;
     assert.deepEqual(
       [endOf(cut).status, endOf(cut).error?.class, endOf(cut).answer],
       ['truncated', 'limit', 'What is your name?'],
@@ -199,7 +199,7 @@ describe('a simulated user', { timeout: 180_000 }, () => {
     assert.deepEqual(said[0], ['user', 'given', [{ type: 'text', content: 'My name is Ada Moreno.' }]]);
     assert.equal(said.length, 3);
     // The user sees the agent as the other side, and knows how it began.
-    const heard = asked('named Ada Moreno')[0]!['messages'] as { role: string; content: string }[];
+    const heard = requestsWith('named Ada Moreno')[0]!['messages'] as { role: string; content: string }[];
     assert.match(heard[0]!.content, /You began the conversation by saying: answer What is your name\?/);
     assert.deepEqual(
       heard.slice(1).map(({ role, content }) => [role, content]),
@@ -229,8 +229,8 @@ describe('scorers', { timeout: 180_000, concurrency: 2 }, () => {
     assert.deepEqual([good.scorer, good.value, good.passed], ['judge', 1, true]);
     assert.match(good.explanation ?? '', /contains the expected text/);
     assert.deepEqual([scoreOf(events.get('bad')!).value, endOf(events.get('bad')!).reward], [0, 0]);
-    assert.equal(asked('You are a judge').length, 2);
-    assert.deepEqual(asked('You are a judge'), asked('Is the number right?'));
+    assert.equal(requestsWith('You are a judge').length, 2);
+    assert.deepEqual(requestsWith('You are a judge'), requestsWith('Is the number right?'));
   });
 
   it('module: a function of the user; one that throws leaves the attempt unscored', async () => {
@@ -240,7 +240,7 @@ describe('scorers', { timeout: 180_000, concurrency: 2 }, () => {
 export const score: Score = ({ task, answer, messages }) => {
   if (answer === 'throw') throw new Error('cannot score this');
   const tools = messages.filter((message) => message.role === 'tool').length;
-  return { value: String(answer).length / 10, passed: answer === task.answer, parts: { tools }, explanation: 'told ' \
+  return { value: String(answer).length / 10, passed: answer === task.answer, parts: { tools }, explanation: 'tag ' \
 + String(task.meta.tag) };
 };
 `,
@@ -256,7 +256,7 @@ export const score: Score = ({ task, answer, messages }) => {
     });
     assert.deepEqual([report.passed, report.failed, report.unscored], [1, 1, 1]);
     const good = scoreOf(events.get('good')!);
-    assert.deepEqual([good.value, good.passed, good.parts, good.explanation], [0.5, true, { tools: 1 }, 'told x']);
+    assert.deepEqual([good.value, good.passed, good.parts, good.explanation], [0.5, true, { tools: 1 }, 'tag x']);
     assert.equal(endOf(events.get('bad')!).reward, 0.9);
     const broken = scoreOf(events.get('broken')!);
     assert.deepEqual(
@@ -289,7 +289,7 @@ describe('what a trainer needs', { timeout: 180_000 }, () => {
       whole.set(end.span!, [...prompt, ...record.completion]);
       assert.ok(index === 0 || before.length > record.prompt.ids.length, 'what was there is not written again');
       // The same request once more, answered whole: the engine samples by seed.
-      const body = asked('6 * 7\\"} times 3')[index]!;
+      const body = requestsWith('6 * 7\\"} times 3')[index]!;
       const again = (await (
         await fetch(`${demo.url}/chat/completions`, {
           method: 'POST',
@@ -313,7 +313,7 @@ describe('what a trainer needs', { timeout: 180_000 }, () => {
 });
 
 describe('import', { timeout: 180_000 }, () => {
-  it('makes a batch of tau-bench results that is reported and shown like any other', async () => {
+  it('makes a batch of tau-bench results that reports and displays like any other', async () => {
     const file = path.join(root, 'test', 'fixtures', 'tau-bench', 'two-tasks.json');
     const imported = await workspace.json<{
       batch: string;
@@ -336,14 +336,14 @@ describe('import', { timeout: 180_000 }, () => {
     assert.deepEqual(
       [report.tokens, report.ms, report.cost],
       [null, null, null],
-      'what the source does not tell is not made up',
+      'what the source does not report is not invented',
     );
     assert.ok(report.why['cost'] !== undefined);
     const first = source.find(({ task_id, trial }) => task_id === 0 && trial === 1)!;
-    const shown = await workspace.run('show', `${imported.batch}/0/2`);
-    assert.equal(shown.code, 0, shown.stderr);
-    for (const { content } of first.traj) if (content !== null) assert.ok(shown.stdout.includes(content), content);
-    assert.match(shown.stdout, /imported without times/);
+    const output = await workspace.run('show', `${imported.batch}/0/2`);
+    assert.equal(output.code, 0, output.stderr);
+    for (const { content } of first.traj) if (content !== null) assert.ok(output.stdout.includes(content), content);
+    assert.match(output.stdout, /imported without times/);
     const fork = await workspace.run('fork', `${imported.batch}/0/2:1`);
     assert.equal(fork.code, 2);
     assert.match(fork.stderr, /has no agent to continue with/);

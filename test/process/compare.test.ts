@@ -158,7 +158,7 @@ describe('rollout compare', () => {
   });
 
   it('reports errors with a hint', async () => {
-    for (const [words, told] of [
+    for (const [words, message] of [
       [[], /usage: rollout compare/],
       [[first], /Nothing to compare.*BATCH\/TASK/s],
       [[`${first}/nothing`], /no attempts of task “nothing”.*List its tasks/s],
@@ -168,7 +168,7 @@ describe('rollout compare', () => {
     ] as const) {
       const { code, stderr } = await bench.run(['compare', ...words]);
       assert.equal(code, 2, stderr);
-      assert.match(stderr, told);
+      assert.match(stderr, message);
     }
   });
 

@@ -141,11 +141,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
         ofKind(events, 'rollout.lease').map((event) => event.data.how),
         ['fresh', 'resumed'],
       );
-      assert.equal(
-        new Set(ofKind(events, 'model.end').map((event) => event.data.status)).size,
-        1,
-        'no call was made twice',
-      );
+      assert.equal(new Set(ofKind(events, 'model.end').map((event) => event.data.status)).size, 1, 'no call ran twice');
     }
     assert.match(
       (await workspace.run('pause', `${batch}/a/1`, '--release-pods')).stderr,
@@ -273,13 +269,13 @@ export const spin = tool({ description: 'Burns the processor.', input, effect: '
       rows.map((row) => api.commandRollout(row.rollout, { command: `c-${row.rollout}`, verb: 'cancel' })),
     );
     await workspace.ended(batch);
-    const asked = ofKind(await workspace.events(batch), 'control');
+    const requests = ofKind(await workspace.events(batch), 'control');
     for (const { rollout, task } of rows) {
       const events = await workspace.events(rollout);
       assert.equal(endOf(events).status, 'cancelled');
       assert.equal(ofKind(events, 'tool.end')[0]?.data.error?.class, 'cancelled');
       // One clock: the server's, which workers follow.
-      const took = events.at(-1)!.at - asked.find((event) => event.data.rollout === rollout)!.at;
+      const took = events.at(-1)!.at - requests.find((event) => event.data.rollout === rollout)!.at;
       assert.ok(took <= 1_000, `${task} took ${took} ms`);
     }
   });
@@ -419,7 +415,7 @@ describe('a stored batch', { timeout: 180_000 }, () => {
     assert.equal(
       (await workspace.run('report', first.batch, '--fail-under', 'pass@3=0.1')).code,
       1,
-      'what cannot be told is not reached',
+      'what cannot be measured is not reached',
     );
     assert.equal((await workspace.run('report', first.batch, '--fail-under', 'best=1')).code, 2);
     assert.equal((await workspace.run('run', half, '--detach', '--fail-under', 'pass@1=0')).code, 2);

@@ -61,10 +61,10 @@ describe('a recorded rollout', () => {
     const dap = begin();
     const first = await dap.start('launch', { mode: 'replay', rollout: recorded, store: bench.store });
     assert.deepEqual([first.reason, first.top], ['entry', 'system message']);
-    const told: string[] = [];
+    const stops: string[] = [];
     for (const move of ['next', 'next', 'next', 'next', 'stepIn', 'stepOut', 'stepIn'] as const)
-      told.push((await dap.go(move)).top);
-    assert.deepEqual(told, [
+      stops.push((await dap.go(move)).top);
+    assert.deepEqual(stops, [
       'user message',
       'step 1 · demo',
       'step 2 · demo',
@@ -92,7 +92,7 @@ describe('a recorded rollout', () => {
         'user message',
         'system message',
       ],
-      'the same way back',
+      'the same stops backward',
     );
   });
 
@@ -110,7 +110,7 @@ describe('a recorded rollout', () => {
     const step = await dap.scopes(1);
     assert.match(step['Reply']?.join('\n') ?? '', /^renew_loan=\{loan_id: "L-3001"\}$/m);
     assert.equal(step['New Messages']?.length, 1, 'what the call before did not have');
-    assert.ok((step['Context']?.length ?? 0) > 5, 'all it was told');
+    assert.ok((step['Context']?.length ?? 0) > 5, 'its whole context');
     assert.equal(await dap.evaluate('tool.arguments.loan_id'), '"L-3001"');
     assert.equal(await dap.evaluate('world.changes.size()'), '1');
     assert.equal(await dap.evaluate('args.loan_id', 'hover'), '"L-3001"', 'as the tool’s code names it');
@@ -293,7 +293,7 @@ describe('a live rollout', () => {
     }>(['show', rollout]);
     assert.ok(
       events.some(({ kind, data }) => kind === 'tool.end' && data.source === 'edited'),
-      'the result that was given',
+      'the edited result',
     );
     assert.ok(['cancelled', 'done'].includes(row.progress.status ?? ''), 'it does not stay behind, held');
   });
@@ -453,10 +453,10 @@ describe('a live rollout', () => {
       { cwd: bench.path('slow') },
     );
     const dap = begin();
-    const known = new Set<number>();
+    const threads = new Set<number>();
     let exited = 0;
     dap.client.on('thread', ({ body }: DebugProtocol.ThreadEvent) => {
-      if (body.reason === 'started') known.add(body.threadId);
+      if (body.reason === 'started') threads.add(body.threadId);
       else exited += 1;
     });
     const stopped: number[] = [];
@@ -466,17 +466,17 @@ describe('a live rollout', () => {
       { batch, store: bench.store, stopOnEntry: true },
       { functions: [{ name: 'model', condition: 'step > 1' }] },
     );
-    await until(() => known.size === 3, 60_000, 'three threads');
+    await until(() => threads.size === 3, 60_000, 'three threads');
     const names = (await dap.client.threadsRequest()).body.threads.map(({ name }) => name);
     assert.deepEqual([names.length, new Set(names).size], [3, 3], names.join(', '));
     await until(() => new Set(stopped).size === 3, 60_000, 'each of them stopped');
-    const [first = 0, second = 0] = known;
+    const [first = 0, second = 0] = threads;
     const before = stopped.filter((id) => id === second).length;
     await dap.client.continueRequest({ threadId: first });
     await until(() => stopped.filter((id) => id === first).length === 2, 60_000, 'the first goes on to its next step');
     assert.equal(stopped.filter((id) => id === second).length, before, 'alone');
     await dap.set({ functions: [] });
-    for (const threadId of known) await dap.client.continueRequest({ threadId });
+    for (const threadId of threads) await dap.client.continueRequest({ threadId });
     await until(() => exited === 3, 60_000, 'their ends');
     assert.deepEqual((await dap.client.threadsRequest()).body.threads, []);
     await dap.close();

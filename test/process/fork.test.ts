@@ -1,4 +1,4 @@
-// Forks: events before the cut cost neither a model call nor a tool call; those after it are made again.
+// Forks: events before the cut cost neither a model call nor a tool call; those after it run again.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -54,7 +54,7 @@ after(async () => {
   await demo.close();
 });
 
-/** The tool calls made since the previous call of this, sorted. */
+/** The tool calls since the previous call of this, sorted. */
 function newCalls(): string[] {
   const lines = existsSync(marks) ? readFileSync(marks, 'utf8').trim().split('\n') : [];
   rmSync(marks, { force: true });
@@ -82,9 +82,9 @@ interface Forked {
   readonly report: { batch: string; attempts: number; passed: number };
   readonly rows: RolloutRow[];
   readonly events: TraceEvent[][];
-  /** Model calls made during `run`. */
+  /** Model calls during `run`. */
   readonly calls: number;
-  readonly made: string[];
+  readonly toolCalls: string[];
 }
 
 async function fork(...args: string[]): Promise<Forked> {
@@ -93,7 +93,7 @@ async function fork(...args: string[]): Promise<Forked> {
   const report = await workspace.json<Forked['report']>('fork', ...args);
   const rows = await workspace.rows(report.batch);
   const events = await Promise.all(rows.map((row) => workspace.events(row.rollout)));
-  return { report, rows, events, calls: demo.counters().completions - before, made: newCalls() };
+  return { report, rows, events, calls: demo.counters().completions - before, toolCalls: newCalls() };
 }
 
 const stepStart = (events: readonly TraceEvent[], step: number): number =>
@@ -123,7 +123,7 @@ describe('a fork', { timeout: 300_000 }, () => {
 
     const forked = await fork(`${row!.rollout}:19`, '-k', '3');
     assert.equal(forked.calls, 3 * 3, 'three model calls each: steps 19, 20 and 21');
-    assert.deepEqual(forked.made, ['add', 'add', 'add', 'look c', 'look c', 'look c']);
+    assert.deepEqual(forked.toolCalls, ['add', 'add', 'add', 'look c', 'look c', 'look c']);
     assert.deepEqual([forked.report.attempts, forked.report.passed], [3, 3]);
     for (const [index, events] of forked.events.entries()) {
       assert.deepEqual(events.slice(0, cut), shared.slice(0, cut));
@@ -146,23 +146,23 @@ describe('a fork', { timeout: 300_000 }, () => {
     const parentOf = (await (await workspace.api()).batch(forked.report.batch)).parent;
     assert.deepEqual(parentOf, { rollout: row!.rollout, seq: cut });
     // `show` prints the whole, including shared steps.
-    const shown = await workspace.run('show', forked.rows[0]!.rollout);
-    assert.equal(shown.code, 0, shown.stderr);
-    for (let step = 1; step <= 21; step++) assert.match(shown.stdout, new RegExp(`\\bstep ${step}\\b`));
-    assert.match(shown.stdout, /seen a[^]*seen b[^]*seen c/);
+    const output = await workspace.run('show', forked.rows[0]!.rollout);
+    assert.equal(output.code, 0, output.stderr);
+    for (let step = 1; step <= 21; step++) assert.match(output.stdout, new RegExp(`\\bstep ${step}\\b`));
+    assert.match(output.stdout, /seen a[^]*seen b[^]*seen c/);
     const whole = await workspace.json<{ events: TraceEvent[]; lineage: unknown }>('show', forked.rows[0]!.rollout);
     assert.deepEqual(whole.lineage, [{ rollout: row!.rollout, to: cut }]);
     assert.equal(whole.events.length, forked.events[0]!.length);
 
     // After the newest snapshot the world is restored by repeating its restorable calls, which are not recorded.
     const later = await fork(`${row!.rollout}:21`);
-    assert.deepEqual([later.calls, later.made], [1, ['add']]);
+    assert.deepEqual([later.calls, later.toolCalls], [1, ['add']]);
     assert.equal(endOf(later.events[0]!).totals.tool_calls, 0);
     assert.equal(later.report.passed, 1, 'the world is as it was');
     // Before it, by repeating all of them.
     const earlier = await fork(`${row!.rollout}:5`);
     assert.deepEqual(
-      [earlier.calls, earlier.made.filter((mark) => mark === 'add').length, earlier.made.length],
+      [earlier.calls, earlier.toolCalls.filter((mark) => mark === 'add').length, earlier.toolCalls.length],
       [17, 17, 18],
     );
     assert.equal(earlier.report.passed, 1);
@@ -173,7 +173,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     const m = toolMessage(events, 0);
     const edit = editFile('edit-result.json', [{ of: { m }, path: '/parts/0/response', value: 'changed' }]);
     const result = await fork(`${rollout}:2`, '-k', '2', '--edit', edit);
-    assert.deepEqual([result.calls, result.made], [2, []]);
+    assert.deepEqual([result.calls, result.toolCalls], [2, []]);
     assert.deepEqual(
       result.events.map((all) => endOf(all).answer),
       ['It is changed.', 'It is changed.'],
@@ -198,9 +198,9 @@ describe('a fork', { timeout: 300_000 }, () => {
       `- of: { m: ${m1} }\n  path: /parts/0/content\n  value: |\n    call look {"text": "z"}\n    answer Now ` +
         '{{last}}.\n',
     );
-    const asked = await fork(`${rollout}:1`, '--edit', question);
-    assert.deepEqual([asked.calls, asked.made], [2, ['look z']]);
-    assert.equal(endOf(asked.events[0]!).answer, 'Now seen z.');
+    const edited = await fork(`${rollout}:1`, '--edit', question);
+    assert.deepEqual([edited.calls, edited.toolCalls], [2, ['look z']]);
+    assert.equal(endOf(edited.events[0]!).answer, 'Now seen z.');
 
     const wrong = await workspace.run(
       'fork',
@@ -223,7 +223,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     const second = await fork(`${first.rollout}:2`, '--edit', edit(toolMessage(first.events, 0), 'A'));
     const child = second.rows[0]!.rollout;
     const third = await fork(`${child}:4`, '--edit', edit(toolMessage(second.events[0]!, 3), 'B'));
-    assert.deepEqual([third.calls, third.made], [1, []]);
+    assert.deepEqual([third.calls, third.toolCalls], [1, []]);
     const info = await (await workspace.api()).rollout(third.rows[0]!.rollout);
     const cuts = [stepStart(first.events, 2) - 1, stepStart(second.events[0]!, 4) - 1];
     assert.deepEqual(info.lineage, [
@@ -274,14 +274,14 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.equal(
       starts.every((start) => start.seq < ends[0]!.seq),
       true,
-      'they were asked for at once',
+      'they were requested at once',
     );
     assert.equal(nameOf(ends[2]!.span), '{"text":"2"}', 'the slow one ends last');
 
     const after1 = await fork(`${rollout}@${ends[0]!.seq}`, '-k', '2');
     const ended = nameOf(ends[0]!.span).includes('1') ? '1' : '3';
     const open = ended === '1' ? '3' : '1';
-    assert.deepEqual(after1.made, ['linger 2', 'linger 2', `look ${open}`, `look ${open}`]);
+    assert.deepEqual(after1.toolCalls, ['linger 2', 'linger 2', `look ${open}`, `look ${open}`]);
     assert.deepEqual([after1.calls, after1.report.passed], [2, 2]);
     for (const all of after1.events) {
       // Those that were open at the cut are closed as such, then requested again.
@@ -300,12 +300,12 @@ describe('a fork', { timeout: 300_000 }, () => {
         ['seen 1', 'seen 2', 'seen 3'],
       );
     }
-    // Right after the model's message, before any call was requested: all three are made.
+    // Right after the model's message, before any call was requested: all three run.
     const none = await fork(`${rollout}@${starts[0]!.seq - 1}`);
-    assert.deepEqual([none.calls, none.made], [1, ['linger 2', 'look 1', 'look 3']]);
+    assert.deepEqual([none.calls, none.toolCalls], [1, ['linger 2', 'look 1', 'look 3']]);
     // After the last of them: none.
     const all = await fork(`${rollout}@${ends[2]!.seq}`);
-    assert.deepEqual([all.calls, all.made], [1, []]);
+    assert.deepEqual([all.calls, all.toolCalls], [1, []]);
   });
 
   it('requires confirmation to repeat irreversible calls after its cut', async () => {
@@ -318,20 +318,20 @@ describe('a fork', { timeout: 300_000 }, () => {
     const refused = await workspace.run('fork', `${rollout}:2`);
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /cannot be undone and may be repeated: send\b.*--accept-irreversible/s);
-    const told = await workspace.run('fork', `${rollout}:1`, '--json');
-    assert.equal(told.code, 2);
+    const refusal = await workspace.run('fork', `${rollout}:1`, '--json');
+    assert.equal(refusal.code, 2);
     const sends = ofKind(events, 'tool.start').filter((event) => event.data.name === 'send');
-    const { error } = JSON.parse(told.stdout) as { error: { code: string; details: unknown } };
+    const { error } = JSON.parse(refusal.stdout) as { error: { code: string; details: unknown } };
     assert.deepEqual(error.details, {
       irreversible: sends.map((event) => ({ seq: event.seq, name: 'send', call: event.data.call })),
     });
     assert.deepEqual(newCalls(), []);
 
     const accepted = await fork(`${rollout}:2`, '--accept-irreversible');
-    assert.deepEqual([accepted.calls, accepted.made], [3, ['look 2', 'send 3']]);
-    // The first was made before the cut: it is answered from the record and needs no confirmation.
+    assert.deepEqual([accepted.calls, accepted.toolCalls], [3, ['look 2', 'send 3']]);
+    // The first ran before the cut: it is answered from the record and needs no confirmation.
     const behind = await fork(`${rollout}:4`);
-    assert.deepEqual([behind.calls, behind.made, behind.report.passed], [1, [], 1]);
+    assert.deepEqual([behind.calls, behind.toolCalls, behind.report.passed], [1, [], 1]);
   });
 
   it('requires an existing point @deep', async () => {

@@ -27,7 +27,7 @@ interface FailedCall {
   readonly events: TraceEvent[];
   readonly call: EventOf<'tool.start'>;
   /** The message that requested the call, and the call's position in it. */
-  readonly asked: EventOf<'message'>;
+  readonly message: EventOf<'message'>;
   readonly part: number;
 }
 
@@ -44,11 +44,11 @@ async function failedCall(
         .map(({ span }) => span),
     );
     const call = ofKind(events, 'tool.start').find(({ seq, data }) => wrong.has(seq) && data.name === 'renew_loan');
-    const asked = ofKind(events, 'message').findLast(
+    const message = ofKind(events, 'message').findLast(
       ({ seq, data }) => call !== undefined && seq < call.seq && data.origin === 'sampled',
     );
-    const part = asked?.data.parts.findIndex((one) => one.type === 'tool_call' && one.id === call?.data.call) ?? -1;
-    if (call !== undefined && asked !== undefined && part >= 0) return { rollout, events, call, asked, part };
+    const part = message?.data.parts.findIndex((one) => one.type === 'tool_call' && one.id === call?.data.call) ?? -1;
+    if (call !== undefined && message !== undefined && part >= 0) return { rollout, events, call, message, part };
   }
   throw new Error('no attempt of the sample failed at a call that could not be read');
 }
@@ -64,7 +64,7 @@ describe('a fork of the sample at the step before a failed call', { timeout: 180
   const marks = bench.path('marks');
   const inSample = (args: string[]): { cwd: string } & { args: string[] } => ({ args, cwd: bench.path('desk') });
   const json = <T>(...args: string[]): Promise<T> => bench.json<T>(args, { cwd: inSample(args).cwd });
-  /** The tool calls made since the previous call of this. */
+  /** The tool calls since the previous call of this. */
   const newCalls = (): string[] => {
     const lines = existsSync(marks) ? readFileSync(marks, 'utf8').trim().split('\n') : [];
     rmSync(marks, { force: true });
@@ -109,13 +109,10 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
     const { api } = await connect({ store: bench.store, start: false });
     const read = async (rollout: string): Promise<TraceEvent[]> =>
       (await Array.fromAsync(api.allEvents(rollout))).flat();
-    const {
-      rollout,
-      events,
-      call,
-      asked: message,
-      part,
-    } = await failedCall(await Array.fromAsync(api.allRollouts(parent.batch)), read);
+    const { rollout, events, call, message, part } = await failedCall(
+      await Array.fromAsync(api.allRollouts(parent.batch)),
+      read,
+    );
     const edit = bench.path('edit.json');
     writeFileSync(
       edit,
@@ -124,15 +121,15 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
 
     newCalls();
     const cut = call.seq - 1;
-    const asked = demo.counters().completions;
+    const before = demo.counters().completions;
     const prefix = events.filter((event) => event.seq <= cut);
-    const told = await json<ForkResult>('fork', `${rollout}@${cut}`, '-k', '4', '--edit', edit);
-    const forked = await Array.fromAsync(api.allRollouts(told.batch));
+    const result = await json<ForkResult>('fork', `${rollout}@${cut}`, '-k', '4', '--edit', edit);
+    const forked = await Array.fromAsync(api.allRollouts(result.batch));
     const own = (await Promise.all(forked.map((row) => read(row.rollout)))).map((all) =>
       all.filter((event) => event.seq > cut),
     );
     const live = own.flatMap((all) => ofKind(all, 'model.end')).filter((event) => event.data.source === 'live').length;
-    assert.equal(demo.counters().completions - asked, live, 'every call of the model is one behind the cut');
+    assert.equal(demo.counters().completions - before, live, 'every call of the model is one behind the cut');
     const calls = own
       .flatMap((all) => ofKind(all, 'tool.end'))
       .filter(
@@ -155,30 +152,30 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
             one.data.name === start.data.name &&
             JSON.stringify(one.data.arguments) === JSON.stringify(start.data.arguments),
         ).length;
-      assert.equal(again, repeated, `${start.data.name} was asked for before the cut`);
+      assert.equal(again, repeated, `${start.data.name} was requested before the cut`);
     }
 
     // Next to the parent's.
-    const { fork: rates } = told;
-    assert.deepEqual([rates.seq, rates.fork.scored, rates.fork.passed], [cut, 4, told.passed]);
+    const { fork: rates } = result;
+    assert.deepEqual([rates.seq, rates.fork.scored, rates.fork.passed], [cut, 4, result.passed]);
     assert.deepEqual([rates.parent.scored, rates.parent.passed], [ATTEMPTS, parent.passed]);
     assert.deepEqual([rates.siblings?.scored, rates.siblings?.passed], [1, 0], 'nobody else made that call');
-    assert.ok(told.passed >= 1, 'the right call was what was missing');
+    assert.ok(result.passed >= 1, 'the right call was what was missing');
     assert.equal(rates.difference?.of, 'siblings');
     assert.ok(
       rates.difference.interval[0] < rates.difference.value && rates.difference.value <= rates.difference.interval[1],
     );
     assert.deepEqual(Object.keys(rates.fork.pass_at), ['1', '2', '3', '4']);
-    assert.equal(rates.fork.pass_at[1], told.passed / 4);
+    assert.equal(rates.fork.pass_at[1], result.passed / 4);
 
     // The same in every view.
-    assert.deepEqual((await json<ForkResult>('report', told.batch)).fork, rates);
-    assert.deepEqual((await json<{ fork: ForkRates }>('show', told.batch)).fork, rates);
-    const shown = (await bench.run(['show', told.batch])).stdout;
-    assert.match(shown, new RegExp(`from event ${cut} on +passed +pass@1 +95% +pass@4`));
-    assert.match(shown, new RegExp(`this fork +${told.passed}/4 `));
-    assert.match(shown, new RegExp(`parent, all attempts +${parent.passed}/${ATTEMPTS} `));
-    assert.match((await bench.run(['report', told.batch])).stdout, /parent, same path/);
+    assert.deepEqual((await json<ForkResult>('report', result.batch)).fork, rates);
+    assert.deepEqual((await json<{ fork: ForkRates }>('show', result.batch)).fork, rates);
+    const output = (await bench.run(['show', result.batch])).stdout;
+    assert.match(output, new RegExp(`from event ${cut} on +passed +pass@1 +95% +pass@4`));
+    assert.match(output, new RegExp(`this fork +${result.passed}/4 `));
+    assert.match(output, new RegExp(`parent, all attempts +${parent.passed}/${ATTEMPTS} `));
+    assert.match((await bench.run(['report', result.batch])).stdout, /parent, same path/);
   });
 });
 

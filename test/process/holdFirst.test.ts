@@ -59,9 +59,9 @@ describe('a batch that holds the first match', { timeout: 240_000 }, () => {
     );
     launcher.stdout?.resume();
     for await (const line of createInterface({ input: launcher.stderr ?? process.stdin })) {
-      const told = /^batch (b\w+)$/.exec(line)?.[1];
-      if (told === undefined) continue;
-      batch = told;
+      const printed = /^batch (b\w+)$/.exec(line)?.[1];
+      if (printed === undefined) continue;
+      batch = printed;
       break;
     }
     const closed = once(launcher, 'close');
@@ -92,7 +92,7 @@ describe('a batch that holds the first match', { timeout: 240_000 }, () => {
     assert.deepEqual(gates(events), [
       { call: call.data.call, side: 'before', why: 'breakpoint', breakpoint: 'run:first' },
     ]);
-    assert.equal(ofKind(events, 'tool.end').length, 0, 'the call was not made');
+    assert.equal(ofKind(events, 'tool.end').length, 0, 'the call did not run');
   });
 
   it('is held by another worker at the same gate when its worker is killed', async () => {
@@ -108,7 +108,7 @@ describe('a batch that holds the first match', { timeout: 240_000 }, () => {
     assert.deepEqual(
       ofKind(events, 'tool.end').map(({ data }) => data.error?.class),
       ['infrastructure'],
-      'the call was never made, only lost',
+      'the call never ran, it was only lost',
     );
     assert.equal(ofKind(events, 'release').length, 0);
     const [row] = await workspace

@@ -38,8 +38,8 @@ function failureOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 before(async () => {
-  const made = await cli().json(['init', folder], { cwd: bench.folder });
-  assert.equal((made as { folder: string }).folder, folder);
+  const created = await cli().json(['init', folder], { cwd: bench.folder });
+  assert.equal((created as { folder: string }).folder, folder);
 });
 after(() => bench.close());
 
@@ -107,23 +107,23 @@ describe('values for ${env:…}', () => {
 
   test('are requested once, kept, and never written to the log or the command line', async () => {
     const { stored } = new MemoryStorage();
-    const asked: string[] = [];
+    const prompted: string[] = [];
     const launch = (names: readonly string[]): ReturnType<typeof withValues<string>> =>
       withValues(
         stored,
         names,
         (name) => {
-          asked.push(name);
+          prompted.push(name);
           return Promise.resolve(`value-of-${name}`);
         },
         (env) => runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } }, env }),
       );
     const first = await launch([]);
     assert.match(first.result, /^b/);
-    assert.deepEqual(asked.toSorted(), ['DESK_TEST_KEY', 'DESK_TEST_TEAM']);
+    assert.deepEqual(prompted.toSorted(), ['DESK_TEST_KEY', 'DESK_TEST_TEAM']);
     const second = await launch(first.names);
     assert.notEqual(second.result, first.result);
-    assert.equal(asked.length, 2, 'the second launch asks nothing');
+    assert.equal(prompted.length, 2, 'the second launch prompts for nothing');
     assert.equal(logged.filter((line) => line.includes('value-of-')).length, 0);
     assert.equal(await stored.deleteAll(), 2);
     assert.deepEqual(await stored.of(first.names), {});
@@ -198,7 +198,7 @@ describe('a launch', () => {
 describe('a cancelled launch', () => {
   test('leaves no incomplete batch when it is cancelled while its tasks are sent', async () => {
     const connection = await connect({ store: bench.store });
-    const known = new Set((await connection.api.batches()).batches.map((row) => row.batch));
+    const earlier = new Set((await connection.api.batches()).batches.map((row) => row.batch));
     const file = path.join(folder, 'batches', 'long.batch.yaml');
     const lines = Array.from({ length: 8_000 }, (_, index) =>
       JSON.stringify({ id: `t${index}`, question: `Renew ${'x'.repeat(500)}?`, answer: 'x' }),
@@ -210,7 +210,7 @@ describe('a cancelled launch', () => {
       runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } }, signal: stop.signal }),
     );
     const begun = await until(async () =>
-      (await connection.api.batches()).batches.find((row) => !known.has(row.batch) && row.tasks > 0),
+      (await connection.api.batches()).batches.find((row) => !earlier.has(row.batch) && row.tasks > 0),
     );
     assert.equal(begun.state, 'open', 'it is cancelled while tasks are missing');
     stop.abort();
@@ -223,9 +223,9 @@ describe('a cancelled launch', () => {
   });
 });
 
-async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
+async function until<T>(query: () => Promise<T | undefined>): Promise<T> {
   for (const end = performance.now() + 60_000; performance.now() < end; ) {
-    const answer = await ask();
+    const answer = await query();
     if (answer !== undefined) return answer;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

@@ -146,21 +146,21 @@ class KillBench {
 
   /** What workers sent and what was acknowledged, from the logs they kept. */
   loggedFrames(): Map<string, { acked: number; sent: Map<number, string> }> {
-    const told = new Map<string, { acked: number; sent: Map<number, string> }>();
+    const frames = new Map<string, { acked: number; sent: Map<number, string> }>();
     for (const file of readdirSync(this.frames)) {
       for (const line of readFileSync(path.join(this.frames, file), 'utf8').split('\n')) {
         if (!line.endsWith('}')) continue; // the line that a killed process was writing
         const frame = JSON.parse(line) as { type: string; rollout: string; to: number; events: TraceEvent[] };
         if (frame.type !== 'ack' && frame.type !== 'append') continue;
-        const entry = told.get(frame.rollout) ?? { acked: 0, sent: new Map<number, string>() };
-        told.set(frame.rollout, entry);
+        const entry = frames.get(frame.rollout) ?? { acked: 0, sent: new Map<number, string>() };
+        frames.set(frame.rollout, entry);
         if (frame.type === 'ack') entry.acked = Math.max(entry.acked, frame.to);
         else
           for (const event of frame.events)
             if (event.seq > entry.acked) entry.sent.set(event.seq, JSON.stringify(event));
       }
     }
-    return told;
+    return frames;
   }
 
   lastFrames(worker: string): string {
@@ -259,7 +259,7 @@ function killTests(
     );
 
     // No acknowledged event is lost, doubled, or changed.
-    const told = bench.loggedFrames();
+    const frames = bench.loggedFrames();
     let acknowledged = 0;
     for (const row of rows) {
       const stored: TraceEvent[] = [];
@@ -274,7 +274,7 @@ function killTests(
           victim === 'worker' && isGivenUp(stored),
           `${row.rollout} was to go on, and ended: ${JSON.stringify(stored.at(-1)?.data)}`,
         );
-      const { acked, sent } = told.get(row.rollout) ?? { acked: 0, sent: new Map<number, string>() };
+      const { acked, sent } = frames.get(row.rollout) ?? { acked: 0, sent: new Map<number, string>() };
       assert.ok(acked <= stored.length, `${row.rollout}: ${acked} acknowledged, ${stored.length} stored`);
       acknowledged += acked;
       for (const event of stored.slice(0, acked)) {

@@ -16,15 +16,15 @@ test('a batch whose launch is cancelled while it is created does not wait for ta
   const server = await store.start();
   const wire = fetchTransport(() => ({ url: server.url, token: server.file.token }));
   const stop = new AbortController();
-  // The server has created it and its response is on the way.
+  // The server has created it and its response is in transit.
   const late: Transport = {
     request: async (request) => {
-      const asked = wire.request(request);
+      const response = wire.request(request);
       if (request.method === 'POST' && request.path === '/v1/batches') {
         while ((await server.api.batches()).batches.length === 0) await new Promise(setImmediate);
         stop.abort();
       }
-      return asked;
+      return response;
     },
   };
   // More tasks than fit into the creating request: without the rest of them it would stay open.

@@ -67,7 +67,7 @@ describe('a dialogue', () => {
     const home = pathToFileURL(folder).href;
     const note = (line: string, value: unknown): void =>
       void said.push(line, JSON.stringify(value, undefined, 1).replaceAll(home, 'file:///w'), '');
-    const ask = async (method: string, file: string, marked: string, more: object = {}): Promise<void> => {
+    const request = async (method: string, file: string, marked: string, more: object = {}): Promise<void> => {
       note(
         `> ${method} ${file} ${marked.trim()}`,
         await client.connection.sendRequest(method, { ...client.at(file, marked), ...more }),
@@ -98,24 +98,24 @@ describe('a dialogue', () => {
     await actions(agent, 'sub¦mitt');
     await actions(prompt, 'qes¦tion');
     await actions(agent, 'na¦me: desk');
-    await ask('textDocument/hover', agent, '15 m¦in');
-    await ask('textDocument/hover', agent, 'tools/d¦esk.ts');
-    await ask('textDocument/hover', prompt, 'meta.ci¦ty');
-    await ask('textDocument/definition', agent, 'prompts/d¦esk.md');
-    await ask('textDocument/definition', prompt, 'meta.ci¦ty');
+    await request('textDocument/hover', agent, '15 m¦in');
+    await request('textDocument/hover', agent, 'tools/d¦esk.ts');
+    await request('textDocument/hover', prompt, 'meta.ci¦ty');
+    await request('textDocument/definition', agent, 'prompts/d¦esk.md');
+    await request('textDocument/definition', prompt, 'meta.ci¦ty');
     await client.edit(agent, 'submitt', 'submit');
     await client.edit(agent, 'stpes', 'steps');
     await client.edit(prompt, 'qestion', 'question');
     note(`< problems of ${agent}`, await client.problems(agent, (problems) => problems.length === 0));
     note(`< problems of ${prompt}`, await client.problems(prompt, (problems) => problems.length === 0));
-    await ask('textDocument/hover', agent, 'sub¦mit');
-    await ask('textDocument/definition', agent, 'sub¦mit');
+    await request('textDocument/hover', agent, 'sub¦mit');
+    await request('textDocument/definition', agent, 'sub¦mit');
     await client.edit(agent, 'limits: {', 'context:\n  over\nlimits: {');
-    await ask('textDocument/completion', agent, '  over¦\n');
+    await request('textDocument/completion', agent, '  over¦\n');
     await client.edit(agent, 'over', 'overflow: ');
-    await ask('textDocument/completion', agent, 'overflow: ¦');
+    await request('textDocument/completion', agent, 'overflow: ¦');
     await client.edit(prompt, '{{task.question}}', '{{task.');
-    await ask('textDocument/completion', prompt, '{{task.¦');
+    await request('textDocument/completion', prompt, '{{task.¦');
 
     const text = said.join('\n');
     if (process.env['UPDATE_TRANSCRIPTS'] !== undefined) writeFileSync(TRANSCRIPT, text);
@@ -125,9 +125,9 @@ describe('a dialogue', () => {
 
 describe('inputs from outside the files', () => {
   it('models of an endpoint and tools of a server are queried for trusted files', async () => {
-    const asked: (string | undefined)[] = [];
+    const keys: (string | undefined)[] = [];
     const endpoint = http.createServer((request, response) => {
-      asked.push(request.headers.authorization);
+      keys.push(request.headers.authorization);
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ data: [{ id: 'Qwen/Qwen3-32B' }] }));
     });
     await new Promise<void>((resolve) => void endpoint.listen(0, '127.0.0.1', resolve));
@@ -149,7 +149,7 @@ describe('inputs from outside the files', () => {
         problems.map(({ code, severity }) => `${String(code)} ${String(severity)}`),
         ['not_served 2', 'unknown_tool 2'],
       );
-      assert.deepEqual(asked, ['Bearer of-the-test']);
+      assert.deepEqual(keys, ['Bearer of-the-test']);
       const names = async (marked: string): Promise<string[]> => {
         const list: CompletionList = await client.connection.sendRequest(
           'textDocument/completion',
@@ -158,7 +158,7 @@ describe('inputs from outside the files', () => {
         return list.items.map(({ label }) => label);
       };
       assert.deepEqual(await names('name: Qwen¦3'), ['Qwen/Qwen3-32B']);
-      assert.ok((await names('[no_such¦_tool')).includes('create_entities'), 'the names that the server told');
+      assert.ok((await names('[no_such¦_tool')).includes('create_entities'), 'the names that the server listed');
       assert.ok((await names('${env:LSP¦_KEY')).includes('LSP_KEY'));
     } finally {
       endpoint.close();
@@ -167,9 +167,9 @@ describe('inputs from outside the files', () => {
   });
 
   it('nothing is queried, and no variable is revealed, for untrusted files', async () => {
-    let asked = 0;
+    let requests = 0;
     const endpoint = http.createServer((_, response) => {
-      asked++;
+      requests++;
       response.end();
     });
     await new Promise<void>((resolve) => void endpoint.listen(0, '127.0.0.1', resolve));
@@ -188,7 +188,7 @@ describe('inputs from outside the files', () => {
         client.at(file, '${env:¦P'),
       );
       assert.deepEqual(list.items, []);
-      assert.equal(asked, 0);
+      assert.equal(requests, 0);
     } finally {
       endpoint.close();
       rmSync(path.join(folder, 'agents/foreign.agent.yaml'));

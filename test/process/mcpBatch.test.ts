@@ -250,14 +250,14 @@ describe('an MCP server over streamable HTTP', { timeout: 180_000, concurrency: 
     it(
       shared ? 'serves all rollouts over one connection' : 'serves each rollout over a connection of its own @deep',
       async () => {
-        const told = shared ? 'over one' : 'over its own';
+        const message = shared ? 'over one' : 'over its own';
         const file = workspace.batch(shared ? 'http-shared' : 'http', {
           endpoint: demo.url,
           agent: { tools: [{ mcp: { url }, name: 'remote', ...(shared ? { shared } : {}) }] },
           tasks: [
             {
               id: 'echo',
-              question: `call echo {"message": "${told}"}\nand get-sum {"a": 1, "b": 2}\nanswer {{last}}`,
+              question: `call echo {"message": "${message}"}\nand get-sum {"a": 1, "b": 2}\nanswer {{last}}`,
               answer: 'The sum of 1 and 2 is 3.',
             },
             {
@@ -270,7 +270,7 @@ describe('an MCP server over streamable HTTP', { timeout: 180_000, concurrency: 
         });
         const report = await workspace.json<{ passed: number; attempts: number }>('run', file);
         assert.deepEqual([report.passed, report.attempts], [4, 4]);
-        await assertSchemasPassed(told);
+        await assertSchemasPassed(message);
       },
     );
   }
@@ -284,15 +284,15 @@ async function assertSchemasPassed(words: string): Promise<void> {
   );
   const { tools } = await client.listTools();
   await client.close();
-  const asked = demo.receivedRequests.find((body) => JSON.stringify(body['messages']).includes(words));
-  const told = asked?.['tools'] as unknown as {
+  const request = demo.receivedRequests.find((body) => JSON.stringify(body['messages']).includes(words));
+  const offered = request?.['tools'] as unknown as {
     type: string;
     function: { name: string; description: string; parameters: unknown };
   }[];
   for (const name of ['echo', 'get-sum', 'get-structured-content', 'gzip-file-as-resource', LONG]) {
     const tool = tools.find((candidate) => candidate.name === name)!;
     assert.deepEqual(
-      told.find((candidate) => candidate.function.name === name),
+      offered.find((candidate) => candidate.function.name === name),
       { type: 'function', function: { name, description: tool.description, parameters: tool.inputSchema } },
     );
   }

@@ -100,12 +100,12 @@ function textOf(result: CallToolResult): string {
 }
 
 /** A tool's answer. Throws its error text. */
-async function ask<T>(
+async function call<T>(
   name: string,
-  given: Record<string, unknown> = {},
+  args: Record<string, unknown> = {},
   of = client,
 ): Promise<{ data: T; text: string }> {
-  const result = await of.callTool({ name, arguments: given, _meta: { [STRUCTURED]: true } });
+  const result = await of.callTool({ name, arguments: args, _meta: { [STRUCTURED]: true } });
   const text = textOf(result);
   assert.ok(result.isError !== true, text);
   assert.ok(bytesOf(text) <= MAX_BYTES, `${name}: ${bytesOf(text)} bytes`);
@@ -113,8 +113,8 @@ async function ask<T>(
   return { data: result.structuredContent as T, text };
 }
 
-async function refused(name: string, given: Record<string, unknown>): Promise<string> {
-  const result = await client.callTool({ name, arguments: given });
+async function refused(name: string, args: Record<string, unknown>): Promise<string> {
+  const result = await client.callTool({ name, arguments: args });
   assert.equal(result.isError, true, textOf(result));
   return textOf(result);
 }
@@ -124,11 +124,11 @@ interface Page {
 }
 
 /** All pages of a tool's answers. */
-async function pages<T extends Page>(name: string, given: Record<string, unknown>): Promise<T[]> {
+async function pages<T extends Page>(name: string, args: Record<string, unknown>): Promise<T[]> {
   const found: T[] = [];
   let cursor: string | undefined;
   do {
-    const { data } = await ask<T>(name, { ...given, ...(cursor === undefined ? {} : { cursor }) });
+    const { data } = await call<T>(name, { ...args, ...(cursor === undefined ? {} : { cursor }) });
     found.push(data);
     cursor = data.next_cursor;
   } while (cursor !== undefined);
@@ -180,11 +180,11 @@ it('answers with the text, and with the data only on request', async () => {
   const plain = await client.callTool({ name: 'list_batches', arguments: {} });
   assert.notEqual(textOf(plain), '');
   assert.equal(plain.structuredContent, undefined);
-  assert.deepEqual((await ask('list_batches')).data, { batches: [] });
+  assert.deepEqual((await call('list_batches')).data, { batches: [] });
 });
 
 it('reports an empty store, a wrong reference, and a file elsewhere with their hint', async () => {
-  assert.match((await ask('list_batches')).text, /launch_batch/);
+  assert.match((await call('list_batches')).text, /launch_batch/);
   assert.match(await refused('show_batch', {}), /no batches yet/);
   assert.match(await refused('read_trajectory', { reference: 'nonsense' }), /not a reference/);
   assert.match(await refused('launch_batch', { file: '../elsewhere.batch.yaml' }), /--folder/);
@@ -194,9 +194,9 @@ it('reports an empty store, a wrong reference, and a file elsewhere with their h
 });
 
 it('checks files', async () => {
-  assert.deepEqual((await ask<{ ok: boolean }>('check_files')).data.ok, true);
+  assert.deepEqual((await call<{ ok: boolean }>('check_files')).data.ok, true);
   workspace.write('broken.agent.yaml', 'version: 1\nname: broken\nprompt: hm\nmodle: x\n');
-  const { data, text } = await ask<{ ok: boolean; problems: { line: number; hint: string }[] }>('check_files', {
+  const { data, text } = await call<{ ok: boolean; problems: { line: number; hint: string }[] }>('check_files', {
     files: ['broken.agent.yaml'],
   });
   assert.equal(data.ok, false);
@@ -209,33 +209,33 @@ it('checks files', async () => {
 
 describe('a batch', () => {
   before(async () => {
-    batch = (await ask<{ batch: string }>('launch_batch', { file: 'first.batch.yaml' })).data.batch;
+    batch = (await call<{ batch: string }>('launch_batch', { file: 'first.batch.yaml' })).data.batch;
     let waited: WaitResult;
     do {
-      waited = (await ask<WaitResult>('wait_for_batch', { batch, seconds: 30 })).data;
+      waited = (await call<WaitResult>('wait_for_batch', { batch, seconds: 30 })).data;
     } while (!waited.ended);
     assert.deepEqual(
       [waited.batch.counts['passed'], waited.batch.counts['failed']],
       [4, 2],
-      (await ask('list_attempts', { batch })).text,
+      (await call('list_attempts', { batch })).text,
     );
   });
 
-  it('is listed and shown', async () => {
-    const { data } = await ask<{ batches: { batch: string; name: string }[] }>('list_batches');
+  it('is listed and displayed', async () => {
+    const { data } = await call<{ batches: { batch: string; name: string }[] }>('list_batches');
     assert.deepEqual(
       data.batches.map((row) => [row.batch, row.name]),
       [[batch, 'first']],
     );
-    const shown = await ask<{ report: { passed: number; pass_at: Record<string, number> }; hardest_tasks: unknown }>(
+    const result = await call<{ report: { passed: number; pass_at: Record<string, number> }; hardest_tasks: unknown }>(
       'show_batch',
       { ks: [2] },
     );
-    assert.equal(shown.data.report.passed, 4);
-    assert.ok(Math.abs((shown.data.report.pass_at['2'] ?? 0) - 2 / 3) < 1e-9);
-    assert.deepEqual(shown.data.hardest_tasks, [{ task: 'bad/one', passed: 0, scored: 2 }]);
-    assert.match(shown.text, /pass@k/);
-    assert.match(shown.text, /crash 0\/2/);
+    assert.equal(result.data.report.passed, 4);
+    assert.ok(Math.abs((result.data.report.pass_at['2'] ?? 0) - 2 / 3) < 1e-9);
+    assert.deepEqual(result.data.hardest_tasks, [{ task: 'bad/one', passed: 0, scored: 2 }]);
+    assert.match(result.text, /pass@k/);
+    assert.match(result.text, /crash 0\/2/);
   });
 
   it('filters and pages its attempts', async () => {
@@ -267,13 +267,14 @@ describe('a batch', () => {
   });
 
   it('prints a trajectory step by step, as rollout show does', async () => {
-    const { data } = await ask<Trajectory>('read_trajectory', { reference: `${batch}/good/1` });
+    const { data } = await call<Trajectory>('read_trajectory', { reference: `${batch}/good/1` });
     assert.equal(data.steps, 3);
     assert.equal(data.next_cursor, undefined);
-    const shown = (await workspace.run('show', `${batch}/good/1`)).stdout;
+    const output = (await workspace.run('show', `${batch}/good/1`)).stdout;
     const words = (text: string): string => text.replace(/[\s─]+/g, ' ').trim();
-    assert.equal(words(data.text), words(shown));
-    const second = (await ask<Trajectory>('read_trajectory', { reference: `${batch}/good/1:2`, to_step: 2 })).data.text;
+    assert.equal(words(data.text), words(output));
+    const second = (await call<Trajectory>('read_trajectory', { reference: `${batch}/good/1:2`, to_step: 2 })).data
+      .text;
     assert.match(second, /look \{text: "rain"\}/);
     assert.doesNotMatch(second, /"sun"|it rains/);
     assert.match(await refused('read_trajectory', { reference: `${batch}/good/1`, from_step: 9 }), /step from 0 to 3/);
@@ -287,30 +288,30 @@ describe('a batch', () => {
   });
 
   it('reads a call whole, by ranges', async () => {
-    const first = (await ask<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result' })).data;
+    const first = (await call<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result' })).data;
     assert.equal(first.tool, 'big');
     assert.equal(first.total, BIG);
     let text = '';
     for (let offset: number | undefined = 0; offset !== undefined; ) {
       const part: ToolCall = (
-        await ask<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result', offset })
+        await call<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result', offset })
       ).data;
       text += part.text;
       offset = part.next_offset;
     }
     assert.equal(text, 'Ä'.repeat(BIG));
     const middle = (
-      await ask<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result', offset: 80_000, length: 7 })
+      await call<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result', offset: 80_000, length: 7 })
     ).data;
     assert.deepEqual([middle.text, middle.next_offset], ['ÄÄÄÄÄÄÄ', 80_007]);
-    const crashed = await ask<ToolCall>('read_call', { reference: `${batch}/bad/one/1` });
+    const crashed = await call<ToolCall>('read_call', { reference: `${batch}/bad/one/1` });
     assert.equal(crashed.data.status, 'error');
     assert.match(crashed.text, /arguments:\n\{\n {2}"text": "umbrella"[^]*no umbrella today[^]*tools\.ts/);
     assert.match(await refused('read_call', { reference: `${batch}/good/1:3` }), /Steps with calls: 1, 2/);
   });
 
   it('is searched by words and by conditions', async () => {
-    const words = (await ask<Places>('search_trajectories', { query: 'umbrella today', in: batch })).data.places;
+    const words = (await call<Places>('search_trajectories', { query: 'umbrella today', in: batch })).data.places;
     assert.deepEqual(
       words.map((place) => place.reference),
       [`${batch}/bad/one/1:1`, `${batch}/bad/one/2:1`],
@@ -321,7 +322,7 @@ describe('a batch', () => {
       cel.flatMap((page) => page.places.map((place) => place.reference)),
       ['1:1', '1:2', '2:1', '2:2'].map((at) => `${batch}/good/${at}`),
     );
-    const [one] = (await ask<Places>('search_trajectories', { query: 'rain', in: `${batch}/good/1` })).data.places;
+    const [one] = (await call<Places>('search_trajectories', { query: 'rain', in: `${batch}/good/1` })).data.places;
     assert.equal(one?.reference, `${batch}/good/1:0`);
     assert.match(await refused('search_trajectories', { query: 'tool.name == ', in: batch }), /tool\.name/);
   });
@@ -329,13 +330,13 @@ describe('a batch', () => {
   it('compares a fork with an edit, and says where it diverges', async () => {
     const from = `${batch}/good/1`;
     const events = await workspace.events(
-      (await ask<Attempts>('list_attempts', { task: 'good' })).data.attempts[0]?.rollout ?? '',
+      (await call<Attempts>('list_attempts', { task: 'good' })).data.attempts[0]?.rollout ?? '',
     );
     const question = events.find((event) => event.kind === 'message' && event.data.role === 'user');
     assert.ok(question?.kind === 'message');
     const part = question.data.parts.findIndex((one) => one.type === 'text');
     const forked = (
-      await ask<{ batch: string; rollout: string }>('fork_rollout', {
+      await call<{ batch: string; rollout: string }>('fork_rollout', {
         from: `${from}:2`,
         attempts: 2,
         edit: [
@@ -347,8 +348,8 @@ describe('a batch', () => {
         ],
       })
     ).data;
-    while (!(await ask<WaitResult>('wait_for_batch', { batch: forked.batch, seconds: 30 })).data.ended);
-    const { data, text } = await ask<{
+    while (!(await call<WaitResult>('wait_for_batch', { batch: forked.batch, seconds: 30 })).data.ended);
+    const { data, text } = await call<{
       common: number;
       same: boolean;
       differs: { a?: { step: number }; b?: { step: number } };
@@ -357,20 +358,23 @@ describe('a batch', () => {
     assert.equal(data.common, 1, text);
     assert.deepEqual([data.differs.a?.step, data.differs.b?.step], [2, 2]);
     assert.match(text, /"rain"[^]*"snow"/);
-    assert.equal((await ask<{ same: boolean }>('compare_attempts', { a: from, b: `${batch}/good/2` })).data.same, true);
+    assert.equal(
+      (await call<{ same: boolean }>('compare_attempts', { a: from, b: `${batch}/good/2` })).data.same,
+      true,
+    );
     assert.match(await refused('fork_rollout', { from }), /ROLLOUT:STEP/);
 
     // Its pass rate next to the parent's, and the effect of another model.
-    const shown = await ask<{
+    const result = await call<{
       batch: { forked_from: string };
       fork: { fork: { scored: number }; parent: { scored: number }; siblings: { scored: number } };
     }>('show_batch', { batch: forked.batch });
     assert.deepEqual(
-      [shown.data.fork.fork.scored, shown.data.fork.parent.scored, shown.data.fork.siblings.scored],
+      [result.data.fork.fork.scored, result.data.fork.parent.scored, result.data.fork.siblings.scored],
       [2, 2, 2],
     );
-    assert.match(shown.text, /parent, same path +2\/2/);
-    const dry = await ask<{ batch?: string; differs: string[] }>('fork_rollout', {
+    assert.match(result.text, /parent, same path +2\/2/);
+    const dry = await call<{ batch?: string; differs: string[] }>('fork_rollout', {
       from: `${from}:2`,
       model: 'larger',
       dry_run: true,
@@ -390,7 +394,7 @@ describe('a batch', () => {
       (await client.readResource({ uri })).contents.map((content) => ('text' in content ? content.text : '')).join('');
     assert.match(await read(`rollout://${batch}`), /pass@k/);
     assert.match(await read(`rollout://${batch}/${encodeURIComponent('bad/one')}/1`), /no umbrella today/);
-    const [row] = (await ask<Attempts>('list_attempts', { outcome: 'failed', batch })).data.attempts;
+    const [row] = (await call<Attempts>('list_attempts', { outcome: 'failed', batch })).data.attempts;
     assert.match(await read(`rollout://${row?.rollout ?? ''}`), /no umbrella today/);
     const { prompts } = await client.listPrompts();
     assert.equal(prompts.length, 2);
@@ -414,9 +418,9 @@ it('a running batch is waited for with progress, paused, resumed, stopped', { ti
     tasks: ['a', 'b', 'c'].map((id) => ({ id, question: 'answer yes', answer: 'yes' })),
     batch: { concurrency: 1 },
   });
-  const { batch: slow } = (await ask<{ batch: string }>('launch_batch', { file: 'slow.batch.yaml', limit: 2 })).data;
+  const { batch: slow } = (await call<{ batch: string }>('launch_batch', { file: 'slow.batch.yaml', limit: 2 })).data;
 
-  const short = (await ask<WaitResult>('wait_for_batch', { batch: slow, seconds: 0.2 })).data;
+  const short = (await call<WaitResult>('wait_for_batch', { batch: slow, seconds: 0.2 })).data;
   assert.equal(short.ended, false);
   const cancelling = new AbortController();
   const cancelled = client.callTool(
@@ -426,31 +430,31 @@ it('a running batch is waited for with progress, paused, resumed, stopped', { ti
   cancelling.abort();
   await assert.rejects(cancelled);
 
-  await ask('pause_batch', { target: slow });
-  assert.equal((await ask<WaitResult>('wait_for_batch', { batch: slow, seconds: 0 })).data.batch.state, 'paused');
-  await ask('resume_batch', { target: slow });
+  await call('pause_batch', { target: slow });
+  assert.equal((await call<WaitResult>('wait_for_batch', { batch: slow, seconds: 0 })).data.batch.state, 'paused');
+  await call('resume_batch', { target: slow });
   // Its progress is reported immediately and after each attempt: each report lets the next attempt continue.
-  const told: string[] = [];
+  const messages: string[] = [];
   const waiting = client.callTool(
     { name: 'wait_for_batch', arguments: { batch: slow, seconds: 600 }, _meta: { [STRUCTURED]: true } },
     {
       timeout: 100_000,
       onprogress: ({ message = '' }) => {
-        if (told.push(message) === 1) demo.pass('slow');
+        if (messages.push(message) === 1) demo.pass('slow');
         else demo.open('slow');
       },
     },
   );
   assert.equal(((await waiting).structuredContent as WaitResult | undefined)?.ended, true);
   // The client may miss the report of the last change, because the response follows immediately.
-  assert.deepEqual(told.slice(0, 2), ['0 of 2 attempts ended', '1 of 2 attempts ended']);
+  assert.deepEqual(messages.slice(0, 2), ['0 of 2 attempts ended', '1 of 2 attempts ended']);
 
   demo.shut('slow');
-  const { batch: stopped } = (await ask<{ batch: string }>('launch_batch', { file: 'slow.batch.yaml', tasks: ['c'] }))
+  const { batch: stopped } = (await call<{ batch: string }>('launch_batch', { file: 'slow.batch.yaml', tasks: ['c'] }))
     .data;
-  await ask('stop_batch', { target: stopped, reason: 'enough' });
+  await call('stop_batch', { target: stopped, reason: 'enough' });
   let last: WaitResult;
-  do last = (await ask<WaitResult>('wait_for_batch', { batch: stopped, seconds: 30 })).data;
+  do last = (await call<WaitResult>('wait_for_batch', { batch: stopped, seconds: 30 })).data;
   while (!last.ended);
   assert.deepEqual(last.batch.counts['cancelled'], 1);
   demo.open('slow');
@@ -460,15 +464,15 @@ it('a server that went away is found again', async () => {
   const pid = workspace.bench.serverFile()?.pid ?? 0;
   await end(pid);
   assert.equal(await hasEnded(pid, 10_000), true);
-  assert.ok((await ask<{ batches: unknown[] }>('list_batches')).data.batches.length > 0);
+  assert.ok((await call<{ batches: unknown[] }>('list_batches')).data.batches.length > 0);
 });
 
 it('read-only offers nothing that changes anything', async () => {
   const reader = await open('auto', '--read-only');
   try {
     assert.deepEqual((await reader.listTools()).tools.map((tool) => tool.name).sort(), [...READING].sort());
-    assert.ok((await ask<{ batches: unknown[] }>('list_batches', {}, reader)).data.batches.length > 0);
-    assert.equal((await ask<WaitResult>('wait_for_batch', { batch, seconds: 1 }, reader)).data.ended, true);
+    assert.ok((await call<{ batches: unknown[] }>('list_batches', {}, reader)).data.batches.length > 0);
+    assert.equal((await call<WaitResult>('wait_for_batch', { batch, seconds: 1 }, reader)).data.ended, true);
   } finally {
     await reader.close();
   }

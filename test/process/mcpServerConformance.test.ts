@@ -140,12 +140,12 @@ it('clients of the newest revision and of the one before use it over HTTP', { ti
         batches: [],
       },
     );
-    const told: number[] = [];
+    const progresses: number[] = [];
     await client.callTool(
       { name: 'test_tool_with_progress', arguments: {} },
-      { onprogress: ({ progress }) => told.push(progress) },
+      { onprogress: ({ progress }) => progresses.push(progress) },
     );
-    assert.deepEqual(told, [0, 50, 100], mode);
+    assert.deepEqual(progresses, [0, 50, 100], mode);
     await client.close();
   }
 });

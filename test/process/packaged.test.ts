@@ -38,8 +38,8 @@ describe('the contents of the .vsix', { timeout: 180_000 }, () => {
   });
 
   it('create the sample workspace, bundle its tools without a native bundler, and run them', () => {
-    const made = rollout(['init', workspace]);
-    assert.equal(made.status, 0, made.text);
+    const created = rollout(['init', workspace]);
+    assert.equal(created.status, 0, created.text);
     const ran = rollout(['run', path.join('batches', 'first.batch.yaml')]);
     assert.equal(ran.status, 0, ran.text);
     assert.match(ran.text, /1 attempt: 1 passed/);

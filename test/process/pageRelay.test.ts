@@ -17,14 +17,14 @@ class Link implements RelayServer {
   readonly #connected = new Emitter<Connection>();
   readonly connected = this.#connected.event;
   readonly #store: string;
-  asked = 0;
+  connects = 0;
 
   constructor(store: string) {
     this.#store = store;
   }
 
   connection(options: { readonly signal?: AbortSignal } = {}): Promise<Connection> {
-    this.asked += 1;
+    this.connects += 1;
     return connect({ store: this.#store, start: false, ...options });
   }
 
@@ -39,7 +39,7 @@ class Page {
   readonly got: HostToPage[] = [];
   readonly others: PageToHost[] = [];
   readonly strange: string[] = [];
-  readonly #told = new Emitter<HostToPage>();
+  readonly #messages = new Emitter<HostToPage>();
   readonly #sockets = new Map<number, SocketEvents>();
   #last = 0;
 
@@ -51,7 +51,7 @@ class Page {
         this.got.push(message);
         if (message.type === 'socket') this.#socket(message.id, message.what);
         if (message.type === 'message') this.#sockets.get(message.id)?.message(message.text);
-        this.#told.fire(message);
+        this.#messages.fire(message);
       },
       other: (message) => void this.others.push(message),
       invalid: (why) => void this.strange.push(why),
@@ -64,7 +64,7 @@ class Page {
 
   next(matches: (message: HostToPage) => boolean): Promise<HostToPage> {
     return new Promise((resolve) => {
-      const listener = this.#told.event((message) => {
+      const listener = this.#messages.event((message) => {
         if (!matches(message)) return;
         listener.dispose();
         resolve(message);
@@ -130,10 +130,10 @@ test('requests reach the server with its token, but only its API, with the proto
     const blob = await page.request({ method: 'GET', path: `/v1/blobs/${sha}`, bytes: true });
     assert.deepEqual(blob.type === 'reply' && blob.bytes, bytes);
 
-    const asked = link.asked;
+    const before = link.connects;
     const outside = await page.request({ method: 'GET', path: '/v1/../demo/metrics' });
     assert.equal(outside.type === 'failed' && outside.code, 'forbidden');
-    assert.equal(link.asked, asked, 'the server never heard of it');
+    assert.equal(link.connects, before, 'the server never heard of it');
     for (const path of ['/v1/../view/', '/v1/%2e%2e/view', '/v1\\..\\view', '/v1/a b', '//host/v1/'])
       assert.equal(isOwnPath(path), false, path);
 

@@ -54,7 +54,7 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
   ]);
   const replicas = (of: FakeEndpoint[]): Replica[] =>
     of.map((each) => ({ url: each.url, name: names.get(each) ?? '', id: each.url }));
-  let tell: ((found: readonly Replica[]) => void) | undefined;
+  let report: ((found: readonly Replica[]) => void) | undefined;
 
   const server = await startServer({
     store: await openStore(folder),
@@ -71,7 +71,7 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
     replicas: {
       follow: (endpoint, on) => {
         assert.equal(endpoint, SERVICE);
-        tell = on;
+        report = on;
         on(replicas([a, b, c]));
         return () => undefined;
       },
@@ -149,7 +149,7 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
     new RegExp(`rollout_endpoint_permits\\{endpoint="${a.url}",service="${SERVICE}",replica="pod-a"\\} \\d+`),
   );
 
-  // One leaves in the middle of its calls: they are made at the others, and only they move.
+  // One leaves in the middle of its calls: they go to the others, and only they move.
   hangs = true;
   const before = callsOf(b);
   await api.appendTasks(batch, TASKS, tasks(1, [a, b, c]));
@@ -158,7 +158,7 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
     'it has its calls, the others theirs',
     async () => callsOf(b) === before + ofB && (await passed(4 * TASKS - ofB)()),
   );
-  tell?.(replicas([a, c]));
+  report?.(replicas([a, c]));
   await b[Symbol.asyncDispose]();
   await until('its calls were answered elsewhere', passed(4 * TASKS));
   await assertAffinity(1, [a, b, c]);
@@ -169,7 +169,7 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
   );
 
   // Another joins, and takes its share immediately.
-  tell?.(replicas([a, c, d]));
+  report?.(replicas([a, c, d]));
   let all = 2 * TASKS;
   for (let probe = 0; callsOf(d) === 0; probe++) {
     // The worker learns of it with a delay.
@@ -191,14 +191,16 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
   // One that refuses has no permits for a while; the others keep theirs.
   refuses = true;
   await api.appendTasks(batch, all, tasks(3, [a, c, d]));
-  await until('it is known to be busy', async () => (await describeReplicas())['pod-d'] === 'busy none');
+  await until('it counts as busy', async () => (await describeReplicas())['pod-d'] === 'busy none');
   assert.deepEqual(await describeReplicas(), { 'pod-a': 'ok some', 'pod-c': 'ok some', 'pod-d': 'busy none' });
   await until('all are answered', passed(2 * (all + TASKS)));
 
   await api.commandBatch(batch, { command: newId('c'), verb: 'seal' });
   assert.equal(await worker.exited, 0, worker.stderr);
-  const told = (await api.events(batch)).events.flatMap((event) => (event.kind === 'infra' ? [event.data.text] : []));
-  assert.deepEqual(told.slice(0, 2), [
+  const reports = (await api.events(batch)).events.flatMap((event) =>
+    event.kind === 'infra' ? [event.data.text] : [],
+  );
+  assert.deepEqual(reports.slice(0, 2), [
     `Replica pod-b of ${SERVICE} was removed. It now has 2 replicas.`,
     `Replica pod-d of ${SERVICE} is ready. It now has 3 replicas.`,
   ]);

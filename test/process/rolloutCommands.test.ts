@@ -114,9 +114,9 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
       once.command,
     ]);
     assert.deepEqual([endOf(events).answer, endOf(events).touched], ['noted two', false]);
-    const told = ofKind(await workspace.events(batch), 'control').filter((event) => event.data.rollout === rollout);
+    const commands = ofKind(await workspace.events(batch), 'control').filter((event) => event.data.rollout === rollout);
     assert.deepEqual(
-      told.map((event) => [event.data.verb, event.data.by]),
+      commands.map((event) => [event.data.verb, event.data.by]),
       [
         ['hold', 'tester'],
         ['answer', 'tester'],
@@ -148,7 +148,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
     assert.equal(endOf(await workspace.events(rollout)).passed, true);
   });
 
-  it('edit changes a call before it is made and its result after it; the attempt gets a fresh try', async () => {
+  it('edit changes a call before it runs and its result afterward; the attempt gets a fresh try', async () => {
     const { batch, rollout } = await held('edit');
     const start = ofKind(await workspace.events(rollout), 'tool.start')[0]!;
     const edited = await command(rollout, 'edit', {
@@ -190,12 +190,12 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
 
   it('skip answers a call without making it @deep', async () => {
     const { batch, rollout } = await held('skip');
-    const reply = await command(rollout, 'skip', { result: 'made up' });
+    const reply = await command(rollout, 'skip', { result: 'invented' });
     await workspace.ended(batch);
     const events = await workspace.events(rollout);
     const end = at(events, reply.seq);
     assert.deepEqual(end.kind === 'tool.end' && [end.data.status, end.data.source], ['ok', 'edited']);
-    assert.deepEqual(results(events), ['made up', 'noted two']);
+    assert.deepEqual(results(events), ['invented', 'noted two']);
     assert.equal(endOf(events).touched, true);
   });
 
@@ -219,7 +219,7 @@ describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
     assert.equal(endOf(events).answer, 'injected');
     assert.equal(rows.find((row) => row.rollout === rollout)!.progress.touched, true);
     const sent = demo.receivedRequests.some((body) => JSON.stringify(body['messages']).includes('answer injected'));
-    assert.ok(sent, 'the model was told');
+    assert.ok(sent, 'the model received it');
   });
 
   it('hold takes effect at the next gate, and a breakpoint continues by itself after hold_limit', async () => {

@@ -199,9 +199,9 @@ describe('clients', () => {
       { seq: 5, v: 1, at, kind: 'tool.end', span: 4, data: { status: 'ok', source: 'live' } },
       ...endingEvents(6, { passed: false }),
     ]);
-    const ask = { rollout, attempts: 2, edit: [{ of: { m: 1 }, path: '/parts/0/content', value: 'Stop.' }] };
+    const request = { rollout, attempts: 2, edit: [{ of: { m: 1 }, path: '/parts/0/content', value: 'Stop.' }] };
     await assert.rejects(
-      server.api.fork({ ...ask, batch: newId('b'), seq: 3 }),
+      server.api.fork({ ...request, batch: newId('b'), seq: 3 }),
       (error: { code: string; details: unknown }) => {
         assert.deepEqual(
           [error.code, error.details],
@@ -210,19 +210,19 @@ describe('clients', () => {
         return true;
       },
     );
-    await assert.rejects(server.api.fork({ ...ask, batch: newId('b'), seq: 99 }), { code: 'conflict' });
+    await assert.rejects(server.api.fork({ ...request, batch: newId('b'), seq: 99 }), { code: 'conflict' });
     await assert.rejects(
-      server.api.fork({ ...ask, batch: newId('b'), seq: 5, edit: [{ of: { m: 7 }, path: '', value: 1 }] }),
+      server.api.fork({ ...request, batch: newId('b'), seq: 5, edit: [{ of: { m: 7 }, path: '', value: 1 }] }),
       /Message 7/,
     );
     const fork = newId('b');
-    await server.api.fork({ ...ask, batch: fork, seq: 5 });
-    assert.deepEqual(await server.api.fork({ ...ask, batch: fork, seq: 5 }), { batch: fork });
+    await server.api.fork({ ...request, batch: fork, seq: 5 });
+    assert.deepEqual(await server.api.fork({ ...request, batch: fork, seq: 5 }), { batch: fork });
     const forked = await server.worker(fork);
     const [child] = await forked.lease(1);
     assert.deepEqual(
       [child!.lineage, child!.last, child!.fork, child!.edits, child!.task.id],
-      [[{ rollout, to: 5 }], 5, { rollout, seq: 5 }, ask.edit, 't1'],
+      [[{ rollout, to: 5 }], 5, { rollout, seq: 5 }, request.edit, 't1'],
     );
     await forked.appendAcked(child!, [...openingEvents(child!), ...endingEvents(8, { passed: true })]);
     const token = await server.workerToken(fork);
@@ -338,7 +338,7 @@ describe('clients', () => {
     ] as const)
       assert.equal(await upgradeStatus(`${server.url.replace('http', 'ws')}${pathname}`, headers), expected);
 
-    // A browser's socket sends its token as a subprotocol; a reader may follow, and is told its scope.
+    // A browser's socket sends its token as a subprotocol; a reader may follow, and learns its scope.
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/client`, [`token.${read}`]);
     await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
     socket.terminate();

@@ -20,7 +20,7 @@ const NO_NEEDS = { check: () => undefined, secrets: () => Promise.resolve(undefi
 
 test('a worker’s end frees its rollouts immediately; a try that loses worker after worker is given up', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
-  const wanted: number[] = [];
+  const updates: number[] = [];
   let host: ExecutorHost | undefined;
   const server = await startServer({
     store: await openStore(folder),
@@ -33,12 +33,12 @@ test('a worker’s end frees its rollouts immediately; a try that loses worker a
     pages: '',
     log: () => undefined,
     idle: () => undefined,
-    executor: (given) => {
-      host = given;
+    executor: (executorHost) => {
+      host = executorHost;
       return {
         ...NO_NEEDS,
-        updateBatch: (record) => wanted.push(record.row.counts.queued),
-        removeBatch: () => wanted.push(-1),
+        updateBatch: (record) => updates.push(record.row.counts.queued),
+        removeBatch: () => updates.push(-1),
         close: () => Promise.resolve(),
       };
     },
@@ -76,8 +76,8 @@ test('a worker’s end frees its rollouts immediately; a try that loses worker a
       ['infrastructure', '25 workers died while running this rollout. Last one: The worker was killed by SIGKILL.'],
     );
     assert.equal(await host.workerEnded(batch, 'nobody', 'gone', false), false);
-    while (wanted.at(-1) !== -1) await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.ok(wanted.includes(1), String(wanted));
+    while (updates.at(-1) !== -1) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.ok(updates.includes(1), String(updates));
   } finally {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -89,7 +89,7 @@ test(
     'source is refused',
   async () => {
     const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
-    const kept: { values?: Record<string, string>; asked: string[] } = { asked: [] };
+    const kept: { values?: Record<string, string>; queried: string[] } = { queried: [] };
     const start = async (life: number) =>
       startServer({
         store: await openStore(path.join(folder, 'store')),
@@ -110,7 +110,7 @@ test(
             if (name === 'needy') throw new StudioError('config', 'a.agent.yaml:1:1: no python here');
           },
           secrets: (batch) => {
-            kept.asked.push(batch);
+            kept.queried.push(batch);
             return Promise.resolve(kept.values);
           },
         }),
@@ -151,7 +151,7 @@ test(
         secrets: { MODEL_URL: 'http://127.0.0.1:9' },
       });
       await until('http://127.0.0.1:9/v1');
-      assert.deepEqual(kept.asked, []);
+      assert.deepEqual(kept.queried, []);
       await server.stop();
       server = await start(2);
       await until('${env:MODEL_URL}/v1'); // without a source it continues without them
@@ -159,7 +159,7 @@ test(
       await server.stop();
       server = await start(3);
       await until('http://127.0.0.1:9/v1');
-      assert.ok(kept.asked.every((one) => one === batch));
+      assert.ok(kept.queried.every((one) => one === batch));
       await api.commandBatch(batch, { command: newId('c'), verb: 'cancel' });
       while ((await api.batch(batch)).state !== 'ended' || existsSync(path.join(folder, 'secrets-3', `${batch}.json`)))
         await new Promise((resolve) => setTimeout(resolve, 20));
@@ -190,8 +190,8 @@ test(
       pages: '',
       log: () => undefined,
       idle: () => undefined,
-      executor: (given) => {
-        host = given;
+      executor: (executorHost) => {
+        host = executorHost;
         return {
           ...NO_NEEDS,
           updateBatch: () => undefined,

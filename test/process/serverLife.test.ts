@@ -72,8 +72,8 @@ test('invalid arguments and unusable stores are reported in one line', async () 
   await using file = new TestStore();
   writeFileSync(path.join(file.folder, 'store.db'), 'this is no database, and it is long enough to be read as one');
   const broken = await file.start();
-  const told = await broken.ready;
-  assert.equal(told.type === 'failed' && told.code, 'storage');
+  const report = await broken.ready;
+  assert.equal(report.type === 'failed' && report.code, 'storage');
   assert.equal(await broken.exited, 3);
 });
 

@@ -11,7 +11,7 @@ import { Bench, hasEnded } from '../support/cli.ts';
 interface Link {
   readonly link: WindowServerLink;
   readonly bench: Bench;
-  readonly told: string[];
+  readonly messages: string[];
   /** Every state it was in. */
   readonly states: string[];
   readonly starts: (boolean | undefined)[];
@@ -23,7 +23,7 @@ interface Link {
 
 function open(ports: Partial<LinkPorts> = {}): Link {
   const bench = new Bench();
-  const told: string[] = [];
+  const messages: string[] = [];
   const states: string[] = [];
   const starts: (boolean | undefined)[] = [];
   const link = new WindowServerLink({
@@ -32,7 +32,7 @@ function open(ports: Partial<LinkPorts> = {}): Link {
     trusted: () => true,
     log: () => undefined,
     notice: () => undefined,
-    stopped: (text) => told.push(text),
+    stopped: (text) => messages.push(text),
     connect: (_target, options) => {
       starts.push(options.start);
       return connect(options);
@@ -43,7 +43,7 @@ function open(ports: Partial<LinkPorts> = {}): Link {
   return {
     link,
     bench,
-    told,
+    messages,
     states,
     starts,
     pid: () => bench.serverFile()?.pid ?? assert.fail('no server.json'),
@@ -100,13 +100,13 @@ test('a killed server is reported once, not restarted automatically, and works a
   await kill(first);
   await at.reached('stopped');
   assert.deepEqual(at.states, ['lost', 'stopped']);
-  assert.equal(at.told.length, 1);
-  // Views and pages keep asking: nothing starts, and nothing is reported again.
+  assert.equal(at.messages.length, 1);
+  // Views and pages keep requesting it: nothing starts, and nothing is reported again.
   for (let i = 0; i < 3; i++)
     await assert.rejects(at.link.connection(), (error) => StudioError.is(error, 'unavailable'));
   await assert.rejects(connection.reconnect(), (error) => StudioError.is(error, 'unavailable'));
   assert.equal(at.starts.filter((start) => start === true).length, 1);
-  assert.equal(at.told.length, 1);
+  assert.equal(at.messages.length, 1);
 
   assert.equal(await at.link.connection({ start: true }), connection, 'what others hold goes on');
   assert.equal(connected, 1);
@@ -116,7 +116,7 @@ test('a killed server is reported once, not restarted automatically, and works a
   // The next loss is reported again.
   await kill(second);
   await at.reached('stopped');
-  assert.equal(at.told.length, 2);
+  assert.equal(at.messages.length, 2);
 });
 
 test('a server that another window starts is found silently', async () => {
@@ -131,7 +131,7 @@ test('a server that another window starts is found silently', async () => {
   await at.reached('ok');
   assert.equal((await (await waiting).api.server()).pid, (await other.api.server()).pid);
   assert.equal(connection.address().url, other.address().url);
-  assert.deepEqual([at.states, at.told], [['lost', 'ok'], []]);
+  assert.deepEqual([at.states, at.messages], [['lost', 'ok'], []]);
 });
 
 test(
@@ -139,17 +139,17 @@ test(
     'closed @deep',
   async () => {
     const bench = new Bench();
-    const wanted: string[] = [];
+    const targets: string[] = [];
     let held = 0;
     await using at = open({
       store: () => bench.store,
       target: () => 'lab',
       reconnectMs: 500,
       connect: async (target, { signal }) => {
-        wanted.push(target);
+        targets.push(target);
         const found = await connect({
           store: bench.store,
-          start: wanted.length === 1,
+          start: targets.length === 1,
           ...(signal === undefined ? {} : { signal }),
         });
         held += 1;
@@ -169,12 +169,12 @@ test(
       const other = await connect({ store: bench.store });
       await at.reached('ok');
       assert.equal(connection.address().url, other.address().url);
-      assert.deepEqual([at.states, at.told, held], [['lost', 'ok'], [], 1]);
+      assert.deepEqual([at.states, at.messages, held], [['lost', 'ok'], [], 1]);
       let moved = 0;
       at.link.serverChanged(() => moved++);
       at.link.reset();
       assert.deepEqual([moved, held], [1, 0]);
-      assert.ok(wanted.every((name) => name === 'lab'));
+      assert.ok(targets.every((name) => name === 'lab'));
     } finally {
       at.link.dispose();
       await bench.close();

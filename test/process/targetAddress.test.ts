@@ -120,7 +120,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
           if (state === 'ok') resolve();
         }),
       );
-      // The socket that reports a loss may still be on its way.
+      // The socket that reports a loss may still be in transit.
       await until(
         () => {
           proxy.cut();
@@ -229,9 +229,9 @@ describe('a server by its address', { timeout: 120_000 }, () => {
         bench.run(['run', 'desk/batches/first.batch.yaml', '--target', name], { env }),
       ]);
       assert.equal(status.code, 1, `${name}: ${status.stderr}`);
-      const [finding = '', told = ''] = status.stdout.split('\n').slice(1);
+      const [finding = '', advice = ''] = status.stdout.split('\n').slice(1);
       assert.match(finding, new RegExp(`✗ server +.*${why.source}`), name);
-      assert.match(told, hint, name);
+      assert.match(advice, hint, name);
       assert.equal(run.code, 3, `${name}: ${run.stderr}`);
       assert.match(run.stderr, new RegExp(`${why.source} .*${hint.source}`), name);
     }
@@ -240,7 +240,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
   it('that accepts the connection and stays silent times out', async () => {
     await using silent = await listening(() => undefined);
     const limit = AbortSignal.timeout(50);
-    const asked = await nodeTransport(() => ({ url: silent.url, token: '' }))
+    const failure = await nodeTransport(() => ({ url: silent.url, token: '' }))
       .request({ method: 'GET', path: '/v1/server', signal: limit })
       .then(
         () => undefined,
@@ -250,17 +250,17 @@ describe('a server by its address', { timeout: 120_000 }, () => {
       of(
         'unavailable',
         /127\.0\.0\.1:\d+ does not respond: the request timed out\. Check that the server is running\. .*firewall/,
-      )(unreachableError({ url: silent.url }, asked)),
+      )(unreachableError({ url: silent.url }, failure)),
     );
   });
 
   it('that goes away is reported once with the reason to everything in progress', async () => {
     await using ways = new AsyncDisposableStack();
-    const way = ways.use(await tlsProxy(() => server.file.port, { cert, key }));
+    const route = ways.use(await tlsProxy(() => server.file.port, { cert, key }));
     const notices: string[] = [];
     const connection = await connectTarget(
       NAME,
-      { url: way.url, token_env: 'LAB_TOKEN', ca: caFile },
+      { url: route.url, token_env: 'LAB_TOKEN', ca: caFile },
       { env: { LAB_TOKEN: server.file.token }, onNotice: (text) => notices.push(text) },
     );
     await ways.disposeAsync();

@@ -75,7 +75,7 @@ describe('a team of three', { timeout: 180_000 }, () => {
     );
     const takeover = leases[1]!.seq;
 
-    // Recorded calls were made once.
+    // Recorded calls ran once.
     const starts = new Map(events.map((event) => [event.seq, event]));
     const recorded = ofKind(events, 'model.end').filter((event) => event.data.error === undefined);
     assert.equal(recorded.length, 1 + 2 * (CALLS + 1));
@@ -83,10 +83,11 @@ describe('a team of three', { timeout: 180_000 }, () => {
     assert.ok(before.length >= 4 && before.length < recorded.length, `killed after ${before.length} calls`);
     const seedOf = (event: TraceEvent | undefined): unknown =>
       event?.kind === 'model.start' ? event.data.sampling['seed'] : undefined;
-    const asked = (seed: unknown): number => demo.receivedRequests.filter((body) => body['seed'] === seed).length;
-    for (const { span } of before) assert.equal(asked(seedOf(starts.get(span ?? 0))), 1);
-    // Calls that the worker made and could no longer store were repeated once.
-    for (const { span } of recorded) assert.ok(asked(seedOf(starts.get(span ?? 0))) <= 2);
+    const requestCount = (seed: unknown): number =>
+      demo.receivedRequests.filter((body) => body['seed'] === seed).length;
+    for (const { span } of before) assert.equal(requestCount(seedOf(starts.get(span ?? 0))), 1);
+    // Calls that the worker ran and could no longer store were repeated once.
+    for (const { span } of recorded) assert.ok(requestCount(seedOf(starts.get(span ?? 0))) <= 2);
 
     // Each has its lane, and the pair's are next to each other.
     const model = new TrajectoryModel();
@@ -115,8 +116,8 @@ describe('a team of three', { timeout: 180_000 }, () => {
         .map(({ data }) => `${data.from ?? ''} → ${data.to ?? ''}: ${data.topic ?? ''}`),
       ['desk/desk#1 → desk/pair#1/north#1: handoff', 'desk/desk#1 → desk/pair#1/south#1: handoff'],
     );
-    const shown = await bench.rollout(['show', row.rollout]);
-    assert.match(shown.stdout, /desk\/pair#1\/south#1/);
+    const output = await bench.rollout(['show', row.rollout]);
+    assert.match(output.stdout, /desk\/pair#1\/south#1/);
   });
 
   /** Follows the batch to its end, and kills its worker in the middle; `kills` says how often. */

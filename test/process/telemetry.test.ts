@@ -255,7 +255,7 @@ test('a server that shuts down is not ready, grants no leases, and sends clients
     assert.equal((await fetch(`${url}/healthz`)).status, 200, 'it lives on');
     await assert.rejects(FakeClient.connect(url, server.token), /503/);
     worker.send({ type: 'lease', want: 2 });
-    // What a worker still ends is stored, answered, and shown.
+    // What a worker still ends is stored, acknowledged, and visible.
     await worker.appendAcked(grant!, endingEvents(3, { passed: true }));
     executorEnds.resolve(undefined);
     assert.deepEqual((await client.eventsUntil('a', 5)).at(-1)?.kind, 'rollout.end');

@@ -1,4 +1,4 @@
-// Tool calls after the fact: their statistics, a recorded call made again, a test written from one. On a real store,
+// Tool calls after the fact: their statistics, recorded calls that run again, tests written from them. On a real store,
 // with real workers.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
@@ -128,7 +128,7 @@ TextEncoder().encode(String(state.count)) };
     assert.match(none.stderr, /called the tool nothing/);
   });
 
-  it('are made again with the same seed and the same result; other arguments have other results', async () => {
+  it('run again with the same seed and the same result; other arguments have other results', async () => {
     const again = await workspace.json<RepeatedCall>('call', `${rollout}@${call(0)}`);
     assert.deepEqual([again.status, again.same, again.changed, again.log.trim()], ['ok', true, [], 'halving 4']);
     assert.deepEqual(again.result, { half: 2, seed: again.recorded.seed });
@@ -155,7 +155,7 @@ TextEncoder().encode(String(state.count)) };
     assert.match(wrong.error.message, /n must be integer/);
   });
 
-  it('are made again with the current code, or the recorded one', async () => {
+  it('run again with the current code, or the recorded one', async () => {
     workspace.write('dice.ts', DICE.replace("throw new Error('odd: ' + n)", 'return { half: (n - 1) / 2, seed }'));
     try {
       const now = await workspace.json<RepeatedCall>('call', `${rollout}@${call(1)}`);
@@ -170,7 +170,7 @@ TextEncoder().encode(String(state.count)) };
     }
   });
 
-  it('are made again in the recorded world, from its snapshot and the calls since', async () => {
+  it('run again in the recorded world, from its snapshot and the calls since', async () => {
     const adds = ofKind(events, 'tool.start').filter(({ data }) => data.name === 'add');
     assert.ok(ofKind(events, 'world.snapshot').length > 0, 'there is a snapshot before the last calls');
     for (const start of [adds[0], adds[5], adds[17]]) {
@@ -179,7 +179,7 @@ TextEncoder().encode(String(state.count)) };
     }
   });
 
-  it('are not made when irreversible unless confirmed, and not for an imported rollout', async () => {
+  it('do not run when irreversible unless confirmed, and not for an imported rollout', async () => {
     const sent = readFileSync(workspace.path('sent'), 'utf8');
     const refused = await workspace.run('call', `${rollout}@${call(2)}`);
     assert.equal(refused.code, 2);
@@ -193,18 +193,18 @@ TextEncoder().encode(String(state.count)) };
   });
 
   it('are described: the tool’s schema and the preceding events', async () => {
-    const told = await workspace.json<{
+    const described = await workspace.json<{
       parameters: { properties: object };
       effect: string;
       of_world: boolean;
       world: { before: { name: string }[] };
     }>('call', `${rollout}@${call(4)}`, '--describe');
     assert.deepEqual(
-      [Object.keys(told.parameters.properties), told.effect, told.of_world],
+      [Object.keys(described.parameters.properties), described.effect, described.of_world],
       [['n'], 'restorable', true],
     );
     assert.deepEqual(
-      told.world.before.map(({ name }) => name),
+      described.world.before.map(({ name }) => name),
       ['half', 'half', 'send', 'add'],
     );
   });

@@ -48,14 +48,14 @@ describe('rollout tool', () => {
   it('try calls a tool in the world of a batch, and reports a missing world', async () => {
     cpSync(path.join(root, 'media', 'sample'), bench.path('w', 'desk'), { recursive: true });
     const renew = ['try', 'desk/tools/loans.ts', 'renew_loan', '--args', '{"loan_id": "L-3001"}'];
-    const [made, alone, lost] = await Promise.all([
+    const [inWorld, alone, lost] = await Promise.all([
       run(...renew, '--batch', 'desk/batches/desk.batch.yaml', '--task', 'return-one'),
       run(...renew),
       run(...renew, '--task', 'return-one'),
     ]);
-    assert.equal(made.code, 0, made.stderr);
-    assert.match(made.stdout, /^± update loans L-3001 {2}due: "2026-03-20" → "2026-04-03", renewals: 0 → 1\n\{/);
-    assert.match(made.stderr, /in world library of task return-one/);
+    assert.equal(inWorld.code, 0, inWorld.stderr);
+    assert.match(inWorld.stdout, /^± update loans L-3001 {2}due: "2026-03-20" → "2026-04-03", renewals: 0 → 1\n\{/);
+    assert.match(inWorld.stderr, /in world library of task return-one/);
     assert.deepEqual([alone.code, lost.code], [1, 2]);
     assert.match(alone.stdout, /^✗ tool_error: `state` is undefined because no world is open: /);
     assert.match(alone.stderr, /add --batch BATCH\.yaml/);
@@ -87,8 +87,8 @@ describe('rollout tool', () => {
       'openapi: 3.1.0\ninfo: { title: Clock }\nservers: [{ url: "http://localhost:1" }]\npaths: { /now: { get: { ' +
         'operationId: now } } }\n',
     );
-    const made = await run('openapi', 'api.yaml', '--out', 'tools/clock.ts');
-    assert.deepEqual([made.code, made.stdout], [0, 'now (pure)  GET /now\n'], made.stderr);
+    const generated = await run('openapi', 'api.yaml', '--out', 'tools/clock.ts');
+    assert.deepEqual([generated.code, generated.stdout], [0, 'now (pure)  GET /now\n'], generated.stderr);
     assert.ok(existsSync(bench.path('w', 'tools', 'clock.ts')));
     const [again, tried] = await Promise.all([
       run('openapi', 'api.yaml', '--out', 'tools/clock.ts'),

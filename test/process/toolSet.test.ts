@@ -22,8 +22,8 @@ before(async () => {
   demo = await watchedDemo();
   workspace = new Workspace();
   services = await startStub(({ url = '', headers }, body, response) => {
-    const asked = new URL(url, 'http://x').pathname;
-    heard.push(`${asked} ${headers.authorization ?? ''}`.trim());
+    const pathname = new URL(url, 'http://x').pathname;
+    heard.push(`${pathname} ${headers.authorization ?? ''}`.trim());
     const answers: Readonly<Record<string, string>> = {
       '/search': JSON.stringify({ results: [{ title: 'Gulls', url: `${services.url}/gulls`, content: 'They fly.' }] }),
       '/v1/chat/completions': JSON.stringify({
@@ -34,8 +34,8 @@ before(async () => {
         '<title>Gulls</title><main><h1>Gulls</h1><p>There are 54 kinds of ' +
         'gulls.</p></main><script>document.body.append("Counted by a script.")</script>',
     };
-    const answer = answers[asked];
-    if (asked === '/gulls') response.setHeader('content-type', 'text/html');
+    const answer = answers[pathname];
+    if (pathname === '/gulls') response.setHeader('content-type', 'text/html');
     response.writeHead(answer === undefined ? 404 : 200).end(answer);
   });
   mkdirSync(workspace.path('files'));
@@ -145,7 +145,7 @@ it('every built-in tool is used by a rollout', { timeout: 120_000 }, async (test
   process.env['MEDIA_KEY'] = 'a-key-nobody-sees';
   const report = await workspace.json<{ batch: string; passed: number; attempts: number }>('run', file);
   const rows = await workspace.rows(report.batch);
-  const told = new Map<string, string>();
+  const transcripts = new Map<string, string>();
   for (const { task, rollout } of rows) {
     const events = await workspace.events(rollout);
     assert.deepEqual(
@@ -154,7 +154,7 @@ it('every built-in tool is used by a rollout', { timeout: 120_000 }, async (test
       task,
     );
     assert.doesNotMatch(JSON.stringify(events), /a-key-nobody-sees/);
-    told.set(
+    transcripts.set(
       task,
       `${JSON.stringify(
         ofKind(events, 'message')
@@ -163,9 +163,10 @@ it('every built-in tool is used by a rollout', { timeout: 120_000 }, async (test
       )} ${JSON.stringify(endOf(events).answer)}`,
     );
   }
-  assert.deepEqual([report.passed, report.attempts], [tasks.length, tasks.length], JSON.stringify([...told]));
+  assert.deepEqual([report.passed, report.attempts], [tasks.length, tasks.length], JSON.stringify([...transcripts]));
   const has = (task: string, ...texts: readonly string[]): void => {
-    for (const text of texts) assert.ok(told.get(task)?.includes(text), `${task}: ${text}\n${told.get(task) ?? ''}`);
+    for (const text of texts)
+      assert.ok(transcripts.get(task)?.includes(text), `${task}: ${text}\n${transcripts.get(task) ?? ''}`);
   };
   has('spreadsheet', '[[6.5,13]]', '| 4 |  | 13 | 26 | #N/A |', '"value":26');
   has('documents', '--- page 2 of 2 ---\\\\ntwo'.replaceAll('\\\\', '\\'), 'The answer is 42', '# Penguins');

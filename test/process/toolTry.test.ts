@@ -27,7 +27,7 @@ before(async () => {
     `import { writeFileSync } from 'node:fs';
 import { tool } from 'rollout-studio';
 import { z } from 'zod';
-let made = 0;
+let calls = 0;
 export const count = tool({ description: 'Counts.', input: z.object({ text: z.string() }), effect: 'pure', output: \
 z.object({ words: z.int() }), run: ({ text }, { log }) => {
   log('counting');
@@ -38,8 +38,8 @@ export const fail = tool({ description: 'Fails.', input: z.object({}), run: () =
 } });
 export const flaky = tool({ description: 'Fails once.', input: z.object({}), idempotent: true, retry: { times: 2, \
 wait_seconds: 0 }, run: () => {
-  if (made++ === 0) throw new Error('busy');
-  return made;
+  if (calls++ === 0) throw new Error('busy');
+  return calls;
 } });
 export const slow = tool({ description: 'Waits.', input: z.object({}), timeout_seconds: 0.2, run: () => new \
 Promise(() => undefined) });
@@ -231,7 +231,7 @@ const }], close: () => { console.log('closed'); } };
     assert.deepEqual(
       world,
       { name: 'library', task: 'renew-one', seed: 1 },
-      'of the first task, whose seed its record tells',
+      'of the first task, with the seed of its record',
     );
     assert.deepEqual((await within('desk')).changes, changes, 'nothing is left of the one before');
   });

@@ -194,23 +194,23 @@ describe('files', () => {
       await symlink(path.join(bench.cwd, 'in'), path.join(bench.cwd, 'inner'));
     }
     const linked = posix === false ? ['out/secret.txt', 'out/new.txt', 'dangling', 'inner/../../secret.txt'] : [];
-    for (const given of ['../secret.txt', path.join(outside, 'secret.txt'), 'in/../../secret.txt', ...linked]) {
+    for (const file of ['../secret.txt', path.join(outside, 'secret.txt'), 'in/../../secret.txt', ...linked]) {
       await assert.rejects(
-        callTool(tools, 'read_file', { path: given }),
+        callTool(tools, 'read_file', { path: file }),
         isClass('tool_error', /outside the working directory/),
-        given,
+        file,
       );
       await assert.rejects(
-        callTool(tools, 'write_file', { path: given, content: 'x' }),
+        callTool(tools, 'write_file', { path: file, content: 'x' }),
         isClass('tool_error', /outside the working directory/),
-        given,
+        file,
       );
     }
-    for (const given of ['..', '.', 'in/../..', ...(posix === false ? ['out/secret.txt'] : [])]) {
+    for (const file of ['..', '.', 'in/../..', ...(posix === false ? ['out/secret.txt'] : [])]) {
       await assert.rejects(
-        callTool(tools, 'delete_file', { path: given }),
+        callTool(tools, 'delete_file', { path: file }),
         isClass('tool_error', /outside the working directory/),
-        given,
+        file,
       );
     }
     assert.equal(await readFile(path.join(outside, 'secret.txt'), 'utf8'), 'secret');

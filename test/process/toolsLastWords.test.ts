@@ -21,7 +21,7 @@ console.error('starting');
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined) continue;
-  if (method === 'tools/call') console.error('asked to ' + params.name);
+  if (method === 'tools/call') console.error('called ' + params.name);
   const result = method === 'initialize' ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, \
 serverInfo: { name: 's', version: '1' } }
     : method === 'tools/list' ? { tools: ['speak', 'leave'].map((name) => ({ name, inputSchema: { type: 'object' } \
@@ -56,12 +56,12 @@ after(() => bench.close());
 
 /** The reported output, by stream. */
 function words(): { readonly onLog: OnLog; readonly out: () => string; readonly err: () => string } {
-  const told: Parameters<OnLog>[] = [];
+  const lines: Parameters<OnLog>[] = [];
   const of = (stream: 'out' | 'err') => (): string =>
-    told.flatMap(([from, text]) => (from === stream ? [text] : [])).join('');
+    lines.flatMap(([from, text]) => (from === stream ? [text] : [])).join('');
   return {
     onLog: (...one) => {
-      told.push(one);
+      lines.push(one);
     },
     out: of('out'),
     err: of('err'),
@@ -91,7 +91,7 @@ describe('the last output', () => {
         .join('');
     assert.equal(
       textOf(({ span }) => span === call.seq),
-      'starting\nasked to speak\n',
+      'starting\ncalled speak\n',
     );
     assert.equal(
       textOf(({ span, data, seq }) => span === undefined && data.stream === 'err' && seq > ended.seq),
@@ -108,13 +108,13 @@ describe('the last output', () => {
     const tools = await openTools([entry], environment);
     const context = callContext();
     assert.equal((await callTool(tools, 'leave', {}, context)).response, 'done');
-    // Its end is known when its group is.
+    // The server has ended when its group has.
     while (bench.groups.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     const { onLog, err } = words();
     await tools.close(onLog);
     assert.equal(
       `${context.logs.map((log) => log.replace(/^err: /, '')).join('')}${err()}`,
-      'starting\nasked to leave\nleaving\n[the server exited with code 7]\n',
+      'starting\ncalled leave\nleaving\n[the server exited with code 7]\n',
     );
   });
 

@@ -133,11 +133,11 @@ describe('a server on stdio', () => {
   it('sees only the allowed environment and its own variables', async () => {
     process.env['NOT_FOR_TOOLS'] = 'secret';
     const entry = stdio('everything', ['stdio'], {
-      server: { command: process.execPath, args: [server('everything'), 'stdio'], env: { TOKEN: 'given' } },
+      server: { command: process.execPath, args: [server('everything'), 'stdio'], env: { TOKEN: 'own' } },
     });
     const tools = await openTools([entry], bench.environment);
     const seen = JSON.parse((await callTool(tools, 'get-env')).response as string) as Record<string, string>;
-    assert.equal(seen['TOKEN'], 'given');
+    assert.equal(seen['TOKEN'], 'own');
     assert.equal(seen['NOT_FOR_TOOLS'], undefined);
     await tools.close();
   });
@@ -157,8 +157,8 @@ describe('a server on stdio', () => {
       },
     });
     await withVariables({ CHROME_PATH: browser }, async () => (await openTools([entry], bench.environment)).close());
-    const told = JSON.stringify(['--at', browser, process.getuid?.() === 0 ? '--no-sandbox' : '--sandbox']);
-    assert.ok(bench.late.join('').includes(`${told}\n`), bench.late.join(''));
+    const args = JSON.stringify(['--at', browser, process.getuid?.() === 0 ? '--no-sandbox' : '--sandbox']);
+    assert.ok(bench.late.join('').includes(`${args}\n`), bench.late.join(''));
   });
 
   it('works like server-filesystem and server-memory', async () => {

@@ -146,7 +146,7 @@ import { z } from 'zod';
 const output = z.object({ sum: z.number(), unit: z.string().default('m') });
 export const good = tool({ description: 'Adds.', input: z.object({}), effect: 'pure', output, run: () => ({ sum: 3 }) \
 });
-export const beside = tool({ description: 'Adds.', input: z.object({}), output, run: () => reply({ sum: 4 }, []) });
+export const replied = tool({ description: 'Adds.', input: z.object({}), output, run: () => reply({ sum: 4 }, []) });
 export const bad = tool({ description: 'Adds.', input: z.object({}), output, run: () => ({ sum: 'three' as unknown as \
 number }) });
 `);
@@ -157,7 +157,7 @@ number }) });
       additionalProperties: false,
     });
     assert.deepEqual((await callTool(host, 'good')).response, { sum: 3, unit: 'm' });
-    assert.deepEqual((await callTool(host, 'beside')).response, { sum: 4, unit: 'm' });
+    assert.deepEqual((await callTool(host, 'replied')).response, { sum: 4, unit: 'm' });
     await assert.rejects(callTool(host, 'bad'), (error) => {
       assert.ok(error instanceof ClassedError);
       assert.equal(error.class, 'tool_error');

@@ -151,10 +151,10 @@ test('continues when the server was killed and restarted at another port', async
     assertWhole(events);
     assert.equal(events.filter((event) => event.kind === 'rollout.lease').length, 1, 'the lease stood');
   }
-  const told = await infraOf(again, batch, 1);
-  assert.equal(told.length, 1);
+  const reports = await infraOf(again, batch, 1);
+  assert.equal(reports.length, 1);
   assert.match(
-    told[0] ?? '',
+    reports[0] ?? '',
     new RegExp(
       String.raw`^The server was restarted, or another server took over\. 1 worker reconnected after .* ` +
         String.raw`and continued \d rollouts?\.$`,
@@ -182,14 +182,16 @@ test('events have the server’s time, whatever the clock of the worker’s mach
     { ...slots, worker: 'behind' },
     { NODE_OPTIONS: shiftedClock(-HOUR_MS) },
   );
-  const told = (await infraOf(server, batch, 2)).sort();
+  const reports = (await infraOf(server, batch, 2)).sort();
   assert.deepEqual(
-    told.map((text) => /^The clock of worker (\w+) is (?:1 h 0 min|59 min \d+ s) (ahead|behind)/.exec(text)?.slice(1)),
+    reports.map((text) =>
+      /^The clock of worker (\w+) is (?:1 h 0 min|59 min \d+ s) (ahead|behind)/.exec(text)?.slice(1),
+    ),
     [
       ['ahead', 'ahead'],
       ['behind', 'behind'],
     ],
-    told.join('\n'),
+    reports.join('\n'),
   );
   await server.api.appendTasks(batch, 0, [additionTask('a', 2), additionTask('b', 2)]);
   await server.api.commandBatch(batch, { command: `seal-${batch}`, verb: 'seal' });
@@ -203,7 +205,7 @@ test('events have the server’s time, whatever the clock of the worker’s mach
       [...times].sort((a, b) => a - b),
     );
   }
-  assert.equal((await infraOf(server, batch, 2)).length, 2, 'it is told once of each');
+  assert.equal((await infraOf(server, batch, 2)).length, 2, 'each is reported once');
 });
 
 test('starts nothing new while the server is silent, and continues when it responds again @deep', {
@@ -220,7 +222,7 @@ test('starts nothing new while the server is silent, and continues when it respo
     await until(server, batch, (events) => events.filter((event) => event.kind === 'model.end').length >= 2);
     server.process.kill('SIGSTOP');
     await waitFor(() => worker.stderr.includes('no new effect'));
-    // Running calls end; then no further ones are made.
+    // Running calls end; then no more start.
     await new Promise((resolve) => setTimeout(resolve, 300));
     const { calls } = demo.counters();
     await new Promise((resolve) => setTimeout(resolve, 400));
@@ -291,10 +293,10 @@ async function readWhenThere(file: string): Promise<number> {
 /** The infrastructure events of a batch's stream, once there are this many. */
 async function infraOf(server: TestServer, batch: string, least: number): Promise<string[]> {
   for (;;) {
-    const told = (await server.api.events(batch)).events.flatMap((event) =>
+    const reports = (await server.api.events(batch)).events.flatMap((event) =>
       event.kind === 'infra' ? [event.data.text] : [],
     );
-    if (told.length >= least) return told;
+    if (reports.length >= least) return reports;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

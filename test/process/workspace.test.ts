@@ -14,9 +14,9 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
   const workspace = bench.path('desk');
   let written: string[];
   before(async () => {
-    const made = await bench.json<{ folder: string; files: string[] }>(['init', 'desk']);
-    assert.equal(made.folder, workspace);
-    written = made.files;
+    const created = await bench.json<{ folder: string; files: string[] }>(['init', 'desk']);
+    assert.equal(created.folder, workspace);
+    written = created.files;
   });
   after(() => bench.close());
 
@@ -81,9 +81,9 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
     const first = path.join('batches', 'desk.batch.yaml');
     assert.equal(await outputOf(), first);
     assert.equal(await outputOf('below'), path.join('below', first));
-    assert.equal(await outputOf('..below'), path.join('..below', first), 'a name, not a way up');
+    assert.equal(await outputOf('..below'), path.join('..below', first), 'a name, not a parent folder');
     // Nothing counts the steps up.
-    for (const up of [path.join('..', 'beside'), path.join('..', '..', 'far')])
+    for (const up of [path.join('..', 'sibling'), path.join('..', '..', 'far')])
       assert.equal(await outputOf(up), path.join(realpathSync(here), up, first));
   });
 
