@@ -99,11 +99,11 @@ describe('replicas of a model behind a headless Service', { timeout: 3 * 60_000 
       const [start] = ofKind(await workspace.events(row.rollout), 'model.start');
       assert.equal(start?.data.endpoint, first(row.task), `${row.task} went where it belongs`);
     }
-    const told = await bench.infra(batch);
+    const messages = await bench.infra(batch);
     for (const said of [/Replica comes of \S+ is ready/, /Replica goes of \S+ was removed/])
       assert.ok(
-        told.some((text) => said.test(text)),
-        told.join('\n'),
+        messages.some((text) => said.test(text)),
+        messages.join('\n'),
       );
   });
 });

@@ -81,7 +81,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
     await bench.workspace.waitForRows(id, (rows) => ended(rows) >= 2 && rows.some(({ state }) => state === 'running'));
     return id;
   };
-  const toldOf = (batch: string, what: string) =>
+  const reportOf = (batch: string, what: string) =>
     bench.workspace.waitForEvents(batch, (events) =>
       events.some((event) => event.kind === 'infra' && event.data.what === what),
     );
@@ -124,7 +124,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         assert.ok(victim !== undefined);
         const { name } = victim.metadata;
         assert.ok(await bench.cluster.remove('Pod', name, { graceSeconds: 0 }));
-        return { batch, attempts: 32, told: { what: 'pod_deleted', like: new RegExp(name) } };
+        return { batch, attempts: 32, report: { what: 'pod_deleted', like: new RegExp(name) } };
       }));
 
     it('a node is drained', (test) =>
@@ -155,7 +155,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         return {
           batch,
           attempts: 32,
-          told: {
+          report: {
             what: 'pod_evicted',
             like: new RegExp(`${victim.metadata.name} was evicted, as when a node is drained`),
           },
@@ -189,7 +189,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
           batch,
           attempts: 3,
           lost: 1,
-          told: { what: 'pod_oom', like: new RegExp(`Pod ${victim?.data.pod ?? ''} .*memory`) },
+          report: { what: 'pod_oom', like: new RegExp(`Pod ${victim?.data.pod ?? ''} .*memory`) },
         };
       }));
 
@@ -200,14 +200,14 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
           ...steady(site, { tasks: 1, steps: 1 }),
           batch: { pods: podsOf(site, { image: NOWHERE }) },
         });
-        await toldOf(batch, 'pod_image');
-        const told = { what: 'pod_image', like: new RegExp(`Cannot pull image ${NOWHERE} for pod `) };
+        await reportOf(batch, 'pod_image');
+        const report = { what: 'pod_image', like: new RegExp(`Cannot pull image ${NOWHERE} for pod `) };
         if (site.kit !== undefined) {
           // as if it had been pushed now
           for (const node of site.nodes) site.kit.image(node, 'tag', site.image, NOWHERE);
           await workspace.ended(batch);
           for (const node of site.nodes) site.kit.image(node, 'rm', NOWHERE);
-          return { batch, attempts: 1, told };
+          return { batch, attempts: 1, report };
         }
         assert.equal((await workspace.run('cancel', batch)).code, 0);
         await workspace.ended(batch);
@@ -216,7 +216,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
             ({ status }) => (status?.active ?? 0) === 0,
           ),
         );
-        return { batch, attempts: 0, lost: 1, told };
+        return { batch, attempts: 0, lost: 1, report };
       }));
   });
 
@@ -248,13 +248,13 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
       try {
         await faults.of(test, async () => {
           kit.loseNode(node);
-          const events = await toldOf(batch, 'node_lost');
+          const events = await reportOf(batch, 'node_lost');
           assert.ok(
             events.some((event) => event.kind === 'infra' && event.data.text.includes(`kubectl delete node`)),
             'it says what to do',
           );
           await giveUp(bench.cluster, node, true); // one of the suggested remedies
-          return { batch, attempts: 16, told: { what: 'node_lost', like: /^Node \S+ does not respond\./ } };
+          return { batch, attempts: 16, report: { what: 'node_lost', like: /^Node \S+ does not respond\./ } };
         });
       } finally {
         kit.findNode(node);
@@ -279,7 +279,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
             'skewed',
             steady(site, { tasks: 8, steps: 3, pods: { queue: 'nobodys' }, batch: { attempts: 2, concurrency: 8 } }),
           );
-          await toldOf(batch, 'suspended');
+          await reportOf(batch, 'suspended');
           const [job] = await cluster.list('Job', { labels: selector(batchLabels(batch)) });
           const { spec } = podTemplate.parse(job?.spec?.['template']);
           for (const [name, ms] of [
@@ -317,7 +317,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
           return {
             batch,
             attempts: 16,
-            told: { what: 'clock_skew', like: /clock-ahead is (1 h|59 min).* ahead of/ },
+            report: { what: 'clock_skew', like: /clock-ahead is (1 h|59 min).* ahead of/ },
             also: [{ what: 'clock_skew', like: /clock-behind is (1 h|59 min).* behind/ }],
           };
         }));
@@ -341,7 +341,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
               (await (await bench.workspace.api()).server()).endpoints.find(({ endpoint }) => endpoint === model.url);
             const before = await limit();
             await model.kill();
-            await toldOf(batch, 'endpoint');
+            await reportOf(batch, 'endpoint');
             const down = await limit();
             assert.ok(
               before !== undefined &&
@@ -358,7 +358,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
             return {
               batch,
               attempts: 32,
-              told: { what: 'endpoint', like: /is not available: / },
+              report: { what: 'endpoint', like: /is not available: / },
               also: [{ what: 'endpoint', like: /is available again/ }],
             };
           });
@@ -383,7 +383,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
           return {
             batch,
             attempts: 32,
-            told: {
+            report: {
               what: 'workers_back',
               like: new RegExp(
                 String.raw`^2 workers lost the connection to the server and reconnected after \d.* and continued \d ` +
@@ -416,7 +416,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         return {
           batch,
           attempts: 32,
-          told: { what: 'server_back', like: /^The server was restarted, .* 2 workers reconnected after \d/ },
+          report: { what: 'server_back', like: /^The server was restarted, .* 2 workers reconnected after \d/ },
         };
       });
     });
@@ -470,7 +470,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         return {
           batch,
           attempts: 16,
-          told: { what: 'cluster_away', like: /^The server cannot reach the cluster\. Running pods continue/ },
+          report: { what: 'cluster_away', like: /^The server cannot reach the cluster\. Running pods continue/ },
           also: [{ what: 'cluster_back', like: /The cluster is reachable again after \d/ }],
         };
       });

@@ -15,8 +15,8 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
   async function changes(...args: string[]): Promise<Record<string, Change['change']>> {
     const ran = await bench.rollout('cluster', ...args, '--json');
     assert.equal(ran.code, 0, ran.stderr);
-    const told = (JSON.parse(ran.stdout) as { changes: Change[] }).changes;
-    return Object.fromEntries(told.map(({ kind, name, change }) => [`${kind} ${name}`, change]));
+    const list = (JSON.parse(ran.stdout) as { changes: Change[] }).changes;
+    return Object.fromEntries(list.map(({ kind, name, change }) => [`${kind} ${name}`, change]));
   }
 
   /** The error line of a failed command. */
@@ -101,9 +101,17 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
 
   it('serves a model too, until that is removed', async () => {
     const parts = [`Deployment ${NAMES.vllm}`, `Service ${NAMES.vllm}`];
-    const made = await changes('upgrade', '--vllm', 'org/model', '--vllm-gpus', '2', '--vllm-tool-parser', 'hermes');
+    const installed = await changes(
+      'upgrade',
+      '--vllm',
+      'org/model',
+      '--vllm-gpus',
+      '2',
+      '--vllm-tool-parser',
+      'hermes',
+    );
     assert.deepEqual(
-      parts.map((part) => made[part]),
+      parts.map((part) => installed[part]),
       ['created', 'created'],
     );
     const taken = await changes('upgrade', '--vllm', 'none');

@@ -56,10 +56,10 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     assert.match(status.stdout, /✗ quota +used up: count\/jobs\.batch/);
     assert.ok(await cluster.remove('ResourceQuota', 'tight'));
     await bench.assertSettledOnce(batch, 2);
-    const told = (await workspace.events(batch)).filter(
+    const reports = (await workspace.events(batch)).filter(
       (event) => event.kind === 'infra' && event.data.what === 'quota',
     );
-    assert.equal(told.length, 1);
+    assert.equal(reports.length, 1);
   });
 
   it('are released while their batch is paused, and return when it is resumed', async () => {
@@ -81,7 +81,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     const rows = await bench.assertSettledOnce(batch, 4);
     assert.ok(
       begun.length > 0 && rows.every((row) => row.try === 1 && row.progress.passed === true),
-      'no attempt was begun anew',
+      'no attempt started over',
     );
     assert.equal((await jobOf())?.metadata.name, `rollout-${batch}-1`, 'it is the same Job');
     const bad = (await workspace.events(batch)).filter(
@@ -112,11 +112,11 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     await cluster.patch('Job', job.metadata.name, { spec: { suspend: false } }); // like Kueue
     const rows = await workspace.ended(batch);
     assert.ok(rows.every(({ progress }) => progress.status === 'infrastructure'));
-    const given = (await workspace.events(batch)).flatMap((event) =>
+    const messages = (await workspace.events(batch)).flatMap((event) =>
       event.kind === 'infra' && event.data.what === 'given_up' ? [event.data.text] : [],
     );
     assert.match(
-      given.join('\n'),
+      messages.join('\n'),
       /^The pods of the batch cannot run: .*exit code 2.* does not know this batch \(401\)\.$/,
     );
   });

@@ -31,16 +31,16 @@ describe('PostgreSQL store', () => {
     const [one, two] = [await opened(t, url), await opened(t, url)];
     const { batch, session } = await openBatch(one, 40, { attempts: 30 });
     const leases = await one.lease(session, 500);
-    const wanted = new Set(leases.map(({ rollout }) => rollout));
-    const told = new Promise<void>((resolve) => {
+    const missing = new Set(leases.map(({ rollout }) => rollout));
+    const notified = new Promise<void>((resolve) => {
       two.watch((ids) => {
-        for (const id of ids) wanted.delete(id);
-        if (wanted.size === 0) resolve();
+        for (const id of ids) missing.delete(id);
+        if (missing.size === 0) resolve();
       });
     });
     // 500 IDs exceed one notification.
     await one.closeRollouts({ batch }, { status: 'cancelled', reason: 'enough' }, true);
-    await told;
+    await notified;
   });
 
   it('recovers when all connections break, and says that something may have been missed', async (t) => {
@@ -66,7 +66,7 @@ describe('PostgreSQL store', () => {
     })();
     await Promise.all([writing, cutting]);
     for (const { rollout } of leases) assert.deepEqual(await eventsOf(store, rollout), logLines(1, 60));
-    assert.equal(await store.elect('jobs'), true, 'nobody else wanted the role');
+    assert.equal(await store.elect('jobs'), true, 'nobody else claimed the role');
   });
 
   it('reports that the database is away, and when it is back', async (t) => {

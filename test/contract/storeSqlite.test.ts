@@ -177,8 +177,8 @@ describe('SQLite store', () => {
       path.join(place, 'no-such-log'),
     );
     const store = new SqlStore(sql, new RowBlobs(sql), { name: place, leaseMs: 30_000, packDelayMs: 60_000 });
-    const told: string[] = [];
-    store.watch((ids) => told.push(...ids));
+    const notified: string[] = [];
+    store.watch((ids) => notified.push(...ids));
     for (const name of ['first', 'second']) {
       await assert.rejects(
         store.createBatch({ ...newBatch(), name }),
@@ -188,7 +188,7 @@ describe('SQLite store', () => {
           /restart the server/.test(error.hint ?? ''),
       );
     }
-    assert.deepEqual(told, []);
+    assert.deepEqual(notified, []);
     assert.deepEqual(
       (await store.batches({ limit: 10 })).batches.map(({ name }) => name),
       ['first'],

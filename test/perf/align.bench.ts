@@ -31,7 +31,7 @@ function attemptsOf(alike: number): TrajectoryModel[] {
       const args = {
         loan_id: planned ? step : Math.floor(random.next() * 50),
         days: 14,
-        note: 'as asked by the member at the desk',
+        note: 'as requested by the member at the desk',
       };
       stream.model('So on and so on.', [{ id: `c${step}`, name, arguments: args }]);
       stream.toolEnd(stream.toolStart(`c${step}`, name, args), `c${step}`, {

@@ -18,9 +18,9 @@ const rows = [
     'calls',
     'interrupted',
     'recorded steps of these',
-    'made again of those',
-    'made again under way',
-    'started anew it would be',
+    'repeated of those',
+    'repeated in progress',
+    'repeated after starting over',
   ],
 ];
 for (let round = 1; round <= rounds(3); round++) {
@@ -77,7 +77,7 @@ for (let round = 1; round <= rounds(3); round++) {
 console.log(table(rows, [0, 1, 2, 3, 4, 5, 6]));
 console.log(
   `${CALLS} calls of about 50 ms, ${SHAPE.lanes} at once, SIGKILL of the worker after half of them. Bound: 0 ` +
-    'made again of recorded steps.',
+    'repeated of recorded steps.',
 );
 
 type Api = Awaited<ReturnType<typeof connect>>['api'];

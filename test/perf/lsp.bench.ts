@@ -79,13 +79,13 @@ async function keystrokes(file: string, word: string): Promise<number[]> {
       [`${word}:`, `${wrong}:`, 1],
       [`${wrong}:`, `${word}:`, 0],
     ] as const) {
-      const told = client.next(
+      const published = client.next(
         file,
         (problems) => (count === 1) === problems.some(({ code }) => code === 'unknown_key'),
       );
       const began = performance.now();
       await client.edit(file, from, to);
-      await told;
+      await published;
       if (round >= WARM) times.push(performance.now() - began);
     }
   }

@@ -53,10 +53,11 @@ async function run(pods: number): Promise<Result> {
 }
 
 async function settled(times: PodTimes, all: number): Promise<void> {
-  for (let told = 0; times.settled < all; ) {
+  for (let lastReport = 0; times.settled < all; ) {
     await new Promise((resolve) => setTimeout(resolve, 250));
-    if (performance.now() - told > 15_000) console.error(`${times.settled} of ${all} attempts, ${times.events} events`);
-    if (performance.now() - told > 15_000) told = performance.now();
+    if (performance.now() - lastReport > 15_000)
+      console.error(`${times.settled} of ${all} attempts, ${times.events} events`);
+    if (performance.now() - lastReport > 15_000) lastReport = performance.now();
   }
 }
 

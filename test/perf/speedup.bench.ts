@@ -92,9 +92,9 @@ async function results(): Promise<Result[]> {
   // One attempt at a time uses little of the machine, but takes as long as all the others together: it runs in parallel
   // with them.
   const sequential = local('one after another', 1);
-  const beside = (async () => [await local('this machine, 8 at once', 8), ...(await onCluster())])();
-  await Promise.allSettled([sequential, beside]); // ends what they started, even after a failure
-  return [await sequential, ...(await beside)];
+  const parallel = (async () => [await local('this machine, 8 at once', 8), ...(await onCluster())])();
+  await Promise.allSettled([sequential, parallel]); // ends what they started, even after a failure
+  return [await sequential, ...(await parallel)];
 }
 
 async function onCluster(): Promise<Result[]> {

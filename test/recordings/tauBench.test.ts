@@ -57,11 +57,11 @@ describe('tau-bench, gpt-4o on airline', () => {
     const entries = JSON.parse(readFileSync(file, 'utf8')) as Entry[];
     // Every fourth trial through the command line, whole: each text and each tool's name must be in the output.
     for (const entry of entries.filter((_, index) => index % 20 === 0)) {
-      const shown = await bench.json<{ events: { kind: string; data: Record<string, unknown> }[] }>([
+      const trajectory = await bench.json<{ events: { kind: string; data: Record<string, unknown> }[] }>([
         'show',
         `${imported.batch}/${entry.task_id}/${entry.trial + 1}`,
       ]);
-      const messages = shown.events.filter((event) => event.kind === 'message');
+      const messages = trajectory.events.filter((event) => event.kind === 'message');
       assert.equal(messages.length, entry.traj.length, `messages of task ${entry.task_id}, trial ${entry.trial}`);
       const text = JSON.stringify(messages);
       for (const message of entry.traj) {
@@ -71,10 +71,10 @@ describe('tau-bench, gpt-4o on airline', () => {
             `lost: ${message.content.slice(0, 80)}`,
           );
       }
-      const asked = entry.traj.flatMap((message) => (message.tool_calls ?? []).map((call) => call.function.name));
+      const requested = entry.traj.flatMap((message) => (message.tool_calls ?? []).map((call) => call.function.name));
       assert.deepEqual(
-        shown.events.filter((event) => event.kind === 'tool.start').map((event) => event.data['name']),
-        asked,
+        trajectory.events.filter((event) => event.kind === 'tool.start').map((event) => event.data['name']),
+        requested,
       );
     }
   });

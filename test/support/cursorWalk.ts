@@ -1,5 +1,5 @@
 /**
- * “n steps forward and n back end at the same place”: a random walk of the debugger's cursor and the way back, stop by
+ * “n steps forward and n back end at the same place”: a random walk of the debugger's cursor and back again, stop by
  * stop.
  */
 import assert from 'node:assert/strict';
@@ -17,7 +17,7 @@ const BREAKPOINTS: readonly Breakpoint[] = [
   { id: 'errors', side: 'after', when: 'has(tool.error)' },
 ];
 
-/** Walks `moves` moves from a random stop and all the way back. Returns how often it moved. `name` labels failures. */
+/** Walks `moves` moves from a random stop and back to it. Returns how often it moved. `name` labels failures. */
 export async function walkAndReturn(
   model: TrajectoryModel,
   seed: number,

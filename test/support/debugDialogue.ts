@@ -17,7 +17,7 @@ export interface Setup {
   readonly exceptions?: DebugProtocol.ExceptionFilterOptions[];
 }
 
-/** A session that the adapter asks the editor to start. */
+/** A session that the adapter requests from the editor. */
 export interface Child {
   readonly request: string;
   readonly configuration: Readonly<Record<string, unknown>>;
@@ -35,7 +35,7 @@ export class DebugDialogue {
   readonly output: string[] = [];
   /** Reported breakpoints, in the order they were set. */
   readonly breakpoints: DebugProtocol.Breakpoint[] = [];
-  /** Sessions that the adapter asked for. */
+  /** Sessions that the adapter requested. */
   readonly onChild = new Emitter<Child>();
   /** Whether the editor refuses to start sessions. */
   refusesChildren = false;
@@ -97,14 +97,14 @@ export class DebugDialogue {
   }
 
   /**
-   * Steps into the code of a live call and returns the session that the editor was asked to start. `stopped` resolves
+   * Steps into the code of a live call and returns the session that the editor should start. `stopped` resolves
    * when the call is over.
    */
   async stepIntoCode(): Promise<{ readonly child: Child; readonly stopped: Promise<StopLocation> }> {
     const child = new Promise<Child>((resolve) => {
-      const listening = this.onChild.event((asked) => {
+      const listening = this.onChild.event((request) => {
         listening.dispose();
-        resolve(asked);
+        resolve(request);
       });
     });
     const stopped = this.go('stepIn');

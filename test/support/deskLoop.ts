@@ -31,7 +31,7 @@ export function toolsOf(library: OpenSample): JsonObject[] {
 /** Runs one attempt. The seed of a call is `seed` plus its number, so attempts and calls differ. */
 export async function attempt(
   library: OpenSample,
-  ask: CallModel,
+  callModel: CallModel,
   seed: number,
 ): Promise<{ verdict: Verdict; messages: LoopMessage[] }> {
   const messages: LoopMessage[] = [
@@ -40,7 +40,7 @@ export async function attempt(
   ];
   const tools = toolsOf(library);
   for (let step = 0; step < 20; step++) {
-    const reply = await ask({ messages: [...messages], tools, seed: seed + step });
+    const reply = await callModel({ messages: [...messages], tools, seed: seed + step });
     messages.push(reply);
     if (reply.tool_calls === undefined) return { verdict: library.verify(reply.content), messages };
     for (const call of reply.tool_calls) {

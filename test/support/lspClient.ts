@@ -27,7 +27,7 @@ export class LspClient {
   readonly connection: ProtocolConnection;
   readonly folder: string;
   readonly #child: ChildProcess;
-  readonly #told = new Map<string, PublishDiagnosticsParams>();
+  readonly #published = new Map<string, PublishDiagnosticsParams>();
   readonly #texts = new Map<string, { text: string; version: number }>();
   readonly #waiting = new Set<(params: PublishDiagnosticsParams) => void>();
 
@@ -38,7 +38,7 @@ export class LspClient {
     this.#child = child;
     this.connection = connection;
     connection.onNotification('textDocument/publishDiagnostics', (params: PublishDiagnosticsParams) => {
-      this.#told.set(params.uri, params);
+      this.#published.set(params.uri, params);
       for (const wait of [...this.#waiting]) wait(params);
     });
     connection.onNotification('$/progress', ({ value }: { value: { kind: string } }) => {
@@ -123,9 +123,9 @@ export class LspClient {
     const version = this.#texts.get(file)?.version;
     return until(
       () => {
-        const told = this.#told.get(uri);
-        return told !== undefined && (version === undefined || told.version === version) && enough(told.diagnostics)
-          ? told.diagnostics
+        const last = this.#published.get(uri);
+        return last !== undefined && (version === undefined || last.version === version) && enough(last.diagnostics)
+          ? last.diagnostics
           : undefined;
       },
       60_000,

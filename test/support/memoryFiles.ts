@@ -21,9 +21,9 @@ export function memoryFiles(content: Readonly<Record<string, string | Uint8Array
     if (found === undefined) throw new StudioError('not_found', `There is no file ${path}.`);
     return found;
   };
-  let given = 0;
+  let count = 0;
   return {
-    bytesRead: () => given,
+    bytesRead: () => count,
     absolute: (path) => (isAbsolute(path) ? path : joinPath('/w', path)),
     readText: (path) => Promise.resolve(new TextDecoder('utf-8').decode(need(path))),
     async *bytes(path) {
@@ -31,7 +31,7 @@ export function memoryFiles(content: Readonly<Record<string, string | Uint8Array
       for (let at = 0; at < data.length; at += piece) {
         await Promise.resolve();
         const chunk = data.subarray(at, at + piece);
-        given += chunk.length;
+        count += chunk.length;
         yield chunk;
       }
     },

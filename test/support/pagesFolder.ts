@@ -13,14 +13,14 @@ export const FONT = Buffer.from([0, 1, 0, 0, 255]);
 export const PART = 'show-A1B2C3D4.js';
 
 /** Creates `pages` below a folder and returns its path. `font`: a file. */
-export function pagesFolder(below: string, given: { style?: string; font?: string } = {}): string {
+export function pagesFolder(below: string, files: { style?: string; font?: string } = {}): string {
   const folder = path.join(below, 'pages');
   mkdirSync(folder);
   writeFileSync(path.join(folder, 'page.js'), SCRIPT);
   writeFileSync(path.join(folder, 'start.js'), SCRIPT);
   writeFileSync(path.join(folder, PART), SCRIPT);
-  writeFileSync(path.join(folder, 'page.css'), given.style ?? STYLE);
-  writeFileSync(path.join(folder, 'codicon.ttf'), given.font === undefined ? FONT : readFileSync(given.font));
+  writeFileSync(path.join(folder, 'page.css'), files.style ?? STYLE);
+  writeFileSync(path.join(folder, 'codicon.ttf'), files.font === undefined ? FONT : readFileSync(files.font));
   writeFileSync(path.join(folder, 'page.js.map'), '{}');
   return folder;
 }

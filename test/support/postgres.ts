@@ -43,7 +43,7 @@ export async function startPostgres(options: { fsync?: boolean } = {}): Promise<
     if (line.done === true) throw new Error('PostgreSQL could not be started; see above');
     return JSON.parse(line.value) as Record<string, unknown>; // written by our own guard
   };
-  const tell = async (command: string): Promise<void> => {
+  const control = async (command: string): Promise<void> => {
     guard.stdin.write(`${command}\n`);
     await answer();
   };
@@ -74,8 +74,8 @@ export async function startPostgres(options: { fsync?: boolean } = {}): Promise<
       );
     },
     async restart(how) {
-      await tell(how);
-      await tell('start');
+      await control(how);
+      await control('start');
     },
     async stop() {
       guard.stdin.end();

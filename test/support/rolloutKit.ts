@@ -459,7 +459,7 @@ export function normalizedEvents(events: readonly TraceEvent[]): unknown[] {
       kind: event.kind,
       agent: event.agent,
       data,
-      asked: start?.kind === 'world.open' ? undefined : start?.data,
+      request: start?.kind === 'world.open' ? undefined : start?.data,
     });
   }
   return out;

@@ -20,13 +20,13 @@ export interface StubServer {
 
 /** A server on loopback that stands in for a service. */
 export async function startStub(
-  answer: (asked: IncomingMessage, body: Buffer, response: ServerResponse) => void,
+  answer: (request: IncomingMessage, body: Buffer, response: ServerResponse) => void,
 ): Promise<StubServer> {
-  const server = createServer((asked, response) => {
+  const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
-    asked.on('data', (chunk: Buffer) => chunks.push(chunk));
-    asked.on('end', () => {
-      answer(asked, Buffer.concat(chunks), response);
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      answer(request, Buffer.concat(chunks), response);
     });
   });
   server.listen(0, '127.0.0.1');

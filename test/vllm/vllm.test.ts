@@ -20,7 +20,7 @@ const TOOLS = ['terminal', 'code', 'calculator', 'files', 'spreadsheet', 'docume
 const PATIENCE_MS = 240_000;
 /** No vLLM restarts within this time. */
 const SOONEST_START_MS = 5_000;
-/** The results that tell a model how to improve a call. */
+/** The results that explain to a model how to improve a call. */
 const WHAT_IS_WRONG: Readonly<Record<string, RegExp>> = {
   unknown_tool: /Unknown tool .*Available tools: find_member, loans_of, renew_loan\.$/s,
   malformed_output: /not valid JSON .*Pass one JSON object that matches \{"type":"object"/s,
@@ -125,12 +125,12 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       const met = new Map<string, number>();
       for (const { events, calls: own, end, rollout } of trajectories) {
         for (const { start, end: done, written, toolMessage } of toolUses(events)) {
-          const { name, arguments: given, raw, call } = start.data;
+          const { name, arguments: args, raw, call } = start.data;
           const where = `call ${start.seq} of ${rollout}`;
           const wrong = !names.includes(name) ? 'unknown_tool' : raw !== undefined ? 'malformed_output' : undefined;
           assert.equal(written.name, name, where);
-          assert.deepEqual(written.arguments, raw ?? given, where);
-          if (raw !== undefined) assert.deepEqual([given, isObject(raw)], [{}, false], where);
+          assert.deepEqual(written.arguments, raw ?? args, where);
+          if (raw !== undefined) assert.deepEqual([args, isObject(raw)], [{}, false], where);
           // Arguments that are JSON may still be invalid, and a tool may refuse valid ones.
           const error = done.data.error;
           if (wrong !== undefined) assert.equal(error?.class, wrong, where);
@@ -264,7 +264,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       const rows = await gaia.rows();
       assert.ok(
         rows.some(({ progress }) => why.test(progress.error_message ?? '')),
-        'the attempt that met it tells the same',
+        'the attempt that met it reports the same',
       );
       assert.ok(
         rows.every(({ progress }) => progress.status === 'infrastructure' || progress.status === 'cancelled'),
@@ -420,9 +420,9 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     );
     // Users got one line that it was gone, and one that it was back. The same applies when a new engine, which gets all
     // calls at once, is too busy for any.
-    const told = await bench.endpointMessages(batch);
-    assert.ok(told.length >= 2 && told.length % 2 === 0, told.join('\n'));
-    for (const [index, line] of told.entries())
+    const messages = await bench.endpointMessages(batch);
+    assert.ok(messages.length >= 2 && messages.length % 2 === 0, messages.join('\n'));
+    for (const [index, line] of messages.entries())
       assert.match(
         line,
         index % 2 === 1

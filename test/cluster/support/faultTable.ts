@@ -13,7 +13,7 @@ export interface FaultyBatch {
   /** Tries that are lost with the broken part; none by default. */
   readonly lost?: number;
   /** The one line that reports it to the user. */
-  readonly told: { readonly what: string; readonly like: RegExp };
+  readonly report: { readonly what: string; readonly like: RegExp };
   /** Further lines, e.g. about its end. */
   readonly also?: readonly { readonly what: string; readonly like: RegExp }[];
 }
@@ -22,10 +22,10 @@ interface Line {
   readonly fault: string;
   readonly finished: string;
   readonly seconds: string;
-  readonly told: string;
+  readonly report: string;
 }
 
-const HEAD: Line = { fault: 'fault', finished: 'attempts', seconds: 'seconds', told: 'what the user is told' };
+const HEAD: Line = { fault: 'fault', finished: 'attempts', seconds: 'seconds', report: 'reported to the user' };
 
 export class FaultTable {
   readonly #lines: Line[] = [];
@@ -38,24 +38,24 @@ export class FaultTable {
   /** Breaks something under a batch, then asserts that every attempt ended exactly once and the user got one line. */
   async of(test: TestContext, breakBatch: () => Promise<FaultyBatch>): Promise<void> {
     const began = performance.now();
-    const { batch, attempts, told, also = [], lost = 0 } = await breakBatch();
+    const { batch, attempts, report, also = [], lost = 0 } = await breakBatch();
     const bench = this.#bench();
     const rows = await bench.assertSettledOnce(batch, attempts);
     assert.equal(rows.filter(({ settles }) => !settles).length, lost, 'tries that were lost');
     const infra = ofKind(await bench.workspace.events(batch), 'infra').map(({ data }) => data);
-    const line = only(infra, told);
+    const line = only(infra, report);
     for (const one of also) only(infra, one);
     this.#lines.push({
       fault: test.name,
       finished: `${rows.filter(({ settles }) => settles).length}/${attempts}`,
       seconds: ((performance.now() - began) / 1000).toFixed(1),
-      told: line.text,
+      report: line.text,
     });
   }
 
   /** Skips a fault with a reason. */
   skip(test: TestContext, why: string): void {
-    this.#lines.push({ fault: test.name, finished: '-', seconds: '-', told: `not tried: ${why}` });
+    this.#lines.push({ fault: test.name, finished: '-', seconds: '-', report: `not tried: ${why}` });
     test.skip(why);
   }
 
@@ -66,16 +66,19 @@ export class FaultTable {
     console.log(
       `\n${all
         .map((line) =>
-          [line.fault.padEnd(fault), line.finished.padStart(finished), line.seconds.padStart(seconds), line.told].join(
-            '  ',
-          ),
+          [
+            line.fault.padEnd(fault),
+            line.finished.padStart(finished),
+            line.seconds.padStart(seconds),
+            line.report,
+          ].join('  '),
         )
         .join('\n')}\n`,
     );
   }
 }
 
-function only(infra: readonly EventData['infra'][], { what, like }: FaultyBatch['told']): EventData['infra'] {
+function only(infra: readonly EventData['infra'][], { what, like }: FaultyBatch['report']): EventData['infra'] {
   const found = infra.filter((data) => data.what === what && like.test(data.text));
   const [line] = found;
   assert.ok(

@@ -87,7 +87,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     await story.picture('cluster-missing');
   });
 
-  story.step('is told what there is where an install is cancelled in mid-way', async () => {
+  story.step('learns what exists after an install is cancelled midway', async () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Install on Target…');
     await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
@@ -182,7 +182,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     const lost = await until(
       async () => {
         const rows = await attemptsOf(api, batch);
-        assert.ok(ended(rows) < ATTEMPTS, 'it is still under way');
+        assert.ok(ended(rows) < ATTEMPTS, 'it is still running');
         const [pod] = ended(rows) >= 2 ? await bench.workers(batch) : [];
         return pod;
       },
@@ -205,14 +205,14 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     await story.picture('cluster-ended');
   });
 
-  story.step('tells on the page of an attempt what became of its pod', async () => {
+  story.step('reports on the page of an attempt what became of its pod', async () => {
     const { workbench } = story.code;
     const { api } = await bench.connection();
     const rows = await attemptsOf(api, batch);
-    const told = (await bench.workspace.events(batch)).findLast(
+    const report = (await bench.workspace.events(batch)).findLast(
       (event) => event.kind === 'infra' && event.data.pod === victim,
     );
-    assert.ok(told !== undefined);
+    assert.ok(report !== undefined);
     // Of the rollouts that began in the pod and continued in another, the one with the most events.
     let found: RolloutRow | undefined;
     let most = -1;
@@ -223,7 +223,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
         first?.data.worker !== victim ||
         second === undefined ||
         more.length > 0 ||
-        (events.at(-1)?.at ?? 0) <= told.at
+        (events.at(-1)?.at ?? 0) <= report.at
       )
         continue;
       const done = events.filter(({ kind, seq }) => kind === 'tool.end' && seq < second.seq).length;
@@ -262,7 +262,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     assert.equal(
       await bench.cluster.get('Namespace', bench.namespace),
       undefined,
-      'also the namespace that was made for it',
+      'also the namespace that was created for it',
     );
     await workbench.treeItem(/^Target local, in use/).waitFor({ timeout: PATIENCE_MS });
     await workbench.treeItem(new RegExp(`^Target ${NAME}, context`)).waitFor();

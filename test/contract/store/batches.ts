@@ -100,16 +100,16 @@ export function batchTests(subject: Subject): void {
 
     it('lists batches, newest first', async () => {
       const store = subject.store();
-      const made = [newBatch(), newBatch(), newBatch()];
-      for (const spec of made) await store.createBatch(spec);
+      const specs = [newBatch(), newBatch(), newBatch()];
+      for (const spec of specs) await store.createBatch(spec);
       const first = await store.batches({ limit: 2 });
       assert.deepEqual(
         first.batches.map(({ batch }) => batch),
-        [made[2]!.id, made[1]!.id],
+        [specs[2]!.id, specs[1]!.id],
       );
-      assert.equal(first.next, made[1]!.id);
-      const second = await store.batches({ limit: 1, before: made[1]!.id });
-      assert.equal(second.batches[0]?.batch, made[0]!.id);
+      assert.equal(first.next, specs[1]!.id);
+      const second = await store.batches({ limit: 1, before: specs[1]!.id });
+      assert.equal(second.batches[0]?.batch, specs[0]!.id);
     });
 
     it('lists open batches by priority, then age', async () => {
@@ -196,7 +196,7 @@ export function batchTests(subject: Subject): void {
       assert.equal(
         await store.claim(batch, 'x\0', winner.rollout),
         true,
-        'who asks again, because the answer was lost, gets it again',
+        'a repeated request, after a lost answer, gets it again',
       );
       assert.equal(await store.claim(batch, 'y', two!.rollout), true);
     });

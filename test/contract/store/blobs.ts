@@ -154,10 +154,10 @@ export function blobTests(subject: Subject): void {
         bytes: 0,
       });
       await finish(store, spec.id, { ...lease!, last: 2 });
-      const wanted = { batches: [spec.id], kept: [], blobs: 6, bytes: 100 + 40_000 + 100 + 100 + 90_000 + 70_000 };
-      assert.deepEqual(await store.gc({ ...sweep, dryRun: true }), wanted);
+      const expected = { batches: [spec.id], kept: [], blobs: 6, bytes: 100 + 40_000 + 100 + 100 + 90_000 + 70_000 };
+      assert.deepEqual(await store.gc({ ...sweep, dryRun: true }), expected);
       assert.deepEqual((await store.blobs.has([nobody, ...Object.values(named)])).size, 7, 'a dry run removes nothing');
-      assert.deepEqual(await store.gc({ ...sweep, dryRun: false }), wanted);
+      assert.deepEqual(await store.gc({ ...sweep, dryRun: false }), expected);
       assert.deepEqual([...(await store.blobs.has([nobody, ...Object.values(named)]))], [named.shared]);
       assert.equal(await store.batch(spec.id), undefined);
       assert.equal(await store.rollout(lease!.rollout), undefined);

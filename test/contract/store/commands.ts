@@ -15,7 +15,7 @@ export function commandTests(subject: Subject): void {
     it('are kept once, and answered once', async () => {
       const store = subject.store();
       const { batch } = await openBatch(store, 1);
-      const put = command(batch, { id: `made by a client \0 ${newId('c')}` });
+      const put = command(batch, { id: `from a client \0 ${newId('c')}` });
       assert.deepEqual(await store.putCommand(put), put);
       assert.deepEqual(await store.putCommand({ ...put, by: 'again' }), put);
       await assert.rejects(store.putCommand({ ...put, verb: 'cancel' }), (error) => StudioError.is(error, 'conflict'));

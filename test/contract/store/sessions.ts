@@ -31,7 +31,7 @@ export function sessionTests(subject: Subject): void {
       }
     });
 
-    it('never lease a rollout twice, however many ask at once', async () => {
+    it('never lease a rollout twice, however many request one at once', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 40, { attempts: 5 });
       const second = newSession(batch, { worker: 'worker-2' });
@@ -59,16 +59,16 @@ export function sessionTests(subject: Subject): void {
       );
     });
 
-    it('serve many sessions that ask at once in the order they asked, each from its own batch', async () => {
+    it('serve many sessions that request leases at once in request order, each from its own batch', async () => {
       const store = subject.store();
       const [one, two] = [await openBatch(store, 3, { attempts: 2 }), await openBatch(store, 2, { attempts: 1 })];
       const second = newSession(one.batch, { worker: 'worker-2' });
       await store.openSession(second);
       const paused = await openBatch(store, 1);
       await store.setPaused(paused.batch, true);
-      const told = new Set<string>();
-      const unwatch = store.watch((ids) => ids.forEach((id) => told.add(id)));
-      const asked = [
+      const notified = new Set<string>();
+      const unwatch = store.watch((ids) => ids.forEach((id) => notified.add(id)));
+      const requests = [
         store.lease(one.session, 2),
         store.lease(two.session, 5),
         store.lease('s-none', 1),
@@ -76,7 +76,7 @@ export function sessionTests(subject: Subject): void {
         store.lease(paused.session, 1),
         store.lease(one.session, 9),
       ];
-      const got = (await Promise.allSettled(asked)).map((result) =>
+      const got = (await Promise.allSettled(requests)).map((result) =>
         result.status === 'rejected'
           ? StudioError.is(result.reason)
             ? result.reason.code
@@ -97,7 +97,7 @@ export function sessionTests(subject: Subject): void {
       );
       unwatch();
       assert.deepEqual(
-        [one.batch, two.batch, paused.batch].map((batch) => told.has(batch)),
+        [one.batch, two.batch, paused.batch].map((batch) => notified.has(batch)),
         [true, true, false],
         'a batch that nothing is leased of does not change',
       );
@@ -126,8 +126,8 @@ export function sessionTests(subject: Subject): void {
       assert.deepEqual(await store.endSession(session, 'drained'), []);
       const row = (await store.rollout(one!.rollout))!;
       assert.deepEqual([row.row.state, row.row.epoch, row.session], ['queued', 1, undefined]);
-      const told = (await eventsOf(store, batch)).filter(({ kind }) => kind === 'infra');
-      assert.equal(told.length, 2);
+      const reports = (await eventsOf(store, batch)).filter(({ kind }) => kind === 'infra');
+      assert.equal(reports.length, 2);
       assert.equal(await store.beat(session), false);
       await assert.rejects(store.lease(session, 1), (error) => StudioError.is(error, 'not_found'));
       const next = newSession(batch, { worker: 'worker-2' });

@@ -2,7 +2,7 @@
  * A model server with negligible cost: its replies are prepared. Runs as a separate process. argv: median latency in
  * ms, sigma, chunks per streamed reply (1 = the whole text in one), calls of an attempt. Prints its port. `GET /stats`
  * returns the number of calls and the times (ms since the epoch) of the first request and the last reply; `GET /again`
- * how often each repeated call was made, by seed.
+ * how often each call was repeated, by seed.
  */
 import { createServer } from 'node:http';
 import { latencyMs, REPLY_TEXT, TOOL, TURNS } from './work.ts';

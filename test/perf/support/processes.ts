@@ -12,7 +12,7 @@ const QUIET = '--disable-warning=ExperimentalWarning';
 export interface Mock {
   readonly url: string;
   stats(): Promise<{ calls: number; first: number; last: number }>;
-  /** How often each repeated call was made, by seed. */
+  /** How often each call was repeated, by seed. */
   again(): Promise<Record<string, number>>;
   stop(): Promise<void>;
 }

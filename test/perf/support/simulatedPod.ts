@@ -1,7 +1,7 @@
 /**
  * A worker pod without rollouts: it speaks the worker's protocol over a real WebSocket, leases as many attempts as it
  * has slots, writes the events of each at the pace of a model server, reports which calls its endpoint answered, and
- * asks for the next attempt when one is durable.
+ * requests the next attempt when one is durable.
  */
 import { once } from 'node:events';
 import WebSocket from 'ws';
@@ -51,7 +51,7 @@ export class SimulatedPod {
   readonly #random: Random;
   readonly #running = new Map<string, Running>();
   /** When each pending attempt was requested. */
-  readonly #asked: number[] = [];
+  readonly #requestedAt: number[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #failed: (error: Error) => void;
   /** As named by the first permits. */
@@ -109,7 +109,7 @@ export class SimulatedPod {
   #take(frame: Frame): void {
     switch (frame.type) {
       case 'welcome':
-        this.#ask(this.#shape.slots);
+        this.#request(this.#shape.slots);
         return;
       case 'grant':
         this.#begin(frame);
@@ -127,13 +127,13 @@ export class SimulatedPod {
     }
   }
 
-  #ask(want: number): void {
-    for (let count = 0; count < want; count++) this.#asked.push(performance.now());
+  #request(want: number): void {
+    for (let count = 0; count < want; count++) this.#requestedAt.push(performance.now());
     this.#send({ type: 'lease', want });
   }
 
   #begin(grant: Grant): void {
-    const waited = performance.now() - (this.#asked.shift() ?? Number.NaN);
+    const waited = performance.now() - (this.#requestedAt.shift() ?? Number.NaN);
     (this.#granted++ < this.#shape.slots ? this.#times.first : this.#times.next).push(waited);
     const running = { grant, turns: turnsOf(grant, this.#shape.steps), sent: new Map<number, number>() };
     this.#running.set(grant.rollout, running);
@@ -178,7 +178,7 @@ export class SimulatedPod {
     if (running.turns.length > 0 || running.sent.size > 0) return;
     this.#running.delete(rollout);
     this.#times.settled += 1;
-    this.#ask(1);
+    this.#request(1);
   }
 
   #send(frame: unknown): void {

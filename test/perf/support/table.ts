@@ -13,6 +13,6 @@ export function median(values: readonly number[]): number {
 
 /** The number of rounds from the environment (`ROUNDS=5 npm run bench …`), else the default. */
 export function rounds(otherwise: number): number {
-  const asked = Number(process.env['ROUNDS']);
-  return Number.isInteger(asked) && asked > 0 ? asked : otherwise;
+  const count = Number(process.env['ROUNDS']);
+  return Number.isInteger(count) && count > 0 ? count : otherwise;
 }

@@ -40,7 +40,7 @@ function attempt(batch: string, number: number, random: Random): TraceEvent[] {
     const args = {
       loan_id: planned ? step : Math.floor(random.next() * 50),
       days: step === 20 && !passed ? 7 : 14,
-      note: 'as asked by the member at the desk',
+      note: 'as requested by the member at the desk',
     };
     s.model('So on and so on.', [{ id: `c${step}`, name, arguments: args }]);
     const result = { ok: true, due: '2026-05-15', of: step, by: Math.floor(random.next() * 3), text: 'x'.repeat(300) };
@@ -188,12 +188,12 @@ console.log(
       ['processor time of the page’s thread until then', spread(times.reloadTaken, 0)],
       ['all equal steps expanded', spread(times.expand, 0)],
       ['scrolled in both columns', spread(times.twoScroll, 0)],
-      ['longest task meanwhile', taskText(times.twoScrolling)],
+      ['longest task while scrolling', taskText(times.twoScrolling)],
       ['processor time of one scroll', spread(times.twoTaken, 0)],
       ['all attempts painted', spread(times.all, 0)],
       ['longest task until then', taskText(times.showing)],
       ['scrolled in all attempts', spread(times.allScroll, 0)],
-      ['longest task meanwhile', taskText(times.allScrolling)],
+      ['longest task while scrolling', taskText(times.allScrolling)],
       ['processor time of one scroll', spread(times.allTaken, 0)],
     ],
     [1],

@@ -39,7 +39,7 @@ function text(): boolean {
   return document.querySelector('#page')?.textContent === 'ready';
 }
 
-/** Whether the steps of this attempt are shown, according to their first message. */
+/** Whether the steps of this attempt are visible, according to their first message. */
 function shows(attempt: number): string {
   return (
     `() => [...document.querySelectorAll('.step-row.is-message .step-text')].some((row) => ` +

@@ -74,9 +74,9 @@ const times = {
 };
 for (let round = 0; round < rounds(3); round++) {
   server = await servePages(store);
-  const asked = performance.now();
+  const requested = performance.now();
   await (await server.fetch(`/v1/batches/${batch}/rollouts?limit=500`)).arrayBuffer();
-  times.http.push(performance.now() - asked);
+  times.http.push(performance.now() - requested);
   await using page = await browser.page();
   times.first.push(await opened(page, addressOf(server, { page: 'batch', batch }), rows));
   times.usable.push(await painted(page, usable));
@@ -98,7 +98,7 @@ console.log(
       ['all rows read', spread(times.all, 0), (median(times.all) / median(times.http)).toFixed(1)],
       ['longest task while they come', taskText(times.reading), ''],
       ['scrollbar to anywhere', spread(times.drags, 0), ''],
-      ['longest task meanwhile', taskText(times.scrolling), ''],
+      ['longest task while dragging', taskText(times.scrolling), ''],
     ],
     [1, 2],
   ),

@@ -117,7 +117,7 @@ function noteLines(): void {
 /** Records in the page, after each frame, the steps that the grid shows of every task. */
 function noteSteps(): void {
   const seen: [string, number][] = [];
-  const known = new Map<string, number>();
+  const latest = new Map<string, number>();
   Object.assign(window, { seen });
   void window.probe.frames(() => {
     const now = performance.timeOrigin + performance.now();
@@ -129,8 +129,8 @@ function noteSteps(): void {
       else if (font.startsWith('10px') && /^\d+$/.test(text)) row.step = Number(text);
     }
     for (const { task, step } of byRow.values()) {
-      if (task === undefined || step === undefined || step <= (known.get(task) ?? 0)) continue;
-      known.set(task, step);
+      if (task === undefined || step === undefined || step <= (latest.get(task) ?? 0)) continue;
+      latest.set(task, step);
       seen.push([`${task} ${step}`, now]);
     }
     return false;
@@ -138,7 +138,7 @@ function noteSteps(): void {
 }
 
 /**
- * Everything up to the seen event is shown: an event counts at the first frame that shows it or a later one of its row.
+ * Everything up to the seen event is visible: an event counts at the first frame with it or a later one of its row.
  */
 function latencies(written: ReadonlyMap<string, number>, seen: Sightings): number[] {
   const split = (what: string): [string, number] => {

@@ -49,8 +49,8 @@ function press(key: string): string {
 /** Like dragging the scrollbar's thumb: sets the scroll position. */
 function drag(share: number): string {
   return (
-    `() => { const list = document.querySelector('.steps-list .virtual-list'); window.wanted = ` +
-    `Math.round((list.scrollHeight - list.clientHeight) * ${share}); list.scrollTop = window.wanted; }`
+    `() => { const list = document.querySelector('.steps-list .virtual-list'); window.target = ` +
+    `Math.round((list.scrollHeight - list.clientHeight) * ${share}); list.scrollTop = window.target; }`
   );
 }
 

@@ -174,7 +174,7 @@ console.log(
           ['longest task until then', 'opening', taskText],
           ['a part of it opened', 'part', spread],
           ['scrolled to anywhere', 'scroll', spread],
-          ['longest task meanwhile', 'scrolling', taskText],
+          ['longest task while scrolling', 'scrolling', taskText],
           ['longest task of a search of the trajectory', 'searching', taskText],
         ] as const
       ).map(([name, key, text]) => [

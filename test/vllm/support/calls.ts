@@ -90,7 +90,7 @@ export class Trajectories {
       );
       if (end === undefined) throw new Error(`the call ${start.seq} of ${rollout} has no end`);
       if (end.data.tokens !== undefined) tokens.set(start.seq, await this.#tokens(end.data.tokens.$blob, tokens));
-      const told = start.data.context.flatMap(([first, last]) =>
+      const context = start.data.context.flatMap(([first, last]) =>
         Array.from({ length: last - first + 1 }, (_, index) => messages.get(first + index)!),
       );
       calls.push({
@@ -99,7 +99,7 @@ export class Trajectories {
         end,
         parts: messages.get(end.data.m ?? 0)?.parts ?? [],
         tokens: tokens.get(start.seq),
-        messages: toChatMessages(told, ['reasoning']),
+        messages: toChatMessages(context, ['reasoning']),
         tools: start.data.tools === undefined ? [] : await this.#toolsOf(start.data.tools),
       });
     }

@@ -75,11 +75,11 @@ export class DeskBench {
   /** Messages about the endpoint while a batch ran, in order. */
   async endpointMessages(batch: string): Promise<string[]> {
     const { api } = await this.connection();
-    const told: string[] = [];
+    const texts: string[] = [];
     for await (const page of api.allEvents(batch))
       for (const event of page)
-        if (event.kind === 'infra' && event.data.what === 'endpoint') told.push(event.data.text);
-    return told;
+        if (event.kind === 'infra' && event.data.what === 'endpoint') texts.push(event.data.text);
+    return texts;
   }
 
   /** All trajectories of a batch that has ended, including retried ones. */
@@ -140,11 +140,11 @@ export class DeskBench {
   }
 
   /** Polls the endpoint until it matches. */
-  async waitForEndpoint(wanted: (endpoint: EndpointInfo) => boolean, ms: number): Promise<EndpointInfo> {
+  async waitForEndpoint(matches: (endpoint: EndpointInfo) => boolean, ms: number): Promise<EndpointInfo> {
     let last: EndpointInfo | undefined;
     for (const until = performance.now() + ms; performance.now() < until; ) {
       last = await this.endpoint();
-      if (last !== undefined && wanted(last)) return last;
+      if (last !== undefined && matches(last)) return last;
       await pause();
     }
     throw new Error(`the endpoint did not become what was waited for: ${JSON.stringify(last)}`);

@@ -61,11 +61,11 @@ export class Engine {
   }
 
   up(): Promise<void> {
-    return this.#tell('up');
+    return this.#command('up');
   }
 
   down(): Promise<void> {
-    return this.#tell('down');
+    return this.#command('down');
   }
 
   /** Permanently. */
@@ -114,7 +114,7 @@ export class Engine {
     return response.json();
   }
 
-  async #tell(command: 'up' | 'down'): Promise<void> {
+  async #command(command: 'up' | 'down'): Promise<void> {
     this.#guard.stdin!.write(`${command}\n`);
     const line = await this.#answers.next();
     if (line.done === true) throw new Error('the process that looks after vLLM is gone');

@@ -45,12 +45,12 @@ export function deskTasks(count: number, seed: number): DeskTask[] {
       loan_id: `L${first + at}`,
       due: date(),
     }));
-    const wanted = pick(loans);
+    const loan = pick(loans);
     const newDue = date();
     const [question, answer] = {
       count: [`How many loans does "${name}" have?`, `${name} has ${loans.length} loans.`],
-      due: [`When is "${wanted.title}" due for "${name}"?`, `It is due ${wanted.due}.`],
-      renew: [`Renew "${wanted.title}" for "${name}".`, `Renewed until ${newDue}.`],
+      due: [`When is "${loan.title}" due for "${name}"?`, `It is due ${loan.due}.`],
+      renew: [`Renew "${loan.title}" for "${name}".`, `Renewed until ${newDue}.`],
       unknown: [`How many loans does "${name}" have?`, 'There is no such member.'],
     }[kind] as [string, string];
     const member = kind === 'unknown' ? { name } : { name, member_id: `M${whole(10, 99)}` };

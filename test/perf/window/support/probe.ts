@@ -34,18 +34,18 @@ export function installProbe(): void {
   const drawn = new WeakMap<Element, DrawnText[]>();
   const watch = (
     name: 'clearRect' | 'fillText',
-    seen: (context: CanvasRenderingContext2D, given: readonly unknown[]) => void,
+    seen: (context: CanvasRenderingContext2D, args: readonly unknown[]) => void,
   ): void => {
     const own = Reflect.get(CanvasRenderingContext2D.prototype, name) as (
       this: CanvasRenderingContext2D,
-      ...given: unknown[]
+      ...args: unknown[]
     ) => void;
     Reflect.set(
       CanvasRenderingContext2D.prototype,
       name,
-      function watched(this: CanvasRenderingContext2D, ...given: unknown[]) {
-        seen(this, given);
-        own.apply(this, given);
+      function watched(this: CanvasRenderingContext2D, ...args: unknown[]) {
+        seen(this, args);
+        own.apply(this, args);
       },
     );
   };
