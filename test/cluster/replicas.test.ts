@@ -60,9 +60,9 @@ describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
       (rows) =>
         rows.filter(({ state }) => state === 'ended').length >= 2 && rows.some(({ state }) => state === 'running'),
     );
-    const madeJob = / Job \S+: 2 pods in parallel/;
-    assert.match(first.stderr, madeJob);
-    assert.doesNotMatch(second.stderr, madeJob);
+    const createdJob = / Job \S+: 2 pods in parallel/;
+    assert.match(first.stderr, createdJob);
+    assert.doesNotMatch(second.stderr, createdJob);
 
     await first.kill('SIGKILL');
     service.forwardTo(second.file.port);
@@ -71,7 +71,7 @@ describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
     assert.ok(job !== undefined);
     assert.ok(await cluster.remove('Job', job.metadata.name, { propagation: 'Background' }));
     await bench.assertSettledOnce(batch, 2 * TASKS);
-    assert.match(second.stderr, madeJob);
+    assert.match(second.stderr, createdJob);
     assert.ok((await cluster.list('Job')).every(({ metadata }) => metadata.uid !== job.metadata.uid));
   });
 });

@@ -159,7 +159,7 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
     const { fork: rates } = result;
     assert.deepEqual([rates.seq, rates.fork.scored, rates.fork.passed], [cut, 4, result.passed]);
     assert.deepEqual([rates.parent.scored, rates.parent.passed], [ATTEMPTS, parent.passed]);
-    assert.deepEqual([rates.siblings?.scored, rates.siblings?.passed], [1, 0], 'nobody else made that call');
+    assert.deepEqual([rates.siblings?.scored, rates.siblings?.passed], [1, 0], 'nobody else has that call');
     assert.ok(result.passed >= 1, 'the right call was what was missing');
     assert.equal(rates.difference?.of, 'siblings');
     assert.ok(

@@ -4,7 +4,7 @@ export function shiftedClock(ms: number): string {
 const Real = Date;
 const now = () => Real.now() + ${ms};
 globalThis.Date = new Proxy(Real, {
-  construct: (target, values, newTarget) => Reflect.construct(target, values.length === 0 ? [now()] : values, newTarget),
+  construct: (target, values, type) => Reflect.construct(target, values.length === 0 ? [now()] : values, type),
   apply: () => new Real(now()).toString(),
   get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
 });`;

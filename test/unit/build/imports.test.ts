@@ -39,7 +39,7 @@ describe('the import rules', () => {
     "import '../main.tsx';\nimport '../../test/support/x.ts';\nimport '../../src/server/s.ts';\n",
     'webview',
   );
-  write('shown.tsx', "import './stories/all.ts';\nimport '../test/support/x.ts';\n", 'webview');
+  write('page.tsx', "import './stories/all.ts';\nimport '../test/support/x.ts';\n", 'webview');
   write(
     'main.tsx',
     "import './page/grid.tsx';\nimport '../src/trace/b.ts';\nimport '../src/client/connect.ts';\nimport " +
@@ -65,8 +65,8 @@ describe('the import rules', () => {
         'webview/main.tsx:3',
         'webview/main.tsx:4',
         'webview/main.tsx:6',
-        'webview/shown.tsx:1',
-        'webview/shown.tsx:2',
+        'webview/page.tsx:1',
+        'webview/page.tsx:2',
         'webview/stories/all.ts:3',
       ],
     );

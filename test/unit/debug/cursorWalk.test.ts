@@ -57,7 +57,7 @@ function randomStream(random: Random): Stream {
   return s;
 }
 
-describe('a walk of the cursor and the way back', () => {
+describe('a walk of the cursor and back again', () => {
   it('returns in the lending desk', async () => {
     for (let seed = 1; seed <= SEEDS; seed++)
       assert.ok((await walkAndReturn(modelOf(lendingDesk().events), seed, MOVES, 'the lending desk')) > 0);

@@ -146,7 +146,7 @@ describe('a held rollout', () => {
     assert.equal(end(await done).status, 'done');
   });
 
-  it('names who made the step, and goes on without holds when that client has gone', async () => {
+  it('names who requested the step, and goes on without holds when that client has gone', async () => {
     const one = run({
       job: {
         breakpoints: [
@@ -171,7 +171,7 @@ describe('a held rollout', () => {
     assert.equal(end(events).status, 'done');
   });
 
-  it('goes on when the client whose step is under way has gone', async () => {
+  it('goes on when the client whose step is in progress has gone', async () => {
     const one = run({ job: { breakpoints: [TOOL] } });
     const done = one.run();
     await heldAt(one);

@@ -241,8 +241,8 @@ describe('a failure of the model', () => {
     it(`of class ${errorClass}`, async () => {
       const one = kit({ model: new ScriptedModel([new ClassedError(errorClass, 'so it is')]) });
       const { status, reward, error, answer } = end(await one.run());
-      const [wantedStatus, wantedReward] = expected[errorClass] ?? ['done', 0];
-      assert.deepEqual([status, reward, error?.class, answer], [wantedStatus, wantedReward, errorClass, null]);
+      const [expectedStatus, expectedReward] = expected[errorClass] ?? ['done', 0];
+      assert.deepEqual([status, reward, error?.class, answer], [expectedStatus, expectedReward, errorClass, null]);
       assert.match(
         error?.message ?? '',
         errorClass === 'context_overflow' ? /^so it is There are no older steps to drop/ : /^so it is$/,

@@ -150,7 +150,7 @@ const ack: Answer = (frame) => ({ type: 'ack', rollout: frame.rollout, to: frame
 const log = (seq: number): TraceEvent => ({ seq, v: 1, at: 1, kind: 'log', data: { stream: 'out', text: 'x' } });
 
 describe('RolloutPool', () => {
-  it('asks for as many as are free, runs them, asks again, and is drained when the server says so', async () => {
+  it('requests as many as are free, runs them, requests more, and is drained when the server says so', async () => {
     const { pool, frames, appended, drained } = bench((_, ports) => {
       ports.recorder.append([log(1)], []);
       return Promise.resolve();

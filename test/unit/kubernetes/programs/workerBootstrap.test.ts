@@ -35,14 +35,14 @@ interface BootstrapResult {
 async function run(
   context: TestContext,
   answers: ((response: ServerResponse) => void)[],
-  options: { config?: object; first?: string; secrets?: string; whenAsked?: (kill: () => void) => void } = {},
+  options: { config?: object; first?: string; secrets?: string; onRequest?: (kill: () => void) => void } = {},
 ): Promise<BootstrapResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'bootstrap-'));
   context.after(() => rm(folder, { recursive: true, force: true }));
   const requests: string[] = [];
   const server = createServer((request, response) => {
     requests.push(`${request.url ?? ''} ${request.headers.authorization ?? ''}`);
-    options.whenAsked?.(() => child.kill('SIGTERM'));
+    options.onRequest?.(() => child.kill('SIGTERM'));
     answers[Math.min(requests.length, answers.length) - 1]?.(response);
   });
   server.listen(0, '127.0.0.1');
@@ -113,7 +113,7 @@ describe('the bootstrap of a worker pod', () => {
     });
   });
 
-  it('asks the next server if the first is down, and passes both on', async (context) => {
+  it('tries the next server if the first is down, and passes both on', async (context) => {
     const { code, out, requests } = await run(context, [gives], { first: 'http://127.0.0.1:1' });
     const { config } = JSON.parse(out) as { config: { server: string; others: string[] } };
     assert.deepEqual([code, requests.length, config.server, config.others.length], [0, 1, 'http://127.0.0.1:1', 1]);
@@ -136,7 +136,7 @@ describe('the bootstrap of a worker pod', () => {
   it('ends with 3 when it is stopped before the worker runs', {
     skip: process.platform === 'win32',
   }, async (context) => {
-    const { code, err } = await run(context, [() => undefined], { whenAsked: (kill) => kill() });
+    const { code, err } = await run(context, [() => undefined], { onRequest: (kill) => kill() });
     assert.deepEqual([code, err], [3, 'Stopped before the worker ran.\n']);
   });
 });

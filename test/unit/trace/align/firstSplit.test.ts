@@ -57,7 +57,7 @@ describe('the divergence of two attempts', () => {
     }
   });
 
-  it('is the end of the one that made fewer calls', () => {
+  it('is the end of the one with fewer calls', () => {
     const short = attempt([['find', 1]]);
     const long = attempt([
       ['find', 1],
@@ -68,7 +68,7 @@ describe('the divergence of two attempts', () => {
     assert.deepEqual(splitOf(attempt([]), short), { common: 0, other: callsIn(short)[0] });
   });
 
-  it('is undefined when both made the same calls, in whatever order their arguments are', () => {
+  it('is undefined when both have the same calls, in whatever order their arguments are', () => {
     const own = attempt([
       ['find', 1],
       ['renew', 17],
