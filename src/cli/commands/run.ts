@@ -38,7 +38,9 @@ export const run: Command = {
     seed: { type: 'string', value: 'N', text: 'seed of the batch' },
     hold: {
       type: 'boolean',
-      text: 'for a debugger: hold the first attempt that reaches a call; edited attempts still count',
+      text:
+        'for a debugger: hold the first attempt that reaches a call; edited attempts still count, so the batch is a ' +
+        'debug run',
     },
     'hold-where': {
       type: 'string',
