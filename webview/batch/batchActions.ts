@@ -18,7 +18,10 @@ export interface BatchActions {
   readonly compare: (cell: CellAt) => void;
   /** Compares this batch with another one. */
   readonly compareWith: (other: BatchRow) => void;
+  /** Copies the reference of an attempt. */
   readonly copy: (cell: CellAt) => void;
+  /** Copies the link to an attempt, or its reference where there are no links, or nothing to open yet. */
+  readonly copyLink: (cell: CellAt) => void;
   readonly note: (rollout: string, text: string) => void;
   readonly batch: (verb: BatchVerb) => void;
   readonly save: () => void;
@@ -48,6 +51,10 @@ export function batchActions(
         ...(beside ? { beside } : {}),
       }),
     );
+  const copy = ({ index, attempt }: CellAt): void => {
+    const reference = `${batch}/${view.taskName(index)}/${attempt}`;
+    report(host.act({ do: 'copy', text: reference }), `Copied ${reference}`);
+  };
   return {
     readOnly,
     can,
@@ -72,9 +79,11 @@ export function batchActions(
         }),
       );
     },
-    copy: ({ index, attempt }) => {
-      const reference = `${batch}/${view.taskName(index)}/${attempt}`;
-      report(host.act({ do: 'copy', text: reference }), `Copied ${reference}`);
+    copy,
+    copyLink: (cell) => {
+      const row = view.row(cell.index, cell.attempt);
+      if (row === undefined || !can.has('link')) copy(cell);
+      else report(host.act({ do: 'link', place: { page: 'trajectory', rollout: row.rollout } }), 'Copied the link');
     },
     note: (rollout, text) => report(view.data.note(rollout, 'note', text)),
     batch: (verb) => report(host.act({ do: 'batch', batch, verb })),

@@ -95,7 +95,7 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
             page={page}
             card={page > 640 && !(wide && pane)}
             stale={lost !== undefined}
-            onOpen={actions.open}
+            actions={actions}
           />
         )}
         {wide && pane && <AttemptPane view={view} actions={actions} />}
@@ -131,7 +131,7 @@ function pageKeys(
     focusGrid(); // the next key is for the attempt, not for the button that was used before
   };
   const copy = (): void => {
-    if (view.shown !== undefined) actions.copy(view.shown);
+    if (view.shown !== undefined) actions.copyLink(view.shown);
   };
   const compare = (): void => {
     if (view.shown !== undefined) actions.compare(view.shown);

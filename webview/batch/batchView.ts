@@ -10,6 +10,7 @@ import type { Outcome } from '../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { BatchData } from '../data/batchData.ts';
 import { inWorkspace, recall, recallUnchecked, remember } from '../host/memory.ts';
+import { AttemptRecords } from './attempt/record/attemptRecords.ts';
 import { celTest } from './celTest.ts';
 import type { Figures } from './figures/figures.ts';
 import { FiguresTask } from './figures/figuresTask.ts';
@@ -65,6 +66,8 @@ export class BatchView {
   asked = 0;
   /** An attempt pinned in the detail pane, whatever the pointer is over. */
   kept: CellAt | undefined;
+  /** The events of the attempts that were shown last. */
+  readonly attemptRecords = new AttemptRecords();
   readonly #changed = new Emitter<undefined>();
   readonly #pointed = new Emitter<undefined>();
   readonly #listening: { dispose(): void };

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import { nounFor } from '../../../src/common/text.ts';
 import { compact, count, duration, percent } from '../../../src/common/units.ts';
+import { causeOf } from '../../../src/trace/cause.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { errorLabel } from '../../../src/trace/text/labels.ts';
 import { Button, TextField } from '../../components/controls.tsx';
@@ -10,9 +11,14 @@ import { useChanges } from '../../data/observe.ts';
 import { clock } from '../../format.ts';
 import type { BatchActions } from '../batchActions.ts';
 import type { BatchView, CellAt } from '../batchView.ts';
+import { stateText } from '../model/cellText.ts';
 import './attempt.css';
-import { AttemptTitle, Fact, Verdict } from './attemptCard.tsx';
+import { AttemptTitle, Divergence, Reason, Times } from './attemptParts.tsx';
+import { recordSource, useRecord } from './record/useRecord.ts';
 import { StepsSection } from './steps/stepsSection.tsx';
+
+/** More checks appear on request. */
+const MAX_CHECKS = 8;
 
 interface PaneProps {
   readonly view: BatchView;
@@ -29,29 +35,27 @@ export function AttemptPane({ view, actions }: PaneProps) {
       </aside>
     );
   }
+  return <Attempt view={view} actions={actions} cell={cell} />;
+}
+
+function Attempt({ view, actions, cell }: PaneProps & { readonly cell: CellAt }) {
   const row = view.row(cell.index, cell.attempt);
+  const record = useRecord(recordSource(view, cell), row);
+  const { reader } = record;
   return (
     <aside class="attempt-pane" aria-label="Attempt">
       <section class="attempt-top">
         <AttemptTitle view={view} cell={cell} />
-        {row === undefined ? (
-          <div class="attempt-verdict">
-            <div class="attempt-verdict-head">Waiting for a worker</div>
-          </div>
-        ) : (
-          <Verdict row={row} />
-        )}
+        <Question text={view.data.records[cell.index]?.question} />
       </section>
+      <Reason view={view} row={row} reader={reader} maxRows={MAX_CHECKS} expandable />
+      {row !== undefined && row.state !== 'queued' && <Times row={row} outline={reader?.outline} />}
+      <Divergence reader={reader} onOpen={(rollout, seq) => actions.openRollout(rollout, false, seq)} />
       {row !== undefined && <Facts view={view} row={row} />}
       {row !== undefined && (
-        <StepsSection
-          api={view.data.api}
-          row={row}
-          onOpen={({ seq }) => actions.openRollout(row.rollout, false, seq)}
-        />
+        <StepsSection record={record} row={row} onOpen={({ seq }) => actions.openRollout(row.rollout, false, seq)} />
       )}
       <Tries view={view} cell={cell} actions={actions} />
-      <Question text={view.data.records[cell.index]?.question} />
       {row !== undefined && <Notes key={row.rollout} view={view} rollout={row.rollout} actions={actions} />}
       <Buttons view={view} cell={cell} actions={actions} />
     </aside>
@@ -64,14 +68,7 @@ function Facts({ view, row }: { readonly view: BatchView; readonly row: RolloutR
   return (
     <section>
       <dl class="attempt-facts">
-        <Fact
-          name="Reward"
-          value={progress.reward === null || progress.reward === undefined ? undefined : String(progress.reward)}
-        />
-        <Fact name="Steps" value={count(progress.steps)} />
-        <Fact name="Time" value={progress.ms === undefined ? undefined : duration(progress.ms)} />
         <Fact name="Tool calls" value={count(progress.tool_calls)} />
-        <Fact name="Tokens" value={compact(input + progress.output_tokens)} />
         <Fact name="Cached" value={input === 0 ? undefined : percent(cached / input)} />
         <Fact
           name="Cost"
@@ -87,6 +84,17 @@ function Facts({ view, row }: { readonly view: BatchView; readonly row: RolloutR
         <p class="attempt-small">Same trajectory as an earlier attempt of this task.</p>
       )}
     </section>
+  );
+}
+
+/** Shows a fact, or nothing if its value is unknown. */
+function Fact({ name, value }: { readonly name: string; readonly value: string | undefined }) {
+  if (value === undefined) return null;
+  return (
+    <div class="attempt-fact">
+      <dt>{name}</dt>
+      <dd title={value}>{value}</dd>
+    </div>
   );
 }
 
@@ -114,14 +122,11 @@ function Tries({ view, cell, actions }: PaneProps & { readonly cell: CellAt }) {
 }
 
 function Question({ text }: { readonly text: string | undefined }) {
-  if (text === undefined || text === '') return null;
+  if (text === undefined || text.trim() === '') return null;
   return (
-    <section class="attempt-question">
-      <h2>Question</h2>
-      <p tabIndex={0} role="group" aria-label="Question">
-        {text}
-      </p>
-    </section>
+    <p class="attempt-question" tabIndex={0} role="group" aria-label="Question">
+      {text}
+    </p>
   );
 }
 
@@ -176,6 +181,7 @@ export function AttemptSheet({ view, actions }: PaneProps) {
   const cell = view.shown;
   if (cell === undefined) return null;
   const row = view.row(cell.index, cell.attempt);
+  const why = stateText(row)?.head ?? (row === undefined ? undefined : causeOf(row)?.text);
   return (
     <aside class="attempt-sheet" aria-label="Attempt">
       <div class="attempt-sheet-line">
@@ -188,19 +194,17 @@ export function AttemptSheet({ view, actions }: PaneProps) {
         )}
         {row !== undefined && <Button kind="secondary" label="Open" onClick={() => actions.open(cell, false)} />}
       </div>
+      {why !== undefined && <div class="attempt-sheet-why">{why}</div>}
       {row !== undefined && (
-        <>
-          <Verdict row={row} />
-          <div class="attempt-small">
-            {[
-              `${count(row.progress.steps)} ${nounFor(row.progress.steps, 'step')}`,
-              row.progress.ms === undefined ? undefined : duration(row.progress.ms),
-              `${compact(row.progress.input_tokens + row.progress.output_tokens)} tokens`,
-            ]
-              .filter((each) => each !== undefined)
-              .join(' · ')}
-          </div>
-        </>
+        <div class="attempt-small">
+          {[
+            `${count(row.progress.steps)} ${nounFor(row.progress.steps, 'step')}`,
+            row.progress.ms === undefined ? undefined : duration(row.progress.ms),
+            `${compact(row.progress.input_tokens + row.progress.output_tokens)} tokens`,
+          ]
+            .filter((each) => each !== undefined)
+            .join(' · ')}
+        </div>
       )}
     </aside>
   );

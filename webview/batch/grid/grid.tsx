@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { HoverCard } from '../../components/overlays/hoverCard.tsx';
 import { useChanges } from '../../data/observe.ts';
 import { AttemptCard } from '../attempt/attemptCard.tsx';
+import type { BatchActions } from '../batchActions.ts';
 import type { BatchView, CellAt } from '../batchView.ts';
 import { attemptsSeen, HEAD, hit, ROW, rowsSeen, type Span, scrollTo } from '../model/geometry.ts';
 import { cursorAt, move, rowOf } from '../model/move.ts';
@@ -20,12 +21,12 @@ interface GridProps {
   readonly card: boolean;
   /** Whether the data may be out of date. */
   readonly stale: boolean;
-  readonly onOpen: (cell: CellAt, beside: boolean) => void;
+  readonly actions: Pick<BatchActions, 'open' | 'can'>;
 }
 
 const CARD_AFTER_MS = 300;
 
-export function Grid({ view, page, card, stale, onOpen }: GridProps) {
+export function Grid({ view, page, card, stale, actions: { open: onOpen, can } }: GridProps) {
   useChanges(view.pointed);
   const [focused, setFocused] = useState(false);
   const scene = useGridScene(view, page, focused);
@@ -58,9 +59,9 @@ export function Grid({ view, page, card, stale, onOpen }: GridProps) {
   const key = (event: KeyboardEvent): void => {
     const does = gridKey(event);
     if (does === undefined) return;
+    const { cursor, hover } = view;
     view.keyed();
     hovering.close();
-    const { cursor } = view;
     if (does.does === 'close') {
       view.keep(undefined);
       return;
@@ -79,11 +80,12 @@ export function Grid({ view, page, card, stale, onOpen }: GridProps) {
         );
       return;
     }
-    if (cursor?.on === 'group') view.fold(cursor.key);
-    else if (cursor !== undefined) {
-      if (does.does === 'open') onOpen(cursor, does.beside);
-      else view.keep(cursor);
-    }
+    // The attempt that the card or the pane shows.
+    const cell = hover ?? (cursor?.on === 'cell' ? cursor : undefined);
+    if (cell === undefined) {
+      if (cursor?.on === 'group') view.fold(cursor.key);
+    } else if (does.does === 'open') onOpen(cell, does.beside);
+    else view.keep(cell);
   };
   const height = HEAD + view.rows.length * ROW;
   return (
@@ -148,7 +150,7 @@ export function Grid({ view, page, card, stale, onOpen }: GridProps) {
       </div>
       {hovering.shown !== undefined && (
         <HoverCard anchor={hovering.shown.anchor}>
-          <AttemptCard view={view} cell={hovering.shown.cell} />
+          <AttemptCard view={view} cell={hovering.shown.cell} canOpen={can.has('open')} canLink={can.has('link')} />
         </HoverCard>
       )}
     </div>
@@ -197,15 +199,9 @@ function useCard(
       const box = scroller.current?.getBoundingClientRect();
       if (row < 0 || box === undefined) return;
       const { left, top } = scroll();
-      setShown({
-        cell,
-        anchor: new DOMRect(
-          box.left + layout.cells + (cell.attempt - 1) * layout.cell - left,
-          box.top + HEAD + row * ROW - top,
-          layout.cell,
-          ROW,
-        ),
-      });
+      // Right of the cells, so that it hides neither names nor cells.
+      const end = Math.min(layout.width, layout.cells + layout.attempts * layout.cell - left);
+      setShown({ cell, anchor: new DOMRect(box.left, box.top + HEAD + row * ROW - top, end, ROW) });
     }, CARD_AFTER_MS);
     return () => clearTimeout(timer);
   }, [cell?.index, cell?.attempt, layout]);

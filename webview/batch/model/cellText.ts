@@ -1,7 +1,7 @@
-/** Texts for an attempt: its accessible name and its verdict. */
+/** Texts for an attempt: its accessible name, its state, and its reward. */
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
-import { errorLabel, holdLabel } from '../../../src/trace/text/labels.ts';
+import { holdLabel } from '../../../src/trace/text/labels.ts';
 
 /** `renew-late attempt 3: running, step 7`. */
 export function cellName(task: string, attempt: number, row: RolloutRow | undefined): string {
@@ -15,8 +15,11 @@ function outcomeText(row: RolloutRow | undefined): string {
   return outcome === 'running' && (step ?? steps) > 0 ? `running, step ${step ?? steps}` : outcome;
 }
 
-/** Returns the most important fact first: the error, what it waits for, or the reward. */
-export function verdictOf({ state, progress }: RolloutRow): { readonly head: string; readonly text?: string } {
+/** Returns the state of an attempt that has not ended: what it waits for, or where it is. */
+export function stateText(row: RolloutRow | undefined): { readonly head: string; readonly text?: string } | undefined {
+  if (row === undefined || row.state === 'queued') return { head: 'Waiting for a worker' };
+  const { state, progress } = row;
+  if (state === 'ended') return undefined;
   if (state === 'held' && progress.hold !== undefined) {
     const { why, side, breakpoint } = progress.hold;
     return {
@@ -24,20 +27,12 @@ export function verdictOf({ state, progress }: RolloutRow): { readonly head: str
       ...(breakpoint === undefined ? {} : { text: `Breakpoint ${breakpoint}` }),
     };
   }
-  if (progress.error_class !== undefined) {
-    return {
-      head: `${sentence(errorLabel(progress.error_class))}, step ${progress.step ?? progress.steps}`,
-      ...(progress.error_message === undefined ? {} : { text: progress.error_message }),
-    };
-  }
-  if (state === 'queued') return { head: 'Waiting for a worker' };
-  if (state !== 'ended') return { head: `At step ${progress.step ?? progress.steps}` };
-  const reward = progress.reward === undefined || progress.reward === null ? '' : `, reward ${progress.reward}`;
-  if (progress.passed === true) return { head: `Passed${reward}` };
-  if (progress.passed === false) return { head: `Failed${reward}` };
-  return { head: progress.status === 'cancelled' ? 'Cancelled' : `Unscored${reward}` };
+  return { head: `At step ${progress.step ?? progress.steps}` };
 }
 
-function sentence(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
+/** Returns the reward with at least one decimal; undefined if there is none. */
+export function rewardText(row: RolloutRow | undefined): string | undefined {
+  const reward = row?.progress.reward;
+  if (reward === undefined || reward === null) return undefined;
+  return Number.isInteger(reward) ? reward.toFixed(1) : String(Math.round(reward * 1_000) / 1_000);
 }

@@ -1,7 +1,7 @@
-/** Summarizes the steps of an attempt, one line each, from its first and last events. */
+/** Summarizes an attempt from its first and last events: its steps, one line each, its times, and its score. */
 
 import type { AnyEvent } from '../../../src/trace/model.ts';
-import type { TraceError } from '../../../src/trace/schema.ts';
+import type { EventData, TraceError } from '../../../src/trace/schema.ts';
 import { troubleIn } from '../../../src/trace/trouble.ts';
 
 export interface OutlineStep {
@@ -25,6 +25,13 @@ export interface OutlineGap {
   readonly kind: 'gap';
 }
 
+/** A call in the time bar; `gap`: events that were not loaded. */
+export interface OutlineCall {
+  readonly kind: 'model' | 'tool' | 'gap';
+  readonly ms: number;
+  readonly failed: boolean;
+}
+
 interface Entry {
   readonly step: number;
   readonly seq: number;
@@ -40,9 +47,17 @@ interface Entry {
 export class Outline {
   /** seq of the newest event. */
   last = 0;
-  ended = false;
+  /** Data of the newest score, and of the end. */
+  score: EventData['score'] | undefined;
+  end: EventData['rollout.end'] | undefined;
+  /** Calls that have ended and took time. */
+  readonly calls: OutlineCall[] = [];
   readonly #entries: (Entry | 'gap')[] = [];
   readonly #bySpan = new Map<number, Entry>();
+
+  get ended(): boolean {
+    return this.end !== undefined;
+  }
 
   get steps(): readonly (OutlineStep | OutlineGap)[] {
     return this.#entries.map((entry) => {
@@ -66,7 +81,10 @@ export class Outline {
   push(events: readonly AnyEvent[]): void {
     for (const event of events) {
       if (event.seq <= this.last) continue;
-      if (event.seq > this.last + 1 && this.#entries.length > 0) this.#entries.push('gap');
+      if (event.seq > this.last + 1 && this.#entries.length > 0) {
+        this.#entries.push('gap');
+        this.calls.push({ kind: 'gap', ms: 0, failed: false });
+      }
       this.last = event.seq;
       if (!('unknown' in event)) this.#process(event);
     }
@@ -112,7 +130,11 @@ export class Outline {
         entry.open.delete(event.span);
         if (entry.error === undefined || troubleIn(entry.error) === 'interrupted')
           entry.error = event.data.error ?? entry.error;
-        if (event.data.ms !== undefined) entry.ms = (entry.ms ?? 0) + event.data.ms;
+        const { ms, error } = event.data;
+        if (ms === undefined) return;
+        entry.ms = (entry.ms ?? 0) + ms;
+        const kind = event.kind === 'model.end' ? 'model' : 'tool';
+        if (ms > 0) this.calls.push({ kind, ms, failed: error !== undefined && troubleIn(error) === 'error' });
         return;
       }
       case 'hold':
@@ -120,7 +142,10 @@ export class Outline {
         if (current !== undefined) current.held = event.kind === 'hold';
         return;
       case 'rollout.end':
-        this.ended = true;
+        this.end = event.data;
+        return;
+      case 'score':
+        this.score = event.data;
         return;
       default:
     }

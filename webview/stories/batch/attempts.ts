@@ -1,7 +1,8 @@
 /** Attempts with events, for the first task of a sample batch. */
 import type { TraceEvent } from '../../../src/trace/schema.ts';
-import type { Progress, RolloutRow } from '../../../src/trace/summary.ts';
+import type { Cause, Progress, RolloutRow } from '../../../src/trace/summary.ts';
 import { Stream } from '../../../test/support/stream.ts';
+import { rightDesk, wrongDesk } from '../trajectory/desk/wrong.ts';
 import { long, running, team } from '../trajectory/sampleRollouts.ts';
 import { BATCH, type SampleBatch } from './sampleBatch.ts';
 
@@ -55,6 +56,37 @@ export function withAttempts(batch: SampleBatch): AttemptsOptions {
   }
   return { ...batch, rows, events };
 }
+
+/** Makes attempt 3 of every task fail at checks, and attempt 4 pass, as others do. `more`: further failed checks. */
+export function withReasons(batch: SampleBatch, more: number): AttemptsOptions {
+  const events: Record<string, readonly TraceEvent[]> = {};
+  const rows = batch.rows.map((row): RolloutRow => {
+    if (row.attempt !== 3 && row.attempt !== 4 && row.progress.passed !== true) return row;
+    const isWrong = row.attempt === 3;
+    const own = isWrong ? wrongDesk({ more }) : rightDesk();
+    events[row.rollout] = own;
+    const { error_class: _class, error_message: _message, cause: _cause, ...progress } = row.progress;
+    return {
+      ...row,
+      state: 'ended',
+      settles: true,
+      last: own.at(-1)?.seq ?? 0,
+      progress: {
+        ...progress,
+        tools: ['find_member', 'list_loans', 'renew_loan'],
+        status: 'done',
+        passed: !isWrong,
+        reward: isWrong ? 0 : 1,
+        ...(isWrong
+          ? { steps: 5, ms: 6_400, input_tokens: 7_600, output_tokens: 300, cause: REASON }
+          : { steps: 4, ms: 4_100 }),
+      },
+    };
+  });
+  return { ...batch, rows, events };
+}
+
+const REASON: Cause = { kind: 'check', text: 'loans: row not renewed' };
 
 const NOTES = ['The library says the renewal limit was wrong that day.', 'Try again with the new tools.'];
 

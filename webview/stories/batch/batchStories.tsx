@@ -7,7 +7,7 @@ import { remember } from '../../host/memory.ts';
 import { storyHost } from '../../host/story.ts';
 import { story } from '../index.ts';
 import { ActOnce, click, pointAt, press } from './actOnce.tsx';
-import { withAttempts } from './attempts.ts';
+import { withAttempts, withReasons } from './attempts.ts';
 import { podEvents } from './podEvents.ts';
 import { BATCH, type BatchOptions, sampleBatch } from './sampleBatch.ts';
 
@@ -19,6 +19,8 @@ interface StoryOptions {
   readonly silent?: boolean;
   /** State of the server. */
   readonly server?: ServerState;
+  /** Whether attempt 3 of each task fails at checks, and attempt 4 passes: the number of further failed checks. */
+  readonly reasons?: number;
   /** Whether attempts of the first task have events. */
   readonly events?: boolean;
   /** Saved choices for this batch. */
@@ -34,8 +36,9 @@ interface StoryOptions {
   readonly until?: string;
 }
 
-/** Tests read which trajectory a page would open. */
-function showOpened(action: PageAction): void {
+/** Tests read the last action, and which trajectory a page would open. */
+function showAction(action: PageAction): void {
+  document.body.dataset['action'] = JSON.stringify(action);
   if (action.do === 'open' && action.place.page === 'trajectory')
     document.body.dataset['opened'] = action.place.rollout;
 }
@@ -52,6 +55,7 @@ function page(
     silent = false,
     server,
     events = false,
+    reasons,
     others = [],
     choices,
     columns,
@@ -67,7 +71,7 @@ function page(
       const sample = sampleBatch(options);
       const pods = options?.pods === true ? { events: { [BATCH]: podEvents(240, sample.batch.created_at) } } : {};
       const host = storyHost({
-        ...(events ? withAttempts(sample) : sample),
+        ...(reasons !== undefined ? withReasons(sample, reasons) : events ? withAttempts(sample) : sample),
         ...pods,
         readOnly,
         silent,
@@ -83,7 +87,7 @@ function page(
       if (!pane) remember('batch.pane', false);
       const content = (
         <BatchPage
-          host={{ ...host, act: (action) => host.act(action).then(() => showOpened(action)) }}
+          host={{ ...host, act: (action) => host.act(action).then(() => showAction(action)) }}
           readOnly={readOnly}
           can={CAN}
           place={{ page: 'batch', batch: BATCH, ...(filter === undefined ? {} : { filter }) }}
@@ -100,6 +104,8 @@ function page(
     { busy: silent },
   );
 }
+
+const REASONS: BatchOptions = { state: 'ended', tasks: 12, attempts: 8, failureRate: 0 };
 
 /** Shows an attempt of the first task at the cursor, with its steps if there is a pane. */
 function selected(name: string, attempt: number, options: StoryOptions = {}): void {
@@ -208,6 +214,31 @@ page('compare-with-none', {
   until: '.compare-with [role="status"]:not(.skeleton)',
 });
 page('card', { events: true, pane: false, act: pointAt('#cell-0-1'), until: '.attempt-card, .attempt-sheet' });
+for (const [name, cell, reasons] of [
+  ['reason', '#cell-0-3', 0],
+  ['reason-low', '#cell-11-3', 0],
+  ['reason-checks', '#cell-1-3', 5],
+] as const)
+  page(`card-${name}`, {
+    options: REASONS,
+    reasons,
+    pane: false,
+    act: pointAt(cell),
+    until: '.attempt-card .attempt-split, .attempt-sheet',
+  });
+page('card-passed', {
+  options: REASONS,
+  reasons: 0,
+  pane: false,
+  act: pointAt('#cell-0-4'),
+  until: '.attempt-card .attempt-bar, .attempt-sheet',
+});
+page('attempt-reason', {
+  options: REASONS,
+  reasons: 0,
+  act: press('[role="grid"]', 'ArrowRight', 'ArrowRight'),
+  until: '.attempt-pane .attempt-split, .attempt-sheet',
+});
 selected('attempt', 1);
 selected('attempt-long', 2);
 selected('attempt-running', 3);

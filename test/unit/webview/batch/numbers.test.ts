@@ -5,7 +5,7 @@ import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { countCauses, tasksText } from '../../../../webview/batch/figures/causes.ts';
 import { flowOf, timeLeft } from '../../../../webview/batch/figures/flow.ts';
 import { causesIn, toggleCause } from '../../../../webview/batch/model/causeFilter.ts';
-import { cellName, verdictOf } from '../../../../webview/batch/model/cellText.ts';
+import { cellName, rewardText, stateText } from '../../../../webview/batch/model/cellText.ts';
 import { parseFilter } from '../../../../webview/batch/model/filter.ts';
 import { aRow, failed, passed } from './rows.ts';
 
@@ -180,22 +180,23 @@ suite('the description of an attempt', () => {
     );
   });
 
-  test('has the error first, then what it waits for, then the reward', () => {
+  test('has what an attempt waits for while it has not ended', () => {
     assert.deepEqual(
-      verdictOf(
-        aRow({
-          progress: { status: 'done', passed: false, error_class: 'timeout', error_message: 'No answer', step: 4 },
-        }),
-      ),
-      { head: 'Timeout, step 4', text: 'No answer' },
-    );
-    assert.deepEqual(
-      verdictOf(
+      stateText(
         aRow({ state: 'held', progress: { hold: { why: 'breakpoint', side: 'before', seq: 4, breakpoint: 'late' } } }),
       ),
       { head: 'Paused before a call: breakpoint', text: 'Breakpoint late' },
     );
-    assert.equal(verdictOf(failed()).head, 'Failed, reward 0');
-    assert.equal(verdictOf(aRow({ state: 'queued' })).head, 'Waiting for a worker');
+    assert.equal(stateText(aRow({ state: 'queued' }))?.head, 'Waiting for a worker');
+    assert.equal(stateText(undefined)?.head, 'Waiting for a worker');
+    assert.equal(stateText(aRow({ state: 'running', progress: { step: 4 } }))?.head, 'At step 4');
+    assert.equal(stateText(failed()), undefined);
+  });
+
+  test('has a reward with one decimal or more', () => {
+    assert.equal(rewardText(failed()), '0.0');
+    assert.equal(rewardText(aRow({ progress: { reward: 2 / 3 } })), '0.667');
+    assert.equal(rewardText(aRow({ progress: { reward: null } })), undefined);
+    assert.equal(rewardText(undefined), undefined);
   });
 });

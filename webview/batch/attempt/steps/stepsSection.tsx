@@ -1,7 +1,6 @@
 /** Lists the steps of an attempt, one line each. */
 
 import { count, duration } from '../../../../src/common/units.ts';
-import type { Api } from '../../../../src/protocol/api.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { troubleIn } from '../../../../src/trace/trouble.ts';
 import { Glyph } from '../../../components/marks/glyph.tsx';
@@ -9,20 +8,20 @@ import { TROUBLES } from '../../../components/marks/glyphShapes.ts';
 import { Icon } from '../../../components/marks/icon.tsx';
 import type { OutlineGap, OutlineStep } from '../../model/outline.ts';
 import './steps.css';
-import { useOutline } from './useOutline.ts';
+import type { AttemptRecord } from '../record/useRecord.ts';
 
 /** With more steps than this, only the first and the last ones are shown. */
 const MAX_STEPS = 40;
 const FIRST = 12;
 
 interface StepsProps {
-  readonly api: Api;
+  readonly record: AttemptRecord;
   readonly row: RolloutRow;
   readonly onOpen: (step: OutlineStep) => void;
 }
 
-export function StepsSection({ api, row, onOpen }: StepsProps) {
-  const { outline, problem } = useOutline(api, row);
+export function StepsSection({ record: { reader, problem }, row, onOpen }: StepsProps) {
+  const outline = reader?.outline;
   if (row.state === 'queued') return null;
   const steps = outline?.steps ?? [];
   return (
