@@ -3,6 +3,7 @@
  */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { attemptText, type TaskVerdict } from './verdict.ts';
@@ -10,7 +11,7 @@ import { attemptText, type TaskVerdict } from './verdict.ts';
 /** The score is near the end of the stream. */
 const LAST_EVENTS = 20;
 const MAX_OUTPUT_CHARS = 4_000;
-const OPEN = ['rollout.openTrajectory', 'rollout.openBatch'] as const;
+const OPEN = ['rollout.openTrajectory', 'rollout.compareAttempts', 'rollout.openBatch'] as const;
 
 export async function failureMessage(
   api: Api,
@@ -27,14 +28,15 @@ export async function failureMessage(
     const output = [attemptText(first), ...(await explanation(api, first.rollout, first.last))].join('\n');
     text.appendCodeblock(output.length > MAX_OUTPUT_CHARS ? `${output.slice(0, MAX_OUTPUT_CHARS)}…` : output, 'text');
     text.appendMarkdown(`\n${link('Open trajectory', OPEN[0], first.rollout)} · `);
+    text.appendMarkdown(`${link('Compare attempts', OPEN[1], { rollout: first.rollout })} · `);
   }
-  text.appendMarkdown(link('Open batch', OPEN[1], batch));
+  text.appendMarkdown(link('Open batch', OPEN[2], batch));
   const message = new vscode.TestMessage(text);
   if (item.uri !== undefined && item.range !== undefined) message.location = new vscode.Location(item.uri, item.range);
   return message;
 }
 
-function link(title: string, command: string, argument: string): string {
+function link(title: string, command: string, argument: Json): string {
   return `[${title}](command:${command}?${encodeURIComponent(JSON.stringify([argument]))})`;
 }
 
