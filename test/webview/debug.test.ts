@@ -65,7 +65,7 @@ describe('breakpoints on the trajectory page', { timeout: 300_000 }, () => {
       await box.waitFor();
       await page.keyboard.type('tool.arguments.');
       await page.keyboard.press('Enter');
-      await box.getByRole('alert').filter({ hasText: 'tool.arguments.' }).waitFor();
+      await box.getByRole('alert').filter({ hasText: 'incomplete' }).waitFor();
       await page.keyboard.press('Escape');
       await box.waitFor({ state: 'detached' });
     }));
