@@ -263,6 +263,7 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       assert.ok(clipped <= 1, `${clipped} pixels are clipped`);
       assert.equal(await page.getByRole('tab', { name: 'Raw' }).count(), 0);
       await more.click();
+      await page.locator('[role="menuitem"]:focus').waitFor();
       await page.keyboard.press('End');
       await page.keyboard.press('Enter');
       await page.getByRole('tab', { name: 'Raw', selected: true }).waitFor();
@@ -303,7 +304,7 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       const marks = steps(page).locator('mark');
       await page.keyboard.press('/');
       await page.keyboard.type('FIND_member');
-      await marks.first().waitFor();
+      await marks.filter({ hasText: 'find_member' }).first().waitFor(); // The first letters have other matches.
       assert.deepEqual([...new Set(await marks.allTextContents())], ['find_member']);
       const rows = await steps(page).locator('.step-row').count();
       const found = await steps(page).locator('.is-found').count();
