@@ -47,8 +47,8 @@ describe('in the editor', { timeout: 600_000 }, () => {
     assert.equal(await steps.count(), 4);
     for (const title of [
       'Launch a batch',
-      'Watch the grid fill',
-      'Step through a trajectory',
+      'Watch the attempts',
+      'See why an attempt failed',
       'Create the sample workspace',
     ]) {
       await steps.filter({ hasText: title }).first().click();

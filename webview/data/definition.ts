@@ -5,7 +5,11 @@ import type { Blobs } from './blobs.ts';
 
 const submission = z.object({
   name: z.string(),
-  agent: z.object({ name: z.string(), file: z.string(), model: z.object({ name: z.string() }) }),
+  agent: z.object({
+    name: z.string(),
+    file: z.string(),
+    model: z.object({ name: z.string(), endpoint: z.string().optional() }),
+  }),
   git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),
   stop: z.object({ passes_per_task: z.number().optional(), tokens: z.number().optional() }).optional(),
   pods: z.object({ isolation: z.string().optional() }).optional(),
@@ -15,6 +19,8 @@ export interface Definition {
   readonly agent: string;
   readonly agentFile: string;
   readonly model: string;
+  /** The model's endpoint. */
+  readonly endpoint: string | undefined;
   /** First digits of the git commit (with `+` if files differed from it), or of the submission's hash. */
   readonly revision: string;
   readonly passesPerTask: number | undefined;
@@ -40,6 +46,7 @@ export async function readDefinition(blobs: Blobs, sha: string): Promise<Definit
     agent: agent.name,
     agentFile: agent.file,
     model: agent.model.name,
+    endpoint: agent.model.endpoint,
     revision: git === undefined ? sha.slice(0, 4) : `${git.commit.slice(0, 4)}${git.dirty ? '+' : ''}`,
     passesPerTask: stop?.passes_per_task,
     tokenLimit: stop?.tokens,

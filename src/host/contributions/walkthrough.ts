@@ -1,4 +1,4 @@
-/** The walkthrough: from an empty workspace to a trajectory in four steps. */
+/** The walkthrough: from an empty workspace to the reason why an attempt failed, in four steps. */
 
 const picture = (name: string, altText: string): { readonly svg: string; readonly altText: string } => ({
   svg: `media/walkthrough/${name}.svg`,
@@ -9,7 +9,7 @@ export const walkthroughs = [
   {
     id: 'start',
     title: 'Get Started with Rollout Studio',
-    description: 'Run an agent on the same tasks many times and see what it did.',
+    description: 'Run an agent on the same tasks many times and see why attempts fail.',
     icon: 'media/icons/activity.svg',
     steps: [
       {
@@ -34,10 +34,11 @@ export const walkthroughs = [
       },
       {
         id: 'watch',
-        title: 'Watch the grid fill',
+        title: 'Watch the attempts',
         description:
-          'Each row is a task and each cell an attempt. A dot means passed, a cross failed, and a half-filled dot ' +
-          'stopped by a limit.\n[Open Batch…](command:rollout.openBatch)',
+          'The page opens at once and shows each attempt as it starts. A row is a task, a cell an attempt: a dot ' +
+          'passed, a cross failed, a half-filled dot stopped at a limit. **Causes** counts why attempts did not ' +
+          'pass.\n[Open Batch…](command:rollout.openBatch)',
         media: picture(
           'watch',
           'A grid of tasks and attempts with dots, crosses, and half-filled dots, next to a pass@k curve.',
@@ -46,17 +47,18 @@ export const walkthroughs = [
       },
       {
         id: 'step',
-        title: 'Step through a trajectory',
+        title: 'See why an attempt failed',
         description:
-          'Open an attempt, even while it is running. Press `j` and `k` to move between calls and `e` to go to the ' +
-          'next error. Click a location to open the tool’s source line.\n[Open ' +
-          'Trajectory…](command:rollout.openTrajectory)',
+          'On the batch page, press `N` to go to the next attempt that did not pass, then `Enter`. It opens at the ' +
+          'reason: the failed check with expected and actual values, the error of a call, or the step where it ' +
+          'diverges from an attempt that passed. `E` goes to the next red mark, `D` to the divergence, `C` ' +
+          'compares.\n[Open Trajectory…](command:rollout.openTrajectory)',
         media: picture(
           'step',
-          'A time axis with lanes for model and tools above a list of steps; one step is selected and shows its ' +
-            'arguments and its result.',
+          'The reason above a list of steps: a loan was not renewed; the failed check is selected and shows the ' +
+            'expected and the actual row.',
         ),
-        completionEvents: ['onCommand:rollout.openTrajectory'],
+        completionEvents: ['onCommand:rollout.openTrajectory', 'onContext:rollout.activeTrajectory'],
       },
     ],
   },

@@ -11,6 +11,7 @@ import { timeLeft } from '../figures/flow.ts';
 import { HeadButtons } from './headButtons.tsx';
 import { ParentRates } from './parentRates.tsx';
 import { ProgressBar, ProgressText } from './progressBar.tsx';
+import { Startup } from './startup.tsx';
 import './batchHead.css';
 
 interface BatchHeadProps {
@@ -60,6 +61,7 @@ export function BatchHead({ view, actions, page, onCompare }: BatchHeadProps) {
       <span class="batch-line" />
       <ProgressBar counts={counts} total={view.attempts} />
       <ProgressText done={done} total={view.attempts} />
+      <Startup view={view} />
       {running && flow !== undefined && flow.perHour > 0 && (
         <Stat name="rate" value={count(Math.round(flow.perHour))} unit="rollouts/h" />
       )}
