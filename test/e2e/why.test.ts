@@ -114,8 +114,10 @@ describe('why an attempt failed', { timeout: 600_000 }, () => {
     const cause = row?.progress.cause?.text;
     assert.ok(cause !== undefined && cause !== '', 'its cause is recorded');
     await trajectory.frame.locator('.verdict').filter({ hasText: cause }).first().waitFor();
-    await focused('tree', 'after opening an attempt');
     assert.deepEqual(person.pressed, ['F1', 'Enter', 'Enter', 'Enter', 'Enter', 'n', 'Enter']);
+    const { at } = await trajectory.position();
+    await person.press('j');
+    await trajectory.arrives((now) => now === at + 1, 'the next row, with J and without a click');
   });
 
   story.step('every attempt that did not pass has a cause, and none is unknown', async () => {
