@@ -11,7 +11,7 @@ import { BUNDLED_LIST } from './notices/bundledPackages.ts';
 
 const NOTICES = 'ThirdPartyNotices.txt';
 /** Packages in the .vsix next to the bundles (src/build/vsix/stage.ts), and fonts, which no bundle lists. */
-const SHIPPED_WHOLE = [
+export const SHIPPED_WHOLE = [
   'node_modules/zod',
   'node_modules/@types/node',
   'node_modules/undici-types',

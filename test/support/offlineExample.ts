@@ -63,7 +63,9 @@ export function offlineExample(): OfflineData {
       endpoints: [],
     },
     batches: [batch],
-    tasks: { b1: Array.from({ length: TASKS }, (_, index) => ({ id: `t${index}`, question: '?', meta: {} })) },
+    tasks: {
+      b1: Array.from({ length: TASKS }, (_, index) => ({ id: `t${index}`, question: 'What is next?', meta: {} })),
+    },
     rollouts: {
       b1: Array.from({ length: TASKS }, (_, task) => [row(task, 1, 1), row(task, 1, 2), row(task, 2, 1)]).flat(),
     },

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { root } from '../../../src/build/bundles.ts';
 import { packageFolderOf } from '../../../src/build/notices/bundledPackages.ts';
-import { renderNotices, staleNotices } from '../../../src/build/notices.ts';
+import { renderNotices, SHIPPED_WHOLE, staleNotices } from '../../../src/build/notices.ts';
 
 test('a file belongs to the innermost package that contains it', () => {
   assert.equal(packageFolderOf('node_modules/ws/lib/sender.js'), 'node_modules/ws');
@@ -34,7 +34,7 @@ test('missing, stale, and incomplete notices are found', (t) => {
     for (const [file, text] of Object.entries({ 'package.json': manifest, ...files }))
       writeFileSync(path.join(folder, 'node_modules', name, file), text);
   };
-  for (const name of ['zod', 'esbuild-wasm', '@vscode/codicons', 'bundled'])
+  for (const name of [...SHIPPED_WHOLE.map((folder) => folder.replace(/^node_modules\//, '')), 'bundled'])
     add(name, { LICENSE: `License of ${name}` });
   mkdirSync(path.join(folder, 'dist'));
   writeFileSync(path.join(folder, 'dist', '.packages.json'), '["node_modules/bundled"]');
