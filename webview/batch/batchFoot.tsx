@@ -3,10 +3,16 @@ import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { count } from '../../src/common/units.ts';
 import { groupLine, type InfraGroup, InfraGroups } from '../../src/trace/infraGroups.ts';
-import { clock } from '../format.ts';
+import { useNow } from '../components/useNow.ts';
+import { ago, clock } from '../format.ts';
 import type { BatchView } from './batchView.ts';
 
 const MAX_NEWS = 12;
+const HOUR_MS = 3_600_000;
+
+function endedText(at: number | undefined, now: number): string {
+  return at === undefined ? 'ended' : `ended ${ago(at, now)}`;
+}
 
 export function BatchFoot({
   view,
@@ -20,12 +26,13 @@ export function BatchFoot({
   readonly onKeys: () => void;
 }) {
   const { row, server, ended, loading } = view.data;
+  const now = useNow(ended && row?.ended_at !== undefined && Date.now() - row.ended_at < HOUR_MS);
   const state = lost
     ? 'Not connected'
     : loading === 'loading'
       ? 'reading'
       : ended
-        ? 'ended'
+        ? endedText(row?.ended_at, now)
         : row?.state === 'paused'
           ? 'paused'
           : 'live';

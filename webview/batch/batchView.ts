@@ -52,8 +52,6 @@ export class BatchView {
   sort: Sort = 'task';
   group: Group = 'none';
   rows: readonly GridRow[] = [];
-  /** Counts of all attempts by outcome, ignoring the filter. */
-  counts: Counts = noCounts();
   /** Number of attempts that match the filter and the outcomes. */
   left = 0;
   cursor: Cursor | undefined;
@@ -73,6 +71,7 @@ export class BatchView {
   readonly #listening: { dispose(): void };
   readonly #book = new TaskBook();
   readonly #figuring: FiguresTask;
+  #counts: Counts = noCounts();
   #matches: Matches | undefined;
   #filtering: AbortController | undefined;
   #seen = -1;
@@ -87,7 +86,11 @@ export class BatchView {
 
   constructor(data: BatchData) {
     this.data = data;
-    this.#figuring = new FiguresTask(data, () => this.#changed.fire(undefined));
+    this.#figuring = new FiguresTask(
+      data,
+      () => this.#counts,
+      () => this.#changed.fire(undefined),
+    );
     this.#listening = data.changed(() => this.#dataChanged());
   }
 
@@ -99,6 +102,14 @@ export class BatchView {
   /** Figures over all rows, updated with a delay; undefined while rows are loaded for the first time. */
   get figures(): Figures | undefined {
     return this.#figuring.latest;
+  }
+
+  /**
+   * Counts of all attempts by outcome, ignoring the filter: of the same moment as the figures, so that a page never
+   * shows two moments at once.
+   */
+  get counts(): Counts {
+    return this.figures?.counts ?? this.#counts;
   }
 
   get tasks(): number {
@@ -342,7 +353,7 @@ export class BatchView {
       this.longest = Math.max(this.longest, this.taskName(this.#named).length);
     const { counts } = this.#book;
     const counted = Object.values(counts).reduce((sum, count) => sum + count, 0);
-    this.counts = { ...counts, queued: counts.queued + Math.max(0, this.attempts - counted) };
+    this.#counts = { ...counts, queued: counts.queued + Math.max(0, this.attempts - counted) };
   }
 
   #order(): void {

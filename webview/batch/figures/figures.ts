@@ -1,14 +1,17 @@
-/** Figures over all rows of a batch, shown above its grid. */
+/** Figures over all rows of a batch, shown above its grid: all of the same moment. */
 import { each, type Piecewise } from '../../../src/common/piecewise.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { reportPiecewise } from '../../../src/trace/statistics.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { BatchData } from '../../data/batchData.ts';
+import type { Counts } from '../model/taskFacts.ts';
 import { type Causes, countCauses } from './causes.ts';
 import { type Flow, flowOf } from './flow.ts';
 
 export interface Figures {
+  /** Attempts by outcome; those without a row are queued. */
+  readonly counts: Counts;
   readonly report: Report;
   readonly causes: Causes;
   readonly flow: Flow | undefined;
@@ -18,11 +21,10 @@ export interface Figures {
 
 type FiguresOf = Pick<BatchData, 'batch' | 'row' | 'definition' | 'otherTries' | 'rows'>;
 
-/** Computes the figures of the current rows. Rows that change during the computation may count with their old state. */
-export function* figuresOf(data: FiguresOf, now: number): Piecewise<Figures> {
+/** Computes the figures of the current rows, whose `counts` are given. Rows that change meanwhile count as they were. */
+export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecewise<Figures> {
   const { batch, row, definition, otherTries } = data;
-  const counting: RolloutRow[] = [];
-  yield* each(data.rows(), (row) => void counting.push(row));
+  const counting = [...data.rows()];
   const others = [...otherTries.values()];
   const report = yield* reportPiecewise({
     batch,
@@ -33,7 +35,7 @@ export function* figuresOf(data: FiguresOf, now: number): Piecewise<Figures> {
   const causes = yield* countCauses(counting);
   const flow = yield* flowOf(counting, row?.state === 'ended' ? 'ended' : now);
   const wasted = yield* wastedTokens(counting, others);
-  return { report, causes, flow, wasted };
+  return { counts, report, causes, flow, wasted };
 }
 
 function* wastedTokens(rows: Iterable<RolloutRow>, others: Iterable<RolloutRow>): Piecewise<number> {

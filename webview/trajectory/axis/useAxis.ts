@@ -1,8 +1,8 @@
 /** What both forms of the time axis share: the canvas, its colors, and what is drawn on it. */
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useNow } from '../../components/useNow.ts';
 import type { TrajectorySession } from '../session.ts';
-import { useNow } from '../useNow.ts';
 import { idleTimes } from './idle.ts';
 import type { Lanes } from './lanes.ts';
 import { type AxisForm, AxisPicture, type Picture } from './paint/picture.ts';

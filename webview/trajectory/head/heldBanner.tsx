@@ -5,9 +5,10 @@ import { heldText as heldBy, holdSummary } from '../../../src/trace/holder.ts';
 import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { Banner, type BannerAction } from '../../components/notices/banner.tsx';
+import { useNow } from '../../components/useNow.ts';
 import { answerTarget, heldTargets, injectTarget, skipTarget } from '../debug/edits.ts';
+import { heldFor } from '../heldFor.ts';
 import type { TrajectorySession } from '../session.ts';
-import { heldFor, useNow } from '../useNow.ts';
 
 export function HeldBanner({ session, hold }: { readonly session: TrajectorySession; readonly hold: Hold }) {
   const { model } = session.data;

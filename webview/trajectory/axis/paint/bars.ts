@@ -1,6 +1,6 @@
 /** Draws the bars and marks of one lane. */
 import { duration } from '../../../../src/common/units.ts';
-import { heldFor } from '../../useNow.ts';
+import { heldFor } from '../../heldFor.ts';
 import { firstInSight, type Item, type Lane, nextAfter } from '../lanes.ts';
 import { type Box, barColour, callBar, modelBar, plainBar, type Room, sign, toolBar } from './calls.ts';
 import { BAR, edgesOf, INNER_BAR, MIN_BAR, type Scene, SIZES, valueIn, xIn } from './scene.ts';
