@@ -5,6 +5,9 @@ import type { Sort } from '../model/arrange.ts';
 import { attemptsSeen, type Layout, numbered } from '../model/geometry.ts';
 import { ColumnHeads } from './columnHeads.tsx';
 
+/** Estimated width of a digit, in pixels. */
+const DIGIT = 6;
+
 interface GridHeadProps {
   readonly view: BatchView;
   readonly layout: Layout;
@@ -15,9 +18,14 @@ export function GridHead({ view, layout, left }: GridHeadProps) {
   const { from, to } = attemptsSeen(layout, left);
   const shows = numbered(layout);
   const under = (view.hover ?? (view.cursor?.on === 'cell' ? view.cursor : undefined))?.attempt;
+  const room = layout.width - layout.cells;
+  const fits = (attempt: number): boolean =>
+    (attempt - 0.5) * layout.cell - left <= room - (String(attempt).length * DIGIT) / 2;
   const attempts: number[] = [];
-  for (let attempt = from; attempt < to; attempt++)
-    if (attempt === under || (shows(attempt) && !tooNear(attempt, under, layout.cell))) attempts.push(attempt);
+  for (let attempt = from; attempt < to; attempt++) {
+    if (attempt === under || (shows(attempt) && fits(attempt) && !tooNear(attempt, under, layout.cell)))
+      attempts.push(attempt);
+  }
   return (
     <div class="batch-grid-head" role="row" aria-rowindex={1}>
       <SortHead view={view} sort="task" text="task" column={1} left={layout.name - (layout.name > 20 ? 12 : 0)} />

@@ -149,7 +149,6 @@ function FullAxis({ session, control, onCollapse }: TimeAxisProps & { readonly o
     <section class="axis" aria-label="Time axis">
       <div class="axis-legend">
         <Legend lanes={lanes} />
-        <span class="grow" />
         {chosen !== undefined && scene !== undefined && lanes.model.timed && (
           <span>{duration(scene.range.to - scene.range.from)} shown</span>
         )}
@@ -186,34 +185,41 @@ function FullAxis({ session, control, onCollapse }: TimeAxisProps & { readonly o
   );
 }
 
+/** Items without room are left out as a whole. */
 function Legend({ lanes }: { readonly lanes: Lanes }) {
+  const { interrupted } = lanes;
   return (
-    <>
-      <span class="axis-sample is-queued" /> queued{' '}
-      {lanes.model.holds.length > 0 && (
-        <>
-          <span class="axis-sample is-held" /> held{' '}
-        </>
-      )}
-      <span class="axis-sample is-prefill" /> prefill <span class="axis-sample is-generating" /> generating{' '}
-      <span class="axis-sample is-tool" /> tool
+    <div class="axis-kinds">
+      <Sample kind="queued" />
+      {lanes.model.holds.length > 0 && <Sample kind="held" />}
+      <Sample kind="prefill" />
+      <Sample kind="generating" />
+      <Sample kind="tool" />
       <span class="axis-sign">
         <Glyph outcome="failed" /> error
-      </span>{' '}
-      {lanes.interrupted && (
+      </span>
+      {interrupted && (
         <span class="axis-sign" title="An infrastructure failure, such as a lost worker, ended the call">
           <Glyph outcome="infrastructure" /> interrupted
         </span>
-      )}{' '}
+      )}
       <span class="axis-sign">
         <span class="axis-world">◆</span> world changed
       </span>
-      {(lanes.interrupted || lanes.lanes.some((lane) => lane.kind === 'infra')) && (
+      {(interrupted || lanes.lanes.some((lane) => lane.kind === 'infra')) && (
         <span class="axis-sign">
           <span class="axis-sample is-infra" /> infrastructure
         </span>
       )}
-    </>
+    </div>
+  );
+}
+
+function Sample({ kind }: { readonly kind: 'queued' | 'held' | 'prefill' | 'generating' | 'tool' }) {
+  return (
+    <span class="axis-sign">
+      <span class={`axis-sample is-${kind}`} /> {kind}
+    </span>
   );
 }
 
