@@ -24,6 +24,8 @@ interface Stories {
   readonly ids: readonly string[];
   /** Shows a story and waits until the page stops changing. */
   show(id: string, theme: string): Promise<void>;
+  /** Waits until the current story stops changing after its window was resized. */
+  resized(): Promise<void>;
   /** Switches the theme of the current story. */
   theme(theme: string): Promise<void>;
 }
@@ -88,6 +90,7 @@ globalThis.stories = {
     await Promise.all([document.fonts.ready, customElements.whenDefined('vscode-checkbox')]);
     await untilQuiet(selected.busy);
   },
+  resized: () => untilQuiet(true),
   async theme(theme) {
     setTheme(THEMES[theme] ?? 'vscode-dark');
     // Elements follow the theme within a few frames.
