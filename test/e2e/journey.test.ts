@@ -220,7 +220,8 @@ describe('a new user', { timeout: 600_000 }, () => {
 
   story.step('goes to the error, and from there to the tool’s source line', async () => {
     await story.trajectory.steps.focus();
-    await story.trajectory.move('Home', (at) => at === 1); // a failed attempt opens at its failed check, behind the calls
+    // A failed attempt opens at its failed check, behind the calls.
+    await story.trajectory.move('Home', (at) => at === 1);
     // An earlier failure may have no line of its own: an unknown tool, invalid arguments.
     await until(
       async () => {
