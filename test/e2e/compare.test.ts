@@ -53,7 +53,7 @@ describe('attempts side by side', { timeout: 300_000 }, () => {
     await workbench.openView('Rollout');
     await workbench.treeItem(/attempts/).click();
     await workbench.page.keyboard.press('ArrowRight');
-    await workbench.treeItem(/^Task extend/).click({ button: 'right' });
+    await workbench.treeItem(/^Task .*, extend · /).click({ button: 'right' });
     await workbench.chooseFromMenu('Compare Attempts…');
     await compared('extend', 2);
   });

@@ -153,10 +153,14 @@ export function taskItem(
   const running = of('running');
   const held = of('held');
   const settled = of('passed', 'failed', 'truncated', 'unscored', 'cancelled', 'infrastructure');
+  const label = taskName({ id: entry.task, question: entry.question }, imported, MAX_LABEL);
+  // Several tasks of a recording may have the same text.
+  const id = label === entry.task ? '' : entry.task;
   // A task with very many attempts loads the rest when it is opened.
   const description = !entry.complete
-    ? ''
+    ? id
     : [
+        id,
         `${passed}/${attempts} passed`,
         running > 0 ? `${running} running` : '',
         held > 0 ? `${held} held` : '',
@@ -183,12 +187,7 @@ export function taskItem(
                   : of('cancelled') > 0
                     ? OUTCOME_ICONS.cancelled
                     : OUTCOME_ICONS.unscored;
-  const label = taskName({ id: entry.task, question: entry.question }, imported, MAX_LABEL);
-  const tooltip = [
-    label === entry.task ? '' : entry.task,
-    entry.question,
-    entry.level === undefined ? '' : `level ${entry.level}`,
-  ];
+  const tooltip = [id, entry.question, entry.level === undefined ? '' : `level ${entry.level}`];
   return {
     label,
     description,

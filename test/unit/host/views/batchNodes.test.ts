@@ -95,6 +95,7 @@ describe('a task’s row', () => {
     const look = taskItem(entry, { attempts: 4, imported: true });
     assert.equal(look.label, 'Your user ID is mia_li_3668. You want to fly to Seattle.');
     assert.match(look.tooltip ?? '', /^t1\n/);
+    assert.match(look.description ?? '', /^t1 · 0\/4 passed/);
     assert.equal(taskItem({ ...entry, question: ' ' }, { attempts: 4, imported: true }).label, 't1');
   });
   it('says nothing about unknown attempts', () => {
