@@ -22,7 +22,6 @@ import {
   type Path,
 } from './value.ts';
 
-/** The form that the fields belong to. */
 interface FormContext {
   readonly root: JsonObject;
   readonly problems: readonly FormProblem[];
