@@ -46,7 +46,7 @@ const DEEP = 'deep';
 const DEEP_TAG = '@deep';
 const TAGGED: readonly string[] = ['contract', 'process'];
 /** A kit may have to install and start its counterpart first. */
-const FILE_TIMEOUT_MS = { usual: 10 * 60_000, kit: 30 * 60_000 } as const;
+const FILE_TIMEOUT_MS = { usual: 20 * 60_000, kit: 30 * 60_000 } as const;
 /** Folders of suites that differ from the suite's name. */
 const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
 const CLUSTER = 'cluster';

@@ -64,9 +64,9 @@ after(async () => {
   await served.close();
 });
 
-describe('stories', { timeout: 900_000, concurrency: HALVES.length }, () => {
+describe('stories', { timeout: 1_150_000, concurrency: HALVES.length }, () => {
   for (const [look, half] of LOOKS.flatMap((each) => HALVES.map((first) => [each, first] as const))) {
-    it(`render, are accessible, and fit: ${look.name}, half ${half + 1}`, { timeout: 420_000 }, async () => {
+    it(`render, are accessible, and fit: ${look.name}, half ${half + 1}`, { timeout: 1_100_000 }, async () => {
       const context = await browser.newContext({
         viewport: { width: look.width, height: 800 },
         reducedMotion: 'reduce',

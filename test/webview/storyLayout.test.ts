@@ -32,7 +32,7 @@ after(async () => {
   await served.close();
 });
 
-describe('text', { timeout: 590_000, concurrency: HALVES.length }, () => {
+describe('text', { timeout: 1_150_000, concurrency: HALVES.length }, () => {
   for (const half of HALVES) {
     it(`is neither cut off nor drawn over: half ${half + 1} of the stories`, async () => {
       const page = await browser.newPage({ viewport: { width: WIDEST, height: HEIGHT }, reducedMotion: 'reduce' });
