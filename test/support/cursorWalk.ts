@@ -1,4 +1,4 @@
-/** “n steps forward and n back end at the same place”: a random walk of the debugger's cursor and back, stop by stop. */
+/** “n steps forward and n back end at the same place”: a random walk of the debugger's cursor and back, by stops. */
 import assert from 'node:assert/strict';
 import { RolloutCursor, type Step } from '../../src/debug/cursor.ts';
 import type { Breakpoint } from '../../src/protocol/commands.ts';

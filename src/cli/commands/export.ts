@@ -3,10 +3,10 @@ import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { attemptsCsv } from '../../client/attemptsCsv.ts';
 import { batchId } from '../../client/reference.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
-import { attemptsCsv } from '../../formats/attemptsCsv.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { type Command, oneWord, textOption } from '../command.ts';
 

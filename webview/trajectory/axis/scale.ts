@@ -158,7 +158,7 @@ function inside(range: Range, whole: Range): Range {
   return { from, to: from + span };
 }
 
-/** Returns the last index for which `isAtOrAfter` holds; −1 for none. It holds for all before one for which it holds. */
+/** Returns the last index for which `isAtOrAfter` holds, or −1. It holds for all before one for which it holds. */
 function lastFrom(length: number, isAtOrAfter: (index: number) => boolean): number {
   let [low, high] = [0, length];
   while (low < high) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
+import { attemptsCsv } from '../../../src/client/attemptsCsv.ts';
 import { csvRecords } from '../../../src/config/dataset/csv.ts';
-import { attemptsCsv } from '../../../src/formats/attemptsCsv.ts';
 import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
 
 const ended: RolloutRow = {
