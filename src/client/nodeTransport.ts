@@ -1,6 +1,6 @@
 /**
- * Sends requests to a server with `node:http` and `node:https`, which support a custom CA and start faster than `fetch`:
- * most commands make only a few requests.
+ * Sends requests to a server with `node:http` and `node:https`, which support a custom CA and load faster than
+ * `fetch`: most commands make only a few requests.
  */
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';

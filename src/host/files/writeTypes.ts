@@ -4,7 +4,7 @@ import { errorText } from '../../common/errors.ts';
 import type { Services } from '../services.ts';
 
 /**
- * Runs `rollout check`, which writes the types. Resolves when they are there; a new module need not wait for them. Never
+ * Runs `rollout check`, which writes the types. Resolves when they exist; a new module need not wait for them. Never
  * rejects.
  */
 export async function writeTypes({ cli, log }: Pick<Services, 'cli' | 'log'>, folder: vscode.Uri): Promise<void> {

@@ -21,7 +21,7 @@ export interface Figures {
 
 type FiguresOf = Pick<BatchData, 'batch' | 'row' | 'definition' | 'otherTries' | 'rows'>;
 
-/** Computes the figures of the current rows, which have these `counts`. Rows that change until then count as they were. */
+/** Computes the figures of the current rows, which have these `counts`. Later changes of rows do not count. */
 export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecewise<Figures> {
   const { batch, row, definition, otherTries } = data;
   const counting = [...data.rows()];
