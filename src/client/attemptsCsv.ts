@@ -1,5 +1,5 @@
 /** The attempts of a batch as comma-separated values (RFC 4180). */
-import { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { stringify } from 'csv-stringify';
 import { outcomeOf } from '../trace/outcome.ts';
 import type { RolloutRow } from '../trace/summary.ts';
@@ -37,15 +37,15 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow) => Cell>> = {
  * run as a formula starts with an apostrophe, because models and tools can choose it.
  */
 export function attemptsCsv(rows: AsyncIterable<RolloutRow>): AsyncIterable<Buffer> {
-  return Readable.from(records(rows)).pipe(
-    stringify({
-      header: true,
-      columns: Object.keys(COLUMNS),
-      escape_formulas: true,
-      record_delimiter: 'windows',
-      cast: { boolean: String },
-    }),
-  );
+  const csv = stringify({
+    header: true,
+    columns: Object.keys(COLUMNS),
+    escape_formulas: true,
+    record_delimiter: 'windows',
+    cast: { boolean: String },
+  });
+  pipeline(Readable.from(records(rows)), csv, () => undefined); // readers of `csv` get an error of the rows
+  return csv;
 }
 
 async function* records(rows: AsyncIterable<RolloutRow>): AsyncGenerator<Cell[]> {

@@ -67,6 +67,14 @@ describe('attempts as CSV', () => {
     assert.equal(record['task'], `'=HYPERLINK("http://x")`);
   });
 
+  it('fails with the error of its rows', async () => {
+    async function* lost(): AsyncGenerator<RolloutRow> {
+      yield* await Promise.resolve([ended]);
+      throw new Error('the server is gone');
+    }
+    await assert.rejects(text(attemptsCsv(lost())), /the server is gone/);
+  });
+
   it('writes the header of a batch without attempts', async () => {
     assert.match(await text(attemptsCsv(rowsOf())), /^batch,task,/);
   });
