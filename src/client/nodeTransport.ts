@@ -6,26 +6,24 @@ import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { buffer } from 'node:stream/consumers';
-import { StudioError } from '../common/errors.ts';
-import type { ServerAddress, Transport, WireReply, WireRequest } from '../protocol/transport.ts';
+import {
+  requestError,
+  requestHeaders,
+  type ServerAddress,
+  type Transport,
+  type WireReply,
+  type WireRequest,
+} from '../protocol/transport.ts';
 
 /** Creates an HTTP transport. `address` is called for every request, because a restarted server has another port. */
 export function nodeTransport(address: () => ServerAddress): Transport {
   return {
     async request(request) {
-      const current = address();
+      const server = address();
       try {
-        return await send(request, current);
+        return await send(request, server);
       } catch (error) {
-        if (request.signal?.aborted === true)
-          throw new StudioError('cancelled', 'The request was cancelled.', { cause: request.signal.reason });
-        throw new StudioError('unavailable', `The rollout server at ${current.url} does not respond.`, {
-          hint:
-            current.ca === undefined
-              ? 'Run the command again. It starts the server if none is running.'
-              : 'Try again when it is reachable.',
-          cause: error,
-        });
+        throw requestError(error, request, server);
       }
     },
   };
@@ -35,17 +33,11 @@ export function nodeTransport(address: () => ServerAddress): Transport {
 const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) } as const;
 
 async function send(request: WireRequest, address: ServerAddress): Promise<WireReply> {
-  const { method, path, body, range, signal } = request;
+  const { method, path, body, signal } = request;
   const options = {
     method,
     ...(signal === undefined ? {} : { signal }),
-    headers: {
-      authorization: `Bearer ${address.token}`,
-      ...(body === undefined
-        ? {}
-        : { 'content-type': typeof body === 'string' ? 'application/json' : 'application/octet-stream' }),
-      ...(range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` }),
-    },
+    headers: requestHeaders(request, address),
   };
   const url = address.url + path;
   const sent = url.startsWith('https:')

@@ -42,18 +42,13 @@ export interface Transport {
 /** Creates an HTTP transport. `address` is called for every request, because a restarted server has another port. */
 export function fetchTransport(address: () => ServerAddress): Transport {
   return {
-    async request({ method, path, body, range, signal }) {
-      const { url, token } = address();
+    async request(request) {
+      const { method, path, body, signal } = request;
+      const server = address();
       try {
-        const response = await fetch(url + path, {
+        const response = await fetch(server.url + path, {
           method,
-          headers: {
-            authorization: `Bearer ${token}`,
-            ...(body === undefined
-              ? {}
-              : { 'content-type': typeof body === 'string' ? 'application/json' : 'application/octet-stream' }),
-            ...(range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` }),
-          },
+          headers: requestHeaders(request, server),
           ...(body === undefined ? {} : { body: typeof body === 'string' ? body : new Uint8Array(body) }),
           ...(signal === undefined ? {} : { signal }),
         });
@@ -63,13 +58,32 @@ export function fetchTransport(address: () => ServerAddress): Transport {
           bytes: async () => new Uint8Array(await response.arrayBuffer()),
         };
       } catch (error) {
-        if (signal?.aborted === true)
-          throw new StudioError('cancelled', 'The request was cancelled.', { cause: error });
-        throw new StudioError('unavailable', `The rollout server at ${url} does not respond.`, {
-          hint: 'Run the command again. It starts the server if none is running.',
-          cause: error,
-        });
+        throw requestError(error, request, server);
       }
     },
   };
+}
+
+/** Returns the headers of a request over HTTP. */
+export function requestHeaders({ body, range }: WireRequest, { token }: ServerAddress): Record<string, string> {
+  return {
+    authorization: `Bearer ${token}`,
+    ...(body === undefined
+      ? {}
+      : { 'content-type': typeof body === 'string' ? 'application/json' : 'application/octet-stream' }),
+    ...(range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` }),
+  };
+}
+
+/** Returns the error of a request without a response: `cancelled` if its signal aborted, else `unavailable`. */
+export function requestError(error: unknown, { signal }: WireRequest, { url, ca }: ServerAddress): StudioError {
+  if (signal?.aborted === true)
+    return new StudioError('cancelled', 'The request was cancelled.', { cause: signal.reason });
+  return new StudioError('unavailable', `The rollout server at ${url} does not respond.`, {
+    hint:
+      ca === undefined
+        ? 'Run the command again. It starts the server if none is running.'
+        : 'Try again when it is reachable.',
+    cause: error,
+  });
 }
