@@ -11,8 +11,8 @@ import { DebugDialogue } from '../support/debugDialogue.ts';
 import { Random } from '../support/random.ts';
 import { TestStore } from '../support/rolloutServer.ts';
 import { endOf, event } from '../support/trajectories.ts';
+import { importOne } from './support/importAttempts.ts';
 import { longStream } from './support/longStream.ts';
-import { importOne } from './support/longTrajectory.ts';
 import { rounds, table } from './support/table.ts';
 
 const EVENTS = 100_000;

@@ -5,11 +5,11 @@
  * discarded.
  */
 import type { Page } from 'playwright-core';
-import { newId } from '../../../src/common/ids.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Random } from '../../support/random.ts';
-import { blobOf, type TestServer, TestStore, tasks } from '../../support/rolloutServer.ts';
+import { TestStore } from '../../support/rolloutServer.ts';
 import { Stream } from '../../support/stream.ts';
+import { importAttempts } from '../support/importAttempts.ts';
 import { median, rounds, spread, table } from '../support/table.ts';
 import {
   addressOf,
@@ -52,29 +52,6 @@ function attempt(batch: string, number: number, random: Random): TraceEvent[] {
   return s.events;
 }
 
-async function importAttempts(server: TestServer): Promise<{ batch: string; rollouts: readonly string[] }> {
-  const batch = newId('b');
-  const source = blobOf('the file it came from');
-  await server.api.putBlob(source.sha, source.bytes);
-  await server.api.createBatch({
-    batch,
-    submission: source.sha,
-    open: false,
-    tasks: tasks(1),
-    secrets: {},
-    imported: { name: 'nightly', attempts: ATTEMPTS },
-  });
-  const random = new Random(5);
-  const rollouts = Array.from({ length: ATTEMPTS }, () => newId('r'));
-  for (const [index, rollout] of rollouts.entries()) {
-    const number = index + 1;
-    await server.api.importRollouts(batch, [
-      { rollout, task: 't1', attempt: number, events: attempt(batch, number, random) },
-    ]);
-  }
-  return { batch, rollouts };
-}
-
 /** Both columns show steps. */
 const two = "() => document.querySelectorAll('.two-row').length > 4";
 const all = "() => document.querySelectorAll('.compare-cell').length > 100";
@@ -115,7 +92,8 @@ return document.elementFromPoint(left + Math.min(width, 600) / 2, top + height /
 
 await using store = new TestStore();
 const server = await servePages(store);
-const { batch, rollouts } = await importAttempts(server);
+const random = new Random(5);
+const { batch, rollouts } = await importAttempts(server, ATTEMPTS, (of, number) => attempt(of, number, random));
 await using browser = await BenchWindow.open();
 const times = {
   http: [] as number[],

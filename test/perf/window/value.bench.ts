@@ -10,7 +10,7 @@ import type { Json } from '../../../src/common/json.ts';
 import { Random } from '../../support/random.ts';
 import { blobOf, type TestServer, TestStore } from '../../support/rolloutServer.ts';
 import { Stream } from '../../support/stream.ts';
-import { importOne } from '../support/longTrajectory.ts';
+import { importOne } from '../support/importAttempts.ts';
 import { rounds, spread, table } from '../support/table.ts';
 import {
   addressOf,
