@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { StudioError } from '../../../../src/common/errors.ts';
 import type { TraceEvent } from '../../../../src/trace/schema.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { AttemptReader } from '../../../../webview/batch/attempt/record/attemptReader.ts';
@@ -17,7 +18,7 @@ function eventsOf(streams: Readonly<Record<string, readonly TraceEvent[]>>) {
     read: () => read,
     events: (stream: string, { after = 0, limit = 100 }: { after?: number; limit?: number }) => {
       const all = streams[stream];
-      if (all === undefined) return Promise.reject(new Error('deleted'));
+      if (all === undefined) return Promise.reject(new StudioError('not_found', 'Deleted.'));
       const events = all.filter(({ seq }) => seq > after).slice(0, limit);
       read += events.length;
       return Promise.resolve({ events, last: all.length });

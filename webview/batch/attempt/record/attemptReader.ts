@@ -1,4 +1,5 @@
 /** Reads the events of an attempt: all of a usual one, only the first and the last ones of a long one. */
+import { StudioError } from '../../../../src/common/errors.ts';
 import type { Api } from '../../../../src/protocol/api.ts';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
@@ -53,8 +54,8 @@ export class AttemptReader {
       this.split = await splitFrom(api, this.#model, candidates, signal);
       this.#comparedWith = ids;
     } catch (error) {
-      if (signal.aborted) throw error;
-      this.split = undefined; // the other attempt was deleted
+      if (signal.aborted || !StudioError.is(error)) throw error;
+      this.split = undefined; // the other attempt was deleted, or cannot be read now
     }
     return true;
   }
