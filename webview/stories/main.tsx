@@ -42,6 +42,8 @@ const THEMES: Readonly<Record<string, ThemeKind>> = {
 };
 /** A story is complete after this time without changes, and at the latest after `SHOWN_MS`. */
 const QUIET_MS = 250;
+/** After a resize, nothing loads. */
+const RESIZED_MS = 100;
 const SHOWN_MS = 3_000;
 /** Time limit for loading, long enough for a busy machine. */
 const LOADED_MS = 30_000;
@@ -88,9 +90,9 @@ globalThis.stories = {
     if (selected === undefined) throw new TypeError(`there is no story ${id}`);
     draw(id, theme);
     await Promise.all([document.fonts.ready, customElements.whenDefined('vscode-checkbox')]);
-    await untilQuiet(selected.busy);
+    await untilQuiet(selected.busy, QUIET_MS);
   },
-  resized: () => untilQuiet(true),
+  resized: () => untilQuiet(true, RESIZED_MS),
   async theme(theme) {
     setTheme(THEMES[theme] ?? 'vscode-dark');
     // Elements follow the theme within a few frames.
@@ -99,13 +101,13 @@ globalThis.stories = {
 };
 
 /** Waits until the page has loaded and stops changing. Rejects if it does not finish loading. */
-function untilQuiet(busy: boolean): Promise<void> {
+function untilQuiet(busy: boolean, quietMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const start = performance.now();
     const done = (): void => {
       const isLoading = !busy && document.querySelector('[aria-busy="true"]') !== null;
       if (isLoading && performance.now() - start < LOADED_MS) {
-        timer = setTimeout(done, QUIET_MS);
+        timer = setTimeout(done, quietMs);
         return;
       }
       observer.disconnect();
@@ -114,10 +116,10 @@ function untilQuiet(busy: boolean): Promise<void> {
       if (isLoading) reject(new Error('the story is still loading'));
       else requestAnimationFrame(() => resolve());
     };
-    let timer = setTimeout(done, QUIET_MS);
+    let timer = setTimeout(done, quietMs);
     const observer = new MutationObserver(() => {
       clearTimeout(timer);
-      timer = setTimeout(done, QUIET_MS);
+      timer = setTimeout(done, quietMs);
     });
     observer.observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
     const longest = setTimeout(done, SHOWN_MS);
