@@ -199,7 +199,7 @@ for (const group of groups) {
   const names = group.join(', ');
   const started = Date.now();
   console.log(`\n── ${names} (${files.length} files)`);
-  const counts = await runSuite(group.at(-1) ?? '', files);
+  const counts = await runSuite(group.at(-1) ?? '', files); // files of a group run as those of its last suite
   console.log(`── ${names}: ${countsText(counts)} in ${Math.round((Date.now() - started) / 1000)} s`);
   addCounts(total, counts);
 }

@@ -61,7 +61,7 @@ export class BatchView {
   /** Length of the longest task name. */
   longest = 0;
   /** Increases when the filter or the outcomes change the matching attempts. */
-  asked = 0;
+  filterVersion = 0;
   /** An attempt pinned in the detail pane, whatever the pointer is over. */
   kept: CellAt | undefined;
   /** The events of the attempts that were shown last. */
@@ -360,7 +360,7 @@ export class BatchView {
     const began = performance.now();
     if (this.data.version !== this.#seen) this.#count(began);
     this.left = 0;
-    this.asked += 1;
+    this.filterVersion += 1;
     const showsAny = (index: number): boolean => {
       let any = 0;
       for (let attempt = 1; attempt <= this.width; attempt++) if (this.shows(this.row(index, attempt))) any += 1;

@@ -13,7 +13,7 @@ const MAX_LEVEL = 12;
 interface BranchRow {
   readonly branch: Branch;
   readonly level: number;
-  /** First actions of the branches beside it. */
+  /** First actions of its sibling branches. */
   readonly siblings: readonly Action[];
 }
 

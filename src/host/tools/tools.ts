@@ -7,12 +7,10 @@ import * as vscode from 'vscode';
 import { fileGlob } from '../../common/fileKinds.ts';
 import { TRY_VIEW_TYPE } from '../contributions/names.ts';
 import { SECTION } from '../contributions/settings.ts';
-import type { StudioFiles } from '../files/studioFiles.ts';
-import type { StoredValues } from '../launch/values/storedValues.ts';
-import type { DoAction, RecordedArguments, RegisterCommand, Services } from '../services.ts';
+import type { RegisterCommand, Services } from '../services.ts';
 import { registerGroup } from '../window/commands.ts';
 import { setting } from '../window/settings.ts';
-import type { TryPanels } from './try/tryPanels.ts';
+import type { TryPanelParts, TryPanels } from './try/tryPanels.ts';
 
 const CODE: readonly vscode.DocumentFilter[] = ['typescript', 'javascript'].map((language) => ({
   language,
@@ -20,26 +18,12 @@ const CODE: readonly vscode.DocumentFilter[] = ['typescript', 'javascript'].map(
 }));
 const AGENT: vscode.DocumentFilter = { pattern: fileGlob('agent'), scheme: 'file' };
 
-export function registerTools(
-  services: Services,
-  register: RegisterCommand,
-  {
-    values,
-    act,
-    files,
-    recorded,
-  }: {
-    readonly values: StoredValues;
-    readonly act: DoAction;
-    readonly files: StudioFiles;
-    readonly recorded: RecordedArguments;
-  },
-): vscode.Disposable {
+export function registerTools(services: Services, register: RegisterCommand, parts: TryPanelParts): vscode.Disposable {
   const changed = new vscode.EventEmitter<void>();
   let instance: TryPanels | undefined;
   const panels = async (): Promise<TryPanels> => {
     const { TryPanels: Panels } = await import('./try/tryPanels.ts');
-    return (instance ??= new Panels(services, { values, act, files, recorded }));
+    return (instance ??= new Panels(services, parts));
   };
   return vscode.Disposable.from(
     changed,
@@ -58,7 +42,7 @@ export function registerTools(
       if (event.affectsConfiguration(`${SECTION}.tools`)) changed.fire();
     }),
     registerGroup(register, ['rollout.tryTool', 'rollout.addMcpServer', 'rollout.importOpenApi'], async () =>
-      (await import('./commands.ts')).toolCommands(services, values, await panels()),
+      (await import('./commands.ts')).toolCommands(services, parts.values, await panels()),
     ),
     vscode.window.registerWebviewPanelSerializer(TRY_VIEW_TYPE, {
       deserializeWebviewPanel: async (view, state) => (await panels()).restore(view, state),

@@ -31,7 +31,7 @@ export class Debuggers {
   readonly #services: Services;
   readonly #graceMs: number;
   /** Connected debuggers, and those that may reconnect. */
-  readonly #known = new Map<string, { connected: number; timer: NodeJS.Timeout | undefined }>();
+  readonly #entries = new Map<string, { connected: number; timer: NodeJS.Timeout | undefined }>();
   #closed = false;
 
   constructor(services: Services, graceMs = GRACE_MS) {
@@ -41,25 +41,25 @@ export class Debuggers {
 
   connect(stream: DebuggedStream, claim: DebuggerClaim): DebuggerConnection {
     const key = JSON.stringify([stream.rollout ?? stream.batch, claim.by, claim.breakpoints]);
-    const known = this.#known.get(key) ?? { connected: 0, timer: undefined };
-    this.#known.set(key, known);
-    known.connected += 1;
-    clearTimeout(known.timer);
+    const entry = this.#entries.get(key) ?? { connected: 0, timer: undefined };
+    this.#entries.set(key, entry);
+    entry.connected += 1;
+    clearTimeout(entry.timer);
     let connected = true;
     const leave = (): boolean => {
       if (!connected) return false;
       connected = false;
-      known.connected -= 1;
-      return known.connected === 0 && this.#known.get(key) === known;
+      entry.connected -= 1;
+      return entry.connected === 0 && this.#entries.get(key) === entry;
     };
     return {
       end: () => {
-        if (leave()) this.#known.delete(key);
+        if (leave()) this.#entries.delete(key);
       },
       lose: () => {
         if (!leave() || this.#closed) return;
-        known.timer = setTimeout(() => {
-          this.#known.delete(key);
+        entry.timer = setTimeout(() => {
+          this.#entries.delete(key);
           this.#lost(stream, claim).catch((error: unknown) => {
             const { batch } = stream;
             this.#services.log(`ending a lost debugger of ${batch} failed: ${errorText(error)}`, {
@@ -75,8 +75,8 @@ export class Debuggers {
   /** Called before the server stops: debuggers reconnect to the next one. */
   close(): void {
     this.#closed = true;
-    for (const { timer } of this.#known.values()) clearTimeout(timer);
-    this.#known.clear();
+    for (const { timer } of this.#entries.values()) clearTimeout(timer);
+    this.#entries.clear();
   }
 
   async #lost({ batch, rollout }: DebuggedStream, claim: DebuggerClaim): Promise<void> {

@@ -22,7 +22,7 @@ export function AttemptCard({ view, cell, canOpen, canLink }: CardProps) {
     <div class="attempt-card">
       <section>
         <AttemptTitle view={view} cell={cell} />
-        {question !== '' && <p class="attempt-asked">{question}</p>}
+        {question !== '' && <p class="attempt-question">{question}</p>}
       </section>
       <Reason view={view} row={row} reader={reader} maxRows={MAX_CHECKS} expandable={false} />
       {row !== undefined && row.state !== 'queued' && <Times row={row} outline={reader?.outline} />}

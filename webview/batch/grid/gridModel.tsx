@@ -50,7 +50,7 @@ export function GridModel({ view, layout, rows, attempts }: GridModelProps) {
       const signature = [
         i,
         view.stamp(row.index),
-        view.asked,
+        view.filterVersion,
         view.taskName(row.index),
         at,
         selected,

@@ -1,4 +1,4 @@
-/** What a box of the outcome flow says: the arguments first that tell it from the other boxes beside it. */
+/** What a box of the outcome flow says: the arguments first that distinguish it from the boxes around it. */
 import { isJsonObject, isSameJson, type Json } from '../../../src/common/json.ts';
 import { plural } from '../../../src/common/text.ts';
 import type { Action } from '../../../src/trace/align/actions.ts';
@@ -10,7 +10,7 @@ import type { FlowBox } from './flowLayout.ts';
 
 export interface BoxText {
   readonly name: string;
-  /** Arguments that differ from those of the same tool beside it; empty if there are none. */
+  /** Arguments that differ from those of the same tool in boxes around it; empty if there are none. */
   readonly different: string;
   /** The other arguments. */
   readonly other: string;
@@ -41,7 +41,7 @@ export function boxText(box: FlowBox, attempts: readonly ComparedAttempt[]): Box
   return { name: call.name, ...argumentTexts(action, siblings) };
 }
 
-/** Formats a branch on one line, with the arguments first that tell it from the branches beside it. */
+/** Formats a branch on one line, with the arguments first that distinguish it from its sibling branches. */
 export function branchText(action: Action, siblings: readonly Action[]): string {
   const { different, other } = argumentTexts(action, siblings);
   const [call] = action.calls;

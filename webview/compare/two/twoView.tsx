@@ -35,8 +35,8 @@ export function TwoView({ compared, place, rollout, onLeft, act, onAll }: TwoVie
   const split = useMemo(() => decidingSplit(attempts, alignment), [attempts, alignment]);
   const hasFlow = tree.branches.length > 0;
   const width = usePageWidth();
-  const asked = attempts.findIndex((attempt) => attempt.rollout === rollout);
-  const left = asked >= 0 ? asked : firstFailed(attempts);
+  const opened = attempts.findIndex((attempt) => attempt.rollout === rollout);
+  const left = opened >= 0 ? opened : firstFailed(attempts);
   /** undefined: chosen by the page. */
   const [chosen, setChosen] = useState<number>();
   useEffect(() => setChosen(undefined), [place]);

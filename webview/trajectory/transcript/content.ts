@@ -31,7 +31,7 @@ export type Block =
       readonly kind: 'call';
       readonly seq: number;
       readonly name: string;
-      readonly asked: Folded;
+      readonly args: Folded;
       /** Absent while the call runs. */
       readonly result?: Folded;
       readonly outcome?: Outcome;
@@ -178,7 +178,7 @@ function blocksOf(seq: number, parts: readonly Part[], isSystem: boolean, made?:
       }
       case 'tool_call':
         if (made?.has(part.id) === true) return [];
-        return [{ kind: 'call', seq, name: part.name, asked: askedOf(key, part.arguments) }];
+        return [{ kind: 'call', seq, name: part.name, args: argsOf(key, part.arguments) }];
       case 'tool_call_response':
         return [{ kind: 'text', key, text: valueText(part.response) }];
       case 'blob': {
@@ -196,7 +196,7 @@ function blocksOf(seq: number, parts: readonly Part[], isSystem: boolean, made?:
 
 function callOf(model: TrajectoryModel, span: ToolSpan): Block {
   const { end } = span;
-  const asked = askedOf(`${span.seq}:asked`, model.argumentsOf(span).value);
+  const args = argsOf(`${span.seq}:args`, model.argumentsOf(span).value);
   const trouble = troubleOf(span);
   const result = model.resultOf(span)?.value;
   const error = end?.data.error;
@@ -210,7 +210,7 @@ function callOf(model: TrajectoryModel, span: ToolSpan): Block {
     kind: 'call',
     seq: span.seq,
     name: span.start.data.name,
-    asked,
+    args,
     ...(end === undefined
       ? {}
       : {
@@ -228,7 +228,7 @@ function callOf(model: TrajectoryModel, span: ToolSpan): Block {
   };
 }
 
-function askedOf(key: string, value: Json): Folded {
+function argsOf(key: string, value: Json): Folded {
   const line = inline(value);
   return {
     key,

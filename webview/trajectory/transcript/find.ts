@@ -25,8 +25,8 @@ export function partsOf({ title, detail, blocks }: Content): readonly (readonly 
           return [[block.key, block.text]];
         case 'call':
           return [
-            [`${block.asked.key}:name`, block.name],
-            [block.asked.key, block.asked.text],
+            [`${block.args.key}:name`, block.name],
+            [block.args.key, block.args.text],
             ...(block.result === undefined ? [] : [[block.result.key, block.result.text] as const]),
           ];
         case 'link':

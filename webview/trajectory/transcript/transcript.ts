@@ -276,7 +276,7 @@ export class Transcript {
 function keysOf({ blocks }: Content): string[] {
   return blocks.flatMap((block) => {
     if (block.kind === 'folded') return [block.key];
-    if (block.kind === 'call') return [block.asked.key, ...(block.result === undefined ? [] : [block.result.key])];
+    if (block.kind === 'call') return [block.args.key, ...(block.result === undefined ? [] : [block.result.key])];
     return [];
   });
 }

@@ -154,7 +154,7 @@ function BlockView({ view, block, whole }: BlockProps) {
 
 function Call({
   view,
-  block: { seq, name, asked, result, outcome, error },
+  block: { seq, name, args, result, outcome, error },
   whole,
 }: {
   readonly view: TranscriptView;
@@ -165,20 +165,20 @@ function Call({
     <div class={`tr-call${view.seq === seq ? ' is-current' : ''}`} data-seq={seq}>
       <Part
         view={view}
-        part={asked}
+        part={args}
         whole={whole}
         name="Arguments of"
         line={
           <>
-            <b data-part={`${asked.key}:name`}>{name}</b>
-            <span class="tr-first dim" data-part={`${asked.key}:line`}>
-              {asked.line}
+            <b data-part={`${args.key}:name`}>{name}</b>
+            <span class="tr-first dim" data-part={`${args.key}:line`}>
+              {args.line}
             </span>
           </>
         }
       >
-        <pre class="plain-text is-wrapped" data-part={asked.key}>
-          {asked.text}
+        <pre class="plain-text is-wrapped" data-part={args.key}>
+          {args.text}
         </pre>
       </Part>
       {result === undefined ? (

@@ -32,6 +32,14 @@ const storedCalls = z
   )
   .catch([]);
 
+/** What the panels use besides the services. */
+export interface TryPanelParts {
+  readonly values: StoredValues;
+  readonly act: DoAction;
+  readonly files: StudioFiles;
+  readonly recorded: RecordedArguments;
+}
+
 export class TryPanels implements vscode.Disposable {
   readonly #services: Pick<Services, 'cli' | 'log' | 'context'>;
   readonly #cli: ToolCli;
@@ -41,20 +49,7 @@ export class TryPanels implements vscode.Disposable {
   readonly #fileListener: Subscription;
   readonly #panels = new Set<TryPanel>();
 
-  constructor(
-    services: Pick<Services, 'cli' | 'log' | 'context'>,
-    {
-      values,
-      act,
-      files,
-      recorded,
-    }: {
-      readonly values: StoredValues;
-      readonly act: DoAction;
-      readonly files: StudioFiles;
-      readonly recorded: RecordedArguments;
-    },
-  ) {
+  constructor(services: Pick<Services, 'cli' | 'log' | 'context'>, { values, act, files, recorded }: TryPanelParts) {
     this.#services = services;
     this.#act = act;
     this.#recorded = recorded;

@@ -130,7 +130,7 @@ describe('the content of a row', () => {
     const [look, renew] = content.blocks;
     assert.ok(look?.kind === 'call' && renew?.kind === 'call');
     assert.deepEqual(
-      [look.name, look.asked.line, look.result?.line, look.error],
+      [look.name, look.args.line, look.result?.line, look.error],
       ['look', 'what: "a"', 'one', undefined],
     );
     assert.deepEqual([renew.result?.line, renew.outcome, renew.error], ['limit reached', 'failed', 'tool error']);
