@@ -113,6 +113,27 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await selectedPair(page, 'find_member');
     }));
 
+  it('shows both attempts before the others are read, and leaves them in place', () =>
+    open('early', async (page) => {
+      await selectedPair(page, 'renew_loan');
+      await sides(page, 2, 1);
+      await page.getByText('Loading attempt 8 of 32').waitFor();
+      await page.getByText('32 attempts: 16 passed, 16 failed').waitFor();
+      const top = await page.locator('.two-view').boundingBox();
+      await page.keyboard.press('d');
+      await selectedPair(page, 'pay_fine');
+      await page.keyboard.press(']');
+      await page.getByText('The other attempts are still loading').first().waitFor();
+      await sides(page, 2, 1);
+      await page.evaluate("dispatchEvent(new Event('story-rest'))");
+      await page.getByRole('region', { name: 'Outcome flow' }).waitFor();
+      await page.getByText('Loading attempt').waitFor({ state: 'detached' });
+      assert.deepEqual(await page.locator('.two-view').boundingBox(), top);
+      await selectedPair(page, 'pay_fine');
+      await page.keyboard.press(']');
+      await sides(page, 3, 6);
+    }));
+
   it('compares with another attempt, and opens the attempt of a side at the step', () =>
     open('from-batch', async (page) => {
       await page.getByRole('grid', { name: 'Attempts' }).focus();

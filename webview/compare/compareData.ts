@@ -1,4 +1,7 @@
-/** Loads all attempts of a task in full, and computes their tree and their alignment. */
+/**
+ * Loads the attempts of a task. Those among which the page chooses its two columns come first, so that both are shown
+ * while the others are read for what all attempts together show: their tree and their alignment.
+ */
 
 import type { BatchRow } from '../../src/protocol/client.ts';
 import { bestReference, type ComparedAttempt, comparedAttempt } from '../../src/trace/align/attempt.ts';
@@ -12,25 +15,45 @@ import type { RolloutRow } from '../../src/trace/summary.ts';
 import { readEvent } from '../../src/trace/upgrades.ts';
 import { StreamData } from '../data/streamData.ts';
 import type { Host } from '../host/host.ts';
+import type { ComparePlace } from './comparePage.tsx';
+import { leftOf, neededFor } from './two/nearest.ts';
 
 /** Number of attempts to read at the same time. */
 const AT_ONCE = 6;
 
 export interface ComparedAttempts {
+  /** Those that have not been read have no actions. */
   readonly attempts: readonly ComparedAttempt[];
   /** The batch of each attempt. */
   readonly batches: readonly string[];
   /** The row of each attempt. */
   readonly rows: readonly RolloutRow[];
+  /** The model of each attempt; without events if it has not been read. */
   readonly models: readonly TrajectoryModel[];
   /** The checks of each attempt's score. */
   readonly checks: readonly (readonly Check[])[];
+  /** undefined: not all attempts have been read. Then only the two columns of `left` can be shown. */
+  readonly whole: ComparedWhole | undefined;
+  /** The attempt that the page opens with on the left. */
+  readonly left: number;
+}
+
+/** What all attempts together show. */
+export interface ComparedWhole {
   readonly tree: Branch;
   readonly alignment: Alignment;
 }
 
+interface ReadAttempt {
+  readonly row: RolloutRow;
+  readonly model: TrajectoryModel;
+  /** Without actions until it is read. */
+  attempt: ComparedAttempt;
+  isRead: boolean;
+}
+
 export class CompareData extends StreamData {
-  /** undefined until all attempts are loaded. */
+  /** undefined until at least the two columns can be shown. */
   compared: ComparedAttempts | undefined;
   batch: BatchRow | undefined;
   /** The later batch to compare with. */
@@ -41,44 +64,67 @@ export class CompareData extends StreamData {
   read = 0;
   total = 0;
 
-  constructor(host: Host, batch: string, task: string, other: string | undefined) {
+  /** `rollout`: the attempt to open with; default: chosen by the page. */
+  constructor(host: Host, place: Omit<ComparePlace, 'page'>) {
     super(host);
-    void this.load(this.#read(batch, task, other));
+    void this.load(this.#read(place));
   }
 
-  async #read(batch: string, task: string, other: string | undefined): Promise<void> {
-    this.batch = await this.api.batch(batch, this.signal);
-    if (other !== undefined) this.other = await this.api.batch(other, this.signal);
-    const counted = [...(await this.#rows(batch, task)), ...(other === undefined ? [] : await this.#rows(other, task))];
+  async #read({ batch, task, with: other, rollout }: Omit<ComparePlace, 'page'>): Promise<void> {
+    const ids = other === undefined ? [batch] : [batch, other];
+    const [batches, rows] = await Promise.all([
+      Promise.all(ids.map((id) => this.api.batch(id, this.signal))),
+      Promise.all(ids.map((id) => this.#rows(id, task))),
+    ]);
+    [this.batch, this.other] = batches;
+    const counted = rows.flat();
     this.open = counted.filter((row) => row.state !== 'ended').length;
-    const started = counted.filter((row) => row.last > 0);
-    this.total = started.length;
-    const trajectories = started.map((row) => ({ row, model: new TrajectoryModel() }));
-    const waiting = trajectories.values();
+    const all = counted.filter((row) => row.last > 0).map(unread);
+    this.total = all.length;
+    const left = leftOf(
+      all.map(({ attempt }) => attempt),
+      rollout,
+    );
+    const own = all[left];
+    if (own !== undefined) {
+      const needed = new Set(
+        neededFor(
+          own.row,
+          all.map(({ row }) => row),
+        ),
+      );
+      const first = all.filter(({ row }) => needed.has(row));
+      await this.#readAttempts(first);
+      // If even these do the same, nothing is known about the others, and whether there is anything above the columns.
+      if (first.length < all.length && prefixTree(first.map(({ attempt }) => attempt)).branches.length > 0) {
+        this.compared = comparedOf(all, left, undefined);
+        this.touchNow();
+      }
+      await this.#readAttempts(all);
+    }
+    const attempts = all.map(({ attempt }) => attempt);
+    this.compared = comparedOf(all, left, {
+      tree: prefixTree(attempts),
+      alignment: align(attempts, bestReference(attempts)),
+    });
+    this.head();
+    this.touchNow();
+  }
+
+  /** Reads those that have not been read, in order. */
+  async #readAttempts(attempts: readonly ReadAttempt[]): Promise<void> {
+    const waiting = attempts.filter(({ isRead }) => !isRead).values();
     const read = async (): Promise<void> => {
-      for (const { row, model } of waiting) {
-        for await (const page of this.api.allEvents(row.rollout, this.signal))
-          model.push(page.map((event) => readEvent(event, { checked: true })));
+      for (const one of waiting) {
+        for await (const page of this.api.allEvents(one.row.rollout, this.signal))
+          one.model.push(page.map((event) => readEvent(event, { checked: true })));
+        one.attempt = comparedAttempt(one.row, one.model);
+        one.isRead = true;
         this.read += 1;
         this.touch();
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, read));
-    const models = trajectories.map(({ model }) => model);
-    const attempts = trajectories.map(({ row, model }) => comparedAttempt(row, model));
-    this.compared = {
-      attempts,
-      batches: started.map((row) => row.batch),
-      rows: started,
-      models,
-      checks: models.map((model) => {
-        const score = model.scores.at(-1)?.data;
-        return score === undefined ? [] : checksOf(score);
-      }),
-      tree: prefixTree(attempts),
-      alignment: align(attempts, bestReference(attempts)),
-    };
-    this.head();
   }
 
   /** Returns the row that counts for each attempt. */
@@ -88,4 +134,24 @@ export class CompareData extends StreamData {
       .flatMap((tries) => attemptRow(tries) ?? [])
       .sort((a, b) => a.attempt - b.attempt);
   }
+}
+
+function unread(row: RolloutRow): ReadAttempt {
+  const model = new TrajectoryModel();
+  return { row, model, attempt: comparedAttempt(row, model), isRead: false };
+}
+
+function comparedOf(all: readonly ReadAttempt[], left: number, whole: ComparedWhole | undefined): ComparedAttempts {
+  return {
+    attempts: all.map(({ attempt }) => attempt),
+    batches: all.map(({ row }) => row.batch),
+    rows: all.map(({ row }) => row),
+    models: all.map(({ model }) => model),
+    checks: all.map(({ model }) => {
+      const score = model.scores.at(-1)?.data;
+      return score === undefined ? [] : checksOf(score);
+    }),
+    whole,
+    left,
+  };
 }

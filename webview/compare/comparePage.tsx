@@ -9,9 +9,10 @@ import { ServerNotices } from '../components/notices/serverNotices.tsx';
 import { Skeleton } from '../components/notices/skeleton.tsx';
 import { useChanges } from '../data/observe.ts';
 import type { Host } from '../host/host.ts';
-import { CompareData } from './compareData.ts';
+import { CompareData, type ComparedAttempts } from './compareData.ts';
 import { CompareHead } from './compareHead.tsx';
 import { Comparison } from './comparison.tsx';
+import { leftOf } from './two/nearest.ts';
 import { TwoView } from './two/twoView.tsx';
 import './comparePage.css';
 
@@ -28,10 +29,19 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
   const { batch, task, with: other } = place;
   const [reading, setReading] = useState(1);
   const [view, setView] = useState<View>('two');
-  const data = useMemo(() => new CompareData(host, batch, task, other), [host, batch, task, other, reading]);
+  const [rollout, setRollout] = useState(place.rollout);
+  const data = useMemo(
+    () =>
+      new CompareData(host, {
+        batch,
+        task,
+        ...(rollout === undefined ? {} : { rollout }),
+        ...(other === undefined ? {} : { with: other }),
+      }),
+    [host, batch, task, other, reading],
+  );
   useEffect(() => () => data.close(), [data]);
   useChanges(data.changed);
-  const [rollout, setRollout] = useState(place.rollout);
   useEffect(() => setRollout(place.rollout), [place]);
   const here = useMemo(
     (): ComparePlace => ({
@@ -113,7 +123,7 @@ function Content({
   readonly view: View;
   readonly onView: (view: View) => void;
 }) {
-  const { compared, problem, read, total } = data;
+  const { compared, problem } = data;
   if (data.loading === 'failed')
     return (
       <EmptyState
@@ -123,20 +133,29 @@ function Content({
         actions={[{ label: 'Try again', onClick: onReload }]}
       />
     );
-  if (compared === undefined)
+  if (compared === undefined || !canShow(compared, view, left))
     return (
       <>
         <p class="compare-reading" role="status">
-          {total === 0 ? 'Loading attempts…' : `Loading attempt ${Math.min(read + 1, total)} of ${total}`}
+          {readingText(data)}
         </p>
         <Skeleton />
       </>
     );
+  const { whole } = compared;
   if (compared.attempts.length > 1)
-    return view === 'two' ? (
-      <TwoView compared={compared} place={place} rollout={left} onLeft={onLeft} act={act} onAll={() => onView('all')} />
+    return view === 'all' && whole !== undefined ? (
+      <Comparison compared={compared} whole={whole} place={place} act={act} onTwo={() => onView('two')} />
     ) : (
-      <Comparison compared={compared} place={place} act={act} onTwo={() => onView('two')} />
+      <TwoView
+        compared={compared}
+        reading={readingText(data)}
+        place={place}
+        rollout={left}
+        onLeft={onLeft}
+        act={act}
+        onAll={() => onView('all')}
+      />
     );
   return (
     <EmptyState
@@ -149,4 +168,13 @@ function Content({
       }${data.open > 0 ? '' : ' Run it again with more attempts.'}`}
     />
   );
+}
+
+/** Before all attempts are read, only the two columns with which the page opens can be shown. */
+function canShow({ whole, attempts, left }: ComparedAttempts, view: View, rollout: string | undefined): boolean {
+  return whole !== undefined || (view === 'two' && leftOf(attempts, rollout) === left);
+}
+
+function readingText({ read, total }: CompareData): string {
+  return total === 0 ? 'Loading attempts…' : `Loading attempt ${Math.min(read + 1, total)} of ${total}`;
 }

@@ -9,19 +9,22 @@ import { Splitter } from '../components/splitter.tsx';
 import { useKeys } from '../keys.ts';
 import { AlignedRows, type Spot } from './alignedRows.tsx';
 import { BranchTree, branchRows } from './branchTree.tsx';
-import type { ComparedAttempts } from './compareData.ts';
+import type { ComparedAttempts, ComparedWhole } from './compareData.ts';
 import { COMPARE_KEYS, compareBindings } from './compareKeys.ts';
 
 const NARROW = 720;
 
 interface ComparisonProps {
   readonly compared: ComparedAttempts;
+  readonly whole: ComparedWhole;
   readonly place: Extract<PagePlace, { page: 'compare' }>;
   readonly act: (action: PageAction) => void;
   readonly onTwo: () => void;
 }
 
-export function Comparison({ compared: { attempts, batches, tree, alignment }, place, act, onTwo }: ComparisonProps) {
+export function Comparison({ compared, whole, place, act, onTwo }: ComparisonProps) {
+  const { attempts, batches } = compared;
+  const { tree, alignment } = whole;
   const branches = useMemo(() => branchRows(tree), [tree]);
   const [branch, setBranch] = useState(0);
   const [spot, setSpot] = useState<Spot>({ row: alignment.firstSplit ?? 0, column: 0 });

@@ -51,8 +51,14 @@ function pathsOf(place: PagePlace): { readonly first: readonly string[]; readonl
       };
     case 'trajectory':
       return { first: [`/v1/rollouts/${place.rollout}`], more: [] };
-    case 'compare':
-      return { first: [`/v1/batches/${place.batch}`], more: [] };
+    case 'compare': {
+      const rows = new URLSearchParams({ task: place.task, all: '1', limit: '1000' }).toString();
+      const batches = place.with === undefined ? [place.batch] : [place.batch, place.with];
+      return {
+        first: batches.flatMap((batch) => [`/v1/batches/${batch}`, `/v1/batches/${batch}/rollouts?${rows}`]),
+        more: [],
+      };
+    }
     default:
       return { first: [], more: [] };
   }

@@ -1,8 +1,8 @@
 /**
  * 32 attempts of 60 steps, compared: how soon both columns are painted, from the page's navigation and from the data
- * alone, and how long the page's thread is busy with that, with scrolling through both columns with all equal steps
- * expanded, and with scrolling through all attempts side by side. The baseline is the same events over HTTP, parsed and
- * discarded.
+ * alone, how soon the flow of all attempts is, and how long the page's thread is busy with that, with scrolling through
+ * both columns with all equal steps expanded, and with scrolling through all attempts side by side. The baseline is the
+ * same events over HTTP, parsed and discarded.
  */
 import type { Page } from 'playwright-core';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
@@ -52,6 +52,10 @@ function attempt(batch: string, number: number, random: Random): TraceEvent[] {
   return s.events;
 }
 
+/** Both columns of a new page show steps, and the flow of all attempts is there. */
+const newTwo = "() => document.querySelectorAll('.two-view:not([data-old]) .two-row').length > 4";
+const newFlow =
+  "() => document.querySelector('.two-view:not([data-old])') !== null && document.querySelector('.flow') !== null";
 /** Both columns show steps. */
 const two = "() => document.querySelectorAll('.two-row').length > 4";
 const all = "() => document.querySelectorAll('.compare-cell').length > 100";
@@ -101,6 +105,8 @@ const times = {
   opening: [] as number[],
   reload: [] as number[],
   reloading: [] as number[],
+  flow: [] as number[],
+  flowTaken: [] as number[],
   expand: [] as number[],
   twoScroll: [] as number[],
   twoScrolling: [] as number[],
@@ -120,20 +126,19 @@ for (let round = 0; round < rounds(5); round++) {
   times.open.push(await opened(page, addressOf(server, { page: 'compare', batch, task: 't1' }), two));
   times.opening.push(await longestTask(page));
   // Again, with the program in memory: what opening it from another page takes.
-  await painted(page, '() => true');
+  await painted(page, newFlow);
   await page.evaluate(() => customElements.whenDefined('vscode-checkbox'));
   await longestTask(page);
   await page.evaluate("document.querySelector('.two-view').dataset.old = '1'");
   const taken = await processorTime(page);
   await taken();
   times.reload.push(
-    await reacted(
-      page,
-      "() => document.querySelector('[aria-label=Reload], [title=Reload]').click()",
-      "() => document.querySelectorAll('.two-view:not([data-old]) .two-row').length > 4",
-    ),
+    await reacted(page, "() => document.querySelector('[aria-label=Reload], [title=Reload]').click()", newTwo),
   );
   times.reloadTaken.push(await taken());
+  const shown = await page.evaluate<number>('performance.now()');
+  times.flow.push((times.reload.at(-1) ?? 0) + (await painted(page, newFlow)) - shown);
+  times.flowTaken.push((times.reloadTaken.at(-1) ?? 0) + (await taken()));
   times.reloading.push(await longestTask(page));
   times.expand.push(await reacted(page, press('X', true), "() => document.querySelector('.two-fold') === null"));
   await longestTask(page);
@@ -162,8 +167,10 @@ console.log(
       ['both columns painted, from the navigation', spread(times.open, 0)],
       ['longest task until then', taskText(times.opening)],
       ['both columns painted, the program in memory', spread(times.reload, 0)],
-      ['longest task until then', taskText(times.reloading)],
       ['processor time of the page’s thread until then', spread(times.reloadTaken, 0)],
+      ['flow of all attempts painted', spread(times.flow, 0)],
+      ['processor time of the page’s thread until then', spread(times.flowTaken, 0)],
+      ['longest task until then', taskText(times.reloading)],
       ['all equal steps expanded', spread(times.expand, 0)],
       ['scrolled in both columns', spread(times.twoScroll, 0)],
       ['longest task while scrolling', taskText(times.twoScrolling)],

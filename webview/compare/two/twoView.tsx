@@ -10,7 +10,7 @@ import { useKeys } from '../../keys.ts';
 import type { ComparedAttempts } from '../compareData.ts';
 import { TWO_KEYS, twoBindings } from '../compareKeys.ts';
 import type { ComparePlace } from '../comparePage.tsx';
-import { firstFailed, nearestIn, nearestTo } from './nearest.ts';
+import { leftOf, nearestIn, nearestTo } from './nearest.ts';
 import { type FlowPart, OutcomeFlow } from './outcomeFlow.tsx';
 import { PairList } from './pairList.tsx';
 import { Reason } from './reason.tsx';
@@ -22,6 +22,8 @@ import './twoView.css';
 
 interface TwoViewProps {
   readonly compared: ComparedAttempts;
+  /** What to say while the other attempts are read. */
+  readonly reading: string;
   readonly place: ComparePlace;
   /** The left attempt; undefined: chosen by the page. */
   readonly rollout: string | undefined;
@@ -30,13 +32,17 @@ interface TwoViewProps {
   readonly onAll: () => void;
 }
 
-export function TwoView({ compared, place, rollout, onLeft, act, onAll }: TwoViewProps) {
-  const { attempts, batches, rows: summaries, checks, tree, alignment } = compared;
-  const split = useMemo(() => decidingSplit(attempts, alignment), [attempts, alignment]);
-  const hasFlow = tree.branches.length > 0;
+export function TwoView({ compared, reading, place, rollout, onLeft, act, onAll }: TwoViewProps) {
+  const { attempts, batches, rows: summaries, checks, whole } = compared;
+  const split = useMemo(
+    () => (whole === undefined ? undefined : decidingSplit(attempts, whole.alignment)),
+    [attempts, whole],
+  );
+  const hasFlow = whole !== undefined && whole.tree.branches.length > 0;
+  /** Whether the columns were shown first: then they stay where they are when the rest appears above them. */
+  const [early] = useState(whole === undefined);
   const width = usePageWidth();
-  const opened = attempts.findIndex((attempt) => attempt.rollout === rollout);
-  const left = opened >= 0 ? opened : firstFailed(attempts);
+  const left = leftOf(attempts, rollout);
   /** undefined: chosen by the page. */
   const [chosen, setChosen] = useState<number>();
   useEffect(() => setChosen(undefined), [place]);
@@ -46,10 +52,8 @@ export function TwoView({ compared, place, rollout, onLeft, act, onAll }: TwoVie
   const [side, setSide] = useState<Side>('left');
   const [keys, setKeys] = useState(false);
   const [open, setOpen] = useState<ReadonlySet<number> | 'all'>(new Set());
-  const rows = useMemo(
-    () => sideRows(attempts[left]?.actions ?? [], attempts[right]?.actions ?? []),
-    [attempts, left, right],
-  );
+  const [leftActions, rightActions] = [attempts[left]?.actions, attempts[right]?.actions];
+  const rows = useMemo(() => sideRows(leftActions ?? [], rightActions ?? []), [leftActions, rightActions]);
   const items = useMemo(() => foldedRows(rows, open), [rows, open]);
   const [cursor, setCursor] = useState(() => firstDifference(rows));
   useEffect(() => {
@@ -67,6 +71,10 @@ export function TwoView({ compared, place, rollout, onLeft, act, onAll }: TwoVie
   };
   const toItem = (index: number): void => setCursor(items[Math.max(0, Math.min(items.length - 1, index))]?.row ?? 0);
   const choose = (of: Side, index: number): void => {
+    if (whole === undefined) {
+      say('The other attempts are still loading');
+      return;
+    }
     setSide(of);
     const attempt = attempts[index];
     if (of === 'right') setChosen(index);
@@ -159,28 +167,35 @@ export function TwoView({ compared, place, rollout, onLeft, act, onAll }: TwoVie
   };
   return (
     <>
-      {split !== undefined && (
-        <SplitLine
-          split={split}
-          left={hasFlow ? nameOf(left) : undefined}
-          right={hasFlow ? nameOf(right) : undefined}
-        />
-      )}
-      {hasFlow && (
-        <OutcomeFlow
-          tree={tree}
-          attempts={attempts}
-          left={left}
-          right={right}
-          nameOf={nameOf}
-          width={width}
-          onGo={goTo}
-          onCompare={({ attempts: members }) => {
-            const index = nearestIn(members, left, attempts);
-            if (index !== undefined) choose('right', index);
-          }}
-        />
-      )}
+      <div class={`two-overview${early ? ' is-early' : ''}`}>
+        {whole === undefined && (
+          <p class="compare-reading" role="status">
+            {reading}
+          </p>
+        )}
+        {split !== undefined && (
+          <SplitLine
+            split={split}
+            left={hasFlow ? nameOf(left) : undefined}
+            right={hasFlow ? nameOf(right) : undefined}
+          />
+        )}
+        {hasFlow && (
+          <OutcomeFlow
+            tree={whole.tree}
+            attempts={attempts}
+            left={left}
+            right={right}
+            nameOf={nameOf}
+            width={width}
+            onGo={goTo}
+            onCompare={({ attempts: members }) => {
+              const index = nearestIn(members, left, attempts);
+              if (index !== undefined) choose('right', index);
+            }}
+          />
+        )}
+      </div>
       <div class="two-view">
         <div class="two-heads two-grid">
           {head('left')}

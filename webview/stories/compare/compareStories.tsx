@@ -1,6 +1,7 @@
 /** The compare page in all its states. */
 import type { Json } from '../../../src/common/json.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../../src/protocol/page.ts';
+import type { Transport } from '../../../src/protocol/transport.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
 import { Stream } from '../../../test/support/stream.ts';
@@ -124,7 +125,24 @@ function addAttempts(name: string, attempts: number, options: CompareOptions = {
   );
 }
 
+/** Answers the first `count` requests for events, and the others after `story-rest`. */
+function holdEvents(transport: Transport, count: number): Transport {
+  const rest = new Promise((resolve) => window.addEventListener('story-rest', resolve, { once: true }));
+  let left = count;
+  return {
+    request: async (asked) => {
+      if (asked.path.startsWith('/v1/streams/') && left-- <= 0) await rest;
+      return transport.request(asked);
+    },
+  };
+}
+
 addAttempts('six', 6);
+// The failed attempt on the left, and the six passed ones that are the most similar by their rows.
+story('compare', 'early', () => {
+  const { host, place } = attemptsHost(32);
+  return <ComparePage can={CAN} host={{ ...host, transport: holdEvents(host.transport, 7) }} place={place} />;
+});
 addAttempts('many', 32);
 addAttempts('long', 32, { long: 55 });
 addAttempts('running', 4, { running: 2 });
