@@ -1,4 +1,4 @@
-/** The figures of a batch: four panels, or four numbers with small charts on a narrow page. */
+/** The figures of a batch: up to three panels, or up to four numbers with small charts on a narrow page. */
 import type { ComponentChildren } from 'preact';
 import { compact, count } from '../../../src/common/units.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
@@ -8,11 +8,10 @@ import type { Causes } from '../figures/causes.ts';
 import type { Flow } from '../figures/flow.ts';
 import { type TokenLimit, tokenLimitOf } from '../figures/tokenLimit.ts';
 import { CausesPanel } from './causesPanel.tsx';
-import { FlowPanel } from './flowPanel.tsx';
 import { Panel } from './panel.tsx';
-import { curveOf, PassPanel } from './passPanel.tsx';
+import { type Curve, curveOf, PassPanel } from './passPanel.tsx';
+import { RunPanel } from './runPanel.tsx';
 import { useSamples } from './samples.ts';
-import { TokenPanel } from './tokenPanel.tsx';
 import './panels.css';
 
 interface PanelsProps {
@@ -26,19 +25,36 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
   const samples = useSamples(data.server);
   if (view.figures === undefined) return <Waiting narrow={page <= 640} />;
   const { report, flow, causes, wasted } = view.figures;
-  const limit = tokenLimitOf(report, data.definition?.tokenLimit, data.ended);
-  if (page <= 640) return <Numbers report={report} flow={flow} causes={causes} limit={limit} attempts={view.width} />;
+  const { ended } = data;
+  const limit = tokenLimitOf(report, data.definition?.tokenLimit, ended);
+  const curve = curveOf(report, view.width);
+  if (page <= 640)
+    return <Numbers report={report} flow={flow} causes={causes} limit={limit} curve={curve} ended={ended} />;
+  // What has no value is not drawn. While the batch runs, the others hold the place of what can still come.
+  const hasPass = curve.points.length > 0 || (report.scored > 0 && report.why['pass_at'] !== undefined);
+  const hasRun = !ended || flow !== undefined || report.ms !== null || report.tokens !== null || report.cost !== null;
+  const hasCauses = !ended || causes.ended > 0;
+  if (!hasPass && !hasRun && !hasCauses) return null;
   return (
     <div class="batch-panels">
-      <PassPanel report={report} attempts={view.width} />
-      {(flow !== undefined || report.ms !== null || !data.ended) && (
-        <FlowPanel flow={flow} samples={samples} server={data.server} report={report} ended={data.ended} />
+      {hasPass && <PassPanel curve={curve} why={report.why['pass_at']} />}
+      {hasRun && (
+        <RunPanel
+          flow={flow}
+          samples={samples}
+          server={data.server}
+          report={report}
+          wasted={wasted}
+          limit={limit}
+          ended={ended}
+        />
       )}
-      {(report.tokens !== null || limit !== undefined) && <TokenPanel report={report} wasted={wasted} limit={limit} />}
-      <CausesPanel view={view} causes={causes} onOpen={onOpen} />
+      {hasCauses && <CausesPanel view={view} causes={causes} onOpen={onOpen} />}
     </div>
   );
 }
+
+const NAMES = { 'pass@k': 'pass', Run: 'run', Causes: 'causes' } as const;
 
 /** A placeholder with the final height. */
 function Waiting({ narrow }: { readonly narrow: boolean }) {
@@ -52,8 +68,8 @@ function Waiting({ narrow }: { readonly narrow: boolean }) {
     );
   return (
     <div class="batch-panels" aria-busy="true">
-      {['pass@k', 'Throughput', 'Tokens', 'Causes'].map((title) => (
-        <Panel key={title} name={title === 'Causes' ? 'causes' : 'waiting'} title={title} />
+      {(['pass@k', 'Run', 'Causes'] as const).map((title) => (
+        <Panel key={title} name={NAMES[title]} title={title} />
       ))}
     </div>
   );
@@ -64,66 +80,75 @@ interface NumbersProps {
   readonly flow: Flow | undefined;
   readonly causes: Causes;
   readonly limit: TokenLimit | undefined;
-  readonly attempts: number;
+  readonly curve: Curve;
+  readonly ended: boolean;
 }
 
-function Numbers({ report, flow, causes, limit, attempts }: NumbersProps) {
-  const curve = curveOf(report, attempts);
-  const rate = report.pass_at?.['1'];
-  const interval = report.intervals.pass_at?.['1'];
+/** While the batch runs, all four have their place, so that nothing moves. Then, those without a value are left out. */
+function Numbers({ report, flow, causes, limit, curve, ended }: NumbersProps) {
+  const rate = report.pass_at?.['1'] ?? undefined;
+  const interval = report.intervals.pass_at?.['1'] ?? undefined;
   const { tokens } = report;
-  const total = tokens === null ? 0 : tokens.input + tokens.output;
   const [most] = causes.all;
   const at = (k: number): number => (curve.most === 1 ? 0.5 : Math.log(k) / Math.log(curve.most));
   return (
     <div class="batch-numbers">
-      <Number
-        name="pass@1"
-        value={rate === undefined || rate === null ? '–' : rate.toFixed(2)}
-        unit={
-          interval === undefined || interval === null
-            ? ''
-            : `±${((interval[1] - interval[0]) / 2).toFixed(2).replace(/^0/, '')}`
-        }
-      >
-        <Plot>
-          <Line kind="of-pass" points={curve.points.map(({ k, pass }) => ({ x: at(k), y: pass }))} />
-        </Plot>
-      </Number>
-      <Number name="rollouts/h" value={flow === undefined ? '–' : count(Math.round(flow.perHour))}>
-        {flow !== undefined && <Sparkline values={flow.ends} kind="of-flow" area />}
-      </Number>
-      <Number
-        name={limit === undefined ? 'tokens' : `tokens of ${compact(limit.most)}`}
-        value={tokens === null ? '–' : compact(total)}
-      >
-        {limit !== undefined && (
+      {(!ended || rate !== undefined) && (
+        <Number
+          name="pass@1"
+          value={rate?.toFixed(2) ?? '–'}
+          unit={interval === undefined ? '' : `±${((interval[1] - interval[0]) / 2).toFixed(2).replace(/^0/, '')}`}
+        >
+          <Plot>
+            <Line kind="of-pass" points={curve.points.map(({ k, pass }) => ({ x: at(k), y: pass }))} />
+          </Plot>
+        </Number>
+      )}
+      {(!ended || flow !== undefined) && (
+        <Number name="rollouts/h" value={flow === undefined ? '–' : count(Math.round(flow.perHour))}>
+          {flow !== undefined && <Sparkline values={flow.ends} kind="of-flow" area />}
+        </Number>
+      )}
+      {(!ended || tokens !== null) && <TokenNumber tokens={tokens} limit={limit} />}
+      {(!ended || causes.ended > 0) && (
+        <Number
+          name={most === undefined ? 'not passed' : `most often: ${most.text}`}
+          value={count(most?.count ?? causes.notPassed)}
+        >
           <span class="batch-track tall">
-            <i class="of-flow" style={{ width: `${Math.min(100, (100 * limit.used) / limit.most)}%` }} />
+            {causes.all.map((cause) => (
+              <i
+                key={cause.text}
+                class={`of-${cause.outcome} parted`}
+                style={{ width: `${(100 * cause.count) / Math.max(1, causes.notPassed)}%` }}
+              />
+            ))}
           </span>
-        )}
-        {limit === undefined && tokens !== null && (
-          <span class="batch-track tall">
-            <i class="of-cached" style={{ width: `${(100 * tokens.cached) / total}%` }} />
-            <i class="of-flow" style={{ width: `${(100 * (total - tokens.cached)) / total}%` }} />
-          </span>
-        )}
-      </Number>
-      <Number
-        name={most === undefined ? 'not passed' : `most often: ${most.text}`}
-        value={count(most?.count ?? causes.notPassed)}
-      >
-        <span class="batch-track tall">
-          {causes.all.map((cause) => (
-            <i
-              key={cause.text}
-              class={`of-${cause.outcome} parted`}
-              style={{ width: `${(100 * cause.count) / Math.max(1, causes.notPassed)}%` }}
-            />
-          ))}
-        </span>
-      </Number>
+        </Number>
+      )}
     </div>
+  );
+}
+
+function TokenNumber({ tokens, limit }: Pick<NumbersProps, 'limit'> & Pick<Report, 'tokens'>) {
+  const total = tokens === null ? 0 : tokens.input + tokens.output;
+  return (
+    <Number
+      name={limit === undefined ? 'tokens' : `tokens of ${compact(limit.most)}`}
+      value={tokens === null ? '–' : compact(total)}
+    >
+      {limit !== undefined && (
+        <span class="batch-track tall">
+          <i class="of-flow" style={{ width: `${Math.min(100, (100 * limit.used) / limit.most)}%` }} />
+        </span>
+      )}
+      {limit === undefined && tokens !== null && (
+        <span class="batch-track tall">
+          <i class="of-cached" style={{ width: `${(100 * tokens.cached) / total}%` }} />
+          <i class="of-flow" style={{ width: `${(100 * (total - tokens.cached)) / total}%` }} />
+        </span>
+      )}
+    </Number>
   );
 }
 

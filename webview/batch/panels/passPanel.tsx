@@ -4,7 +4,7 @@ import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Band, type ChartPoint, Line, Plot } from '../../components/chart.tsx';
 import { Panel } from './panel.tsx';
 
-interface Curve {
+export interface Curve {
   /** Largest k there can be. */
   readonly most: number;
   /** The last k with enough scored attempts. */
@@ -34,19 +34,14 @@ export function curveOf(report: Report, attempts: number): Curve {
   return { most: Math.max(1, attempts), end: points.at(-1)?.k ?? 0, points };
 }
 
-export function PassPanel({ report, attempts }: { readonly report: Report; readonly attempts: number }) {
-  const curve = curveOf(report, attempts);
+/** `why`: why there is no value, although attempts are scored. */
+export function PassPanel({ curve, why }: { readonly curve: Curve; readonly why: string | undefined }) {
   const last = curve.points.at(-1);
-  const why = report.why['pass_at'];
   const note = last !== undefined && curve.end < curve.most ? `k > ${curve.end} needs more scored attempts` : undefined;
   return (
     <Panel name="pass" title="pass@k" note={note}>
       {last === undefined ? (
-        <p class="batch-panel-none">
-          {why === undefined
-            ? 'No task has enough scored attempts yet.'
-            : `${why.slice(0, 1).toUpperCase()}${why.slice(1)}.`}
-        </p>
+        <p class="batch-panel-none">{why !== undefined && `${why.slice(0, 1).toUpperCase()}${why.slice(1)}.`}</p>
       ) : (
         <PassChart curve={curve} last={last} />
       )}

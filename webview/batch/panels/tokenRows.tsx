@@ -1,0 +1,94 @@
+/** The tokens of a batch: input, cached input, output, wasted tokens, cost, and the limit. */
+import { compact, count, percent } from '../../../src/common/units.ts';
+import type { Report } from '../../../src/trace/statistics/schema.ts';
+import type { TokenLimit } from '../figures/tokenLimit.ts';
+import { RunRow } from './runRow.tsx';
+
+interface TokenRowsProps {
+  readonly report: Report;
+  readonly wasted: number;
+  readonly limit: TokenLimit | undefined;
+}
+
+const WASTED = 'Spent on tries that do not count, and on attempts that ended with an infrastructure failure';
+
+/** Draws nothing if no usage is recorded, and no wasted tokens or limit if there are none. */
+export function TokenRows({ report, wasted, limit }: TokenRowsProps) {
+  const { tokens, cost, cost_per_solved: perSolved } = report;
+  if (tokens === null) return cost === null ? null : <CostRow cost={cost} perSolved={perSolved} />;
+  const { input, output, cached } = tokens;
+  const total = input + output;
+  const width = (part: number): { width: string } => ({ width: `${(100 * part) / Math.max(1, total)}%` });
+  const hasWastedRow = wasted > 0 && limit === undefined;
+  const share = cached > 0 ? `${percent(cached / Math.max(1, input))} cached` : undefined;
+  const parts = [
+    share === undefined ? `input ${compact(input)}` : `input ${compact(input)} (${share})`,
+    `output ${compact(output)}`,
+    ...(wasted > 0 ? [`wasted ${compact(wasted)}`] : []),
+  ];
+  // A row less where the limit has one: the input is the rest, and in the title.
+  const shown =
+    wasted > 0 && !hasWastedRow ? [...(share === undefined ? [] : [share]), ...parts.slice(1)] : parts.slice(0, 2);
+  const price = cost === null ? '' : ` · ${money(cost)}`;
+  return (
+    <>
+      <RunRow name="tokens" value={`${compact(total)}${price}`} title={solvedText(perSolved)}>
+        <span class="batch-track">
+          <i class="of-cached" style={width(cached)} />
+          <i class="of-flow parted" style={width(input - cached)} />
+          <i class="of-output" style={width(output)} />
+        </span>
+      </RunRow>
+      <div class="run-detail" title={parts.join('\n')}>
+        {shown.join(', ')}
+      </div>
+      {hasWastedRow && (
+        <RunRow name="wasted" value={compact(wasted)} title={WASTED}>
+          <span class="batch-track">
+            <i class="of-wasted" style={width(wasted)} />
+          </span>
+        </RunRow>
+      )}
+      {limit !== undefined && <LimitRow limit={limit} />}
+    </>
+  );
+}
+
+function CostRow({ cost, perSolved }: { readonly cost: number; readonly perSolved: number | null }) {
+  return (
+    <RunRow name="cost" value={money(cost)} title={solvedText(perSolved)}>
+      {null}
+    </RunRow>
+  );
+}
+
+/** Shows the use of the limit, with a mark at the estimated final use. */
+function LimitRow({ limit: { most, used, expected } }: { readonly limit: TokenLimit }) {
+  const title =
+    `${compact(used)} of ${compact(most)} tokens, the limit at which the batch stops ` +
+    `(stop.tokens)${expected === undefined ? '' : `; about ${compact(expected)} expected in total`}`;
+  return (
+    <RunRow
+      name={`of ${compact(most)}`}
+      value={expected === undefined ? percent(used / most) : `≈ ${compact(expected)}`}
+      title={title}
+    >
+      <span class="batch-track-marked">
+        <span class="batch-track">
+          <i class="of-flow" style={{ width: `${Math.min(100, (100 * used) / most)}%` }} />
+        </span>
+        {expected !== undefined && (
+          <i class="batch-track-mark" style={{ left: `${Math.min(100, (100 * expected) / most)}%` }} />
+        )}
+      </span>
+    </RunRow>
+  );
+}
+
+function solvedText(perSolved: number | null): string | undefined {
+  return perSolved === null ? undefined : `${money(perSolved)} per solved task`;
+}
+
+function money(cost: number): string {
+  return cost >= 1_000 ? `$${count(cost)}` : `$${cost.toFixed(cost < 0.1 && cost > 0 ? 4 : 2)}`;
+}
