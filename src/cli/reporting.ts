@@ -10,6 +10,8 @@ interface ReportExtras {
   readonly comparison?: Comparison | undefined;
   /** How a fork’s pass rate compares with its parent’s. */
   readonly fork?: ForkRates | undefined;
+  /** The held attempts, as text; '' if there are none. */
+  readonly held?: string;
 }
 
 /** Prints a report, its comparisons, and the result of each threshold. Returns 1 if the report misses one. */
@@ -17,7 +19,7 @@ export function printReport(
   context: Context,
   report: Report,
   bars: readonly Bar[],
-  { comparison, fork }: ReportExtras = {},
+  { comparison, fork, held = '' }: ReportExtras = {},
 ): 0 | 1 {
   const results = bars.map((bar) => reaches(report, bar));
   if (context.json)
@@ -28,6 +30,7 @@ export function printReport(
     });
   else {
     context.print(reportText(report, context.terminal.width));
+    if (held !== '') context.print(`\n${held}`);
     if (fork !== undefined) context.print(`\n${forkText(fork)}`);
     if (comparison !== undefined) context.print(`\n${comparisonText(comparison)}`);
   }

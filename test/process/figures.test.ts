@@ -3,7 +3,9 @@
  * outcomes are read from its database by SQL, and counted here.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
@@ -32,7 +34,7 @@ const progressOf = z.object({
 });
 
 /** What the tables of the store say: counted without the product's code. */
-function recount(store: string, batch: string): { counts: Counts; perHour: number; steps: number } {
+function recount(store: string, batch: string): { counts: Counts; perHour: number; steps: number; tries: number } {
   using db = new DatabaseSync(path.join(store, 'store.db'), { readOnly: true });
   const rows = db
     .prepare(
@@ -66,7 +68,46 @@ function recount(store: string, batch: string): { counts: Counts; perHour: numbe
     counts,
     perHour: (times.length * 3_600_000) / ran,
     steps: rows.reduce((sum, { progress }) => sum + progress.steps, 0),
+    tries: rows.length,
   };
+}
+
+const MARKS: Readonly<Record<string, string>> = {
+  '●': 'passed',
+  '○': 'cancelled',
+  '⚠': 'infrastructure',
+  '▷': 'running',
+  '‖': 'held',
+  '·': 'queued',
+};
+
+/** Counts the last lines of `rollout tail` for each attempt, and ends it once it has printed this many tries. */
+async function tailed(bench: Bench, batch: string, tries: number): Promise<Record<string, number>> {
+  const child = bench.start(['tail', batch]);
+  const closed = once(child, 'close');
+  const last = new Map<string, { mark: string; number: number }>();
+  const seen = new Set<string>();
+  assert.ok(child.stdout);
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [, mark, attempt, number = '1'] = /^(\S) {2}(\S+\/\d+)(?: {2}try (\d+))?  /.exec(line) ?? [];
+    if (mark === undefined || attempt === undefined) continue;
+    if (Number(number) >= (last.get(attempt)?.number ?? 0)) last.set(attempt, { mark, number: Number(number) });
+    if (seen.add(`${attempt} ${number}`).size === tries) break;
+  }
+  child.kill();
+  await closed;
+  const counts: Record<string, number> = { scored: 0 };
+  for (const name of Object.values(MARKS)) counts[name] = 0;
+  for (const { mark } of last.values()) {
+    const name = MARKS[mark] ?? 'scored';
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** Returns the lines that say who holds an attempt. */
+function heldLines(text: string): string[] {
+  return text.split('\n').filter((line) => /^‖ \S+\/\d+: held .*until \d/.test(line));
 }
 
 describe('the figures of a batch', { timeout: 240_000 }, () => {
@@ -85,15 +126,27 @@ describe('the figures of a batch', { timeout: 240_000 }, () => {
       batchAnswer(api, batch, [], new AbortController().signal),
       api.batch(batch),
     ]);
-    const { counts, perHour, steps } = recount(bench.store, batch);
+    const { counts, perHour, steps, tries } = recount(bench.store, batch);
+    const { passed, failed, unscored, cancelled, infrastructure, running, held, queued } = counts;
+    const marks = { passed, scored: failed + unscored, cancelled, infrastructure, running, held, queued };
+    assert.deepEqual(await tailed(bench, batch, tries), marks, 'rollout tail');
     assert.deepEqual(row.counts, counts, 'the server');
     assert.deepEqual(shown.batch.counts, counts, 'rollout show');
     assert.deepEqual(answer.data.batch.counts, counts, 'the MCP server');
     assert.deepEqual([row.steps, shown.batch.steps], [steps, steps]);
     for (const report of [reported, answer.data.report]) {
-      const { passed, failed, unscored, cancelled, infrastructure, running = 0, held = 0, open } = report;
+      const { open, running: runs = 0, held: holds = 0 } = report;
       assert.deepEqual(
-        { passed, failed, unscored, cancelled, infrastructure, running, held, queued: open - running - held },
+        {
+          passed: report.passed,
+          failed: report.failed,
+          unscored: report.unscored,
+          cancelled: report.cancelled,
+          infrastructure: report.infrastructure,
+          running: runs,
+          held: holds,
+          queued: open - runs - holds,
+        },
         counts,
       );
       assert.equal(report.pass_at?.['1'], report.pass_all?.['1']);
@@ -104,9 +157,15 @@ describe('the figures of a batch', { timeout: 240_000 }, () => {
     const texts = contents.tasks.map((entry) => taskItem(entry, row).description ?? '');
     const sum = (word: string): number =>
       texts.reduce((total, text) => total + Number(new RegExp(`(\\d+)(?:/\\d+)? ${word}`).exec(text)?.[1] ?? 0), 0);
-    assert.deepEqual([sum('passed'), sum('running'), sum('held')], [counts.passed, counts.running, counts.held]);
-    const held = /(\d+) held/.exec(batchItem(row, Date.now()).description ?? '')?.[1] ?? '0';
-    assert.equal(Number(held), counts.held);
+    assert.deepEqual([sum('passed'), sum('running'), sum('held')], [passed, running, held]);
+    const heldText = /(\d+) held/.exec(batchItem(row, Date.now()).description ?? '')?.[1] ?? '0';
+    assert.equal(Number(heldText), held);
+    // Both commands say by whom and until when, in the same words.
+    const lines = await Promise.all(
+      ['show', 'report'].map(async (name) => heldLines((await bench.run([name, batch])).stdout)),
+    );
+    assert.equal(lines[0]?.length, held);
+    assert.deepEqual(lines[1], lines[0]);
     if (row.state !== 'ended') return;
     for (const rate of [shown.per_hour, reported.per_hour, answer.data.report.per_hour])
       assert.ok(Math.abs((rate ?? 0) - perHour) < 1e-6, `${rate ?? 'none'} instead of ${perHour}`);

@@ -1,9 +1,12 @@
 import { type BatchSnapshot, batchSnapshot } from '../../client/commands/batchSnapshot.ts';
 import { reportInput } from '../../client/commands/reportInput.ts';
 import { resolveBatch } from '../../client/reference.ts';
+import { heldAttempts } from '../../client/text/batchText.ts';
+import { finish } from '../../common/piecewise.ts';
 import { forkRates } from '../../protocol/forkParent.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
 import { compareReports } from '../../trace/statistics/compare.ts';
+import { attemptRows } from '../../trace/statistics/outcomes.ts';
 import { report as makeReport } from '../../trace/statistics.ts';
 import { type Command, oneWord, textOption, textOptions } from '../command.ts';
 import { printReport } from '../reporting.ts';
@@ -42,6 +45,7 @@ export const report: Command = {
     const against = textOption(commandLine, 'baseline');
     return printReport(context, makeReport(input), bars, {
       comparison: against === undefined ? undefined : compareReports(input, await inputOf(await read(against))),
+      held: heldAttempts(finish(attemptRows(snapshot.rows)), Date.now()),
       fork: await forkRates(api, snapshot.batch, input.rows, context.signal),
     });
   },
