@@ -322,4 +322,29 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       await page.keyboard.press('End');
       await page.getByText('position 3,997').waitFor();
     }));
+
+  it('has a list of 480 px, to drag from 320 px to 60% of the width; a double-click resets it', () =>
+    open('fold', async (page) => {
+      const [bar, list] = [page.getByRole('separator', { name: 'Resize' }), page.locator('.splitter-part').first()];
+      const widthOf = async (): Promise<number> => Math.round((await list.boundingBox())?.width ?? 0);
+      const dragTo = async (x: number): Promise<void> => {
+        const box = await bar.boundingBox();
+        assert.ok(box);
+        await page.mouse.move(box.x + box.width / 2, box.y + 100);
+        await page.mouse.down();
+        await page.mouse.move(x, box.y + 100, { steps: 4 });
+        await page.mouse.up();
+      };
+      for (const width of [1388, 1045]) {
+        await page.setViewportSize({ width, height: 600 });
+        await bar.waitFor();
+        assert.equal(await widthOf(), 480);
+        await dragTo(100);
+        assert.equal(await widthOf(), 320);
+        await dragTo(1000);
+        assert.equal(await widthOf(), Math.min(Math.round(width * 0.6), width - 420 - 1)); // with a line between
+        await bar.dblclick();
+        assert.equal(await widthOf(), 480);
+      }
+    }));
 });

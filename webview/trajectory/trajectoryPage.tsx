@@ -166,8 +166,8 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
           <Splitter
             key="row"
             direction="row"
-            name={width < 1180 ? 'trajectory.medium' : 'trajectory'}
-            initial={width < 1180 ? Math.round(width * 0.42) : 520}
+            name="trajectory"
+            initial={480}
             min={320}
             minSecond={420}
             maxShare={0.6}
