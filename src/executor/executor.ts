@@ -12,7 +12,7 @@ export interface ExecutorHost {
   readonly url: string;
   /** Further origins, which lead to another server of the same store if this one is gone. */
   readonly others?: readonly string[];
-  /** Returns a worker token for a batch. */
+  /** Returns the enrollment token of a batch. */
   token(batch: string): string;
   /** Returns the file with the values of `${env:…}` of a batch; undefined if it has none. */
   secrets(batch: string): Promise<string | undefined>;

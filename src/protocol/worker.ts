@@ -1,5 +1,6 @@
 /**
- * Worker ↔ server, one JSON frame per WebSocket message at `/v1/worker` (bearer: a worker token).
+ * Worker ↔ server, one JSON frame per WebSocket message at `/v1/worker` (bearer: the enrollment token of the
+ * batch). The worker's HTTP requests use the token of its session.
  * The receiver validates every frame with these schemas, and ignores unknown fields.
  */
 import { z } from 'zod';
@@ -63,6 +64,8 @@ export const workerFrame = z.discriminatedUnion('type', [
     worker: z.string(),
     slots: int.min(1),
     rollouts: z.array(z.object({ rollout: z.string(), epoch: int, last: int })),
+    /** The token of its previous session: only with it, the session's name and rollouts can be taken over. */
+    resume: z.string().optional(),
     /** How long ago an earlier connection was lost. */
     away_ms: int.min(0).optional(),
   }),
@@ -103,6 +106,8 @@ export const serverToWorker = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('welcome'),
     session: z.string(),
+    /** Valid until the session ends. */
+    token: z.string(),
     clock: int,
     beat_s: z.number(),
     lease_s: z.number(),

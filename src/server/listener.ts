@@ -6,7 +6,7 @@ import { StudioError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 import { MAX_APPEND_BYTES } from '../protocol/worker.ts';
 import { checkOrigin, type OriginRules } from './access/origins.ts';
-import { type Identity, presentedToken, type Tokens } from './access/tokens.ts';
+import { type Identity, presentedToken, type SessionIdentity, type Tokens } from './access/tokens.ts';
 import { errorBody, sendError, statusOf } from './http/reply.ts';
 import type { Router } from './http/router.ts';
 import type { StoreHealth } from './storeHealth.ts';
@@ -32,6 +32,8 @@ interface ListenerOptions {
   readonly health: StoreHealth;
   /** `transport`: the stream below the WebSocket. */
   readonly worker: (socket: WebSocket, transport: Duplex, batch: string) => void;
+  /** Throws unless the session of a token is open. */
+  readonly checkSession: (of: SessionIdentity) => Promise<void>;
   readonly client: (socket: WebSocket, readOnly: boolean) => void;
   /** Called when a client's request or connection starts. Returns the function to call at its end. */
   readonly entered: () => () => void;
@@ -104,19 +106,19 @@ export class Listener {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { tokens, origins, router, mounts, entered, log, health } = this.#options;
+    const { origins, router, mounts, entered, log, health } = this.#options;
     let endActivity: (() => void) | undefined;
     try {
       checkOrigin(request, origins);
       const url = new URL(request.url ?? '/', 'http://server');
       const mount = mounts.find(({ prefix }) => url.pathname === prefix || url.pathname.startsWith(`${prefix}/`));
       if (mount !== undefined) {
-        authenticate(request, tokens);
+        await this.#authenticateForMount(request);
         await mount.handle(request, response);
         return;
       }
-      await router.handle(request, response, url, () => {
-        const caller = authenticate(request, tokens);
+      await router.handle(request, response, url, async () => {
+        const caller = await this.#authenticate(request);
         if (caller.kind === 'client') endActivity = entered();
         return caller;
       });
@@ -136,6 +138,25 @@ export class Listener {
     }
   }
 
+  async #authenticate(request: IncomingMessage): Promise<Identity> {
+    const caller = authenticate(request, this.#options.tokens);
+    if (caller.kind === 'session') await this.#options.checkSession(caller);
+    return caller;
+  }
+
+  /** Clients of a model endpoint give up after a 401. A worker that reconnects soon has another token. */
+  async #authenticateForMount(request: IncomingMessage): Promise<void> {
+    const caller = authenticate(request, this.#options.tokens);
+    if (caller.kind === 'enrollment')
+      throw new StudioError('forbidden', 'The enrollment token only opens sessions. Use the token of the session.');
+    if (caller.kind !== 'session') return;
+    await this.#options.checkSession(caller).catch((error: unknown) => {
+      throw StudioError.is(error, 'unauthorized')
+        ? new StudioError('unavailable', error.message, { cause: error })
+        : error;
+    });
+  }
+
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { tokens, origins, entered, worker, client, draining } = this.#options;
     socket.on('error', () => socket.destroy());
@@ -144,7 +165,7 @@ export class Listener {
       const { pathname } = new URL(request.url ?? '/', 'http://server');
       const caller = authenticate(request, tokens);
       if (draining()) throw new StudioError('unavailable', 'The server is shutting down.', { hint: 'Connect again.' });
-      if (pathname === '/v1/worker' && caller.kind === 'worker') {
+      if (pathname === '/v1/worker' && caller.kind === 'enrollment') {
         this.#accept(this.#sockets.worker, request, socket, head, (accepted) => worker(accepted, socket, caller.batch));
       } else if (pathname === '/v1/client' && caller.kind === 'client') {
         this.#accept(this.#sockets.client, request, socket, head, (accepted) => {
@@ -153,7 +174,7 @@ export class Listener {
         });
       } else {
         throw pathname === '/v1/worker' || pathname === '/v1/client'
-          ? new StudioError('forbidden', 'This token is for the other kind of connection (client or worker).')
+          ? new StudioError('forbidden', 'This token is for another kind of connection or request.')
           : new StudioError('not_found', `There is no WebSocket at ${pathname.slice(0, 200)}.`);
       }
     } catch (error) {

@@ -40,6 +40,7 @@ import { WorkerConnection, type WorkerContext } from './workers/connection.ts';
 import { Hub } from './workers/hub.ts';
 import { Leasing } from './workers/leasing.ts';
 import { Returns } from './workers/returns.ts';
+import { SessionAccess } from './workers/sessionAccess.ts';
 
 interface RolloutServerOptions {
   readonly store: Store;
@@ -194,8 +195,10 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     draining: () => draining,
   };
   const debuggers = new Debuggers(services);
+  const access = new SessionAccess(store);
   const workerContext: WorkerContext = {
     store,
+    tokens,
     server: serverId,
     hub,
     leasing,
@@ -246,6 +249,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       ...programRoutes(options.programs),
       ...viewRoutes(options.pages),
     ]),
+    checkSession: (of) => access.check(of),
     worker: (socket, transport, batch) => {
       new WorkerConnection(workerContext, socket, transport, batch);
     },
@@ -322,7 +326,7 @@ function executorHost(parts: {
   return {
     url,
     others,
-    token: (batch) => tokens.worker(batch),
+    token: (batch) => tokens.enrollment(batch),
     secrets: async (batch) => ((await secrets.get(batch)) === undefined ? undefined : secrets.path(batch)),
     workers: async (batch) => (await store.sessions({ batch })).map((session) => session.worker),
     workerEnded: async (batch, worker, why, infra) => {

@@ -31,11 +31,13 @@ import type {
   NewBatch,
   NewCommand,
   NewSession,
+  OpenSession,
   RolloutRecord,
   RolloutSelection,
   SessionRecord,
   Store,
   StoreTotals,
+  TakenOver,
 } from './store.ts';
 
 export interface SqlStoreOptions {
@@ -180,6 +182,18 @@ export class SqlStore implements Store {
 
   sessions(of?: { batch: string; worker?: string }): Promise<SessionRecord[]> {
     return this.#sql.read((db) => sessions.listSessions(db, of));
+  }
+
+  takeOver(
+    session: NewSession,
+    previous: string,
+    held: readonly { rollout: string; epoch: number }[],
+  ): Promise<TakenOver | undefined> {
+    return this.#sql.write((tx) => sessions.takeOver(tx, session, previous, held, this.#leaseMs), 'urgent');
+  }
+
+  session(id: string): Promise<OpenSession | undefined> {
+    return this.#sql.read((db) => sessions.findSession(db, id));
   }
 
   adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<AdoptedSession> {

@@ -80,7 +80,20 @@ export interface Store {
   watch(changed: (ids: readonly string[]) => void): () => void;
 
   // ---- sessions and leases
+  /** Opens a session. Throws `unavailable` while another one of this worker is open: see `takeOver`. */
   openSession(session: NewSession): Promise<void>;
+  /**
+   * Opens a session in place of the worker's previous one, which ends: the rollouts that the previous one holds and
+   * that the worker still runs (`held`) move to the new one, its others are requeued. Returns undefined, and changes
+   * nothing, if the previous session is no longer open.
+   */
+  takeOver(
+    session: NewSession,
+    previous: string,
+    held: readonly { rollout: string; epoch: number }[],
+  ): Promise<TakenOver | undefined>;
+  /** Returns a session while it is open. */
+  session(id: string): Promise<OpenSession | undefined>;
   /** Extends the session's lease. Returns false when it has ended, so that the worker must reconnect. */
   beat(session: string): Promise<boolean>;
   /** Ends a session and requeues its rollouts immediately (epochs still fence). Returns them. */
@@ -91,7 +104,10 @@ export interface Store {
   graceForSessions(): Promise<void>;
   /** Lists sessions: all, or those of a batch or of one of its workers. */
   sessions(of?: { batch: string; worker?: string }): Promise<SessionRecord[]>;
-  /** Moves rollouts that a reconnecting worker holds to its new session, if their epochs are still valid. */
+  /**
+   * Moves rollouts to the session of a worker whose previous session has ended: those that this worker held last and
+   * that nobody has leased since.
+   */
   adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<AdoptedSession>;
   /**
    * Leases up to `want` queued rollouts of the session's batch in queue order: state running, epoch + 1. Never leases a
@@ -250,6 +266,12 @@ export interface SessionRecord extends NewSession {
   readonly held: number;
 }
 
+export interface OpenSession {
+  readonly batch: string;
+  readonly worker: string;
+  readonly batchEnded: boolean;
+}
+
 /** The state of the rollouts that a reconnecting worker holds. */
 export interface AdoptedSession {
   /** Still its own; `durable` is the last stored event of each. */
@@ -258,6 +280,11 @@ export interface AdoptedSession {
   ended: string[];
   /** Leased to other workers, or queued. */
   drop: string[];
+}
+
+/** `server`: the server of the previous session. */
+export interface TakenOver extends AdoptedSession {
+  readonly server: string;
 }
 
 export interface Lease {

@@ -8,7 +8,7 @@ const workerConfig = z.object({
   server: z.url(),
   /** Origins of other servers of the same store, tried in turn whenever the server is gone. */
   others: z.array(z.url()).optional(),
-  /** A worker token, which is valid for one batch. */
+  /** The enrollment token of the batch, with which the worker opens its session. */
   token: z.string().min(1),
   batch: z.string().min(1),
   /** Name for people and for `rollout.lease`, e.g. `local-1`. */

@@ -73,7 +73,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
 
   const life = new AbortController();
   const address = new ServerAddress([config.server, ...(config.others ?? [])], config.discovery);
-  const api = new ServerApi(address, config.token);
+  const api = new ServerApi(address, () => session.token);
   const clock = new ServerClock();
   const blobs = new Blobs(api, life.signal);
   const flusher = new Flusher();
@@ -110,7 +110,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       holdPermits: holdPermits(),
       report: reports.report,
       demoUrl: () => `${address.origin}/demo`,
-      demoKey: () => config.token,
+      demoKey: () => session.token,
       createRollout: options.createRollout,
       log: options.log,
       // Only a store that is a folder has this file; whoever can read it may run programs on this machine anyway.

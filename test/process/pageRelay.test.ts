@@ -202,7 +202,8 @@ test('a page follows a rollout across a killed server: every event once, continu
 
     server = await store.start();
     const again = await server.worker(batch, {
-      name: 'second',
+      name: 'first',
+      resume: worker.welcome.token,
       rollouts: [{ rollout: grant.rollout, epoch: grant.epoch, last }],
     });
     await link.startedAgain();

@@ -55,6 +55,7 @@ test('two servers serve one store', async () => {
   await there.kill('SIGKILL');
   const again = await here.worker(batch, {
     name: 'w',
+    resume: worker.welcome.token,
     rollouts: [{ rollout: grant!.rollout, epoch: grant!.epoch, last: 2 }],
   });
   assert.deepEqual(again.welcome.keep, [{ rollout: grant!.rollout, durable: 2 }]);

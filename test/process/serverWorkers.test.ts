@@ -1,8 +1,10 @@
 /** Queue, sessions, leases, appends, and commands, over real sockets. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { endingEvents, logEvent, openingEvents } from '../support/fakeWorker.ts';
@@ -99,6 +101,7 @@ describe('workers', () => {
     first.close();
     const again = await server.worker(batch, {
       name: 'phoenix',
+      resume: first.welcome.token,
       rollouts: [
         { rollout: kept!.rollout, epoch: kept!.epoch, last: 2 },
         { rollout: 'r0', epoch: 1, last: 0 },
@@ -339,7 +342,8 @@ describe('workers', () => {
     assert.deepEqual(await retry('full', { secrets: { KEY: 'second' } }), { changed: 1 });
     const [again] = await worker.lease(1);
     assert.deepEqual([again!.attempt, again!.try], [bad!.attempt, 2]);
-    assert.deepEqual(await (await server.fetch(`/v1/batches/${batch}/secrets`)).json(), { KEY: 'second' });
+    const secrets = readFileSync(path.join(store.folder, 'secrets', `${batch}.json`), 'utf8');
+    assert.deepEqual(JSON.parse(secrets), { KEY: 'second' });
     await worker.finish(again!, { passed: true });
     await worker.frames.next('granted', (frame) => frame.drained);
     const row = await server.api.batch(batch);

@@ -11,6 +11,17 @@ import {
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { Frames } from './frames.ts';
 
+interface FakeWorkerOptions {
+  name?: string;
+  slots?: number;
+  rollouts?: { rollout: string; epoch: number; last: number }[];
+  /** The token of its previous session. */
+  resume?: string;
+}
+
+/** The names of the workers that hold a rollout, by rollout and epoch. */
+const holders = new Map<string, string>();
+
 export class FakeWorker {
   readonly frames: Frames<ServerToWorker>;
   welcome!: Extract<ServerToWorker, { type: 'welcome' }>;
@@ -19,22 +30,25 @@ export class FakeWorker {
     this.frames = frames;
   }
 
-  static async connect(
-    url: string,
-    token: string,
-    options: { name?: string; slots?: number; rollouts?: { rollout: string; epoch: number; last: number }[] } = {},
-  ): Promise<FakeWorker> {
+  static async connect(url: string, token: string, options: FakeWorkerOptions = {}): Promise<FakeWorker> {
+    const name = options.name ?? `fake-${Math.random().toString(36).slice(2)}`;
     const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/worker`, {
       headers: { authorization: `Bearer ${token}` },
     });
-    const worker = new FakeWorker(new Frames(socket, (raw) => serverToWorker.parse(raw)));
+    const frames = new Frames(socket, (raw) => {
+      const frame = serverToWorker.parse(raw);
+      if (frame.type === 'grant') holders.set(`${frame.rollout} ${frame.epoch}`, name);
+      return frame;
+    });
+    const worker = new FakeWorker(frames);
     await once(socket, 'open');
     worker.send({
       type: 'hello',
       protocol: PROTOCOL,
-      worker: options.name ?? `fake-${Math.random().toString(36).slice(2)}`,
+      worker: name,
       slots: options.slots ?? 8,
       rollouts: options.rollouts ?? [],
+      ...(options.resume === undefined ? {} : { resume: options.resume }),
     });
     worker.welcome = await worker.frames.next('welcome');
     return worker;
@@ -98,7 +112,7 @@ export function openingEvents(grant: Grant): TraceEvent[] {
       v: 1,
       at,
       kind: 'rollout.lease',
-      data: { epoch: grant.epoch, worker: 'fake', how: 'fresh' },
+      data: { epoch: grant.epoch, worker: holders.get(`${grant.rollout} ${grant.epoch}`) ?? 'fake', how: 'fresh' },
     },
   ];
 }

@@ -119,10 +119,7 @@ export class TestServer {
   }
 
   /** A worker that has said hello. */
-  async worker(
-    batch: string,
-    options: { name?: string; slots?: number; rollouts?: { rollout: string; epoch: number; last: number }[] } = {},
-  ): Promise<FakeWorker> {
+  async worker(batch: string, options: Parameters<typeof FakeWorker.connect>[2] = {}): Promise<FakeWorker> {
     const worker = await FakeWorker.connect(this.url, await this.workerToken(batch), options);
     this.#sockets.push(worker);
     return worker;

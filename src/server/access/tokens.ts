@@ -1,6 +1,9 @@
 /**
- * Access tokens. Client tokens belong to one run of a server, unless they are configured. A worker token is a signature
- * of its batch's ID with the store's key, so it outlives the server and is valid at every server of the store.
+ * Access tokens. Client tokens belong to one run of a server, unless they are configured. The tokens of workers are
+ * signed with the store's key, so they outlive the server and are valid at every server of the store:
+ *
+ * - The enrollment token of a batch, which all its workers share, only opens sessions and gets their programs.
+ * - The token of a session gives access to what the session holds, until it ends.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -13,10 +16,20 @@ export interface ClientTokens {
 
 export type Identity =
   | { readonly kind: 'client'; readonly readOnly: boolean }
-  /** May lease and append to the rollouts of one batch, and read what they need. */
-  | { readonly kind: 'worker'; readonly batch: string };
+  /** May open sessions of one batch. */
+  | { readonly kind: 'enrollment'; readonly batch: string }
+  | SessionIdentity;
 
-const WORKER = /^w\.([A-Za-z0-9_-]{1,64})\.([0-9a-f]{64})$/;
+/** A session, which may have ended. `owner` identifies the name of its worker. */
+export interface SessionIdentity {
+  readonly kind: 'session';
+  readonly batch: string;
+  readonly session: string;
+  readonly owner: string;
+}
+
+const ENROLLMENT = /^w\.([A-Za-z0-9_-]{1,64})\.([0-9a-f]{64})$/;
+const SESSION = /^s\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{1,64})\.([0-9a-f]{16})\.([0-9a-f]{64})$/;
 /** A browser's WebSocket cannot send headers: there the token is a subprotocol. */
 const SUBPROTOCOL = /^token\.(.+)$/;
 
@@ -35,16 +48,36 @@ export class Tokens {
     this.#key = key;
   }
 
-  worker(batch: string): string {
-    return `w.${batch}.${this.#sign(batch)}`;
+  enrollment(batch: string): string {
+    return `w.${batch}.${this.#sign(`worker:${batch}`)}`;
+  }
+
+  session(batch: string, session: string, worker: string): string {
+    const what = `${batch}.${session}.${ownerOf(worker)}`;
+    return `s.${what}.${this.#sign(`session:${what}`)}`;
+  }
+
+  /**
+   * Returns the ID of the session that follows one whose worker reconnects. Fixed, so that a worker that did not
+   * receive the welcome of its new session can still take that over with the previous token; only servers know it.
+   */
+  nextSession(session: string): string {
+    return `s${this.#sign(`next:${session}`).slice(0, 32)}`;
   }
 
   /** Returns whose token this is; undefined if the token is unknown. */
   identify(token: string): Identity | undefined {
-    const worker = WORKER.exec(token);
-    if (worker !== null) {
-      const [, batch = '', signature = ''] = worker;
-      return same(signature, this.#sign(batch)) ? { kind: 'worker', batch } : undefined;
+    const enrollment = ENROLLMENT.exec(token);
+    if (enrollment !== null) {
+      const [, batch = '', signature = ''] = enrollment;
+      return same(signature, this.#sign(`worker:${batch}`)) ? { kind: 'enrollment', batch } : undefined;
+    }
+    const ofSession = SESSION.exec(token);
+    if (ofSession !== null) {
+      const [, batch = '', session = '', owner = '', signature = ''] = ofSession;
+      return same(signature, this.#sign(`session:${batch}.${session}.${owner}`))
+        ? { kind: 'session', batch, session, owner }
+        : undefined;
     }
     // Always compare both, so that the time does not leak which one matched.
     const full = same(token, this.full);
@@ -52,9 +85,14 @@ export class Tokens {
     return full || read ? { kind: 'client', readOnly: !full } : undefined;
   }
 
-  #sign(batch: string): string {
-    return createHmac('sha256', this.#key).update(`worker:${batch}`).digest('hex');
+  #sign(what: string): string {
+    return createHmac('sha256', this.#key).update(what).digest('hex');
   }
+}
+
+/** Returns what a session token contains of the name of its worker. */
+export function ownerOf(worker: string): string {
+  return createHash('sha256').update(worker).digest('hex').slice(0, 16);
 }
 
 /** Returns the token of a request. */

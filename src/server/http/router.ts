@@ -10,8 +10,11 @@ export interface Route {
   readonly path: string;
   /** `read`: any client; `full`: clients that may change something. */
   readonly access: 'anyone' | 'read' | 'full';
-  /** Workers may call it too; the handler checks which objects they may access. */
-  readonly workers?: true;
+  /**
+   * Workers may call it too: with the enrollment token of a batch, or with the token of an open session. The handler
+   * checks which objects a session may access.
+   */
+  readonly workers?: 'enrollment' | 'session';
   /** Returns the response body, sent as JSON; undefined if it has responded itself. */
   handle(call: Call): unknown;
 }
@@ -38,10 +41,10 @@ export class Router {
     request: IncomingMessage,
     response: ServerResponse,
     url: URL,
-    authenticate: () => Identity,
+    authenticate: () => Promise<Identity>,
   ): Promise<void> {
     const { route, params } = this.#find(request.method ?? '', url.pathname);
-    const caller = route.access === 'anyone' ? undefined : authenticate();
+    const caller = route.access === 'anyone' ? undefined : await authenticate();
     if (caller !== undefined) authorize(route, caller);
     const aborted = new AbortController();
     response.once('close', () => {
@@ -107,11 +110,16 @@ function decoded(text: string): string | undefined {
   }
 }
 
-function authorize(route: Route, authenticate: Identity): void {
-  if (authenticate.kind === 'worker') {
-    if (route.workers === true) return;
-    throw new StudioError('forbidden', 'Workers are not allowed to do this.');
+function authorize(route: Route, caller: Identity): void {
+  if (caller.kind !== 'client') {
+    if (route.workers === caller.kind) return;
+    throw new StudioError(
+      'forbidden',
+      route.workers === 'session'
+        ? 'The enrollment token only opens sessions. Use the token of the session.'
+        : 'Workers are not allowed to do this.',
+    );
   }
-  if (route.access === 'full' && authenticate.readOnly)
+  if (route.access === 'full' && caller.readOnly)
     throw new StudioError('forbidden', 'This token is read-only.', { hint: 'Use the full token in server.json.' });
 }

@@ -71,18 +71,11 @@ export function batchRoutes(services: Services): Route[] {
       handle: async (call) => commandBatch(services, param(call, 'batch'), await readJson(call, batchCommand)),
     },
     {
-      method: 'GET',
-      path: '/v1/batches/:batch/secrets',
-      access: 'full',
-      workers: true,
-      handle: (call) => secretsOf(services, call),
-    },
-    {
       method: 'POST',
       path: '/v1/batches/:batch/worker_token',
       access: 'full',
       handle: async (call) => ({
-        token: services.tokens.worker((await recordOf(services, param(call, 'batch'))).row.batch),
+        token: services.tokens.enrollment((await recordOf(services, param(call, 'batch'))).row.batch),
       }),
     },
     {
@@ -162,13 +155,6 @@ function importedEvent(event: unknown, rollout: string, seq: number): TraceEvent
   if (checked.seq !== seq)
     throw new StudioError('usage', `Expected event ${seq} of ${rollout}, but found event ${checked.seq}.`);
   return checked;
-}
-
-async function secretsOf(services: Services, call: Call): Promise<unknown> {
-  const batch = param(call, 'batch');
-  if (call.identity?.kind === 'worker' && call.identity.batch !== batch)
-    throw new StudioError('forbidden', 'A worker can read only the secrets of its own batch.');
-  return (await services.secrets.get(batch)) ?? {};
 }
 
 async function gc(services: Services, call: Call): Promise<unknown> {

@@ -13,9 +13,27 @@ const RANGE = /^bytes=(\d*)-(\d*)$/;
 
 export function blobRoutes(services: Services): Route[] {
   return [
-    { method: 'PUT', path: '/v1/blobs/:sha', access: 'full', workers: true, handle: (call) => put(services, call) },
-    { method: 'GET', path: '/v1/blobs/:sha', access: 'read', workers: true, handle: (call) => get(services, call) },
-    { method: 'HEAD', path: '/v1/blobs/:sha', access: 'read', workers: true, handle: (call) => get(services, call) },
+    {
+      method: 'PUT',
+      path: '/v1/blobs/:sha',
+      access: 'full',
+      workers: 'session',
+      handle: (call) => put(services, call),
+    },
+    {
+      method: 'GET',
+      path: '/v1/blobs/:sha',
+      access: 'read',
+      workers: 'session',
+      handle: (call) => get(services, call),
+    },
+    {
+      method: 'HEAD',
+      path: '/v1/blobs/:sha',
+      access: 'read',
+      workers: 'session',
+      handle: (call) => get(services, call),
+    },
   ];
 }
 

@@ -11,7 +11,13 @@ export interface Programs {
 
 export function programRoutes(programs: Programs | undefined): Route[] {
   return [
-    { method: 'GET', path: '/v1/programs/:sha', access: 'read', workers: true, handle: (call) => get(programs, call) },
+    {
+      method: 'GET',
+      path: '/v1/programs/:sha',
+      access: 'read',
+      workers: 'enrollment',
+      handle: (call) => get(programs, call),
+    },
   ];
 }
 

@@ -33,7 +33,7 @@ export function rolloutRoutes(services: Services): Route[] {
       method: 'GET',
       path: '/v1/streams/:stream/events',
       access: 'read',
-      workers: true,
+      workers: 'session',
       handle: (call) => events(services, call),
     },
   ];
@@ -51,9 +51,9 @@ async function info(services: Services, call: Call): Promise<unknown> {
 
 async function events(services: Services, call: Call): Promise<JsonText> {
   const stream = param(call, 'stream');
-  const { lineage, last, batch } = await find(services, stream);
-  if (call.identity?.kind === 'worker' && call.identity.batch !== batch)
-    throw new StudioError('forbidden', 'A worker can read only the streams of its own batch.');
+  const { lineage, last, session } = await find(services, stream);
+  if (call.identity?.kind === 'session' && call.identity.session !== session)
+    throw new StudioError('forbidden', 'A worker can read only the streams of rollouts that it holds.');
   const after = wholeQuery(call, 'after', seqBounds) ?? 0;
   const until = wholeQuery(call, 'until', seqBounds) ?? Infinity;
   if (after > last)
@@ -81,11 +81,14 @@ async function events(services: Services, call: Call): Promise<JsonText> {
   return new JsonText(`{"events":[${bodies.join(',')}],"last":${last}}`);
 }
 
-/** Finds the stream of a rollout or a batch. Throws `gone`. */
-async function find(services: Services, stream: string): Promise<{ lineage: Lineage; last: number; batch: string }> {
+/** Finds the stream of a rollout or a batch. `session`: the one that holds the rollout. Throws `gone`. */
+async function find(services: Services, stream: string): Promise<{ lineage: Lineage; last: number; session?: string }> {
   const rollout = await services.store.rollout(stream);
-  if (rollout !== undefined) return { lineage: rollout.lineage, last: rollout.row.last, batch: rollout.row.batch };
+  if (rollout !== undefined) {
+    const { lineage, row, session } = rollout;
+    return { lineage, last: row.last, ...(session === undefined ? {} : { session }) };
+  }
   const batch = await services.store.batch(stream);
-  if (batch !== undefined) return { lineage: [], last: batch.row.last, batch: stream };
+  if (batch !== undefined) return { lineage: [], last: batch.row.last };
   throw new StudioError('gone', `There is no stream ${stream.slice(0, 100)} here.`);
 }

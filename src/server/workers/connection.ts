@@ -8,8 +8,9 @@ import { newId } from '../../common/ids.ts';
 import type { Log } from '../../common/log.ts';
 import { duration } from '../../common/units.ts';
 import { BEAT_SECONDS, LEASE_SECONDS, PROTOCOL, type WorkerFrame, workerFrame } from '../../protocol/worker.ts';
-import type { Store } from '../../store/store.ts';
+import type { AdoptedSession, Store } from '../../store/store.ts';
 import type { EventData } from '../../trace/schema.ts';
+import { ownerOf, type Tokens } from '../access/tokens.ts';
 import type { Deltas } from '../clients/deltas.ts';
 import { commandDone, commandFailed } from '../commands/result.ts';
 import { rawText } from '../socketText.ts';
@@ -24,12 +25,15 @@ import { WorkerSession } from './session.ts';
 type Frame<T extends WorkerFrame['type']> = Extract<WorkerFrame, { type: T }>;
 
 const MAX_WANT = 10_000;
+/** Welcomes in a row that a worker may miss and still take over its session. */
+const MAX_LOST_WELCOMES = 8;
 /** Close codes: a permanent refusal (policy violation), and a server error. */
 const CLOSE_FOR_GOOD = 1008;
 const CLOSE_TRY_AGAIN = 1011;
 
 export interface WorkerContext {
   readonly store: Store;
+  readonly tokens: Tokens;
   /** ID of this server in sessions. */
   readonly server: string;
   readonly hub: Hub;
@@ -45,6 +49,11 @@ export interface WorkerContext {
   readonly rolloutEnded: (batch: string) => void;
   /** Called when a worker has reconnected after it lost its server. */
   readonly returned: (batch: string, one: Return) => void;
+}
+
+interface OpenedSession extends AdoptedSession {
+  readonly id: string;
+  readonly before: string | undefined;
 }
 
 export class WorkerConnection {
@@ -137,21 +146,10 @@ export class WorkerConnection {
     this.#greeting = true;
     if (frame.protocol !== PROTOCOL)
       throw new StudioError('version', `The server uses protocol ${PROTOCOL}, but the worker uses ${frame.protocol}.`);
-    const { store, hub, deltas } = this.#context;
+    const { store, hub, deltas, tokens } = this.#context;
     const record = await store.batch(this.#batch);
     if (record === undefined) throw new StudioError('gone', `Batch ${this.#batch} no longer exists.`);
-    const id = newId('s');
-    await store.openSession({
-      session: id,
-      batch: this.#batch,
-      worker: frame.worker,
-      slots: frame.slots,
-      server: this.#context.server,
-    });
-    // A worker that just started has no rollouts, and waits for the reply.
-    const { keep, ended, drop } =
-      frame.rollouts.length === 0 ? { keep: [], ended: [], drop: [] } : await store.adopt(id, frame.rollouts);
-    const before = await this.#replace(frame.worker, id);
+    const { id, keep, ended, drop, before } = await this.#open(frame);
     const session = new WorkerSession(this.#socket, this.#transport, id, {
       batch: this.#batch,
       worker: frame.worker,
@@ -168,6 +166,7 @@ export class WorkerConnection {
     session.send({
       type: 'welcome',
       session: id,
+      token: tokens.session(this.#batch, id, frame.worker),
       clock: await store.now(),
       beat_s: BEAT_SECONDS,
       lease_s: LEASE_SECONDS,
@@ -189,19 +188,35 @@ export class WorkerConnection {
   }
 
   /**
-   * Ends the worker's earlier session: rollouts it no longer holds are requeued immediately. Returns the server of that
-   * session.
+   * Opens the session, in place of the previous one whose token the worker presents. `before`: the server of that one.
    */
-  async #replace(worker: string, id: string): Promise<string | undefined> {
-    const { store, hub } = this.#context;
-    let server: string | undefined;
-    for (const old of await store.sessions({ batch: this.#batch, worker })) {
-      if (old.session === id) continue;
-      server = old.server;
-      hub.session(old.session)?.expire();
-      await store.endSession(old.session, 'The worker reconnected without it.');
+  async #open({ worker, slots, rollouts, resume }: Frame<'hello'>): Promise<OpenedSession> {
+    const { store, hub, tokens, server } = this.#context;
+    const opening = { batch: this.#batch, worker, slots, server };
+    let previous = resume === undefined ? undefined : this.#previousSession(resume, worker);
+    for (let passed = 0; previous !== undefined && passed <= MAX_LOST_WELCOMES; passed++) {
+      const id = tokens.nextSession(previous);
+      const taken = await store.takeOver({ ...opening, session: id }, previous, rollouts);
+      if (taken !== undefined) {
+        hub.session(previous)?.expire();
+        return { ...taken, id, before: taken.server };
+      }
+      // It may have ended in favor of a session whose welcome the worker did not receive.
+      previous = id;
     }
-    return server;
+    const id = newId('s');
+    await store.openSession({ ...opening, session: id });
+    if (resume === undefined || rollouts.length === 0)
+      return { id, keep: [], ended: [], drop: rollouts.map(({ rollout }) => rollout), before: undefined };
+    return { ...(await store.adopt(id, rollouts)), id, before: undefined };
+  }
+
+  /** Returns the session of the token that a reconnecting worker presents. Throws `unauthorized`. */
+  #previousSession(token: string, worker: string): string {
+    const previous = this.#context.tokens.identify(token);
+    if (previous?.kind === 'session' && previous.batch === this.#batch && previous.owner === ownerOf(worker))
+      return previous.session;
+    throw new StudioError('unauthorized', `The token that worker ${worker} presents is not that of its last session.`);
   }
 
   async #beat(session: WorkerSession, { skew_ms }: Frame<'beat'>): Promise<void> {

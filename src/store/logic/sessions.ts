@@ -1,18 +1,32 @@
 import { StudioError } from '../../common/errors.ts';
-import { int, quote, text, unquote } from '../sql/row.ts';
+import { int, intOr, quote, text, unquote } from '../sql/row.ts';
 import { SESSION } from '../sql/schema.ts';
 import type { Reader, Row, Sql, Transaction } from '../sql/sql.ts';
-import type { AdoptedSession, NewSession, SessionRecord } from '../store.ts';
+import type { AdoptedSession, NewSession, OpenSession, SessionRecord, TakenOver } from '../store.ts';
 import { batchId, lockBatches } from './batchState.ts';
 import { addBatchEvent } from './events.ts';
 import { Ledger } from './ledger.ts';
 import { checkName } from './names.ts';
-import { readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
+import { type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
 /** See `Store.openSession`. */
 export async function openSession(tx: Transaction, session: NewSession, leaseMs: number): Promise<void> {
-  checkName('session', session.session);
   const batch = await batchId(tx, session.batch);
+  const open = await tx.get(
+    'SELECT id FROM session WHERE batch = ? AND worker = ? AND expires_at >= ?',
+    batch,
+    quote(session.worker),
+    tx.now,
+  );
+  if (open !== undefined)
+    throw new StudioError('unavailable', `The name ${session.worker} belongs to an open session.`, {
+      hint: 'Present its token, use another name, or wait until its lease ends.',
+    });
+  await insertSession(tx, session, batch, leaseMs);
+}
+
+async function insertSession(tx: Transaction, session: NewSession, batch: number, leaseMs: number): Promise<void> {
+  checkName('session', session.session);
   // Earlier commands to the whole batch are reflected in its record, which the worker gets on connecting.
   const newest = await tx.get('SELECT coalesce(max(id), 0) AS id FROM command WHERE batch = ?', batch);
   await tx.insert(
@@ -110,11 +124,48 @@ async function end(tx: Transaction, session: Row, what: string, why: string): Pr
   };
 }
 
+/** See `Store.takeOver`. */
+export async function takeOver(
+  tx: Transaction,
+  session: NewSession,
+  previous: string,
+  held: readonly { rollout: string; epoch: number }[],
+  leaseMs: number,
+): Promise<TakenOver | undefined> {
+  const old = await tx.get(
+    `SELECT id, name, batch, worker, server FROM session WHERE name = ?${tx.dialect.forUpdate}`,
+    previous,
+  );
+  if (old === undefined) return undefined;
+  const batch = await batchId(tx, session.batch);
+  if (int(old, 'batch') !== batch || text(old, 'worker') !== quote(session.worker))
+    throw new StudioError('forbidden', 'The token belongs to the session of another worker.');
+  await insertSession(tx, session, batch, leaseMs);
+  const adopted = await adoptFrom(tx, session.session, held, (rollout) => rollout.session === int(old, 'id'));
+  await end(tx, old, 'worker_ended', 'The worker reconnected without it.');
+  return { ...adopted, server: text(old, 'server') };
+}
+
 /** See `Store.adopt`. */
-export async function adopt(
+export function adopt(
   tx: Transaction,
   name: string,
   held: readonly { rollout: string; epoch: number }[],
+): Promise<AdoptedSession> {
+  return adoptFrom(
+    tx,
+    name,
+    held,
+    (rollout, worker) => rollout.state === 'queued' && rollout.session === null && rollout.worker === worker,
+  );
+}
+
+/** Moves rollouts to a session. `isOwn`: whether the session that it follows held a rollout that has not ended. */
+async function adoptFrom(
+  tx: Transaction,
+  name: string,
+  held: readonly { rollout: string; epoch: number }[],
+  isOwn: (rollout: RolloutRecordRow, worker: string) => boolean,
 ): Promise<AdoptedSession> {
   const session = await tx.get(`SELECT id, batch, worker FROM session WHERE name = ?${tx.dialect.forUpdate}`, name);
   if (session === undefined) throw noSession(name);
@@ -125,15 +176,21 @@ export async function adopt(
     [...epochs.keys()],
   );
   const batch = int(session, 'batch');
+  const worker = text(session, 'worker');
   const valid = rows
     .map(readRollout)
-    .filter((rollout) => rollout.batch === batch && rollout.epoch === epochs.get(rollout.name));
+    .filter(
+      (rollout) =>
+        rollout.batch === batch &&
+        rollout.epoch === epochs.get(rollout.name) &&
+        (rollout.state === 'ended' ? rollout.worker === worker : isOwn(rollout, worker)),
+    );
   const kept = valid.filter(({ state }) => state !== 'ended');
   const ledger = await Ledger.of(tx, kept);
   for (const rollout of kept) {
     ledger.change(rollout);
     rollout.session = int(session, 'id');
-    rollout.worker = text(session, 'worker');
+    rollout.worker = worker;
     if (rollout.state === 'queued') rollout.state = rollout.progress.hold === undefined ? 'running' : 'held';
   }
   await ledger.save();
@@ -143,6 +200,22 @@ export async function adopt(
     ended: valid.filter(({ state }) => state === 'ended').map((rollout) => rollout.name),
     drop: [...epochs.keys()].filter((rollout) => !validNames.has(rollout)),
   };
+}
+
+/** See `Store.session`. */
+export async function findSession(db: Reader, name: string): Promise<OpenSession | undefined> {
+  const row = await db.get(
+    `SELECT b.name AS batch, b.ended_at AS ended_at, s.worker AS worker
+    FROM session s JOIN batch b ON b.id = s.batch WHERE s.name = ? AND b.gone = 0`,
+    name,
+  );
+  return row === undefined
+    ? undefined
+    : {
+        batch: text(row, 'batch'),
+        worker: unquote(text(row, 'worker')),
+        batchEnded: intOr(row, 'ended_at', null) !== null,
+      };
 }
 
 /** See `Store.sessions`. */

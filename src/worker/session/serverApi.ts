@@ -1,7 +1,7 @@
 /**
  * The worker's HTTP requests to the server: blobs, events, and the submission. If the server is temporarily gone (e.g.
- * it restarts), requests wait for it as long as the caller's signal allows; the session decides when it is gone for
- * good.
+ * it restarts), or the session has just ended, requests wait for the server or the next session as long as the caller's
+ * signal allows; the session decides when the server is gone for good.
  */
 import { Agent, request } from 'undici';
 import { sleep } from '../../common/abort.ts';
@@ -16,10 +16,11 @@ const PAGE = 2_000;
 
 export class ServerApi {
   readonly #address: ServerAddress;
-  readonly #token: string;
+  readonly #token: () => string;
   readonly #agent = new Agent({ connections: 16, pipelining: 1, keepAliveTimeout: 4_000, connect: { timeout: 5_000 } });
 
-  constructor(address: ServerAddress, token: string) {
+  /** `token` returns that of the current session. */
+  constructor(address: ServerAddress, token: () => string) {
     this.#address = address;
     this.#token = token;
   }
@@ -75,7 +76,7 @@ export class ServerApi {
     }
   }
 
-  /** Returns undefined if the server is gone or temporarily unable to respond. */
+  /** Returns undefined if the server is gone or temporarily unable to respond, or if the session has ended. */
   async #once(
     method: 'GET' | 'PUT',
     path: string,
@@ -91,7 +92,7 @@ export class ServerApi {
         signal,
         body: body ?? null,
         headers: {
-          authorization: `Bearer ${this.#token}`,
+          authorization: `Bearer ${this.#token()}`,
           ...(body === undefined ? {} : { 'content-type': 'application/octet-stream' }),
         },
       });
@@ -103,7 +104,7 @@ export class ServerApi {
     }
     if (status >= 200 && status < 300) return bytes;
     // 507: the server's disk is full, which may be temporary.
-    if (status >= 500 || status === 429) return undefined;
+    if (status >= 500 || status === 429 || status === 401) return undefined;
     throw refusal(status, bytes, `${method} ${path}`);
   }
 }
@@ -114,10 +115,10 @@ function refusal(status: number, bytes: Uint8Array, what: string): StudioError {
       ? 'not_found'
       : status === 413
         ? 'too_large'
-        : status === 401
-          ? 'unauthorized'
-          : status === 403
-            ? 'forbidden'
+        : status === 403
+          ? 'forbidden'
+          : status === 410
+            ? 'gone'
             : 'internal';
   const parsed = httpError.safeParse(parse(Buffer.from(bytes).toString('utf8')));
   if (!parsed.success) return new StudioError(code, `The server returned status ${status} for ${what}.`);

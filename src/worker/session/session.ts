@@ -16,6 +16,7 @@ type Beat = Extract<WorkerFrame, { type: 'beat' }>;
 
 export interface SessionOptions {
   readonly address: ServerAddress;
+  /** The enrollment token of the batch. */
   readonly token: string;
   readonly worker: string;
   readonly slots: number;
@@ -65,6 +66,8 @@ export class Session {
   #leaseMs = LEASE_SECONDS * 1000;
   #failures = 0;
   #lastError = '';
+  /** Of the current or the last session. */
+  #sessionToken: string | undefined;
   #retryTimer: NodeJS.Timeout | undefined;
   readonly #checkTimer: NodeJS.Timeout;
 
@@ -73,6 +76,11 @@ export class Session {
     this.#handlers = handlers;
     this.#checkTimer = setInterval(() => this.#check(), CHECK_MS);
     this.#connect();
+  }
+
+  /** The token of the session, for HTTP requests. */
+  get token(): string {
+    return this.#sessionToken ?? '';
   }
 
   /** Sends a frame. Returns false without a connection: the sender sends it again after `welcome`, or drops it. */
@@ -131,6 +139,7 @@ export class Session {
         worker: this.#options.worker,
         slots: this.#options.slots,
         rollouts: this.#handlers.rollouts(),
+        ...(this.#sessionToken === undefined ? {} : { resume: this.#sessionToken }),
         ...(this.#lostAt === undefined ? {} : { away_ms: Math.round(this.#helloAt - this.#lostAt) }),
       };
       socket.send(JSON.stringify(hello));
@@ -188,6 +197,7 @@ export class Session {
       this.#beatMs = frame.beat_s * 1000;
       this.#leaseMs = frame.lease_s * 1000;
       this.#welcomed = true;
+      this.#sessionToken = frame.token;
       this.#lostAt = undefined;
       this.#handlers.welcome(frame, this.#lastFrameAt - this.#helloAt);
       // The response brings the first permits.

@@ -31,7 +31,7 @@ export function commandTests(subject: Subject): void {
     it('reach the worker that holds the rollout, once', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 2);
-      const second = newSession(batch);
+      const second = newSession(batch, { worker: 'worker-2' });
       await store.openSession(second);
       const [mine] = await store.lease(session, 1);
       const [other] = await store.lease(second.session, 1);
@@ -52,7 +52,7 @@ export function commandTests(subject: Subject): void {
     it('for a batch reach all its workers, once, also through another server', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 1);
-      const second = newSession(batch, { server: 'server-2' });
+      const second = newSession(batch, { worker: 'worker-2', server: 'server-2' });
       await subject.other().openSession(second);
       const seen = new Promise<void>((resolve) => {
         const end = subject.other().watch((ids) => {
@@ -66,7 +66,7 @@ export function commandTests(subject: Subject): void {
       assert.deepEqual(await subject.other().commandsFor(second.session), [put]);
       assert.deepEqual(await subject.other().commandsFor(second.session), []);
       assert.deepEqual(await store.commandsFor(session), [put]);
-      const late = newSession(batch);
+      const late = newSession(batch, { worker: 'worker-3' });
       await store.openSession(late);
       assert.deepEqual(await store.commandsFor(late.session), [], 'a newcomer gets how the batch stands instead');
       const answered = new Promise<void>((resolve) => {

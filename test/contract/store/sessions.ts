@@ -217,19 +217,40 @@ export function sessionTests(subject: Subject): void {
         ['held', back.session],
       );
       // The thief itself reconnects before its old session is over.
-      const again = newSession(batch, { worker: 'worker-2' });
-      await store.openSession(again);
-      assert.deepEqual(
-        (
-          await store.adopt(
-            again.session,
-            stolen.map(({ rollout, epoch }) => ({ rollout, epoch })),
-          )
-        ).keep.map(({ durable }) => durable),
-        [1, 0, 0],
+      const again = newSession(batch, { worker: 'worker-2', server: 'server-2' });
+      const takenOver = await store.takeOver(
+        again,
+        thief.session,
+        [...stolen.slice(0, 2), held!].map(({ rollout, epoch }) => ({ rollout, epoch })),
       );
-      assert.deepEqual(await store.endSession(thief.session, 'replaced'), []);
+      assert.deepEqual(
+        [takenOver?.keep.map(({ durable }) => durable), takenOver?.drop, takenOver?.server],
+        [[1, 0], [held!.rollout], 'server-1'],
+        'only what its own session holds',
+      );
+      assert.equal((await store.rollout(taken!.rollout))?.row.state, 'queued', 'it no longer runs this one');
+      assert.equal(await store.session(thief.session), undefined);
+      assert.equal(await store.takeOver(newSession(batch, { worker: 'worker-2' }), thief.session, []), undefined);
       await assert.rejects(store.adopt('s-none', []), (error) => StudioError.is(error, 'not_found'));
+    });
+
+    it('give the name of a worker with an open session to nobody else', async () => {
+      const store = await subject.fresh({ leaseMs: LEASE_MS });
+      const { batch, session } = await openBatch(store, 1, { attempts: 1 });
+      const [lease] = await store.lease(session, 1);
+      const held = [{ rollout: lease!.rollout, epoch: lease!.epoch }];
+      const unavailable = (error: unknown): boolean => StudioError.is(error, 'unavailable');
+      await assert.rejects(store.openSession(newSession(batch)), unavailable);
+      const stranger = newSession(batch, { worker: 'worker-2' });
+      await store.openSession(stranger);
+      assert.deepEqual((await store.adopt(stranger.session, held)).drop, [lease!.rollout]);
+      await assert.rejects(store.takeOver(newSession(batch, { worker: 'worker-2' }), session, held), (error) =>
+        StudioError.is(error, 'forbidden'),
+      );
+      assert.deepEqual(await store.session(session), { batch, worker: 'worker-1', batchEnded: false });
+      assert.equal((await store.rollout(lease!.rollout))?.session, session);
+      await leaseOver(store);
+      await store.openSession(newSession(batch));
     });
 
     it('elect one server for a role', async () => {

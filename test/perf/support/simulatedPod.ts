@@ -57,15 +57,18 @@ export class SimulatedPod {
   /** As named by the first permits. */
   #endpoint: string | undefined;
   #granted = 0;
+  readonly #name: string;
 
   private constructor(
     socket: WebSocket,
+    name: string,
     shape: PodShape,
     times: PodTimes,
     seed: number,
     failed: (error: Error) => void,
   ) {
     this.#socket = socket;
+    this.#name = name;
     this.#shape = shape;
     this.#times = times;
     this.#random = new Random(seed);
@@ -88,7 +91,7 @@ export class SimulatedPod {
       headers: { authorization: `Bearer ${token}` },
       perMessageDeflate: false,
     });
-    const pod = new SimulatedPod(socket, shape, times, seed, failed);
+    const pod = new SimulatedPod(socket, name, shape, times, seed, failed);
     await once(socket, 'open');
     pod.#send({ type: 'hello', protocol: PROTOCOL, worker: name, slots: shape.slots, rollouts: [] });
     const beat = setInterval(
@@ -135,7 +138,7 @@ export class SimulatedPod {
   #begin(grant: Grant): void {
     const waited = performance.now() - (this.#requestedAt.shift() ?? Number.NaN);
     (this.#granted++ < this.#shape.slots ? this.#times.first : this.#times.next).push(waited);
-    const running = { grant, turns: turnsOf(grant, this.#shape.steps), sent: new Map<number, number>() };
+    const running = { grant, turns: turnsOf(grant, this.#name, this.#shape.steps), sent: new Map<number, number>() };
     this.#running.set(grant.rollout, running);
     this.#turn(running);
   }
@@ -187,12 +190,12 @@ export class SimulatedPod {
 }
 
 /** A rollout's events, one list for each moment at which a worker writes. */
-function turnsOf(grant: Grant, steps: number): TraceEvent[][] {
+function turnsOf(grant: Grant, worker: string, steps: number): TraceEvent[][] {
   const stream = new Stream();
   const turns: TraceEvent[][] = [];
   const cut = (): void => void turns.push(stream.events.slice(turns.flat().length));
   stream.start({ batch: grant.batch, task: grant.task.id, attempt: grant.attempt, try: grant.try });
-  stream.add('rollout.lease', { epoch: grant.epoch, worker: 'simulated', how: 'fresh' });
+  stream.add('rollout.lease', { epoch: grant.epoch, worker, how: 'fresh' });
   stream.message('system', 'You work at the lending desk of a public library.');
   stream.message('user', grant.task.question);
   cut();

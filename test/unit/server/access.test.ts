@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { describe, test } from 'node:test';
 import { checkOrigin } from '../../../src/server/access/origins.ts';
-import { presentedToken, Tokens } from '../../../src/server/access/tokens.ts';
+import { type Identity, ownerOf, presentedToken, Tokens } from '../../../src/server/access/tokens.ts';
 import { Router } from '../../../src/server/http/router.ts';
 import { parseOptions } from '../../../src/server/process/options.ts';
 import { rangeOf } from '../../../src/server/routes/blobs.ts';
@@ -19,9 +19,26 @@ describe('tokens', () => {
     assert.notEqual(new Tokens('key').full, tokens.full);
   });
 
-  test('of workers are valid for one batch, at every server of the store, and at no other', () => {
-    const token = new Tokens('key').worker('b1');
-    assert.deepEqual(new Tokens('key').identify(token), { kind: 'worker', batch: 'b1' });
+  test('of sessions belong to one session of one worker, at every server of the store', () => {
+    const tokens = new Tokens('key');
+    const token = tokens.session('b1', 's1', 'local-1');
+    const identity = { kind: 'session', batch: 'b1', session: 's1', owner: ownerOf('local-1') };
+    assert.deepEqual(new Tokens('key').identify(token), identity);
+    assert.notEqual(ownerOf('local-1'), ownerOf('local-2'));
+    for (const [from, to] of [
+      ['b1', 'b2'],
+      ['s1', 's2'],
+      [ownerOf('local-1'), ownerOf('local-2')],
+    ] as const)
+      assert.equal(tokens.identify(token.replace(from, to)), undefined);
+    assert.equal(new Tokens('other').identify(token), undefined);
+    assert.equal(tokens.nextSession('s1'), new Tokens('key').nextSession('s1'));
+    assert.notEqual(tokens.nextSession('s1'), new Tokens('other').nextSession('s1'));
+  });
+
+  test('of batches are valid for one batch, at every server of the store, and at no other', () => {
+    const token = new Tokens('key').enrollment('b1');
+    assert.deepEqual(new Tokens('key').identify(token), { kind: 'enrollment', batch: 'b1' });
     assert.equal(new Tokens('key').identify(token.replace('b1', 'b2')), undefined);
     assert.equal(new Tokens('other').identify(token), undefined);
   });
@@ -100,20 +117,16 @@ describe('routes', () => {
       method: 'PUT',
       path: '/v1/things/:thing',
       access: 'full',
-      workers: true,
+      workers: 'session',
       handle: () => Promise.resolve(undefined),
     },
   ]);
-  const call = (
-    method: string,
-    pathname: string,
-    who: { kind: 'client'; readOnly: boolean } | { kind: 'worker'; batch: string } = { kind: 'client', readOnly: true },
-  ) =>
+  const call = (method: string, pathname: string, who: Identity = { kind: 'client', readOnly: true }) =>
     router.handle(
       { method } as unknown as IncomingMessage,
       { once: () => undefined } as never,
       new URL(pathname, 'http://s'),
-      () => who,
+      () => Promise.resolve(who),
     );
 
   test('are found by method and parts, which are decoded', async () => {
@@ -127,8 +140,10 @@ describe('routes', () => {
   test('admit only the scopes they are for', async () => {
     await assert.rejects(call('POST', '/v1/things/a'), { code: 'forbidden' });
     await call('POST', '/v1/things/a', { kind: 'client', readOnly: false });
-    await assert.rejects(call('GET', '/v1/things/a', { kind: 'worker', batch: 'b' }), { code: 'forbidden' });
-    await call('PUT', '/v1/things/a', { kind: 'worker', batch: 'b' });
+    const session: Identity = { kind: 'session', batch: 'b', session: 's', owner: '' };
+    await assert.rejects(call('GET', '/v1/things/a', session), { code: 'forbidden' });
+    await assert.rejects(call('PUT', '/v1/things/a', { kind: 'enrollment', batch: 'b' }), { code: 'forbidden' });
+    await call('PUT', '/v1/things/a', session);
   });
 });
 

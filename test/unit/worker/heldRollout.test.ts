@@ -253,7 +253,16 @@ describe('RolloutPool', () => {
     pool.frame(grant());
     pool.frame(grant({ rollout: 'r2' }));
     while (appended().length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
-    pool.welcome({ type: 'welcome', session: 's2', clock: 1, beat_s: 5, lease_s: 30, keep: [], drop: ['r1'] });
+    pool.welcome({
+      type: 'welcome',
+      session: 's2',
+      token: 't',
+      clock: 1,
+      beat_s: 5,
+      lease_s: 30,
+      keep: [],
+      drop: ['r1'],
+    });
     pool.frame({ type: 'granted', now: 0, drained: true });
     await drained;
     assert.equal(aborts.length, 1);

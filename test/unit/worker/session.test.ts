@@ -20,6 +20,7 @@ class FakeServer {
   socket: WebSocket | undefined;
   answersBeats = true;
   lease = 30;
+  welcomes = 0;
   #listeners: (() => void)[] = [];
 
   private constructor() {
@@ -30,7 +31,16 @@ class FakeServer {
         const frame = JSON.parse((data as Buffer).toString()) as WorkerFrame;
         this.heard.push(frame);
         if (frame.type === 'hello')
-          this.send({ type: 'welcome', session: 's1', clock: 1, beat_s: 0.2, lease_s: this.lease, keep: [], drop: [] });
+          this.send({
+            type: 'welcome',
+            session: 's1',
+            token: `t${++this.welcomes}`,
+            clock: 1,
+            beat_s: 0.2,
+            lease_s: this.lease,
+            keep: [],
+            drop: [],
+          });
         if (frame.type === 'beat' && this.answersBeats) this.send({ type: 'beat', clock: 2, permits: { e: 3 } });
         for (const listener of this.#listeners) listener();
       });
@@ -179,6 +189,7 @@ describe('Session', () => {
     await second.until(() => second.heard.some((frame) => frame.type === 'beat'));
     assert.equal(welcomes(), 2);
     const [hello] = second.heard;
+    assert.equal(hello?.type === 'hello' && hello.resume, 't1', 'the token of its last session');
     assert.ok(
       hello?.type === 'hello' && hello.away_ms !== undefined && hello.away_ms < 60_000,
       'it says that it was here before',

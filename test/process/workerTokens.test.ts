@@ -1,0 +1,84 @@
+/** What the tokens of workers are worth: nothing but what their session holds, while it is open. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { FakeWorker, openingEvents } from '../support/fakeWorker.ts';
+import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
+
+describe('tokens of workers', () => {
+  const store = new TestStore();
+  let server: TestServer;
+  before(async () => {
+    server = await store.start();
+  });
+  after(() => store[Symbol.asyncDispose]());
+
+  const status = async (pathname: string, token: string): Promise<number> =>
+    (await server.fetch(pathname, { token })).status;
+
+  test('the enrollment token opens sessions, and reads nothing', async () => {
+    const batch = await server.submit(plainSubmission(), tasks(1));
+    const enrollment = await server.workerToken(batch);
+    const worker = await server.worker(batch);
+    const [grant] = await worker.lease(1);
+    await worker.appendAcked(grant!, openingEvents(grant!));
+    const stream = `/v1/streams/${grant!.rollout}/events`;
+    const blob = `/v1/blobs/${grant!.submission}`;
+    assert.deepEqual([await status(stream, enrollment), await status(blob, enrollment)], [403, 403]);
+    const { token } = worker.welcome;
+    assert.deepEqual([await status(stream, token), await status(blob, token)], [200, 200]);
+    // A session opens no other.
+    await assert.rejects(FakeWorker.connect(server.url, token), /403/);
+  });
+
+  test('the token of a session ends with the session, and with the batch', async () => {
+    const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(1));
+    const first = await server.worker(batch);
+    const [grant] = await first.lease(1);
+    const blob = `/v1/blobs/${grant!.submission}`;
+    first.send({ type: 'bye' });
+    await first.frames.closed;
+    assert.equal(await status(blob, first.welcome.token), 401);
+    const second = await server.worker(batch);
+    const [again] = await second.lease(1);
+    assert.equal(await status(blob, second.welcome.token), 200);
+    await second.finish(again!, { passed: true });
+    assert.equal((await server.api.batch(batch)).state, 'ended');
+    assert.equal(await status(blob, second.welcome.token), 410);
+  });
+
+  test('a name and its rollouts are taken over only with the token of its session', async () => {
+    const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(1));
+    const worker = await server.worker(batch, { name: 'victim' });
+    const [mine, other] = await worker.lease(2);
+    const rollouts = [mine!, other!].map(({ rollout, epoch }) => ({ rollout, epoch, last: 0 }));
+    const stranger = await server.worker(batch, { name: 'stranger', rollouts });
+    assert.deepEqual(stranger.welcome.keep, [], 'the rollouts of an open session are its own');
+    const enrollment = await server.workerToken(batch);
+    for (const resume of [undefined, stranger.welcome.token, enrollment]) {
+      const thief = FakeWorker.connect(server.url, enrollment, {
+        name: 'victim',
+        rollouts,
+        ...(resume === undefined ? {} : { resume }),
+      });
+      await assert.rejects(
+        thief,
+        resume === undefined ? /The name victim belongs to an open session/ : /is not that of/,
+      );
+    }
+    await worker.appendAcked(mine!, openingEvents(mine!));
+    worker.close();
+    const again = await server.worker(batch, { name: 'victim', rollouts, resume: worker.welcome.token });
+    assert.deepEqual(
+      again.welcome.keep.map(({ rollout }) => rollout),
+      [mine!.rollout, other!.rollout],
+    );
+    assert.equal(await status(`/v1/streams/${mine!.rollout}/events`, worker.welcome.token), 401, 'it was replaced');
+    // The welcome of the new session may get lost: the token of the previous one still leads to it.
+    again.close();
+    const third = await server.worker(batch, { name: 'victim', rollouts, resume: worker.welcome.token });
+    assert.deepEqual(third.welcome.keep, [
+      { rollout: mine!.rollout, durable: 2 },
+      { rollout: other!.rollout, durable: 0 },
+    ]);
+  });
+});
