@@ -208,6 +208,13 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       await page.getByText('No more differences.').first().waitFor();
     }));
 
+  it('goes to the divergence with D from the check at which a failed attempt opens', () =>
+    open('reason', async (page) => {
+      await selected(page, 'loans L-3001');
+      await page.keyboard.press('d');
+      await selected(page, 'renew_loan');
+    }));
+
   it('closes and opens the checks of a score with H and L', () =>
     open('reason', async (page) => {
       await selected(page, 'loans L-3001');

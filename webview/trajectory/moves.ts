@@ -82,8 +82,11 @@ export class Moves {
       debug.run(
         this.#differences.seqs.then((later) => {
           const all = [split.seq, ...later];
-          const { seq: here } = this.#session;
-          this.#to(distance === 1 ? all.find((at) => at > here) : all.findLast((at) => at < here), none);
+          const { seq: here, current, look } = this.#session;
+          const next = distance === 1 ? all.find((at) => at > here) : all.findLast((at) => at < here);
+          // Behind the last one, for example on the check at which a failed attempt opens: back to the divergence.
+          const onOne = all.some((at) => look.rowOf(at)?.seq === current?.seq);
+          this.#to(next ?? (distance === 1 && !onOne ? split.seq : undefined), none);
         }),
       );
     }
