@@ -23,8 +23,11 @@ if (task === undefined) {
   console.error('usage: node src/build/run.mjs <task> [arguments]');
   process.exit(2);
 }
+// npm also runs `prepare` after each installation of dependencies, such as the one below.
+if (task === 'prepare' && process.env.npm_config_global !== 'true') process.exit(0);
 install();
 if (!UNBUNDLED.has(task)) bundle();
+if (task === 'prepare') process.exit(0); // npm install --global: the command is in dist
 const script = task === 'rollout' ? path.join(root, 'dist', 'cli.mjs') : path.join(root, 'src', 'build', `${task}.ts`);
 runPinnedNode(['--disable-warning=ExperimentalWarning', script, ...args]);
 
@@ -40,6 +43,8 @@ function install() {
   const [command, first] = npm === undefined ? [windows ? 'npm.cmd' : 'npm', []] : [process.execPath, [npm]];
   const done = spawnSync(command, [...first, 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
+    // Not those of `npm install --global`, which runs this as `prepare`.
+    env: { ...process.env, npm_config_global: '', npm_config_prefix: '', npm_config_local_prefix: '' },
     stdio: ['ignore', 2, 2],
     shell: npm === undefined && windows,
   });
