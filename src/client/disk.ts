@@ -61,7 +61,8 @@ function codeOf(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
 }
 
-function diskError(file: string, thrown: unknown): StudioError {
+/** Returns the error for a file that cannot be read. `file`: its name for people. */
+export function diskError(file: string, thrown: unknown): StudioError {
   const cause = { cause: thrown };
   switch (codeOf(thrown)) {
     case 'ENOENT':

@@ -2,13 +2,14 @@
 import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { errorText, StudioError } from '../common/errors.ts';
+import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
 import type { Format, ImportedRecords, SkippedRecord } from '../formats/format.ts';
 import { tauBench } from '../formats/tauBench.ts';
 import type { Api } from '../protocol/api.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { spill } from '../trace/spill.ts';
+import { diskError } from './disk.ts';
 
 /** All import formats. The first that detects a file reads it. */
 const FORMATS: readonly Format[] = [tauBench];
@@ -63,7 +64,7 @@ async function detect(file: string, name: string): Promise<Format> {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     head = buffer.toString('utf8', 0, bytesRead);
   } catch (error) {
-    throw new StudioError('not_found', `Cannot read ${file}: ${errorText(error)}.`, { cause: error });
+    throw diskError(file, error);
   }
   const format = FORMATS.find((candidate) => candidate.detect(head, name));
   if (format === undefined)

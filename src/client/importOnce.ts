@@ -1,8 +1,8 @@
 /** Imports a file unless the store already contains the same content. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { errorText, StudioError } from '../common/errors.ts';
 import type { Api } from '../protocol/api.ts';
+import { diskError } from './disk.ts';
 import { type ImportResult, importFile } from './importFile.ts';
 
 interface ImportedOnce {
@@ -37,7 +37,7 @@ async function shaOfFile(file: string): Promise<string> {
   try {
     for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
   } catch (cause) {
-    throw new StudioError('not_found', `Cannot read ${file}: ${errorText(cause)}.`, { cause });
+    throw diskError(file, cause);
   }
   return hash.digest('hex');
 }

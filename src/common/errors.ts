@@ -55,7 +55,11 @@ export class StudioError extends Error {
 
 /** Returns the text of any thrown value for people: message and hint, never a stack. */
 export function errorText(thrown: unknown): string {
-  if (StudioError.is(thrown)) return thrown.hint === undefined ? thrown.message : `${thrown.message} ${thrown.hint}`;
+  if (StudioError.is(thrown)) {
+    // After quoted output, the hint would read like a part of it.
+    const separator = thrown.message.includes('\n') ? '\n' : ' ';
+    return thrown.hint === undefined ? thrown.message : `${thrown.message}${separator}${thrown.hint}`;
+  }
   if (thrown instanceof Error) return thrown.message;
   return String(thrown);
 }

@@ -80,6 +80,14 @@ describe('rollout run refuses', () => {
     );
   });
 
+  it('a file to import that does not exist', async () => {
+    for (const words of [['import'], ['agent', 'import'], ['tool', 'openapi', '--out', 'x.ts']])
+      assert.match(
+        await refused([...words, 'gone.json'], 'not_found'),
+        /^File not found: .*gone\.json\. Check the path\.$/,
+      );
+  });
+
   it('an invalid record far down the dataset', async () => {
     const file = bench.batch('far', {});
     for (const bad of [3_000, 11_000]) {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { diskFiles } from '../../client/disk.ts';
-import { errorText, StudioError } from '../../common/errors.ts';
+import { diskError, diskFiles } from '../../client/disk.ts';
+import { StudioError } from '../../common/errors.ts';
 import { importAworld } from '../../config/aworld/aworld.ts';
 import { checkFiles } from '../../config/checkFiles.ts';
 import { formatProblem } from '../../config/source/problem.ts';
@@ -63,9 +63,6 @@ function textOf(file: string, label: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new StudioError('not_found', `Cannot read ${label}: ${errorText(error)}`, {
-      hint: 'Pass a file that defines agents.',
-      cause: error,
-    });
+    throw diskError(label, error);
   }
 }

@@ -27,7 +27,7 @@ const MAX_MESSAGE = 96 * 1024 * 1024;
 const CLOSE_MS = 300;
 /** Time to wait for remaining output after the exit. */
 const DRAIN_MS = 200;
-const STDERR_LINES = 10;
+const STDERR_LINES = 20;
 
 /**
  * MCP over standard input and output of a process in its own process group: closing it, or its exit, ends the whole

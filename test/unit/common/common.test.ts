@@ -77,6 +77,8 @@ describe('errors', () => {
   it('say what happened and what to do, and have an exit code', () => {
     const error = new StudioError('not_found', 'There is no batch x.', { hint: 'rollout batches lists them.' });
     assert.equal(errorText(error), 'There is no batch x. rollout batches lists them.');
+    const quoting = new StudioError('config', 'It exited. Last output:\nno key', { hint: 'Set one.' });
+    assert.equal(errorText(quoting), 'It exited. Last output:\nno key\nSet one.');
     assert.equal(exitCodeOf(error), 2);
     assert.equal(exitCodeOf(new StudioError('unavailable', '')), 3);
     assert.equal(exitCodeOf(new StudioError('cancelled', '')), 130);

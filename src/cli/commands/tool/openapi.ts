@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '../../../client/disk.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import { openApiTools } from '../../../formats/openapi/openapi.ts';
 import { type CommandLine, flag, type Outcome, textOption } from '../../command.ts';
@@ -43,8 +44,12 @@ export async function openapi(context: Context, commandLine: CommandLine): Promi
 }
 
 async function textOf(spec: string, context: Context): Promise<string> {
+  if (!/^https?:\/\//.test(spec)) {
+    return readFile(path.resolve(context.cwd, spec), 'utf8').catch((error: unknown) => {
+      throw diskError(spec, error);
+    });
+  }
   try {
-    if (!/^https?:\/\//.test(spec)) return await readFile(path.resolve(context.cwd, spec), 'utf8');
     const response = await fetch(spec, {
       signal: AbortSignal.any([context.signal, AbortSignal.timeout(FETCH_MS)]),
       headers: { accept: 'application/json, application/yaml, */*' },
@@ -57,7 +62,7 @@ async function textOf(spec: string, context: Context): Promise<string> {
     context.signal.throwIfAborted();
     const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
     throw new StudioError('unavailable', `Cannot read ${spec}: ${errorText(error)}${cause}.`, {
-      hint: 'Pass the file or URL of an OpenAPI description in JSON or YAML.',
+      hint: 'Pass the URL of an OpenAPI description in JSON or YAML.',
       cause: error,
     });
   }
