@@ -26,7 +26,7 @@ export const walkthroughs = [
         id: 'launch',
         title: 'Launch a batch',
         description:
-          'A batch runs several attempts of every task. Choose the file `desk.batch.yaml`, the tasks, and the ' +
+          'A batch runs several attempts of every task. Choose the file ``desk.batch.yaml``, the tasks, and the ' +
           'number of attempts.\n[Launch Batch…](command:rollout.launchBatch)\nYou can also launch from the first ' +
           'line of every batch file and from the Testing view.',
         media: picture('launch', 'Three questions in a row: which file, which tasks, how many attempts.'),
@@ -49,9 +49,9 @@ export const walkthroughs = [
         id: 'step',
         title: 'See why an attempt failed',
         description:
-          'On the batch page, press `N` to go to the next attempt that did not pass, then `Enter`. It opens at the ' +
-          'reason: the failed check with expected and actual values, the error of a call, or the step where it ' +
-          'diverges from an attempt that passed. `E` goes to the next red mark, `D` to the divergence, `C` ' +
+          'On the batch page, press ``N`` to go to the next attempt that did not pass, then ``Enter``. It opens at ' +
+          'the reason: the failed check with expected and actual values, the error of a call, or the step where it ' +
+          'diverges from an attempt that passed. ``E`` goes to the next red mark, ``D`` to the divergence, ``C`` ' +
           'compares.\n[Open Trajectory…](command:rollout.openTrajectory)',
         media: picture(
           'step',

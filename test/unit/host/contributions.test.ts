@@ -84,6 +84,11 @@ test('commands that run something are never shown in Restricted Mode', () => {
   }
 });
 
+test('the walkthrough quotes code with two backticks: VS Code shows single ones as they are', () => {
+  for (const { description } of walkthroughs.flatMap(({ steps }) => steps))
+    assert.doesNotMatch(description, /(?<!`)`(?!`)/);
+});
+
 test('context keys of when clauses are set by the code', () => {
   const clauses = [
     ...Object.values(menus)
