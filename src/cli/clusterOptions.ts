@@ -9,7 +9,7 @@ export const INSTALL_OPTIONS = {
     value: 'IMAGE',
     text: 'image for the server and its workers, with Node 22.19 or newer (node:24-slim)',
   },
-  'pull-policy': { type: 'string', value: 'POLICY', text: 'Always, IfNotPresent or Never' },
+  'pull-policy': { type: 'string', value: 'POLICY', text: 'Always, IfNotPresent, or Never' },
   'pull-secret': { type: 'string', value: 'SECRET', text: 'Secret with credentials for the image registry' },
   port: { type: 'string', value: 'N', text: 'port of the server (8080)' },
   advertise: {

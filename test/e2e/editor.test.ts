@@ -163,7 +163,10 @@ describe('in the editor', { timeout: 600_000 }, () => {
     const launch = async (): Promise<void> => {
       await workbench.command('Rollout: Launch Batch…');
       await workbench.pick(/first\.batch\.yaml/);
-      await workbench.picks.filter({ hasText: /All 1/ }).first().click({ timeout: PATIENCE_MS });
+      await workbench.picks
+        .filter({ hasText: /1 task/ })
+        .first()
+        .click({ timeout: PATIENCE_MS });
       await workbench.picks
         .filter({ hasText: /from the file/i })
         .first()

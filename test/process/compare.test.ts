@@ -112,7 +112,7 @@ describe('rollout compare', () => {
     assert.match(stdout, /2\/3 {2}find_member name: "Ada"/);
     assert.match(stdout, /0\/1 {2}renew_loan loan_id: 17, days: 7 → answers Done/);
     assert.match(stdout, /renew_loan days: 14 → 7/);
-    assert.match(stdout, /1: diverges after 1 identical action, rejoins at step 3/);
+    assert.match(stdout, /1: diverges after 1 identical action, rejoins at its step 3, which is step/);
     assert.doesNotMatch(stdout, /\u001b|\[object Object\]|undefined/);
     for (const line of stdout.split('\n'))
       assert.ok(

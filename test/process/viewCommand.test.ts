@@ -244,6 +244,10 @@ describe('one file', () => {
     const row = (await workspace.rows(batch)).find((one) => one.task === 'a/long:one');
     assert.ok(row !== undefined);
     assert.equal(plain.trajectories, 0);
+    assert.match(
+      (await workspace.run('view', batch, '--save', 'saved page.html')).stdout,
+      /^saved page\.html: \d\.\d MB, without trajectories; --with-trajectories includes them\n$/,
+    );
     await assert.rejects(plain.api.events(row.rollout), (error: unknown) => StudioError.is(error, 'gone'));
 
     const whole = await saved(batch, '--with-trajectories');

@@ -201,7 +201,7 @@ async function checkEndpoint(
     return {
       name: 'endpoint',
       state: 'wrong',
-      text: `${endpoint}: ${missing.join(', ')} is not set`,
+      text: `${endpoint}: ${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} not set`,
       hint: `Set ${missing.join(' and ')} in the environment.`,
     };
   try {

@@ -166,7 +166,9 @@ async function save(
   else
     context.print(
       `${file}: ${(Buffer.byteLength(html) / 1e6).toFixed(1)} MB, ` +
-        plural(gathered.trajectories, 'trajectory', 'trajectories'),
+        (place.page === 'batch' && !trajectories
+          ? 'without trajectories; --with-trajectories includes them'
+          : plural(gathered.trajectories, 'trajectory', 'trajectories')),
     );
   return 0;
 }

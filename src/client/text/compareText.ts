@@ -184,11 +184,10 @@ function rowLines(
     const rejoins =
       rejoin === undefined
         ? 'never rejoins'
-        : `rejoins at step ${rejoin.b.step} (step ${rejoin.a.step} of ${names[reference] ?? ''})`;
-    lines.push(
-      `${name}: diverges after ${plural(split.common, 'identical action')}, ${rejoins}; ` +
-        `${Math.round(split.alike * 100)}% alike`,
-    );
+        : `rejoins at its step ${rejoin.b.step}, which is step ${rejoin.a.step} of ${names[reference] ?? ''}`;
+    const diverges =
+      split.common === 0 ? 'diverges from the start' : `diverges after ${plural(split.common, 'identical action')}`;
+    lines.push(`${name}: ${diverges}, ${rejoins}; ` + `${Math.round(split.alike * 100)}% alike`);
   }
   return lines;
 }

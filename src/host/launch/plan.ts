@@ -42,8 +42,9 @@ export function taskChoices(facts: FileFacts, last: LaunchAnswers | undefined): 
       value: { kind: 'same', answers: last },
     });
   choices.push({
-    label: `All ${countText(facts)}`,
-    description: facts.tasks === 1 ? 'the only task of the dataset' : 'tasks of the dataset',
+    ...(facts.tasks === 1
+      ? { label: '1 task', description: 'the only one of the dataset' }
+      : { label: `All ${countText(facts)}`, description: 'tasks of the dataset' }),
     value: { kind: 'all' },
   });
   if (facts.tasks > FIRST_TASKS)

@@ -42,7 +42,7 @@ describe('the choice of tasks', () => {
     );
     assert.deepEqual(
       taskChoices({ ...desk, tasks: 1 }, undefined).map(({ label }) => label),
-      ['All 1'],
+      ['1 task'],
     );
     assert.equal(taskChoices({ tasks: 10_000, complete: false, attempts: 1 }, undefined)[0]?.label, 'All 10000+');
   });
