@@ -1,5 +1,6 @@
 /** `${env:NAME}` stays as written in files and submissions; values are sent separately and filled in where needed. */
 import { StudioError } from '../common/errors.ts';
+import { secretsInUrl } from '../common/redaction/hidable.ts';
 import type { Submission, SubmittedAgent } from './submission.ts';
 
 const REFERENCE = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
@@ -13,6 +14,15 @@ export function envNamesIn(text: string): string[] {
 /** Returns each `${…}` in a text that is not a reference to an environment variable, e.g. `${HOME}` or `${env:}`. */
 export function strayPlaceholders(text: string): string[] {
   return (text.match(ANY_PLACEHOLDER) ?? []).filter((found) => envNamesIn(found).length === 0);
+}
+
+/**
+ * Returns the texts to hide: the values of variables, except those in `shown`, of which only the keys in a URL are
+ * secret.
+ */
+export function hiddenValues(shown: readonly string[], values: Readonly<Record<string, string>>): string[] {
+  const open = new Set(shown);
+  return Object.entries(values).flatMap(([name, value]) => (open.has(name) ? secretsInUrl(value) : [value]));
 }
 
 /**

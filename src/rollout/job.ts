@@ -1,4 +1,5 @@
 /** The description of a rollout and its dependencies. */
+import type { Redactor } from '../common/redaction/redactor.ts';
 import type { ForkEdit, Submission, SubmittedAgent, SubmittedModel } from '../config/submission.ts';
 import type { Breakpoint } from '../protocol/commands.ts';
 import type { TraceEvent } from '../trace/schema.ts';
@@ -69,8 +70,9 @@ export interface RolloutPorts {
   readonly sha256?: (data: string | Uint8Array) => string;
   readonly time?: Time;
   /**
-   * Removes secrets from a text. The recorder does this for all events; messages are also redacted before they are
-   * used, so that a resumed rollout sees the same messages. Absent if there are no secrets.
+   * Removes secrets. The recorder does this for all events; messages are also redacted before they are used, so that a
+   * resumed rollout sees the same messages. So is the output of tools, because it comes in pieces. Absent if there are
+   * no secrets.
    */
-  readonly redact?: (text: string) => string;
+  readonly redactor?: Redactor;
 }

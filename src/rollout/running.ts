@@ -52,7 +52,7 @@ export interface RunningRollout {
 export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): Promise<RunningRollout> {
   const sha256 = ports.sha256 ?? sha256Hex;
   const time = ports.time ?? systemTime;
-  const log = new Log(ports.recorder, ports.clock, sha256, ports.redact);
+  const log = new Log(ports.recorder, ports.clock, sha256, ports.redactor);
   const totals = new TotalsCounter((agent) => modelOf(job.submission, agent).price);
   const fingerprint = new Fingerprint();
   const repeats = new Repeats();

@@ -1,5 +1,5 @@
 /**
- * Entry point of a rollout worker: `node worker.mjs [CONFIG]`; without a file, the configuration comes on stdin. Exit
+ * Entry point of a rollout worker: `node worker.mjs [CONFIG]`; without a file, the configuration comes on stdin. Outlet
  * codes: 0 nothing left to do, or asked to stop (after a signal: as configured), 2 invalid configuration, 3 the server
  * is gone.
  */
@@ -8,17 +8,31 @@ import { HEAP_GROWTH } from '../common/entries.ts';
 import { errorText, StudioError } from '../common/errors.ts';
 import { Rollout } from '../rollout/rollout.ts';
 import type { WorkerConfig } from './config.ts';
-import { readWorkerConfig } from './config.ts';
+import { readSecrets, readWorkerConfig } from './config.ts';
+import { Outlet } from './outlet.ts';
 import type { WorkerEnd } from './worker.ts';
 import { startWorker, stopMs } from './worker.ts';
 
 setFlagsFromString(HEAP_GROWTH);
 
+let outlet = new Outlet({});
+
+/** Writes a line to the log of the worker. */
+function print(text: string): void {
+  process.stderr.write(`${outlet.line(text)}\n`);
+}
+
 async function main(): Promise<void> {
   const config = await readWorkerConfig(process.argv[2], process.stdin);
-  const log = (text: string): void =>
-    void process.stderr.write(`${new Date().toISOString()} ${config.worker}: ${text}\n`);
-  const worker = await startWorker(config, { createRollout: (job, ports) => new Rollout(job, ports), log });
+  const secrets = await readSecrets(config.secrets);
+  outlet = new Outlet(secrets);
+  const log = (text: string): void => print(`${new Date().toISOString()} ${config.worker}: ${text}`);
+  const worker = await startWorker(config, {
+    createRollout: (job, ports) => new Rollout(job, ports),
+    log,
+    secrets,
+    outlet,
+  });
   const stopped = new Promise<WorkerEnd>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
       process.on(signal, () => resolve({ why: 'stopped', interrupted: true }));
@@ -47,12 +61,12 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 // After an uncaught error, the worker is in an unknown state: its rollouts continue elsewhere.
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   process.on(event, (error: unknown) => {
-    process.stderr.write(`${event}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    print(`${event}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     process.exit(3);
   });
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${errorText(error)}\n`);
+  print(errorText(error));
   process.exit(StudioError.is(error, 'usage') ? 2 : 3);
 });

@@ -13,7 +13,7 @@ import { MAX_BREAKPOINT_HOLDS } from '../rollout/job.ts';
 import { allowedEnvironment } from '../tools/environment.ts';
 import { createToolPools } from '../tools/pools.ts';
 import type { WorkerConfig } from './config.ts';
-import { readSecrets } from './config.ts';
+import type { Outlet } from './outlet.ts';
 import { Reaper } from './reaper/reaper.ts';
 import { Claims } from './run/claims.ts';
 import { EndpointReports } from './run/endpointReports.ts';
@@ -50,6 +50,9 @@ interface RunningWorker {
 interface WorkerOptions {
   readonly createRollout: WorkerParts['createRollout'];
   readonly log: (text: string) => void;
+  /** The values of `${env:…}`. */
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly outlet: Outlet;
 }
 
 /** A worker that has to end does so a little before this time, whatever its tools do. */
@@ -79,7 +82,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   const flusher = new Flusher();
   const gate = new PermitGate();
   const connections = new ModelConnections();
-  const secrets = await readSecrets(config.secrets);
+  const { outlet, secrets } = options;
   const pools = createToolPools({
     directory: path.join(folder, 'bundles'),
     env: allowedEnvironment(process.env, config.pass_env),
@@ -104,8 +107,9 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       gate,
       replicas: new Replicas(),
       connections,
-      submissions: new Submissions({ readBlob: (sha) => blobs.read(sha, life.signal), secrets }),
+      submissions: new Submissions({ readBlob: (sha) => blobs.read(sha, life.signal), secrets, outlet }),
       events: (rollout, last, signal) => api.events(rollout, last, signal),
+      outlet,
       link: { sendText: (frame) => session.sendText(frame), soon: flusher.soon },
       holdPermits: holdPermits(),
       report: reports.report,
@@ -128,9 +132,10 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       token: config.token,
       worker: config.worker,
       slots: config.slots,
+      outlet,
       maxOutageSeconds: config.reconnect_seconds,
       fenceSeconds: config.fence_seconds,
-      frameLog: openFrameLog(process.env['ROLLOUT_FRAME_LOG'], config.worker),
+      frameLog: openFrameLog(process.env['ROLLOUT_FRAME_LOG'], config.worker, (text) => outlet.line(text)),
     },
     {
       rollouts: () => pool.rollouts(),

@@ -1,5 +1,5 @@
 /** Builds the text of Collect Diagnostics and redacts it. */
-import { redactor } from '../../common/redact.ts';
+import { redactor } from '../../common/redaction/redactor.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { redactStore } from '../server/serverLink.ts';
 
@@ -44,7 +44,7 @@ export function diagnosticsText(facts: DiagnosticFacts): string {
     ...passwordsIn(store),
     ...Object.values(settings).flatMap((value) => (typeof value === 'string' ? passwordsIn(value) : [])),
   ]);
-  return `${withoutPasswords(redact(sections.join('\n\n')))}\n`;
+  return `${withoutPasswords(redact.text(sections.join('\n\n')))}\n`;
 }
 
 /** Returns a fenced block whose fence is longer than any run of backticks inside. */

@@ -1,9 +1,10 @@
+import { NO_SECRETS, type Redactor } from '../../common/redaction/redactor.ts';
+import { RedactedStream } from '../../common/redaction/stream.ts';
 import type { Origin, Part, Role } from '../../trace/schema.ts';
 import { type EventData, type EventKind, TRACE_VERSION, type TraceEvent } from '../../trace/schema.ts';
 import { spill } from '../../trace/spill.ts';
 import type { Clock, PendingBlob, Recorder } from '../ports.ts';
 import { type LoggedMessage, Messages, type Sha256 } from './messages.ts';
-import { redactedPart } from './redactedPart.ts';
 
 /** An event without the fields that the log adds: seq, version, and time. */
 export type Draft = {
@@ -55,7 +56,7 @@ export class Log {
   readonly messages: Messages;
   readonly #recorder: Recorder;
   readonly #clock: Clock;
-  readonly #redact: ((text: string) => string) | undefined;
+  readonly #redactor: Redactor | undefined;
   readonly #observers: Observer[] = [];
   /** Spans without an end, by seq of their start. */
   readonly #open = new Map<number, Extract<TraceEvent, { kind: StartKind }>>();
@@ -64,10 +65,10 @@ export class Log {
   #closed = false;
   #waiting: TraceEvent[] = [];
 
-  constructor(recorder: Recorder, clock: Clock, sha256: Sha256, redact?: (text: string) => string) {
+  constructor(recorder: Recorder, clock: Clock, sha256: Sha256, redactor?: Redactor) {
     this.#recorder = recorder;
     this.#clock = clock;
-    this.#redact = redact;
+    this.#redactor = redactor;
     this.messages = new Messages(sha256);
   }
 
@@ -143,8 +144,12 @@ export class Log {
   }
 
   #clean(parts: readonly Part[]): readonly Part[] {
-    const redact = this.#redact;
-    return redact === undefined ? parts : parts.map((part) => redactedPart(part, redact));
+    return this.#redactor === undefined ? parts : this.#redactor.json(parts);
+  }
+
+  /** Returns what redacts a text that is appended in pieces. */
+  stream(): RedactedStream {
+    return new RedactedStream(this.#redactor ?? NO_SECRETS);
   }
 
   /** Closes the log: later appends are ignored. */

@@ -2,15 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Deferred } from '../../common/abort.ts';
 import { deferred } from '../../common/abort.ts';
-import type { WorkerFrame } from '../../protocol/worker.ts';
+import type { PlainFrame } from '../outlet.ts';
 
-type Claim = Extract<WorkerFrame, { type: 'claim' }>;
+type Claim = Extract<PlainFrame, { type: 'claim' }>;
 
 export class Claims {
-  readonly #send: (frame: WorkerFrame) => boolean;
+  readonly #send: (frame: PlainFrame) => boolean;
   readonly #open = new Map<string, { readonly frame: Claim; readonly answer: Deferred<boolean> }>();
 
-  constructor(send: (frame: WorkerFrame) => boolean) {
+  constructor(send: (frame: PlainFrame) => boolean) {
     this.#send = send;
   }
 

@@ -94,7 +94,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
       );
     },
     // Recorded events are redacted, so what a resumed rollout compares with them must be redacted, too.
-    redact: (text) => loaded.redaction.text(text),
+    redactor: parts.outlet.redactor,
     sha256: (data) => createHash('sha256').update(data).digest('hex'),
   };
 }

@@ -3,19 +3,19 @@
  * intervals.
  */
 import type { EndpointReport } from '../../model/client.ts';
-import type { WorkerFrame } from '../../protocol/worker.ts';
+import type { PlainFrame } from '../outlet.ts';
 
 const SEND_EVERY_MS = 100;
 
 export class EndpointReports {
-  readonly #send: (frame: WorkerFrame) => void;
+  readonly #send: (frame: PlainFrame) => void;
   /** Successful responses that were not reported yet. */
   readonly #good = new Map<string, number>();
   /** Endpoints whose last report was a failure. */
   readonly #troubled = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(send: (frame: WorkerFrame) => void) {
+  constructor(send: (frame: PlainFrame) => void) {
     this.#send = send;
   }
 

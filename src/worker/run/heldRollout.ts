@@ -6,7 +6,6 @@ import type { Breakpoint } from '../../protocol/commands.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import type { HoldResult } from '../../rollout/gates/gates.ts';
 import type { Slot } from '../../rollout/ports.ts';
-import { redaction } from '../spool/redaction.ts';
 import type { Loss } from '../spool/spool.ts';
 import { Spool } from '../spool/spool.ts';
 import { closingEvents } from './closing.ts';
@@ -145,7 +144,7 @@ export class HeldRollout {
     const { grant } = this;
     const { signal } = this.#stop;
     const parts = this.#parts;
-    const spool = this.#openSpool(grant.last, loaded);
+    const spool = this.#openSpool(grant.last);
     const [prefix, directory] = await Promise.all([
       grant.last === 0 ? [] : parts.events(grant.rollout, grant.last, signal),
       makeWorkDirectory(parts.folder, grant.rollout, grant.task, (sha) => parts.blobs.read(sha, signal)),
@@ -174,7 +173,7 @@ export class HeldRollout {
     await spool.flushed().catch(() => undefined);
   }
 
-  #openSpool(last: number, loaded: LoadedSubmission | undefined): Spool {
+  #openSpool(last: number): Spool {
     const { grant } = this;
     this.#spool = new Spool({
       rollout: grant.rollout,
@@ -182,7 +181,7 @@ export class HeldRollout {
       last,
       link: this.#parts.link,
       blobs: this.#parts.blobs,
-      redaction: loaded?.redaction ?? NOTHING_SECRET,
+      outlet: this.#parts.outlet,
       watched: this.#watched,
       onLoss: (loss) => this.#onLoss(loss),
     });
@@ -209,7 +208,7 @@ export class HeldRollout {
     const { grant } = this;
     const { worker, clock } = this.#parts;
     const durable = last === 0 ? [] : await this.#parts.events(grant.rollout, last, this.#stop.signal);
-    const spool = this.#openSpool(last, loaded);
+    const spool = this.#openSpool(last);
     spool.append(closingEvents({ grant, worker, clock, submission: loaded?.submission, durable, last, message }), []);
     await spool.flushed();
   }
@@ -230,5 +229,3 @@ export class HeldRollout {
     this.#parts.slots.release();
   }
 }
-
-const NOTHING_SECRET = redaction([]);

@@ -10,6 +10,7 @@ import type { HoldPermits, RolloutJob, RolloutPorts } from '../../rollout/job.ts
 import type { Clock } from '../../rollout/ports.ts';
 import type { ToolPools } from '../../tools/environment.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
+import type { Outlet } from '../outlet.ts';
 import type { Blobs } from '../spool/blobs.ts';
 import type { SpoolLink } from '../spool/spool.ts';
 import type { Claims } from './claims.ts';
@@ -43,6 +44,7 @@ export interface WorkerParts {
   readonly submissions: Submissions;
   /** Returns events 1..last of a rollout. */
   readonly events: (rollout: string, last: number, signal: AbortSignal) => Promise<TraceEvent[]>;
+  readonly outlet: Outlet;
   readonly link: SpoolLink;
   readonly slots: Slots;
   readonly claims: Claims;

@@ -5,8 +5,9 @@
 import type { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { verbArgs } from '../../protocol/commands.ts';
-import type { Grant, ServerToWorker, WorkerFrame } from '../../protocol/worker.ts';
+import type { Grant, ServerToWorker } from '../../protocol/worker.ts';
 import type { HoldResult } from '../../rollout/gates/gates.ts';
+import type { PlainFrame } from '../outlet.ts';
 import type { Welcome } from '../session/session.ts';
 import { HeldRollout } from './heldRollout.ts';
 import type { WorkerParts } from './parts.ts';
@@ -15,7 +16,7 @@ type Control = Extract<ServerToWorker, { type: 'control' }>;
 
 interface PoolOptions {
   readonly parts: WorkerParts;
-  readonly send: (frame: WorkerFrame) => boolean;
+  readonly send: (frame: PlainFrame) => boolean;
   /** Maximum number of rollouts; after the last one, the worker is done. */
   readonly rollouts: number;
   /** Called when there is no more work for this worker. */
@@ -29,7 +30,7 @@ export class RolloutPool {
   readonly #rollouts = new Map<string, HeldRollout>();
   readonly #endings = new Map<string, Promise<void>>();
   /** Command results that could not be sent because there was no connection. */
-  #unsentResults: WorkerFrame[] = [];
+  #unsentResults: PlainFrame[] = [];
   /** Number of requested rollouts that have not arrived. */
   #requested = 0;
   /** Number of rollouts that it may still take. */
@@ -155,7 +156,7 @@ export class RolloutPool {
     if (this.#drained && this.#rollouts.size === 0 && !this.#closed) this.#options.onDrained();
   }
 
-  #report(done: WorkerFrame): void {
+  #report(done: PlainFrame): void {
     if (!this.#options.send(done)) this.#unsentResults.push(done);
   }
 

@@ -3,20 +3,19 @@ import { StudioError } from '../../common/errors.ts';
 import { resolveSubmission } from '../../config/env.ts';
 import type { Submission } from '../../config/submission.ts';
 import { codeSha, configSha, submission as submissionSchema } from '../../config/submission.ts';
-import type { Redaction } from '../spool/redaction.ts';
-import { redaction } from '../spool/redaction.ts';
+import type { Outlet } from '../outlet.ts';
 
 export interface LoadedSubmission {
   /** With secrets resolved. */
   readonly submission: Submission;
   /** Of the submission as it was sent. */
   readonly shas: { readonly config: string; readonly code: string };
-  readonly redaction: Redaction;
 }
 
 interface SubmissionSources {
   readonly readBlob: (sha: string) => Promise<Uint8Array>;
   readonly secrets: Readonly<Record<string, string>>;
+  readonly outlet: Outlet;
 }
 
 export class Submissions {
@@ -40,7 +39,7 @@ export class Submissions {
   }
 
   async #load(sha: string): Promise<LoadedSubmission> {
-    const { readBlob, secrets } = this.#sources;
+    const { readBlob, secrets, outlet } = this.#sources;
     const parsed = submissionSchema.safeParse(JSON.parse(Buffer.from(await readBlob(sha)).toString('utf8')));
     if (!parsed.success)
       throw new StudioError(
@@ -48,11 +47,10 @@ export class Submissions {
         `This worker does not support the submission ${sha}: ${parsed.error.issues[0]?.message ?? ''}`,
       );
     const raw = parsed.data;
-    const exposedNames = new Set(raw.env.shown);
+    outlet.learn(raw.env);
     return {
       submission: resolveSubmission(raw, secrets),
       shas: { config: configSha(raw), code: codeSha(raw) },
-      redaction: redaction(Object.entries(secrets).flatMap(([name, value]) => (exposedNames.has(name) ? [] : [value]))),
     };
   }
 }

@@ -8,11 +8,15 @@ import path from 'node:path';
 
 export type FrameLog = (frame: string) => void;
 
-export function openFrameLog(folder: string | undefined, worker: string): FrameLog | undefined {
+export function openFrameLog(
+  folder: string | undefined,
+  worker: string,
+  clean: (text: string) => string,
+): FrameLog | undefined {
   if (folder === undefined || folder === '') return undefined;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = openSync(path.join(folder, `${worker}.jsonl`), 'a', 0o600);
   return (frame) => {
-    writeSync(file, `${frame}\n`);
+    writeSync(file, `${clean(frame)}\n`);
   };
 }

@@ -7,6 +7,7 @@ import { WebSocket } from 'ws';
 import { StudioError } from '../../common/errors.ts';
 import type { ServerToWorker, WorkerFrame } from '../../protocol/worker.ts';
 import { BEAT_SECONDS, FENCE_SECONDS, LEASE_SECONDS, PROTOCOL, serverToWorker } from '../../protocol/worker.ts';
+import type { Outlet, OutletText, PlainFrame } from '../outlet.ts';
 import type { ServerAddress } from './address.ts';
 import type { FrameLog } from './frameLog.ts';
 
@@ -20,6 +21,7 @@ export interface SessionOptions {
   readonly token: string;
   readonly worker: string;
   readonly slots: number;
+  readonly outlet: Outlet;
   /** How long the server may be gone. Default: the lease that it reported. */
   readonly maxOutageSeconds?: number | undefined;
   /** How long it may be silent before no new effect starts. Default: 20 s. */
@@ -84,12 +86,12 @@ export class Session {
   }
 
   /** Sends a frame. Returns false without a connection: the sender sends it again after `welcome`, or drops it. */
-  send(frame: WorkerFrame): boolean {
-    return this.sendText(JSON.stringify(frame));
+  send(frame: PlainFrame): boolean {
+    return this.sendText(this.#options.outlet.frame(frame));
   }
 
   /** Sends a frame that is already text. */
-  sendText(frame: string): boolean {
+  sendText(frame: OutletText): boolean {
     if (!this.#welcomed || this.#socket === undefined) return false;
     this.#socket.send(frame);
     this.#options.frameLog?.(frame);
@@ -142,7 +144,7 @@ export class Session {
         ...(this.#sessionToken === undefined ? {} : { resume: this.#sessionToken }),
         ...(this.#lostAt === undefined ? {} : { away_ms: Math.round(this.#helloAt - this.#lostAt) }),
       };
-      socket.send(JSON.stringify(hello));
+      socket.send(this.#options.outlet.frame(hello));
     });
     socket.on('message', (data) => {
       if (this.#socket === socket && !this.#closed) this.#receive(data);

@@ -1,25 +1,36 @@
-import type { Redaction } from './redaction.ts';
+import type { RedactedStream } from '../../common/redaction/stream.ts';
+
+interface OpenSpan {
+  readonly redacted: RedactedStream;
+  /** Everything that may be shown so far. */
+  text: string;
+  sent: number;
+}
 
 /**
- * The live text of a rollout's open spans. It is kept while they are open, so that new watchers get all of it. If there
- * are secrets, the end of the text is held back as long as it could be the beginning of one.
+ * The live text of a rollout's open spans. It is kept while they are open, so that new watchers get all of it. The end
+ * of the text is withheld as long as it could be the beginning of a secret.
  */
 export class LiveText {
   readonly #send: (span: number, offset: number, text: string) => void;
-  readonly #spans = new Map<number, { text: string; sent: number }>();
-  readonly #redaction: Redaction;
+  readonly #spans = new Map<number, OpenSpan>();
+  readonly #stream: () => RedactedStream;
   #watched: boolean;
 
-  constructor(watched: boolean, redaction: Redaction, send: (span: number, offset: number, text: string) => void) {
+  constructor(
+    watched: boolean,
+    stream: () => RedactedStream,
+    send: (span: number, offset: number, text: string) => void,
+  ) {
     this.#watched = watched;
-    this.#redaction = redaction;
+    this.#stream = stream;
     this.#send = send;
   }
 
   add(span: number, text: string): void {
     let open = this.#spans.get(span);
-    if (open === undefined) this.#spans.set(span, (open = { text: '', sent: 0 }));
-    open.text += text;
+    if (open === undefined) this.#spans.set(span, (open = { redacted: this.#stream(), text: '', sent: 0 }));
+    open.text += open.redacted.add(text);
     if (this.#watched) this.#catchUp(span, open);
   }
 
@@ -40,12 +51,9 @@ export class LiveText {
     this.watch(this.#watched);
   }
 
-  #catchUp(span: number, open: { text: string; sent: number }): void {
-    const { longest } = this.#redaction;
-    const redacted = longest === 0 ? open.text : this.#redaction.text(open.text);
-    const to = longest === 0 ? redacted.length : redacted.length - longest;
-    if (to <= open.sent) return;
-    this.#send(span, open.sent, redacted.slice(open.sent, to));
-    open.sent = to;
+  #catchUp(span: number, open: OpenSpan): void {
+    if (open.text.length <= open.sent) return;
+    this.#send(span, open.sent, open.text.slice(open.sent));
+    open.sent = open.text.length;
   }
 }

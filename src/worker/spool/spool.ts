@@ -10,16 +10,16 @@ import type { ServerToWorker } from '../../protocol/worker.ts';
 import { MAX_APPEND_BYTES, SPOOL_BYTES } from '../../protocol/worker.ts';
 import type { PendingBlob, Recorder } from '../../rollout/ports.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
+import type { Outlet, OutletText } from '../outlet.ts';
 import type { Blobs } from './blobs.ts';
 import { LiveText } from './liveText.ts';
-import type { Redaction } from './redaction.ts';
 
 type Refusal = Extract<ServerToWorker, { type: 'refuse' }>;
 
 /** What a spool needs from its worker. */
 export interface SpoolLink {
   /** Returns false without a connection. */
-  sendText(frame: string): boolean;
+  sendText(frame: OutletText): boolean;
   /** Requests a call of `flush` soon, together with other spools. */
   soon(spool: Spool): void;
 }
@@ -41,7 +41,7 @@ interface SpoolOptions {
   readonly last: number;
   readonly link: SpoolLink;
   readonly blobs: Blobs;
-  readonly redaction: Redaction;
+  readonly outlet: Outlet;
   readonly watched: boolean;
   /** Called at most once. */
   readonly onLoss: (loss: Loss) => void;
@@ -49,7 +49,7 @@ interface SpoolOptions {
 
 interface Entry {
   readonly seq: number;
-  readonly text: string;
+  readonly text: OutletText;
   readonly bytes: number;
   /** Whether it is the last event of its append, so that a frame may end here. */
   readonly ends: boolean;
@@ -95,8 +95,10 @@ export class Spool implements Recorder {
     this.epoch = options.epoch;
     this.#durable = this.#last = options.last;
     this.#next = options.last + 1;
-    this.#live = new LiveText(options.watched, options.redaction, (span, offset, text) =>
-      this.#sendDelta(span, offset, text),
+    this.#live = new LiveText(
+      options.watched,
+      () => options.outlet.stream(),
+      (span, offset, text) => this.#sendDelta(span, offset, text),
     );
   }
 
@@ -107,10 +109,11 @@ export class Spool implements Recorder {
 
   append(events: readonly TraceEvent[], blobs: readonly PendingBlob[]): void {
     if (this.#lossReason !== undefined || events.length === 0) return;
-    const { texts, blobs: clean } = this.#options.redaction.append(events, blobs);
+    const { texts, blobs: clean } = this.#options.outlet.append(events, blobs);
     const first = this.#last + 1;
-    for (const [index, event] of events.entries()) {
-      const text = texts[index] ?? '';
+    for (const [index, text] of texts.entries()) {
+      const event = events[index];
+      if (event === undefined) break;
       // The text is UTF-16 here and UTF-8 in the frame; for nearly all text, a character is one byte.
       const bytes = Buffer.byteLength(text);
       this.#queue.push({ seq: event.seq, text, bytes, ends: index === events.length - 1 });
@@ -272,9 +275,10 @@ export class Spool implements Recorder {
     const entries = this.#queue.slice(start, end);
     const last = entries.at(-1);
     if (last === undefined) return false;
-    const frame =
-      `{"type":"append","rollout":${JSON.stringify(this.rollout)},"epoch":${this.epoch},"from":${this.#next},` +
-      `"events":[${entries.map((entry) => entry.text).join(',')}]}`;
+    const frame = this.#options.outlet.appendFrame(
+      { rollout: this.rollout, epoch: this.epoch, from: this.#next },
+      entries.map((entry) => entry.text),
+    );
     if (!this.#options.link.sendText(frame)) return false;
     for (const entry of entries) this.#unsent -= entry.bytes;
     this.#next = last.seq + 1;
@@ -283,9 +287,8 @@ export class Spool implements Recorder {
   }
 
   #sendDelta(span: number, offset: number, text: string): void {
-    this.#options.link.sendText(
-      JSON.stringify({ type: 'delta', rollout: this.rollout, epoch: this.epoch, span, offset, text }),
-    );
+    const { rollout, epoch } = this;
+    this.#options.link.sendText(this.#options.outlet.frame({ type: 'delta', rollout, epoch, span, offset, text }));
   }
 
   #store(first: number, blobs: readonly PendingBlob[]): void {

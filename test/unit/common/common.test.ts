@@ -5,7 +5,6 @@ import { errorText, exitCodeOf, StudioError } from '../../../src/common/errors.t
 import { hashOf, seedOf, sha256Hex } from '../../../src/common/hash.ts';
 import { newId } from '../../../src/common/ids.ts';
 import { canonicalJson, jsonOf } from '../../../src/common/json.ts';
-import { REDACTED, redactor } from '../../../src/common/redact.ts';
 
 describe('canonical JSON', () => {
   it('does not depend on the order of keys, and omits undefined', () => {
@@ -58,18 +57,6 @@ describe('IDs', () => {
     const ids = [newId('b', 1_000), newId('b', 2_000), newId('b', 1_800_000_000_000)];
     assert.deepEqual([...ids].sort(), ids);
     for (const id of ids) assert.match(id, /^b[0-9a-z]{17}$/);
-  });
-});
-
-describe('redaction', () => {
-  it('removes secrets in plain text and in JSON, longest first', () => {
-    const redact = redactor(['secret', 'secret-longer', 'a"b\\c', 'abc']);
-    assert.equal(redact('x secret-longer y secret z'), `x ${REDACTED} y ${REDACTED} z`);
-    assert.equal(redact(JSON.stringify({ key: 'a"b\\c' })), `{"key":"${REDACTED}"}`);
-    assert.equal(redact('abc'), 'abc', 'a value of three characters hides nothing');
-  });
-  it('costs nothing without secrets', () => {
-    assert.equal(redactor([])('text'), 'text');
   });
 });
 

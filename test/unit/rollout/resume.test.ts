@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deferred } from '../../../src/common/abort.ts';
+import { redactor } from '../../../src/common/redaction/redactor.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Random } from '../../support/random.ts';
 import {
@@ -362,7 +363,7 @@ describe('a resumed rollout', () => {
   });
 
   it('sees the same messages as before, although secrets are not in the record', async () => {
-    const redact = (text: string): string => text.replaceAll('hunter2', '[redacted]');
+    const secrets = redactor(['hunter2']);
     const spec = submission({
       prompt: { text: 'The key is hunter2.' },
       context: { reasoning: 'keep', tool_result_tokens: 5, overflow: 'fail' },
@@ -371,7 +372,7 @@ describe('a resumed rollout', () => {
       kit({
         model: new ScriptedModel([{ calls: [{ name: 'f' }] }, { text: '42' }]),
         tools: new ScriptedTools({ f: { run: () => ({ env: ['hunter2 and a long tail', 'hunter2'] }) } }),
-        ports: { redact },
+        ports: { redactor: secrets },
         ...more,
         job: { submission: spec, ...more.job },
       });
@@ -380,7 +381,7 @@ describe('a resumed rollout', () => {
     // The rollout itself redacts in messages what the worker's recorder redacts everywhere.
     assert.ok(!JSON.stringify(whole.filter((event) => event.kind === 'message')).includes('hunter2'));
     for (const boundary of first.recorder.boundaries.slice(0, -1)) {
-      const events = JSON.parse(redact(JSON.stringify(whole.slice(0, boundary)))) as TraceEvent[];
+      const events = secrets.json(whole.slice(0, boundary));
       const again = make({
         job: { how: 'resumed', epoch: 2 },
         after: { events, blobs: new Map(first.recorder.blobs) },

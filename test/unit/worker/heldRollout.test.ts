@@ -13,6 +13,7 @@ import type { Grant, ServerToWorker, WorkerFrame } from '../../../src/protocol/w
 import type { RolloutJob, RolloutPorts } from '../../../src/rollout/job.ts';
 import { createToolPools } from '../../../src/tools/pools.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
+import { Outlet } from '../../../src/worker/outlet.ts';
 import { Claims } from '../../../src/worker/run/claims.ts';
 import type { RolloutHandle, WorkerParts } from '../../../src/worker/run/parts.ts';
 import { RolloutPool } from '../../../src/worker/run/pool.ts';
@@ -70,14 +71,20 @@ function bench(
     },
     new AbortController().signal,
   );
+  const outlet = new Outlet({});
   const parts: WorkerParts = {
     worker: 'w',
     folder,
     clock: { now: () => 5 },
     blobs,
     pools,
-    submissions: new Submissions({ readBlob: (name) => blobs.read(name, new AbortController().signal), secrets: {} }),
+    submissions: new Submissions({
+      readBlob: (name) => blobs.read(name, new AbortController().signal),
+      secrets: {},
+      outlet,
+    }),
     events: () => Promise.resolve([]),
+    outlet,
     link: { sendText: (text) => send(JSON.parse(text) as WorkerFrame), soon: flusher.soon },
     slots: new Slots(slots, () => pool.requestMore()),
     claims: new Claims(send),

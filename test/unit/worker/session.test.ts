@@ -10,6 +10,7 @@ import { WebSocketServer } from 'ws';
 import type { StudioError } from '../../../src/common/errors.ts';
 import type { ServerToWorker, WorkerFrame } from '../../../src/protocol/worker.ts';
 import { PROTOCOL } from '../../../src/protocol/worker.ts';
+import { Outlet } from '../../../src/worker/outlet.ts';
 import { ServerAddress } from '../../../src/worker/session/address.ts';
 import { Session } from '../../../src/worker/session/session.ts';
 
@@ -100,6 +101,7 @@ function open(
       token: 't',
       worker: 'w',
       slots: 4,
+      outlet: new Outlet({}),
       ...rest,
     },
     {

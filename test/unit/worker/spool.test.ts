@@ -4,9 +4,9 @@ import { describe, it } from 'node:test';
 import { SPOOL_BYTES } from '../../../src/protocol/worker.ts';
 import type { PendingBlob } from '../../../src/rollout/ports.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
+import { Outlet } from '../../../src/worker/outlet.ts';
 import { Blobs } from '../../../src/worker/spool/blobs.ts';
 import { Flusher } from '../../../src/worker/spool/flusher.ts';
-import { redaction } from '../../../src/worker/spool/redaction.ts';
 import type { Loss } from '../../../src/worker/spool/spool.ts';
 import { Spool } from '../../../src/worker/spool/spool.ts';
 
@@ -28,6 +28,10 @@ function event(seq: number, text = 'x'): TraceEvent {
 function blob(text: string): PendingBlob {
   const bytes = Buffer.from(text);
   return { sha: createHash('sha256').update(bytes).digest('hex'), bytes, media: 'text/plain' };
+}
+
+function outletOf(secrets: readonly string[]): Outlet {
+  return new Outlet(Object.fromEntries(secrets.map((secret, index) => [`SECRET_${index}`, secret])));
 }
 
 /** A spool whose frames are kept, with manual flushes. */
@@ -62,7 +66,7 @@ function setup(
     epoch: 2,
     last: options.last ?? 0,
     blobs,
-    redaction: redaction(options.secrets ?? []),
+    outlet: outletOf(options.secrets ?? []),
     watched: options.watched ?? false,
     link: {
       sendText: (frame) => {
@@ -291,7 +295,7 @@ describe('Spool', () => {
 
 describe('redaction', () => {
   it('removes secrets from events and blobs, and updates references to the changed blob', () => {
-    const clean = redaction(['s3cret"key']);
+    const clean = outletOf(['s3cret"key']);
     const holder = blob('{"token":"s3cret\\"key"}');
     const other = blob('nothing here');
     const events: TraceEvent[] = [
@@ -325,9 +329,86 @@ describe('redaction', () => {
     assert.equal(blobs[1], other);
   });
 
+  it('leaves every number of an event as it is, so that the event stays valid', () => {
+    const clean = outletOf(['5432', '481516']);
+    const events: TraceEvent[] = [
+      {
+        seq: 5432,
+        v: 1,
+        at: 481_516,
+        kind: 'tool.start',
+        data: {
+          call: 'c',
+          name: 'connect',
+          arguments: { port: 5432, pin: 481_516, text: 'PIN 481516' },
+          effect: 'pure',
+        },
+      },
+    ];
+    const ids = blob('{"prompt":{"ids":[481516,7]},"completion":[]}');
+    const { texts, blobs } = clean.append(events, [{ ...ids, media: 'application/json' }]);
+    assert.deepEqual(JSON.parse(texts[0] ?? ''), {
+      ...events[0],
+      data: { ...events[0]?.data, arguments: { port: 5432, pin: 481_516, text: 'PIN [redacted]' } },
+    });
+    assert.equal(blobs[0]?.sha, ids.sha);
+  });
+
+  it('shortens no binary, and no head that ends within a secret', () => {
+    const clean = outletOf(['correct-horse-battery']);
+    const binary = { ...blob(''), bytes: Buffer.from([0xff, ...Buffer.from('correct-horse-battery'), 0xfe]) };
+    const whole = blob(`${'x'.repeat(10)}correct-horse-battery`);
+    const head = 'x'.repeat(10) + 'correct-horse';
+    const event: TraceEvent = {
+      seq: 1,
+      v: 1,
+      at: 1,
+      kind: 'tool.end',
+      span: 1,
+      data: {
+        status: 'ok',
+        ms: 1,
+        source: 'live',
+        result: { $blob: whole.sha, bytes: whole.bytes.length, media: 'text/plain', head },
+      },
+    };
+    const { texts, blobs } = clean.append([event], [binary, whole]);
+    assert.equal(Buffer.from(blobs[0]?.bytes ?? []).toString('latin1'), `\xff${'*'.repeat(21)}\xfe`);
+    assert.match(texts[0] ?? '', /"head":"x{10}\[redacted\]"/);
+  });
+
+  it('removes secrets from every other frame, but not from the endpoint that the server looks up', () => {
+    const outlet = new Outlet({ KEY: 'sk-echoed-by-the-endpoint' });
+    assert.deepEqual(
+      JSON.parse(
+        outlet.frame({
+          type: 'endpoint',
+          endpoint: 'http://host/v1?key=sk-echoed-by-the-endpoint',
+          what: 'denied',
+          text: 'Incorrect API key provided: sk-echoed-by-the-endpoint',
+        }),
+      ),
+      {
+        type: 'endpoint',
+        endpoint: 'http://host/v1?key=sk-echoed-by-the-endpoint',
+        what: 'denied',
+        text: 'Incorrect API key provided: [redacted]',
+      },
+    );
+  });
+
+  it('hides all values until a submission shows which are not secret', () => {
+    const outlet = new Outlet({ VLLM_URL: 'http://host:8000/v1', KEY: 'open-sesame' });
+    assert.equal(outlet.line('http://host:8000/v1 open-sesame'), '[redacted] [redacted]');
+    outlet.learn({ names: ['VLLM_URL', 'KEY'], shown: ['VLLM_URL'] });
+    assert.equal(outlet.line('http://host:8000/v1 open-sesame'), 'http://host:8000/v1 [redacted]');
+    outlet.learn({ names: ['VLLM_URL', 'KEY'], shown: [] });
+    assert.equal(outlet.line('http://host:8000/v1'), '[redacted]');
+  });
+
   it('does nothing without secrets', () => {
     const blobs = [blob('x')];
-    const unchanged = redaction(['', 'abc']).append([event(1)], blobs);
+    const unchanged = outletOf(['', 'abc']).append([event(1)], blobs);
     assert.equal(unchanged.blobs, blobs);
     assert.deepEqual(unchanged.texts, [JSON.stringify(event(1))]);
   });
