@@ -29,7 +29,7 @@ export async function readBatch(
   const loaded = await loadBatch(files, file, { root, ...options });
   if (loaded.value === undefined) throw problemsError(loaded.problems, files.absolute(cwd));
   const built = await buildSubmission(loaded.value, submitPorts(files, root, env));
-  return { built, warnings: loaded.problems, root, target: loaded.value.file.target };
+  return { built, warnings: [...loaded.problems, ...built.warnings], root, target: loaded.value.file.target };
 }
 
 /** Returns the ports that building a submission needs on this machine. */

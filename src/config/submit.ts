@@ -5,6 +5,7 @@ import type { LoadedAgent } from './load/agent.ts';
 import type { LoadedWorld } from './load/world.ts';
 import type { LoadedBatch } from './load.ts';
 import { relative } from './paths.ts';
+import type { Problem } from './source/problem.ts';
 import {
   type Submission,
   type SubmittedAgent,
@@ -39,6 +40,8 @@ export interface BuiltSubmission {
   readonly submission: Submission;
   /** Values for `${env:…}` by name; never stored with the submission. */
   readonly secrets: Readonly<Record<string, string>>;
+  /** Values that cannot be hidden, by the names of their variables. */
+  readonly warnings: readonly Problem[];
   /** Bundles, source maps, then the attachments of all tasks, each once. Can be iterated repeatedly. */
   readonly blobs: AsyncIterable<SubmissionBlob>;
   /** Only bundles and source maps: all that a fork needs, because its task is already stored. */
@@ -93,6 +96,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     // Validates what leaves this machine with the schema that the server uses.
     submission: submissionSchema.parse(built),
     secrets: environment.secrets,
+    warnings: environment.warnings,
     modules: { [Symbol.asyncIterator]: () => bundles.blobs() },
     ...blobsAndTasks(loaded, ports.files, bundles),
   };

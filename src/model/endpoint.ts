@@ -1,5 +1,6 @@
 /** Endpoints as an agent file names them: a URL up to `/v1`, or `demo:` with an optional query. */
 import { seedOf } from '../common/hash.ts';
+import { publicUrl } from '../common/redaction/hidable.ts';
 
 export function isDemo(endpoint: string): boolean {
   return /^demo:/i.test(endpoint);
@@ -23,13 +24,7 @@ export function locate(endpoint: string, demoUrl: () => string): { baseUrl: stri
 
 /** Returns an endpoint as text for people, without anything that could be a secret. */
 export function endpointLabel(endpoint: string): string {
-  if (isDemo(endpoint)) return endpoint;
-  try {
-    const url = new URL(endpoint);
-    return `${url.protocol}//${url.host}${url.pathname}`.replace(/\/$/, '');
-  } catch {
-    return endpoint;
-  }
+  return isDemo(endpoint) ? endpoint : publicUrl(endpoint);
 }
 
 /**

@@ -92,13 +92,14 @@ interface RolloutServer {
 
 /** Starts a server on an open store. Throws `unavailable` when it cannot listen; the caller then closes the store. */
 export async function startServer(options: RolloutServerOptions): Promise<RolloutServer> {
-  const { store, log } = options;
+  const { store } = options;
+  const secrets = new Secrets(options.secretsFolder);
+  const log: Log = (text, about) => options.log(secrets.line(text), about);
   const tokens = new Tokens(await store.secretKey(), options.tokens);
   const startedAt = await store.now();
   const serverId = newId('s');
   const changes = new Changes(store);
   const submissions = new Submissions(store.blobs);
-  const secrets = new Secrets(options.secretsFolder);
   const health = new StoreHealth(log);
   store.watchOutage((why) => health.outage(why));
   const counters = new Counters();
@@ -120,7 +121,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   });
   const returns = new Returns((batch, infra) => {
     store
-      .addBatchEvent(batch, 'infra', infra)
+      .addBatchEvent(batch, 'infra', secrets.clean(batch, infra))
       .catch((error: unknown) =>
         log(`recording returned workers of ${batch} failed: ${errorText(error)}`, { level: 'error', batch }),
       );
@@ -135,7 +136,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     },
     trouble: (batch, endpoint, text) => {
       store
-        .addBatchEvent(batch, 'infra', { what: 'endpoint', endpoint, text })
+        .addBatchEvent(batch, 'infra', secrets.clean(batch, { what: 'endpoint', endpoint, text }))
         .catch((error: unknown) =>
           log(`recording endpoint trouble of ${batch} failed: ${errorText(error)}`, { level: 'error', batch }),
         );
@@ -329,7 +330,9 @@ function executorHost(parts: {
     token: (batch) => tokens.enrollment(batch),
     secrets: async (batch) => ((await secrets.get(batch)) === undefined ? undefined : secrets.path(batch)),
     workers: async (batch) => (await store.sessions({ batch })).map((session) => session.worker),
-    workerEnded: async (batch, worker, why, infra) => {
+    workerEnded: async (batch, worker, reason, infra) => {
+      // It may be the last line of the worker's log.
+      const why = secrets.clean(batch, reason);
       const rollouts: string[] = [];
       for (const { session } of await store.sessions({ batch, worker }))
         rollouts.push(...(await store.endSession(session, why)));
@@ -346,9 +349,10 @@ function executorHost(parts: {
     },
     refresh: (batch) => supervisor.check(batch),
     recordInfra: async (batch, what) => {
-      await store.addBatchEvent(batch, 'infra', what);
+      await store.addBatchEvent(batch, 'infra', secrets.clean(batch, what));
     },
-    giveUp: async (batch, reason) => {
+    giveUp: async (batch, why) => {
+      const reason = secrets.clean(batch, why);
       await store.addBatchEvent(batch, 'infra', { what: 'given_up', text: reason });
       await supervisor.stop(batch, reason, 'infrastructure');
     },

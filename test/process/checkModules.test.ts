@@ -35,7 +35,7 @@ before(async () => {
 after(() => rm(folder, { recursive: true, force: true }));
 
 async function problems(files: readonly string[]): Promise<string[]> {
-  const checked = await checkDisk(folder, files, modulesLoader(new AbortController().signal));
+  const checked = await checkDisk(folder, files, modulesLoader(new AbortController().signal), {});
   return checked.problems.map(
     ({ file, line, column, message, hint }) => `${path.relative(folder, file)}:${line}:${column}: ${message} — ${hint}`,
   );

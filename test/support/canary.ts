@@ -5,7 +5,9 @@ export function encodingsOf(secret: string): Record<string, string> {
   const bytes = Buffer.from(secret);
   const json = JSON.stringify(secret).slice(1, -1);
   const each = (change: (character: string, index: number) => string): string =>
-    [...secret].map((character, index) => change(character, index)).join('');
+    Array.from(secret)
+      .map((character, index) => change(character, index))
+      .join('');
   const percent = (text: string): string =>
     Array.from(Buffer.from(text), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
   const unicode = (text: string): string =>

@@ -15,7 +15,12 @@ export const check: Command = {
     'files in this folder.',
   options: {},
   async run(context, commandLine) {
-    const { paths, problems } = await checkDisk(context.cwd, commandLine.words, modulesLoader(context.signal));
+    const { paths, problems } = await checkDisk(
+      context.cwd,
+      commandLine.words,
+      modulesLoader(context.signal),
+      context.env,
+    );
     if (commandLine.words.length === 0) await writeEditorTypes(workspaceRoot(paths[0] ?? '', context.cwd));
     if (context.json) context.printJson({ files: paths.length, problems });
     else {

@@ -10,8 +10,11 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import { fileKind } from '../../common/fileKinds.ts';
 import { isPostgresUrl } from '../../common/postgres.ts';
 import { PRODUCT } from '../../common/product.ts';
+import { publicUrl, secretsInUrl } from '../../common/redaction/hidable.ts';
+import { redactor } from '../../common/redaction/redactor.ts';
 import { plural } from '../../common/text.ts';
 import { bytes } from '../../common/units.ts';
+import { envNamesIn } from '../../config/env.ts';
 import { CHROMIUM, installHint } from '../../config/needs.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { findChromium } from '../../tools/chromium.ts';
@@ -82,8 +85,7 @@ function node(): Finding {
 }
 
 async function storeFinding(context: Context): Promise<Finding> {
-  if (isPostgresUrl(context.store))
-    return { name: 'store', state: 'ok', text: context.store.replace(/:[^:@/]*@/, ':…@') };
+  if (isPostgresUrl(context.store)) return { name: 'store', state: 'ok', text: publicUrl(context.store) };
   try {
     await mkdir(context.store, { recursive: true, mode: 0o700 });
     await access(context.store, constants.R_OK | constants.W_OK);
@@ -183,6 +185,18 @@ async function endpoints(context: Context): Promise<Finding[]> {
 }
 
 async function checkEndpoint(
+  context: Context,
+  endpoint: string,
+  model: string,
+  key: string | undefined,
+): Promise<Finding> {
+  const finding = await askEndpoint(context, endpoint, model, key);
+  // An endpoint may repeat the key that it got, and an error the whole URL.
+  const values = envNamesIn(`${endpoint} ${key ?? ''}`).map((name) => context.env[name] ?? '');
+  return redactor([...secretsInUrl(endpoint), ...values]).json(finding);
+}
+
+async function askEndpoint(
   context: Context,
   endpoint: string,
   model: string,

@@ -98,7 +98,7 @@ export const run: Command = {
       ? launch(connection.api, { ...built, ...hold }, { signal: context.signal })
       : launchHeld(connection.api, built, debugged, 'debugger', context.signal));
     if (flag(commandLine, 'detach')) {
-      if (context.json) context.printJson({ batch });
+      if (context.json) context.printJson({ batch, warnings });
       else context.print(batch);
       return 0;
     }

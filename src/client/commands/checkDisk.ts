@@ -11,6 +11,7 @@ import { type Problem, sortProblems } from '../../config/source/problem.ts';
 import { type Bundle, type BundleProblem, bundleModule } from '../../tools/bundle.ts';
 import { diskFiles } from '../disk.ts';
 import { workspaceRoot } from '../workspace.ts';
+import { valueProblems } from './checkValues.ts';
 
 interface CheckedFiles {
   /** The requested files, or all files found in the folder. */
@@ -32,12 +33,13 @@ export type LoadModules = (modules: readonly BuiltModule[]) => Promise<readonly 
 
 /**
  * Checks the requested files (relative to `folder`), or if there are none, all agent, world, and batch files in
- * `folder`. Throws StudioError `usage` if it contains none.
+ * `folder`. `env`: the environment in which batches would be launched. Throws StudioError `usage` if it contains none.
  */
 export async function checkDisk(
   folder: string,
   requested: readonly string[],
   loadModules: LoadModules,
+  env: Readonly<Record<string, string | undefined>>,
 ): Promise<CheckedFiles> {
   const files = diskFiles(folder);
   const paths = requested.length > 0 ? requested : await configFilesUnder(files, folder);
@@ -45,7 +47,11 @@ export async function checkDisk(
     throw new StudioError('usage', 'This folder contains no agent, world, or batch files.', {
       hint: 'Create a sample workspace with rollout init.',
     });
-  const problems = [...(await checkFiles(files, paths)), ...(await moduleProblems(files, folder, paths, loadModules))];
+  const problems = [
+    ...(await checkFiles(files, paths)),
+    ...(await moduleProblems(files, folder, paths, loadModules)),
+    ...(await valueProblems(files, paths, env)),
+  ];
   return { paths, problems: sortProblems(problems) };
 }
 

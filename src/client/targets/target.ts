@@ -1,6 +1,8 @@
 /** Targets: clusters and servers where rollouts can run. They contain no credentials. */
+
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
+import { publicUrl } from '../../common/redaction/hidable.ts';
 import type { ClusterRef } from '../../kubernetes/access/contexts.ts';
 import { LOCAL } from './local.ts';
 
@@ -58,7 +60,7 @@ export function serverUrl(text: string): string {
     url.username !== '' ||
     url.password !== ''
   ) {
-    throw new StudioError('usage', `“${text}” is not a valid server URL.`, {
+    throw new StudioError('usage', `“${publicUrl(text)}” is not a valid server URL.`, {
       hint: 'Use a URL such as https://rollouts.example.org.',
     });
   }

@@ -20,7 +20,7 @@ export function formsOf(secret: string): Form[] {
   if (secret.length < MIN_ENCODED) return distinct(plain.map(whole));
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
   return distinct([
-    ...[...plain, [...secret].join('\0'), hex, hex.toUpperCase()].map(whole),
+    ...[...plain, Array.from(secret).join('\0'), hex, hex.toUpperCase()].map(whole),
     ...[0, 1, 2].flatMap((shift) => {
       const form = base64Of(bytes, shift);
       return [form, { ...form, text: form.text.replaceAll('+', '-').replaceAll('/', '_') }];

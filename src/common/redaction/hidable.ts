@@ -23,8 +23,8 @@ const COMMON = new Set(
 );
 
 /**
- * Words of events and frames. A value that is part of one stays visible, because an event in which it was replaced would
- * be invalid. A test compares this list with the schemas.
+ * Words of events and frames. A value that is part of one stays visible, because an event in which it was replaced
+ * would be invalid. A test compares this list with the schemas.
  */
 const FORMAT_WORDS = (
   'rollout.start rollout.lease message model.start model.end tool.start tool.end agent.start agent.end world.open ' +
@@ -52,6 +52,20 @@ export function visibleReason(value: string): VisibleReason | undefined {
   if (/^[\d.,:-]*$/.test(text) && text.replaceAll(/\D/g, '').length < MIN_DIGITS) return 'common';
   if (COMMON.has(lower) || FORMAT_WORDS.some((word) => word.includes(lower))) return 'common';
   return /^(.)\1*$/.test(text) ? 'common' : undefined;
+}
+
+/** Returns why a value is not hidden, or not everywhere, to complete “the value is …”; undefined if it is. */
+export function hidingNote(value: string): string | undefined {
+  switch (visibleReason(value)) {
+    case 'short':
+      return 'too short to hide: records show it';
+    case 'common':
+      return 'too common to hide: records show it';
+    case undefined:
+      return /^\s*-?\d+(?:\.\d+)?\s*$/.test(value)
+        ? 'a number: it is hidden in texts, but records show it where JSON has a number'
+        : undefined;
+  }
 }
 
 /**
@@ -91,8 +105,12 @@ export function secretsInUrl(text: string): string[] {
   );
 }
 
-/** Returns a URL for display: without user, password, query, and parts of the path that look like a key. */
+/**
+ * Returns a URL for display: without user, password, query, and parts of the path that look like a key. A text that is
+ * not a URL, or that has references to variables instead of their values, stays as it is.
+ */
 export function publicUrl(text: string): string {
+  if (text.includes('${')) return text;
   const url = urlOf(text);
   if (url === undefined) return text;
   const path = url.pathname

@@ -25,7 +25,7 @@ export interface Redactor {
   json<T>(value: T): T;
   /** Overwrites every form of every secret in a text, which keeps its length. */
   masked(text: string): string;
-  /** Redacts a text that goes on. `rest`: its end, to withhold until more is known, because a secret may begin there. */
+  /** Redacts a text that goes on. `rest`: its end, withheld until more is known, because a secret may begin there. */
   beginning(text: string): { readonly text: string; readonly rest: string };
 }
 

@@ -3,7 +3,8 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
-import { nounFor } from '../../common/text.ts';
+import { nounFor, sentence } from '../../common/text.ts';
+import type { Problem } from '../../config/source/problem.ts';
 import { folderOf } from '../files/workspaceFiles.ts';
 import type { Services } from '../services.ts';
 import type { FileProblems } from '../window/problems.ts';
@@ -47,6 +48,7 @@ export async function launchBatch(parts: LauncherParts, request: LaunchRequest):
   // The CLI reads files from disk.
   await vscode.workspace.saveAll(false);
   const previous = memory.file(file.fsPath);
+  let warnings: readonly Problem[] = [];
   const { result: batch, names } = await withProgress(
     `Launching ${path.basename(file.fsPath)}`,
     async ({ signal, report }) => {
@@ -64,11 +66,15 @@ export async function launchBatch(parts: LauncherParts, request: LaunchRequest):
           env,
           signal,
           onProgress: report,
+          onWarnings: (found) => {
+            warnings = found;
+          },
         }),
       );
     },
   );
-  problems.clear();
+  problems.show(warnings);
+  warnOfValues(path.basename(file.fsPath), warnings);
   services.log.info(`Launched ${file.fsPath} as ${batch}: ${answersText(answers, facts)}`);
   await memory.storeBatch({ batch, file: file.fsPath, answers });
   await memory.storeFile({
@@ -79,6 +85,12 @@ export async function launchBatch(parts: LauncherParts, request: LaunchRequest):
   services.batches.refresh();
   if (setting('launch.openPage')) await services.pages.open({ page: 'batch', batch });
   else void offerPage(services, path.basename(file.fsPath), batch);
+}
+
+/** Warns of values that cannot be hidden: they may be secret, and the batch already runs. */
+function warnOfValues(name: string, warnings: readonly Problem[]): void {
+  const texts = warnings.filter(({ code }) => code === 'env').map(({ message }) => message);
+  if (texts.length > 0) void vscode.window.showWarningMessage(sentence(`Launched ${name}, but ${texts.join('; ')}`));
 }
 
 async function offerPage({ pages }: Services, name: string, batch: string): Promise<void> {

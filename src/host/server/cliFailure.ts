@@ -14,7 +14,8 @@ const failure = z.object({
 
 const place = z.number().int().min(1);
 /** Validates positions, because VS Code rejects invalid ones. */
-const problem = z
+/** A problem in the output of the CLI. */
+export const problem = z
   .object({
     file: z.string(),
     line: place,

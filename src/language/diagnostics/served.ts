@@ -1,6 +1,7 @@
 /** Checks that endpoints serve the models in files, based on the facts known so far. */
 import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject, type JsonObject } from '../../common/json.ts';
+import { publicUrl } from '../../common/redaction/hidable.ts';
 import type { Path } from '../../config/source/parse.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { closest } from '../../config/source/suggest.ts';
@@ -42,7 +43,7 @@ export async function servedProblems(workspace: Workspace, path: string): Promis
           parsed.problem(at, {
             code: 'not_served',
             severity: 'warning',
-            message: `${ref.endpoint} does not serve \`${name}\``,
+            message: `${publicUrl(ref.endpoint)} does not serve \`${name}\``,
             hint:
               suggestion === undefined
                 ? `Available models: ${names.slice(0, 5).join(', ')}.`

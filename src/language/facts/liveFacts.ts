@@ -3,7 +3,8 @@
  */
 import { Emitter } from '../../common/emitter.ts';
 import { canonicalJson } from '../../common/json.ts';
-import { resolveEnv } from '../../config/env.ts';
+import { redactor } from '../../common/redaction/redactor.ts';
+import { envNamesIn, resolveEnv } from '../../config/env.ts';
 import { Tokenizers } from '../prompts/tokenize.ts';
 import type { LanguageSettings } from '../settings.ts';
 import type { EndpointRef, Facts, McpServerRef, ToolInfo } from '../workspace/facts.ts';
@@ -56,7 +57,9 @@ export class LiveFacts implements Facts {
     if (!this.#settings.trusted || !this.#settings.askEndpoints) return undefined;
     return this.#models.entry(
       canonicalJson(ref),
-      !allowQuery ? undefined : (signal) => servedModels(resolveEnv(ref, this.#env), signal),
+      !allowQuery
+        ? undefined
+        : async (signal) => this.#clean(ref, await servedModels(resolveEnv(ref, this.#env), signal)),
     );
   }
 
@@ -64,7 +67,9 @@ export class LiveFacts implements Facts {
     if (!this.#settings.trusted) return undefined;
     return this.#tools.entry(
       canonicalJson([ref, folder]),
-      !allowQuery ? undefined : (signal) => this.#ports.listTools(resolveEnv(ref, this.#env), folder, signal),
+      !allowQuery
+        ? undefined
+        : async (signal) => this.#clean(ref, await this.#ports.listTools(resolveEnv(ref, this.#env), folder, signal)),
     );
   }
 
@@ -78,6 +83,11 @@ export class LiveFacts implements Facts {
     if (this.#counts.has(key)) return this.#counts.get(key);
     this.#count(key, ref, model, text).catch(() => undefined); // a variable is not set; use the estimate
     return undefined;
+  }
+
+  /** Returns a response without the values that were sent: diagnostics and completions show it. */
+  #clean<T>(ref: EndpointRef | McpServerRef, response: T): T {
+    return redactor(envNamesIn(JSON.stringify(ref)).map((name) => this.#env[name] ?? '')).json(response);
   }
 
   async #count(key: string, ref: EndpointRef, model: string, text: string): Promise<void> {

@@ -43,6 +43,7 @@ export const checkWorkspace = defineTool({
       folder,
       files.map((file) => workspaceFile(folder, file)),
       session.loadModules,
+      session.env,
     );
     const room = new Room();
     const listed = problems.filter((problem) => room.take(problem));

@@ -1,6 +1,8 @@
 /** Creates batches. All checks run before anything is stored. */
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
+import { hidingNote } from '../../common/redaction/hidable.ts';
+import type { Submission } from '../../config/submission.ts';
 import type { CreateBatch } from '../../protocol/client.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { TaskRecord } from '../../trace/task.ts';
@@ -40,8 +42,10 @@ async function createRunnable(
   // A retried request may arrive after the batch has ended and its secrets were deleted.
   if (existing?.row.state !== 'ended') {
     requireSecrets(submission, request.secrets, 'Set them where the batch is submitted.');
-    if (request.secrets !== undefined && Object.keys(request.secrets).length > 0)
+    if (request.secrets !== undefined && Object.keys(request.secrets).length > 0) {
       await secrets.put(request.batch, request.secrets);
+      secrets.hide(request.batch, submission.env, request.secrets);
+    }
   }
   await store.createBatch({
     id: request.batch,
@@ -55,9 +59,24 @@ async function createRunnable(
     imported: false,
     blobs,
   });
+  if (existing === undefined) await recordVisible(services, request.batch, submission.env, request.secrets ?? {});
   if (request.breakpoints !== undefined && existing === undefined)
     // drops undefined members
     await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);
+}
+
+/** Records which values of a new batch cannot be hidden. */
+export async function recordVisible(
+  { store }: Pick<Services, 'store'>,
+  batch: string,
+  { shown }: Submission['env'],
+  secrets: Readonly<Record<string, string>>,
+): Promise<void> {
+  const notes = Object.entries(secrets).flatMap(([name, value]) => {
+    const note = shown.includes(name) ? undefined : hidingNote(value);
+    return note === undefined ? [] : [`The value of ${name} is ${note}.`];
+  });
+  if (notes.length > 0) await store.addBatchEvent(batch, 'infra', { what: 'not_hidden', text: notes.join(' ') });
 }
 
 /** Creates an imported batch. Its `submission` is the imported file: it is kept, and never run. */

@@ -4,12 +4,16 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
+import { NO_SECRETS, type Redactor, redactor } from '../../common/redaction/redactor.ts';
+import { hiddenValues } from '../../config/env.ts';
 import type { Submission } from '../../config/submission.ts';
 
 const values = z.record(z.string(), z.string());
 
 export class Secrets {
   readonly #folder: string;
+  /** What hides the values of a batch, as long as this server may still write about it. */
+  readonly #redactors = new Map<string, Redactor>();
 
   /** Creates `folder`, readable by its owner only. */
   constructor(folder: string) {
@@ -39,8 +43,26 @@ export class Secrets {
     return values.parse(JSON.parse(text));
   }
 
+  /** Hides these values of a batch from now on. */
+  hide(batch: string, { shown }: Submission['env'], secrets: Readonly<Record<string, string>>): void {
+    this.#redactors.set(batch, redactor(hiddenValues(shown, secrets)));
+  }
+
+  /** Returns a value that is about to be recorded or shown without the batch's secrets. */
+  clean<T>(batch: string, value: T): T {
+    return (this.#redactors.get(batch) ?? NO_SECRETS).json(value);
+  }
+
+  /** Returns a line of the log without the secrets of any batch. */
+  line(text: string): string {
+    let clean = text;
+    for (const one of this.#redactors.values()) clean = one.text(clean);
+    return clean;
+  }
+
   async remove(batch: string): Promise<void> {
     await rm(this.path(batch), { force: true });
+    this.#redactors.delete(batch);
   }
 
   /** Returns the IDs of the batches that have secrets. */

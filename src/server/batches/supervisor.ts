@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import type { Log } from '../../common/log.ts';
+import { publicUrl } from '../../common/redaction/hidable.ts';
 import { plural } from '../../common/text.ts';
 import { resolveEnv } from '../../config/env.ts';
 import { agentsOf, type Submission } from '../../config/submission.ts';
@@ -131,7 +132,7 @@ export class Supervisor {
    * Handles an endpoint that rejects the batch's key, path, or model. On the first calls this is a configuration error,
    * so the batch stops with one message. Later, only the calls themselves fail.
    */
-  async endpointRefused(batch: string, endpoint: string, text: string): Promise<void> {
+  async endpointRefused(batch: string, endpoint: string, reported: string): Promise<void> {
     const { store } = this.#options;
     const tracked = this.#track(batch);
     if (tracked.answered) return;
@@ -144,7 +145,8 @@ export class Supervisor {
       record.row.state === 'ended'
     )
       return;
-    await store.addBatchEvent(batch, 'infra', { what: 'endpoint', endpoint, text });
+    const text = this.#options.secrets.clean(batch, reported);
+    await store.addBatchEvent(batch, 'infra', { what: 'endpoint', endpoint: publicUrl(endpoint), text });
     await this.stop(batch, text, 'infrastructure');
   }
 
@@ -250,6 +252,7 @@ export class Supervisor {
     // Keep using the previous values.
     if (secrets === undefined && tracked.submission !== undefined) return submission;
     const values = secrets ?? {};
+    this.#options.secrets.hide(tracked.id, submission.env, values);
     const agent = resolved(submission.agent.model.endpoints, values);
     const members = resolved(
       agentsOf(submission).flatMap(({ model }) => model.endpoints),

@@ -19,7 +19,7 @@ const retryArgs = z.object({ secrets: z.record(z.string(), z.string()).optional(
 
 /** Applies a command to a batch. Idempotent by the command's ID. */
 export async function commandBatch(services: Services, batch: string, request: BatchCommand): Promise<CommandReply> {
-  const { store } = services;
+  const { store, secrets } = services;
   await recordOf(services, batch);
   const existing = await store.command(request.command);
   if (existing?.result !== undefined) return replyOf(existing.result);
@@ -31,7 +31,7 @@ export async function commandBatch(services: Services, batch: string, request: B
       command: request.command,
       verb: request.verb,
       by,
-      args: recordedArgs,
+      args: secrets.clean(batch, recordedArgs),
     });
   try {
     const reply = await apply();
@@ -52,7 +52,7 @@ interface Plan {
 }
 
 function plan(services: Services, batch: string, request: BatchCommand): Plan {
-  const { store, supervisor, leasing } = services;
+  const { store, secrets, supervisor, leasing } = services;
   const args = request.args ?? {};
   switch (request.verb) {
     case 'pause': {
@@ -79,8 +79,8 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       };
     }
     case 'retry': {
-      const { secrets } = parse(retryArgs, args, 'args');
-      return { recordedArgs: {}, apply: () => retry(services, batch, secrets) };
+      const { secrets: sent } = parse(retryArgs, args, 'args');
+      return { recordedArgs: {}, apply: () => retry(services, batch, sent) };
     }
     case 'seal':
       parse(noArgs, args, 'args');
@@ -116,7 +116,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       return {
         recordedArgs: {},
         apply: async () => {
-          await store.addBatchEvent(batch, 'note', { ...note, by: request.by ?? 'client' });
+          await store.addBatchEvent(batch, 'note', secrets.clean(batch, { ...note, by: request.by ?? 'client' }));
           return {};
         },
       };

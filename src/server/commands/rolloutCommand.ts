@@ -17,7 +17,7 @@ export async function commandRollout(
   request: RolloutCommand,
   signal: AbortSignal,
 ): Promise<CommandReply> {
-  const { store } = services;
+  const { store, secrets } = services;
   const args = parse<unknown>(verbArgs[request.verb], request.args ?? {}, 'args') as Json; // parsed from JSON
   const existing = await store.command(request.command);
   const record = await rolloutOf(services, id);
@@ -37,7 +37,7 @@ export async function commandRollout(
       verb: command.verb,
       by,
       rollout: id,
-      args,
+      args: secrets.clean(record.row.batch, args),
     });
   if (command.result !== undefined) return replyOf(command.result);
   if (record.session === undefined) await withoutHolder(services, record, command);

@@ -5,6 +5,7 @@
  * in its place.
  */
 
+import { publicUrl } from '../../common/redaction/hidable.ts';
 import { plural } from '../../common/text.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import type { ReplicaSource } from '../../protocol/replicas.ts';
@@ -194,7 +195,7 @@ export class BackPressure {
   info(): ServerInfo['endpoints'] {
     const now = this.#now();
     return [...this.#endpoints.values()].map(({ name, limit, load, text }) => ({
-      endpoint: withoutCredentials(name),
+      endpoint: publicUrl(name),
       ...this.#replicaInfo(name),
       permits: limit.permits(now),
       state: limit.state,
@@ -207,7 +208,7 @@ export class BackPressure {
 
   #replicaInfo(name: string): { service?: string; replica?: string } {
     const found = this.#replicas.at(name);
-    return found === undefined ? {} : { service: withoutCredentials(found.endpoint), replica: found.replica.name };
+    return found === undefined ? {} : { service: publicUrl(found.endpoint), replica: found.replica.name };
   }
 
   #urlsOf(names: readonly string[]): Set<string> {
@@ -250,7 +251,7 @@ export class BackPressure {
     // A new replica at the address of a removed one starts fresh, and so does a service that had no replicas before.
     for (const { url } of removed) this.#forget(url);
     if ((now ?? []).length > 0) this.#forget(endpoint);
-    const address = withoutCredentials(endpoint);
+    const address = publicUrl(endpoint);
     const changes = [
       ...removed.map(({ name }) => `Replica ${name} of ${address} was removed`),
       ...added.map(({ name }) => `Replica ${name} of ${address} is ready`),
@@ -299,7 +300,7 @@ export class BackPressure {
   }
 
   #reportOutage({ name, limit, batches, text, outage }: Endpoint, now: number): void {
-    const address = withoutCredentials(name);
+    const address = publicUrl(name);
     const pod = this.#replicas.at(name)?.replica.name;
     const label = pod === undefined ? address : `${address} (${pod})`;
     if (limit.state === 'ok') {
@@ -386,13 +387,4 @@ export class BackPressure {
       };
     }
   }
-}
-
-function withoutCredentials(endpoint: string): string {
-  if (!URL.canParse(endpoint)) return endpoint;
-  const url = new URL(endpoint);
-  if (url.username === '' && url.password === '') return endpoint;
-  url.username = '';
-  url.password = '';
-  return url.href;
 }

@@ -183,6 +183,42 @@ describe('buildSubmission', () => {
     assert.deepEqual((await build(changes)).submission.env, { names: ['HOOK', 'VLLM_URL'], shown: [] });
   });
 
+  it('shows a variable in the address of an endpoint, and hides one in its user, path, or query', async () => {
+    const shown = async (endpoint: string, value: string): Promise<readonly string[]> => {
+      const agent = FILES['agents/desk.agent.yaml']!.replace('${env:VLLM_URL}', endpoint);
+      const { submission: sent } = await build({ 'agents/desk.agent.yaml': agent }, { env: () => value });
+      return sent.env.shown;
+    };
+    for (const address of ['${env:X}/v1', 'http://${env:X}:80/v1', 'http://user@${env:X}/v1'])
+      assert.deepEqual(await shown(address, address.startsWith('$') ? 'http://host' : 'host'), ['X'], address);
+    for (const secret of ['http://user:${env:X}@host/v1', 'http://host/${env:X}/v1', 'http://host/v1?key=${env:X}'])
+      assert.deepEqual(await shown(secret, 'key-4711-a'), [], secret);
+  });
+
+  it('names the values that cannot be hidden, and never shows them', async () => {
+    const values = ['ab1', '54321', '48151623', 'long-enough'];
+    const warnings = await Promise.all(
+      values.map(
+        async (value) => (await build({}, { env: (name) => (name === 'HOOK' ? value : 'http://a/v1') })).warnings,
+      ),
+    );
+    assert.deepEqual(
+      warnings.map((list) => list.map(({ message, severity, variable }) => [severity, variable, message])),
+      [
+        [['warning', 'HOOK', 'the value of HOOK is too short to hide: records show it']],
+        [['warning', 'HOOK', 'the value of HOOK is too common to hide: records show it']],
+        [
+          [
+            'warning',
+            'HOOK',
+            'the value of HOOK is a number: it is hidden in texts, but records show it where JSON has a number',
+          ],
+        ],
+        [],
+      ],
+    );
+  });
+
   it('never replaces a variable in a prompt', async () => {
     const { submission: built } = await build({
       'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace(

@@ -1,6 +1,7 @@
 /** Determines the trace collector from the command line or OpenTelemetry's variables, and sends requests to it. */
 import { errorText } from '../../../common/errors.ts';
 import type { Log } from '../../../common/log.ts';
+import { publicUrl } from '../../../common/redaction/hidable.ts';
 
 export interface Collector {
   readonly url: string;
@@ -37,8 +38,8 @@ export function collectorOf(
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || (option === undefined && protocol === 'grpc')) {
     log(
-      `finished rollouts are not exported to ${text}: this server supports only OTLP over HTTP. Set the collector’s ` +
-        'HTTP address with --otlp http://name:4318',
+      `finished rollouts are not exported to ${publicUrl(text)}: this server supports only OTLP over HTTP. Set the ` +
+        'collector’s HTTP address with --otlp http://name:4318',
       { level: 'warning' },
     );
     return undefined;
