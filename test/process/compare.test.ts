@@ -11,6 +11,7 @@ interface Compared {
   readonly task: string;
   readonly attempts: readonly {
     readonly attempt: number;
+    readonly rollout: string;
     readonly passed: boolean | null;
     readonly actions: readonly { readonly seq: number }[];
   }[];
@@ -155,6 +156,25 @@ describe('rollout compare', () => {
     const { code, stderr } = await bench.run(['view', first, '--compare']);
     assert.equal(code, 2, stderr);
     assert.match(stderr, /not a task of a batch.*BATCH\/TASK/s);
+    const [left] = attempts;
+    assert.ok(left);
+    const args = ['view', word, second, '--compare', '--left'];
+    const opened = await bench.json<{ place: object }>([...args, left.rollout]);
+    assert.deepEqual(opened.place, {
+      page: 'compare',
+      batch: first,
+      task: 'renew',
+      with: second,
+      rollout: left.rollout,
+    });
+    for (const [other, message] of [
+      [first, /is not an attempt/],
+      [`${first}/lost/1`, /is not an attempt of .*rollout compare/s],
+    ] as const) {
+      const wrong = await bench.run([...args, other]);
+      assert.equal(wrong.code, 2, wrong.stderr);
+      assert.match(wrong.stderr, message);
+    }
   });
 
   it('reports errors with a hint', async () => {

@@ -22,6 +22,7 @@ const LATER = attempts([14, 21], 0);
 describe('a saved comparison', { timeout: 180_000 }, () => {
   let browser: Browser;
   let page: Page;
+  let other: Page;
   let batches: Page;
   const asked: string[] = [];
   const troubles: string[] = [];
@@ -39,6 +40,15 @@ describe('a saved comparison', { timeout: 180_000 }, () => {
           '--save',
           bench.path('saved.html'),
         ]);
+        const { file: ofOther } = await bench.json<{ file: string }>([
+          'view',
+          `${batch}/renew`,
+          '--compare',
+          '--left',
+          `${batch}/renew/3`,
+          '--save',
+          bench.path('other.html'),
+        ]);
         writeFileSync(bench.path('later.json'), JSON.stringify(LATER));
         const { batch: later } = await bench.json<{ batch: string }>(['import', bench.path('later.json')]);
         const { file: both } = await bench.json<{ file: string }>([
@@ -52,6 +62,7 @@ describe('a saved comparison', { timeout: 180_000 }, () => {
         browser = await launchBrowser();
         page = await opened(file);
         await pair(page).waitFor();
+        other = await opened(ofOther);
         batches = await opened(both);
         await batches.getByRole('listbox').first().waitFor();
       } finally {
@@ -76,6 +87,12 @@ describe('a saved comparison', { timeout: 180_000 }, () => {
 
   const pair = (target: Page) => target.getByRole('listbox', { name: 'Steps of both attempts' });
   const steps = (target: Page) => target.getByRole('listbox', { name: 'Steps side by side' });
+
+  it('keeps the attempt on the left', async () => {
+    const left = (target: Page) => target.locator('.two-head.is-left > b').innerText();
+    await pair(other).waitFor();
+    assert.deepEqual([await left(page), await left(other)], ['attempt 1', 'attempt 3']);
+  });
 
   it('shows two attempts, and with V every attempt side by side', async () => {
     await pair(page).getByRole('option').filter({ hasText: 'renew_loan' }).first().waitFor();

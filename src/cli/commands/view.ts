@@ -6,7 +6,14 @@ import { importOnce } from '../../client/importOnce.ts';
 import { gatherOffline } from '../../client/offline/offlineData.ts';
 import { offlinePage } from '../../client/offline/offlinePage.ts';
 import { openExternal } from '../../client/openExternal.ts';
-import { comparePlaceOf, isReference, placeOf, resolveBatch } from '../../client/reference.ts';
+import {
+  comparePlaceOf,
+  isReference,
+  parseReference,
+  placeOf,
+  resolveBatch,
+  resolveRollout,
+} from '../../client/reference.ts';
 import { subscribe } from '../../client/subscribe.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
@@ -25,6 +32,7 @@ export const view: Command = {
     'attempts of a task in a browser, and serves it until Ctrl-C.',
   options: {
     compare: { type: 'boolean', text: 'show all attempts of the task side by side, optionally with a second batch’s' },
+    left: { type: 'string', value: 'ATTEMPT', text: 'with --compare: the ROLLOUT or BATCH/TASK/ATTEMPT on the left' },
     edit: { type: 'boolean', text: 'allow changes from the page; by default it is read-only' },
     open: { type: 'boolean', text: 'open the URL in the default browser' },
     save: { type: 'string', value: 'FILE.html', text: 'instead, save the page as a file that needs no server' },
@@ -42,8 +50,10 @@ export const view: Command = {
     const page = flag(commandLine, 'compare')
       ? await comparePlaceOf(connection.api, word ?? '', context.signal)
       : await placeOfWord(context, connection.api, word);
-    const place =
+    const whole =
       other === undefined ? page : withOther(page, await resolveBatch(connection.api, other, context.signal));
+    const left = textOption(commandLine, 'left');
+    const place = left === undefined ? whole : await withLeft(whole, left, connection.api, context.signal);
     if (file !== undefined) return save(context, connection.api, { place, trajectories, file });
     return serve(context, connection, place, { edit: flag(commandLine, 'edit'), open: flag(commandLine, 'open') });
   },
@@ -80,6 +90,21 @@ function withOther(place: PagePlace, other: string): PagePlace {
     });
   if (place.batch === other) throw new StudioError('usage', 'A batch cannot be compared with itself.');
   return place.page === 'batch' ? { page: 'batches', batch: place.batch, with: other } : { ...place, with: other };
+}
+
+/** Puts an attempt on the left. Throws StudioError `usage` if it is not one of those that are compared. */
+async function withLeft(place: PagePlace, word: string, api: Api, signal: AbortSignal): Promise<PagePlace> {
+  if (place.page !== 'compare') throw new StudioError('usage', '--left requires --compare.');
+  const reference = parseReference(word);
+  if (reference.kind === 'batch')
+    throw new StudioError('usage', `“${word}” is not an attempt.`, { hint: 'Use ROLLOUT or BATCH/TASK/ATTEMPT.' });
+  const rollout = await resolveRollout(api, reference, signal);
+  const { row } = await api.rollout(rollout, signal);
+  if (row.task !== place.task || ![place.batch, place.with].includes(row.batch))
+    throw new StudioError('usage', `${word} is not an attempt of ${place.batch}/${place.task}.`, {
+      hint: `List its attempts with rollout compare ${place.batch}/${place.task}.`,
+    });
+  return { ...place, rollout };
 }
 
 async function serve(

@@ -139,6 +139,11 @@ interface SaveServices extends Pick<Services, 'cli' | 'log'> {
   readonly serverId: ServerId | undefined;
 }
 
+function compareOptions(place: PagePlace): readonly string[] {
+  if (place.page !== 'compare') return [];
+  return ['--compare', ...(place.rollout === undefined ? [] : ['--left', place.rollout])];
+}
+
 async function savePage({ cli, server, log, serverId }: SaveServices, place: PagePlace): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.find((candidate) => candidate.uri.scheme === 'file')?.uri;
   const target = await vscode.window.showSaveDialog({
@@ -157,14 +162,11 @@ async function savePage({ cli, server, log, serverId }: SaveServices, place: Pag
       const stop = new AbortController();
       const listener = cancelled.onCancellationRequested(() => stop.abort());
       try {
-        await cli.json(
-          ['view', ...placeWords(place), ...(place.page === 'compare' ? ['--compare'] : []), '--save', target.fsPath],
-          {
-            cwd: path.dirname(target.fsPath),
-            signal: stop.signal,
-            ...(serverId === undefined ? {} : { at: serverId }),
-          },
-        );
+        await cli.json(['view', ...placeWords(place), ...compareOptions(place), '--save', target.fsPath], {
+          cwd: path.dirname(target.fsPath),
+          signal: stop.signal,
+          ...(serverId === undefined ? {} : { at: serverId }),
+        });
       } catch (error) {
         if (stop.signal.aborted) return;
         throw error;
