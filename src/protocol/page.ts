@@ -16,6 +16,7 @@ export const pagePlace = z.discriminatedUnion('page', [
     /** Index of the selected check, if `seq` is a score. */ check: z.number().int().min(0).optional(),
     /** Step to select, when there is no `seq`. */ step: z.number().int().min(0).optional(),
     tab: z.string().optional(),
+    /** Opens the form for a fork there; without a place, at the last step. */ fork: z.boolean().optional(),
   }),
   /** All attempts of a task. */
   z.object({

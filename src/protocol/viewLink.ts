@@ -34,6 +34,7 @@ export function placeFromParams(params: URLSearchParams): PagePlace | undefined 
       ...(check === undefined ? {} : { check }),
       ...(step === undefined ? {} : { step }),
       ...(tab === null ? {} : { tab }),
+      ...(params.get('fork') === 'true' ? { fork: true } : {}),
     };
   }
   if (batch === null) return undefined;

@@ -54,6 +54,8 @@ const CHECKS = [
   'nothing else changed | none | none',
 ];
 
+const KEYS = /open\s+C\s+compare\s+F\s+fork\s+Y\s+copy link/;
+
 describe('an attempt on the batch page', { timeout: 300_000 }, () => {
   it('has a card with the question, the cause, its checks, the times, and the divergence', () =>
     open('card-reason', async (page) => {
@@ -65,7 +67,7 @@ describe('an attempt on the batch page', { timeout: 300_000 }, () => {
         /Cause\s+loans: row not renewed/,
         /5 steps\s+6\.4 s\s+7\.9k tokens\s+.*step 3/,
         /Diverges at step 3 from attempt \d \(passed\): days 7 14/,
-        /open\s+C\s+compare\s+Y\s+copy link/,
+        KEYS,
       ])
         assert.match(text, part);
       assert.deepEqual(await checks(card), CHECKS);
@@ -104,7 +106,7 @@ describe('an attempt on the batch page', { timeout: 300_000 }, () => {
       assert.doesNotMatch(await card.innerText(), /Cause|Diverges/);
     }));
 
-  it('is opened, compared, and linked with keys while the card is visible', () =>
+  it('is opened, compared, forked, and linked with keys while the card is visible', () =>
     open('card-reason', async (page) => {
       await cardOf(page, '#cell-2-3');
       await page.keyboard.press('y');
@@ -114,6 +116,12 @@ describe('an attempt on the batch page', { timeout: 300_000 }, () => {
         do: 'open',
         place: { page: 'compare', batch: 'b1', task: 'renew-for-two-members', rollout: 'r2x3' },
       });
+      await page.keyboard.press('f'); // where it diverges, as its card says
+      await page.waitForFunction(() =>
+        /^\{"do":"open","place":\{"page":"trajectory","rollout":"r2x3","seq":\d+,"fork":true\}\}$/.test(
+          document.body.dataset['action'] ?? '',
+        ),
+      );
       await page.keyboard.press('Enter');
       await acted(page, { do: 'open', place: { page: 'trajectory', rollout: 'r2x3' } });
       await page.getByRole('tooltip').waitFor({ state: 'detached' });
@@ -123,7 +131,13 @@ describe('an attempt on the batch page', { timeout: 300_000 }, () => {
     open('attempt-reason', async (page) => {
       const pane = page.getByRole('complementary', { name: 'Attempt' });
       const text = await pane.innerText();
-      for (const part of [/Member 1000 asks/, /Cause\s+loans: row not renewed/, /6\.4 s/, /Diverges at step 3 from/])
+      for (const part of [
+        /Member 1000 asks/,
+        /Cause\s+loans: row not renewed/,
+        /6\.4 s/,
+        /Diverges at step 3 from/,
+        KEYS,
+      ])
         assert.match(text, part);
       assert.deepEqual(await checks(pane), CHECKS);
       await pane.getByRole('button', { name: 'step 3', exact: true }).click();
@@ -135,4 +149,17 @@ describe('an attempt on the batch page', { timeout: 300_000 }, () => {
       await pane.getByText('attempt 4 of 8').waitFor();
       assert.doesNotMatch(await pane.innerText(), /Cause|Diverges/);
     }));
+
+  it('cannot be forked on a read-only page, nor before it starts', async () => {
+    await open('attempt-read-only', async (page) => {
+      await page.locator('.attempt-keys').getByText('copy link').waitFor();
+      assert.equal(await page.locator('.attempt-keys').getByText('fork').count(), 0);
+      await page.keyboard.press('f');
+      await page.getByText('This attempt cannot be forked.').waitFor();
+    });
+    await open('attempt-not-begun', async (page) => {
+      await page.keyboard.press('f');
+      await page.getByText('This attempt has not started yet.').waitFor();
+    });
+  });
 });

@@ -354,4 +354,13 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
         assert.equal(await widthOf(), 480);
       }
     }));
+
+  it('opens with the form of a fork, at the requested place or at the last step', async () => {
+    const form = (page: Page, title: RegExp): Promise<void> => page.locator('.detail-part').getByText(title).waitFor();
+    await open('fork-asked', async (page) => form(page, /^Fork from the model call, step 5$/));
+    await open('fork-asked-at', async (page) => {
+      await form(page, /^Fork from renew_loan, step 3$/);
+      await selected(page, 'renew_loan');
+    });
+  });
 });

@@ -4,7 +4,14 @@ import type { BatchRow } from '../../src/protocol/client.ts';
 import type { PageAction, PageVerb } from '../../src/protocol/page.ts';
 import { say } from '../components/notices/notice.tsx';
 import type { Host } from '../host/host.ts';
+import type { AttemptReader } from './attempt/record/attemptReader.ts';
 import type { BatchView, CellAt } from './batchView.ts';
+
+/** Returns where an attempt diverges from a passed one; undefined if that is unknown, or only at its end. */
+function divergenceOf(reader: AttemptReader | undefined): number | undefined {
+  const { split, model } = reader ?? {};
+  return split === undefined || split.seq === model?.end?.seq ? undefined : split.seq;
+}
 
 export type BatchVerb = Extract<PageAction, { do: 'batch' }>['verb'];
 
@@ -16,6 +23,9 @@ export interface BatchActions {
   readonly openRollout: (rollout: string, beside: boolean, seq?: number) => void;
   /** Compares an attempt with the others of its task. */
   readonly compare: (cell: CellAt) => void;
+  /** Opens the form for a fork of an attempt: where it diverges if that is known, or else at its last step. */
+  readonly fork: (cell: CellAt) => void;
+  readonly canFork: (cell: CellAt) => boolean;
   /** Compares this batch with another one. */
   readonly compareWith: (other: BatchRow) => void;
   /** Copies the reference of an attempt. */
@@ -55,6 +65,10 @@ export function batchActions(
     const reference = `${batch}/${view.taskName(index)}/${attempt}`;
     report(host.act({ do: 'copy', text: reference }), `Copied ${reference}`);
   };
+  const canFork = ({ index, attempt }: CellAt): boolean => {
+    const state = view.row(index, attempt)?.state ?? 'queued';
+    return !readOnly && can.has('open') && view.data.row?.imported === false && state !== 'queued';
+  };
   return {
     readOnly,
     can,
@@ -70,6 +84,17 @@ export function batchActions(
       if (can.has('open'))
         report(host.act({ do: 'open', place: { page: 'compare', batch, task: view.taskName(index), ...rollout } }));
     },
+    fork: (cell) => {
+      const row = view.row(cell.index, cell.attempt);
+      if (row === undefined || row.state === 'queued') say('This attempt has not started yet.');
+      else if (!canFork(cell)) say('This attempt cannot be forked.');
+      else {
+        const seq = divergenceOf(view.attemptRecords.get(row.rollout)?.reader);
+        const at = seq === undefined ? {} : { seq };
+        report(host.act({ do: 'open', place: { page: 'trajectory', rollout: row.rollout, ...at, fork: true } }));
+      }
+    },
+    canFork,
     compareWith: (other) => {
       const later = other.created_at >= (view.data.row?.created_at ?? 0);
       report(

@@ -17,6 +17,7 @@ export const BATCH_KEYS = [
       { keys: 'Ctrl+Enter', does: 'open to the side' },
       { keys: 'Space', does: 'pin in the detail pane' },
       { keys: 'C', does: 'compare all attempts of the task' },
+      { keys: 'F', does: 'fork' },
       { keys: 'Y', does: 'copy link' },
     ],
   },

@@ -136,6 +136,9 @@ function pageKeys(
   const compare = (): void => {
     if (view.shown !== undefined) actions.compare(view.shown);
   };
+  const fork = (): void => {
+    if (view.shown !== undefined) actions.fork(view.shown);
+  };
   return {
     i: togglePane,
     '/': search,
@@ -144,6 +147,7 @@ function pageKeys(
     n: next(1),
     'shift+n': next(-1),
     c: compare,
+    f: fork,
     'shift+c': compareWith,
     y: copy,
   };

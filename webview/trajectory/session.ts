@@ -57,6 +57,8 @@ export class TrajectorySession implements TrajectoryView {
   #future: Spot[] = [];
   /** Whether the page still looks for the reason at which it opens; ended by the first move. */
   #opening = true;
+  /** The requested fork, until its place and the batch are loaded. */
+  #fork: Pick<TrajectoryPlace, 'seq'> | undefined;
 
   constructor(host: Host, readOnly: boolean, can: ReadonlySet<PageVerb>, place: TrajectoryPlace) {
     this.host = host;
@@ -74,6 +76,7 @@ export class TrajectorySession implements TrajectoryView {
     this.#watches = [
       this.data.changed(() => {
         this.#advance();
+        this.#openFork();
         this.#report();
       }),
       this.data.onEvents(() => this.#whole.advance()),
@@ -145,9 +148,21 @@ export class TrajectorySession implements TrajectoryView {
     const tab = TABS.find((name) => name === place.tab);
     if (tab !== undefined) this.tab = tab;
     this.#readAt(place);
+    this.#fork = place.fork === true ? place : undefined;
     const target = targetOf(place);
     if (target === undefined) this.#advance();
     else this.#seek(target);
+    this.#openFork();
+  }
+
+  /** Opens the form of a requested fork: at its place, or at the last step. */
+  #openFork(): void {
+    const { batch, loading, model } = this.data;
+    if (this.#fork === undefined || batch === undefined || loading === 'loading' || this.#target !== undefined) return;
+    const seq = this.#fork.seq ?? model.steps.at(-1)?.seq;
+    this.#fork = undefined;
+    if (seq !== undefined) this.go(seq);
+    this.debug.forkSelected();
   }
 
   go(seq: number, check?: number): void {

@@ -247,5 +247,6 @@ function isSpecific(place: PagePlace): boolean {
   if (place.page === 'batch') return place.filter !== undefined;
   if (place.page === 'compare') return place.rollout !== undefined;
   if (place.page === 'batches') return false;
-  return place.seq !== undefined || place.step !== undefined || place.tab !== undefined;
+  const { seq, step, tab, fork } = place;
+  return seq !== undefined || step !== undefined || tab !== undefined || fork === true;
 }

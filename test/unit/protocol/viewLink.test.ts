@@ -13,6 +13,7 @@ describe('the URL of a page', () => {
     { page: 'trajectory', rollout: 'r1', seq: 12, tab: 'call' },
     { page: 'trajectory', rollout: 'r1', seq: 12, check: 0 },
     { page: 'trajectory', rollout: 'r1', step: 0 },
+    { page: 'trajectory', rollout: 'r1', seq: 12, fork: true },
     { page: 'compare', batch: 'b1', task: 'a/b & #2' },
     { page: 'compare', batch: 'b1', task: 'a/b & #2', rollout: 'r1', with: 'b2' },
     { page: 'batches', batch: 'b1', with: 'b2' },

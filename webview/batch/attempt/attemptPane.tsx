@@ -13,7 +13,7 @@ import type { BatchActions } from '../batchActions.ts';
 import type { BatchView, CellAt } from '../batchView.ts';
 import { stateText } from '../model/cellText.ts';
 import './attempt.css';
-import { AttemptTitle, Divergence, Reason, Times } from './attemptParts.tsx';
+import { AttemptKeys, AttemptTitle, Divergence, Reason, Times } from './attemptParts.tsx';
 import { recordSource, useRecord } from './record/useRecord.ts';
 import { StepsSection } from './steps/stepsSection.tsx';
 
@@ -58,6 +58,7 @@ function Attempt({ view, actions, cell }: PaneProps & { readonly cell: CellAt })
       <Tries view={view} cell={cell} actions={actions} />
       {row !== undefined && <Notes key={row.rollout} view={view} rollout={row.rollout} actions={actions} />}
       <Buttons view={view} cell={cell} actions={actions} />
+      <AttemptKeys view={view} cell={cell} actions={actions} />
     </aside>
   );
 }

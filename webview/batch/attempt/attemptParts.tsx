@@ -12,6 +12,7 @@ import { Icon } from '../../components/marks/icon.tsx';
 import { useNow } from '../../components/useNow.ts';
 import { argumentDifferences } from '../../trajectory/head/verdictText.ts';
 import { DiffText } from '../../values/diffText.tsx';
+import type { BatchActions } from '../batchActions.ts';
 import type { BatchView, CellAt } from '../batchView.ts';
 import { attemptChecks, causeDetail } from '../model/attemptChecks.ts';
 import { rewardText, stateText } from '../model/cellText.ts';
@@ -174,6 +175,34 @@ function Side({
   return (
     <span title={kind === 'actual' ? 'This attempt' : 'The passed attempt'}>
       <DiffText spans={spans ?? whole('none')} kind={kind} />
+    </span>
+  );
+}
+
+interface KeysProps {
+  readonly view: BatchView;
+  readonly cell: CellAt;
+  readonly actions: BatchActions;
+}
+
+/** The keys that act on the attempt, as far as they can. */
+export function AttemptKeys({ view, cell, actions }: KeysProps) {
+  const { can } = actions;
+  const row = view.row(cell.index, cell.attempt);
+  return (
+    <section class="attempt-keys">
+      {row !== undefined && can.has('open') && <Key name="↵">open</Key>}
+      {view.width > 1 && can.has('open') && <Key name="C">compare</Key>}
+      {actions.canFork(cell) && <Key name="F">fork</Key>}
+      <Key name="Y">copy {can.has('link') && row !== undefined ? 'link' : 'reference'}</Key>
+    </section>
+  );
+}
+
+function Key({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <span>
+      <kbd>{name}</kbd> {children}
     </span>
   );
 }

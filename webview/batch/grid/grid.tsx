@@ -21,12 +21,13 @@ interface GridProps {
   readonly card: boolean;
   /** Whether the data may be out of date. */
   readonly stale: boolean;
-  readonly actions: Pick<BatchActions, 'open' | 'can'>;
+  readonly actions: BatchActions;
 }
 
 const CARD_AFTER_MS = 300;
 
-export function Grid({ view, page, card, stale, actions: { open: onOpen, can } }: GridProps) {
+export function Grid({ view, page, card, stale, actions }: GridProps) {
+  const { open: onOpen } = actions;
   useChanges(view.pointed);
   const [focused, setFocused] = useState(false);
   const scene = useGridScene(view, page, focused);
@@ -150,7 +151,7 @@ export function Grid({ view, page, card, stale, actions: { open: onOpen, can } }
       </div>
       {hovering.shown !== undefined && (
         <HoverCard anchor={hovering.shown.anchor}>
-          <AttemptCard view={view} cell={hovering.shown.cell} canOpen={can.has('open')} canLink={can.has('link')} />
+          <AttemptCard view={view} cell={hovering.shown.cell} actions={actions} />
         </HoverCard>
       )}
     </div>

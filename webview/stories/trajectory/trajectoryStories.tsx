@@ -46,6 +46,7 @@ interface StoryOptions extends RolloutOptions {
   readonly seq?: number;
   readonly check?: number;
   readonly tab?: string;
+  readonly fork?: boolean;
   /** Whether the server has stopped. */
   readonly stopped?: boolean;
   /** Whether the connection is lost for good. */
@@ -70,6 +71,7 @@ function page(
     seq,
     check,
     tab,
+    fork,
     stopped = false,
     disconnected = false,
     live,
@@ -120,6 +122,7 @@ function page(
             ...(seq === undefined ? {} : { seq }),
             ...(check === undefined ? {} : { check }),
             ...(tab === undefined ? {} : { tab }),
+            ...(fork === undefined ? {} : { fork }),
           }}
         />
       );
@@ -205,6 +208,8 @@ page('why', () => failed, {
 });
 page('reason', wrongDesk, { others: [rightDesk()] });
 page('other-check', wrongDesk, { others: [rightDesk()], seq: at(wrongDesk(), 'score'), check: 2, tab: 'messages' });
+page('fork-asked', wrongDesk, { others: [rightDesk()], fork: true });
+page('fork-asked-at', wrongDesk, { others: [rightDesk()], fork: true, seq: at(wrongDesk(), 'tool.start', 2) });
 page('reason-long', () => wrongDesk({ more: 6 }), { others: [rightDesk()] });
 page('split', () => failed, { seq: at(failed, 'tool.start', 5), others: [passedDesk(), failed] });
 page('fold', () => failed, { seq: at(failed, 'tool.start', 9) });
