@@ -50,6 +50,11 @@ export const STDIO_OPTION: Readonly<Record<string, Option>> = {
   stdio: { type: 'boolean', text: 'use stdin and stdout (the default)' },
 };
 
+/** For debuggers that launch through the command line. */
+export const HELD_BY_OPTION: Readonly<Record<string, Option>> = {
+  'held-by': { type: 'string', value: 'NAME', text: 'for a debugger: who holds the attempt, as views say it' },
+};
+
 /** Returns the value of a text option, or undefined if it is absent. */
 export function textOption(commandLine: CommandLine, name: string): string | undefined {
   const value = commandLine.options[name];

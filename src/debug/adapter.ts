@@ -33,6 +33,7 @@ import { SourceReferences } from './sources/sourceReferences.ts';
 
 /** Requests whose errors are answers: in the debug console, a watch, or a hover. An inline value stays empty. */
 const QUIET = new Set(['evaluate', 'completions']);
+const MAX_CLIENT_NAME = 60;
 /** How long a client may take to start a child session. */
 const START_MS = 30_000;
 
@@ -56,6 +57,8 @@ export class RolloutDebugAdapter extends ProtocolSession {
   /** Whether the user knows that code cannot be debugged here. */
   #reportedCode = false;
   #children: ChildDebugger;
+  /** The client's name for people. */
+  #client: string | undefined;
 
   constructor(options: AdapterOptions) {
     super();
@@ -104,6 +107,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
   ): void {
     if (args.supportsStartDebuggingRequest === true && this.#options.children === undefined)
       this.#children = { ...this.#children, available: true };
+    this.#client = args.clientName?.trim().slice(0, MAX_CLIENT_NAME) || undefined;
     response.body = CAPABILITIES;
     this.sendResponse(response);
   }
@@ -270,7 +274,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
       response,
       async (signal) => {
         const configuration = readArguments(how, args);
-        const session = new DebugSession(this.#options, configuration);
+        const session = new DebugSession(this.#options, configuration, this.#options.nameIn(this.#client));
         this.#session = session;
         this.#inspection = new Inspection(session, this.#sources.referenceOf);
         this.#listen(session);

@@ -28,6 +28,7 @@ export class DebugSession {
   readonly onEnd = new Emitter<undefined>();
   readonly #ports: DebugPorts;
   readonly #args: DebugArguments;
+  readonly #name: string;
   readonly #over = new AbortController();
   readonly #rollouts = new Map<string, DebuggedRollout>();
   readonly #subscriptions = new Map<string, { dispose(): void }>();
@@ -40,9 +41,11 @@ export class DebugSession {
   readonly threads: Threads;
   readonly moves: Moves;
 
-  constructor(ports: DebugPorts, args: DebugArguments) {
+  /** `name`: who holds the rollouts. */
+  constructor(ports: DebugPorts, args: DebugArguments, name: string) {
     this.#ports = ports;
     this.#args = args;
+    this.#name = name;
     this.breakpoints = new BreakpointTable(this.#prefix);
     this.threads = new Threads(this.isWholeBatch, this.#rollouts);
     this.moves = new Moves({
@@ -80,7 +83,7 @@ export class DebugSession {
     const source = (this.#source = new RolloutSource(
       await this.#ports.connect(args.store, both),
       this.#ports.folders,
-      this.#ports.name,
+      this.#name,
     ));
     if (args.request === 'attach') {
       if (args.batch === undefined) await this.#add(args.rollout ?? '', { following: true }, both);
@@ -95,7 +98,8 @@ export class DebugSession {
           .catch((error: unknown) => this.#report(error));
     } else if (args.mode === 'live') {
       const attempt = args.attempt ?? 1;
-      const batch = await this.#ports.launch({ file: args.batch, task: args.task, attempt, store: args.store }, both);
+      const { batch: file, task, store } = args;
+      const batch = await this.#ports.launch({ file, task, attempt, store, by: this.#name }, both);
       const rollout = await source.firstTask(batch, attempt, both);
       await this.#waitUntilHeld(await this.#add(rollout, { following: true, own: true }, both), both);
     } else {
@@ -155,7 +159,14 @@ export class DebugSession {
     how: Pick<ForkRequest, 'acceptIrreversible' | 'runs'>,
   ): Promise<ForkResult> {
     const result = await this.#ports.fork(
-      { ...how, rollout: rollout.debuggee.rollout, seq, edits: rollout.pending, store: this.#args.store },
+      {
+        ...how,
+        rollout: rollout.debuggee.rollout,
+        seq,
+        edits: rollout.pending,
+        store: this.#args.store,
+        by: this.#name,
+      },
       this.#over.signal,
     );
     if (result.differs.length > 0)

@@ -7,8 +7,8 @@ import type { ServerLink } from './rollout.ts';
 
 /** Services of the program in which a session runs. */
 export interface DebugPorts {
-  /** The name that it holds rollouts under, such as `debugger in VS Code`. */
-  readonly name: string;
+  /** The name that it holds rollouts under, such as `debugger in VS Code`, in a client that calls itself `client`. */
+  nameIn(client: string | undefined): string;
   /** Connects to the server of a store, and starts it if necessary. */
   connect(store: string | undefined, signal: AbortSignal): Promise<ServerLink>;
   /**
@@ -21,6 +21,8 @@ export interface DebugPorts {
       readonly task: string | undefined;
       readonly attempt: number;
       readonly store: string | undefined;
+      /** Who holds it. */
+      readonly by: string;
     },
     signal: AbortSignal,
   ): Promise<string>;
@@ -40,6 +42,8 @@ export interface ForkRequest {
   /** Differences to its parent's submission. */
   readonly runs: ForkWith;
   readonly store: string | undefined;
+  /** Who holds the fork. */
+  readonly by: string;
 }
 
 export interface ForkResult {

@@ -31,10 +31,12 @@ const CLIENTS: Readonly<Record<string, string>> = {
   vscode: 'a person in VS Code',
   rollout: 'the command line',
   'rollout mcp': 'an MCP client',
-  'debugger in VS Code': 'the debugger in VS Code',
   debugger: 'a debugger',
   client: 'a client',
 };
+
+/** Debuggers name the program in which they run: `debugger in VS Code`. */
+const DEBUGGER_IN = 'debugger in ';
 
 /**
  * Returns e.g. `held by the debugger in VS Code (breakpoint), until 14:05`. Without a name, it says what the rollout
@@ -50,6 +52,7 @@ export function heldText(hold: HoldSummary, now: number): string {
 /** Returns who holds it; undefined if nobody does, because it waits for something else. */
 export function holderOf({ why, by, breakpoint }: Pick<HoldSummary, 'why' | 'by' | 'breakpoint'>): string | undefined {
   if (why === 'input' || why === 'lost_server') return undefined;
+  if (by?.startsWith(DEBUGGER_IN) === true) return `the ${by}`;
   if (by !== undefined) return CLIENTS[by] ?? by;
   // Recorded before holds had names.
   if (breakpoint?.startsWith('debug:') === true) return 'a debugger';

@@ -277,12 +277,15 @@ describe('a live rollout', () => {
 
   it('stops on entry, skips a call with a provided result, and is cancelled with the session', async () => {
     const dap = begin();
+    dap.clientName = 'Neovim';
     const entry = await dap.start(
       'launch',
       { mode: 'live', batch: 'batches/first.batch.yaml', stopOnEntry: true, store: bench.store },
       { functions: [{ name: 'list_loans' }] },
     );
     assert.deepEqual([entry.reason, entry.top], ['entry', 'step 1 · demo']);
+    const { rollout: atEntry } = await bench.json<{ rollout: RolloutRow }>(['show', rolloutIn(dap)]);
+    assert.equal(atEntry.progress.hold?.by, 'debugger in Neovim');
     assert.equal((await dap.go('continue')).top, 'list_loans');
     await dap.client.customRequest('skip', { result: [] });
     const rollout = rolloutIn(dap);
@@ -332,10 +335,12 @@ describe('a live rollout', () => {
 
   it('of a real batch goes on when the adapter that attached to it is killed', async () => {
     const { batch } = await bench.json<{ batch: string }>(
-      ['run', 'batches/first.batch.yaml', '--attempts', '1', '--hold', '--detach'],
+      // As VS Code launches it.
+      ['run', 'batches/first.batch.yaml', '--hold-attempt', '1', '--held-by', 'debugger in VS Code', '--detach'],
       { cwd: bench.path('desk') },
     );
     await until(async () => (await rowsOf(batch))[0]?.state === 'held', 60_000, 'the entry hold');
+    assert.equal((await rowsOf(batch))[0]?.progress.hold?.by, 'debugger in VS Code');
     const dap = begin();
     await dap.start(
       'attach',

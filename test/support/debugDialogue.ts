@@ -39,6 +39,8 @@ export class DebugDialogue {
   readonly onChild = new Emitter<Child>();
   /** Whether the editor refuses to start sessions. */
   refusesChildren = false;
+  /** The editor's name, if it says it. */
+  clientName: string | undefined;
   /** Failed responses: the request, and whether the editor shows a notification. */
   readonly failures: { readonly command: string; readonly notified: boolean }[] = [];
   #stopped: DebugProtocol.StoppedEvent['body'] | undefined;
@@ -63,6 +65,7 @@ export class DebugDialogue {
       linesStartAt1: true,
       columnsStartAt1: true,
       supportsStartDebuggingRequest: true,
+      ...(this.clientName === undefined ? {} : { clientName: this.clientName }),
     });
     const ready = this.client.waitForEvent('initialized', PATIENCE_MS);
     const started = this.client.customRequest(request, args);

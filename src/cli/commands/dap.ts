@@ -11,7 +11,7 @@ import { ENTRY } from '../../protocol/entry.ts';
 import { type Command, STDIO_OPTION } from '../command.ts';
 import type { Context } from '../context.ts';
 
-/** Who holds a rollout, for people. */
+/** Who holds a rollout, if the editor does not say its name. */
 const NAME = 'rollout dap';
 
 export const dap: Command = {
@@ -23,11 +23,11 @@ export const dap: Command = {
   options: STDIO_OPTION,
   async run(context) {
     const adapter = new RolloutDebugAdapter({
-      name: NAME,
+      nameIn: (client) => (client === undefined ? NAME : `debugger in ${client}`),
       ownDocuments: false,
       folders: [context.cwd],
       connect: async (store, signal) => (await linkTo(context, store, signal)).link,
-      launch: async ({ file, task, attempt, store }, signal) => {
+      launch: async ({ file, task, attempt, store, by }, signal) => {
         const { connection } = await linkTo(context, store, signal);
         const { built, target } = await readBatch(path.resolve(context.cwd, file), context.cwd, context.env, {
           attempts: attempt,
@@ -35,16 +35,16 @@ export const dap: Command = {
           ...(task === undefined ? { limit: 1 } : { tasks: [task] }),
         });
         checkTarget(file, target, context.target);
-        return launchHeld(connection.api, built, attempt, NAME, signal);
+        return launchHeld(connection.api, built, attempt, by, signal);
       },
-      fork: async ({ rollout, seq, edits, acceptIrreversible, runs, store }, signal) => {
+      fork: async ({ rollout, seq, edits, acceptIrreversible, runs, store, by }, signal) => {
         const { api } = (await linkTo(context, store, signal)).connection;
         const planned = await planForkAt(api, rollout, seq, runs, context, signal);
         return {
           batch: await launchFork(
             api,
             planned,
-            { edit: edits, acceptIrreversible, debug: true, breakpoints: [{ ...ENTRY, by: NAME }], by: NAME },
+            { edit: edits, acceptIrreversible, debug: true, breakpoints: [{ ...ENTRY, by }], by },
             context.env,
             signal,
           ),

@@ -7,7 +7,7 @@ import { differsText } from '../../client/text/forkText.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { type ForkEdit, forkEdit } from '../../config/submission.ts';
 import { ENTRY } from '../../protocol/entry.ts';
-import { type Command, flag, numberOption, oneWord, textOption } from '../command.ts';
+import { type Command, flag, HELD_BY_OPTION, numberOption, oneWord, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 import { followBatch } from '../follow.ts';
 
@@ -34,6 +34,7 @@ export const fork: Command = {
       type: 'boolean',
       text: 'for a debugger: hold the fork before its first call; edited attempts still count',
     },
+    ...HELD_BY_OPTION,
     detach: { type: 'boolean', text: 'do not wait until the batch ends' },
   },
   async run(context, commandLine) {
@@ -71,6 +72,7 @@ export const fork: Command = {
         );
       return 0;
     }
+    const heldBy = textOption(commandLine, 'held-by');
     for (const text of [differsText(differs), ...notes]) if (text !== '') context.log(text);
     const batch = await launchFork(
       connection.api,
@@ -80,7 +82,7 @@ export const fork: Command = {
         edit,
         acceptIrreversible: flag(commandLine, 'accept-irreversible'),
         by: 'rollout',
-        ...(flag(commandLine, 'hold') ? { debug: true, breakpoints: [{ ...ENTRY, by: 'rollout' }] } : {}),
+        ...(flag(commandLine, 'hold') ? { debug: true, breakpoints: [{ ...ENTRY, by: heldBy ?? 'rollout' }] } : {}),
       },
       context.env,
       context.signal,

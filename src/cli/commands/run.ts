@@ -12,7 +12,7 @@ import type { Breakpoint } from '../../protocol/commands.ts';
 import { ENTRY } from '../../protocol/entry.ts';
 import { compileCondition } from '../../trace/query.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
-import { type Command, flag, numberOption, oneWord, textOption, textOptions } from '../command.ts';
+import { type Command, flag, HELD_BY_OPTION, numberOption, oneWord, textOption, textOptions } from '../command.ts';
 import type { Context } from '../context.ts';
 import { followBatch } from '../follow.ts';
 
@@ -54,6 +54,7 @@ export const run: Command = {
       value: 'N',
       text: 'for a debugger: run only attempt N of one task (the first, or that of --task), held at its first call',
     },
+    ...HELD_BY_OPTION,
     detach: { type: 'boolean', text: 'print the ID of the batch and leave it running' },
     'fail-under': {
       type: 'string',
@@ -79,7 +80,8 @@ export const run: Command = {
       throw new StudioError('usage', '--fail-under cannot be combined with --detach.', {
         hint: 'When the batch has ended, use rollout report BATCH --fail-under ….',
       });
-    const hold = holdOptions(flag(commandLine, 'hold'), textOption(commandLine, 'hold-where'));
+    const heldBy = textOption(commandLine, 'held-by');
+    const hold = holdOptions(flag(commandLine, 'hold'), textOption(commandLine, 'hold-where'), heldBy);
     // Let the server start while the files are read.
     const target = context.target ?? (await targetOfFile(context, file));
     const connecting = context.connect(target);
@@ -96,7 +98,7 @@ export const run: Command = {
     const connection = await connecting;
     const batch = await (debugged === undefined
       ? launch(connection.api, { ...built, ...hold }, { signal: context.signal })
-      : launchHeld(connection.api, built, debugged, 'debugger', context.signal));
+      : launchHeld(connection.api, built, debugged, heldBy ?? 'debugger', context.signal));
     if (flag(commandLine, 'detach')) {
       if (context.json) context.printJson({ batch, warnings });
       else context.print(batch);
@@ -132,12 +134,12 @@ function yamlOf(text: string): unknown {
 }
 
 /** Returns the launch options that hold an attempt. They must be set before the batch starts. */
-function holdOptions(entry: boolean, where: string | undefined): Pick<Launch, 'debug' | 'breakpoints'> {
+function holdOptions(entry: boolean, where: string | undefined, by = BY): Pick<Launch, 'debug' | 'breakpoints'> {
   if (where !== undefined) compileCondition(where); // fail early, before anything starts
   const first: Breakpoint[] =
-    where === undefined ? [] : [{ id: 'run:first', by: BY, side: 'before', when: where, once: true }];
+    where === undefined ? [] : [{ id: 'run:first', by, side: 'before', when: where, once: true }];
   return entry
-    ? { debug: true, breakpoints: [{ ...ENTRY, by: BY }, ...first] }
+    ? { debug: true, breakpoints: [{ ...ENTRY, by }, ...first] }
     : where === undefined
       ? {}
       : { breakpoints: first };

@@ -35,7 +35,7 @@ export function adapterOf(
     };
   };
   const adapter = new RolloutDebugAdapter({
-    name: 'debugger in VS Code',
+    nameIn: () => 'debugger in VS Code',
     ownDocuments: true,
     children: {
       available: vscode.extensions.getExtension(JS_DEBUGGER) !== undefined,
@@ -50,7 +50,7 @@ export function adapterOf(
       .filter(({ uri }) => uri.scheme === 'file')
       .map(({ uri }) => uri.fsPath),
     connect: linkOf,
-    launch: async ({ file, task, attempt, store }, signal) => {
+    launch: async ({ file, task, attempt, store, by }, signal) => {
       await vscode.workspace.saveAll(false); // the CLI reads files from disk
       const uri = vscode.Uri.file(path.resolve(vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '', file));
       const args = [
@@ -59,6 +59,8 @@ export function adapterOf(
         '--detach',
         '--hold-attempt',
         String(attempt),
+        '--held-by',
+        by,
         ...(task === undefined ? [] : ['--task', task]),
         ...(store === undefined ? [] : ['--store', store]),
       ];

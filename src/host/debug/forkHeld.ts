@@ -9,12 +9,12 @@ const forkReply = z.object({ batch: z.string(), differs: z.array(z.string()) });
 
 /** @param run Runs `rollout ARGS` and returns its JSON document. */
 export async function forkHeld(
-  { rollout, seq, edits, acceptIrreversible, runs, store }: ForkRequest,
+  { rollout, seq, edits, acceptIrreversible, runs, store, by }: ForkRequest,
   run: (args: readonly string[]) => Promise<unknown>,
 ): Promise<ForkResult> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-fork-'));
   try {
-    const args = ['fork', `${rollout}@${seq}`, '--hold', '--detach'];
+    const args = ['fork', `${rollout}@${seq}`, '--hold', '--held-by', by, '--detach'];
     if (edits.length > 0) {
       const file = path.join(folder, 'edits.json');
       await writeFile(file, JSON.stringify(edits), { mode: 0o600 });

@@ -14,6 +14,7 @@ describe('a fork for the debugger', () => {
         acceptIrreversible: true,
         runs: { model: 'larger', agent: 'a.agent.yaml' },
         store: undefined,
+        by: 'debugger in VS Code',
       },
       (args) => {
         const at = args.indexOf('--edit');
@@ -25,6 +26,8 @@ describe('a fork for the debugger', () => {
           'fork',
           'r1@7',
           '--hold',
+          '--held-by',
+          'debugger in VS Code',
           '--detach',
           '--accept-irreversible',
           '--agent',
@@ -41,8 +44,9 @@ describe('a fork for the debugger', () => {
 
   it('fails with the command’s own message', async () => {
     await assert.rejects(
-      forkHeld({ rollout: 'r1', seq: 1, edits: [], acceptIrreversible: false, runs: {}, store: undefined }, () =>
-        Promise.reject(new Error('no such rollout')),
+      forkHeld(
+        { rollout: 'r1', seq: 1, edits: [], acceptIrreversible: false, runs: {}, store: undefined, by: 'me' },
+        () => Promise.reject(new Error('no such rollout')),
       ),
       /no such rollout/,
     );

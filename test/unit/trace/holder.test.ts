@@ -9,6 +9,7 @@ describe('who holds a rollout', () => {
     [{ why: 'pause', by: 'page' }, 'held by a person on the page'],
     [{ why: 'step', by: 'rollout dap' }, 'held by rollout dap (stepping)'],
     [{ why: 'breakpoint', by: 'debugger in VS Code' }, 'held by the debugger in VS Code (breakpoint)'],
+    [{ why: 'breakpoint', by: 'debugger in Neovim' }, 'held by the debugger in Neovim (breakpoint)'],
     [{ why: 'breakpoint', breakpoint: 'debug:entry' }, 'held by a debugger (breakpoint)'],
     [{ why: 'breakpoint', breakpoint: 'b1' }, 'held at a breakpoint'],
     [{ why: 'pause' }, 'held with its batch'],
