@@ -1,5 +1,5 @@
 /** A VS Code server of the test: its data, its extensions, its sockets, and the rollout store of its user. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -63,8 +63,7 @@ export class CodeServer {
     // Short: the path of a socket below it has at most 107 bytes.
     const made = new CodeServer(mkdtempSync(path.join(os.tmpdir(), 'rvs-')), server, options);
     try {
-      for (const extension of options.extensions) made.#install(extension);
-      await made.#listen(options.trusted);
+      await made.#listen(options);
       return made;
     } catch (error) {
       await made.close();
@@ -136,17 +135,8 @@ export class CodeServer {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
   }
 
-  #install(extension: string): void {
-    const done = spawnSync(
-      process.execPath,
-      [this.#main, '--install-extension', extension, '--force', ...this.#directories],
-      { env: this.env, encoding: 'utf8', timeout: START_MS },
-    );
-    if (done.status !== 0 || !done.stdout.includes('successfully installed'))
-      throw new Error(`${extension} was not installed:\n${done.stdout}${done.stderr}`);
-  }
-
-  async #listen(trusted: boolean): Promise<void> {
+  /** Resolves once the server listens and has installed the extensions: a page that opens earlier lacks them. */
+  async #listen({ extensions, trusted }: CodeServerOptions): Promise<void> {
     const args = [
       this.#main,
       '--host',
@@ -161,27 +151,33 @@ export class CodeServer {
       '--reconnection-grace-time',
       '10',
       ...(trusted ? ['--disable-workspace-trust'] : []),
+      '--start-server', // does not end after the installation
+      ...extensions.flatMap((extension) => ['--install-extension', extension]),
+      '--force',
       ...this.#directories,
     ];
     // In its own process group: its hosts end with it.
     const child = spawn(process.execPath, args, { env: this.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     this.#child = child;
     this.#port = await new Promise<number>((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(new Error(`no VS Code server after ${START_MS} ms\n${this.#log}`)),
-        START_MS,
-      );
+      const fail = (what: string): void => {
+        clearTimeout(timer);
+        reject(new Error(`${what}\n${this.#log}`));
+      };
+      const timer = setTimeout(() => fail(`no VS Code server after ${START_MS} ms`), START_MS);
       const hear = (chunk: Buffer): void => {
         this.#log += chunk.toString();
+        if (this.#log.includes('Failed Installing Extensions')) fail('an extension was not installed');
         const port = /Extension host agent listening on (\d+)/.exec(this.#log)?.[1];
-        if (port === undefined) return;
+        const installed = this.#log.match(/' was successfully installed/g)?.length ?? 0;
+        if (port === undefined || installed < extensions.length) return;
         clearTimeout(timer);
         resolve(Number(port));
       };
       child.stdout.on('data', hear);
       child.stderr.on('data', hear);
       child.once('error', reject);
-      child.once('exit', (code) => reject(new Error(`the VS Code server ended with ${String(code)}\n${this.#log}`)));
+      child.once('exit', (code) => fail(`the VS Code server ended with ${String(code)}`));
     });
   }
 }

@@ -73,15 +73,15 @@ export class VsCode {
     const vsix = options.vsix ?? process.env['ROLLOUT_VSIX'] ?? path.join(root, 'dist', 'rollout-studio.vsix');
     mkdirSync(options.workspaceFolder, { recursive: true });
     const workspace = options.virtual?.uri ?? options.workspaceFolder;
-    const server = await CodeServer.start({
+    const starting = CodeServer.start({
       extensions: [vsix, ...(options.virtual === undefined ? [] : [options.virtual.provider])],
       trusted: options.trusted ?? true,
       ...(options.settings === undefined ? {} : { settings: options.settings }),
       ...(options.env === undefined ? {} : { env: options.env }),
     });
-    let browser: Browser | undefined;
+    const launching = launchBrowser();
     try {
-      browser = await launchBrowser();
+      const [server, browser] = await Promise.all([starting, launching]);
       const context = await browser.newContext({
         viewport: options.viewport ?? { width: 1400, height: 900 },
         permissions: ['clipboard-read', 'clipboard-write'],
@@ -93,8 +93,8 @@ export class VsCode {
       await code.workbench.ready();
       return code;
     } catch (error) {
-      await browser?.close();
-      await server.close();
+      for (const started of await Promise.allSettled([launching, starting]))
+        if (started.status === 'fulfilled') await started.value.close();
       throw error;
     }
   }
