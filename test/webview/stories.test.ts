@@ -1,42 +1,45 @@
-// Every story in the four themes, in a real browser: it renders, it is accessible, nothing overflows, nothing is
-// blocked.
+// Every story in a real browser, opened in a wide and in a narrow window: it renders, nothing is blocked, it is
+// accessible in the four themes, nothing overflows, and in low windows of four widths all text can be read.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { z } from 'zod';
 import { root } from '../../src/build/bundles.ts';
+import { inaccessible, loadAxe } from './support/accessible.ts';
 import { launchBrowser, type Served } from './support/browser.ts';
 import { serveStories } from './support/stories.ts';
+import { unreadable } from './support/unreadable.ts';
 
 const out = path.join(root, 'test/.out/webview');
-const axeSource = readFileSync(path.join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
-/** A window of this width, in which themes are selected one after the other. */
+/** A window in which each story is opened. */
 interface Look {
   readonly name: string;
   readonly width: number;
+  /** They are selected one after the other. */
   readonly themes: readonly string[];
+  /** Widths of low windows: the opened story is resized to each, and its text is checked. */
+  readonly lowWidths: readonly number[];
 }
 
 const LOOKS: readonly Look[] = [
-  { name: 'in four themes', width: 1200, themes: ['dark', 'light', 'hc', 'hc-light'] },
-  { name: 'narrow', width: 400, themes: ['dark'] },
+  {
+    name: 'wide',
+    width: 1200,
+    themes: ['light', 'hc', 'hc-light', 'dark'],
+    // A whole window, three quarters, half of it, and a page next to code.
+    lowWidths: [1388, 1045, 700, 440],
+  },
+  { name: 'narrow', width: 400, themes: ['dark'], lowWidths: [] },
 ];
-/** Every second story, beginning with this one: two pages are checked in parallel. */
-const HALVES = [0, 1];
-/** What another theme can change. */
-const COLOURS = ['color-contrast'];
-/** Of a page; a single component has none. */
-const PAGE_RULES = ['page-has-heading-one', 'landmark-one-main'];
-const violations = z.array(
-  z.object({
-    id: z.string(),
-    help: z.string(),
-    nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })),
-  }),
-);
-/** `STORIES=batch` draws only those of one part, `STORIES=batch/ha` those whose names begin with this. */
+const HEIGHT = 800;
+const LOW_HEIGHT = 600;
+/** Number of pages at once: more than processors, because a page often waits until its story is quiet. */
+const PAGES = 3;
+/**
+ * `STORIES=batch` checks only those of one part, `STORIES=batch/ha` those whose names begin with this, and takes a
+ * picture of each. Otherwise, there are only pictures of stories with a finding.
+ */
 const part = process.env['STORIES'];
 
 let served: Served;
@@ -45,8 +48,7 @@ let names: readonly string[] = [];
 
 before(
   async () => {
-    served = await serveStories(out);
-    browser = await launchBrowser();
+    [served, browser] = await Promise.all([serveStories(out), launchBrowser()]);
     const page = await browser.newPage();
     await page.goto(served.url);
     await page.waitForFunction('globalThis.stories !== undefined', undefined, { timeout: 60_000 });
@@ -64,47 +66,65 @@ after(async () => {
   await served.close();
 });
 
-describe('stories', { timeout: 1_150_000, concurrency: HALVES.length }, () => {
-  for (const [look, half] of LOOKS.flatMap((each) => HALVES.map((first) => [each, first] as const))) {
-    it(`render, are accessible, and fit: ${look.name}, half ${half + 1}`, { timeout: 1_100_000 }, async () => {
-      const context = await browser.newContext({
-        viewport: { width: look.width, height: 800 },
-        reducedMotion: 'reduce',
-        bypassCSP: false,
-      });
-      const page = await context.newPage();
-      const troubles: string[] = [];
-      let story = '';
-      page.on('console', (message) => {
-        if (message.type() === 'error') troubles.push(`${story}: console: ${message.text()}`);
-      });
-      page.on('pageerror', (error) => troubles.push(`${story}: ${error.message}`));
-      await page.goto(served.url);
-      await page.evaluate(axeSource);
-      assert.ok(names.length > 0, 'there are stories');
-      for (const [index, name] of names.entries()) {
-        story = name;
-        if (index % HALVES.length === half) troubles.push(...(await lookAt(page, story, look)));
-      }
-      await context.close();
-      assert.deepEqual(troubles, []);
-    });
-  }
+describe('stories', { timeout: 1_150_000 }, () => {
+  it('render, are accessible in the four themes, fit, and can be read', { timeout: 1_100_000 }, async () => {
+    assert.ok(names.length > 0, 'there are stories');
+    const queue = names.values();
+    const troubles = await Promise.all(Array.from({ length: PAGES }, () => lookAtAll(queue)));
+    assert.deepEqual(troubles.flat(), []);
+  });
 });
 
-async function lookAt(page: Page, story: string, { width, themes }: Look): Promise<string[]> {
+/** Looks at the stories of a queue in a page of its own. */
+async function lookAtAll(queue: Iterable<string>): Promise<string[]> {
   const troubles: string[] = [];
+  const context = await browser.newContext({ reducedMotion: 'reduce', bypassCSP: false });
+  const page = await context.newPage();
+  let at = '';
+  page.on('console', (message) => {
+    if (message.type() === 'error') troubles.push(`${at}: console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => troubles.push(`${at}: ${error.message}`));
+  await page.goto(served.url);
+  await loadAxe(page);
+  for (const story of queue) {
+    for (const look of LOOKS) {
+      at = `${story}: ${look.name}`;
+      try {
+        troubles.push(...(await lookAt(page, story, look)).map((trouble) => `${at}: ${trouble}`));
+      } catch (error) {
+        troubles.push(`${at}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  }
+  await context.close();
+  return troubles;
+}
+
+async function lookAt(page: Page, story: string, { name, width, themes, lowWidths }: Look): Promise<string[]> {
+  const rules = story.startsWith('components/') ? 'component' : 'page';
+  const troubles: string[] = [];
+  await page.setViewportSize({ width, height: HEIGHT });
   for (const [index, theme] of themes.entries()) {
     if (index === 0) await page.evaluate(`globalThis.stories.show(${JSON.stringify(story)}, ${JSON.stringify(theme)})`);
     else await page.evaluate(`globalThis.stories.theme(${JSON.stringify(theme)})`);
-    await page.screenshot({
-      path: path.join(out, `${story.replace('/', '-')}-${width < 600 ? 'narrow' : theme}.png`),
-      timeout: 60_000,
-    });
-    const found = [...(await misfits(page)), ...(await inaccessible(page, story, index === 0 ? undefined : COLOURS))];
-    troubles.push(...found.map((trouble) => `${story}: ${theme}: ${trouble}`));
+    const found = [...(await misfits(page)), ...(await inaccessible(page, index === 0 ? rules : 'colours'))];
+    await picture(page, `${story}-${name}-${theme}`, found);
+    troubles.push(...found.map((trouble) => `${theme}: ${trouble}`));
+  }
+  for (const low of lowWidths) {
+    await page.setViewportSize({ width: low, height: LOW_HEIGHT });
+    await page.evaluate('globalThis.stories.resized()');
+    const found = await unreadable(page);
+    await picture(page, `${story}-${low}`, found);
+    troubles.push(...found.map((trouble) => `at ${low}: ${trouble}`));
   }
   return troubles;
+}
+
+async function picture(page: Page, name: string, found: readonly string[]): Promise<void> {
+  if (part === undefined && found.length === 0) return;
+  await page.screenshot({ path: path.join(out, `${name.replace('/', '-')}.png`), timeout: 60_000 });
 }
 
 async function misfits(page: Page): Promise<string[]> {
@@ -123,29 +143,3 @@ async function misfits(page: Page): Promise<string[]> {
     ...(wide > 0 ? [`${wide} px too wide`] : []),
   ];
 }
-
-/** `rules`: the axe rules to check; default: all. */
-async function inaccessible(page: Page, story: string, rules?: readonly string[]): Promise<string[]> {
-  const off = story.startsWith('components/') ? PAGE_RULES : [];
-  const found = violations.parse(
-    await page.evaluate(
-      `(${AXE})(${JSON.stringify(off)}, ${rules === undefined ? 'undefined' : JSON.stringify(rules)})`,
-    ),
-  );
-  return found.map(
-    ({ id, help, nodes }) =>
-      `axe ${id}: ${help}: ${nodes
-        .slice(0, 3)
-        .map((node) => node.html.slice(0, 160))
-        .join(' | ')} ${nodes[0]?.failureSummary?.slice(0, 300) ?? ''}`,
-  );
-}
-
-/** `rules`: only these; undefined: all. */
-const AXE = `(async (off, rules) => {
-  const result = await window.axe.run(document, { resultTypes: ['violations'], ...(rules === undefined ? {} : { \
-runOnly: rules }), rules: rules !== undefined ? {} : Object.fromEntries(['region', ...off].map((rule) => [rule, { \
-enabled: false }])) });
-  return result.violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map(({ html, failureSummary }) => \
-({ html, failureSummary })) }));
-})`;
