@@ -14,8 +14,9 @@ const PATIENCE_MS = 120_000;
 const ALL = SAMPLE_TASKS * SAMPLE_ATTEMPTS;
 
 describe('why an attempt failed', { timeout: 600_000 }, () => {
-  // The pace of a real model, so that the page is there before the first attempt ends, also on a busy machine.
-  const story = new Story('why', sampleFolder('latency_ms=4000&slots=32'));
+  // As slow as a real model, so that the page is there before the first attempt ends, also on a busy machine; and all
+  // attempts at once.
+  const story = new Story('why', sampleFolder('latency_ms=4000&slots=96'));
   const person = new Person(() => story.code.page);
 
   async function rows(): Promise<RolloutRow[]> {

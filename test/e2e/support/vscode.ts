@@ -100,8 +100,8 @@ export class VsCode {
   }
 
   /**
-   * Reloads the window like "Developer: Reload Window". `shown`: a text in the state of the panel that is to be
-   * restored.
+   * Reloads the window like "Developer: Reload Window". `shown`: a text in the state of the panel in front that is to
+   * be restored.
    */
   async reload(shown: string): Promise<void> {
     await until(
@@ -144,9 +144,17 @@ export class VsCode {
 
 /**
  * Runs in the page: returns whether the workbench has saved an editor with this in its state, which is text within
- * text.
+ * text, as the one in front of its group: the order in which they were used begins with it.
  */
 async function isKept(shown: string): Promise<boolean> {
+  const isInFront = (part: unknown): boolean => {
+    if (typeof part !== 'object' || part === null) return false;
+    if ('editors' in part && 'mru' in part && Array.isArray(part.editors) && Array.isArray(part.mru))
+      return JSON.stringify(part.editors[Number(part.mru[0])] ?? '')
+        .replaceAll('\\', '')
+        .includes(shown);
+    return Object.values(part).some(isInFront);
+  };
   const read = <T>(request: IDBRequest<T>): Promise<T> =>
     new Promise((resolve, reject) => {
       request.onsuccess = () => resolve(request.result);
@@ -160,7 +168,7 @@ async function isKept(shown: string): Promise<boolean> {
       const state: unknown = await read(
         database.transaction('ItemTable').objectStore('ItemTable').get('memento/workbench.parts.editor'),
       );
-      if (typeof state === 'string' && state.replaceAll('\\', '').includes(shown)) return true;
+      if (typeof state === 'string' && isInFront(JSON.parse(state))) return true;
     } finally {
       database.close();
     }
