@@ -72,7 +72,10 @@ export function offlineTransport(data: OfflineData | Promise<OfflineData>): Tran
   };
 }
 
-/** Creates a socket that sends the stream in the data, and then nothing more. It opens once the data is read. */
+/**
+ * Creates a socket that sends the stream in the data, part by part, and then nothing more. It opens once the data is
+ * read.
+ */
 export function offlineSocket(data: OfflineData | Promise<OfflineData>): OpenSocket {
   return (events) => {
     const socket = new OfflineSocket(events);
@@ -227,6 +230,8 @@ function failed({ code, message, hint }: StudioError): WireReply {
 
 class OfflineSocket implements FrameSocket {
   readonly #events: SocketEvents;
+  /** What is left to send. Like a server, it waits until the client has seen a part before it sends the next one. */
+  readonly #frames: ServerToClient[] = [];
   #data: OfflineData | undefined;
   #closed = false;
 
@@ -264,35 +269,25 @@ class OfflineSocket implements FrameSocket {
       });
     } else if (frame.type === 'subscribe') {
       try {
-        this.#sendStream(data, frame);
+        this.#frames.push(...framesOf(data, frame));
+        this.#emitNext();
       } catch (error) {
         if (!StudioError.is(error)) throw error;
         this.#emit({ type: 'error', sub: frame.sub, code: error.code, message: error.message });
       }
+    } else if (frame.type === 'seen') {
+      // In another task, so that the page paints the first part before it handles the others.
+      void nextTask().then(() => this.#emitNext());
     }
   }
 
-  #sendStream(
-    data: OfflineData,
-    { sub, stream, after, after_rev: afterRev = 0, deltas }: ClientFrame & { type: 'subscribe' },
-  ): void {
-    const batch = data.batches.find((row) => row.batch === stream);
-    const events = streamOf(data, stream);
-    const cursor = events.at(-1)?.seq ?? 0;
-    for (const some of inParts(
-      events.filter(({ seq }) => seq > after),
-      EVENTS_PER_FRAME,
-    ))
-      this.#emit({ type: 'events', sub, events: some });
-    if (batch === undefined) {
-      this.#emit({ type: 'head', sub, cursor });
-      if (deltas === true) this.#emit({ type: 'open', sub, spans: [] });
-      return;
+  /** Emits the next part of the stream, and what follows the last one. */
+  #emitNext(): void {
+    for (let frame = this.#frames.shift(); frame !== undefined; frame = this.#frames.shift()) {
+      this.#emit(frame);
+      const next = this.#frames[0]?.type;
+      if (next === 'events' || next === 'rows') return;
     }
-    const rows = (data.rollouts[stream] ?? []).filter(({ rev }) => rev > afterRev).sort((a, b) => a.rev - b.rev);
-    for (const some of inParts(rows, ROWS_PER_FRAME))
-      this.#emit({ type: 'rows', sub, rev: some.at(-1)?.rev ?? afterRev, rows: some });
-    this.#emit({ type: 'head', sub, cursor, rev: batch.rev });
   }
 
   #emit(frame: ServerToClient): void {
@@ -300,6 +295,45 @@ class OfflineSocket implements FrameSocket {
   }
 }
 
+/** Returns the frames of a subscription. Throws `gone` if the data does not contain the stream. */
+function framesOf(
+  data: OfflineData,
+  { sub, stream, after, after_rev: afterRev = 0, deltas }: ClientFrame & { type: 'subscribe' },
+): ServerToClient[] {
+  const batch = data.batches.find((row) => row.batch === stream);
+  const events = streamOf(data, stream);
+  const cursor = events.at(-1)?.seq ?? 0;
+  const newer = events.filter(({ seq }) => seq > after);
+  const frames: ServerToClient[] = [...inParts(newer, EVENTS_PER_FRAME)].map((some) => ({
+    type: 'events',
+    sub,
+    events: some,
+  }));
+  if (batch === undefined)
+    return [
+      ...frames,
+      { type: 'head', sub, cursor },
+      ...(deltas === true ? [{ type: 'open' as const, sub, spans: [] }] : []),
+    ];
+  const rows = (data.rollouts[stream] ?? []).filter(({ rev }) => rev > afterRev).sort((a, b) => a.rev - b.rev);
+  for (const some of inParts(rows, ROWS_PER_FRAME))
+    frames.push({ type: 'rows', sub, rev: some.at(-1)?.rev ?? afterRev, rows: some });
+  return [...frames, { type: 'head', sub, cursor, rev: batch.rev }];
+}
+
 function* inParts<T>(items: readonly T[], size: number): Generator<T[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
+}
+
+/** Without the delay that browsers add to nested timers. */
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.addEventListener('message', () => {
+      port1.close();
+      resolve();
+    });
+    port1.start();
+    port2.postMessage(undefined);
+  });
 }

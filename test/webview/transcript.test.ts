@@ -196,6 +196,18 @@ describe('the transcript', { timeout: 300_000 }, () => {
       await page.getByRole('tree', { name: 'Steps' }).waitFor();
     }));
 
+  it('shows the first text while the rest of a recording is still being read, and leaves it in place', () =>
+    open('early', async (page) => {
+      const first = transcript(page).getByRole('article').first();
+      await first.waitFor();
+      const foot = page.locator('.page-foot');
+      await foot.getByText(/^2,000 of \d+,\d+ events loaded$/).waitFor();
+      const [text, box] = [await first.innerText(), await first.boundingBox()];
+      await page.evaluate("dispatchEvent(new Event('story-rest'))");
+      await foot.getByText('events loaded').waitFor({ state: 'detached' });
+      assert.deepEqual([await first.innerText(), await first.boundingBox()], [text, box]);
+    }));
+
   it('says that a recording holds no messages', () =>
     open('empty', async (page) => {
       await page.getByText('This recording holds no messages').waitFor();

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { StudioError } from '../../../src/common/errors.ts';
 import { newId } from '../../../src/common/ids.ts';
 import { Api } from '../../../src/protocol/api.ts';
+import { type ServerToClient, serverToClient } from '../../../src/protocol/client.ts';
 import { type FollowHandlers, follow } from '../../../src/protocol/follow.ts';
 import { offlineSocket, offlineTransport, readOffline } from '../../../src/protocol/offline.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
@@ -124,6 +126,38 @@ describe('a saved file as a server', () => {
       ['r011', 'r012', 'r021', 'r111', 'r112', 'r121', 'r211', 'r212', 'r221'],
       'the data is as it was',
     );
+  });
+
+  it('sends the next part of a trajectory once the page has handled the one before', async () => {
+    const frames: ServerToClient[] = [];
+    let arrived = (): void => undefined;
+    const [opened, last] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    const socket = offlineSocket(data)({
+      open: () => opened.resolve(undefined),
+      message: (text) => {
+        frames.push(serverToClient.parse(JSON.parse(text)));
+        if (frames.at(-1)?.type === 'head') last.resolve(undefined);
+        arrived();
+      },
+      close: () => undefined,
+    });
+    const sizes = (): number[] => frames.flatMap((frame) => (frame.type === 'events' ? [frame.events.length] : []));
+    const next = (): Promise<void> => new Promise((resolve) => (arrived = resolve));
+    await opened.promise;
+    let part = next();
+    socket.send(JSON.stringify({ type: 'subscribe', sub: 's', stream: 'r011', after: 0 }));
+    await part;
+    await setImmediate();
+    assert.deepEqual(sizes(), [1000], 'the page paints these first');
+    part = next();
+    socket.send(JSON.stringify({ type: 'seen', sub: 's', cursor: 1000 }));
+    assert.deepEqual(sizes(), [1000], 'the next part comes in another task');
+    await part;
+    assert.deepEqual(sizes(), [1000, 1000]);
+    socket.send(JSON.stringify({ type: 'seen', sub: 's', cursor: 2000 }));
+    await last.promise;
+    assert.deepEqual(sizes(), [1000, 1000, 500]);
+    socket.close();
   });
 
   it('follows a trajectory from any cursor', async () => {

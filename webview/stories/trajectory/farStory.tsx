@@ -25,7 +25,7 @@ story('trajectory', 'far-step', () => {
 });
 
 /** Delivers the first frames and holds the others until `story-rest`. */
-function holdFrames(open: OpenSocket): OpenSocket {
+export function holdFrames(open: OpenSocket): OpenSocket {
   let held: (() => void)[] | undefined = [];
   window.addEventListener(
     'story-rest',

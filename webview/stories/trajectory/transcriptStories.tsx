@@ -4,6 +4,7 @@ import { Stream } from '../../../test/support/stream.ts';
 import { TrajectoryPage } from '../../trajectory/trajectoryPage.tsx';
 import { story } from '../index.ts';
 import { failedDesk } from './desk/ended.ts';
+import { holdFrames } from './farStory.tsx';
 import { office } from './officeRollout.ts';
 import {
   INSTRUCTION,
@@ -25,6 +26,8 @@ interface TranscriptOptions extends RolloutOptions {
   readonly live?: string;
   /** Events that arrive when a test dispatches `story-rest`. */
   readonly rest?: () => readonly TraceEvent[];
+  /** Whether most of the events arrive when a test dispatches `story-rest`. */
+  readonly hold?: boolean;
 }
 
 /** The page has shown its events by then. */
@@ -33,7 +36,7 @@ const SHOWN_MS = 200;
 function transcript(
   name: string,
   events: () => readonly TraceEvent[],
-  { seq, tab = 'transcript', live, rest, ...options }: TranscriptOptions = {},
+  { seq, tab = 'transcript', live, rest, hold = false, ...options }: TranscriptOptions = {},
 ): void {
   story('transcript', name, () => {
     const host = rolloutHost(events(), options);
@@ -41,7 +44,7 @@ function transcript(
     if (rest !== undefined) window.addEventListener('story-rest', () => host.push(ROLLOUT, rest()), { once: true });
     return (
       <TrajectoryPage
-        host={host}
+        host={hold ? { ...host, openSocket: holdFrames(host.openSocket) } : host}
         readOnly={false}
         can={new Set(['open', 'copy', 'external', 'link'])}
         onNavigate={() => undefined}
@@ -160,4 +163,5 @@ transcript('imported', imported, { tab: '', imported: INSTRUCTION });
 transcript('recording', recording, { tab: '', imported: INSTRUCTION });
 transcript('running', running, { live: 'I look at both loans and renew them, one after the ', rest: restOfRunning });
 transcript('long', () => long(1_000), { seq: at(long(1_000), 'tool.start', 700) });
+transcript('early', () => long(3_000), { hold: true });
 transcript('empty', silentRecording);
