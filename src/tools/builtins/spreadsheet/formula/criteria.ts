@@ -1,6 +1,6 @@
 /** Functions with criteria, such as COUNTIF, and lookup functions. */
 import { CellError, type Value } from '../cells.ts';
-import type { Result } from './evaluate.ts';
+import type { Result } from './results.ts';
 import { numberOf } from './text.ts';
 
 const rowsOf = (result: Result | undefined): readonly (readonly Value[])[] =>

@@ -2,11 +2,9 @@
 import { type Area, CellError, LAST, type Spot, spotName, type Value } from '../cells.ts';
 import { callFunction, isFunction } from './functions.ts';
 import { type Formula, parseFormula } from './parse.ts';
-import { numberOf, numberText } from './text.ts';
+import { asText, isTable, mapTables, type Result, single } from './results.ts';
+import { numberOf } from './text.ts';
 import { FormulaError } from './tokens.ts';
-
-/** The result of a formula or a part of it: one value, or a table of rows. */
-export type Result = Value | readonly (readonly Value[])[];
 
 /** Access to the cells that formulas refer to. */
 export interface Cells {
@@ -22,8 +20,6 @@ export interface Cells {
 const MAX_CELLS = 1_000_000;
 /** Limits chains of dependent formulas, to protect the stack. */
 const MAX_DEPTH = 400;
-
-export const isTable = (result: Result): result is readonly (readonly Value[])[] => Array.isArray(result);
 
 export class Evaluator {
   readonly #cells: Cells;
@@ -203,11 +199,6 @@ function isSmall(table: readonly (readonly Value[])[]): boolean {
   return table.length === 1 && table[0]?.length === 1;
 }
 
-/** Returns the value of a one-cell table. */
-function single(result: Result): Value {
-  return isTable(result) ? (result[0]?.[0] ?? null) : result;
-}
-
 /** Returns the single value of a cell. Spilling into neighboring cells is not supported. */
 function cellValue(result: Result, what: string): Value {
   if (!isTable(result) || isSmall(result)) return single(result);
@@ -222,22 +213,6 @@ function cellValue(result: Result, what: string): Value {
 /** Applies a function to every pair of values. */
 function mapPairs(left: Result, right: Result, act: (left: Value, right: Value) => Value): Result {
   return mapTables([left, right], ([a = null, b = null]) => act(a, b));
-}
-
-/** Applies a function to the values at each position of all tables; single values are repeated. */
-export function mapTables(results: readonly Result[], act: (values: readonly Value[]) => Value): Result {
-  if (!results.some(isTable)) return act(results.map(single));
-  const rows = Math.max(...results.map((result) => (isTable(result) ? result.length : 1)));
-  const columns = Math.max(...results.map((result) => (isTable(result) ? (result[0]?.length ?? 1) : 1)));
-  const pick = (from: Result, row: number, column: number): Value => {
-    if (!isTable(from)) return from;
-    const values = from[from.length === 1 ? 0 : row];
-    const value = values?.[values.length === 1 ? 0 : column];
-    return value === undefined ? new CellError('#N/A') : value;
-  };
-  return Array.from({ length: rows }, (_, row) =>
-    Array.from({ length: columns }, (__, column) => act(results.map((result) => pick(result, row, column)))),
-  );
 }
 
 function asNumber(value: Value): number | CellError {
@@ -258,12 +233,6 @@ function truth(value: Value): boolean | CellError {
     return /^(true|false)$/i.test(value) ? value.toLowerCase() === 'true' : new CellError('#VALUE!');
   const number = asNumber(value);
   return number instanceof CellError ? number : number !== 0;
-}
-
-export function asText(value: Value): string {
-  if (value === null) return '';
-  if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
-  return typeof value === 'number' ? numberText(value) : value instanceof CellError ? value.name : value;
 }
 
 function operate(sign: string, left: Value, right: Value): Value {

@@ -2,7 +2,7 @@
 import * as formulajs from '@formulajs/formulajs';
 import { CellError, type Value } from '../cells.ts';
 import { CRITERIA, wildcards } from './criteria.ts';
-import { asText, isTable, mapTables, type Result } from './evaluate.ts';
+import { asText, isTable, mapTables, type Result } from './results.ts';
 import { formatted, numberOf } from './text.ts';
 
 /**
