@@ -34,6 +34,8 @@ const LOADERS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['doctor', async (): Promise<Command> => (await import('./commands/doctor.ts')).doctor],
 ]);
 
+export const COMMAND_NAMES: readonly string[] = [...LOADERS.keys()];
+
 /** Returns undefined if there is no such command. */
 export async function commandNamed(name: string): Promise<Command | undefined> {
   return LOADERS.get(name)?.();

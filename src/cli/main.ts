@@ -2,8 +2,10 @@
 import { parseArgs } from 'node:util';
 import { errorText, exitCodeOf, StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
+import { sentence } from '../common/text.ts';
+import { closest } from '../config/source/suggest.ts';
 import { type Command, type CommandLine, flag, parseOptions, textOption } from './command.ts';
-import { allCommands, commandNamed, GLOBAL_OPTIONS } from './commands.ts';
+import { allCommands, COMMAND_NAMES, commandNamed, GLOBAL_OPTIONS } from './commands.ts';
 import { makeContext } from './context.ts';
 import { helpOf, helpOfAll } from './help.ts';
 
@@ -46,8 +48,12 @@ async function main(argv: readonly string[]): Promise<number> {
   const json = rest.includes('--json');
   try {
     const command = await commandNamed(name);
-    if (command === undefined)
-      throw new StudioError('usage', `Unknown command “${name}”.`, { hint: 'List all commands with rollout --help.' });
+    if (command === undefined) {
+      const near = closest(name, COMMAND_NAMES);
+      throw new StudioError('usage', `Unknown command “${name}”.`, {
+        hint: `${near === undefined ? '' : `Did you mean “${near}”? `}List all commands with rollout --help.`,
+      });
+    }
     const commandLine = read(command, rest);
     if (flag(commandLine, 'help')) {
       process.stdout.write(helpOf(command, GLOBAL_OPTIONS));
@@ -92,8 +98,14 @@ function read(command: Command, rest: readonly string[]): CommandLine {
     });
     return { words: parsed.positionals, options: parsed.values };
   } catch (error) {
-    throw new StudioError('usage', `${errorText(error)}.`.replace(/\.\.$/, '.'), {
-      hint: `See its options with rollout ${command.name} --help.`,
+    const [, unknown] = /^Unknown option '--?([^']+)'/.exec(errorText(error)) ?? [];
+    const options = Object.keys({ ...GLOBAL_OPTIONS, ...command.options });
+    const near = unknown === undefined ? undefined : closest(unknown, options);
+    // Node's text goes on about positional arguments.
+    const text = unknown === undefined ? sentence(errorText(error)) : `Unknown option --${unknown}.`;
+    const meant = near === undefined ? '' : `Did you mean --${near}? `;
+    throw new StudioError('usage', text, {
+      hint: `${meant}See the options with rollout ${command.name} --help.`,
       cause: error,
     });
   }

@@ -302,7 +302,7 @@ class Completion {
   #noResponseError(endpoint: string): ClassedError {
     // A call that only waited for its turn has no response of its own.
     const last = this.#lastFailure === '' ? this.#deps.connections.troubles.get(endpoint) : this.#lastFailure;
-    const why = last === undefined ? '' : ` Last response: ${last}`;
+    const why = last === undefined ? '' : ` Last error: ${last}`;
     return new ClassedError(
       'infrastructure',
       `The model endpoint ${endpointLabel(endpoint)} did not respond for ${this.#model.endpoint_wait_seconds} s.${why}`,

@@ -124,7 +124,7 @@ describe('a model endpoint that', () => {
       stderr,
       new RegExp(
         `^2 attempts were lost to infrastructure: The model endpoint http://127\\.0\\.0\\.1:${port}/v1 did not ` +
-          `respond for 1 s\\. Last response: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\nRetry the lost ` +
+          `respond for 1 s\\. Last error: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\nRetry the lost ` +
           `attempts with rollout retry ${report.batch}\\.$`,
         'm',
       ),

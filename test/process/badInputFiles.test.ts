@@ -128,7 +128,15 @@ describe('rollout run refuses', () => {
     );
     assert.match(
       await refused(['run', file, '--nope'], 'usage'),
-      /^Unknown option '--nope'.*See its options with rollout run --help\.$/,
+      /^Unknown option --nope\. See the options with rollout run --help\.$/,
+    );
+    assert.equal(
+      await refused(['run', file, '--attempt', '3'], 'usage'),
+      'Unknown option --attempt. Did you mean --attempts? See the options with rollout run --help.',
+    );
+    assert.equal(
+      await refused(['batchs'], 'usage'),
+      'Unknown command “batchs”. Did you mean “batches”? List all commands with rollout --help.',
     );
     assert.match(
       await refused(['frobnicate'], 'usage'),
