@@ -9,6 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import { offlinePage } from '../../src/client/offline/offlinePage.ts';
 import { newId } from '../../src/common/ids.ts';
 import type { OfflineData } from '../../src/protocol/offline.ts';
+import { PROTOCOL } from '../../src/protocol/version.ts';
 import { viewUrl } from '../../src/protocol/viewLink.ts';
 import { root } from '../support/cli.ts';
 import { logEvent } from '../support/fakeWorker.ts';
@@ -59,7 +60,7 @@ probe(async () => {
   const server = await fetch('/v1/server', { headers: { authorization: 'Bearer ' + token } });
   const socket = new WebSocket(location.origin.replace('http', 'ws') + '/v1/client', ['token.' + token]);
   const welcome = await outcome((done) => {
-    socket.onopen = () => socket.send(JSON.stringify({ type: 'hello', protocol: 1 }));
+    socket.onopen = () => socket.send(JSON.stringify({ type: 'hello', protocol: ${PROTOCOL} }));
     socket.onmessage = (event) => done(JSON.parse(event.data));
     socket.onerror = () => done({ type: 'refused' });
   });
