@@ -1,13 +1,15 @@
 /** The attempts of a batch as comma-separated values (RFC 4180). */
 import { pipeline, Readable } from 'node:stream';
 import { stringify } from 'csv-stringify';
+import type { Json } from '../common/json.ts';
 import { outcomeOf } from '../trace/outcome.ts';
 import type { RolloutRow } from '../trace/summary.ts';
+import type { ExportedAttempt } from './exportedAttempts.ts';
 
 type Cell = string | number | boolean | null | undefined;
 
 /** Column → its value; times are ISO 8601 in UTC, `seconds` is the time from start to end. */
-const COLUMNS: Readonly<Record<string, (row: RolloutRow) => Cell>> = {
+const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttempt) => Cell>> = {
   batch: (row) => row.batch,
   task: (row) => row.task,
   attempt: (row) => row.attempt,
@@ -15,6 +17,9 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow) => Cell>> = {
   outcome: (row) => outcomeOf(row),
   cause: (row) => row.progress.cause?.text,
   cause_kind: (row) => row.progress.cause?.kind,
+  question: (_row, { question }) => question,
+  answer: (_row, { answer }) => textOf(answer),
+  expected_answer: (_row, { expected }) => textOf(expected),
   passed: (row) => row.progress.passed,
   reward: (row) => row.progress.reward,
   error_class: (row) => row.progress.error_class,
@@ -32,11 +37,22 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow) => Cell>> = {
   worker: (row) => row.worker,
 };
 
+/** Attempts whose texts are read at the same time. */
+const AT_A_TIME = 8;
+
 /**
- * Returns the file's text in parts: a header, then a row per attempt in the given order. Text that a spreadsheet would
+ * Returns the file's text in parts: a header, then a row per attempt in the given order. `complete` reads what a row
+ * does not have. Text that a spreadsheet would
  * run as a formula starts with an apostrophe, because models and tools can choose it.
  */
-export function attemptsCsv(rows: AsyncIterable<RolloutRow>): AsyncIterable<Buffer> {
+export function attemptsCsv(
+  rows: AsyncIterable<RolloutRow>,
+  complete: (row: RolloutRow) => Promise<ExportedAttempt>,
+): AsyncIterable<Buffer> {
+  const cellsOf = async (row: RolloutRow): Promise<Cell[]> => {
+    const attempt = await complete(row);
+    return Object.values(COLUMNS).map((valueOf) => valueOf(row, attempt));
+  };
   const csv = stringify({
     header: true,
     columns: Object.keys(COLUMNS),
@@ -44,12 +60,15 @@ export function attemptsCsv(rows: AsyncIterable<RolloutRow>): AsyncIterable<Buff
     record_delimiter: 'windows',
     cast: { boolean: String },
   });
-  pipeline(Readable.from(records(rows)), csv, () => undefined); // readers of `csv` get an error of the rows
+  // Readers of `csv` get an error of the rows.
+  pipeline(Readable.from(rows).map(cellsOf, { concurrency: AT_A_TIME }), csv, () => undefined);
   return csv;
 }
 
-async function* records(rows: AsyncIterable<RolloutRow>): AsyncGenerator<Cell[]> {
-  for await (const row of rows) yield Object.values(COLUMNS).map((valueOf) => valueOf(row));
+/** Texts as they are, other values as JSON, nothing for no answer. */
+function textOf(value: Json | undefined): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function isoTime(ms: number | undefined): string | undefined {

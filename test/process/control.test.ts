@@ -1,12 +1,14 @@
 // Batches controlled from a command line: pause, resume, cancel, retry, following, stop rules, pass bars.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { createReadStream, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { csvRecords } from '../../src/config/dataset/csv.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import { outcomeOf } from '../../src/trace/outcome.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { Comparison, Report } from '../../src/trace/statistics/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
+import type { TaskRecord } from '../../src/trace/task.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
@@ -465,6 +467,19 @@ describe('a stored batch', { timeout: 180_000 }, () => {
       ),
     );
     assert.equal((await workspace.run('export', first.batch)).stdout.trimEnd(), [header, ...lines].join('\r\n'));
+    // And its texts: the question and the expected answer of its task, and the answer at its end.
+    const records: Record<string, string>[] = [];
+    for await (const record of csvRecords(createReadStream(csv)))
+      records.push(('value' in record ? record.value : {}) as Record<string, string>);
+    for (const [index, { rollout }] of rollouts.entries()) {
+      const { task, events } = await workspace.json<{ task: TaskRecord; events: TraceEvent[] }>('show', rollout);
+      const end = events.find(({ kind }) => kind === 'rollout.end');
+      assert.ok(end?.kind === 'rollout.end' && typeof end.data.answer === 'string' && end.data.answer !== '');
+      assert.deepEqual(
+        ['question', 'answer', 'expected_answer'].map((column) => records[index]?.[column]),
+        [task.question, end.data.answer, task.answer],
+      );
+    }
     const nowhere = await workspace.run('export', first.batch, '--out', workspace.path('no', 'half.csv'));
     assert.equal(nowhere.code, 3);
     assert.match(nowhere.stderr, /Cannot write .*half\.csv: /);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { attemptsCsv } from '../../../src/client/attemptsCsv.ts';
+import type { ExportedAttempt } from '../../../src/client/exportedAttempts.ts';
 import { csvRecords } from '../../../src/config/dataset/csv.ts';
 import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
 
@@ -34,6 +35,11 @@ async function* rowsOf(...rows: readonly RolloutRow[]): AsyncGenerator<RolloutRo
   yield* await Promise.resolve(rows);
 }
 
+/** `texts`: what the rows do not have. */
+function csvOf(rows: AsyncIterable<RolloutRow>, texts: Omit<ExportedAttempt, 'row'> = {}): AsyncIterable<Buffer> {
+  return attemptsCsv(rows, (row) => Promise.resolve({ row, ...texts }));
+}
+
 async function readBack(csv: AsyncIterable<Uint8Array>): Promise<unknown[]> {
   const records: unknown[] = [];
   for await (const record of csvRecords(csv)) records.push('value' in record ? record.value : record);
@@ -42,9 +48,9 @@ async function readBack(csv: AsyncIterable<Uint8Array>): Promise<unknown[]> {
 
 describe('attempts as CSV', () => {
   it('has a row per attempt with its outcome and cause, and quotes what needs it', async () => {
-    const csv = await text(attemptsCsv(rowsOf(ended)));
+    const csv = await text(csvOf(rowsOf(ended)));
     assert.match(csv, /^batch,task,attempt,rollout,outcome,cause,cause_kind,.*\r\nb1,"renew, then pay",3,r1,failed,/);
-    const [record] = (await readBack(attemptsCsv(rowsOf(ended)))) as [Record<string, string>];
+    const [record] = (await readBack(csvOf(rowsOf(ended)))) as [Record<string, string>];
     assert.equal(record['cause'], 'fines: "not paid"');
     assert.equal(record['passed'], 'false');
     assert.equal(record['reward'], '0');
@@ -54,17 +60,51 @@ describe('attempts as CSV', () => {
 
   it('leaves cells without a value empty', async () => {
     const queued: RolloutRow = { ...ended, state: 'queued', progress: EMPTY_PROGRESS };
-    const [record] = (await readBack(attemptsCsv(rowsOf(queued)))) as [Record<string, string>];
+    const [record] = (await readBack(csvOf(rowsOf(queued)))) as [Record<string, string>];
     assert.equal(record['outcome'], 'queued');
     for (const column of ['cause', 'passed', 'reward', 'started_at', 'seconds', 'cost'])
       assert.equal(record[column], '', column);
   });
 
   it('writes text that looks like a formula as text', async () => {
-    const [record] = (await readBack(attemptsCsv(rowsOf({ ...ended, task: '=HYPERLINK("http://x")' })))) as [
+    const [record] = (await readBack(csvOf(rowsOf({ ...ended, task: '=HYPERLINK("http://x")' })))) as [
       Record<string, string>,
     ];
     assert.equal(record['task'], `'=HYPERLINK("http://x")`);
+  });
+
+  it('has the question and both answers, other values as JSON, and none as formulas', async () => {
+    const read = async (texts: Omit<ExportedAttempt, 'row'>): Promise<Record<string, string>> => {
+      const [record] = (await readBack(csvOf(rowsOf(ended), texts))) as [Record<string, string>];
+      return record;
+    };
+    const texts = await read({ question: '=1+1\nand "more"', answer: '-2', expected: { due: 'May 22' } });
+    assert.equal(texts['question'], `'=1+1\nand "more"`);
+    assert.equal(texts['answer'], `'-2`);
+    assert.equal(texts['expected_answer'], '{"due":"May 22"}');
+    const none = await read({ question: '', answer: null });
+    assert.deepEqual([none['question'], none['answer'], none['expected_answer']], ['', '', '']);
+  });
+
+  it('keeps the order of its rows, whichever text is read first', async () => {
+    const rows = Array.from({ length: 20 }, (_, index) => ({ ...ended, attempt: index + 1 }));
+    let waiting: (() => void)[] = [];
+    const csv = attemptsCsv(rowsOf(...rows), async (row) => {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        // The last of four that wait goes first.
+        if (waiting.length === 4 || row.attempt > 16) {
+          for (const go of waiting.toReversed()) go();
+          waiting = [];
+        }
+      });
+      return { row };
+    });
+    const attempts = ((await readBack(csv)) as Record<string, string>[]).map((record) => Number(record['attempt']));
+    assert.deepEqual(
+      attempts,
+      rows.map(({ attempt }) => attempt),
+    );
   });
 
   it('fails with the error of its rows', async () => {
@@ -72,10 +112,10 @@ describe('attempts as CSV', () => {
       yield* await Promise.resolve([ended]);
       throw new Error('the server is gone');
     }
-    await assert.rejects(text(attemptsCsv(lost())), /the server is gone/);
+    await assert.rejects(text(csvOf(lost())), /the server is gone/);
   });
 
   it('writes the header of a batch without attempts', async () => {
-    assert.match(await text(attemptsCsv(rowsOf())), /^batch,task,/);
+    assert.match(await text(csvOf(rowsOf())), /^batch,task,/);
   });
 });

@@ -1,0 +1,88 @@
+/** The attempts of a batch with the texts that their rows do not have: the question, and both answers. */
+import type { Json } from '../common/json.ts';
+import type { Api } from '../protocol/api.ts';
+import type { TraceEvent } from '../trace/schema.ts';
+import { unspill } from '../trace/spill.ts';
+import type { RolloutRow } from '../trace/summary.ts';
+import type { TaskRecord } from '../trace/task.ts';
+
+export interface ExportedAttempt {
+  readonly row: RolloutRow;
+  readonly question?: string;
+  /** Undefined before the attempt ends, and without one. */
+  readonly answer?: Json;
+  readonly expected?: Json;
+}
+
+/** The end is among the last events; a score or a note may follow it. */
+const TAIL = 16;
+const TASKS = 1_000;
+
+export class ExportedAttempts {
+  readonly #api: Api;
+  readonly #batch: string;
+  readonly #signal: AbortSignal;
+  readonly #tasks: TaskRecord[] = [];
+  #reading: Promise<void> = Promise.resolve();
+  /** Where the next page of tasks begins. */
+  #next: { readonly after?: number } | undefined = {};
+
+  constructor(api: Api, batch: string, signal: AbortSignal) {
+    this.#api = api;
+    this.#batch = batch;
+    this.#signal = signal;
+  }
+
+  rows(): AsyncIterable<RolloutRow> {
+    return this.#api.allRollouts(this.#batch, {}, this.#signal);
+  }
+
+  /** Reads what the row does not have. */
+  async complete(row: RolloutRow): Promise<ExportedAttempt> {
+    const [task, answer] = await Promise.all([this.#task(row.task_index), this.#answer(row)]);
+    return {
+      row,
+      ...(task === undefined ? {} : { question: task.question }),
+      ...(task?.answer === undefined ? {} : { expected: task.answer }),
+      ...(answer === undefined ? {} : { answer }),
+    };
+  }
+
+  /** Returns a task once it is read; the attempts before it may be reading the same page. */
+  async #task(index: number): Promise<TaskRecord | undefined> {
+    this.#reading = this.#reading.then(() => this.#readUpTo(index));
+    await this.#reading;
+    return this.#tasks[index];
+  }
+
+  async #readUpTo(index: number): Promise<void> {
+    while (this.#next !== undefined && this.#tasks.length <= index) {
+      const { tasks, next } = await this.#api.tasks(this.#batch, { limit: TASKS, ...this.#next }, this.#signal);
+      this.#tasks.push(...tasks);
+      this.#next = next === undefined ? undefined : { after: next };
+    }
+  }
+
+  async #answer({ rollout, state, last }: RolloutRow): Promise<Json | undefined> {
+    if (state !== 'ended' || last === 0) return undefined;
+    const after = Math.max(0, last - TAIL);
+    const end =
+      endIn((await this.#api.events(rollout, { after }, this.#signal)).events) ?? (await this.#anyEnd(rollout));
+    if (end === undefined) return undefined;
+    const read = ({ $blob }: { readonly $blob: string }): Promise<Uint8Array> => this.#api.getBlob($blob, this.#signal);
+    const whole = await unspill(end, read);
+    return whole.kind === 'rollout.end' ? whole.data.answer : undefined;
+  }
+
+  async #anyEnd(rollout: string): Promise<TraceEvent | undefined> {
+    for await (const page of this.#api.allEvents(rollout, this.#signal)) {
+      const end = endIn(page);
+      if (end !== undefined) return end;
+    }
+    return undefined;
+  }
+}
+
+function endIn(events: readonly TraceEvent[]): TraceEvent | undefined {
+  return events.findLast(({ kind }) => kind === 'rollout.end');
+}
