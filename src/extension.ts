@@ -26,6 +26,7 @@ import { readTarget, TargetRegistry } from './host/targets/targetRegistry.ts';
 import { registerTesting } from './host/testing/testing.ts';
 import { registerToolCalls } from './host/toolCalls/toolCalls.ts';
 import { registerTools } from './host/tools/tools.ts';
+import { FocusedItem } from './host/views/focusedItem.ts';
 import { registerViews } from './host/views/views.ts';
 import { commandRegistrar } from './host/window/commands.ts';
 import { createLog } from './host/window/log.ts';
@@ -51,6 +52,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const files = new StudioFiles();
   const targets = new TargetRegistry(log.channel);
   const values = new StoredValues(context.secrets, context.globalState);
+  const focused = new FocusedItem();
   const parts = { context, log: log.channel, server, cli, batches };
   const pages = createPages(parts, new ServerConnections(server, (where) => createPageLink(where, log, tokens)));
   const services: Services = { ...parts, pages };
@@ -66,9 +68,9 @@ export function activate(context: vscode.ExtensionContext): void {
     registerContextKeys(services),
     registerStatusBar(services, batches, targets),
     registerServer(services, register),
-    registerGroups(services, register, { problems, files, targets, tokens, values }),
+    registerGroups(services, focused.registrar(register), { problems, files, targets, tokens, values }),
     registerPages(services),
-    registerViews(services, register, files, targets),
+    registerViews(services, register, files, targets, focused),
     registerTesting(services, register, { files, values }),
     registerLanguage(log.channel, register, { files, values }),
     registerCodeLens(services, register, files),

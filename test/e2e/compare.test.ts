@@ -58,6 +58,27 @@ describe('attempts side by side', { timeout: 300_000 }, () => {
     await compared('extend', 2);
   });
 
+  story.step('with C from an attempt in the tree that the arrow keys reached, which changes no selection', async () => {
+    const { workbench } = story.code;
+    const left = (): Locator => workbench.webview().locator('.two-head.is-left > b');
+    await workbench.command('View: Close All Editors');
+    await workbench.openView('Rollout');
+    await workbench.treeItem(/^Task .*, extend · /).click();
+    await workbench.treeItem(/^Attempt 1, failed/).waitFor();
+    for (const attempt of ['attempt 1', 'attempt 2']) {
+      await workbench.page.keyboard.press('ArrowDown');
+      await workbench.page.keyboard.press('c');
+      await workbench.tab('Attempts of extend').waitFor();
+      await left().filter({ hasText: attempt }).waitFor({ timeout: 60_000 });
+      assert.equal(await workbench.treeItem(/^Task .*, extend · /).getAttribute('aria-selected'), 'true');
+      assert.equal(await workbench.treeItem(/^Attempt /).getAttribute('aria-selected'), 'false');
+      await workbench.page.keyboard.press('Control+0'); // back to the tree
+    }
+    await workbench.treeItem(/^Attempt 2, failed/).click({ button: 'right' });
+    assert.match((await workbench.menuItem('Compare Attempts…').textContent()) ?? '', /C$/);
+    await workbench.page.keyboard.press('Escape');
+  });
+
   story.step('from the menu of an attempt in the grid', async () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Open Batch…');

@@ -7,6 +7,7 @@ import type { TargetRegistry } from '../targets/targetRegistry.ts';
 import { AgentTree } from './agents/agentTree.ts';
 import type { ErrorNode, MoreNode } from './batches/batchNodes.ts';
 import { BatchTree, LOAD_MORE } from './batches/batchTree.ts';
+import type { FocusedItem } from './focusedItem.ts';
 import { TargetTree } from './targets/targetTree.ts';
 
 export function registerViews(
@@ -14,6 +15,7 @@ export function registerViews(
   register: RegisterCommand,
   files: StudioFiles,
   registry: TargetRegistry,
+  focused: FocusedItem,
 ): vscode.Disposable {
   const batches = new BatchTree(services);
   const agents = new AgentTree(services, files);
@@ -23,6 +25,7 @@ export function registerViews(
     showCollapseAll: true,
     canSelectMany: true,
   });
+  focused.attach(batchView);
   const agentView = vscode.window.createTreeView(VIEW_IDS.agents, { treeDataProvider: agents, showCollapseAll: true });
   const targetView = vscode.window.createTreeView(VIEW_IDS.targets, { treeDataProvider: targets });
 
