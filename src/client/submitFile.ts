@@ -1,7 +1,9 @@
 /** Reads batch files from disk and builds their submissions. */
+import { StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
 import type { Files } from '../config/files.ts';
 import { type LoadOptions, loadBatch } from '../config/load.ts';
+import { SANDBOX_MODES, type SandboxMode } from '../config/schema/sandboxSection.ts';
 import { type Problem, problemsError } from '../config/source/problem.ts';
 import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../config/submit.ts';
 import { bundleModule } from '../tools/bundle.ts';
@@ -26,10 +28,19 @@ export async function readBatch(
 ): Promise<ReadyBatch> {
   const root = workspaceRoot(file, cwd);
   const files = diskFiles(cwd);
-  const loaded = await loadBatch(files, file, { root, ...options });
+  const sandbox = sandboxMode(env['ROLLOUT_SANDBOX']);
+  const loaded = await loadBatch(files, file, { root, ...(sandbox === undefined ? {} : { sandbox }), ...options });
   if (loaded.value === undefined) throw problemsError(loaded.problems, files.absolute(cwd));
   const built = await buildSubmission(loaded.value, submitPorts(files, root, env));
   return { built, warnings: [...loaded.problems, ...built.warnings], root, target: loaded.value.file.target };
+}
+
+/** Returns the mode of an option or of `ROLLOUT_SANDBOX`. Throws StudioError `usage`. */
+export function sandboxMode(written: string | undefined): SandboxMode | undefined {
+  if (written === undefined || written === '') return undefined;
+  const mode = SANDBOX_MODES.find((candidate) => candidate === written);
+  if (mode !== undefined) return mode;
+  throw new StudioError('usage', `The sandbox mode is ${SANDBOX_MODES.join(', ')}, not ${written}.`);
 }
 
 /** Returns the ports that building a submission needs on this machine. */

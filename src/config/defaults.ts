@@ -8,6 +8,7 @@ export const DEFAULTS = {
   endpoint_wait: 600,
   retry: { infrastructure: 3 },
   hold_limit: 3600,
+  sandbox: { mode: 'on', network: true },
   order: 'breadth',
   priority: 0,
   concurrency: 'auto',

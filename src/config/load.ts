@@ -20,6 +20,7 @@ import { type PromptText, Reading } from './load/reading.ts';
 import { type LoadedWorld, readWorld } from './load/world.ts';
 import { basename, dirname } from './paths.ts';
 import { type BatchFile, batchFile, type ScorerSection } from './schema/batchFile.ts';
+import type { SandboxMode } from './schema/sandboxSection.ts';
 import type { ParsedFile } from './source/parse.ts';
 import { hasErrors, type Problem, sortProblems } from './source/problem.ts';
 
@@ -31,6 +32,8 @@ export interface LoadOptions {
   readonly attempts?: number;
   readonly seed?: number;
   readonly concurrency?: number | 'auto';
+  /** Where programs run if the file does not say it. */
+  readonly sandbox?: SandboxMode;
   /** Overrides the target in the file. */
   readonly target?: string;
   /** Maximum number of tasks. */
@@ -111,6 +114,7 @@ export async function loadBatch(
       mayKnowAnswer: true,
     });
   checkTogether(reading, parsed, value, options);
+  await checkSandbox(reading, parsed, value.sandbox);
   checkNeeds(reading, options.target === undefined ? value : { ...value, target: options.target }, agent, world);
   if (
     world?.hasUser === true &&
@@ -144,6 +148,7 @@ export async function loadBatch(
   if (complete === undefined || agent?.agent === undefined || dataset === undefined || !worldReady || !rubricReady)
     return finish<LoadedBatch>(reading, undefined);
   const { attempts, seed, concurrency } = options;
+  const sandbox = parsed.has(['sandbox']) ? undefined : options.sandbox;
   return finish<LoadedBatch>(reading, {
     path: absolute,
     root: options.root === undefined ? dirname(absolute) : files.absolute(options.root),
@@ -154,6 +159,7 @@ export async function loadBatch(
       ...(attempts === undefined ? {} : { attempts }),
       ...(seed === undefined ? {} : { seed }),
       ...(concurrency === undefined ? {} : { concurrency }),
+      ...(sandbox === undefined ? {} : { sandbox }),
     },
     agent: agent.agent,
     dataset,
@@ -216,6 +222,18 @@ async function checkScorer(
       }
       return undefined;
   }
+}
+
+/** Checks that what programs may see exists. */
+async function checkSandbox(
+  reading: Reading,
+  parsed: ParsedFile,
+  sandbox: BatchFile['sandbox'] | undefined,
+): Promise<void> {
+  if (typeof sandbox !== 'object') return;
+  for (const key of ['read', 'write'] as const)
+    for (const [index, written] of sandbox[key].entries())
+      await reading.locate(parsed, ['sandbox', key, index], written, undefined, 'any');
 }
 
 /** Reports settings of the batch that contradict each other. */

@@ -3,6 +3,7 @@
  * with `needs`, derived from the command of an MCP server, or implied by built-in sets.
  */
 
+import { StudioError } from '../common/errors.ts';
 import { basename } from './paths.ts';
 import { type CodeSettings, languagesOf } from './schema/builtinSettings.ts';
 import type { BUILTINS } from './schema/toolEntry.ts';
@@ -199,4 +200,11 @@ export function unmetText(
       `Use an image that has it (\`pods.image\` with \`pods.provides: [${name}]\`), or run the tool as a sidecar ` +
       `that serves MCP over HTTP and set its \`url\`${instead === undefined ? '' : `, ${instead}`}.`,
   };
+}
+
+/** Returns the error for a batch that requires a sandbox on a machine that has none. */
+export function noSandbox(reason: string): StudioError {
+  return new StudioError('config', `The batch requires a sandbox, and this machine has none: ${reason}.`, {
+    hint: 'Use `sandbox: on` to run its programs without one, or run the batch on another machine.',
+  });
 }

@@ -8,8 +8,10 @@
 import { z } from 'zod';
 import { hashOf } from '../common/hash.ts';
 import type { Json, JsonObject } from '../common/json.ts';
+import { DEFAULTS } from './defaults.ts';
 import { builtinSettings } from './schema/builtinSettings.ts';
 import { processLimits } from './schema/processLimits.ts';
+import { SANDBOX_MODES } from './schema/sandboxSection.ts';
 import { BUILTINS } from './schema/toolEntry.ts';
 
 const sha = z.string().regex(/^[0-9a-f]{64}$/);
@@ -226,6 +228,21 @@ const submittedPods = z.object({
 });
 export type SubmittedPods = z.infer<typeof submittedPods>;
 
+/** Where the programs that a rollout's tools start run (see `tools/sandbox`). Paths are absolute. */
+export const submittedSandbox = z.object({
+  mode: z.enum(SANDBOX_MODES),
+  network: z.boolean(),
+  /** What programs may read, and what they may also change, besides the working directory. */
+  read: z.array(z.string()),
+  write: z.array(z.string()),
+  /** What programs never see: the dataset, which has the expected answers. */
+  hide: z.array(z.string()),
+});
+export type SubmittedSandbox = z.infer<typeof submittedSandbox>;
+
+/** Without `sandbox` in a batch file. */
+export const DEFAULT_SANDBOX: SubmittedSandbox = { ...DEFAULTS.sandbox, read: [], write: [], hide: [] };
+
 export const submission = z.object({
   version: z.literal(1),
   /** Name of the batch. Default: the name of its file without the extension. */
@@ -247,6 +264,8 @@ export const submission = z.object({
   priority: z.number().int(),
   concurrency: z.union([z.literal('auto'), z.number().int().min(1)]),
   hold_limit_seconds: z.number(),
+  /** Absent in submissions of older versions, whose programs run in a sandbox where there is one, like all others. */
+  sandbox: submittedSandbox.optional(),
   notify: z.object({ url: z.string() }).optional(),
   /** Settings of the pods; ignored on a target without pods. */
   pods: submittedPods.optional(),

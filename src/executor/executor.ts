@@ -43,8 +43,11 @@ export interface ClusterHost extends ExecutorHost {
 }
 
 export interface Executor {
-  /** Throws `config` when its workers lack something that the tools of a new batch need. */
-  check(submission: Submission): void;
+  /**
+   * Rejects with `config` when its workers lack something that the tools of a new batch need. Returns what the batch's
+   * stream should say about its workers.
+   */
+  check(submission: Submission): Promise<readonly EventData['infra'][]>;
   /**
    * Returns the values of `${env:…}` of a batch that were sent to another server, or to this one before a restart;
    * undefined if they are not available.

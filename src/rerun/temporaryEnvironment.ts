@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { DEFAULT_SANDBOX } from '../config/submission.ts';
 import { allowedEnvironment, type ToolEnvironment } from '../tools/environment.ts';
 import { createToolPools } from '../tools/pools.ts';
 import { Reaper } from '../worker/reaper/reaper.ts';
@@ -36,6 +37,7 @@ export async function withTemporaryEnvironment<T>(
         cwd,
         pools,
         own,
+        sandbox: DEFAULT_SANDBOX,
         readBlob: async (sha, signal) => own.get(sha) ?? readBlob(sha, signal),
         ...(onLog === undefined ? {} : { onLog: (_stream: string, text: string) => onLog(text) }),
       }),

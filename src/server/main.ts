@@ -20,6 +20,7 @@ import { isAlive } from '../executor/local/workerProcess.ts';
 import type { ReadyLine, ServerFile } from '../protocol/serverFile.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import { openStore } from '../store/open.ts';
+import { sandboxSupport } from '../tools/sandbox/open.ts';
 import { stderrLog } from './log.ts';
 import { parseOptions, type ServerOptions } from './process/options.ts';
 import { keepServerFile, serverFilePath } from './process/serverFile.ts';
@@ -83,6 +84,10 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
                 work: path.join(folder, 'work'),
                 logFile: path.join(folder, 'log', 'worker.log'),
                 discovery: serverFilePath(folder),
+                noSandbox: async () => {
+                  const support = await sandboxSupport();
+                  return support.works ? undefined : support.reason;
+                },
                 command: { file: process.execPath, args: [...LONG_RUNNING, fileURLToPath(entryUrl('worker'))] },
               }),
   });

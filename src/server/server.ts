@@ -190,7 +190,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     leasing,
     tokens,
     log,
-    checkNeeds: (submission) => late.executor?.check(submission),
+    checkNeeds: async (submission) => (await late.executor?.check(submission)) ?? [],
     startsWorkers: options.executor !== undefined,
     info: () => serverInfo(store, startedAt, pressure),
     draining: () => draining,

@@ -1,7 +1,7 @@
 /** The services available to routes. */
 
 import type { Log } from '../common/log.ts';
-import type { Submission } from '../config/submission.ts';
+import type { Executor } from '../executor/executor.ts';
 import type { ServerInfo } from '../protocol/client.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from './access/tokens.ts';
@@ -21,7 +21,7 @@ export interface Services {
   readonly tokens: Tokens;
   readonly log: Log;
   /** Throws `config` when the workers this server starts lack something that the tools of a new batch need. */
-  readonly checkNeeds: (submission: Submission) => void;
+  readonly checkNeeds: Executor['check'];
   /** Whether the server has an executor, instead of workers that connect on their own. */
   readonly startsWorkers: boolean;
   readonly info: () => Promise<ServerInfo>;

@@ -1,4 +1,5 @@
 import type { ProcessLimits } from '../config/schema/processLimits.ts';
+import type { SubmittedSandbox } from '../config/submission.ts';
 import type { McpConnections } from './mcp/connections.ts';
 import type { ModulePools } from './modules/pools.ts';
 import type { ProcessGroups } from './processes/processGroups.ts';
@@ -13,6 +14,8 @@ export interface ToolEnvironment {
   readonly pools: ToolPools;
   /** Limits of each process that the tools of an entry start. */
   readonly limits?: ProcessLimits | undefined;
+  /** Where programs run. */
+  readonly sandbox: SubmittedSandbox;
   /**
    * Receives output outside of any call: while a module loads, or a world opens or is verified. Default: added to the
    * log of the next call.

@@ -6,6 +6,7 @@ import { openBuiltin } from './builtins/open.ts';
 import type { ToolEnvironment } from './environment.ts';
 import { openModule } from './modules/moduleHost.ts';
 import { RolloutProcesses } from './processes/processGroups.ts';
+import { Programs } from './sandbox/programs.ts';
 
 /**
  * Opens all tools of an agent for one rollout. Secrets must already be resolved in the entries. Throws StudioError
@@ -15,21 +16,26 @@ import { RolloutProcesses } from './processes/processGroups.ts';
 export async function openTools(entries: readonly SubmittedTools[], environment: ToolEnvironment): Promise<ToolHost> {
   const processes = new RolloutProcesses(environment.pools.processGroups);
   const own = { ...environment, pools: { ...environment.pools, processGroups: processes } };
-  const opened = await Promise.allSettled(entries.map((entry) => open(entry, own)));
+  const programs = new Programs(own);
+  const opened = await Promise.allSettled(entries.map((entry) => open(entry, own, programs)));
+  const end = async (): Promise<void> => {
+    await programs.end();
+    await processes.end();
+  };
   const hosts = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   try {
     for (const result of opened) {
       if (result.status === 'rejected') throw result.reason;
     }
     refuseCollisions(hosts);
-    return new MergedHost(hosts, processes);
+    return new MergedHost(hosts, end);
   } catch (error) {
-    await closeAll(hosts, processes);
+    await closeAll(hosts, end);
     throw error;
   }
 }
 
-function open(entry: SubmittedTools, environment: ToolEnvironment): Promise<ToolHost> {
+function open(entry: SubmittedTools, environment: ToolEnvironment, programs: Programs): Promise<ToolHost> {
   switch (entry.kind) {
     case 'module':
       return openModule(entry.module, environment, entry.secrets);
@@ -42,6 +48,7 @@ function open(entry: SubmittedTools, environment: ToolEnvironment): Promise<Tool
           entry.name,
           entry.limits === undefined ? environment : { ...environment, limits: entry.limits },
           entry.settings,
+          programs,
         ),
       );
   }
@@ -81,9 +88,9 @@ function origin(spec: ToolSpec): string {
 }
 
 /** Closes all hosts, even if one fails, and ends their remaining processes. */
-async function closeAll(hosts: readonly ToolHost[], processes: RolloutProcesses, onLog?: OnLog): Promise<void> {
+async function closeAll(hosts: readonly ToolHost[], end: () => Promise<void>, onLog?: OnLog): Promise<void> {
   await Promise.allSettled(hosts.map((host) => host.close(onLog)));
-  await processes.end();
+  await end();
 }
 
 /**
@@ -91,14 +98,14 @@ async function closeAll(hosts: readonly ToolHost[], processes: RolloutProcesses,
  */
 class MergedHost implements ToolHost {
   readonly #hosts: readonly ToolHost[];
-  readonly #processes: RolloutProcesses;
+  readonly #end: () => Promise<void>;
   #lists: readonly (readonly ToolSpec[])[] = [];
   #specs: readonly ToolSpec[] = [];
   #byName = new Map<string, ToolHost>();
 
-  constructor(hosts: readonly ToolHost[], processes: RolloutProcesses) {
+  constructor(hosts: readonly ToolHost[], end: () => Promise<void>) {
     this.#hosts = hosts;
-    this.#processes = processes;
+    this.#end = end;
   }
 
   get specs(): readonly ToolSpec[] {
@@ -114,7 +121,7 @@ class MergedHost implements ToolHost {
   }
 
   close(onLog?: OnLog): Promise<void> {
-    return closeAll(this.#hosts, this.#processes, onLog);
+    return closeAll(this.#hosts, this.#end, onLog);
   }
 
   #refresh(): void {

@@ -39,6 +39,9 @@ const stdio = (batch: string, name: string, args: readonly string[] = [], more: 
   ...more,
 });
 
+/** Without a sandbox, the process IDs that servers write are those that the test sees. */
+const VISIBLE = { sandbox: 'off' };
+
 /** The servers of a batch that wrote their pid. */
 function announced(batch: string): { pid: number; cwd: string }[] {
   if (!existsSync(pidsFile(batch))) return [];
@@ -64,6 +67,7 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
       '["reads"]}]}\ncall read_graph {}\nanswer {{last}}';
     const file = workspace.batch('own', {
       endpoint: demo.url,
+      batch: VISIBLE,
       agent: {
         tools: [stdio('own', 'everything', ['stdio']), stdio('own', 'filesystem', ['.']), stdio('own', 'memory')],
       },
@@ -150,7 +154,7 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
   it('shared: one for all rollouts of a worker, with its state @deep', async () => {
     const file = workspace.batch('shared', {
       endpoint: demo.url,
-      batch: { concurrency: 1 },
+      batch: { ...VISIBLE, concurrency: 1 },
       agent: {
         tools: [
           {
@@ -188,7 +192,7 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
       tasks: [
         { id: 'long', question: `call ${LONG} {"duration": 2, "steps": 8}\nanswer {{last}}`, answer: 'completed' },
       ],
-      batch: { attempts: 4 },
+      batch: { ...VISIBLE, attempts: 4 },
     });
     // A rollout whose call has begun: its server runs in its folder.
     const started = await workspace.waitForRows(batch, (rows) =>

@@ -75,6 +75,7 @@ describe('the local executor', () => {
       work: work(),
       logFile: path.join(folder, 'log', 'worker.log'),
       discovery: '/server.json',
+      noSandbox: () => Promise.resolve(undefined),
       cores,
     });
   }
@@ -213,6 +214,7 @@ describe('the local executor', () => {
       work: work(),
       logFile: path.join(folder, 'worker.log'),
       discovery: undefined,
+      noSandbox: () => Promise.resolve(undefined),
       cores: 1,
     });
     const seen = someEnded();

@@ -16,7 +16,7 @@ import { openStore } from '../../src/store/open.ts';
 import { FakeWorker, openingEvents } from '../support/fakeWorker.ts';
 import { plainSubmission, tasks } from '../support/rolloutServer.ts';
 
-const NO_NEEDS = { check: () => undefined, secrets: () => Promise.resolve(undefined) };
+const NO_NEEDS = { check: () => Promise.resolve([]), secrets: () => Promise.resolve(undefined) };
 
 test('a worker’s end frees its rollouts immediately; a try that loses worker after worker is given up', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
@@ -107,7 +107,8 @@ test(
           removeBatch: () => undefined,
           close: () => Promise.resolve(),
           check: ({ name }) => {
-            if (name === 'needy') throw new StudioError('config', 'a.agent.yaml:1:1: no python here');
+            if (name === 'needy') return Promise.reject(new StudioError('config', 'a.agent.yaml:1:1: no python here'));
+            return Promise.resolve([]);
           },
           secrets: (batch) => {
             kept.queried.push(batch);

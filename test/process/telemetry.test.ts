@@ -222,7 +222,7 @@ test('a server that shuts down is not ready, grants no leases, and sends clients
     log: () => undefined,
     idle: () => undefined,
     executor: () => ({
-      check: () => undefined,
+      check: () => Promise.resolve([]),
       secrets: () => Promise.resolve(undefined),
       updateBatch: () => undefined,
       removeBatch: () => undefined,

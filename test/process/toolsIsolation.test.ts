@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Json } from '../../src/common/json.ts';
-import type { SubmittedTools } from '../../src/config/submission.ts';
+import { DEFAULT_SANDBOX, type SubmittedTools } from '../../src/config/submission.ts';
 import type { ToolHost } from '../../src/rollout/ports.ts';
 import { bundleModule } from '../../src/tools/bundle.ts';
 import { openTools } from '../../src/tools/hosts.ts';
@@ -256,7 +256,7 @@ describe('a process that leaves its group', { skip: linux }, () => {
     await using store = new TestStore();
     const server = await store.start();
     const file = path.join(folder, 'orphan');
-    const batch = await server.submit(submission({ attempts: 1 }), [
+    const batch = await server.submit(submission({ attempts: 1, sandbox: { ...DEFAULT_SANDBOX, mode: 'off' } }), [
       task(
         'a',
         `call execute_command ${JSON.stringify({ command: `${SETSID(file)}; touch ${file}.there; sleep 1000000` })}`,

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { DEFAULT_SANDBOX } from '../../src/config/submission.ts';
 import { alive, hasEnded } from '../support/cli.ts';
 import { startDemoServer } from '../support/demoServer.ts';
 import { additionTask, assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
@@ -59,6 +60,9 @@ test('captures the tokens of each call as blobs', async () => {
   }
 });
 
+/** Without a sandbox, the IDs of processes in it are those that the test sees. */
+const SEEN = { ...DEFAULT_SANDBOX, mode: 'off' } as const;
+
 test('a killed worker leaves no process and no folder', async () => {
   await using store = new TestStore();
   const server = await store.start();
@@ -67,7 +71,9 @@ test('a killed worker leaves no process and no folder', async () => {
     'call calculate {"expression": "1 + 1"}\ncall execute_command {"command": "echo $$ > pid; sleep 600"}\nanswer 2',
     '2',
   );
-  const batch = await server.submit(submission({ attempts: 1, retry: { infrastructure: 0 } }), [sleeper]);
+  const batch = await server.submit(submission({ attempts: 1, retry: { infrastructure: 0 }, sandbox: SEEN }), [
+    sleeper,
+  ]);
   await using first = await TestWorker.start(store, server, batch);
   const { rollout } = await until(
     server,

@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { JsonObject } from '../../src/common/json.ts';
-import type { SubmittedModule } from '../../src/config/submission.ts';
+import type { SandboxMode } from '../../src/config/schema/sandboxSection.ts';
+import { DEFAULT_SANDBOX, type SubmittedModule } from '../../src/config/submission.ts';
 import type { ToolCallContext, ToolHost, ToolOutcome } from '../../src/rollout/ports.ts';
 import type { Bundle } from '../../src/tools/bundle.ts';
 import { bundleModule } from '../../src/tools/bundle.ts';
@@ -26,7 +27,11 @@ export interface ToolBench {
   close(): Promise<void>;
 }
 
-export async function toolBench(options: Partial<ToolPoolsOptions> = {}): Promise<ToolBench> {
+/** Without a sandbox, tests can look at the processes that tools start. */
+export async function toolBench({
+  sandbox = 'off',
+  ...options
+}: Partial<ToolPoolsOptions> & { sandbox?: SandboxMode } = {}): Promise<ToolBench> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tools-'));
   const cwd = await mkdtemp(path.join(folder, 'work-'));
   const blobs = new Map<string, Uint8Array>();
@@ -47,6 +52,7 @@ export async function toolBench(options: Partial<ToolPoolsOptions> = {}): Promis
     environment: {
       cwd,
       pools,
+      sandbox: { ...DEFAULT_SANDBOX, mode: sandbox },
       readBlob: (sha) => {
         const bytes = blobs.get(sha);
         return bytes === undefined ? Promise.reject(new Error(`no blob ${sha}`)) : Promise.resolve(bytes);

@@ -18,6 +18,7 @@ import { envNamesIn } from '../../config/env.ts';
 import { CHROMIUM, installHint } from '../../config/needs.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { findChromium } from '../../tools/chromium.ts';
+import { type SandboxSupport, sandboxSupport } from '../../tools/sandbox/open.ts';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 
@@ -55,6 +56,7 @@ export const doctor: Command = {
         program('git', ['--version'], 'submissions do not record their commit', 'Install git.'),
       ])),
       chromiumFinding(findChromium()),
+      sandboxFinding(await sandboxSupport()),
       ...(await endpoints(context)),
     ];
     const wrong = findings.some((finding) => finding.state === 'wrong');
@@ -140,6 +142,21 @@ async function program(name: string, args: readonly string[], without: string, h
     if (error instanceof Error) return { name, state: 'missing', text: `not found: ${without}`, hint };
     throw error;
   }
+}
+
+/** Reports whether the programs of tools run in a sandbox. */
+function sandboxFinding(support: SandboxSupport): Finding {
+  return support.works
+    ? { name: 'sandbox', state: 'ok', text: 'works: programs of tools do not see other files and processes' }
+    : {
+        name: 'sandbox',
+        state: 'missing',
+        text: `not available: ${support.reason}. Programs of tools run with all rights of the user`,
+        hint:
+          process.platform === 'linux'
+            ? 'Install util-linux, and allow users to create user namespaces.'
+            : 'Run hostile agents on a target with pods.',
+      };
 }
 
 /** Reports the Chromium at `executable`; undefined means none was found. */

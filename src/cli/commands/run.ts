@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { diskFiles } from '../../client/disk.ts';
 import { type Launch, launch } from '../../client/launch.ts';
 import { launchHeld } from '../../client/launchHeld.ts';
-import { readBatch } from '../../client/submitFile.ts';
+import { readBatch, sandboxMode } from '../../client/submitFile.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
+import { SANDBOX_MODES } from '../../config/schema/sandboxSection.ts';
 import { formatProblem } from '../../config/source/problem.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import { ENTRY } from '../../protocol/entry.ts';
@@ -36,6 +37,11 @@ export const run: Command = {
     },
     concurrency: { type: 'string', value: 'N|auto', text: 'number of parallel rollouts' },
     seed: { type: 'string', value: 'N', text: 'seed of the batch' },
+    sandbox: {
+      type: 'string',
+      value: SANDBOX_MODES.join('|'),
+      text: 'where the programs of tools run if the batch file does not say it; also ROLLOUT_SANDBOX',
+    },
     hold: {
       type: 'boolean',
       text:
@@ -73,6 +79,7 @@ export const run: Command = {
     const attempts = debugged ?? numberOption(commandLine, 'attempts', 1);
     const limit = debugged === undefined || tasks.length > 0 ? numberOption(commandLine, 'limit', 1) : 1;
     const seed = numberOption(commandLine, 'seed', 0);
+    const sandbox = sandboxMode(textOption(commandLine, 'sandbox'));
     const concurrency =
       textOption(commandLine, 'concurrency') === 'auto' ? 'auto' : numberOption(commandLine, 'concurrency', 1);
     const bars = textOptions(commandLine, 'fail-under').flatMap(parseFailUnder);
@@ -91,6 +98,7 @@ export const run: Command = {
       ...(attempts === undefined ? {} : { attempts }),
       ...(limit === undefined ? {} : { limit }),
       ...(seed === undefined ? {} : { seed }),
+      ...(sandbox === undefined ? {} : { sandbox }),
       ...(concurrency === undefined ? {} : { concurrency }),
       ...(tasks.length === 0 ? {} : { tasks }),
     });

@@ -123,6 +123,7 @@ export class Reading {
     at: Path,
     written: string,
     endings?: readonly string[],
+    kind: 'file' | 'any' = 'file',
   ): Promise<string | undefined> {
     if (written.includes('${')) {
       this.report(parsed, at, {
@@ -143,7 +144,7 @@ export class Reading {
     }
     try {
       const stat = await this.files.stat(path);
-      if (stat?.kind === 'file') return path;
+      if (stat?.kind === 'file' || (stat !== undefined && kind === 'any')) return path;
       if (stat === undefined) await this.#absent(path, { parsed, at });
       else this.#unreadable(path, { parsed, at }, `${basename(path)} is a folder`, 'Choose a file in it.');
     } catch (thrown) {

@@ -4,6 +4,7 @@ import { DEFAULTS } from '../defaults.ts';
 import { version } from './agentFile.ts';
 import { modelSection } from './modelSection.ts';
 import { podsSection } from './podsSection.ts';
+import { sandboxSection } from './sandboxSection.ts';
 import { amount, choice, duration, expects, flag, group, number, path, share, text, whole } from './values.ts';
 
 export const DATASET_FORMATS = ['jsonl', 'csv', 'json', 'gaia'] as const;
@@ -164,6 +165,7 @@ export const batchFile = z.strictObject({
   hold_limit: duration('1h')
     .prefault(DEFAULTS.hold_limit)
     .describe('How long a breakpoint or a step holds a rollout before it continues automatically.'),
+  sandbox: sandboxSection.default(DEFAULTS.sandbox.mode),
   pods: podsSection.optional().describe('Settings of the pods if `target` is a cluster.'),
 });
 export type BatchFile = z.output<typeof batchFile>;

@@ -1,5 +1,6 @@
 /** Builds the sections of a submission: agents, tools, world, and scorer. */
 import { StudioError } from '../../common/errors.ts';
+import { DEFAULTS } from '../defaults.ts';
 import type { Files } from '../files.ts';
 import { type LoadedAgent, mcpName } from '../load/agent.ts';
 import { endpointsOf } from '../load/model.ts';
@@ -18,6 +19,7 @@ import type {
   SubmittedMember,
   SubmittedModel,
   SubmittedModule,
+  SubmittedSandbox,
   SubmittedScorer,
   SubmittedTools,
   SubmittedWorld,
@@ -207,4 +209,13 @@ export async function submittedScorer({ file, path, rubric }: LoadedBatch, bundl
     default:
       return scorer;
   }
+}
+
+/** Hides the dataset from programs, because it has the expected answers. */
+export function submittedSandbox({ path, file: { sandbox }, dataset }: LoadedBatch, files: Files): SubmittedSandbox {
+  const { mode, network, read, write } =
+    typeof sandbox === 'object' ? sandbox : { ...DEFAULTS.sandbox, mode: sandbox, read: [], write: [] };
+  const absolute = (paths: readonly string[]): string[] =>
+    paths.map((written) => files.absolute(joinPath(dirname(path), written)));
+  return { mode, network, read: absolute(read), write: absolute(write), hide: [dataset.spec.path] };
 }

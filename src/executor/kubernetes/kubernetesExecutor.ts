@@ -63,10 +63,11 @@ export class KubernetesExecutor implements Executor {
     this.#runInBackground('managing pods', this.#run());
   }
 
-  check(submission: Submission): void {
+  async check(submission: Submission): Promise<[]> {
     requireNeeds(submission, ({ name, of, instead }) =>
       hasProgram(submission.pods, name) === 'no' ? unmetText(of, name, instead) : undefined,
     );
+    return await Promise.resolve([]);
   }
 
   secrets(batch: string): Promise<Record<string, string> | undefined> {

@@ -8,9 +8,11 @@ import { errorText } from '../../common/errors.ts';
 import { installHint } from '../../config/needs.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { BatchRecord } from '../../store/store.ts';
+import type { EventData } from '../../trace/schema.ts';
 import type { Executor, ExecutorHost } from '../executor.ts';
 import { requireNeeds } from '../needs.ts';
 import { isInstalled } from './programs.ts';
+import { sandboxWarnings } from './sandboxWarnings.ts';
 import { sizeOf } from './sizing.ts';
 import { isAlive, pidOf, type WorkerCommand, type WorkerEnd, WorkerProcess } from './workerProcess.ts';
 import { removeLeftovers, removeWorkFolder, workFolder } from './workFolders.ts';
@@ -34,6 +36,8 @@ interface LocalExecutorOptions {
   readonly logFile: string;
   /** `server.json`, where workers find a restarted server; undefined if they cannot. */
   readonly discovery: string | undefined;
+  /** Returns why this machine has no sandbox for programs; undefined if it has one. */
+  readonly noSandbox: () => Promise<string | undefined>;
   readonly cores?: number;
 }
 
@@ -70,7 +74,7 @@ export class LocalExecutor implements Executor {
   }
 
   /** Checks needs, except those of MCP servers: a failed start reports what their command needs. */
-  check(submission: Submission): void {
+  async check(submission: Submission): Promise<readonly EventData['infra'][]> {
     requireNeeds(submission, ({ name, of, declared, instead }) =>
       !declared || isInstalled(name)
         ? undefined
@@ -81,6 +85,7 @@ export class LocalExecutor implements Executor {
               'pods have it.',
           },
     );
+    return await sandboxWarnings(submission, this.#options.noSandbox);
   }
 
   /** Returns undefined: secrets are kept only on this machine, next to the store. */

@@ -5,6 +5,7 @@ export const DEFAULTS = {
   target: '',
   'launch.openPage': true,
   'launch.confirmAbove': 500,
+  'launch.sandbox': 'on',
   'view.batchesLimit': 50,
   'language.askEndpoints': true,
   'language.tokenHints': true,
@@ -21,7 +22,8 @@ export const SECTION = 'rollout';
 interface SettingRow {
   readonly type: 'string' | 'boolean' | 'integer';
   readonly markdownDescription: string;
-  readonly scope: 'machine-overridable' | 'window' | 'resource';
+  readonly scope: 'machine' | 'machine-overridable' | 'window' | 'resource';
+  readonly enum?: readonly string[];
   readonly minimum?: number;
   readonly maximum?: number;
 }
@@ -62,6 +64,16 @@ const TOPICS: readonly { readonly title: string; readonly settings: Partial<Reco
         minimum: 0,
         markdownDescription:
           'Ask before launching a batch with more attempts (tasks times attempts) than this. `0` always asks.',
+      },
+      'launch.sandbox': {
+        type: 'string',
+        // A workspace must not turn it off for the user.
+        scope: 'machine',
+        enum: ['off', 'on', 'required'],
+        markdownDescription:
+          'Where the programs of tools (terminal, code, MCP commands) run if the batch file does not say it. `on`: ' +
+          'in a sandbox where this machine has one. `required`: batches do not start without one. `off`: with all ' +
+          'your rights.',
       },
     },
   },

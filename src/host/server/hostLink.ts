@@ -6,7 +6,7 @@ import { SECTION } from '../contributions/settings.ts';
 import type { Cli, ServerLink } from '../services.ts';
 import type { TargetTokens } from '../targets/address/targetTokens.ts';
 import type { Log } from '../window/log.ts';
-import { currentStore, currentTarget } from '../window/settings.ts';
+import { currentStore, currentTarget, setting } from '../window/settings.ts';
 import type { ServerId } from './connections.ts';
 import { cliOf } from './runCli.ts';
 import { type ClosableConnection, type LinkPorts, WindowServerLink } from './serverLink.ts';
@@ -77,6 +77,7 @@ export function createCli(log: Log, tokens: TargetTokens): Cli {
   return cliOf({
     store: currentStore,
     target: currentTarget,
+    sandbox: () => setting('launch.sandbox'),
     tokens: (names) => tokens.env(names),
     trusted: () => vscode.workspace.isTrusted,
     log: (text) => log.channel.debug(text),

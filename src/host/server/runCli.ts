@@ -11,6 +11,8 @@ import type { Cli } from '../services.ts';
 export interface CliPorts {
   readonly store: () => string;
   readonly target: () => string;
+  /** Where the programs of tools run if a batch file does not say it. */
+  readonly sandbox?: () => string;
   /** Returns the variables with the tokens of the targets among the words. */
   readonly tokens?: (names: readonly string[]) => Promise<Readonly<Record<string, string>>>;
   /** false in Restricted Mode. */
@@ -60,6 +62,7 @@ async function run(
       ...env,
       ROLLOUT_STORE: store,
       ROLLOUT_TARGET: target,
+      ...(ports.sandbox === undefined ? {} : { ROLLOUT_SANDBOX: ports.sandbox() }),
       ELECTRON_RUN_AS_NODE: '1',
     },
   });

@@ -38,7 +38,7 @@ async function createRunnable(
   const submission = await submissions.get(request.submission);
   const blobs = blobsOf(request.submission, submission);
   await requireBlobs(store.blobs, blobs, 'The submission');
-  if (existing === undefined) services.checkNeeds(submission);
+  const warnings = existing === undefined ? await services.checkNeeds(submission) : [];
   // A retried request may arrive after the batch has ended and its secrets were deleted.
   if (existing?.row.state !== 'ended') {
     requireSecrets(submission, request.secrets, 'Set them where the batch is submitted.');
@@ -60,6 +60,7 @@ async function createRunnable(
     blobs,
   });
   if (existing === undefined) await recordVisible(services, request.batch, submission.env, request.secrets ?? {});
+  for (const warning of warnings) await store.addBatchEvent(request.batch, 'infra', warning);
   if (request.breakpoints !== undefined && existing === undefined)
     // drops undefined members
     await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);

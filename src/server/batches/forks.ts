@@ -72,7 +72,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   const submission = request.submission === undefined && before !== undefined ? before : await submissions.get(sha);
   const blobs = blobsOf(sha, submission);
   await requireBlobs(store.blobs, blobs, 'The submission');
-  services.checkNeeds(submission);
+  const warnings = await services.checkNeeds(submission);
   await checkEdits(services, parent, request.seq, request.edit ?? []);
   if (request.accept_irreversible !== true) refuseIrreversible(await irreversibleAfter(services, parent, request.seq));
 
@@ -111,6 +111,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
     },
   });
   if (isNew) await recordVisible(services, request.batch, submission.env, values);
+  for (const warning of isNew ? warnings : []) await store.addBatchEvent(request.batch, 'infra', warning);
   if (request.breakpoints !== undefined)
     // drops undefined members
     await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);

@@ -8,7 +8,7 @@ import { ClassedError } from '../../trace/classedError.ts';
 import type { ToolEnvironment } from '../environment.ts';
 import { ignoredLimitsOnce } from '../processes/processLimits.ts';
 import { PYTHONS } from '../processes/processTree.ts';
-import { runProcess } from '../processes/runProcess.ts';
+import type { Programs } from '../sandbox/programs.ts';
 import type { BuiltinTool } from './builtinHost.ts';
 import { builtin } from './builtinHost.ts';
 import { processOutcome } from './processOutcome.ts';
@@ -27,11 +27,10 @@ interface Interpreter {
 const NAMES = { javascript: 'JavaScript (Node.js)', python: 'Python' } as const;
 
 /** Creates `run_code`, which runs JavaScript or Python in a separate process. */
-export function codeTools(environment: ToolEnvironment, settings?: CodeSettings): BuiltinTool[] {
+export function codeTools(environment: ToolEnvironment, programs: Programs, settings?: CodeSettings): BuiltinTool[] {
   const {
-    cwd,
     limits,
-    pools: { env, processGroups },
+    pools: { env },
   } = environment;
   const logIgnoredLimits = ignoredLimitsOnce(limits);
   const languages = languagesOf(settings);
@@ -58,14 +57,12 @@ export function codeTools(environment: ToolEnvironment, settings?: CodeSettings)
         logIgnoredLimits(context);
         const interpreter = language === 'python' ? pythonInterpreter(env) : nodeInterpreter(limits);
         return processOutcome(
-          await runProcess({
+          await programs.run({
             file: interpreter.file,
             args: interpreter.args,
-            cwd,
-            env: { ...env, ...interpreter.env },
+            env: interpreter.env,
             input: code,
             signal: context.signal,
-            processGroups,
             limits: interpreter.limits ?? limits,
             timeoutMs: timeout === undefined ? undefined : timeout * 1000,
           }),

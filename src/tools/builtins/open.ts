@@ -3,6 +3,7 @@ import type { BuiltinSettings } from '../../config/schema/builtinSettings.ts';
 import type { SubmittedTools } from '../../config/submission.ts';
 import type { ToolHost } from '../../rollout/ports.ts';
 import type { ToolEnvironment } from '../environment.ts';
+import { Programs } from '../sandbox/programs.ts';
 import { browserTools } from './browser/tools.ts';
 import { BuiltinHost } from './builtinHost.ts';
 import { calculatorTools } from './calculator.ts';
@@ -18,17 +19,25 @@ import { searchTools } from './web/tools.ts';
 
 export type BuiltinName = Extract<SubmittedTools, { kind: 'builtin' }>['name'];
 
-/** Opens a set of built-in tools for one rollout. Throws StudioError `config` if its settings are missing. */
-export function openBuiltin(name: BuiltinName, environment: ToolEnvironment, settings: BuiltinSettings = {}): ToolHost {
+/**
+ * Opens a set of built-in tools for one rollout. `programs`: shared with other sets; the caller ends them.
+ * Throws StudioError `config` if its settings are missing.
+ */
+export function openBuiltin(
+  name: BuiltinName,
+  environment: ToolEnvironment,
+  settings: BuiltinSettings = {},
+  programs: Programs = new Programs(environment),
+): ToolHost {
   switch (name) {
     case 'browser': {
       const browser = browserTools(environment, settings.browser ?? {});
       return new BuiltinHost(browser.tools, () => browser.close());
     }
     case 'terminal':
-      return new BuiltinHost(terminalTools(environment));
+      return new BuiltinHost(terminalTools(environment, programs));
     case 'code':
-      return new BuiltinHost(codeTools(environment, settings.code));
+      return new BuiltinHost(codeTools(environment, programs, settings.code));
     case 'spreadsheet':
       return new BuiltinHost(
         spreadsheetTools(environment).map((tool) => inReaderThread('spreadsheet', environment.cwd, tool)),

@@ -1,5 +1,6 @@
 /** Describes the built-in tools without a rollout. */
 import os from 'node:os';
+import { DEFAULT_SANDBOX } from '../../config/submission.ts';
 import type { ToolSpec } from '../../rollout/ports.ts';
 import { createToolPools } from '../pools.ts';
 import { type BuiltinName, openBuiltin } from './open.ts';
@@ -21,7 +22,12 @@ export async function builtinSpecs(name: BuiltinName): Promise<readonly ToolSpec
   });
   const host = openBuiltin(
     name,
-    { cwd: directory, pools, readBlob: () => Promise.reject(new Error('no blobs available')) },
+    {
+      cwd: directory,
+      pools,
+      sandbox: DEFAULT_SANDBOX,
+      readBlob: () => Promise.reject(new Error('no blobs available')),
+    },
     SETTINGS,
   );
   try {

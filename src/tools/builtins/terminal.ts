@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ToolEnvironment } from '../environment.ts';
 import { ignoredLimitsOnce } from '../processes/processLimits.ts';
 import { shellCommand } from '../processes/processTree.ts';
-import { runProcess } from '../processes/runProcess.ts';
+import type { Programs } from '../sandbox/programs.ts';
 import type { BuiltinTool } from './builtinHost.ts';
 import { builtin } from './builtinHost.ts';
 import { processOutcome } from './processOutcome.ts';
@@ -10,11 +10,10 @@ import { processOutcome } from './processOutcome.ts';
 const SHELL = process.platform === 'win32' ? 'cmd.exe' : '/bin/sh';
 
 /** Creates `execute_command`, which runs a command line in the platform's shell in the working directory. */
-export function terminalTools(environment: ToolEnvironment): BuiltinTool[] {
+export function terminalTools(environment: ToolEnvironment, programs: Programs): BuiltinTool[] {
   const {
-    cwd,
     limits,
-    pools: { env, processGroups },
+    pools: { env },
   } = environment;
   const logIgnoredLimits = ignoredLimitsOnce(limits);
   return [
@@ -38,12 +37,9 @@ export function terminalTools(environment: ToolEnvironment): BuiltinTool[] {
       run: async ({ command, timeout }, context) => {
         logIgnoredLimits(context);
         return processOutcome(
-          await runProcess({
+          await programs.run({
             ...shellCommand(command, env),
-            cwd,
-            env,
             signal: context.signal,
-            processGroups,
             limits,
             timeoutMs: timeout === undefined ? undefined : timeout * 1000,
           }),

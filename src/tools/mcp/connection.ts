@@ -5,11 +5,14 @@ import { StudioError } from '../../common/errors.ts';
 import type { JsonObject } from '../../common/json.ts';
 import { PRODUCT } from '../../common/product.ts';
 import { CHROMIUM, installHint } from '../../config/needs.ts';
-import type { SubmittedTools } from '../../config/submission.ts';
+import type { SubmittedSandbox, SubmittedTools } from '../../config/submission.ts';
 import type { OnLog } from '../../rollout/ports.ts';
 import { findChromium, mayHaveSandbox } from '../chromium.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import { ignoredLimitsText } from '../processes/processLimits.ts';
+import { type CommandFolders, commandFolders, interpreterFolders, scratchOf } from '../sandbox/folders.ts';
+import { openSandbox } from '../sandbox/open.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { answerElicitation } from './elicitation.ts';
 import { HttpTransport, STREAM_LOST } from './http.ts';
 import { machineArgs } from './machineArgs.ts';
@@ -24,6 +27,7 @@ interface ConnectionOptions {
   /** Environment of its process, in addition to that of the entry. */
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
+  readonly sandbox: SubmittedSandbox;
   /** Receives the server's output and log messages. */
   readonly onLog: OnLog;
 }
@@ -207,17 +211,37 @@ function createTransport(options: ConnectionOptions): StdioTransport | HttpTrans
       );
     return file;
   };
+  const { command } = server;
+  const args = machineArgs(server.args, { chromium, mayHaveSandbox });
+  const cwd = path.resolve(options.cwd, server.cwd ?? '.');
   return new StdioTransport(
     {
-      command: server.command,
-      args: machineArgs(server.args, { chromium, mayHaveSandbox }),
+      command,
+      args,
       env: { ...options.env, ...server.env },
-      cwd: path.resolve(options.cwd, server.cwd ?? '.'),
+      cwd,
       limits,
+      openSandbox: () => openServerSandbox(commandFolders({ file: command, args, env: server.env, cwd }), options),
     },
     options.processGroups,
     options.onLog,
   );
+}
+
+/** Opens the sandbox of a server: it sees what its command names, and its working directory. */
+async function openServerSandbox(
+  named: CommandFolders,
+  { sandbox, processGroups, cwd, env }: ConnectionOptions,
+): Promise<Sandbox | undefined> {
+  const view = {
+    read: [...interpreterFolders(env), ...named.read, ...sandbox.read],
+    write: [cwd, ...named.write, ...sandbox.write],
+    hide: sandbox.hide,
+    caches: named.caches,
+    scratch: scratchOf(cwd),
+    network: sandbox.network,
+  };
+  return await openSandbox(sandbox, view, processGroups);
 }
 
 function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport, error: unknown): StudioError {

@@ -1,6 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { hashOf } from '../../common/hash.ts';
+import type { SubmittedSandbox } from '../../config/submission.ts';
 import type { OnLog } from '../../rollout/ports.ts';
+import type { ToolEnvironment } from '../environment.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import type { McpEntry } from './connection.ts';
 import { ConnectionLost, McpConnection } from './connection.ts';
@@ -20,13 +22,15 @@ const ATTEMPTS = 2;
 class SharedServer {
   readonly #entry: McpEntry;
   readonly #options: McpConnectionsOptions;
+  readonly #sandbox: SubmittedSandbox;
   #connection: Promise<McpConnection> | undefined;
   #users = 0;
   #idle: NodeJS.Timeout | undefined;
 
-  constructor(entry: McpEntry, options: McpConnectionsOptions) {
+  constructor(entry: McpEntry, options: McpConnectionsOptions, sandbox: SubmittedSandbox) {
     this.#entry = entry;
     this.#options = options;
+    this.#sandbox = sandbox;
   }
 
   /** Returns the connection; reconnects if it is lost. Throws as `McpConnection.open`, or ConnectionLost. */
@@ -76,6 +80,7 @@ class SharedServer {
       cwd: this.#options.cwd,
       env: this.#options.env,
       processGroups: this.#options.processGroups,
+      sandbox: this.#sandbox,
       // Output of a shared server cannot be assigned to a rollout.
       onLog: () => undefined,
     });
@@ -94,19 +99,23 @@ export class McpConnections {
   }
 
   /** Returns the shared server of an entry. The caller must call `use` and `release`. */
-  shared(entry: McpEntry): SharedServer {
-    const key = hashOf({ server: entry.server, name: entry.name, limits: entry.limits });
+  shared(entry: McpEntry, sandbox: SubmittedSandbox): SharedServer {
+    const key = hashOf({ server: entry.server, name: entry.name, limits: entry.limits, sandbox });
     let server = this.#shared.get(key);
     if (server === undefined) {
-      server = new SharedServer(entry, this.#options);
+      server = new SharedServer(entry, this.#options, sandbox);
       this.#shared.set(key, server);
     }
     return server;
   }
 
   /** Opens a connection for one rollout; closed when the worker exits at the latest. */
-  async open(entry: McpEntry, cwd: string, processGroups: ProcessGroups, onLog: OnLog): Promise<McpConnection> {
-    const connection = await McpConnection.open({ entry, cwd, env: this.#options.env, processGroups, onLog });
+  async open(
+    entry: McpEntry,
+    { cwd, sandbox, pools: { processGroups } }: Pick<ToolEnvironment, 'cwd' | 'sandbox' | 'pools'>,
+    onLog: OnLog,
+  ): Promise<McpConnection> {
+    const connection = await McpConnection.open({ entry, cwd, env: this.#options.env, processGroups, sandbox, onLog });
     this.#unshared.add(connection);
     return connection;
   }

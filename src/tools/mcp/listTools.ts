@@ -1,5 +1,6 @@
 /** Lists the tools of an MCP server without a rollout. */
 import type { Tool } from '@modelcontextprotocol/client';
+import { DEFAULT_SANDBOX } from '../../config/submission.ts';
 import { type ProcessGroups, RolloutProcesses } from '../processes/processGroups.ts';
 import { killTree } from '../processes/processTree.ts';
 import { newOwner } from '../processes/strays.ts';
@@ -42,6 +43,8 @@ export async function listMcpTools(
         cwd,
         env,
         processGroups: processes,
+        // No model calls them, and the server may install itself, which a sandbox would forget.
+        sandbox: { ...DEFAULT_SANDBOX, mode: 'off' },
         onLog: () => undefined,
       },
       signal,

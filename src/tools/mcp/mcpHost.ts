@@ -52,7 +52,7 @@ interface Link {
 async function ownLink(entry: McpEntry, environment: ToolEnvironment): Promise<Link> {
   const connections = await environment.pools.connections();
   const log = new LateLog(environment.onLog?.bind(environment));
-  const connection = await connections.open(entry, environment.cwd, environment.pools.processGroups, log.write);
+  const connection = await connections.open(entry, environment, log.write);
   return {
     tools: () => connection.tools,
     connection: () => Promise.resolve(connection),
@@ -65,7 +65,7 @@ async function ownLink(entry: McpEntry, environment: ToolEnvironment): Promise<L
 }
 
 async function sharedLink(entry: McpEntry, environment: ToolEnvironment): Promise<Link> {
-  const server = (await environment.pools.connections()).shared(entry);
+  const server = (await environment.pools.connections()).shared(entry, environment.sandbox);
   server.use();
   try {
     let { tools } = await server.connection();

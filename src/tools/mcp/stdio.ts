@@ -10,6 +10,7 @@ import { LastLines } from '../processes/output.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import { killTree } from '../processes/processTree.ts';
 import { spawnGroup } from '../processes/spawnGroup.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { Lines } from './lines.ts';
 
 interface StdioServer {
@@ -19,6 +20,8 @@ interface StdioServer {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly limits?: ProcessLimits | undefined;
+  /** Opens the sandbox that it runs in, if any. */
+  readonly openSandbox: () => Promise<Sandbox | undefined>;
 }
 
 /** Larger than any stored tool result, in base64. */
@@ -47,6 +50,7 @@ export class StdioTransport implements Transport {
   readonly #messages = new Lines(MAX_MESSAGE);
   readonly #lines = new LastLines();
   #child: ChildProcess | undefined;
+  #sandbox: Sandbox | undefined;
   #exited: Promise<void> | undefined;
   #closing = false;
 
@@ -71,9 +75,10 @@ export class StdioTransport implements Transport {
     return this.#child?.pid ?? null;
   }
 
-  start(): Promise<void> {
+  async start(): Promise<void> {
     const { command, args, env, cwd, limits } = this.#server;
-    const child = spawnGroup({ file: command, args, cwd, env, limits }, this.#groups);
+    this.#sandbox = await this.#server.openSandbox();
+    const child = spawnGroup({ file: command, args, cwd, env, limits, sandbox: this.#sandbox }, this.#groups);
     this.#child = child;
     const decoder = new StringDecoder('utf8');
     child.stderr.on('data', (chunk: Buffer) => {
@@ -107,7 +112,7 @@ export class StdioTransport implements Transport {
         resolve();
       });
     });
-    return new Promise((resolve, reject) => {
+    await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', reject);
     });
@@ -126,7 +131,10 @@ export class StdioTransport implements Transport {
 
   async close(): Promise<void> {
     const child = this.#child;
-    if (child === undefined || this.#exited === undefined) return;
+    if (child === undefined || this.#exited === undefined) {
+      await this.#sandbox?.end();
+      return;
+    }
     this.#closing = true;
     child.stdin?.end();
     const timer = setTimeout(() => {
@@ -134,6 +142,7 @@ export class StdioTransport implements Transport {
     }, CLOSE_MS);
     await this.#exited;
     clearTimeout(timer);
+    await this.#sandbox?.end();
   }
 
   #read(chunk: Buffer): void {
@@ -172,6 +181,7 @@ export class StdioTransport implements Transport {
     if (pid !== undefined) this.#groups.remove(pid);
     this.#child?.stdout?.destroy();
     this.#child?.stderr?.destroy();
+    void this.#sandbox?.end().catch(() => undefined); // what is left in its folder is removed with the worker's
     this.onclose?.();
   }
 }

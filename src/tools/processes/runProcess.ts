@@ -1,12 +1,13 @@
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import { abortedError } from '../aborted.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { Output } from './output.ts';
 import type { ProcessGroups } from './processGroups.ts';
 import { killTree } from './processTree.ts';
 import { spawnGroup } from './spawnGroup.ts';
 
-interface ProcessRequest {
+export interface ProcessRequest {
   readonly file: string;
   readonly args: readonly string[];
   /** Passes the arguments without quoting (Windows only). */
@@ -16,6 +17,7 @@ interface ProcessRequest {
   /** Written to its standard input, which is then closed. */
   readonly input?: string;
   readonly limits?: ProcessLimits | undefined;
+  readonly sandbox?: Sandbox | undefined;
   /** Kills the process after this time; its output until then is returned. */
   readonly timeoutMs?: number | undefined;
   /** Kills the process and all its children. */

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import spawn from 'cross-spawn'; // also starts scripts such as npx on Windows
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { ProcessGroups } from './processGroups.ts';
 import { limitsScript } from './processLimits.ts';
 import { OWN_GROUP } from './processTree.ts';
@@ -28,14 +29,21 @@ interface SpawnedGroup {
   readonly verbatim?: boolean | undefined;
   /** Limits of the process and each of its children. */
   readonly limits?: ProcessLimits | undefined;
+  /** The sandbox that it runs in, if any. */
+  readonly sandbox?: Sandbox | undefined;
 }
 
 /** Starts a process with pipes. Emits the same `error` events as `spawn`. */
 export function spawnGroup(
-  { file, args, cwd, env, verbatim, limits }: SpawnedGroup,
+  { file, args, cwd, env, verbatim, limits, sandbox }: SpawnedGroup,
   groups: ProcessGroups,
 ): ChildProcessWithoutNullStreams {
-  const options = { cwd, env: marked(env, groups.owner), detached: OWN_GROUP, windowsHide: true };
+  const options = {
+    cwd,
+    env: marked({ ...env, ...sandbox?.env }, groups.owner),
+    detached: OWN_GROUP,
+    windowsHide: true,
+  };
   if (!OWN_GROUP || !exists(file, cwd, env)) {
     const child = spawn(file, [...args], {
       ...options,
@@ -45,7 +53,13 @@ export function spawnGroup(
     if (child.pid !== undefined) groups.add(child.pid);
     return child as ChildProcessWithoutNullStreams; // `pipe` creates all three
   }
-  const child = spawn('/bin/sh', ['-c', `${GATE}${limitsScript(limits)}${EXECUTE}`, file, ...args], {
+  const setup = limitsScript(limits);
+  const inside = sandbox?.command({ file, args, cwd, setup });
+  const script =
+    inside === undefined
+      ? [`${GATE}${setup}${EXECUTE}`, file, ...args]
+      : [`${GATE}${EXECUTE}`, inside.file, ...inside.args];
+  const child = spawn('/bin/sh', ['-c', ...script], {
     ...options,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });

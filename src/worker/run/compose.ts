@@ -1,6 +1,6 @@
 /** Composes what one rollout runs with: its job from the grant, and the implementations of its ports. */
 import { createHash } from 'node:crypto';
-import type { SubmittedModel } from '../../config/submission.ts';
+import { DEFAULT_SANDBOX, type SubmittedModel } from '../../config/submission.ts';
 import { createModelClient } from '../../model/client.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import type { RolloutJob, RolloutPorts } from '../../rollout/job.ts';
@@ -58,6 +58,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
   const environment: ToolEnvironment = {
     cwd: directory,
     pools,
+    sandbox: submission.sandbox ?? DEFAULT_SANDBOX,
     readBlob: (sha, signal) => parts.blobs.read(sha, signal ?? NEVER),
   };
   const client = (model: SubmittedModel): ModelClient =>

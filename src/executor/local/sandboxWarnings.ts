@@ -1,0 +1,34 @@
+/** Reports batches whose programs run without a sandbox, because this machine has none. */
+import { noSandbox } from '../../config/needs.ts';
+import { DEFAULT_SANDBOX, type Submission, type SubmittedTools, toolsOf } from '../../config/submission.ts';
+import type { EventData } from '../../trace/schema.ts';
+
+/**
+ * Returns a warning for the batch's stream. `reasonOf` returns why this machine has none, undefined if it
+ * has one. Throws StudioError `config` if the batch requires one.
+ */
+export async function sandboxWarnings(
+  submission: Submission,
+  reasonOf: () => Promise<string | undefined>,
+): Promise<EventData['infra'][]> {
+  const { mode } = submission.sandbox ?? DEFAULT_SANDBOX;
+  if (mode === 'off' || !toolsOf(submission).some(startsPrograms)) return [];
+  const reason = await reasonOf();
+  if (reason === undefined) return [];
+  if (mode === 'required') throw noSandbox(reason);
+  const text =
+    `Programs of tools run without a sandbox, with all rights of the user: ${reason}. To refuse that, use ` +
+    '`sandbox: required` in the batch file.';
+  return [{ what: 'no_sandbox', text }];
+}
+
+function startsPrograms(entry: SubmittedTools): boolean {
+  switch (entry.kind) {
+    case 'builtin':
+      return entry.name === 'terminal' || entry.name === 'code';
+    case 'mcp':
+      return 'command' in entry.server;
+    case 'module':
+      return false;
+  }
+}

@@ -1,0 +1,63 @@
+/** Opens the sandboxes of rollouts, where this machine has one. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { errorText, StudioError } from '../../common/errors.ts';
+import { noSandbox } from '../../config/needs.ts';
+import type { SubmittedSandbox } from '../../config/submission.ts';
+import type { ProcessGroups } from '../processes/processGroups.ts';
+import { openNamespaces } from './namespaces.ts';
+import type { Sandbox, View } from './sandbox.ts';
+import { openSeatbelt } from './seatbelt.ts';
+
+/** Whether this machine has a sandbox, and if not, why. */
+export type SandboxSupport = { readonly works: true } | { readonly works: false; readonly reason: string };
+
+let support: Promise<SandboxSupport> | undefined;
+
+/** Tries the sandbox of this machine, once per process: whether it works depends on the kernel and its settings. */
+export function sandboxSupport(): Promise<SandboxSupport> {
+  support ??= trySandbox();
+  return support;
+}
+
+/**
+ * Opens a sandbox. Returns undefined if its policy is `off`, or if this machine has none and the policy does not
+ * require one. Throws StudioError `config` if the policy requires one, and `unavailable` if it does not open although
+ * this machine has one.
+ */
+export async function openSandbox(
+  { mode }: Pick<SubmittedSandbox, 'mode'>,
+  view: View,
+  groups: ProcessGroups,
+): Promise<Sandbox | undefined> {
+  if (mode === 'off') return undefined;
+  const supported = await sandboxSupport();
+  if (supported.works) return await openHere(view, groups);
+  if (mode === 'required') throw noSandbox(supported.reason);
+  return undefined;
+}
+
+async function openHere(view: View, groups: ProcessGroups): Promise<Sandbox> {
+  switch (process.platform) {
+    case 'linux':
+      return await openNamespaces(view, groups);
+    case 'darwin':
+      return await openSeatbelt(view);
+    default:
+      throw new StudioError('unavailable', `${process.platform === 'win32' ? 'Windows' : process.platform} has none`);
+  }
+}
+
+async function trySandbox(): Promise<SandboxSupport> {
+  try {
+    const scratch = await mkdtemp(path.join(tmpdir(), 'rollout-sandbox-'));
+    const groups = { owner: '', add: () => undefined, remove: () => undefined };
+    const view = { read: [], write: [], hide: [], caches: [], scratch, network: true };
+    const sandbox = await openHere(view, groups);
+    await sandbox.end();
+    return { works: true };
+  } catch (error) {
+    return { works: false, reason: errorText(error).replace(/^Cannot open a sandbox: |\.$/g, '') };
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * The sandbox of the programs that a rollout starts (terminal, code, MCP commands): their own processes, and their own
+ * view of the file system.
+ */
+
+/** What programs see in addition to the system's folders, which are read-only. Paths are absolute. */
+export interface View {
+  /** Files and folders that programs may change. */
+  readonly write: readonly string[];
+  readonly read: readonly string[];
+  /** Files and folders to hide inside the others. They need not exist. */
+  readonly hide: readonly string[];
+  /** Folders inside the home folder whose contents programs see; what they change there is lost at the end. */
+  readonly caches: readonly string[];
+  /** Folder for the home folder and the temporary folder of programs. Created and removed with the sandbox. */
+  readonly scratch: string;
+  readonly network: boolean;
+}
+
+/** A program to start. */
+export interface Program {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** Shell commands to run before the program, each ending in `; `. */
+  readonly setup: string;
+}
+
+/** A sandbox in which programs can be started until it ends. */
+export interface Sandbox {
+  /** Variables that differ inside, such as the path of the temporary folder. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Returns the command that runs a program in the sandbox. */
+  command(program: Program): { readonly file: string; readonly args: readonly string[] };
+  /** Ends all programs in the sandbox and removes its scratch folder. */
+  end(): Promise<void>;
+}
+
+/** Shell script that runs a program in its folder: `sh -c SCRIPT CWD FILE ARGUMENT…`. */
+export function programScript(setup: string): string {
+  return `cd -- "$0" || exit 126; ${setup}exec "$@"`;
+}
