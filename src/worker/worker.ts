@@ -119,6 +119,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       log: options.log,
       // Only a store that is a folder has this file; whoever can read it may run programs on this machine anyway.
       inspectable: config.discovery !== undefined,
+      hidden: config.discovery === undefined ? [] : [path.dirname(config.discovery)],
     },
     send: (frame) => session.send(frame),
     rollouts: config.rollouts ?? Infinity,

@@ -1,7 +1,7 @@
 // What the programs of a rollout see and reach in its sandbox: terminal, code, and MCP servers on stdio.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -148,13 +148,16 @@ describe('a sandbox', { skip: support.works ? false : support.reason, timeout: 1
     const kept = path.join(project, 'kept');
     await mkdir(kept);
     const marker = path.join(kept, 'alive');
-    const command = `setsid sh -c 'while :; do date > ${marker}; sleep 0.05; done' & sleep 1000000`;
-    const sandbox: SubmittedSandbox = { ...DEFAULT_SANDBOX, mode: 'required', write: [kept] };
+    const list = `(cd ${store.folder} && find . -type f) > ${kept}/store`;
+    const command = `${list}; setsid sh -c 'while :; do date > ${marker}; sleep 0.05; done' & sleep 1000000`;
+    // Names the folder of the store, too, of which it still sees nothing but its own working directory.
+    const sandbox: SubmittedSandbox = { ...DEFAULT_SANDBOX, mode: 'required', write: [kept, store.folder] };
     const batch = await server.submit(submission({ attempts: 1, sandbox }), [
       task('a', `call execute_command ${JSON.stringify({ command })}`, 'x'),
     ]);
     await using worker = await TestWorker.start(store, server, batch);
     await waitFor(() => existsSync(marker));
+    assert.equal(await readFile(path.join(kept, 'store'), 'utf8'), '');
     await worker.kill('SIGKILL');
     // The reaper removes the folder last.
     await waitFor(() => !existsSync(worker.folder));

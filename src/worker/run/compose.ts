@@ -55,10 +55,11 @@ function jobOf({ parts, grant, loaded, prefix }: Composition): RolloutJob {
 function portsOf({ parts, grant, loaded, directory, recorder, slot }: Composition): RolloutPorts {
   const { submission } = loaded;
   const { gate, replicas, claims, pools } = parts;
+  const { sandbox = DEFAULT_SANDBOX } = submission;
   const environment: ToolEnvironment = {
     cwd: directory,
     pools,
-    sandbox: submission.sandbox ?? DEFAULT_SANDBOX,
+    sandbox: { ...sandbox, hide: [...sandbox.hide, ...parts.hidden] },
     readBlob: (sha, signal) => parts.blobs.read(sha, signal ?? NEVER),
   };
   const client = (model: SubmittedModel): ModelClient =>

@@ -62,5 +62,7 @@ export interface WorkerParts {
    * machine runs the worker.
    */
   readonly inspectable: boolean;
+  /** What programs in a sandbox never see, even inside folders that the user names: the store. */
+  readonly hidden: readonly string[];
   readonly log: (text: string) => void;
 }

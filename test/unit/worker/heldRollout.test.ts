@@ -44,7 +44,8 @@ interface Bench {
 function bench(
   run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<string>) => Promise<void>,
   answer: Answer,
-  { slots = 2, inspectable = true, rollouts = Infinity } = {},
+  { slots = 2, hidden: [],
+ inspectable = true, rollouts = Infinity } = {},
 ): Bench {
   const frames: WorkerFrame[] = [];
   const aborts: string[] = [];
