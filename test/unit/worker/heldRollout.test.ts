@@ -44,8 +44,7 @@ interface Bench {
 function bench(
   run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<string>) => Promise<void>,
   answer: Answer,
-  { slots = 2, hidden: [],
- inspectable = true, rollouts = Infinity } = {},
+  { slots = 2, inspectable = true, rollouts = Infinity } = {},
 ): Bench {
   const frames: WorkerFrame[] = [];
   const aborts: string[] = [];
@@ -116,6 +115,7 @@ function bench(
       };
     },
     inspectable,
+    hidden: [],
     log: () => undefined,
   };
   const pool: RolloutPool = new RolloutPool({
