@@ -126,7 +126,10 @@ async function pages(): Promise<void> {
     await viewing(failedAttempt(), async (url) => {
       await inThemes(browser, 'trajectory', url, async (page) => {
         await page.getByRole('tree', { name: 'Steps' }).waitFor();
-        await page.keyboard.press('e'); // the first error
+        // It opens at the check that failed. The picture shows the first call that failed.
+        await page.keyboard.press('Home');
+        await page.keyboard.press('e');
+        await page.locator('.detail').getByRole('heading', { name: 'Error' }).waitFor();
       });
       await walk(browser, url);
     });
