@@ -195,7 +195,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     info: () => serverInfo(store, startedAt, pressure),
     draining: () => draining,
   };
-  const debuggers = new Debuggers(services);
+  const debuggers = new Debuggers(services, serverId);
   const access = new SessionAccess(store);
   const workerContext: WorkerContext = {
     store,

@@ -16,7 +16,7 @@ import * as lists from './logic/lists.ts';
 import { Packer } from './logic/packing.ts';
 import * as sessions from './logic/sessions.ts';
 import { addTasks, findTask, listTasks } from './logic/tasks.ts';
-import { secretKey } from './sql/meta.ts';
+import { debuggerLeft, secretKey, setDebugger } from './sql/meta.ts';
 import type { Sql } from './sql/sql.ts';
 import type {
   AdoptedSession,
@@ -80,6 +80,14 @@ export class SqlStore implements Store {
 
   secretKey(): Promise<string> {
     return secretKey(this.#sql);
+  }
+
+  setDebugger(name: string, server: string): Promise<void> {
+    return setDebugger(this.#sql, name, server);
+  }
+
+  debuggerLeft(name: string, server: string): Promise<boolean> {
+    return debuggerLeft(this.#sql, name, server);
   }
 
   async close(): Promise<void> {

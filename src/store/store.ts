@@ -21,6 +21,10 @@ export interface Store {
   now(): Promise<number>;
   /** Returns a key created once per store, which signs worker tokens: 32 random bytes in hex. */
   secretKey(): Promise<string>;
+  /** Records to which of the servers on this store a debugger is connected now. */
+  setDebugger(name: string, server: string): Promise<void>;
+  /** Forgets a debugger that left this server. Returns false if it is connected to another one now. */
+  debuggerLeft(name: string, server: string): Promise<boolean>;
   close(): Promise<void>;
 
   // ---- batches and tasks

@@ -1,7 +1,8 @@
 /**
  * Debuggers that are connected. One that is lost (it was killed, or its machine is gone) must not leave rollouts held:
  * after a grace period, in which it may reconnect, the server ends what the debugger launched, or releases what it
- * holds. A debugger that ends properly does this itself and unsubscribes.
+ * holds. A debugger that ends properly does this itself and unsubscribes. Servers that share a store see there whether
+ * the debugger reconnected to another one of them.
  */
 import { errorText } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
@@ -29,13 +30,16 @@ export interface DebuggerConnection {
 
 export class Debuggers {
   readonly #services: Services;
+  /** ID of this server. */
+  readonly #server: string;
   readonly #graceMs: number;
   /** Connected debuggers, and those that may reconnect. */
   readonly #entries = new Map<string, { connected: number; timer: NodeJS.Timeout | undefined }>();
   #closed = false;
 
-  constructor(services: Services, graceMs = GRACE_MS) {
+  constructor(services: Services, server: string, graceMs = GRACE_MS) {
     this.#services = services;
+    this.#server = server;
     this.#graceMs = graceMs;
   }
 
@@ -45,6 +49,9 @@ export class Debuggers {
     this.#entries.set(key, entry);
     entry.connected += 1;
     clearTimeout(entry.timer);
+    const stored = this.#services.store
+      .setDebugger(key, this.#server)
+      .catch((error: unknown) => this.#failed(stream.batch, 'recording a debugger', error));
     let connected = true;
     const leave = (): boolean => {
       if (!connected) return false;
@@ -54,19 +61,17 @@ export class Debuggers {
     };
     return {
       end: () => {
-        if (leave()) this.#entries.delete(key);
+        if (!leave()) return;
+        this.#entries.delete(key);
+        this.#leave(key, stored).catch((error: unknown) => this.#failed(stream.batch, 'forgetting a debugger', error));
       },
       lose: () => {
         if (!leave() || this.#closed) return;
         entry.timer = setTimeout(() => {
           this.#entries.delete(key);
-          this.#lost(stream, claim).catch((error: unknown) => {
-            const { batch } = stream;
-            this.#services.log(`ending a lost debugger of ${batch} failed: ${errorText(error)}`, {
-              level: 'error',
-              batch,
-            });
-          });
+          this.#leave(key, stored)
+            .then((left) => (left ? this.#lost(stream, claim) : undefined))
+            .catch((error: unknown) => this.#failed(stream.batch, 'ending a lost debugger', error));
         }, this.#graceMs);
       },
     };
@@ -77,6 +82,16 @@ export class Debuggers {
     this.#closed = true;
     for (const { timer } of this.#entries.values()) clearTimeout(timer);
     this.#entries.clear();
+  }
+
+  /** Returns false if the debugger is connected to another server now. */
+  async #leave(key: string, stored: Promise<void>): Promise<boolean> {
+    await stored;
+    return this.#services.store.debuggerLeft(key, this.#server);
+  }
+
+  #failed(batch: string, what: string, error: unknown): void {
+    this.#services.log(`${what} of ${batch} failed: ${errorText(error)}`, { level: 'error', batch });
   }
 
   async #lost({ batch, rollout }: DebuggedStream, claim: DebuggerClaim): Promise<void> {

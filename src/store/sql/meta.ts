@@ -54,3 +54,25 @@ export function secretKey(sql: Sql): Promise<string> {
     return (await get(tx, 'secret')) ?? created;
   });
 }
+
+/** See `Store.setDebugger`. */
+export function setDebugger(sql: Sql, name: string, server: string): Promise<void> {
+  const key = debuggerKey(name);
+  return sql.write(async (tx) => {
+    await tx.run('DELETE FROM meta WHERE name = ?', key);
+    await tx.insert(META, ['name', 'value'], [[key, server]]);
+  });
+}
+
+/** See `Store.debuggerLeft`. */
+export function debuggerLeft(sql: Sql, name: string, server: string): Promise<boolean> {
+  const key = debuggerKey(name);
+  return sql.write(async (tx) => {
+    await tx.run('DELETE FROM meta WHERE name = ? AND value = ?', key, server);
+    return (await get(tx, key)) === undefined;
+  });
+}
+
+function debuggerKey(name: string): string {
+  return `debugger:${name}`;
+}

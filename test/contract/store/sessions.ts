@@ -253,6 +253,19 @@ export function sessionTests(subject: Subject): void {
       await store.openSession(newSession(batch));
     });
 
+    it('know to which server a debugger is connected', async () => {
+      const [store, other] = [subject.store(), subject.other()];
+      await store.setDebugger('d1', 's1');
+      await other.setDebugger('d1', 's2'); // it reconnected there
+      await store.setDebugger('d2', 's1');
+      assert.deepEqual(await Promise.all([store.debuggerLeft('d1', 's1'), store.debuggerLeft('d2', 's1')]), [
+        false,
+        true,
+      ]);
+      assert.equal(await other.debuggerLeft('d1', 's2'), true);
+      assert.equal(await store.debuggerLeft('d1', 's1'), true, 'it is connected to none');
+    });
+
     it('elect one server for a role', async () => {
       const store = subject.store();
       assert.equal(await store.elect('jobs'), true);
