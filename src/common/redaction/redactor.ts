@@ -1,6 +1,6 @@
 /** Replaces secrets by their values, in texts and in the values of JSON. */
 import { formsOf } from './forms.ts';
-import { secretsOf } from './hidable.ts';
+import { MIN_SECRET, secretsOf } from './hidable.ts';
 import { Search } from './search.ts';
 import { openEscape, type Unescaped, unescapeOnce } from './unescape.ts';
 
@@ -23,6 +23,8 @@ export interface Redactor {
    * no secret; changes nothing in place.
    */
   json<T>(value: T): T;
+  /** Redacts a text whose rest was cut off: also what remains of a secret at its end. */
+  cut(text: string): string;
   /** Overwrites every form of every secret in a text, which keeps its length. */
   masked(text: string): string;
   /** Redacts a text that goes on. `rest`: its end, withheld until more is known, because a secret may begin there. */
@@ -33,6 +35,7 @@ export interface Redactor {
 export const NO_SECRETS: Redactor = {
   empty: true,
   text: (text) => text,
+  cut: (text) => text,
   masked: (text) => text,
   json: (value) => value,
   beginning: (text) => ({ text, rest: '' }),
@@ -63,6 +66,11 @@ class ValueRedactor implements Redactor {
 
   text(text: string): string {
     return replaced(text, this.#find(text), () => REDACTED);
+  }
+
+  cut(text: string): string {
+    const { text: known, rest } = this.beginning(text);
+    return known + (rest.length < MIN_SECRET ? rest : REDACTED);
   }
 
   masked(text: string): string {

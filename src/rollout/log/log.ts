@@ -152,6 +152,11 @@ export class Log {
     return new RedactedStream(this.#redactor ?? NO_SECRETS);
   }
 
+  /** Returns a text that was cut off, without what may remain of a secret at its end. */
+  cleanCut(text: string): string {
+    return this.#redactor?.cut(text) ?? text;
+  }
+
   /** Closes the log: later appends are ignored. */
   close(): void {
     this.#closed = true;

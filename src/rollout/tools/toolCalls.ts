@@ -159,11 +159,12 @@ export class ToolCaller {
     try {
       stop.check();
       const tool = checkedTool(this.#tools, request);
-      const result = await withRetries(tool.spec, this.#retryPorts(output), retries, () =>
+      const made = await withRetries(tool.spec, this.#retryPorts(output), retries, () =>
         outcome.call === undefined
           ? this.#make(tool, request, subject, seed, output)
           : delegate(outcome.call, request, subject),
       );
+      const result = cleanCut(made, log);
       outcome.value = result;
       output.end();
       return successOf(this.#parts.sha256, request, result, timing(), outcome.call?.envelope);
@@ -289,4 +290,12 @@ interface CallOutcome {
   /** Set if another agent answers it. */
   readonly call?: AgentCall;
   value?: ToolOutcome;
+}
+
+/** A result that was cut may end within a secret, before the note on the cut. */
+function cleanCut(result: ToolOutcome, log: Log): ToolOutcome {
+  const { response, cut } = result;
+  if (cut === undefined || typeof response !== 'string') return result;
+  const end = response.lastIndexOf('\n[');
+  return end === -1 ? result : { ...result, response: log.cleanCut(response.slice(0, end)) + response.slice(end) };
 }

@@ -123,6 +123,16 @@ describe('redaction of a text in pieces', () => {
     assert.equal(stream.add('A line of output.\n'), 'A line of output.\n');
   });
 
+  it('hides the beginning of a secret where a text was cut off', () => {
+    const secrets = redactor([SECRET]);
+    for (const encoded of Object.values(encodingsOf(SECRET))) {
+      const cut = secrets.cut(`a result ${encoded.slice(0, encoded.length - 3)}`);
+      assert.match(cut, /^a result \[redacted\]/);
+      assert.ok(cut.length <= `a result ${REDACTED}`.length + 8, cut);
+    }
+    assert.equal(secrets.cut('a plain end p/A'), 'a plain end p/A');
+  });
+
   it('shows what only looked like the beginning of a secret', () => {
     const stream = new RedactedStream(redactor(['abcabd-secret', 'ret-12345']));
     assert.equal(stream.add('xx abcab'), 'xx ');
