@@ -1,7 +1,9 @@
 /** Reads a recorded tool call with everything needed to repeat it: its task, its world, and earlier calls. */
+
 import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
 import { isJsonObject, type Json, type JsonObject } from '../common/json.ts';
+import type { Redactor } from '../common/redaction/redactor.ts';
 import { agentAt, type Submission, submission as submissionSchema } from '../config/submission.ts';
 import type { Api } from '../protocol/api.ts';
 import type { ToolSpan } from '../trace/model/spans.ts';
@@ -11,7 +13,7 @@ import { wholeValue } from '../trace/spill.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { readEvent } from '../trace/upgrades.ts';
 import { isBlobRef, unescapeKeys } from '../trace/values/keys.ts';
-import { type Values, withValues } from './toolValues.ts';
+import { hidingValues, type Values, withValues } from './toolValues.ts';
 
 /** Errors of calls that never reached the tool. */
 const UNREACHED: ReadonlySet<string> = new Set([
@@ -50,6 +52,8 @@ export interface RecordedCall {
   readonly seed: number;
   /** The submission; its agent is the one that made the call. */
   readonly submission: Submission;
+  /** Hides the values of its tools. */
+  readonly secrets: Redactor;
   /** Present if the rollout had a world. */
   readonly world?: {
     readonly seed: number;
@@ -101,6 +105,7 @@ export async function readCall(
     step: span.step,
     task: info.task,
     submission,
+    secrets: hidingValues(caller.tools, env),
     name: span.start.data.name,
     id: span.start.data.call,
     effect: span.start.data.effect,

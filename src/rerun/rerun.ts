@@ -19,6 +19,8 @@ import { openWorld } from '../worlds/open.ts';
 import { type CallOutcome, callOnce } from './callTool.ts';
 import type { EarlierCall, RecordedCall } from './recordedCall.ts';
 import { withTemporaryEnvironment } from './temporaryEnvironment.ts';
+import { withoutSecrets } from './toolValues.ts';
+import { TryLog } from './tryEnvironment.ts';
 
 interface RerunOptions {
   /** Replaces the recorded arguments. */
@@ -56,9 +58,6 @@ interface CallForm {
   readonly of_world: boolean;
 }
 
-/** Longer logs are cut. */
-const MAX_LOG = 20_000;
-
 interface OpenedTool {
   readonly host: ToolHost;
   readonly spec: ToolSpec;
@@ -93,13 +92,15 @@ export function callForm(
  * irreversible tool unless accepted, `config` if a module cannot be built, and `not_found` if the tool is gone.
  */
 export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signal: AbortSignal): Promise<Rerun> {
+  return withoutSecrets(call.secrets, () => rerunWith(api, call, options, signal));
+}
+
+function rerunWith(api: Api, call: RecordedCall, options: RerunOptions, signal: AbortSignal): Promise<Rerun> {
   return withTemporaryEnvironment(
     (sha, blobSignal) => api.getBlob(sha, blobSignal),
     async (environment, work) => {
-      let log = '';
-      const print = (text: string): void => {
-        if (log.length < MAX_LOG) log += text.slice(0, MAX_LOG - log.length);
-      };
+      const log = new TryLog(() => undefined, call.secrets);
+      const { print } = log;
       const directory = await makeWorkDirectory(work, 'call', call.task, (sha) => api.getBlob(sha, signal));
       const { host, spec, session, changed } = await open(api, call, options, environment(directory, print), signal);
       if (spec.effect === 'irreversible' && !options.acceptIrreversible) {
@@ -120,18 +121,20 @@ export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signa
         print,
         signal,
       );
-      const outcome: CallOutcome = {
+      // The recorded result is redacted, too.
+      const outcome: CallOutcome = call.secrets.json({
         status,
         ...(result === undefined ? {} : { result }),
         ...(error === undefined ? {} : { error }),
         ...(changes === undefined ? {} : { changes }),
-      };
+      });
       const ms = performance.now() - startedAt;
       await host.close();
+      log.end();
       return {
         ...outcome,
         ms,
-        log,
+        log: log.text,
         arguments: args,
         changed,
         notes,

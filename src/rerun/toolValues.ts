@@ -1,8 +1,29 @@
 import { StudioError } from '../common/errors.ts';
+import { type Redactor, redactor } from '../common/redaction/redactor.ts';
 import { envNamesIn, resolveEnv } from '../config/env.ts';
 import type { SubmittedTools } from '../config/submission.ts';
 
 export type Values = Readonly<Record<string, string | undefined>>;
+
+/** Returns what hides the values that `withValues` fills in: results and output are shown and copied. */
+export function hidingValues(tools: readonly SubmittedTools[], env: Values): Redactor {
+  return redactor(envNamesIn(JSON.stringify(tools)).map((name) => env[name] ?? ''));
+}
+
+/** Returns the result of a function, or throws its error, without secrets. */
+export async function withoutSecrets<T>(secrets: Redactor, run: () => Promise<T>): Promise<T> {
+  try {
+    return secrets.json(await run());
+  } catch (error) {
+    if (!StudioError.is(error)) throw error;
+    const { code, message, hint, details, cause } = error;
+    throw new StudioError(code, secrets.text(message), {
+      cause,
+      ...(hint === undefined ? {} : { hint: secrets.text(hint) }),
+      ...(details === undefined ? {} : { details: secrets.json(details) }),
+    });
+  }
+}
 
 /** Replaces `${env:…}` in entries. Throws `config` with `details.missing` if variables are not set. */
 export function withValues(tools: readonly SubmittedTools[], env: Values): SubmittedTools[] {

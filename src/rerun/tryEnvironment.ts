@@ -1,6 +1,8 @@
 /** Calls a tool once in a temporary environment like that of a worker. */
 import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
+import { NO_SECRETS, type Redactor } from '../common/redaction/redactor.ts';
+import { RedactedStream } from '../common/redaction/stream.ts';
 import type { ToolHost, ToolSpec } from '../rollout/ports.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import type { Change, TraceError } from '../trace/schema.ts';
@@ -75,15 +77,25 @@ export function withTryEnvironment<T>(
 export class TryLog {
   text = '';
   readonly #onOutput: (text: string) => void;
+  readonly #redacted: RedactedStream;
 
-  constructor(onOutput: (text: string) => void) {
+  constructor(onOutput: (text: string) => void, secrets: Redactor = NO_SECRETS) {
     this.#onOutput = onOutput;
+    this.#redacted = new RedactedStream(secrets);
   }
 
-  readonly print = (text: string): void => {
+  readonly print = (text: string): void => this.#add(this.#redacted.add(text));
+
+  /** Adds what may have been the beginning of a secret. */
+  end(): void {
+    this.#add(this.#redacted.end());
+  }
+
+  #add(text: string): void {
+    if (text === '') return;
     this.#onOutput(text);
     if (this.text.length < MAX_LOG) this.text += text.slice(0, MAX_LOG - this.text.length);
-  };
+  }
 }
 
 /** Makes the call and closes the host. `seconds`: default time limit. */
@@ -99,6 +111,7 @@ export async function callAndClose(
   const { parts, ...outcome } = await callOnce(host, spec, { id: 'try', ...call }, seconds, log.print, signal);
   const ms = performance.now() - startedAt;
   await host.close(); // includes output on close
+  log.end();
   const files = (parts ?? []).flatMap((part) =>
     part.type === 'blob' && typeof part.content === 'string'
       ? [{ mime_type: part.mime_type, content: part.content }]

@@ -19,7 +19,7 @@ import { bundleModule } from '../tools/bundle.ts';
 import { openTools } from '../tools/hosts.ts';
 import type { McpEntry } from '../tools/mcp/connection.ts';
 import { NO_STATE } from '../tools/modules/thread/noState.ts';
-import { type Values, withValues } from './toolValues.ts';
+import { hidingValues, type Values, withoutSecrets, withValues } from './toolValues.ts';
 import { callAndClose, type ToolCall, type TriedCall, TryLog, withTryEnvironment } from './tryEnvironment.ts';
 
 /** The tools of one file. */
@@ -102,12 +102,14 @@ export function serverTools(file: string, { mcp, name, tools }: NewEntry, folder
 /** Lists every tool, with its schema. Connects to MCP servers. Throws like `withValues`. */
 export function listTools(from: ToolFile, env: Values, signal: AbortSignal): Promise<ListedTools> {
   const entries = withValues(from.entries, env);
-  return within(from, signal, async (open) => {
-    const opened = await Promise.allSettled(entries.map((entry) => open([entry])));
-    const tools = opened.flatMap((result) => (result.status === 'fulfilled' ? result.value.specs : []));
-    const problems = opened.flatMap((result) => (result.status === 'rejected' ? [errorText(result.reason)] : []));
-    return { tools, problems };
-  });
+  return withoutSecrets(hidingValues(from.entries, env), () =>
+    within(from, signal, async (open) => {
+      const opened = await Promise.allSettled(entries.map((entry) => open([entry])));
+      const tools = opened.flatMap((result) => (result.status === 'fulfilled' ? result.value.specs : []));
+      const problems = opened.flatMap((result) => (result.status === 'rejected' ? [errorText(result.reason)] : []));
+      return { tools, problems };
+    }),
+  );
 }
 
 /**
@@ -122,23 +124,26 @@ export function tryTool(
   signal: AbortSignal,
 ): Promise<TriedCall> {
   const entries = withValues(from.entries, env);
-  const log = new TryLog(onOutput);
-  return within(
-    from,
-    signal,
-    async (open) => {
-      const { host, spec } = await find(entries, call.tool, open, from.file);
-      const result = await callAndClose(
-        host,
-        spec,
-        { arguments: call.arguments, seed: SEED },
-        from.seconds,
-        log,
-        signal,
-      );
-      return result.error?.message.startsWith(NO_STATE) === true ? { ...result, needs_world: true } : result;
-    },
-    log.print,
+  const secrets = hidingValues(from.entries, env);
+  const log = new TryLog(onOutput, secrets);
+  return withoutSecrets(secrets, () =>
+    within(
+      from,
+      signal,
+      async (open) => {
+        const { host, spec } = await find(entries, call.tool, open, from.file);
+        const result = await callAndClose(
+          host,
+          spec,
+          { arguments: call.arguments, seed: SEED },
+          from.seconds,
+          log,
+          signal,
+        );
+        return result.error?.message.startsWith(NO_STATE) === true ? { ...result, needs_world: true } : result;
+      },
+      log.print,
+    ),
   );
 }
 
