@@ -4,6 +4,7 @@ import { errorText } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
 import type { Log } from '../common/log.ts';
 import { PRODUCT } from '../common/product.ts';
+import { publicUrl } from '../common/redaction/hidable.ts';
 import type { ClusterHost, Executor } from '../executor/executor.ts';
 import type { ServerInfo } from '../protocol/client.ts';
 import type { ReplicaSource } from '../protocol/replicas.ts';
@@ -130,6 +131,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const pressure: BackPressure = new BackPressure({
     callers: () => hub.callers(),
     replicas: options.replicas,
+    label: (endpoint) => secrets.line(publicUrl(endpoint)),
     changed: () => {
       hub.permitsChanged();
       leasing.lookAtAll();

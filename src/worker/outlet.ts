@@ -18,6 +18,20 @@ export type OutletText = string & { readonly outlet: unique symbol };
 export type PlainFrame = Exclude<WorkerFrame, { type: 'append' }>;
 type Append = Extract<WorkerFrame, { type: 'append' }>;
 
+/**
+ * Members of frames by which the server finds what they are about. It gave the names itself, and it shows an endpoint,
+ * whose URL it knows, too, without keys.
+ */
+const NAMES: ReadonlySet<string> = new Set([
+  'worker',
+  'rollout',
+  'rollouts',
+  'command',
+  'claim',
+  'breakpoint',
+  'endpoint',
+]);
+
 export class Outlet {
   readonly #secrets: Readonly<Record<string, string>>;
   /** Names whose values need not be hidden, as all submissions so far agree. */
@@ -44,10 +58,8 @@ export class Outlet {
 
   /** Returns a frame as it is sent. */
   frame(frame: PlainFrame): OutletText {
-    const clean = this.#redactor.json(frame);
-    // The server finds the endpoint by its complete URL, which it knows, too, and shows it without keys.
-    const whole = frame.type === 'endpoint' ? { ...clean, endpoint: frame.endpoint } : clean;
-    return JSON.stringify(whole) as OutletText;
+    const kept = Object.entries(frame).filter(([key]) => NAMES.has(key));
+    return JSON.stringify({ ...this.#redactor.json(frame), ...Object.fromEntries(kept) }) as OutletText;
   }
 
   /** Returns the events of one append, each as JSON, and their blobs. */

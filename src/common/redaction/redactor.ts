@@ -12,6 +12,9 @@ const MAX_DEPTH = 4;
 /** A text of 64 hexadecimal digits is a hash. It may contain short numbers by accident. */
 const HASH = /^[0-9a-f]{64}$/;
 const MIN_IN_HASH = 12;
+/** Base64 of bytes, such as log probabilities. It may contain short words by accident. */
+const BASE64 = /^[A-Za-z0-9+/_-]{256,}=*$/;
+const MIN_IN_BASE64 = 6;
 
 export interface Redactor {
   /** Whether there is nothing to hide. */
@@ -145,7 +148,8 @@ class ValueRedactor implements Redactor {
 
   /** Returns where secrets are, in order; they may overlap. */
   #find(text: string): readonly Range[] {
-    const minLength = text.length === 64 && HASH.test(text) ? MIN_IN_HASH : 0;
+    const minLength =
+      text.length === 64 && HASH.test(text) ? MIN_IN_HASH : text.length >= 256 && BASE64.test(text) ? MIN_IN_BASE64 : 0;
     let ranges: Range[] | undefined;
     const layers: Unescaped[] = [];
     let searched = text;

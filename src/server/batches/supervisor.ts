@@ -145,8 +145,10 @@ export class Supervisor {
       record.row.state === 'ended'
     )
       return;
-    const text = this.#options.secrets.clean(batch, reported);
-    await store.addBatchEvent(batch, 'infra', { what: 'endpoint', endpoint: publicUrl(endpoint), text });
+    const { secrets } = this.#options;
+    const text = secrets.clean(batch, reported);
+    const url = secrets.clean(batch, publicUrl(endpoint));
+    await store.addBatchEvent(batch, 'infra', { what: 'endpoint', endpoint: url, text });
     await this.stop(batch, text, 'infrastructure');
   }
 

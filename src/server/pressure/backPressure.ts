@@ -43,6 +43,8 @@ interface BackPressureOptions {
    * again, and when one of its replicas appears or disappears.
    */
   readonly trouble?: (batch: string, endpoint: string, text: string) => void;
+  /** Returns an endpoint for display, without secrets. Called while a batch uses the endpoint. */
+  readonly label?: (endpoint: string) => string;
   /** Returns the URL and headers for the metrics of a `demo:` endpoint of the server's own demo model. */
   readonly demo: (
     endpoint: string,
@@ -52,6 +54,8 @@ interface BackPressureOptions {
 
 interface Endpoint {
   readonly name: string;
+  /** What people see. */
+  readonly label: string;
   readonly limit: EndpointLimit;
   readonly batches: Set<string>;
   load: EngineLoad | undefined;
@@ -194,8 +198,8 @@ export class BackPressure {
 
   info(): ServerInfo['endpoints'] {
     const now = this.#now();
-    return [...this.#endpoints.values()].map(({ name, limit, load, text }) => ({
-      endpoint: publicUrl(name),
+    return [...this.#endpoints.values()].map(({ name, label, limit, load, text }) => ({
+      endpoint: label,
       ...this.#replicaInfo(name),
       permits: limit.permits(now),
       state: limit.state,
@@ -208,7 +212,11 @@ export class BackPressure {
 
   #replicaInfo(name: string): { service?: string; replica?: string } {
     const found = this.#replicas.at(name);
-    return found === undefined ? {} : { service: publicUrl(found.endpoint), replica: found.replica.name };
+    return found === undefined ? {} : { service: this.#label(found.endpoint), replica: found.replica.name };
+  }
+
+  #label(endpoint: string): string {
+    return this.#options.label?.(endpoint) ?? publicUrl(endpoint);
   }
 
   #urlsOf(names: readonly string[]): Set<string> {
@@ -251,7 +259,7 @@ export class BackPressure {
     // A new replica at the address of a removed one starts fresh, and so does a service that had no replicas before.
     for (const { url } of removed) this.#forget(url);
     if ((now ?? []).length > 0) this.#forget(endpoint);
-    const address = publicUrl(endpoint);
+    const address = this.#label(endpoint);
     const changes = [
       ...removed.map(({ name }) => `Replica ${name} of ${address} was removed`),
       ...added.map(({ name }) => `Replica ${name} of ${address} is ready`),
@@ -285,6 +293,7 @@ export class BackPressure {
     if (endpoint === undefined) {
       endpoint = {
         name,
+        label: this.#label(name),
         limit: new EndpointLimit(),
         batches: new Set(),
         load: undefined,
@@ -299,8 +308,7 @@ export class BackPressure {
     return endpoint;
   }
 
-  #reportOutage({ name, limit, batches, text, outage }: Endpoint, now: number): void {
-    const address = publicUrl(name);
+  #reportOutage({ name, label: address, limit, batches, text, outage }: Endpoint, now: number): void {
     const pod = this.#replicas.at(name)?.replica.name;
     const label = pod === undefined ? address : `${address} (${pod})`;
     if (limit.state === 'ok') {

@@ -64,6 +64,13 @@ describe('redaction', () => {
     assert.equal(redactor([hash]).text(hash), REDACTED);
   });
 
+  it('keeps base64 of bytes that contains a short word by accident', () => {
+    const bytes = `${'QUJD'.repeat(70)}pa55${'QUJD'.repeat(70)}==`;
+    assert.equal(redactor(['pa55']).text(bytes), bytes);
+    assert.equal(redactor(['pa55']).text('pa55'), REDACTED);
+    assert.match(redactor(['pa55word']).text(bytes.replace('pa55', 'pa55word')), /\[redacted\]/);
+  });
+
   it('hides the lines of a private key, and the password of a URL', () => {
     const key = `-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nBAQEFAASCBKcwggSjAgEAAo\n-----END KEY-----\n`;
     const secrets = redactor([key, 'postgres://desk:open-sesame@db:5432/loans']);

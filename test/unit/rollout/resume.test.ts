@@ -370,7 +370,10 @@ describe('a resumed rollout', () => {
     });
     const make = (more: KitOptions = {}): Kit =>
       kit({
-        model: new ScriptedModel([{ calls: [{ name: 'f' }] }, { text: '42' }]),
+        model: new ScriptedModel([
+          { calls: [{ name: 'f', arguments: { hunter2: ['hunter2', Buffer.from('hunter2').toString('base64'), 7] } }] },
+          { text: '42' },
+        ]),
         tools: new ScriptedTools({ f: { run: () => ({ env: ['hunter2 and a long tail', 'hunter2'] }) } }),
         ports: { redactor: secrets },
         ...more,
