@@ -37,6 +37,7 @@ export const grant = z.object({
   epoch: int.min(1),
   batch: z.string(),
   submission: z.string(),
+  /** Without the expected answer, unless a prompt contains it: scoring asks for it (`scoring`). */
   task: taskRecord,
   attempt: int,
   try: int,
@@ -79,6 +80,8 @@ export const workerFrame = z.discriminatedUnion('type', [
     /** Sent once if the clock of its machine is too far ahead of the server's (negative: behind). */
     skew_ms: int.optional(),
   }),
+  /** The agent has ended: asks for the expected answer. After this, no further action of the agent is accepted. */
+  z.object({ type: z.literal('scoring'), rollout: z.string(), epoch: int }),
   z.object({ type: z.literal('claim'), claim: z.string(), breakpoint: z.string(), rollout: z.string(), epoch: int }),
   z.object({
     type: z.literal('done'),
@@ -132,6 +135,8 @@ export const serverToWorker = z.discriminatedUnion('type', [
     /** URLs to call instead of an endpoint in the submission: its replicas, while the server knows them. */
     replicas: z.record(z.string(), z.array(z.string())).optional(),
   }),
+  /** Reply to `scoring`. */
+  z.object({ type: z.literal('scoring'), rollout: z.string(), epoch: int, answer: json.optional() }),
   z.object({ type: z.literal('claimed'), claim: z.string(), yes: z.boolean() }),
   z.object({
     type: z.literal('control'),

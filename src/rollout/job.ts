@@ -1,4 +1,5 @@
 /** The description of a rollout and its dependencies. */
+import type { Json } from '../common/json.ts';
 import type { Redactor } from '../common/redaction/redactor.ts';
 import type { ForkEdit, Submission, SubmittedAgent, SubmittedModel } from '../config/submission.ts';
 import type { Breakpoint } from '../protocol/commands.ts';
@@ -58,6 +59,12 @@ export interface RolloutPorts {
   openTools(signal: AbortSignal, agent: SubmittedAgent): Promise<ToolHost>;
   readonly world?: World;
   readonly scorer: Scorer;
+  /**
+   * Returns the task's expected answer, once the agent has ended: it is not part of the job, so that nothing the agent
+   * runs can find it. Nothing of the agent is accepted after that. Rejects only if the rollout is stopped or lost.
+   * Default: that of the job's task.
+   */
+  expectedAnswer?(signal: AbortSignal): Promise<Json | undefined>;
   readonly recorder: Recorder;
   readonly clock: Clock;
   readonly slot: Slot;

@@ -4,6 +4,7 @@ import { agentAt, agentsOf, type SubmittedAgent } from '../config/submission.ts'
 import { type Breakpoint, verbArgs } from '../protocol/commands.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
+import { type TaskRecord, withoutAnswer } from '../trace/task.ts';
 import { closeSpans, lostSessions } from './act/takeover.ts';
 import { endingOf, type RolloutEnding } from './ending.ts';
 import type { HoldResult } from './gates/gates.ts';
@@ -299,7 +300,7 @@ export class Rollout {
       if (score === null) {
         score = await scoreOf(ending, {
           scorer: this.#ports.scorer,
-          task: this.#job.task,
+          task: await this.#taskToScore(),
           rolloutSeed: rolloutSeed(this.#job),
           messages: team?.messages ?? [],
           world: world?.session,
@@ -314,6 +315,20 @@ export class Rollout {
       world === undefined || worldEnd === undefined ? [] : [{ kind: 'world.close', span: world.span, data: worldEnd }];
     log.append([...closing, this.#end(running, ending, score)]);
     log.close();
+  }
+
+  /** Returns the task with its expected answer. */
+  async #taskToScore(): Promise<TaskRecord> {
+    const { task } = this.#job;
+    if (this.#ports.expectedAnswer === undefined) return task;
+    try {
+      const answer = await this.#life.race(this.#ports.expectedAnswer(this.#life.signal));
+      return answer === undefined ? withoutAnswer(task) : { ...task, answer };
+    } catch (error) {
+      // Nothing is written after a cancellation or a loss.
+      if (this.#life.reason === undefined) throw error;
+      return task;
+    }
   }
 
   #end(running: RunningRollout, ending: RolloutEnding, score: EventData['score'] | null): Draft {

@@ -42,6 +42,7 @@ import { Hub } from './workers/hub.ts';
 import { Leasing } from './workers/leasing.ts';
 import { Returns } from './workers/returns.ts';
 import { SessionAccess } from './workers/sessionAccess.ts';
+import { endTampered } from './workers/tampering.ts';
 
 interface RolloutServerOptions {
   readonly store: Store;
@@ -222,6 +223,11 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     },
     rolloutEnded: (batch) => supervisor.rolloutEnded(batch),
     returned: (batch, one) => returns.add(batch, one),
+    tampered: (session, rollout, problem) => {
+      endTampered({ store, supervisor, leasing, log }, session, rollout, problem).catch((error: unknown) =>
+        log(`ending the session of ${session.worker} failed: ${errorText(error)}`, { level: 'error' }),
+      );
+    },
   };
   const idle = new Idle({
     idleMs: options.idleMs,
@@ -246,7 +252,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     router: new Router([
       ...batchRoutes(services),
       ...rolloutRoutes(services),
-      ...blobRoutes(services),
+      ...blobRoutes(services, access),
       ...serverRoutes(services),
       ...metricsRoutes(scrape, options.metrics === 'open'),
       ...programRoutes(options.programs),

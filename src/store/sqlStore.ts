@@ -216,6 +216,15 @@ export class SqlStore implements Store {
     return this.#appender.append(request);
   }
 
+  async beginScoring(session: string, rollout: string, epoch: number): Promise<TaskRecord | undefined> {
+    // Queued synchronously, because its place among the appends counts.
+    const marked = await this.#appender.append({ rollout, epoch, from: 0, events: [], scoring: true });
+    if (!marked.ok) return undefined;
+    const record = await this.rollout(rollout);
+    if (record?.session !== session || record.row.epoch !== epoch) return undefined;
+    return this.task(record.row.batch, record.row.task_index);
+  }
+
   async closeRollouts(
     selection: RolloutSelection,
     end: { status: RolloutEndStatus; reason: string },

@@ -128,6 +128,12 @@ export interface Store {
    */
   append(request: AppendRequest): Promise<AppendResult>;
   /**
+   * Marks that scoring begins in this epoch, after all appends that were requested before: from now on, a score and a
+   * reward fit the history, and no further action of the agent does. Returns the task, with its expected answer;
+   * undefined if the session does not hold the rollout in this epoch.
+   */
+  beginScoring(session: string, rollout: string, epoch: number): Promise<TaskRecord | undefined>;
+  /**
    * Ends rollouts on behalf of the server: takes the lease (epoch + 1, so a worker that still runs one is fenced) and
    * writes `rollout.lease {how: closing}` and `rollout.end`. Only queued ones unless `force`. Returns those it ended.
    */
@@ -274,6 +280,8 @@ export interface OpenSession {
   readonly batch: string;
   readonly worker: string;
   readonly batchEnded: boolean;
+  /** Rollouts that it holds. */
+  readonly rollouts: readonly string[];
 }
 
 /** The state of the rollouts that a reconnecting worker holds. */
@@ -310,13 +318,18 @@ export interface AppendRequest {
   readonly from: number;
   /** Checked with `checkEvent` by the caller; seq from, from + 1, … */
   readonly events: readonly TraceEvent[];
+  /** Refuse events that do not fit what the rollout's own history allows next (see `streamGuard.ts`). */
+  readonly audited?: boolean;
+  /** Marks, without events, the begin of scoring in this epoch. */
+  readonly scoring?: boolean;
 }
 
 export type AppendResult =
   | { readonly ok: true; readonly durable: number }
   | {
       readonly ok: false;
-      readonly code: 'fenced' | 'gap' | 'full';
+      /** `tampered`: the events do not fit the history of the rollout. */
+      readonly code: 'fenced' | 'gap' | 'full' | 'tampered';
       readonly durable: number;
       readonly message: string;
     };

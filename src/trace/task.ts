@@ -13,6 +13,12 @@ export interface TaskRecord {
   readonly meta: JsonObject;
 }
 
+/** Returns what an agent, its tools, and its world may know of a task: all but the expected answer. */
+export function withoutAnswer(task: TaskRecord): TaskRecord {
+  const { answer: _, ...rest } = task;
+  return rest;
+}
+
 /**
  * Returns the name of a task for people. The tasks of a recording are named by their text, because their IDs are mostly
  * numbers.

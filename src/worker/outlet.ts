@@ -30,6 +30,7 @@ const NAMES: ReadonlySet<string> = new Set([
   'claim',
   'breakpoint',
   'endpoint',
+  'resume',
 ]);
 
 export class Outlet {

@@ -19,6 +19,7 @@ import { Claims } from './run/claims.ts';
 import { EndpointReports } from './run/endpointReports.ts';
 import type { WorkerParts } from './run/parts.ts';
 import { RolloutPool } from './run/pool.ts';
+import { Scorings } from './run/scorings.ts';
 import { Slots } from './run/slots.ts';
 import { Submissions } from './run/submissions.ts';
 import { ServerAddress } from './session/address.ts';
@@ -94,6 +95,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   // The session, the pool, and the slots refer to each other; none is used before all exist.
   const slots: Slots = new Slots(config.slots, () => pool.requestMore());
   const claims: Claims = new Claims((frame) => session.send(frame));
+  const scorings: Scorings = new Scorings((frame) => session.send(frame));
   const reports: EndpointReports = new EndpointReports((frame) => session.send(frame));
   const pool: RolloutPool = new RolloutPool({
     parts: {
@@ -103,6 +105,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       blobs,
       slots,
       claims,
+      scorings,
       pools,
       gate,
       replicas: new Replicas(),

@@ -24,7 +24,7 @@ import { AbortedCall } from '../tools/modules/threadErrors.ts';
 import { toolSpecs } from '../tools/modules/toolSpecs.ts';
 import type { Answer, Sinks, WorkerThread } from '../tools/modules/workerThread.ts';
 import { ClassedError } from '../trace/classedError.ts';
-import type { TaskRecord } from '../trace/task.ts';
+import { type TaskRecord, withoutAnswer } from '../trace/task.ts';
 import { verdictOf } from './verdict.ts';
 
 /**
@@ -94,7 +94,8 @@ class ModuleSession implements WorldSession {
     const children = new Children(environment.pools.processGroups);
     try {
       const answer = await thread.run(
-        { kind: 'open', task: input.task, seed: input.seed, from: input.from },
+        // Its tools run next to it, so it learns the expected answer only when it verifies.
+        { kind: 'open', task: withoutAnswer(input.task), seed: input.seed, from: input.from },
         { ...late.quiet(signal), children },
       );
       const session = opened.parse(JSON.parse(answer.text));

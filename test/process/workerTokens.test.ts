@@ -1,8 +1,9 @@
 /** What the tokens of workers are worth: nothing but what their session holds, while it is open. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { TraceEvent } from '../../src/trace/schema.ts';
 import { FakeWorker, openingEvents } from '../support/fakeWorker.ts';
-import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
+import { blobOf, plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
 describe('tokens of workers', () => {
   const store = new TestStore();
@@ -28,6 +29,46 @@ describe('tokens of workers', () => {
     assert.deepEqual([await status(stream, token), await status(blob, token)], [200, 200]);
     // A session opens no other.
     await assert.rejects(FakeWorker.connect(server.url, token), /403/);
+  });
+
+  test('a session reads the streams and blobs of its own rollouts, and no others', async () => {
+    const blobs = await Promise.all(
+      ['attached to one', 'attached to the other', 'in one stream', 'in the other stream', 'of nobody'].map(
+        async (content) => {
+          const { sha, bytes } = blobOf(content);
+          await server.api.putBlob(sha, bytes);
+          return sha;
+        },
+      ),
+    );
+    const files = (index: number) => [{ name: 'x', sha: blobs[index]!, bytes: 1 }];
+    const [one, two] = tasks(2);
+    const batch = await server.submit(plainSubmission({ attempts: 1 }), [
+      { ...one!, files: files(0) },
+      { ...two!, files: files(1) },
+    ]);
+    const [worker, other] = [await server.worker(batch), await server.worker(batch)];
+    const [[grant], [theirs]] = [await worker.lease(1), await other.lease(1)];
+    const spilled = (seq: number, sha: string): TraceEvent => {
+      const text = { $blob: sha, bytes: 1, media: 'text/plain', head: '' };
+      return { seq, v: 1, at: 1, kind: 'log', data: { stream: 'out', text } };
+    };
+    await worker.appendAcked(grant!, [...openingEvents(grant!), spilled(3, blobs[2]!)]);
+    await other.appendAcked(theirs!, [...openingEvents(theirs!), spilled(3, blobs[3]!)]);
+    const { token } = worker.welcome;
+    const reads = await Promise.all(blobs.map((sha) => status(`/v1/blobs/${sha}`, token)));
+    assert.deepEqual(reads, [200, 403, 200, 403, 403]);
+    const streams = [grant!.rollout, theirs!.rollout, batch];
+    const read = await Promise.all(streams.map((stream) => status(`/v1/streams/${stream}/events`, token)));
+    assert.deepEqual(read, [200, 403, 403]);
+    // What it appends later, it may read as well.
+    await worker.appendAcked(grant!, [spilled(4, blobs[4]!)]);
+    assert.equal(await status(`/v1/blobs/${blobs[4]!}`, token), 200);
+    const { sha, bytes } = blobOf('something new');
+    const put = async (by: string): Promise<number> =>
+      (await server.fetch(`/v1/blobs/${sha}`, { method: 'PUT', body: Buffer.from(bytes), token: by })).status;
+    assert.equal(await put((await server.worker(batch)).welcome.token), 403, 'it holds nothing');
+    assert.equal(await put(token), 200);
   });
 
   test('the token of a session ends with the session, and with the batch', async () => {

@@ -24,10 +24,12 @@ const holders = new Map<string, string>();
 
 export class FakeWorker {
   readonly frames: Frames<ServerToWorker>;
+  readonly name: string;
   welcome!: Extract<ServerToWorker, { type: 'welcome' }>;
 
-  private constructor(frames: Frames<ServerToWorker>) {
+  private constructor(frames: Frames<ServerToWorker>, name: string) {
     this.frames = frames;
+    this.name = name;
   }
 
   static async connect(url: string, token: string, options: FakeWorkerOptions = {}): Promise<FakeWorker> {
@@ -40,7 +42,7 @@ export class FakeWorker {
       if (frame.type === 'grant') holders.set(`${frame.rollout} ${frame.epoch}`, name);
       return frame;
     });
-    const worker = new FakeWorker(frames);
+    const worker = new FakeWorker(frames, name);
     await once(socket, 'open');
     worker.send({
       type: 'hello',
@@ -66,7 +68,17 @@ export class FakeWorker {
     return grants;
   }
 
+  /** Appends in one frame. Scoring begins before the first score or reward. */
   append(grant: { rollout: string; epoch: number }, events: readonly TraceEvent[]): void {
+    const scored = events.findIndex(
+      ({ kind, data }) => kind === 'score' || (kind === 'rollout.end' && 'reward' in data && data.reward !== null),
+    );
+    if (scored > 0) this.appendOnly(grant, events.slice(0, scored));
+    if (scored >= 0) this.send({ type: 'scoring', rollout: grant.rollout, epoch: grant.epoch });
+    this.appendOnly(grant, scored > 0 ? events.slice(scored) : events);
+  }
+
+  appendOnly(grant: { rollout: string; epoch: number }, events: readonly TraceEvent[]): void {
     this.send({
       type: 'append',
       rollout: grant.rollout,
@@ -105,7 +117,13 @@ export function openingEvents(grant: Grant): TraceEvent[] {
       v: 1,
       at,
       kind: 'rollout.start',
-      data: { batch: grant.batch, task: grant.task.id, attempt: grant.attempt, try: grant.try },
+      data: {
+        batch: grant.batch,
+        task: grant.task.id,
+        attempt: grant.attempt,
+        try: grant.try,
+        ...(grant.fork === undefined ? {} : { fork: grant.fork }),
+      },
     },
     {
       seq: grant.last + 2,

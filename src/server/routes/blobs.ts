@@ -5,40 +5,42 @@ import { type Call, param, tooLarge } from '../http/call.ts';
 import { sendJson } from '../http/reply.ts';
 import type { Route } from '../http/router.ts';
 import type { Services } from '../services.ts';
+import type { SessionAccess } from '../workers/sessionAccess.ts';
 
 const MAX_BLOB_BYTES = 1024 * 1024 * 1024;
 
 const SHA = /^[0-9a-f]{64}$/;
 const RANGE = /^bytes=(\d*)-(\d*)$/;
 
-export function blobRoutes(services: Services): Route[] {
+export function blobRoutes(services: Services, access: SessionAccess): Route[] {
   return [
     {
       method: 'PUT',
       path: '/v1/blobs/:sha',
       access: 'full',
       workers: 'session',
-      handle: (call) => put(services, call),
+      handle: (call) => put(services, access, call),
     },
     {
       method: 'GET',
       path: '/v1/blobs/:sha',
       access: 'read',
       workers: 'session',
-      handle: (call) => get(services, call),
+      handle: (call) => get(services, access, call),
     },
     {
       method: 'HEAD',
       path: '/v1/blobs/:sha',
       access: 'read',
       workers: 'session',
-      handle: (call) => get(services, call),
+      handle: (call) => get(services, access, call),
     },
   ];
 }
 
-async function put(services: Services, call: Call): Promise<unknown> {
+async function put(services: Services, access: SessionAccess, call: Call): Promise<unknown> {
   const sha = shaOf(call);
+  if (call.identity?.kind === 'session') await access.checkWriting(call.identity);
   if (Number(call.request.headers['content-length'] ?? 0) > MAX_BLOB_BYTES) throw tooLarge(MAX_BLOB_BYTES);
   if ((await services.store.blobs.has([sha])).has(sha)) call.request.resume();
   else await services.store.blobs.put(sha, limited(call.request as AsyncIterable<Uint8Array>));
@@ -54,8 +56,9 @@ async function* limited(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-async function get(services: Services, call: Call): Promise<undefined> {
+async function get(services: Services, access: SessionAccess, call: Call): Promise<undefined> {
   const sha = shaOf(call);
+  if (call.identity?.kind === 'session') await access.checkBlob(call.identity, sha);
   const { request, response } = call;
   const { blobs } = services.store;
   const whole = await blobs.get(sha);

@@ -11,7 +11,7 @@ const LEASE_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 
 const QUEUE_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400];
 
 export type AppendOutcome = 'stored' | Exclude<AppendResult, { ok: true }>['code'] | 'invalid' | 'failed';
-const APPEND_OUTCOMES: readonly AppendOutcome[] = ['stored', 'fenced', 'gap', 'full', 'invalid', 'failed'];
+const APPEND_OUTCOMES: readonly AppendOutcome[] = ['stored', 'fenced', 'gap', 'full', 'tampered', 'invalid', 'failed'];
 const END_OUTCOMES = ['passed', 'failed', 'unscored', 'truncated', 'cancelled', 'infrastructure'] as const;
 
 export class Counters {

@@ -2,15 +2,18 @@
  * Handles the appends of one connection. This is the hot path: events are validated here, stored in one transaction
  * with others, then acknowledged.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
+import { REDACTED } from '../../common/redaction/redactor.ts';
+import { oneLine } from '../../common/text.ts';
 import type { WorkerFrame } from '../../protocol/worker.ts';
 import type { AppendResult, Store } from '../../store/store.ts';
 import { checkEvent, type TraceEvent } from '../../trace/schema.ts';
 import type { Deltas } from '../clients/deltas.ts';
 import type { StoreHealth } from '../storeHealth.ts';
 import type { AppendOutcome, Counters } from '../telemetry/counters.ts';
-import type { WorkerSession } from './session.ts';
+import type { HeldLease, WorkerSession } from './session.ts';
 
 type AppendFrame = Extract<WorkerFrame, { type: 'append' }>;
 
@@ -21,6 +24,7 @@ interface AppendsContext {
   readonly health: StoreHealth;
   readonly counters: Counters;
   readonly rolloutEnded: (batch: string) => void;
+  readonly tampered: (session: WorkerSession, rollout: string, problem: string) => void;
 }
 
 export class Appends {
@@ -38,15 +42,15 @@ export class Appends {
     const { rollout } = frame;
     const since = performance.now();
     const count = (outcome: AppendOutcome): void => this.#context.counters.appended(outcome, since);
-    if (!session.rollouts.has(rollout)) {
-      count('fenced');
-      session.send({
-        type: 'refuse',
-        rollout,
-        code: 'fenced',
-        durable: 0,
-        message: 'This worker does not hold the rollout.',
-      });
+    const lease = session.rollouts.get(rollout);
+    if (lease === undefined && !session.ended.has(rollout)) {
+      if (session.lost.has(rollout)) {
+        count('fenced');
+        const message = 'This worker does not hold the rollout.';
+        session.send({ type: 'refuse', rollout, code: 'fenced', durable: 0, message });
+      } else {
+        this.#tampered(session, rollout, 'its session never held this rollout', count);
+      }
       return;
     }
     const problem = firstProblem(frame);
@@ -55,9 +59,14 @@ export class Appends {
       void this.#refuseInvalid(session, rollout, problem);
       return;
     }
+    const other = lease === undefined ? undefined : otherRollout(session, lease, frame.events);
+    if (other !== undefined) {
+      this.#tampered(session, rollout, other, count);
+      return;
+    }
     session.appending += 1;
     this.#context.store
-      .append({ rollout, epoch: frame.epoch, from: frame.from, events: frame.events })
+      .append({ rollout, epoch: frame.epoch, from: frame.from, events: frame.events, audited: true })
       .then(
         (result) => {
           count(result.ok ? 'stored' : result.code);
@@ -77,7 +86,11 @@ export class Appends {
   #answer(session: WorkerSession, frame: AppendFrame, result: AppendResult): void {
     const { rollout } = frame;
     if (!result.ok) {
-      if (result.code === 'fenced') session.forget(rollout);
+      if (result.code === 'tampered') {
+        this.#tampered(session, rollout, result.message);
+        return;
+      }
+      if (result.code === 'fenced') session.forget(rollout, 'lost');
       else if (result.code === 'full') this.#context.health.refused(result.message);
       session.send({ type: 'refuse', rollout, code: result.code, durable: result.durable, message: result.message });
       return;
@@ -104,7 +117,7 @@ export class Appends {
           if (watched && event.span !== undefined) deltas.ended(rollout, event.span);
           break;
         case 'rollout.end':
-          session.forget(rollout);
+          session.forget(rollout, 'ended');
           counters.rolloutEnded(event.data);
           deltas.restart(rollout);
           rolloutEnded(session.batch);
@@ -128,7 +141,7 @@ export class Appends {
         worker: session.worker,
       });
     if (StudioError.is(error, 'not_found')) {
-      session.forget(frame.rollout);
+      session.forget(frame.rollout, 'lost');
       session.send({ type: 'refuse', rollout: frame.rollout, code: 'fenced', durable: 0, message: errorText(error) });
       return;
     }
@@ -141,6 +154,12 @@ export class Appends {
     });
   }
 
+  #tampered(session: WorkerSession, rollout: string, problem: string, count?: (outcome: 'tampered') => void): void {
+    if (session.draining) return; // reported already
+    count?.('tampered');
+    this.#context.tampered(session, rollout, problem);
+  }
+
   async #refuseInvalid(session: WorkerSession, rollout: string, message: string): Promise<void> {
     const durable = await this.#context.store.rollout(rollout).then(
       (record) => record?.row.last ?? 0,
@@ -148,6 +167,34 @@ export class Appends {
     );
     session.send({ type: 'refuse', rollout, code: 'invalid', durable, message });
   }
+}
+
+/** Returns how events say that they belong to another rollout, worker, or batch than the leased one. */
+function otherRollout(session: WorkerSession, lease: HeldLease, events: readonly TraceEvent[]): string | undefined {
+  for (const event of events) {
+    if (event.kind === 'rollout.start') {
+      const { batch, task, attempt, try: number } = event.data;
+      if (!isName(batch, session.batch)) return `event ${event.seq} (rollout.start) names batch ${excerpt(batch)}`;
+      if (!isName(task, lease.task)) return `event ${event.seq} (rollout.start) names task ${excerpt(task)}`;
+      if (attempt !== lease.attempt || number !== lease.try)
+        return `event ${event.seq} (rollout.start) names attempt ${attempt}, try ${number}`;
+      if (!isDeepStrictEqual(event.data.fork, session.fork))
+        return `event ${event.seq} (rollout.start) names another fork`;
+    } else if (event.kind === 'rollout.lease' && !isName(event.data.worker, session.worker)) {
+      return `event ${event.seq} (rollout.lease) names worker ${excerpt(event.data.worker)}`;
+    }
+  }
+  return undefined;
+}
+
+/** Whoever sent it chose its length. */
+function excerpt(name: string): string {
+  return oneLine(name, 80);
+}
+
+/** A name that contains a secret's value arrives without it. */
+function isName(actual: string, expected: string): boolean {
+  return actual === expected || actual.includes(REDACTED);
 }
 
 /** Returns why the events of a frame cannot be stored. */

@@ -10,6 +10,7 @@ import { duration } from '../../common/units.ts';
 import { BEAT_SECONDS, LEASE_SECONDS, PROTOCOL, type WorkerFrame, workerFrame } from '../../protocol/worker.ts';
 import type { AdoptedSession, Store } from '../../store/store.ts';
 import type { EventData } from '../../trace/schema.ts';
+import type { RolloutRow } from '../../trace/summary.ts';
 import { ownerOf, type Tokens } from '../access/tokens.ts';
 import type { Deltas } from '../clients/deltas.ts';
 import { commandDone, commandFailed } from '../commands/result.ts';
@@ -20,15 +21,14 @@ import { Appends } from './appends.ts';
 import { type Hub, TRANSIENT } from './hub.ts';
 import type { Leasing } from './leasing.ts';
 import type { Return } from './returns.ts';
-import { WorkerSession } from './session.ts';
+import { CLOSE_FOR_GOOD, closeReason, type HeldLease, WorkerSession } from './session.ts';
 
 type Frame<T extends WorkerFrame['type']> = Extract<WorkerFrame, { type: T }>;
 
 const MAX_WANT = 10_000;
 /** Welcomes in a row that a worker may miss and still take over its session. */
 const MAX_LOST_WELCOMES = 8;
-/** Close codes: a permanent refusal (policy violation), and a server error. */
-const CLOSE_FOR_GOOD = 1008;
+/** Close code of a server error. */
 const CLOSE_TRY_AGAIN = 1011;
 
 export interface WorkerContext {
@@ -49,6 +49,8 @@ export interface WorkerContext {
   readonly rolloutEnded: (batch: string) => void;
   /** Called when a worker has reconnected after it lost its server. */
   readonly returned: (batch: string, one: Return) => void;
+  /** Called when a session sent what its worker cannot have written. */
+  readonly tampered: (session: WorkerSession, rollout: string, problem: string) => void;
 }
 
 interface OpenedSession extends AdoptedSession {
@@ -117,7 +119,7 @@ export class WorkerConnection {
         if (!session.draining) this.#appends.append(session, frame, size);
         return;
       case 'delta':
-        if (session.rollouts.get(frame.rollout) === frame.epoch)
+        if (session.holds(frame.rollout, frame.epoch))
           deltas.receive(frame.rollout, frame.span, frame.offset, frame.text);
         return;
       case 'lease':
@@ -125,6 +127,9 @@ export class WorkerConnection {
         return;
       case 'beat':
         this.#handled(this.#beat(session, frame));
+        return;
+      case 'scoring':
+        this.#handled(this.#scoring(session, frame));
         return;
       case 'claim':
         this.#handled(this.#claim(session, frame));
@@ -149,17 +154,23 @@ export class WorkerConnection {
     const { store, hub, deltas, tokens } = this.#context;
     const record = await store.batch(this.#batch);
     if (record === undefined) throw new StudioError('gone', `Batch ${this.#batch} no longer exists.`);
+    const { parent } = record.spec;
     const { id, keep, ended, drop, before } = await this.#open(frame);
     const session = new WorkerSession(this.#socket, this.#transport, id, {
       batch: this.#batch,
+      fork: parent === undefined ? undefined : { rollout: parent.rollout, seq: parent.seq },
       worker: frame.worker,
       slots: frame.slots,
       paused: record.paused,
       breakpoints: JSON.stringify(record.breakpoints),
     });
-    const epochs = new Map(frame.rollouts.map(({ rollout, epoch }) => [rollout, epoch]));
-    for (const { rollout } of keep) session.rollouts.set(rollout, epochs.get(rollout) ?? 0);
-    for (const { rollout } of keep) if ((await store.rollout(rollout))?.row.state === 'held') session.held.add(rollout);
+    for (const rollout of [...ended, ...drop]) session.lost.add(rollout);
+    for (const { rollout } of keep) {
+      const row = (await store.rollout(rollout))?.row;
+      if (row === undefined) continue;
+      session.rollouts.set(rollout, heldLease(row));
+      if (row.state === 'held') session.held.add(rollout);
+    }
     // disconnected during this time: the lease expires, or the worker reconnects
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#session = session;
@@ -230,9 +241,26 @@ export class WorkerConnection {
   }
 
   async #claim(session: WorkerSession, frame: Frame<'claim'>): Promise<void> {
-    const isHolder = session.rollouts.get(frame.rollout) === frame.epoch;
+    const isHolder = session.holds(frame.rollout, frame.epoch);
     const yes = isHolder && (await this.#context.store.claim(session.batch, frame.breakpoint, frame.rollout));
     session.send({ type: 'claimed', claim: frame.claim, yes });
+  }
+
+  /** Hands out the expected answer, to the holder of the rollout only. */
+  async #scoring(session: WorkerSession, { rollout, epoch }: Frame<'scoring'>): Promise<void> {
+    const holds = session.holds(rollout, epoch);
+    const task = holds ? await this.#context.store.beginScoring(session.id, rollout, epoch) : undefined;
+    if (task !== undefined) {
+      session.send({
+        type: 'scoring',
+        rollout,
+        epoch,
+        ...(task.answer === undefined ? {} : { answer: task.answer }),
+      });
+      return;
+    }
+    const message = 'This worker does not hold the rollout.';
+    session.send({ type: 'refuse', rollout, code: 'fenced', durable: 0, message });
   }
 
   async #done(frame: Frame<'done'>): Promise<void> {
@@ -273,13 +301,12 @@ export class WorkerConnection {
       batch: this.#batch,
       ...(worker === undefined ? {} : { worker }),
     });
-    // A close reason has at most 123 bytes.
-    const reason = Buffer.from(errorText(error))
-      .subarray(0, 120)
-      .toString('utf8')
-      .replace(/\uFFFD+$/, '');
-    this.#socket.close(code, reason);
+    this.#socket.close(code, closeReason(errorText(error)));
   }
+}
+
+function heldLease({ epoch, task, attempt, try: number }: RolloutRow): HeldLease {
+  return { epoch, task, attempt, try: number };
 }
 
 /** Returns the event for a worker whose clock is off, recorded once per worker. */

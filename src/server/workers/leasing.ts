@@ -4,9 +4,11 @@
 
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
-import type { Submission } from '../../config/submission.ts';
+import { containsAnswer } from '../../config/prompt.ts';
+import { agentsOf, type Submission } from '../../config/submission.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import type { BatchRecord, Lease, Store } from '../../store/store.ts';
+import { withoutAnswer } from '../../trace/task.ts';
 import type { Counters } from '../telemetry/counters.ts';
 import { Throttle } from '../throttle.ts';
 import { breakpointsOf, type Hub } from './hub.ts';
@@ -117,9 +119,10 @@ export class Leasing {
     const counts = new Map<string, number>();
     const { queued, running } = record.row.counts;
     if (queued === 0 || waiting.length === 0) return counts;
-    const { concurrency } = await this.#options.submission(record.spec.submission);
+    const submission = await this.#options.submission(record.spec.submission);
+    const { concurrency } = submission;
     let room = Math.min(queued, concurrency === 'auto' ? this.#options.room(record.row.batch) : concurrency - running);
-    const fields = grantFields(record);
+    const fields = grantFields(record, submission);
     // Each session gets its share first, so that the first one does not take everything.
     const part = Math.ceil(room / waiting.length);
     for (const limit of [part, Infinity]) {
@@ -158,16 +161,18 @@ export class Leasing {
 
   #grant(session: WorkerSession, lease: Lease, fields: GrantFields): void {
     session.requested -= 1;
-    session.rollouts.set(lease.rollout, lease.epoch);
+    const { epoch, task, attempt } = lease;
+    session.rollouts.set(lease.rollout, { epoch, task: task.id, attempt, try: lease.try });
+    session.lost.delete(lease.rollout);
     this.#options.counters.leased(lease.rollout, lease.epoch);
     if (lease.held) session.held.add(lease.rollout);
     session.send({
       type: 'grant',
-      ...fields,
+      ...fields.grant,
       rollout: lease.rollout,
-      epoch: lease.epoch,
-      task: lease.task,
-      attempt: lease.attempt,
+      epoch,
+      task: fields.knowsAnswer ? task : withoutAnswer(task),
+      attempt,
       try: lease.try,
       lineage: lease.lineage,
       last: lease.last,
@@ -183,16 +188,28 @@ function sendDrained(session: WorkerSession): void {
   session.send({ type: 'granted', now: 0, drained: true });
 }
 
-/** The fields that all grants of one batch have in common. */
-type GrantFields = Pick<Grant, 'batch' | 'submission' | 'breakpoints' | 'paused' | 'fork' | 'edits'>;
+/** What all grants of one batch have in common. */
+interface GrantFields {
+  readonly grant: Pick<Grant, 'batch' | 'submission' | 'breakpoints' | 'paused' | 'fork' | 'edits'>;
+  /** Whether a prompt contains the expected answer. */
+  readonly knowsAnswer: boolean;
+}
 
-function grantFields(record: BatchRecord): GrantFields {
+function grantFields(record: BatchRecord, submission: Submission): GrantFields {
   const { parent } = record.spec;
   return {
-    batch: record.row.batch,
-    submission: record.spec.submission,
-    breakpoints: breakpointsOf(record),
-    paused: record.paused,
-    ...(parent === undefined ? {} : { fork: { rollout: parent.rollout, seq: parent.seq }, edits: [...parent.edits] }),
+    grant: {
+      batch: record.row.batch,
+      submission: record.spec.submission,
+      breakpoints: breakpointsOf(record),
+      paused: record.paused,
+      ...(parent === undefined ? {} : { fork: { rollout: parent.rollout, seq: parent.seq }, edits: [...parent.edits] }),
+    },
+    knowsAnswer: promptsOf(submission).some(containsAnswer),
   };
+}
+
+function promptsOf(submission: Submission): string[] {
+  const user = submission.world?.user;
+  return [...agentsOf(submission).map(({ prompt }) => prompt.text), ...(user === undefined ? [] : [user.prompt])];
 }

@@ -1,21 +1,44 @@
-/** Close code. */
-const SESSION_ENDED = 4001;
-
 /** The server's state for one connected worker. Durable state is in the store. */
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { ServerToWorker } from '../../protocol/worker.ts';
 
+/** Close codes: the session has ended, so the worker must reconnect; and a permanent refusal (policy violation). */
+const SESSION_ENDED = 4001;
+export const CLOSE_FOR_GOOD = 1008;
+
+/** Shortens a reason to what a close frame can carry. */
+export function closeReason(why: string): string {
+  return Buffer.from(why)
+    .subarray(0, 120)
+    .toString('utf8')
+    .replace(/\uFFFD+$/, '');
+}
+
+/** What the events of a leased rollout may say about it. */
+export interface HeldLease {
+  readonly epoch: number;
+  readonly task: string;
+  readonly attempt: number;
+  readonly try: number;
+}
+
 export class WorkerSession {
   readonly id: string;
   readonly batch: string;
+  /** Where the rollouts of the batch leave their parent, if it is a fork. */
+  readonly fork: { readonly rollout: string; readonly seq: number } | undefined;
   readonly worker: string;
   readonly slots: number;
   readonly #socket: WebSocket;
   readonly #transport: Duplex;
   #corked = false;
-  /** Leased rollouts, with their epochs. The worker may append to these only. */
-  readonly rollouts: Map<string, number> = new Map();
+  /** Leased rollouts. The worker may append to these only. */
+  readonly rollouts: Map<string, HeldLease> = new Map();
+  /** Rollouts that it held and lost: it may not know that yet. */
+  readonly lost: Set<string> = new Set();
+  /** Rollouts that it has ended. */
+  readonly ended: Set<string> = new Set();
   readonly held: Set<string> = new Set();
   /** Number of rollouts it requested and did not get yet. */
   requested = 0;
@@ -38,12 +61,13 @@ export class WorkerSession {
     socket: WebSocket,
     transport: Duplex,
     id: string,
-    about: { batch: string; worker: string; slots: number; paused: boolean; breakpoints: string },
+    about: Pick<WorkerSession, 'batch' | 'fork' | 'worker' | 'slots' | 'paused' | 'breakpoints'>,
   ) {
     this.#socket = socket;
     this.#transport = transport;
     this.id = id;
     this.batch = about.batch;
+    this.fork = about.fork;
     this.worker = about.worker;
     this.slots = about.slots;
     this.paused = about.paused;
@@ -72,9 +96,22 @@ export class WorkerSession {
     });
   }
 
-  forget(rollout: string): void {
+  /** Whether it holds a rollout in this epoch. */
+  holds(rollout: string, epoch: number): boolean {
+    return this.rollouts.get(rollout)?.epoch === epoch;
+  }
+
+  /** `how`: whether it has ended the rollout itself. */
+  forget(rollout: string, how: 'lost' | 'ended'): void {
     this.rollouts.delete(rollout);
     this.held.delete(rollout);
+    this[how].add(rollout);
+  }
+
+  /** Closes the connection for good. */
+  refuse(why: string): void {
+    this.draining = true;
+    this.#socket.close(CLOSE_FOR_GOOD, closeReason(why));
   }
 
   /** Closes the connection of an expired session, so that the worker reconnects. */

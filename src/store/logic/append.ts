@@ -7,6 +7,7 @@ import { addBlobRefs } from './blobRefs.ts';
 import { type EventRun, insertRuns, runsOf } from './events.ts';
 import { Ledger } from './ledger.ts';
 import { type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
+import { follow, type StreamGuard } from './streamGuard.ts';
 
 /** Appends to many rollouts in one transaction. The results are in the order of the requests. */
 export async function appendAll(tx: Transaction, requests: readonly AppendRequest[]): Promise<AppendResult[]> {
@@ -17,11 +18,14 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
   );
   const rollouts = new Map(rows.map(readRollout).map((rollout) => [rollout.name, rollout]));
   const last = new Map(
-    Array.from(rollouts.values(), (rollout) => [rollout.name, { seq: rollout.last, ended: rollout.state === 'ended' }]),
+    Array.from(rollouts.values(), ({ name, last: seq, state, guard }): [string, StreamEnd] => [
+      name,
+      { seq, ended: state === 'ended', guard },
+    ]),
   );
 
   // Validate all requests first, because only accepted ones need their batch.
-  const accepted: { rollout: RolloutRecordRow; events: readonly TraceEvent[] }[] = [];
+  const accepted: AcceptedAppend[] = [];
   const results = requests.map((request): AppendResult => {
     const rollout = rollouts.get(request.rollout);
     const end = last.get(request.rollout);
@@ -29,10 +33,14 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
       return refused('fenced', 0, `Rollout ${request.rollout} no longer exists.`);
     const validated = validate(request, rollout, end);
     if ('refuse' in validated) return validated.refuse;
-    if (validated.events.length > 0) {
-      accepted.push({ rollout, events: validated.events });
+    const { events, guard } = validated;
+    if (events.length > 0 || guard !== end.guard) {
+      accepted.push({ rollout, events, guard });
+      end.guard = guard;
+    }
+    if (events.length > 0) {
       end.seq = request.from + request.events.length - 1;
-      end.ended = validated.events.at(-1)?.kind === 'rollout.end';
+      end.ended = events.at(-1)?.kind === 'rollout.end';
     }
     return { ok: true, durable: end.seq };
   });
@@ -44,11 +52,13 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
   );
   const runs: EventRun[] = [];
   const refs = new Map<Batch, string[]>();
-  for (const { rollout, events } of accepted) {
+  for (const { rollout, events, guard } of accepted) {
     const batch = ledger.findBatch(rollout.batch);
     if (batch === undefined) continue; // being removed, so nobody will read it
+    ledger.change(rollout).guard = guard;
+    if (events.length === 0) continue;
     runs.push(...runsOf(rollout.id, events, (shas) => refs.set(batch, [...(refs.get(batch) ?? []), ...shas])));
-    advance(ledger.change(rollout), events);
+    advance(rollout, events);
   }
   await insertRuns(tx, runs);
   for (const [batch, shas] of refs) await addBlobRefs(tx, batch.id, shas);
@@ -56,13 +66,27 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
   return results;
 }
 
-/** Validates a request. `end`: the end of the stream, including earlier requests. */
+/** The end of a stream, including the requests validated so far. */
+interface StreamEnd {
+  seq: number;
+  ended: boolean;
+  guard: StreamGuard | undefined;
+}
+
+interface AcceptedAppend {
+  readonly rollout: RolloutRecordRow;
+  /** None: only the guard changes. */
+  readonly events: readonly TraceEvent[];
+  /** The state after them. */
+  readonly guard: StreamGuard | undefined;
+}
+
 function validate(
   request: AppendRequest,
   rollout: RolloutRecordRow,
-  end: { seq: number; ended: boolean },
-): { refuse: AppendResult } | { events: readonly TraceEvent[] } {
-  const { from, events } = request;
+  end: StreamEnd,
+): { refuse: AppendResult } | Omit<AcceptedAppend, 'rollout'> {
+  const { from, events, epoch } = request;
   if (request.epoch !== rollout.epoch) {
     return {
       refuse: refused(
@@ -72,20 +96,32 @@ function validate(
       ),
     };
   }
+  if (request.scoring === true && !end.ended && end.guard !== undefined && end.guard.scoring !== epoch)
+    return { events: [], guard: { ...end.guard, scoring: epoch } };
   if (from > end.seq + 1)
     return { refuse: refused('gap', end.seq, `Events ${end.seq + 1} to ${from - 1} are missing.`) };
   const added = events.slice(end.seq + 1 - from);
-  if (added.length === 0) return { events: added }; // a repeat
-  if (end.ended) return { refuse: refused('fenced', end.seq, `Rollout ${rollout.name} has ended.`) };
-  const wrong = added.findIndex(
-    (event, index) => event.seq !== end.seq + 1 + index || (event.kind === 'rollout.end' && index < added.length - 1),
-  );
+  if (added.length === 0) return { events: added, guard: end.guard }; // a repeat
+  const audited = request.audited === true;
+  if (end.ended) {
+    if (audited) return { refuse: refused('tampered', end.seq, `event ${end.seq + 1} comes after the end`) };
+    return { refuse: refused('fenced', end.seq, `Rollout ${rollout.name} has ended.`) };
+  }
+  const wrong = added.findIndex((event, index) => event.seq !== end.seq + 1 + index);
   if (wrong >= 0)
     return { refuse: refused('gap', end.seq, `Event ${end.seq + 1 + wrong} does not follow the previous event.`) };
-  return { events: added };
+  const ending = added.findIndex((event) => event.kind === 'rollout.end');
+  if (ending >= 0 && ending < added.length - 1) {
+    const after = `event ${end.seq + 2 + ending} comes after the end`;
+    return { refuse: refused(audited ? 'tampered' : 'gap', end.seq, after) };
+  }
+  if (end.guard === undefined) return { events: added, guard: undefined };
+  const followed = follow(end.guard, epoch, added);
+  if ('guard' in followed) return { events: added, guard: ending >= 0 ? undefined : followed.guard };
+  return audited ? { refuse: refused('tampered', end.seq, followed.problem) } : { events: added, guard: undefined };
 }
 
-function refused(code: 'fenced' | 'gap', durable: number, message: string): AppendResult {
+function refused(code: 'fenced' | 'gap' | 'tampered', durable: number, message: string): AppendResult {
   return { ok: false, code, durable, message };
 }
 
@@ -101,6 +137,7 @@ export function advance(rollout: RolloutRecordRow, events: readonly TraceEvent[]
     rollout.state = 'ended';
     rollout.outcome = end.data.status;
     rollout.session = null;
+    rollout.guard = undefined;
   } else if (rollout.state !== 'queued') {
     rollout.state = rollout.progress.hold === undefined ? 'running' : 'held';
   }

@@ -6,6 +6,7 @@ import { int, intOr, stored, text, textOr, unquote } from '../sql/row.ts';
 import { OUTCOMES, ROLLOUT, STATES } from '../sql/schema.ts';
 import type { Row, Transaction, Value } from '../sql/sql.ts';
 import type { Batch } from './batchState.ts';
+import type { StreamGuard } from './streamGuard.ts';
 
 /** The row of a rollout. */
 export interface RolloutRecordRow {
@@ -27,7 +28,12 @@ export interface RolloutRecordRow {
   rev: number;
   duplicateOf: string | null;
   progress: Progress;
+  /** Until the end; undefined for imported rollouts, and for those of a store of an older version. */
+  guard: StreamGuard | undefined;
 }
+
+/** The column `progress`. */
+type StoredProgress = Progress & { readonly guard?: StreamGuard };
 
 const COLUMNS = [
   'id',
@@ -83,6 +89,7 @@ export function readRollout(row: Row): RolloutRecordRow {
   const state = STATES[int(row, 'state')];
   if (state === undefined) throw new StudioError('storage', 'The store is damaged: a rollout has no state.');
   const outcome = row['outcome'] === null ? null : (OUTCOMES[int(row, 'outcome')] ?? null);
+  const { guard, ...progress } = stored<StoredProgress>(text(row, 'progress'));
   return {
     id: int(row, 'id'),
     name: text(row, 'name'),
@@ -100,7 +107,8 @@ export function readRollout(row: Row): RolloutRecordRow {
     worker: textOr(row, 'worker', null),
     rev: int(row, 'rev'),
     duplicateOf: textOr(row, 'duplicate_of', null),
-    progress: stored<Progress>(text(row, 'progress')),
+    progress,
+    guard,
   };
 }
 
@@ -159,14 +167,21 @@ export async function saveRollouts(
     tx.changed(rollout.name);
     const [values, old] = [valuesOf(rollout), valuesOf(before)];
     const same = (column: SavedColumn): boolean =>
-      column === 'progress' ? rollout.progress === before.progress : values[column] === old[column];
+      column === 'progress'
+        ? rollout.progress === before.progress && rollout.guard === before.guard
+        : values[column] === old[column];
     const changed = SAVED.filter((column) => !same(column));
     const columns = NARROW.find((some) => changed.every((column) => some.includes(column))) ?? SAVED;
     const updates = rows.get(columns) ?? [];
     rows.set(columns, updates);
-    updates.push(columns.map((column) => (column === 'progress' ? JSON.stringify(rollout.progress) : values[column])));
+    updates.push(columns.map((column) => (column === 'progress' ? progressText(rollout) : values[column])));
   }
   for (const [columns, updates] of rows) await tx.update(ROLLOUT, columns, updates);
+}
+
+function progressText({ progress, guard }: Pick<RolloutRecordRow, 'progress' | 'guard'>): string {
+  const value: StoredProgress = guard === undefined ? progress : { ...progress, guard };
+  return JSON.stringify(value);
 }
 
 export interface NewRollout {
@@ -198,7 +213,6 @@ const INSERTED = [
   'fingerprint',
   'progress',
 ] as const;
-const NO_PROGRESS = JSON.stringify(EMPTY_PROGRESS);
 
 /** Adds queued or imported rollouts to a locked batch. The caller updates the counters. */
 export async function insertRollouts(
@@ -209,6 +223,10 @@ export async function insertRollouts(
 ): Promise<void> {
   const breadth = batch.spec.order === 'breadth';
   const epoch = state === 'queued' ? 0 : 1;
+  const progress = progressText({
+    progress: EMPTY_PROGRESS,
+    guard: state === 'queued' ? { from: firstSeq(batch), open: {} } : undefined,
+  });
   const rows = rollouts.map((rollout) => [
     rollout.name,
     batch.id,
@@ -229,7 +247,7 @@ export async function insertRollouts(
     ++batch.rev,
     null,
     null,
-    NO_PROGRESS,
+    progress,
   ]);
   await tx.insert(ROLLOUT, INSERTED, rows);
 }

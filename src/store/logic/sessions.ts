@@ -205,17 +205,18 @@ async function adoptFrom(
 /** See `Store.session`. */
 export async function findSession(db: Reader, name: string): Promise<OpenSession | undefined> {
   const row = await db.get(
-    `SELECT b.name AS batch, b.ended_at AS ended_at, s.worker AS worker
+    `SELECT s.id AS id, b.name AS batch, b.ended_at AS ended_at, s.worker AS worker
     FROM session s JOIN batch b ON b.id = s.batch WHERE s.name = ? AND b.gone = 0`,
     name,
   );
-  return row === undefined
-    ? undefined
-    : {
-        batch: text(row, 'batch'),
-        worker: unquote(text(row, 'worker')),
-        batchEnded: intOr(row, 'ended_at', null) !== null,
-      };
+  if (row === undefined) return undefined;
+  const rollouts = await db.all('SELECT name FROM rollout WHERE session = ? ORDER BY id', int(row, 'id'));
+  return {
+    batch: text(row, 'batch'),
+    worker: unquote(text(row, 'worker')),
+    batchEnded: intOr(row, 'ended_at', null) !== null,
+    rollouts: rollouts.map((rollout) => text(rollout, 'name')),
+  };
 }
 
 /** See `Store.sessions`. */

@@ -54,7 +54,7 @@ function jobOf({ parts, grant, loaded, prefix }: Composition): RolloutJob {
 
 function portsOf({ parts, grant, loaded, directory, recorder, slot }: Composition): RolloutPorts {
   const { submission } = loaded;
-  const { gate, replicas, claims, pools } = parts;
+  const { gate, replicas, claims, scorings, pools } = parts;
   const { sandbox = DEFAULT_SANDBOX } = submission;
   const environment: ToolEnvironment = {
     cwd: directory,
@@ -83,6 +83,10 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
       createModelClient: client,
       runExport: (module, name, input, { signal }) => runExport(module, name, [input], environment, signal),
     }),
+    expectedAnswer: async (signal) => {
+      await recorder.flushed();
+      return scorings.ask(grant.rollout, grant.epoch, signal);
+    },
     recorder,
     slot,
     clock: parts.clock,

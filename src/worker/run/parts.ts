@@ -14,6 +14,7 @@ import type { Outlet } from '../outlet.ts';
 import type { Blobs } from '../spool/blobs.ts';
 import type { SpoolLink } from '../spool/spool.ts';
 import type { Claims } from './claims.ts';
+import type { Scorings } from './scorings.ts';
 import type { Slots } from './slots.ts';
 import type { Submissions } from './submissions.ts';
 
@@ -48,6 +49,7 @@ export interface WorkerParts {
   readonly link: SpoolLink;
   readonly slots: Slots;
   readonly claims: Claims;
+  readonly scorings: Scorings;
   readonly holdPermits: HoldPermits;
   readonly pools: ToolPools;
   readonly gate: PermitGate;

@@ -70,6 +70,7 @@ export class RolloutPool {
     for (const rollout of frame.drop) this.#rollouts.get(rollout)?.abort('Another worker has this rollout now.');
     for (const { rollout, durable } of frame.keep) this.#rollouts.get(rollout)?.resume(durable);
     this.#options.parts.claims.repeat();
+    this.#options.parts.scorings.repeat();
     const unsent = this.#unsentResults;
     this.#unsentResults = [];
     for (const done of unsent) this.#report(done);
@@ -95,6 +96,9 @@ export class RolloutPool {
           this.#requested = 0;
           this.#checkDrained();
         }
+        return;
+      case 'scoring':
+        this.#options.parts.scorings.answered(frame.rollout, frame.epoch, frame.answer);
         return;
       case 'claimed':
         this.#options.parts.claims.answered(frame.claim, frame.yes);

@@ -247,7 +247,12 @@ export function sessionTests(subject: Subject): void {
       await assert.rejects(store.takeOver(newSession(batch, { worker: 'worker-2' }), session, held), (error) =>
         StudioError.is(error, 'forbidden'),
       );
-      assert.deepEqual(await store.session(session), { batch, worker: 'worker-1', batchEnded: false });
+      assert.deepEqual(await store.session(session), {
+        batch,
+        worker: 'worker-1',
+        batchEnded: false,
+        rollouts: [lease!.rollout],
+      });
       assert.equal((await store.rollout(lease!.rollout))?.session, session);
       await leaseOver(store);
       await store.openSession(newSession(batch));

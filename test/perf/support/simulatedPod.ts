@@ -42,7 +42,7 @@ type Frame =
   | { readonly type: 'ack'; readonly rollout: string; readonly to: number }
   | { readonly type: 'refuse'; readonly message: string }
   | { readonly type: 'beat'; readonly permits: Readonly<Record<string, number>> }
-  | { readonly type: 'granted' | 'control' };
+  | { readonly type: 'granted' | 'control' | 'scoring' };
 
 export class SimulatedPod {
   readonly #socket: WebSocket;
@@ -150,13 +150,15 @@ export class SimulatedPod {
     const last = events.at(-1)?.seq ?? 0;
     running.sent.set(last, performance.now());
     this.#times.events += events.length;
-    this.#send({
-      type: 'append',
-      rollout: running.grant.rollout,
-      epoch: running.grant.epoch,
-      from: events[0]?.seq,
-      events,
-    });
+    const { rollout, epoch } = running.grant;
+    const append = (some: readonly TraceEvent[]): void =>
+      this.#send({ type: 'append', rollout, epoch, from: some[0]?.seq, events: some });
+    if (running.turns.length > 0) append(events);
+    else {
+      append(events.slice(0, -1));
+      this.#send({ type: 'scoring', rollout, epoch });
+      append(events.slice(-1));
+    }
     if (this.#endpoint !== undefined && events.some(({ kind }) => kind === 'model.end'))
       this.#send({ type: 'endpoint', endpoint: this.#endpoint, what: 'ok', count: 1 });
     if (running.turns.length === 0) return;

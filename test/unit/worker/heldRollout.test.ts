@@ -17,6 +17,7 @@ import { Outlet } from '../../../src/worker/outlet.ts';
 import { Claims } from '../../../src/worker/run/claims.ts';
 import type { RolloutHandle, WorkerParts } from '../../../src/worker/run/parts.ts';
 import { RolloutPool } from '../../../src/worker/run/pool.ts';
+import { Scorings } from '../../../src/worker/run/scorings.ts';
 import { Slots } from '../../../src/worker/run/slots.ts';
 import { Submissions } from '../../../src/worker/run/submissions.ts';
 import { Blobs } from '../../../src/worker/spool/blobs.ts';
@@ -88,6 +89,7 @@ function bench(
     link: { sendText: (text) => send(JSON.parse(text) as WorkerFrame), soon: flusher.soon },
     slots: new Slots(slots, () => pool.requestMore()),
     claims: new Claims(send),
+    scorings: new Scorings(send),
     holdPermits: { acquire: () => true, release: () => undefined },
     gate: new PermitGate(),
     replicas: new Replicas(),
