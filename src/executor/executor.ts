@@ -55,6 +55,8 @@ export interface Executor {
   secrets(batch: string): Promise<Record<string, string> | undefined>;
   /** Reports the state of a batch that has not ended. Called after each change; returns immediately. */
   updateBatch(record: BatchRecord, submission: Submission): void;
+  /** Reports that a worker did not renew its lease. Its process may be alive and frozen. */
+  workerLost?(batch: string, worker: string): void;
   /** Reports that the batch has ended or was removed. */
   removeBatch(batch: string): void;
   /** Closes the executor with the server. Workers that cannot outlive the server end; their rollouts are requeued. */

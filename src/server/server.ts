@@ -179,6 +179,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     log,
     workers: {
       updateBatch: (record, submission) => late.executor?.updateBatch(record, submission),
+      workerLost: (batch, worker) => late.executor?.workerLost?.(batch, worker),
       removeBatch: (batch) => late.executor?.removeBatch(batch),
       secrets: async (batch) => late.executor?.secrets(batch),
     },

@@ -77,6 +77,7 @@ describe('the local executor', () => {
       discovery: '/server.json',
       noSandbox: () => Promise.resolve(undefined),
       cores,
+      returnMs: 30,
     });
   }
 
@@ -145,6 +146,32 @@ describe('the local executor', () => {
     ]);
     executor.updateBatch(record(5), plainSubmission());
     await configs(1);
+  });
+
+  test('replaces a frozen worker, and keeps one that comes back', { skip: process.platform === 'win32' }, async () => {
+    start('stay');
+    executor.updateBatch(record(5), plainSubmission());
+    const [config] = await configs(1);
+    const name = config!['worker'] as string;
+    others = [name];
+    executor.workerLost('b1', name);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.deepEqual(ended, [], 'it has a session again');
+    process.kill(Number(name.slice('local-'.length)), 'SIGSTOP');
+    others = [];
+    const seen = someEnded();
+    executor.workerLost('b1', name);
+    await seen;
+    assert.deepEqual(ended, [
+      {
+        worker: name,
+        why: 'The worker did not respond for longer than its lease, so the server ended it.',
+        infra: true,
+      },
+    ]);
+    rmSync(path.join(work(), name), { recursive: true, force: true });
+    executor.updateBatch(record(5), plainSubmission());
+    assert.notEqual((await configs(1))[0]!['worker'], name);
   });
 
   test('ends the session of a worker whose process is gone, whoever started it', async () => {

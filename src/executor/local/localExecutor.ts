@@ -27,6 +27,8 @@ const PROVEN_MS = 1_000;
 const LEAVE_MS = 10_000;
 const DRAIN_MS = 2_000;
 const TERM_MS = 1_000;
+/** A worker that lost its lease (the machine slept) and is not frozen reconnects within this time. */
+const RETURN_MS = 10_000;
 
 interface LocalExecutorOptions {
   readonly host: ExecutorHost;
@@ -39,6 +41,8 @@ interface LocalExecutorOptions {
   /** Returns why this machine has no sandbox for programs; undefined if it has one. */
   readonly noSandbox: () => Promise<string | undefined>;
   readonly cores?: number;
+  /** See `RETURN_MS`. */
+  readonly returnMs?: number;
 }
 
 interface Batch {
@@ -125,6 +129,29 @@ export class LocalExecutor implements Executor {
         // The batch was released while its workers started.
         if (batch.released) this.#options.host.refresh(batch.id);
       });
+  }
+
+  /** Kills a worker that does not come back: its batch would wait for it forever. */
+  workerLost(id: string, name: string): void {
+    const worker = [...(this.#batches.get(id)?.workers ?? [])].find((candidate) => candidate.name === name);
+    if (worker === undefined) return;
+    const { host, returnMs = RETURN_MS } = this.#options;
+    const timer = setTimeout(() => {
+      host
+        .workers(id)
+        .then((names) => {
+          if (names.includes(name)) return;
+          worker.kill('The worker did not respond for longer than its lease, so the server ended it.');
+        })
+        .catch((error: unknown) =>
+          host.log(`looking for worker ${name} failed: ${errorText(error)}`, {
+            level: 'error',
+            batch: id,
+            worker: name,
+          }),
+        );
+    }, returnMs);
+    void worker.ended.then(() => clearTimeout(timer));
   }
 
   removeBatch(id: string): void {

@@ -26,6 +26,7 @@ export class WorkerProcess {
   readonly ended: Promise<WorkerEnd>;
   readonly startedAt: number = performance.now();
   readonly #child: ChildProcess;
+  #why: string | undefined;
 
   /** `configure` gets the worker's name, and whether it leads a process group. */
   constructor(command: WorkerCommand, logFile: string, configure: (name: string, ownGroup: boolean) => WorkerConfig) {
@@ -42,7 +43,7 @@ export class WorkerProcess {
       closeSync(log);
     }
     this.name = nameOf(this.#child.pid ?? 0);
-    this.ended = endOf(this.#child);
+    this.ended = endOf(this.#child).then((end) => (this.#why === undefined ? end : { ...end, text: this.#why }));
     // If the worker ends before it has read its configuration, its exit is reported.
     this.#child.stdin?.on('error', () => undefined);
     this.#child.stdin?.end(JSON.stringify(configure(this.name, OWN_GROUP)));
@@ -50,6 +51,18 @@ export class WorkerProcess {
 
   signal(signal: 'SIGTERM' | 'SIGKILL'): void {
     this.#child.kill(signal);
+  }
+
+  /** Kills it, and what runs in its process group, also while it is stopped. `why`: reported as its end. */
+  kill(why: string): void {
+    const { pid } = this.#child;
+    this.#why = why;
+    try {
+      if (OWN_GROUP && pid !== undefined) process.kill(-pid, 'SIGKILL');
+    } catch {
+      // The group has ended, or is not there yet.
+    }
+    this.#child.kill('SIGKILL');
   }
 }
 

@@ -28,6 +28,8 @@ import type { Submissions } from './submissions.ts';
 interface WorkerSource {
   /** Reports the state of a batch that has not ended. Called often. */
   updateBatch(record: BatchRecord, submission: Submission): void;
+  /** Reports that a worker did not renew its lease. */
+  workerLost(batch: string, worker: string): void;
   /** Reports that the batch has ended or was removed. */
   removeBatch(batch: string): void;
   /** Returns the values of `${env:…}` of a batch, if they are kept for its workers. */
@@ -350,7 +352,7 @@ export class Supervisor {
 
   /** Requeues the rollouts of workers that did not renew their session within its lease. */
   async #expire(): Promise<void> {
-    const { store, hub, leasing, log } = this.#options;
+    const { store, hub, leasing, workers, log } = this.#options;
     try {
       for (const ended of await store.expireSessions()) {
         log(`worker ${ended.worker} of ${ended.batch} was lost with ${plural(ended.rollouts.length, 'rollout')}`, {
@@ -359,6 +361,7 @@ export class Supervisor {
           worker: ended.worker,
         });
         hub.session(ended.session)?.expire();
+        workers?.workerLost(ended.batch, ended.worker);
         leasing.check(ended.batch, true);
       }
     } catch (error) {
