@@ -201,6 +201,17 @@ describe('a server on stdio', () => {
   });
 });
 
+describe('a server that is slow to say that it only speaks the current revision', () => {
+  for (const order of ['answer-first', 'reject-first'])
+    it(`is used (${order})`, async () => {
+      const server = { command: process.execPath, args: [path.join(FIXTURES, 'slowModernServer.mjs'), order], env: {} };
+      const tools = await openTools([{ kind: 'mcp', name: 'slow', shared: false, server }], bench.environment);
+      assert.equal((await callTool(tools, 'echo', { text: 'hi' })).response, 'echo hi');
+      await tools.close();
+      assert.equal(bench.groups.size, 0);
+    });
+});
+
 describe('a misbehaving server', () => {
   const entry: McpEntry = {
     kind: 'mcp',
@@ -309,6 +320,12 @@ describe('an unusable server is reported at open', () => {
       command(process.execPath, ['-e', 'console.error("no key"); process.exit(4)']),
       'unavailable',
       /exited with code 4. Last output:\nno key$/,
+    ));
+  it('it rejects the handshake of the client that lost patience', () =>
+    refused(
+      command(process.execPath, [path.join(FIXTURES, 'slowModernServer.mjs'), 'never']),
+      'unavailable',
+      /failed to start: .*initialize is not supported\. Last output:\nloading$/,
     ));
   it('it is silent', async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] });

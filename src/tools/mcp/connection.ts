@@ -1,6 +1,6 @@
 import path from 'node:path';
-import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { Client, ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import type { CallToolResult, DiscoverResult, Tool } from '@modelcontextprotocol/client';
+import { Client, isSpecType, ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { StudioError } from '../../common/errors.ts';
 import type { JsonObject } from '../../common/json.ts';
 import { PRODUCT } from '../../common/product.ts';
@@ -14,6 +14,7 @@ import { type CommandFolders, commandFolders, interpreterFolders, scratchOf } fr
 import { openSandbox } from '../sandbox/open.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { answerElicitation } from './elicitation.ts';
+import { HandoverTransport } from './handover.ts';
 import { HttpTransport, STREAM_LOST } from './http.ts';
 import { machineArgs } from './machineArgs.ts';
 import { StdioTransport } from './stdio.ts';
@@ -54,19 +55,21 @@ const PROBE_MS = 3000;
 /** Calls end with their signal, but the SDK requires a timeout. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
+type Mode = 'auto' | 'legacy';
+
 /** One connection to one MCP server. */
 export class McpConnection {
   /** Updated when the server reports a changed list. */
   tools: readonly Tool[] = [];
   readonly #options: ConnectionOptions;
-  readonly #client: Client;
   readonly #transport: StdioTransport | HttpTransport;
+  #client: Client;
   #lossReason: string | undefined;
 
-  private constructor(options: ConnectionOptions, client: Client, transport: StdioTransport | HttpTransport) {
+  private constructor(options: ConnectionOptions, mode: Mode) {
     this.#options = options;
-    this.#client = client;
-    this.#transport = transport;
+    this.#transport = createTransport(options);
+    this.#client = this.#createClient(mode);
   }
 
   /**
@@ -119,44 +122,16 @@ export class McpConnection {
 
   static async #connect(
     options: ConnectionOptions,
-    mode: 'auto' | 'legacy',
+    mode: Mode,
     signal: AbortSignal | undefined,
   ): Promise<McpConnection> {
-    const { entry } = options;
-    const transport = createTransport(options);
-    const client = new Client(
-      { name: 'rollout-studio', version: PRODUCT.split(' ')[1] ?? 'dev' },
-      {
-        capabilities: { elicitation: { form: { applyDefaults: true } } },
-        versionNegotiation: { mode, probe: { timeoutMs: PROBE_MS } },
-        listChanged: {
-          tools: {
-            onChanged: (error, tools) => {
-              if (error === null && tools !== null) connection.tools = tools;
-            },
-          },
-        },
-      },
-    );
-    const connection = new McpConnection(options, client, transport);
-    client.setRequestHandler('elicitation/create', (request) => {
-      const answer = answerElicitation(request);
-      options.onLog('err', `${entry.name} asked: ${request.params.message}\nAnswer: ${JSON.stringify(answer)}\n`);
-      return answer;
-    });
-    client.setNotificationHandler('notifications/message', (notification) => {
-      const { level, data } = notification.params;
-      options.onLog('err', `[${level}] ${typeof data === 'string' ? data : JSON.stringify(data)}\n`);
-    });
-    client.onclose = () => {
-      connection.#lossReason ??=
-        transport instanceof StdioTransport ? `the server ${transport.ending ?? 'ended'}` : 'the connection was closed';
-    };
+    const connection = new McpConnection(options, mode);
+    const transport = connection.#transport;
+    const request = { timeout: CONNECT_MS, ...(signal === undefined ? {} : { signal }) };
     try {
-      await client.connect(transport, { timeout: CONNECT_MS, ...(signal === undefined ? {} : { signal }) });
-      connection.tools = (
-        await client.listTools(undefined, { timeout: CONNECT_MS, ...(signal === undefined ? {} : { signal }) })
-      ).tools;
+      if (transport instanceof HttpTransport) await connection.#client.connect(transport, request);
+      else await connection.#connectProcess(transport, request);
+      connection.tools = (await connection.#client.listTools(undefined, request)).tools;
       return connection;
     } catch (error) {
       await connection.close();
@@ -168,8 +143,64 @@ export class McpConnection {
         transport.started
       )
         throw error;
-      throw connectError(entry, transport, error);
+      throw connectError(options.entry, transport, error);
     }
+  }
+
+  /** Connects to a process. A server that was only slow to say that it speaks a current revision gets a new client. */
+  async #connectProcess(process: StdioTransport, request: { timeout: number; signal?: AbortSignal }): Promise<void> {
+    const late = new AbortController();
+    let discover: DiscoverResult | undefined;
+    const transport = new HandoverTransport(process, (discovered) => {
+      if (!isSpecType.DiscoverResult(discovered)) return false;
+      discover = discovered;
+      late.abort();
+      return true;
+    });
+    try {
+      const signal = request.signal === undefined ? late.signal : AbortSignal.any([late.signal, request.signal]);
+      await this.#client.connect(transport, { ...request, signal });
+    } catch (error) {
+      if (discover === undefined) throw error;
+      this.#client = this.#createClient('auto');
+      await this.#client.connect(new HandoverTransport(process), { ...request, prior: { kind: 'modern', discover } });
+    }
+  }
+
+  #createClient(mode: Mode): Client {
+    const { entry, onLog } = this.#options;
+    const transport = this.#transport;
+    const client = new Client(
+      { name: 'rollout-studio', version: PRODUCT.split(' ')[1] ?? 'dev' },
+      {
+        capabilities: { elicitation: { form: { applyDefaults: true } } },
+        versionNegotiation: {
+          mode,
+          probe: { timeoutMs: transport instanceof HttpTransport ? CONNECT_MS : PROBE_MS },
+        },
+        listChanged: {
+          tools: {
+            onChanged: (error, tools) => {
+              if (error === null && tools !== null) this.tools = tools;
+            },
+          },
+        },
+      },
+    );
+    client.setRequestHandler('elicitation/create', (request) => {
+      const answer = answerElicitation(request);
+      onLog('err', `${entry.name} asked: ${request.params.message}\nAnswer: ${JSON.stringify(answer)}\n`);
+      return answer;
+    });
+    client.setNotificationHandler('notifications/message', (notification) => {
+      const { level, data } = notification.params;
+      onLog('err', `[${level}] ${typeof data === 'string' ? data : JSON.stringify(data)}\n`);
+    });
+    client.onclose = () => {
+      this.#lossReason ??=
+        transport instanceof StdioTransport ? `the server ${transport.ending ?? 'ended'}` : 'the connection was closed';
+    };
+    return client;
   }
 
   /** Returns ConnectionLost if the error means that the connection was lost. */
@@ -260,7 +291,7 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
         hint: `Check that ${transport.command} is installed and on the PATH where the worker runs.`,
       });
     }
-    if (ending !== undefined)
+    if (ending !== undefined && !transport.ranUntilClosed)
       return new StudioError('unavailable', `${what} ${ending}`, {
         cause: error,
         hint: 'Run its command manually to find the cause. It only gets the environment in its entry.',
@@ -279,7 +310,9 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
         ? error.message
         : String(error)
       : `cannot reach it (${network.code})`;
-  return new StudioError('unavailable', `${what} failed to start: ${text}.`, {
+  const lastWords = transport instanceof StdioTransport ? transport.lastWords : '';
+  const output = lastWords === '' ? '' : ` Last output:\n${lastWords}`;
+  return new StudioError('unavailable', `${what} failed to start: ${text.replace(/\.$/, '')}.${output}`, {
     cause: error,
     ...('url' in entry.server
       ? { hint: `Check that it is running and that the worker can reach ${entry.server.url}.` }

@@ -53,6 +53,7 @@ export class StdioTransport implements Transport {
   #sandbox: Sandbox | undefined;
   #exited: Promise<void> | undefined;
   #closing = false;
+  #ranUntilClosed = false;
 
   /** `onLog` receives its output and a note if it exits unexpectedly. */
   constructor(server: StdioServer, groups: ProcessGroups, onLog: OnLog) {
@@ -73,6 +74,16 @@ export class StdioTransport implements Transport {
 
   get pid(): number | null {
     return this.#child?.pid ?? null;
+  }
+
+  /** Whether it ran until it was closed, so that its end explains nothing. */
+  get ranUntilClosed(): boolean {
+    return this.#ranUntilClosed;
+  }
+
+  /** Its last output to stderr; empty if there was none. */
+  get lastWords(): string {
+    return this.#lines.last(STDERR_LINES);
   }
 
   async start(): Promise<void> {
@@ -135,6 +146,7 @@ export class StdioTransport implements Transport {
       await this.#sandbox?.end();
       return;
     }
+    if (!this.#closing) this.#ranUntilClosed = this.ending === undefined && child.stdin?.writable === true;
     this.#closing = true;
     child.stdin?.end();
     const timer = setTimeout(() => {
@@ -175,7 +187,7 @@ export class StdioTransport implements Transport {
     const rest = this.#messages.rest();
     if (rest !== '') this.#receiveLine(rest);
     if (!this.#closing) this.#onLog('err', `[the server ${outcome}]\n`);
-    const lines = this.#lines.last(STDERR_LINES);
+    const lines = this.lastWords;
     this.ending = lines === '' ? outcome : `${outcome}. Last output:\n${lines}`;
     const pid = this.#child?.pid;
     if (pid !== undefined) this.#groups.remove(pid);
