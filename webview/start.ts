@@ -37,11 +37,29 @@ function fetchProgram(): void {
   }
 }
 
-function start(): Start {
+function start(): Start | Promise<Start> {
   if (globalThis.acquireVsCodeApi !== undefined)
     return { started: { vscode: startInVsCode(globalThis.acquireVsCodeApi()) } };
   followSystemTheme();
   const params = new URLSearchParams(window.location.hash.slice(1));
+  const ticket = params.get('ticket');
+  return ticket === null ? startInBrowser(params) : redeem(ticket, params).then(startInBrowser);
+}
+
+/**
+ * Exchanges the ticket in the address for a token, which replaces it there. If it was used, it stays, and the page says
+ * so.
+ */
+async function redeem(ticket: string, params: URLSearchParams): Promise<URLSearchParams> {
+  const response = await fetch(`/v1/tickets/${ticket}`, { method: 'POST' }).catch(() => undefined);
+  if (response?.ok !== true) return params;
+  const { token } = (await response.json()) as { token: string }; // this server's own reply
+  const own = new URLSearchParams([['token', token], ...[...params].filter(([key]) => key !== 'ticket')]);
+  window.history.replaceState(null, '', `#${own.toString()}`);
+  return own;
+}
+
+function startInBrowser(params: URLSearchParams): Start {
   const place = placeFromParams(params);
   if (place === undefined) return { started: { browser: undefined } };
   markSkeleton(place.page);
@@ -118,11 +136,10 @@ async function run(started: StartHost): Promise<void> {
 }
 
 // Browsers limit parallel requests, and the server responds one after the other, so the page's data goes first.
-const { started, first } = start();
-void Promise.all([first, stylesLoaded()])
-  .then(firstPaint)
-  .then(() => {
-    if ('browser' in started) started.browser?.requestMore();
-    fetchProgram();
-    return run(started);
-  });
+void Promise.resolve(start()).then(async ({ started, first }) => {
+  await Promise.all([first, stylesLoaded()]);
+  await firstPaint();
+  if ('browser' in started) started.browser?.requestMore();
+  fetchProgram();
+  await run(started);
+});

@@ -167,12 +167,13 @@ async function startServer(
 ): Promise<{ address: LocalAddress } | { taken: string }> {
   const logFile = path.join(folder, 'log', 'server.log');
   const log = openLog(folder, logFile);
-  const child = spawn(process.execPath, [...LONG_RUNNING, fileURLToPath(entryUrl('server')), '--store', store], {
+  const child = spawn(process.execPath, [...LONG_RUNNING, fileURLToPath(entryUrl('server'))], {
     detached: true,
     windowsHide: true,
     stdio: ['ignore', 'pipe', log],
     // In VS Code, execPath is Electron; this makes it run as plain Node.
-    env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+    // Its URL may contain a password, and other users see arguments.
+    env: { ...process.env, ROLLOUT_STORE: store, ELECTRON_RUN_AS_NODE: '1' },
   });
   closeSync(log);
   try {

@@ -1,10 +1,10 @@
 /** Runs the language server: for VS Code over IPC, and for `rollout lsp` over stdin and stdout. */
 import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import { diskFiles } from '../client/disk.ts';
+import { allowedEnvironment } from '../common/environment.ts';
 import type { JsonObject } from '../common/json.ts';
 import { joinPath } from '../config/paths.ts';
 import { BUILTINS } from '../config/schema/toolEntry.ts';
-import { allowedEnvironment } from '../tools/environment.ts';
 import { LiveFacts } from './facts/liveFacts.ts';
 import { serve } from './serve.ts';
 import type { LanguageSettings } from './settings.ts';

@@ -22,6 +22,7 @@ import {
   type ServerInfo,
   serverInfo,
   taskPage,
+  ticketReply,
 } from './client.ts';
 import { type BatchCommand, type CommandReply, commandReply, type RolloutCommand } from './commands.ts';
 import type { ByteRange, Transport, WireReply } from './transport.ts';
@@ -48,6 +49,11 @@ export class Api {
 
   server(signal?: AbortSignal): Promise<ServerInfo> {
     return this.#json('GET', '/v1/server', serverInfo, undefined, signal);
+  }
+
+  /** Returns a ticket that a page exchanges for a token: once, within a minute. */
+  async ticket(edit: boolean, signal?: AbortSignal): Promise<string> {
+    return (await this.#json('POST', '/v1/tickets', ticketReply, { edit }, signal)).ticket;
   }
 
   createBatch(batch: CreateBatch, signal?: AbortSignal): Promise<BatchRow> {

@@ -199,6 +199,10 @@ export const fork = z.object({
 export type Fork = z.infer<typeof fork>;
 
 /** `GET /v1/server`. */
+/** Requests a one-use ticket for an address that a browser opens. `edit`: with full access. */
+export const newTicket = z.object({ edit: z.boolean() });
+export const ticketReply = z.object({ ticket: z.string() });
+
 export const serverInfo = z.object({
   product: z.string(),
   protocol: int,

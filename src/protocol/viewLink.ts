@@ -8,7 +8,21 @@ import type { ServerAddress } from './transport.ts';
 export const VIEW_PATH = '/view/';
 
 export function viewUrl({ url, token }: ServerAddress, place: PagePlace, edit: boolean): string {
-  const values = new URLSearchParams([['token', token], ...placeToParams(place)]);
+  return pageUrl(url, { token }, place, edit);
+}
+
+/** Returns an address that can be opened once: the page exchanges the ticket for a token. */
+export function ticketUrl(url: string, ticket: string, place: PagePlace, edit: boolean): string {
+  return pageUrl(url, { ticket }, place, edit);
+}
+
+function pageUrl(
+  url: string,
+  access: { readonly token: string } | { readonly ticket: string },
+  place: PagePlace,
+  edit: boolean,
+): string {
+  const values = new URLSearchParams([...Object.entries(access), ...placeToParams(place)]);
   if (edit) values.set('edit', '1');
   return `${url}${VIEW_PATH}#${values.toString()}`;
 }

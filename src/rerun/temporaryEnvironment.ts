@@ -2,8 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { allowedEnvironment } from '../common/environment.ts';
 import { DEFAULT_SANDBOX } from '../config/submission.ts';
-import { allowedEnvironment, type ToolEnvironment } from '../tools/environment.ts';
+import type { ToolEnvironment } from '../tools/environment.ts';
 import { createToolPools } from '../tools/pools.ts';
 import { Reaper } from '../worker/reaper/reaper.ts';
 

@@ -23,6 +23,7 @@ import { openStore } from '../store/open.ts';
 import { sandboxSupport } from '../tools/sandbox/open.ts';
 import { stderrLog } from './log.ts';
 import { parseOptions, type ServerOptions } from './process/options.ts';
+import { requirePrivate } from './process/privateStore.ts';
 import { keepServerFile, serverFilePath } from './process/serverFile.ts';
 import { lockStore } from './process/storeLock.ts';
 import { tokensIn } from './process/tokenFolder.ts';
@@ -32,10 +33,14 @@ import { collectorOf } from './telemetry/otlp/collector.ts';
 const DEMO = '/demo';
 
 setFlagsFromString(HEAP_GROWTH);
+// Other users of the machine cannot read what this process writes.
+process.umask(0o077);
 
 async function main(options: ServerOptions, log: Log): Promise<number> {
   const collector = collectorOf(options.otlp, process.env, log);
   const folder = serverFolder(options.store);
+  // In a pod, the volume belongs to its group, and nobody else is there.
+  if (options.executor !== 'kubernetes') requirePrivate(folder);
   // Several servers may share a PostgreSQL database; a folder has one server.
   const lock = isPostgresUrl(options.store) ? undefined : await lockStore(folder, isAlive);
   if (lock?.isTaken === true) {

@@ -30,6 +30,7 @@ import { metricsRoutes } from './routes/metrics.ts';
 import { type Programs, programRoutes } from './routes/programs.ts';
 import { rolloutRoutes } from './routes/rollouts.ts';
 import { serverRoutes } from './routes/server.ts';
+import { ticketRoutes } from './routes/tickets.ts';
 import { viewRoutes } from './routes/view.ts';
 import type { Services } from './services.ts';
 import { StoreHealth } from './storeHealth.ts';
@@ -257,6 +258,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       ...serverRoutes(services),
       ...metricsRoutes(scrape, options.metrics === 'open'),
       ...programRoutes(options.programs),
+      ...ticketRoutes(tokens),
       ...viewRoutes(options.pages),
     ]),
     checkSession: (of) => access.check(of),

@@ -16,7 +16,7 @@ import * as lists from './logic/lists.ts';
 import { Packer } from './logic/packing.ts';
 import * as sessions from './logic/sessions.ts';
 import { addTasks, findTask, listTasks } from './logic/tasks.ts';
-import { debuggerLeft, secretKey, setDebugger } from './sql/meta.ts';
+import { debuggerLeft, type KeyPlace, secretKey, setDebugger } from './sql/meta.ts';
 import type { Sql } from './sql/sql.ts';
 import type {
   AdoptedSession,
@@ -47,6 +47,8 @@ export interface SqlStoreOptions {
   readonly leaseMs: number;
   /** Delay after the end of a rollout before its stream is compressed. */
   readonly packDelayMs: number;
+  /** Where the secret key is, if not in the database. */
+  readonly key?: KeyPlace;
 }
 
 /** Implements both stores with the logic in `logic/` on top of a database. */
@@ -57,6 +59,7 @@ export class SqlStore implements Store {
   readonly #sql: Sql;
   readonly #collectable: CollectableBlobs;
   readonly #leaseMs: number;
+  readonly #options: SqlStoreOptions;
   readonly #packer: Packer;
   readonly #appender: Appender;
   readonly #leaser: Leaser;
@@ -66,6 +69,7 @@ export class SqlStore implements Store {
     this.name = options.name;
     this.blobs = blobs;
     this.#sql = sql;
+    this.#options = options;
     this.#collectable = blobs;
     this.#leaseMs = options.leaseMs;
     this.#packer = new Packer(sql, options.packDelayMs);
@@ -79,7 +83,7 @@ export class SqlStore implements Store {
   }
 
   secretKey(): Promise<string> {
-    return secretKey(this.#sql);
+    return secretKey(this.#sql, this.#options.key);
   }
 
   setDebugger(name: string, server: string): Promise<void> {

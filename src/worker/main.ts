@@ -1,5 +1,5 @@
 /**
- * Entry point of a rollout worker: `node worker.mjs [CONFIG]`; without a file, the configuration comes on stdin. Outlet
+ * Entry point of a rollout worker: `node worker.mjs [CONFIG]`; without a file, the configuration comes on stdin. Exit
  * codes: 0 nothing left to do, or asked to stop (after a signal: as configured), 2 invalid configuration, 3 the server
  * is gone.
  */
@@ -14,6 +14,8 @@ import type { WorkerEnd } from './worker.ts';
 import { startWorker, stopMs } from './worker.ts';
 
 setFlagsFromString(HEAP_GROWTH);
+// Other users of the machine cannot read what this process, or a tool, writes.
+process.umask(0o077);
 
 let outlet = new Outlet({});
 

@@ -2,6 +2,7 @@
 
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { allowedEnvironment } from '../common/environment.ts';
 import type { StudioError } from '../common/errors.ts';
 import { errorText } from '../common/errors.ts';
 import { ModelConnections } from '../model/connections.ts';
@@ -10,7 +11,6 @@ import { PermitGate } from '../model/permits.ts';
 import { Replicas } from '../model/replicas.ts';
 import type { HoldPermits } from '../rollout/job.ts';
 import { MAX_BREAKPOINT_HOLDS } from '../rollout/job.ts';
-import { allowedEnvironment } from '../tools/environment.ts';
 import { createToolPools } from '../tools/pools.ts';
 import type { WorkerConfig } from './config.ts';
 import type { Outlet } from './outlet.ts';

@@ -11,14 +11,14 @@ import { LocalExecutor } from '../../src/executor/local/localExecutor.ts';
 import type { BatchRecord } from '../../src/store/store.ts';
 import { plainSubmission } from '../support/rolloutServer.ts';
 
-/** Writes its configuration into its folder, then does what the test says. */
+/** Writes its configuration and the names of its variables into its folder, then does what the test says. */
 const WORKER = `
 import { mkdirSync, writeFileSync, renameSync } from 'node:fs';
 let text = '';
 for await (const chunk of process.stdin) text += chunk;
 const config = JSON.parse(text);
 mkdirSync(config.work, { recursive: true });
-writeFileSync(config.work + '/draft', text);
+writeFileSync(config.work + '/draft', JSON.stringify({ ...config, env: Object.keys(process.env) }));
 renameSync(config.work + '/draft', config.work + '/config.json');
 process.on('SIGTERM', () => process.exit(0));
 const does = process.argv[2];
@@ -100,6 +100,20 @@ describe('the local executor', () => {
   }
 
   const someEnded = (): Promise<void> => new Promise((resolve) => (onEnded = resolve));
+
+  test('passes only the variables that workers need', async () => {
+    process.env['ROLLOUT_TEST_USERS_SECRET'] = 'hush';
+    try {
+      start('stay');
+      executor.updateBatch(record(1), plainSubmission());
+      const [first] = await configs(1);
+      const names = first!['env'] as string[];
+      assert.ok(names.includes('PATH') && names.includes('HOME'));
+      assert.equal(names.includes('ROLLOUT_TEST_USERS_SECRET'), false);
+    } finally {
+      delete process.env['ROLLOUT_TEST_USERS_SECRET'];
+    }
+  });
 
   test('starts as many workers as queue, concurrency, and cores allow, with their configuration', async () => {
     start('stay');

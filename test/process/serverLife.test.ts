@@ -1,8 +1,10 @@
 /** The server as a process: discovery, its lock, its end. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { connect, readServerFile } from '../../src/client/connect.ts';
+import { hasEnded } from '../support/cli.ts';
 import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 
 test('a second server on the same store exits and names the first', async () => {
@@ -97,4 +99,41 @@ test('secrets live in a 0600 file until their batch ends', async () => {
   const events = JSON.stringify(await server.api.events(batch));
   assert.ok(!events.includes('hush-hush'));
   await assert.rejects(server.api.commandBatch(batch, { command: 'again', verb: 'rescore' }), { code: 'unsupported' });
+});
+
+test('other users of the machine can read nothing of a store', { skip: process.platform === 'win32' }, async () => {
+  await using store = new TestStore();
+  chmodSync(store.folder, 0o755); // created before the first server, as by `mkdir`
+  const server = await store.start([]);
+  await server.submit(plainSubmission({ attempts: 1 }), tasks(1));
+  const open = readdirSync(store.folder, { recursive: true, encoding: 'utf8' })
+    .concat('.')
+    .filter((name) => (statSync(path.join(store.folder, name)).mode & 0o077) !== 0);
+  assert.deepEqual(open, []);
+  await server.kill('SIGTERM');
+  // Whoever can read the database cannot forge a token with it.
+  const key = readFileSync(path.join(store.folder, 'secret.key'), 'utf8').trim();
+  for (const name of readdirSync(store.folder).filter((file) => file.startsWith('store.db')))
+    assert.equal(readFileSync(path.join(store.folder, name)).includes(key), false);
+  chmodSync(store.folder, 0o750);
+  const line = await (await store.start()).ready;
+  assert.ok(line.type === 'failed');
+  assert.match(line.message, /^Other users of this machine can read the store/);
+  assert.match(line.hint ?? '', /chmod -R go= /);
+});
+
+test("a store's address, which may contain a password, is not in the arguments of its server", {
+  skip: process.platform !== 'linux',
+}, async () => {
+  await using store = new TestStore();
+  await connect({ store: store.folder });
+  const { pid } = readServerFile(store.folder) ?? assert.fail('no server.json');
+  try {
+    const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    assert.match(line, /server/);
+    assert.equal(line.includes(store.folder), false);
+  } finally {
+    process.kill(pid, 'SIGTERM');
+    assert.ok(await hasEnded(pid, 15_000));
+  }
 });

@@ -172,7 +172,16 @@ describe('a URL', () => {
     const [request] = (await heard) as [NodeJS.ReadableStream]; // what the server returns
     await once(request, 'end');
     server.close();
-    assert.deepEqual(bodies, [url]);
+    // Other users see the arguments of a program, so the address that it gets can be opened once.
+    const opened = new URL(bodies[0] ?? '');
+    const params = new URLSearchParams(opened.hash.slice(1));
+    assert.equal(params.has('token'), false);
+    const redeem = (): Promise<Response> =>
+      fetch(`${opened.origin}/v1/tickets/${params.get('ticket') ?? ''}`, { method: 'POST' });
+    const redeemed = await redeem();
+    const token = new URLSearchParams(new URL(url).hash.slice(1)).get('token');
+    assert.deepEqual([redeemed.status, await redeemed.json()], [200, { token }]);
+    assert.equal((await redeem()).status, 401);
   });
 });
 

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { allowedEnvironment } from '../../src/common/environment.ts';
 import type { JsonObject } from '../../src/common/json.ts';
 import type { SandboxMode } from '../../src/config/schema/sandboxSection.ts';
 import { DEFAULT_SANDBOX, type SubmittedModule } from '../../src/config/submission.ts';
@@ -8,7 +9,6 @@ import type { ToolCallContext, ToolHost, ToolOutcome } from '../../src/rollout/p
 import type { Bundle } from '../../src/tools/bundle.ts';
 import { bundleModule } from '../../src/tools/bundle.ts';
 import type { ToolEnvironment } from '../../src/tools/environment.ts';
-import { allowedEnvironment } from '../../src/tools/environment.ts';
 import type { ToolPoolsOptions } from '../../src/tools/pools.ts';
 import { createToolPools } from '../../src/tools/pools.ts';
 import { newOwner } from '../../src/tools/processes/strays.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { PagePlace } from '../../src/protocol/page.ts';
-import { viewUrl } from '../../src/protocol/viewLink.ts';
+import { ticketUrl, viewUrl } from '../../src/protocol/viewLink.ts';
 import { root } from '../support/cli.ts';
 import { importBatch } from '../support/finishedBatch.ts';
 import { type TestServer, TestStore } from '../support/rolloutServer.ts';
@@ -106,5 +106,21 @@ describe('the first rows of a batch', { timeout: 120_000 }, () => {
       opened.come();
       await opened.page.locator(GRID).waitFor();
     }
+  });
+
+  it('appear once for an address with a ticket, which the page exchanges for the token', async () => {
+    const address = ticketUrl(server.url, await server.api.ticket(false), { page: 'batch', batch }, false);
+    const open = async (): Promise<Page> => {
+      const page = await (await browser.newContext()).newPage();
+      await page.goto(address);
+      return page;
+    };
+    const first = await open();
+    await first.locator(GRID).waitFor();
+    const params = new URLSearchParams(new URL(first.url()).hash.slice(1));
+    assert.deepEqual([params.has('ticket'), params.get('token')], [false, server.file.read_token]);
+    await first.reload();
+    await first.locator(GRID).waitFor();
+    await (await open()).getByText('This address was opened before').waitFor();
   });
 });

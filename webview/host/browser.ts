@@ -13,6 +13,8 @@ const CAN: readonly PageVerb[] = ['open', 'copy', 'external', 'link', 'batch'];
 /** The fragment follows the cursor, but browsers limit how often it may change. */
 const ADDRESS_INTERVAL_MS = 400;
 
+const COMPLETE = { hint: 'Open the complete address that `rollout view` printed.' };
+
 /** `early`: requests that were sent before the program was loaded. */
 export function browserHost(early: Early | undefined): Host {
   const params = new URLSearchParams(window.location.hash.slice(1));
@@ -49,11 +51,11 @@ export function browserTab(
     onNavigate: navigated.event,
     breakpoints: new Observable<Host['breakpoints']['value']>([]),
     start:
-      place === undefined
+      place === undefined || params.has('ticket')
         ? Promise.reject(
-            new StudioError('usage', 'This address has no batch or rollout.', {
-              hint: 'Open the complete address that `rollout view` printed.',
-            }),
+            place === undefined
+              ? new StudioError('usage', 'This address has no batch or rollout.', COMPLETE)
+              : new StudioError('unauthorized', 'This address was opened before, or is older than a minute.', COMPLETE),
           )
         : Promise.resolve<Start>({ place, readOnly, can: new Set(can) }),
     act: (action) => act(action, urlOf, (to) => navigated.fire(to)),

@@ -34,8 +34,6 @@ export const serve: Command = {
       [
         ...LONG_RUNNING,
         fileURLToPath(entryUrl('server')),
-        '--store',
-        context.store,
         '--port',
         String(port),
         '--host',
@@ -47,7 +45,8 @@ export const serve: Command = {
           return value === undefined ? [] : [`--${name}`, value];
         }),
       ],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
+      // Its URL may contain a password, and other users see arguments.
+      { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ROLLOUT_STORE: context.store } },
     );
     // Ctrl-C in a terminal reaches the child too, but a signal sent only to this process does not.
     context.signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });

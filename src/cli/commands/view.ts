@@ -20,7 +20,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { PagePlace } from '../../protocol/page.ts';
-import { viewUrl } from '../../protocol/viewLink.ts';
+import { ticketUrl, viewUrl } from '../../protocol/viewLink.ts';
 import { type Command, flag, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 
@@ -120,7 +120,8 @@ async function serve(
   if (context.json) context.printJson({ url, place, read_only: !options.edit });
   else context.print(url);
   // If no browser can be opened here, the URL may still work elsewhere.
-  if (options.open) await openExternal(url).catch((error: unknown) => context.log(errorText(error)));
+  if (options.open)
+    await openOnce(connection, place, options.edit).catch((error: unknown) => context.log(errorText(error)));
   // The local server keeps running for a while, but a port forward to a remote one ends with this command.
   const isLocal = (context.target ?? LOCAL) === LOCAL;
   if (context.json && isLocal) return 0;
@@ -144,6 +145,11 @@ async function serve(
     context.signal,
   );
   return 0;
+}
+
+/** Opens the page with a ticket: other users of the machine see the arguments of the browser. */
+async function openOnce({ api, address }: Connection, place: PagePlace, edit: boolean): Promise<void> {
+  await openExternal(ticketUrl(address().url, await api.ticket(edit), place, edit));
 }
 
 /**

@@ -2,12 +2,28 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { allowedEnvironment } from '../../common/environment.ts';
 import type { WorkerConfig } from '../../worker/config.ts';
 
 /** Windows has no process groups, and would open a console window. */
 const OWN_GROUP = process.platform !== 'win32';
 /** A longer log file is truncated. */
 const MAX_LOG_BYTES = 16 * 1024 * 1024;
+
+/** Variables that a worker reads; the user's others could contain secrets. */
+const WORKER_VARIABLES = [
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+  'CHROME_PATH',
+  'PLAYWRIGHT_BROWSERS_PATH',
+  'NODE_USE_SYSTEM_CA',
+  'NODE_COMPILE_CACHE',
+  'ROLLOUT_FRAME_LOG',
+  'ROLLOUT_OWNER',
+  'ROLLOUT_USE_BUNDLES',
+];
 
 export interface WorkerCommand {
   readonly file: string;
@@ -37,7 +53,7 @@ export class WorkerProcess {
         windowsHide: true,
         detached: OWN_GROUP,
         // In VS Code, execPath is Electron: this makes it run as plain Node.js.
-        env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+        env: { ...allowedEnvironment(process.env, WORKER_VARIABLES), ELECTRON_RUN_AS_NODE: '1' },
       });
     } finally {
       closeSync(log);

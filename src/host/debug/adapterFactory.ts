@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import { z } from 'zod';
 import { connect } from '../../client/connect.ts';
 import { wsSocket } from '../../client/subscribe.ts';
+import { LOCAL } from '../../client/targets/local.ts';
 import { RolloutDebugAdapter } from '../../debug/adapter.ts';
 import type { ServerLink as DebugLink } from '../../debug/rollout.ts';
 import { folderOf } from '../files/workspaceFiles.ts';
@@ -62,10 +63,9 @@ export function adapterOf(
         '--held-by',
         by,
         ...(task === undefined ? [] : ['--task', task]),
-        ...(store === undefined ? [] : ['--store', store]),
       ];
       const { result } = await withValues(values, [], askValue, (env) =>
-        cli.json(args, { cwd: folderOf(uri).fsPath, env, signal }),
+        cli.json(args, { cwd: folderOf(uri).fsPath, env, signal, ...atStore(store) }),
       );
       return launched.parse(result).batch;
     },
@@ -74,11 +74,21 @@ export function adapterOf(
       const cwd = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? os.homedir();
       return forkHeld(
         request,
-        async (args) => (await withValues(values, [], askValue, (env) => cli.json(args, { cwd, env, signal }))).result,
+        async (args) =>
+          (
+            await withValues(values, [], askValue, (env) =>
+              cli.json(args, { cwd, env, signal, ...atStore(request.store) }),
+            )
+          ).result,
       );
     },
   });
   return new vscode.DebugAdapterInlineImplementation(inline(adapter));
+}
+
+/** Returns the server of a store on this machine: the URL of a store may contain a password, which arguments show. */
+function atStore(store: string | undefined): { readonly at?: { readonly store: string; readonly target: string } } {
+  return store === undefined ? {} : { at: { store, target: LOCAL } };
 }
 
 /** Converts the adapter to VS Code's type, which declares the same protocol messages under another name. */

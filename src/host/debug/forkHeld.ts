@@ -9,7 +9,7 @@ const forkReply = z.object({ batch: z.string(), differs: z.array(z.string()) });
 
 /** @param run Runs `rollout ARGS` and returns its JSON document. */
 export async function forkHeld(
-  { rollout, seq, edits, acceptIrreversible, runs, store, by }: ForkRequest,
+  { rollout, seq, edits, acceptIrreversible, runs, by }: ForkRequest,
   run: (args: readonly string[]) => Promise<unknown>,
 ): Promise<ForkResult> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-fork-'));
@@ -26,7 +26,6 @@ export async function forkHeld(
       ['--agent', runs.agent],
       ['--model', runs.model],
       ['--endpoint', runs.endpoint],
-      ['--store', store],
     ] as const) {
       if (value !== undefined) args.push(option, value);
     }

@@ -36,12 +36,16 @@ export interface ServerOptions {
 const EXECUTORS = ['local', 'kubernetes', 'none'] as const satisfies readonly ServerOptions['executor'][];
 
 /** Parses the command line. Throws StudioError `usage`. */
-export function parseOptions(argv: readonly string[]): ServerOptions {
+export function parseOptions(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): ServerOptions {
   const values = read(argv);
-  if (values.store === undefined || values.store === '') throw wrong('Missing option --store.');
+  const store = values.store ?? env['ROLLOUT_STORE'] ?? '';
+  if (store === '') throw wrong('Missing option --store, or ROLLOUT_STORE.');
   const executor = oneOf('executor', EXECUTORS, values.executor);
   return {
-    store: values.store,
+    store,
     host: values.host,
     port: whole('port', values.port, 65_535),
     idleSeconds: seconds(values['idle-seconds']),

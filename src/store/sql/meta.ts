@@ -46,12 +46,26 @@ export async function migrate(
   });
 }
 
-/** See `Store.secretKey`. */
-export function secretKey(sql: Sql): Promise<string> {
+/** A place outside of the database for the secret key. */
+export interface KeyPlace {
+  /** Returns undefined if it has no key yet. */
+  read(): string | undefined;
+  write(key: string): void;
+}
+
+/** See `Store.secretKey`. `place`: where the key is, if not in the database; a key in the database moves there. */
+export async function secretKey(sql: Sql, place?: KeyPlace): Promise<string> {
+  const existing = place?.read();
+  if (existing !== undefined) return existing;
   const created = randomBytes(32).toString('hex');
-  return sql.write(async (tx) => {
-    await tx.insert(META, ['name', 'value'], [['secret', created]], 'ignore');
-    return (await get(tx, 'secret')) ?? created;
+  return await sql.write(async (tx) => {
+    if (place === undefined) await tx.insert(META, ['name', 'value'], [['secret', created]], 'ignore');
+    const key = (await get(tx, 'secret')) ?? created;
+    if (place !== undefined) {
+      place.write(key);
+      await tx.run('DELETE FROM meta WHERE name = ?', 'secret');
+    }
+    return key;
   });
 }
 

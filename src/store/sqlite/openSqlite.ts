@@ -7,6 +7,7 @@ import type { Definitions } from '../sql/schema.ts';
 import { SqlStore, type SqlStoreOptions } from '../sqlStore.ts';
 import { openDatabase } from './driver.ts';
 import { sqliteError } from './errors.ts';
+import { readKey, writeKey } from './keyFile.ts';
 import { SqliteBlobs } from './sqliteBlobs.ts';
 import { SqliteSql } from './sqliteSql.ts';
 
@@ -47,7 +48,11 @@ export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 
         throw error;
       }
       const blobs = new SqliteBlobs(new RowBlobs(sql), new FileBlobs(path.join(folder, 'blobs'), sql), folder);
-      return new SqlStore(sql, blobs, { ...options, name: folder });
+      return new SqlStore(sql, blobs, {
+        ...options,
+        name: folder,
+        key: { read: () => readKey(folder), write: (key) => writeKey(folder, key) },
+      });
     } catch (error) {
       if (writer.isOpen) writer.close();
       throw error;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { allowedEnvironment } from '../../../src/common/environment.ts';
 import { abortedError } from '../../../src/tools/aborted.ts';
-import { allowedEnvironment } from '../../../src/tools/environment.ts';
 import { outcomeOf } from '../../../src/tools/mcp/convert.ts';
 import { answerElicitation } from '../../../src/tools/mcp/elicitation.ts';
 import { jsonResponse, textResponse } from '../../../src/tools/outcome.ts';

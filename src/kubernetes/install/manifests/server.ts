@@ -24,7 +24,7 @@ const STORE = '/rollout/store';
 /** Holds the unpacked programs, HOME, and TMPDIR. */
 const WORK = '/rollout/work';
 const WORK_LIMIT = '4Gi';
-/** Environment variable with the address of the database, which Kubernetes expands in the arguments. */
+/** Environment variable with the address of the database; it may contain a password, which arguments would show. */
 const DATABASE = 'ROLLOUT_STORE';
 
 /** How long the server may take to end: workers release their rollouts, and everything is written. */
@@ -123,8 +123,7 @@ function container(
     imagePullPolicy: options.pullPolicy,
     command: ['node', ...LONG_RUNNING, `${PROGRAMS}/bootstrap.mjs`, PROGRAMS, `${WORK}/programs`, sha, 'server'],
     args: [
-      '--store',
-      storage.kind === 'postgres' ? `$(${DATABASE})` : STORE,
+      ...(storage.kind === 'postgres' ? [] : ['--store', STORE]),
       '--host',
       '0.0.0.0',
       '--port',
