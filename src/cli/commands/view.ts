@@ -148,8 +148,9 @@ async function serve(
 }
 
 /** Opens the page with a ticket: other users of the machine see the arguments of the browser. */
-async function openOnce({ api, address }: Connection, place: PagePlace, edit: boolean): Promise<void> {
-  await openExternal(ticketUrl(address().url, await api.ticket(edit), place, edit));
+async function openOnce(connection: Connection, place: PagePlace, edit: boolean): Promise<void> {
+  const ticket = await connection.api.ticket(edit);
+  await openExternal(ticketUrl(connection.address().url, ticket, place, edit));
 }
 
 /**
