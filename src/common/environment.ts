@@ -41,8 +41,8 @@ const ALLOWED = [
 ];
 
 /**
- * Returns the variables that other programs may see: the names above, `LC_*`, and those in `more`. Ignores case, as Windows
- * does.
+ * Returns the variables that other programs may see: the names above, `LC_*`, and those in `more`. Ignores case, as
+ * Windows does.
  */
 export function allowedEnvironment(
   from: Readonly<Record<string, string | undefined>>,

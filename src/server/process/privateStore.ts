@@ -8,7 +8,7 @@ const OTHERS = 0o077;
 
 /**
  * Throws StudioError `storage` if other users can read the store in `folder`: they may have read its tokens. A folder
- * without a store is closed to them instead. Windows has other permissions; a folder of another user is theirs to close.
+ * without a store is closed to them instead. Windows has other permissions; another user's folder is theirs to close.
  */
 export function requirePrivate(folder: string): void {
   const stats = statSync(folder, { throwIfNoEntry: false });

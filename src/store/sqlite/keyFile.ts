@@ -1,4 +1,4 @@
-/** The secret key of a SQLite store: a file of its own, so that who can read the database cannot forge tokens with it. */
+/** The secret key of a SQLite store, in a file: who can read only the database cannot forge tokens with it. */
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
