@@ -225,7 +225,9 @@ export class SqlStore implements Store {
     const marked = await this.#appender.append({ rollout, epoch, from: 0, events: [], scoring: true });
     if (!marked.ok) return undefined;
     const record = await this.rollout(rollout);
-    if (record?.session !== session || record.row.epoch !== epoch) return undefined;
+    if (record?.row.epoch !== epoch) return undefined;
+    // It may have ended since: then its holder has written that.
+    if (record.session !== session && record.row.state !== 'ended') return undefined;
     return this.task(record.row.batch, record.row.task_index);
   }
 

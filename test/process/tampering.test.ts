@@ -141,6 +141,15 @@ describe('tampering', () => {
     assert.equal((await server.api.batch(batch)).counts.passed, 1);
   });
 
+  test('a rollout that is cancelled while it waits for the answer is not refused', async () => {
+    const { worker, grant } = await holder();
+    const { rollout, epoch } = grant;
+    worker.send({ type: 'scoring', rollout, epoch });
+    worker.appendOnly(grant, [end(3, { status: 'cancelled', passed: null, reward: null })]);
+    await worker.frames.next('ack', (ack) => ack.to === 3);
+    assert.equal((await worker.frames.next('scoring')).answer, '1');
+  });
+
   test('a prompt that contains the answer gets it at the start', async () => {
     const { agent } = plainSubmission();
     const prompt = { text: 'Say {{task.answer}}.' };

@@ -102,10 +102,10 @@ describe('metrics', () => {
     ])
       assert.ok((values.get(name) ?? 0) > 0, name);
 
-    // Repeated appends of another's rollout count, too.
+    // Appends to another's rollout count, too.
     worker.append({ rollout: 'r-none', epoch: 1 }, openingEvents(first!));
-    await worker.frames.next('refuse');
-    assert.equal((await scrape(server)).get('rollout_appends_total{result="fenced"}'), 1);
+    await worker.frames.closed;
+    assert.equal((await scrape(server)).get('rollout_appends_total{result="tampered"}'), 1);
     client.close();
   });
 
