@@ -5,6 +5,7 @@ import type { TargetConnection } from '../client/targets/connectTarget.ts';
 import { LOCAL } from '../client/targets/local.ts';
 import { TargetFile } from '../client/targets/targetFile.ts';
 import { StudioError } from '../common/errors.ts';
+import { log, print, printColored, printJson } from './output.ts';
 
 export interface Terminal {
   /** Line width in characters. */
@@ -29,6 +30,8 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Writes a line to stdout. */
   readonly print: (text: string) => void;
+  /** Writes a line that has colors to stdout. */
+  readonly printColored: (text: string) => void;
   /** Writes one JSON document to stdout. */
   readonly printJson: (value: unknown) => void;
   /** Writes a line to stderr, for progress and logs. */
@@ -58,9 +61,6 @@ export function makeContext(input: ContextInput): Context {
     targets.get(target); // fail early if the target does not exist
   }
   const store = input.store ?? process.env['ROLLOUT_STORE'] ?? defaultStore();
-  const log = (text: string): void => {
-    process.stderr.write(`${text}\n`);
-  };
   const ending = new AbortController();
   const open = new Map<string, Promise<TargetConnection>>();
   const connectTo = async (name: string): Promise<Connection> => {
@@ -92,12 +92,9 @@ export function makeContext(input: ContextInput): Context {
       colour: process.stdout.isTTY && process.env['NO_COLOR'] === undefined,
       live: process.stderr.isTTY,
     },
-    print: (text) => {
-      process.stdout.write(`${text}\n`);
-    },
-    printJson: (value) => {
-      process.stdout.write(`${JSON.stringify(value)}\n`);
-    },
+    print,
+    printColored,
+    printJson,
     log,
     connect: (name = target ?? LOCAL) => connectTo(name),
     close: async () => {

@@ -21,7 +21,6 @@ export function helpOf(command: Command, global: Readonly<Record<string, Option>
     '',
     'Global options',
     ...optionLines(global),
-    '',
   ].join('\n');
 }
 
@@ -38,6 +37,5 @@ export function helpOfAll(commands: readonly Command[], global: Readonly<Record<
     'References: BATCH, ROLLOUT[:STEP|@SEQ], BATCH/TASK/ATTEMPT[:STEP|@SEQ]. `last` is the newest batch.',
     'Exit codes: 0 success · 1 a checked result failed · 2 invalid usage or file · 3 infrastructure failure · ' +
       '130 interrupted.',
-    '',
   ].join('\n');
 }

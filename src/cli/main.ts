@@ -8,6 +8,7 @@ import { type Command, type CommandLine, flag, parseOptions, textOption } from '
 import { allCommands, COMMAND_NAMES, commandNamed, GLOBAL_OPTIONS } from './commands.ts';
 import { makeContext } from './context.ts';
 import { helpOf, helpOfAll } from './help.ts';
+import { log, print, printJson } from './output.ts';
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -35,14 +36,12 @@ process.exitCode = await main(process.argv.slice(2));
 async function main(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
   if (name === '--version' || name === '-v') {
-    process.stdout.write(`${PRODUCT}\n`);
+    print(PRODUCT);
     return 0;
   }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     const topic = await commandNamed(rest[0] ?? '');
-    process.stdout.write(
-      topic === undefined ? helpOfAll(await allCommands(), GLOBAL_OPTIONS) : helpOf(topic, GLOBAL_OPTIONS),
-    );
+    print(topic === undefined ? helpOfAll(await allCommands(), GLOBAL_OPTIONS) : helpOf(topic, GLOBAL_OPTIONS));
     return name === undefined ? 2 : 0;
   }
   const json = rest.includes('--json');
@@ -56,7 +55,7 @@ async function main(argv: readonly string[]): Promise<number> {
     }
     const commandLine = read(command, rest);
     if (flag(commandLine, 'help')) {
-      process.stdout.write(helpOf(command, GLOBAL_OPTIONS));
+      print(helpOf(command, GLOBAL_OPTIONS));
       return 0;
     }
     const context = makeContext({
@@ -77,13 +76,13 @@ async function main(argv: readonly string[]): Promise<number> {
       const body = StudioError.is(error)
         ? { code: error.code, message: error.message, hint: error.hint, details: error.details }
         : { code: 'internal', message: errorText(error) };
-      process.stdout.write(`${JSON.stringify({ error: body })}\n`);
+      printJson({ error: body });
     }
     // File problems start with their location, so that terminals and editors can link to it.
     const prefix = StudioError.is(error, 'config') && !cancelled ? '' : 'rollout: ';
-    process.stderr.write(`${prefix}${cancelled ? 'interrupted' : errorText(error)}\n`);
+    log(`${prefix}${cancelled ? 'interrupted' : errorText(error)}`);
     if (!StudioError.is(error) && error instanceof Error && process.env['ROLLOUT_DEBUG'] !== undefined)
-      process.stderr.write(`${error.stack ?? ''}\n`);
+      log(error.stack ?? '');
     return cancelled ? 130 : exitCodeOf(error);
   }
 }

@@ -9,6 +9,7 @@ import { countNameOf } from '../trace/outcome.ts';
 import { attemptRows } from '../trace/statistics/outcomes.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { Terminal } from './context.ts';
+import { redraw } from './output.ts';
 
 const BAR = 20;
 const REDRAW_MS = 100;
@@ -49,13 +50,13 @@ export class Progress {
     if (!this.#terminal.live) {
       if (line !== this.#drawnLine) this.#print(line);
     } else {
-      process.stderr.write(`\r\x1b[2K${line}`);
+      redraw(line);
     }
     this.#drawnLine = line;
   }
 
   #clear(): void {
-    if (this.#terminal.live && this.#drawnLine !== '') process.stderr.write('\r\x1b[2K');
+    if (this.#terminal.live && this.#drawnLine !== '') redraw('');
     this.#drawnLine = '';
   }
 }

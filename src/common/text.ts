@@ -22,6 +22,12 @@ export function oneLine(text: string, max = Number.POSITIVE_INFINITY): string {
   return `${line.slice(0, isHighSurrogate(line, max - 2) ? max - 2 : max - 1)}…`;
 }
 
+/** Puts the text on one line: every line break becomes `separator`, together with the whitespace around it. */
+export function joinedLines(text: string, separator: string): string {
+  // `\s*\n\s*` would take quadratic time for long runs of spaces.
+  return text.replaceAll(/\s+/g, (space) => (space.includes('\n') ? separator : space));
+}
+
 /** Returns the first nonempty line, shortened with … to `max` characters. */
 export function firstLine(text: string, max: number): string {
   return oneLine(text.trim().split('\n', 1)[0] ?? '', max);

@@ -1,5 +1,6 @@
 /** The call stack at a place: tool ← step ← agent ← … ← rollout, innermost first. */
 
+import { joinedLines } from '../common/text.ts';
 import type { MessageEntry } from '../trace/model/messages.ts';
 import type { AgentSpan, ModelSpan, ToolSpan } from '../trace/model/spans.ts';
 import type { TrajectoryModel } from '../trace/model.ts';
@@ -101,6 +102,6 @@ export function stopLabel(model: TrajectoryModel, seq: number): string {
 }
 
 function short(text: string): string {
-  const line = text.replaceAll(/\s*\n\s*/g, ' ');
+  const line = joinedLines(text, ' ');
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;
 }

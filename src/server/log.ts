@@ -2,6 +2,7 @@
  * The server's log: one line per event on stderr. Whoever starts the server redirects it to a file; a cluster collects
  * it.
  */
+import { harmlessEntry, harmlessJson } from '../common/harmless.ts';
 import type { Log, LogAbout } from '../common/log.ts';
 
 export const LOG_FORMATS = ['text', 'json'] as const;
@@ -15,9 +16,9 @@ export function stderrLog(format: LogFormat): Log {
 
 /** Formats a line for people. Leaves out the batch, rollout, and worker: the text contains them. */
 export function textLine(time: Date, text: string, { level = 'info' }: LogAbout): string {
-  return `${time.toISOString()} ${level === 'info' ? '' : `${level}: `}${text.replaceAll('\n', '\n  ')}`;
+  return `${time.toISOString()} ${level === 'info' ? '' : `${level}: `}${harmlessEntry(text)}`;
 }
 
 export function jsonLine(time: Date, text: string, { level = 'info', batch, rollout, worker }: LogAbout): string {
-  return JSON.stringify({ time: time.toISOString(), level, message: text, batch, rollout, worker });
+  return harmlessJson({ time: time.toISOString(), level, message: text, batch, rollout, worker });
 }

@@ -6,6 +6,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { HEAP_GROWTH } from '../common/entries.ts';
 import { errorText, StudioError } from '../common/errors.ts';
+import { harmlessEntry } from '../common/harmless.ts';
 import { Rollout } from '../rollout/rollout.ts';
 import type { WorkerConfig } from './config.ts';
 import { readSecrets, readWorkerConfig } from './config.ts';
@@ -21,7 +22,7 @@ let outlet = new Outlet({});
 
 /** Writes a line to the log of the worker. */
 function print(text: string): void {
-  process.stderr.write(`${outlet.line(text)}\n`);
+  process.stderr.write(`${harmlessEntry(outlet.line(text))}\n`);
 }
 
 async function main(): Promise<void> {

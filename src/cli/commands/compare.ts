@@ -105,7 +105,7 @@ async function show(
   const alignment = align(attempts, choose(attempts));
   if (context.json) context.printJson({ task: title, attempts, tree, ...alignmentJson(alignment) });
   else
-    context.print(
+    context.printColored(
       attemptsText(title, attempts, rows.map(nameOf), tree, alignment, {
         width: context.terminal.width,
         color: context.terminal.colour,
@@ -155,6 +155,6 @@ async function compareTwoBatches(context: Context, before: string, after: string
     reportInput(api, await api.batch(await batchId(api, name, context.signal), context.signal), [], context.signal);
   const compared = compareBatches(await inputOf(before), await inputOf(after));
   if (context.json) context.printJson(compared);
-  else context.print(batchesText(compared, { width: context.terminal.width, color: context.terminal.colour }));
+  else context.printColored(batchesText(compared, { width: context.terminal.width, color: context.terminal.colour }));
   return 0;
 }

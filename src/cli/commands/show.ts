@@ -66,7 +66,7 @@ async function showRollout(context: Context, api: Api, rollout: string, point: P
     return 0;
   }
   const page = { width: context.terminal.width, color: context.terminal.colour, rollout };
-  context.print(point.step === undefined ? trajectoryText(model, page) : stepText(model, point.step, page));
+  context.printColored(point.step === undefined ? trajectoryText(model, page) : stepText(model, point.step, page));
   return 0;
 }
 

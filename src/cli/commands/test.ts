@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { workspaceRoot } from '../../client/workspace.ts';
 import { StudioError } from '../../common/errors.ts';
@@ -45,9 +46,9 @@ export const test: Command = {
       context.signal.addEventListener('abort', end, { once: true });
       let output = '';
       for (const stream of [child.stdout, child.stderr]) {
-        stream.setEncoding('utf8').on('data', (text: string) => {
-          if (context.json) output += text;
-          else process.stdout.write(text);
+        createInterface({ input: stream }).on('line', (line) => {
+          if (context.json) output += `${line}\n`;
+          else context.printColored(line);
         });
       }
       const [code] = (await once(child, 'close')) as [number | null];

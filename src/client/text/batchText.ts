@@ -2,11 +2,12 @@
  * Renders batches as text: a table of batches, or the heading and the task × attempt grid of one batch.
  */
 
-import { nounFor, plural } from '../../common/text.ts';
+import { nounFor, oneLine, plural } from '../../common/text.ts';
 import { compact, count, duration } from '../../common/units.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import { heldText, holdOf } from '../../trace/holder.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
+import { harmlessLine } from '../../trace/text/terminal.ts';
 import { outcomeMark } from './lines.ts';
 import { moment, table, wrapped } from './table.ts';
 
@@ -102,7 +103,7 @@ export function batchGrid(rows: readonly RolloutRow[], width: number): string {
     const passed = scored.filter((row) => row.progress.passed === true).length;
     const share = scored.length === 0 ? 0 : Math.round((passed / scored.length) * BAR);
     const rate = `${'▓'.repeat(share)}${'░'.repeat(BAR - share)} ${`${passed}/${scored.length}`.padStart(7)}`;
-    const name = task.length > nameWidth ? `${task.slice(0, nameWidth - 1)}…` : task.padEnd(nameWidth);
+    const name = oneLine(harmlessLine(task), nameWidth).padEnd(nameWidth);
     const room = Math.max(8, width - nameWidth - BAR - 12);
     const marks = attempts.map(outcomeMark).join(' ');
     lines.push(`${name}  ${rate}  ${marks.length > room ? `${marks.slice(0, room - 1)}…` : marks}`);

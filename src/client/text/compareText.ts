@@ -41,16 +41,17 @@ const OUTCOMES: Readonly<Record<ComparedAttempt['outcome'], readonly [string, St
   queued: ['·', 'dim'],
 };
 
-/** Renders the tree of the attempts, then their aligned rows. `names` has one name per attempt. */
+/** Renders the tree of the attempts, then their aligned rows. `rawNames` has one name per attempt. */
 export function attemptsText(
   title: string,
   attempts: readonly ComparedAttempt[],
-  names: readonly string[],
+  rawNames: readonly string[],
   tree: Branch,
   alignment: Alignment,
   options: CompareTextOptions,
 ): string {
   const paint = painter(options.color);
+  const names = rawNames.map(harmlessLine);
   const counts = countsOf(attempts);
   const outcomes = [
     paint(`${counts.passed} passed`, 'green'),

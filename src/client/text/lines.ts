@@ -1,6 +1,6 @@
 /** Renders events and rollout rows as single lines, for logs and `rollout tail`. */
 
-import { plural } from '../../common/text.ts';
+import { oneLine, plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import { causeOf } from '../../trace/cause.ts';
 import { heldText, holdOf, holdSummary } from '../../trace/holder.ts';
@@ -38,7 +38,7 @@ export function rowLine(row: RolloutRow): string {
 
 export function eventLine(event: TraceEvent): string {
   const head = `${String(event.seq).padStart(5)}  ${event.kind.padEnd(14)}`;
-  return `${head} ${short(detail(event))}`.trimEnd();
+  return `${head} ${oneLine(detail(event), MAX_LENGTH)}`.trimEnd();
 }
 
 function detail(event: TraceEvent): string {
@@ -88,9 +88,4 @@ function partText(part: Part): string {
     case 'uri':
       return part.uri;
   }
-}
-
-function short(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length <= MAX_LENGTH ? line : `${line.slice(0, MAX_LENGTH - 1)}…`;
 }

@@ -1,7 +1,9 @@
 /** Renders plain tables for a terminal. */
+import { harmlessLine } from '../../trace/text/terminal.ts';
 
 /** Aligns rows of cells, the first of which is the heading. Columns listed in `right` are right-aligned. */
-export function table(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
+export function table(cells: readonly (readonly string[])[], right: readonly number[] = []): string {
+  const rows = cells.map((row) => row.map(harmlessLine));
   const widths: number[] = [];
   for (const row of rows)
     row.forEach((cell, column) => {

@@ -3,6 +3,7 @@
  * are only appended, so that breakpoints keep their lines.
  */
 
+import { joinedLines } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import { textOf } from '../../trace/model/messages.ts';
 import { countUpTo } from '../../trace/model/search.ts';
@@ -160,6 +161,6 @@ export class TrajectoryDocument {
 
 /** Shortens a text to one line. */
 function cut(text: string): string {
-  const line = text.replaceAll(/\s*\n\s*/g, ' ⏎ ').replaceAll(/[\u0000-\u001f\u007f]/g, ' ');
+  const line = joinedLines(text, ' ⏎ ').replaceAll(/[\u0000-\u001f\u007f]/g, ' ');
   return line.length > WIDTH ? `${line.slice(0, WIDTH - 1)}…` : line;
 }

@@ -1,6 +1,6 @@
 /** Variables of the debugger. Values are trees of variables, created page by page when the client expands them. */
 import { isJsonObject, type Json } from '../../common/json.ts';
-import { plural } from '../../common/text.ts';
+import { joinedLines, plural } from '../../common/text.ts';
 import { compact } from '../../common/units.ts';
 import type { BlobRef } from '../../trace/schema.ts';
 import { wholeValue } from '../../trace/spill.ts';
@@ -104,7 +104,7 @@ export function factNode(name: string, value: string | number | boolean | null |
     : [
         {
           name,
-          value: typeof value === 'string' ? cut(value.replaceAll(/\s*\n\s*/g, ' ⏎ ')) : String(value),
+          value: typeof value === 'string' ? cut(joinedLines(value, ' ⏎ ')) : String(value),
           ...(typeof value === 'string' ? optional(textChildren(value)) : {}),
         },
       ];

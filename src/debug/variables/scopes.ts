@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject } from '../../common/json.ts';
 import { isJsonObject } from '../../common/json.ts';
+import { joinedLines } from '../../common/text.ts';
 import type { ForkEdit } from '../../config/submission.ts';
 import { stateAt } from '../../trace/fold.ts';
 import type { ChangedRow } from '../../trace/model/changes.ts';
@@ -247,7 +248,7 @@ function newMessages(model: TrajectoryModel, span: ModelSpan): MessageEntry[] {
 
 function messageNode(entry: MessageEntry, context: ScopeContext): Node {
   const { role, origin, parts } = entry.event.data;
-  const text = partsText(parts).replaceAll(/\s*\n\s*/g, ' ⏎ ');
+  const text = joinedLines(partsText(parts), ' ⏎ ');
   const calls = parts.flatMap((part) => (part.type === 'tool_call' ? [part.name] : [])).join(', ');
   const summary = [text, calls === '' ? '' : `→ ${calls}`].filter((piece) => piece !== '').join(' ');
   return {

@@ -8,6 +8,7 @@ import { plural } from '../../common/text.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import type { Services } from '../services.ts';
 import { failureMessage } from './failureMessage.ts';
+import { outputText } from './outputText.ts';
 import { attemptLine, isSettled, taskVerdict } from './verdict.ts';
 
 interface BatchRunInput {
@@ -159,12 +160,8 @@ export class BatchRun {
     }
   }
 
-  /** Writes to the run's output. Removes control characters, because the output is a terminal. */
+  /** Writes to the run's output. */
   #print(text: string, item?: vscode.TestItem): void {
-    const plain = text
-      .split(/\r\n|\r|\n/)
-      .map((line) => line.replaceAll(/\p{Cc}/gu, ' '))
-      .join('\r\n');
-    this.#input.run.appendOutput(`${plain}\r\n`, undefined, item);
+    this.#input.run.appendOutput(outputText(text), undefined, item);
   }
 }

@@ -7,6 +7,7 @@ import type { Services } from '../services.ts';
 import { BatchRun } from './batchRun.ts';
 import type { FileItems } from './fileItems.ts';
 import { launchTasks } from './launchTasks.ts';
+import { outputText } from './outputText.ts';
 import { runsOf, type Selection } from './selection.ts';
 
 interface Parts {
@@ -59,7 +60,7 @@ export async function runTests(
       }),
     );
   } catch (error) {
-    run.appendOutput(`${errorText(error)}\r\n`);
+    run.appendOutput(outputText(errorText(error)));
     for (const item of request.include ?? []) run.errored(item, new vscode.TestMessage(errorText(error)));
     if (!StudioError.is(error)) services.log.error(error instanceof Error ? error : String(error));
   } finally {

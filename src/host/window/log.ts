@@ -1,5 +1,6 @@
-/** The output channel, which keeps its last lines for diagnostics. */
+/** The output channel, which makes every text harmless, and keeps its last lines for diagnostics. */
 import * as vscode from 'vscode';
+import { harmless } from '../../common/harmless.ts';
 import { LogBuffer } from './logBuffer.ts';
 
 export interface Log {
@@ -10,6 +11,7 @@ export interface Log {
 }
 
 const MAX_LINES = 200;
+const TEXTS = ['append', 'appendLine', 'replace'] as const;
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 
 export function createLog(): Log {
@@ -19,13 +21,14 @@ export function createLog(): Log {
     LEVELS.map((level) => [
       level,
       (message: string | Error, ...args: unknown[]): void => {
-        buffer.add(level, message, args);
-        // Only the error level accepts an Error, whose stack it logs.
-        if (level === 'error') channel.error(message, ...args);
-        else channel[level](String(message), ...args);
+        const text = harmless(textOf(message));
+        const rest = args.map((part) => (typeof part === 'string' ? harmless(part) : part));
+        buffer.add(level, text, rest);
+        channel[level](text, ...rest);
       },
     ]),
   );
+  for (const name of TEXTS) methods[name] = (text: string | Error): void => channel[name](harmless(textOf(text)));
   const recorded = new Proxy(channel, {
     get(target, key): unknown {
       if (typeof key === 'string' && Object.hasOwn(methods, key)) return methods[key];
@@ -42,4 +45,8 @@ export function createLog(): Log {
     },
     dispose: () => channel.dispose(),
   };
+}
+
+function textOf(message: string | Error): string {
+  return message instanceof Error ? (message.stack ?? message.message) : message;
 }

@@ -1,5 +1,5 @@
 /** Writes a page of labeled lines: labels in a narrow column on the left, wrapped text next to them. */
-import { columns, harmless, harmlessLine, type Paint, painter, type Style, shorten, wrap } from './terminal.ts';
+import { columns, harmlessBlock, harmlessLine, type Paint, painter, type Style, shorten, wrap } from './terminal.ts';
 
 const LABEL = 8;
 const GAP = '  ';
@@ -64,9 +64,10 @@ export class Page {
   }
 
   /** Writes a label and its text. */
-  line(label: string, text: string, options: LineOptions = {}): void {
+  line(rawLabel: string, text: string, options: LineOptions = {}): void {
+    const label = harmlessLine(rawLabel);
     const room = this.#width - LABEL - GAP.length;
-    const wrapped = wrap(harmless(text).trimEnd(), room);
+    const wrapped = wrap(harmlessBlock(text).trimEnd(), room);
     const lines = options.maxLines === undefined ? wrapped : shorten(wrapped, options.maxLines);
     const margin = ' '.repeat(Math.max(0, LABEL - columns(label)));
     for (const [index, content] of lines.entries()) {

@@ -1,4 +1,6 @@
 /** Text for a terminal: safe to print, wrapped to its width, with or without color. */
+import { harmless } from '../../common/harmless.ts';
+import { joinedLines } from '../../common/text.ts';
 
 export type Style = 'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan';
 
@@ -19,25 +21,14 @@ export function painter(color: boolean): Paint {
   return (text, style) => (color && style !== undefined && text !== '' ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text);
 }
 
-// Direction marks that change the visible order of text.
-const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
-
-/** Makes text safe to print: replaces terminal control characters with visible ones, and tabs with spaces. */
-export function harmless(text: string): string {
-  return text
-    .replaceAll('\r\n', '\n')
-    .replaceAll('\t', '  ')
-    .replace(CONTROLS, (control) => {
-      const code = control.charCodeAt(0);
-      return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd';
-    })
-    .replace(REORDERING, '\ufffd');
+/** Makes text safe to print. Its columns can be counted, because tabs become spaces. */
+export function harmlessBlock(text: string): string {
+  return harmless(text).replaceAll('\t', '  ');
 }
 
-/** Like `harmless`, on one line. */
+/** Like `harmlessBlock`, on one line. */
 export function harmlessLine(text: string): string {
-  return harmless(text).replace(/\s*\n\s*/g, ' ');
+  return joinedLines(harmlessBlock(text), ' ');
 }
 
 const WIDE = new RegExp(

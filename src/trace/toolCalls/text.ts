@@ -1,4 +1,5 @@
 /** Formats calls of tools and their statistics, on one line each. */
+import { joinedLines } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import { errorText, valueText } from '../text/values.ts';
 import type { CallFact } from './fact.ts';
@@ -62,6 +63,6 @@ export function resultLine({ values, error, open }: CallFact): string {
 
 /** Puts text on one line of at most `width` characters. */
 export function cut(text: string, width: number): string {
-  const line = text.replaceAll(/\s*\n\s*/g, ' ⏎ ').replaceAll(/[\u0000-\u001f\u007f]/g, ' ');
+  const line = joinedLines(text, ' ⏎ ').replaceAll(/[\u0000-\u001f\u007f]/g, ' ');
   return line.length > width ? `${line.slice(0, Math.max(0, width - 1))}…` : line;
 }

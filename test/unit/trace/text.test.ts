@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { StudioError } from '../../../src/common/errors.ts';
 import { type AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
-import { columns, harmless, shorten, wrap } from '../../../src/trace/text/terminal.ts';
+import { columns, harmlessBlock, shorten, wrap } from '../../../src/trace/text/terminal.ts';
 import { stepText, trajectoryText } from '../../../src/trace/text.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
 
@@ -232,5 +232,5 @@ describe('text for terminals', () => {
     assert.deepEqual(shorten(['a', 'b', 'c', 'd'], 2), ['a', 'b', '… 2 more lines']);
   });
 
-  it('makes control characters visible', () => assert.equal(harmless('a\tb\r\nc\x00\x7f\x85'), 'a  b\nc␀␡\ufffd'));
+  it('makes control characters visible', () => assert.equal(harmlessBlock('a\tb\r\nc\x00\x7f\x85'), 'a  b\nc␀␡\ufffd'));
 });

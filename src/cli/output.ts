@@ -1,0 +1,29 @@
+/** The one place that prints: only this file writes to stdout and stderr, and it makes every text harmless. */
+import { harmless, harmlessColored, harmlessJson } from '../common/harmless.ts';
+
+const REDRAW = '\r\x1b[2K';
+
+/** Writes a line to stdout. */
+export function print(text: string): void {
+  process.stdout.write(`${harmless(text)}\n`);
+}
+
+/** Writes a line to stdout that has colors. Whoever colors text makes it harmless first. */
+export function printColored(text: string): void {
+  process.stdout.write(`${harmlessColored(text)}\n`);
+}
+
+/** Writes one JSON document to stdout, on one line. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${harmlessJson(value)}\n`);
+}
+
+/** Writes a line to stderr. */
+export function log(text: string): void {
+  process.stderr.write(`${harmless(text)}\n`);
+}
+
+/** Replaces the last line of a terminal on stderr, without a line break. */
+export function redraw(line: string): void {
+  process.stderr.write(`${REDRAW}${harmless(line)}`);
+}
