@@ -1,12 +1,16 @@
 /** Reads batch files from disk and builds their submissions. */
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
 import { StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
 import type { Files } from '../config/files.ts';
 import { type LoadOptions, loadBatch } from '../config/load.ts';
 import { SANDBOX_MODES, type SandboxMode } from '../config/schema/sandboxSection.ts';
 import { type Problem, problemsError } from '../config/source/problem.ts';
+import { agentsOf, type Submission } from '../config/submission.ts';
 import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../config/submit.ts';
-import { bundleModule } from '../tools/bundle.ts';
+import { type Bundle, bundleModule } from '../tools/bundle.ts';
+import { confinedFiles, requireWithin } from './confined.ts';
 import { diskFiles } from './disk.ts';
 import { gitState, workspaceRoot } from './workspace.ts';
 
@@ -19,19 +23,35 @@ interface ReadyBatch {
   readonly target: string;
 }
 
+/** Where files are read. */
+export interface ReadPlace {
+  /** Relative paths start here. */
+  readonly cwd: string;
+  /** Folder that all files must be in, by their real paths. */
+  readonly within?: string | undefined;
+}
+
+/** Returns the files of a place. */
+export function filesAt({ cwd, within }: ReadPlace): Files {
+  const files = diskFiles(cwd);
+  return within === undefined ? files : confinedFiles(files, within);
+}
+
 /** Reads a batch file and all files it references. Throws StudioError `config` with the problems of all files. */
 export async function readBatch(
   file: string,
-  cwd: string,
+  place: ReadPlace,
   env: NodeJS.ProcessEnv,
   options: LoadOptions = {},
 ): Promise<ReadyBatch> {
+  const { cwd, within } = place;
   const root = workspaceRoot(file, cwd);
-  const files = diskFiles(cwd);
+  const files = filesAt(place);
   const sandbox = sandboxMode(env['ROLLOUT_SANDBOX']);
   const loaded = await loadBatch(files, file, { root, ...(sandbox === undefined ? {} : { sandbox }), ...options });
   if (loaded.value === undefined) throw problemsError(loaded.problems, files.absolute(cwd));
-  const built = await buildSubmission(loaded.value, submitPorts(files, root, env));
+  const built = await buildSubmission(loaded.value, submitPorts(files, root, env, within));
+  await requireFolders(built.submission, within);
   return { built, warnings: [...loaded.problems, ...built.warnings], root, target: loaded.value.file.target };
 }
 
@@ -43,13 +63,45 @@ export function sandboxMode(written: string | undefined): SandboxMode | undefine
   throw new StudioError('usage', `The sandbox mode is ${SANDBOX_MODES.join(', ')}, not ${written}.`);
 }
 
-/** Returns the ports that building a submission needs on this machine. */
-export function submitPorts(files: Files, root: string, env: NodeJS.ProcessEnv): SubmitPorts {
+/**
+ * Returns the ports that building a submission needs on this machine. `within`: folder that modules and what they
+ * import must be in; installed packages may be elsewhere.
+ */
+export function submitPorts(
+  files: Files,
+  root: string,
+  env: NodeJS.ProcessEnv,
+  within: string | undefined,
+): SubmitPorts {
   return {
     files,
     product: PRODUCT,
     env: (name) => env[name],
     git: () => gitState(root),
-    bundle: (path) => bundleModule(path, root),
+    bundle: (module) => bundleWithin(module, root, within),
   };
+}
+
+/** Throws StudioError `forbidden` if programs could use a folder outside `within`. */
+export async function requireFolders(
+  { agent, sandbox }: Pick<Submission, 'agent' | 'sandbox'>,
+  within: string | undefined,
+): Promise<void> {
+  if (within === undefined) return;
+  const servers = agentsOf({ agent }).flatMap(({ tools }) =>
+    tools.flatMap((set) => (set.kind === 'mcp' && 'cwd' in set.server ? [set.server.cwd] : [])),
+  );
+  for (const folder of [...servers, ...(sandbox?.read ?? []), ...(sandbox?.write ?? [])])
+    if (folder !== undefined) await requireWithin(within, folder);
+}
+
+/** Bundles a module. Throws StudioError `forbidden` if it has text from outside `within`. */
+export async function bundleWithin(module: string, root: string, within: string | undefined): Promise<Bundle> {
+  if (within === undefined) return bundleModule(module, root);
+  await requireWithin(within, module);
+  const bundle = await bundleModule(module, root);
+  const real = await realpath(root); // its inputs are relative to it
+  for (const input of bundle.inputs)
+    if (!input.split('/').includes('node_modules')) await requireWithin(within, path.resolve(real, input));
+  return bundle;
 }

@@ -20,6 +20,8 @@ export interface SessionOptions {
   readonly loadModules: LoadModules;
   /** Allows no changes: uses only the read-only token. */
   readonly readOnly: boolean;
+  /** Number of attempts that the agent may launch without asking a person. */
+  readonly maxAttempts: number;
 }
 
 export class Session {
@@ -28,7 +30,12 @@ export class Session {
   readonly env: NodeJS.ProcessEnv;
   readonly readOnly: boolean;
   readonly loadModules: LoadModules;
+  readonly maxAttempts: number;
   readonly trajectories = new Trajectories();
+  /** Batches that the agent launched, which it may stop and resume without asking. */
+  readonly ownBatches = new Set<string>();
+  /** Number of attempts that the agent launched. */
+  launched = 0;
   readonly #connect: () => Promise<Connection>;
   #connection: Promise<Connection> | undefined;
 
@@ -37,6 +44,7 @@ export class Session {
     this.folder = options.folder;
     this.env = options.env;
     this.readOnly = options.readOnly;
+    this.maxAttempts = options.maxAttempts;
     this.loadModules = options.loadModules;
     this.#connect = options.connect;
   }

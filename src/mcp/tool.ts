@@ -1,10 +1,11 @@
 /** Defines tools and registers them. Errors become responses that agents can act on. */
-import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
+import type { CallToolResult, InputRequiredResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import type { Connection } from '../client/connect.ts';
 import { errorText, StudioError } from '../common/errors.ts';
 import type { Api } from '../protocol/api.ts';
 import { ANSWER_BYTES, bytesOf } from './answers/bounds.ts';
+import { type Consent, ConsentNeeded, requireConsent } from './permits/consent.ts';
 import type { Session } from './session.ts';
 
 /**
@@ -21,6 +22,11 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Reports progress, if the client requested it. */
   readonly progress: (done: number, total: number | undefined, text: string) => Promise<void>;
+  /**
+   * Continues only if a person allows it. Call it before anything is changed, and once, because the call is then
+   * repeated with the response.
+   */
+  readonly consent: (consent: Consent) => void;
 }
 
 export interface Answer<T> {
@@ -65,17 +71,25 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(tool: T
     name,
     effect,
     register: (server, session) => {
-      const answer = async (args: unknown, context: ServerContext): Promise<CallToolResult> => {
+      const answer = async (args: unknown, context: ServerContext): Promise<CallToolResult | InputRequiredResult> => {
         try {
           const { signal } = context.mcpReq;
           const connection = await session.connection(signal);
-          const call: Call = { session, connection, api: connection.api, signal, progress: progressOf(context) };
+          const call: Call = {
+            session,
+            connection,
+            api: connection.api,
+            signal,
+            progress: progressOf(context),
+            consent: (consent) => requireConsent(server, context, consent),
+          };
           const response = await tool.run(args as z.output<I>, call); // the server parsed it with `input`
           const result = resultOf(name, response);
           return context.mcpReq._meta?.[STRUCTURED] === true
             ? { ...result, structuredContent: tool.output.parse(response.data) }
             : result;
         } catch (error) {
+          if (error instanceof ConsentNeeded) return error.result;
           if (!StudioError.is(error)) throw error; // an internal error, which the server reports as such
           return { isError: true, content: [{ type: 'text', text: errorText(error) }] };
         }

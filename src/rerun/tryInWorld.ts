@@ -69,7 +69,10 @@ export async function readBatchWorld(
     ...value.dataset,
     spec: id === undefined ? { ...spec, limit: 1 } : { path: file, format, columns, offset: 0, only: new Set([id]) },
   };
-  const { world, blobs, tasks } = await buildWorld({ ...value, world: loaded, dataset }, submitPorts(files, root, env));
+  const { world, blobs, tasks } = await buildWorld(
+    { ...value, world: loaded, dataset },
+    submitPorts(files, root, env, undefined),
+  );
   const [task] = await Array.fromAsync(tasks);
   if (task === undefined)
     throw problemsError(

@@ -66,7 +66,7 @@ export async function readToolFile(file: string, cwd: string, env: NodeJS.Proces
   const files = diskFiles(cwd);
   const { value, problems } = await loadAgent(files, full);
   if (value === undefined) throw problemsError(problems, files.absolute(cwd));
-  const { tools, blobs } = await buildTools(value, root, submitPorts(files, root, env));
+  const { tools, blobs } = await buildTools(value, root, submitPorts(files, root, env, undefined));
   const kept = new Map<string, Uint8Array>();
   for await (const blob of blobs) if ('bytes' in blob) kept.set(blob.sha, blob.bytes);
   return { file, seconds: value.file.limits.tool_seconds, entries: tools, blobs: kept };

@@ -16,6 +16,8 @@ export interface Bundle {
   readonly map: Uint8Array;
   readonly bundleSha: string;
   readonly mapSha: string;
+  /** The files whose text is in it, relative to the root, with `/`. */
+  readonly inputs: readonly string[];
 }
 
 /** A problem in a bundle; positions are 1-based. */
@@ -143,13 +145,21 @@ async function bundle(paths: readonly string[], root: string): Promise<Bundle[]>
     const map = outputs.get(`${name}.map`);
     if (built === undefined || map === undefined)
       throw new StudioError('internal', `esbuild returned no output for ${file}.`);
-    const usesZod = (result.metafile.outputs[name]?.inputs[ZOD_INPUT]?.bytesInOutput ?? 0) > 0;
+    const inputs = result.metafile.outputs[name]?.inputs ?? {};
+    const usesZod = (inputs[ZOD_INPUT]?.bytesInOutput ?? 0) > 0;
     const code = Buffer.from(
       Buffer.from(built)
         .toString('utf8')
         .replace(free, () => (usesZod ? `${zod.script}\n` : '\n'.repeat(free.length - ZOD_HERE.length))),
     );
-    return { file, code, map, bundleSha: sha256Hex(code), mapSha: sha256Hex(map) };
+    return {
+      file,
+      code,
+      map,
+      bundleSha: sha256Hex(code),
+      mapSha: sha256Hex(map),
+      inputs: Object.keys(inputs).filter((input) => !/^[a-z-]{2,}:/.test(input)), // the product's own have a namespace
+    };
   });
 }
 

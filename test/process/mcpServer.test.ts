@@ -374,6 +374,10 @@ describe('a batch', () => {
       [2, 2, 2],
     );
     assert.match(result.text, /parent, same path +2\/2/);
+    workspace.write(
+      'larger.agent.yaml',
+      'version: 1\nname: larger\nprompt: hm\nmodel: { endpoint: "demo:", name: larger }\n',
+    );
     const dry = await call<{ batch?: string; differs: string[] }>('fork_rollout', {
       from: `${from}:2`,
       model: 'larger',

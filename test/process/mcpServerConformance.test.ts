@@ -65,6 +65,7 @@ const faults: Error[] = [];
 before(async () => {
   bench = new Bench();
   const session = new Session({
+    maxAttempts: 100,
     loadModules: () => Promise.resolve([]),
     connect: () => connect({ store: bench.store }),
     folder: bench.folder,

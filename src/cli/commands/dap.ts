@@ -29,7 +29,7 @@ export const dap: Command = {
       connect: async (store, signal) => (await linkTo(context, store, signal)).link,
       launch: async ({ file, task, attempt, store, by }, signal) => {
         const { connection } = await linkTo(context, store, signal);
-        const { built, target } = await readBatch(path.resolve(context.cwd, file), context.cwd, context.env, {
+        const { built, target } = await readBatch(path.resolve(context.cwd, file), context, context.env, {
           attempts: attempt,
           ...(context.target === undefined ? {} : { target: context.target }),
           ...(task === undefined ? { limit: 1 } : { tasks: [task] }),

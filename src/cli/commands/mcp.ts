@@ -2,9 +2,11 @@ import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
 import { type Command, flag, numberOption, STDIO_OPTION, textOption } from '../command.ts';
 
+const MAX_ATTEMPTS = 100;
+
 export const mcp: Command = {
   name: 'mcp',
-  usage: '[--read-only] [--folder DIR] [--http PORT]',
+  usage: '[--read-only] [--folder DIR] [--max-attempts N] [--http PORT]',
   text:
     'Starts an MCP server for coding agents on stdin and stdout. It lists, reads, searches, compares, launches, and ' +
     'forks rollouts.',
@@ -15,6 +17,11 @@ export const mcp: Command = {
       type: 'string',
       value: 'DIR',
       text: 'workspace whose files can be checked and launched (this folder)',
+    },
+    'max-attempts': {
+      type: 'string',
+      value: 'N',
+      text: `how many attempts an agent may launch in total without asking a person (${MAX_ATTEMPTS})`,
     },
     http: {
       type: 'string',
@@ -35,6 +42,7 @@ export const mcp: Command = {
       folder: path.resolve(context.cwd, textOption(commandLine, 'folder') ?? '.'),
       env: context.env,
       loadModules: modulesLoader(context.signal),
+      maxAttempts: numberOption(commandLine, 'max-attempts', 0) ?? MAX_ATTEMPTS,
       readOnly: flag(commandLine, 'read-only'),
       port,
       announce: (url) => (context.json ? context.printJson({ url }) : context.print(url)),

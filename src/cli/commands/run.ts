@@ -93,7 +93,7 @@ export const run: Command = {
     const target = context.target ?? (await targetOfFile(context, file));
     const connecting = context.connect(target);
     connecting.catch(() => undefined); // awaited below, unless reading the files fails first
-    const { built, warnings } = await readBatch(file, context.cwd, context.env, {
+    const { built, warnings } = await readBatch(file, context, context.env, {
       target,
       ...(attempts === undefined ? {} : { attempts }),
       ...(limit === undefined ? {} : { limit }),

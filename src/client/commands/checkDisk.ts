@@ -8,8 +8,8 @@ import type { LoadedWorld } from '../../config/load/world.ts';
 import { loadAgent, loadBatch, loadWorld } from '../../config/load.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import { type Problem, sortProblems } from '../../config/source/problem.ts';
-import { type Bundle, type BundleProblem, bundleModule } from '../../tools/bundle.ts';
-import { diskFiles } from '../disk.ts';
+import type { Bundle, BundleProblem } from '../../tools/bundle.ts';
+import { bundleWithin, filesAt } from '../submitFile.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { valueProblems } from './checkValues.ts';
 
@@ -33,15 +33,17 @@ export type LoadModules = (modules: readonly BuiltModule[]) => Promise<readonly 
 
 /**
  * Checks the requested files (relative to `folder`), or if there are none, all agent, world, and batch files in
- * `folder`. `env`: the environment in which batches would be launched. Throws StudioError `usage` if it contains none.
+ * `folder`. `env`: the environment in which batches would be launched. `within`: folder that all files must be in.
+ * Throws StudioError `usage` if it contains none.
  */
 export async function checkDisk(
   folder: string,
   requested: readonly string[],
   loadModules: LoadModules,
   env: Readonly<Record<string, string | undefined>>,
+  within?: string,
 ): Promise<CheckedFiles> {
-  const files = diskFiles(folder);
+  const files = filesAt({ cwd: folder, within });
   const paths = requested.length > 0 ? requested : await configFilesUnder(files, folder);
   if (paths.length === 0)
     throw new StudioError('usage', 'This folder contains no agent, world, or batch files.', {
@@ -49,7 +51,7 @@ export async function checkDisk(
     });
   const problems = [
     ...(await checkFiles(files, paths)),
-    ...(await moduleProblems(files, folder, paths, loadModules)),
+    ...(await moduleProblems(files, { folder, within }, paths, loadModules)),
     ...(await valueProblems(files, paths, env)),
   ];
   return { paths, problems: sortProblems(problems) };
@@ -102,7 +104,7 @@ async function modulesOf(files: Files, paths: readonly string[]): Promise<Module
 /** Builds and loads every module once and returns the failures as problems. */
 async function moduleProblems(
   files: Files,
-  folder: string,
+  { folder, within }: { readonly folder: string; readonly within: string | undefined },
   paths: readonly string[],
   loadModules: LoadModules,
 ): Promise<Problem[]> {
@@ -111,7 +113,7 @@ async function moduleProblems(
   for (const [module, uses] of (await modulesOf(files, paths)).byPath) {
     const root = workspaceRoot(module, folder);
     try {
-      const built = { bundle: await bundleModule(module, root), uses };
+      const built = { bundle: await bundleWithin(module, root, within), uses };
       byRoot.set(root, [...(byRoot.get(root) ?? []), built]);
     } catch (error) {
       if (!StudioError.is(error, 'config')) throw error;

@@ -21,9 +21,8 @@ import {
 import { buildAgent } from '../../config/submit.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { TaskRecord } from '../../trace/task.ts';
-import { diskFiles } from '../disk.ts';
 import type { LaunchBlob } from '../launch.ts';
-import { readBatch, submitPorts } from '../submitFile.ts';
+import { filesAt, type ReadPlace, readBatch, requireFolders, submitPorts } from '../submitFile.ts';
 import { workspaceRoot } from '../workspace.ts';
 
 /** What to change from the parent. Paths are absolute or relative to the current folder. */
@@ -39,8 +38,7 @@ export interface ForkWith {
 }
 
 /** Where to read files and environment variables. */
-export interface ForkPlace {
-  readonly cwd: string;
+export interface ForkPlace extends ReadPlace {
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -48,6 +46,8 @@ export interface ForkSubmission {
   readonly submission: Submission;
   /** ID of the submission, or undefined if it is the parent's own. */
   readonly sha: string | undefined;
+  /** The parent's; undefined for imported rollouts. */
+  readonly original: Submission | undefined;
   readonly secrets: Readonly<Record<string, string>>;
   /** Blobs that the submission references. */
   readonly blobs: AsyncIterable<LaunchBlob> | Iterable<LaunchBlob>;
@@ -81,6 +81,7 @@ export async function forkSubmission(
   return {
     ...built,
     sha: sha === parent ? undefined : sha,
+    original,
     differs: original === undefined ? [] : revisionDifferences(original, built.submission),
   };
 }
@@ -95,9 +96,9 @@ function recorded(original: Submission | undefined): BuiltSubmission {
   return { submission: original, secrets: {}, blobs: [], notes: [] };
 }
 
-async function fromFile(file: string, task: TaskRecord, { cwd, env }: ForkPlace): Promise<BuiltSubmission> {
+async function fromFile(file: string, task: TaskRecord, place: ForkPlace): Promise<BuiltSubmission> {
   // Skip checks that depend on the target: the parent’s server already runs it.
-  const { built } = await readBatch(path.resolve(cwd, file), cwd, env, { target: DEFAULTS.target });
+  const { built } = await readBatch(path.resolve(place.cwd, file), place, place.env, { target: DEFAULTS.target });
   return {
     submission: built.submission,
     secrets: built.secrets,
@@ -117,13 +118,20 @@ async function taskNotes(tasks: AsyncIterable<TaskRecord>, task: TaskRecord): Pr
   return [`Task ${task.id} is no longer in the dataset. The fork uses the recorded task.`];
 }
 
-async function withAgent(base: BuiltSubmission, file: string, { cwd, env }: ForkPlace): Promise<BuiltSubmission> {
+async function withAgent(base: BuiltSubmission, file: string, place: ForkPlace): Promise<BuiltSubmission> {
+  const { cwd, env, within } = place;
   const absolute = path.resolve(cwd, file);
   const root = workspaceRoot(absolute, cwd);
-  const files = diskFiles(cwd);
+  const files = filesAt(place);
   const loaded = await loadAgent(files, absolute);
   if (loaded.value === undefined) throw problemsError(loaded.problems, files.absolute(cwd));
-  const { agent, env: names, secrets, blobs } = await buildAgent(loaded.value, root, submitPorts(files, root, env));
+  const {
+    agent,
+    env: names,
+    secrets,
+    blobs,
+  } = await buildAgent(loaded.value, root, submitPorts(files, root, env, within));
+  await requireFolders({ agent }, within);
   const submission = { ...base.submission, agent, product: PRODUCT };
   return {
     ...base,

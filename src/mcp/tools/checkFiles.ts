@@ -41,9 +41,10 @@ export const checkWorkspace = defineTool({
     const { folder } = session;
     const { paths, problems } = await checkDisk(
       folder,
-      files.map((file) => workspaceFile(folder, file)),
+      await Promise.all(files.map((file) => workspaceFile(folder, file))),
       session.loadModules,
       session.env,
+      folder,
     );
     const room = new Room();
     const listed = problems.filter((problem) => room.take(problem));

@@ -1,6 +1,8 @@
 /** The tools stop_batch, pause_batch, and resume_batch. */
 import { z } from 'zod';
 import { type ControlVerb, control, controlText } from '../../client/commands/control.ts';
+import { batchId, parseReference, resolveRollout } from '../../client/reference.ts';
+import type { Api } from '../../protocol/api.ts';
 import { defineTool, type Effect, type StudioTool } from '../tool.ts';
 
 const RELEASE = z
@@ -9,11 +11,24 @@ const RELEASE = z
   .describe('For a batch: end its pods (locally: worker processes) once nothing runs. resume_batch starts them again');
 const REASON = z.string().max(1000).optional().describe('Reason to record');
 
+/** What only a person decides about work that the agent did not launch. Pausing loses nothing. */
+const EFFECTS: Readonly<Partial<Record<ControlVerb, string>>> = {
+  cancel: 'irreversibly ends the running attempts of',
+  resume: 'continues the paused attempts of',
+};
+
 interface Words {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly effect: Effect;
+}
+
+/** Returns the batch of a batch, an attempt, or a rollout. */
+async function batchOf(api: Api, target: string, signal: AbortSignal): Promise<string> {
+  const reference = parseReference(target);
+  if (reference.kind === 'batch') return batchId(api, reference.batch, signal);
+  return (await api.rollout(await resolveRollout(api, reference, signal), signal)).row.batch;
 }
 
 function controlTool(verb: ControlVerb, words: Words): StudioTool {
@@ -30,7 +45,13 @@ function controlTool(verb: ControlVerb, words: Words): StudioTool {
       changed: z.number().int().optional().describe('Number of affected rollouts'),
     }),
     idempotent: true,
-    async run(args, { api, signal }) {
+    async run(args, { api, session, consent, signal }) {
+      const batch = await batchOf(api, args.target, signal);
+      const effect = session.ownBatches.has(batch) ? undefined : EFFECTS[verb];
+      consent({
+        reasons: effect === undefined ? [] : [`It ${effect} ${args.target}, which it did not launch itself.`],
+        instead: `A person can use rollout ${verb} ${args.target}, or the editor.`,
+      });
       const reason = REASON.parse(args['reason']);
       const release = RELEASE.parse(args['release_pods']) === true;
       const done = await control(api, args.target, verb, { reason, release, by: 'rollout mcp' }, signal);

@@ -1,9 +1,23 @@
 import { z } from 'zod';
 import { launchFork, planFork } from '../../client/commands/fork.ts';
 import { differsText } from '../../client/text/forkText.ts';
-import { forkEdit } from '../../config/submission.ts';
+import { StudioError } from '../../common/errors.ts';
+import { envNamesIn } from '../../config/env.ts';
+import { type ForkEdit, forkEdit } from '../../config/submission.ts';
+import { requireModel } from '../permits/models.ts';
+import { overLimit, recordLaunch } from '../permits/spending.ts';
+import { newPlaces } from '../permits/values.ts';
 import { defineTool } from '../tool.ts';
 import { workspaceFile } from '../workspaceFile.ts';
+
+/** Values of variables come from the user's files only. */
+function refuseVariables(edit: readonly ForkEdit[]): void {
+  const [name] = envNamesIn(JSON.stringify(edit));
+  if (name === undefined) return;
+  throw new StudioError('forbidden', `An edit cannot contain \${env:${name}}.`, {
+    hint: 'Write the text without it. A person can edit and fork the rollout in the debugger.',
+  });
+}
 
 export const forkRollout = defineTool({
   name: 'fork_rollout',
@@ -38,10 +52,12 @@ export const forkRollout = defineTool({
           'those of the parent',
       ),
     agent_file: z.string().optional().describe('Use this agent file'),
-    model: z.string().optional().describe('Use the model with this name'),
-    endpoint: z.string().optional().describe('Endpoint of that model'),
+    model: z.string().optional().describe('Use the model with this name, which an agent file must contain'),
     dry_run: z.boolean().default(false).describe('Only report what would differ from the parent, without launching'),
-    accept_irreversible: z.boolean().default(false).describe('Continue even if irreversible calls may be repeated'),
+    accept_irreversible: z
+      .boolean()
+      .default(false)
+      .describe('Ask a person to let it continue even if irreversible calls may be repeated'),
   }),
   output: z.object({
     batch: z.string().optional().describe('The fork; absent for a dry run'),
@@ -62,25 +78,24 @@ export const forkRollout = defineTool({
       batch_file: file,
       agent_file: agent,
       model,
-      endpoint,
       dry_run: dry,
       accept_irreversible: acceptIrreversible,
     },
-    { api, session, signal },
+    { api, session, consent, signal },
   ) {
-    const inside = (name: string | undefined): string | undefined =>
-      name === undefined ? undefined : workspaceFile(session.folder, name);
-    const planned = await planFork(
-      api,
-      from,
-      { file: inside(file), agent: inside(agent), model, endpoint },
-      { cwd: session.folder, env: session.env },
-      signal,
-    );
+    const { folder, env } = session;
+    if (edit !== undefined) refuseVariables(edit);
+    const inside = async (name: string | undefined): Promise<string | undefined> =>
+      name === undefined ? undefined : workspaceFile(folder, name);
+    const changes = { file: await inside(file), agent: await inside(agent) };
+    const place = { cwd: folder, within: folder, env };
+    const unchanged = await planFork(api, from, changes, place, signal);
+    if (model !== undefined) await requireModel(session, model, unchanged.runs);
+    const planned = model === undefined ? unchanged : await planFork(api, from, { ...changes, model }, place, signal);
     const {
       rollout,
       seq,
-      runs: { differs, notes },
+      runs: { differs, notes, original, submission },
     } = planned;
     const notices = [differsText(differs), ...notes].filter((text) => text !== '');
     if (dry)
@@ -91,13 +106,24 @@ export const forkRollout = defineTool({
           ...notices,
         ].join('\n'),
       };
+    consent({
+      reasons: [
+        ...overLimit(session, attempts),
+        ...(await newPlaces(api, submission, original, signal)),
+        ...(acceptIrreversible ? ['It may repeat calls whose effects cannot be undone.'] : []),
+      ],
+      instead:
+        `A person can fork it with rollout fork ${from}${acceptIrreversible ? ' --accept-irreversible' : ''}, or in ` +
+        'the editor.',
+    });
     const batch = await launchFork(
       api,
       planned,
       { attempts, edit, acceptIrreversible, by: 'rollout mcp' },
-      session.env,
+      env,
       signal,
     );
+    recordLaunch(session, batch, attempts);
     return {
       data: { batch, rollout, seq, differs: [...differs], notes: [...notes] },
       text: [

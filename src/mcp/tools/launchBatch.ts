@@ -3,6 +3,8 @@ import { launch } from '../../client/launch.ts';
 import { readBatch } from '../../client/submitFile.ts';
 import { checkTarget } from '../../client/targets/target.ts';
 import { formatProblem } from '../../config/source/problem.ts';
+import { overLimit, recordLaunch } from '../permits/spending.ts';
+import { newPlaces } from '../permits/values.ts';
 import { defineTool } from '../tool.ts';
 import { workspaceFile } from '../workspaceFile.ts';
 
@@ -14,7 +16,7 @@ export const launchBatch = defineTool({
   description:
     'Runs a batch file (*.batch.yaml) of the workspace: its agent on its tasks. Returns the ID of the batch at once; ' +
     'use wait_for_batch to wait for its end. Calls the model and tools in the files, which may cost money: start ' +
-    'with a `limit` and few `attempts`.',
+    'with a `limit` and few `attempts`. Asks a person before it launches many, or sends a value to a new place.',
   input: z.strictObject({
     file: z.string().describe('Path of the batch file, relative to the workspace folder'),
     attempts: z.number().int().min(1).max(10_000).optional().describe('Attempts per task'),
@@ -29,10 +31,11 @@ export const launchBatch = defineTool({
   output: z.object({ batch: z.string(), warnings: z.array(z.string()) }),
   effect: 'run',
   openWorld: true,
-  async run({ file, attempts, limit, tasks, seed, concurrency }, { api, session, signal }) {
+  async run({ file, attempts, limit, tasks, seed, concurrency }, { api, session, consent, signal }) {
+    const { folder } = session;
     const { built, warnings, target } = await readBatch(
-      workspaceFile(session.folder, file),
-      session.folder,
+      await workspaceFile(folder, file),
+      { cwd: folder, within: folder },
       session.env,
       {
         ...(attempts === undefined ? {} : { attempts }),
@@ -44,8 +47,16 @@ export const launchBatch = defineTool({
       },
     );
     checkTarget(file, target, session.target);
+    const { submission } = built;
+    let launched = 0;
+    for await (const _task of built.tasks) launched += submission.attempts;
+    consent({
+      reasons: [...overLimit(session, launched), ...(await newPlaces(api, submission, undefined, signal))],
+      instead: `A person can launch it with rollout run ${file}, or in the editor.`,
+    });
     const batch = await launch(api, built, { signal });
-    const listed = warnings.slice(0, MAX_WARNINGS).map((warning) => formatProblem(warning, session.folder));
+    recordLaunch(session, batch, launched);
+    const listed = warnings.slice(0, MAX_WARNINGS).map((warning) => formatProblem(warning, folder));
     return {
       data: { batch, warnings: listed },
       text: [`Launched batch ${batch}. Use wait_for_batch to wait for its end.`, ...listed].join('\n'),

@@ -55,15 +55,11 @@ test('a cursor round-trips, and only to its own tool', () => {
   }
 });
 
-test('files are inside the workspace', () => {
+test('files are inside the workspace', async () => {
   const folder = path.resolve('work');
-  assert.equal(workspaceFile(folder, 'a/../b.yaml'), path.join(folder, 'b.yaml'));
-  assert.equal(workspaceFile(folder, path.join(folder, '..b')), path.join(folder, '..b'));
+  assert.equal(await workspaceFile(folder, 'a/../b.yaml'), path.join(folder, 'b.yaml'));
+  assert.equal(await workspaceFile(folder, path.join(folder, '..b')), path.join(folder, '..b'));
   for (const wrong of ['..', '../work-2/b.yaml', path.resolve('elsewhere.yaml'), 'a/../../b']) {
-    assert.throws(
-      () => workspaceFile(folder, wrong),
-      (error) => StudioError.is(error, 'forbidden'),
-      wrong,
-    );
+    await assert.rejects(workspaceFile(folder, wrong), (error) => StudioError.is(error, 'forbidden'), wrong);
   }
 });

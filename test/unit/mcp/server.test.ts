@@ -55,7 +55,14 @@ function connectionOf(api: Api, more: Partial<Connection> = {}): Connection {
 }
 
 function sessionOf(connect: () => Promise<Connection>): Session {
-  return new Session({ connect, folder: '/work', env: {}, readOnly: false, loadModules: () => Promise.resolve([]) });
+  return new Session({
+    connect,
+    folder: '/work',
+    env: {},
+    readOnly: false,
+    maxAttempts: 100,
+    loadModules: () => Promise.resolve([]),
+  });
 }
 
 async function call(tool: StudioTool, session: Session): Promise<CallToolResult> {

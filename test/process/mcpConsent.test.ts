@@ -1,0 +1,302 @@
+// What a coding agent may not decide alone through `rollout mcp`: where values go, how much is spent, what is repeated
+// or ended irreversibly, and which files are named.
+import assert from 'node:assert/strict';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type CallToolResult, Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { STRUCTURED } from '../../src/mcp/tool.ts';
+import { root } from '../support/cli.ts';
+import { Workspace } from '../support/testWorkspace.ts';
+import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
+
+const KEY = 'canary-3f9a7c21d4';
+type Person = 'allows' | 'declines' | 'closes the question';
+
+let demo: WatchedDemo;
+let workspace: Workspace;
+/** A batch that a person launched, with an irreversible call in its second step. */
+let launched: string;
+
+before(async () => {
+  demo = await watchedDemo();
+  workspace = new Workspace();
+  workspace.write(
+    'tools.ts',
+    `import { tool } from 'rollout-studio';
+import { z } from 'zod';
+export const send = tool({ description: 'Sends.', input: z.object({}), run: () => 'sent' });
+`,
+  );
+  const file = workspace.batch('first', {
+    endpoint: demo.url,
+    agent: { tools: [{ module: 'tools.ts' }] },
+    tasks: [{ id: 'one', question: 'call send {}\nanswer yes', answer: 'yes' }],
+  });
+  workspace.batch('keyed', {
+    endpoint: demo.url,
+    model: { api_key: '${env:CANARY}' },
+    tasks: [{ id: 'one', question: 'answer yes', answer: 'yes' }],
+  });
+  workspace.batch('many', {
+    endpoint: demo.url,
+    batch: { attempts: 3 },
+    tasks: ['a', 'b'].map((id) => ({ id, question: 'answer yes', answer: 'yes' })),
+  });
+  launched = (await workspace.json<{ batch: string }>('run', file)).batch;
+});
+after(async () => {
+  await workspace.close();
+  await demo.close();
+});
+
+/** What the person was asked. */
+type Asked = string[];
+
+interface Agent {
+  readonly asked: Asked;
+  call(name: string, args: Record<string, unknown>): Promise<CallToolResult>;
+}
+
+/** Runs `act` with a client of its own `rollout mcp`. Without a person, the client supports no elicitation. */
+async function withAgent(
+  { person, mode = 'legacy', options = [] }: { person?: Person; mode?: 'legacy' | 'auto'; options?: readonly string[] },
+  act: (agent: Agent) => Promise<void>,
+): Promise<void> {
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode }, capabilities: person === undefined ? {} : { elicitation: {} } },
+  );
+  const asked: Asked = [];
+  if (person !== undefined)
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      asked.push(params.message);
+      if (person === 'closes the question') return { action: 'cancel' };
+      return { action: 'accept', content: { allow: person === 'allows' } };
+    });
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      cwd: workspace.bench.folder,
+      stderr: 'inherit',
+      env: { ...process.env, CANARY: KEY },
+      args: [
+        '--disable-warning=ExperimentalWarning',
+        path.join(root, 'dist', 'cli.mjs'),
+        ...['mcp', '--stdio', '--store', workspace.bench.store, '--folder', workspace.path(), ...options],
+      ],
+    }),
+  );
+  try {
+    await act({
+      asked,
+      call: (name, args) => client.callTool({ name, arguments: args, _meta: { [STRUCTURED]: true } }),
+    });
+  } finally {
+    await client.close();
+  }
+}
+
+function textOf(result: CallToolResult): string {
+  return result.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+function assertRefused(result: CallToolResult, ...patterns: readonly RegExp[]): void {
+  assert.equal(result.isError, true, textOf(result));
+  for (const pattern of patterns) assert.match(textOf(result), pattern);
+}
+
+function batchOf(result: CallToolResult): string {
+  assert.notEqual(result.isError, true, textOf(result));
+  return (result.structuredContent as { batch: string }).batch;
+}
+
+async function ended(agent: Agent, batch: string): Promise<void> {
+  for (;;) {
+    const result = await agent.call('wait_for_batch', { batch, seconds: 30 });
+    assert.notEqual(result.isError, true, textOf(result));
+    if ((result.structuredContent as { ended: boolean }).ended) return;
+  }
+}
+
+async function batches(): Promise<string[]> {
+  return (await (await workspace.api()).batches()).batches.map(({ batch }) => batch);
+}
+
+describe('a value of the environment', () => {
+  it('goes nowhere by the arguments of a call', async () => {
+    const before = await batches();
+    await withAgent({ person: 'allows' }, async (agent) => {
+      const from = `${launched}/one/1:1`;
+      assertRefused(await agent.call('fork_rollout', { from, endpoint: `${demo.url}?\${env:CANARY}` }), /endpoint/);
+      for (const model of ['${env:CANARY}', 'another']) {
+        assertRefused(await agent.call('fork_rollout', { from, model }), /No agent file .* has the model/, /demo/);
+      }
+      assertRefused(
+        await agent.call('fork_rollout', {
+          from,
+          edit: [{ of: { m: 1 }, path: '/x', value: { a: ['${env:CANARY}'] } }],
+        }),
+        /\$\{env:/,
+      );
+      assert.deepEqual(agent.asked, []);
+    });
+    assert.deepEqual(await batches(), before);
+    assert.doesNotMatch(JSON.stringify(demo.receivedRequests), new RegExp(KEY));
+  });
+
+  it('is sent to a new place only if a person allows it', async () => {
+    const before = await batches();
+    const launch = { file: 'keyed.batch.yaml' };
+    const forks = [
+      { from: `${launched}/one/1:1`, agent_file: 'keyed.agent.yaml', accept_irreversible: true },
+      { from: `${launched}/one/1:1`, batch_file: 'keyed.batch.yaml', accept_irreversible: true },
+    ];
+    await withAgent({}, async (agent) => {
+      assertRefused(await agent.call('launch_batch', launch), /CANARY to http:\/\/127/, /rollout run keyed/);
+      for (const fork of forks) assertRefused(await agent.call('fork_rollout', fork), /CANARY to http/, /rollout fork/);
+    });
+    for (const [person, mode] of [
+      ['declines', 'legacy'],
+      ['closes the question', 'auto'],
+    ] as const)
+      await withAgent({ person, mode }, async (agent) => {
+        assertRefused(await agent.call('launch_batch', launch), /A person did not allow this/);
+        assert.equal(agent.asked.length, 1);
+        assert.match(agent.asked[0] ?? '', /sends the value of CANARY to http:\/\/127\.0\.0\.1/);
+        assert.doesNotMatch(agent.asked[0] ?? '', new RegExp(KEY));
+      });
+    assert.deepEqual(await batches(), before);
+  });
+
+  for (const mode of ['legacy', 'auto'] as const)
+    it(`is sent there from then on without asking (${mode})`, async () => {
+      workspace.batch(mode, {
+        endpoint: `${demo.url}?${mode}`,
+        model: { api_key: '${env:CANARY}' },
+        tasks: [{ id: 'one', question: 'answer yes', answer: 'yes' }],
+      });
+      await withAgent({ person: 'allows', mode }, async (agent) => {
+        const first = batchOf(await agent.call('launch_batch', { file: `${mode}.batch.yaml` }));
+        await ended(agent, first);
+        assert.equal(agent.asked.length, 1);
+        await ended(agent, batchOf(await agent.call('launch_batch', { file: `${mode}.batch.yaml` })));
+        await ended(agent, batchOf(await agent.call('fork_rollout', { from: `${first}/one/1:1` })));
+        assert.equal(agent.asked.length, 1);
+      });
+    });
+});
+
+it('more attempts than allowed are launched only if a person allows it', async () => {
+  const options = ['--max-attempts', '7'];
+  const many = { file: 'many.batch.yaml' };
+  await withAgent({ options }, async (agent) => {
+    assertRefused(await agent.call('launch_batch', { ...many, attempts: 4 }), /8 attempts.*may launch 7/s);
+    await ended(agent, batchOf(await agent.call('launch_batch', many)));
+    assertRefused(await agent.call('fork_rollout', { from: `${launched}/one/1:2`, attempts: 2 }), /has launched 6/);
+    await ended(agent, batchOf(await agent.call('fork_rollout', { from: `${launched}/one/1:2` })));
+    assertRefused(await agent.call('launch_batch', { ...many, limit: 1, attempts: 1 }), /has launched 7/);
+  });
+  await withAgent({ person: 'allows', options }, async (agent) => {
+    await ended(agent, batchOf(await agent.call('launch_batch', { ...many, attempts: 4 })));
+    assert.match(agent.asked.join(), /^A coding agent requests this\. It launches 8 attempts/);
+  });
+});
+
+it('irreversible calls are repeated only if a person allows it', async () => {
+  const from = `${launched}/one/1:1`;
+  await withAgent({}, async (agent) => {
+    assertRefused(await agent.call('fork_rollout', { from }), /cannot be undone and may be repeated: send/);
+    assertRefused(
+      await agent.call('fork_rollout', { from, accept_irreversible: true }),
+      /A person must allow this/,
+      /rollout fork .* --accept-irreversible/,
+    );
+  });
+  await withAgent({ person: 'allows' }, async (agent) => {
+    await ended(agent, batchOf(await agent.call('fork_rollout', { from, accept_irreversible: true })));
+    assert.match(agent.asked.join(), /repeat calls whose effects cannot be undone/);
+  });
+});
+
+it('work of others is ended and continued only if a person allows it; its own, always', async () => {
+  demo.shut('slow');
+  const files = {
+    endpoint: demo.url,
+    gate: 'slow',
+    tasks: [{ id: 'a', question: 'answer yes', answer: 'yes' }],
+  } as const;
+  const another = await workspace.launch('slow', files);
+  await withAgent({}, async (agent) => {
+    for (const target of [another, `${another}/a/1`]) {
+      assertRefused(await agent.call('stop_batch', { target }), /ends the running attempts/, /rollout cancel/);
+      assertRefused(await agent.call('resume_batch', { target }), /rollout resume/);
+    }
+    const own = batchOf(await agent.call('launch_batch', { file: 'slow.batch.yaml' }));
+    const stopped = await agent.call('stop_batch', { target: own });
+    assert.notEqual(stopped.isError, true, textOf(stopped));
+  });
+  await withAgent({ person: 'allows' }, async (agent) => {
+    const stopped = await agent.call('stop_batch', { target: another });
+    assert.notEqual(stopped.isError, true, textOf(stopped));
+    await ended(agent, another);
+    assert.equal(agent.asked.length, 1);
+  });
+  demo.open('slow');
+});
+
+it('files outside --folder are not read, through links, paths in files, or imports', async () => {
+  const outside = workspace.bench.path('outside');
+  mkdirSync(outside);
+  const secret = path.join(outside, 'secret.jsonl');
+  writeFileSync(secret, `{"id": "one", "question": "${KEY}", "answer": "yes"}`);
+  writeFileSync(path.join(outside, 'secret.ts'), `export const secret = '${KEY}';`);
+  writeFileSync(path.join(outside, 'prompt.md'), KEY);
+  writeFileSync(path.join(outside, 'other.agent.yaml'), 'version: 1\nname: other\nprompt: hm\n');
+  symlinkSync(secret, workspace.path('link.jsonl'));
+  symlinkSync(outside, workspace.path('linked'), 'junction');
+  const task = { id: 'one', question: 'answer yes', answer: 'yes' };
+  const tools = { tools: [{ module: 'imports.ts' }] };
+  workspace.write('imports.ts', "import { secret } from './linked/secret.ts';\nexport const leak = secret;\n");
+  const cases: Record<string, Parameters<Workspace['batch']>[1]> = {
+    dataset: { endpoint: demo.url, tasks: [task], batch: { dataset: { file: 'link.jsonl' } } },
+    above: { endpoint: demo.url, tasks: [task], batch: { dataset: { file: '../outside/secret.jsonl' } } },
+    prompt: { endpoint: demo.url, tasks: [task], agent: { prompt: 'linked/prompt.md' } },
+    module: { endpoint: demo.url, tasks: [task], agent: { tools: [{ module: 'linked/secret.ts' }] } },
+    imported: { endpoint: demo.url, tasks: [task], agent: tools },
+    attached: { endpoint: demo.url, tasks: [{ ...task, files: ['linked/prompt.md'] }] },
+    folder: { endpoint: demo.url, tasks: [task], batch: { sandbox: { read: ['linked'] } } },
+    server: {
+      endpoint: demo.url,
+      tasks: [task],
+      agent: { tools: [{ name: 's', mcp: { command: 'x', cwd: 'linked' } }] },
+    },
+  };
+  const before = await batches();
+  await withAgent({ person: 'allows' }, async (agent) => {
+    for (const [name, files] of Object.entries(cases)) {
+      const file = workspace.batch(name, files);
+      assertRefused(await agent.call('launch_batch', { file }), /outside the workspace/);
+      assertRefused(
+        await agent.call('fork_rollout', { from: `${launched}/one/1:2`, batch_file: file }),
+        /outside the workspace/,
+      );
+    }
+    for (const name of ['prompt', 'module', 'imported', 'server'])
+      assertRefused(
+        await agent.call('fork_rollout', { from: `${launched}/one/1:2`, agent_file: `${name}.agent.yaml` }),
+        /outside the workspace/,
+      );
+    assertRefused(
+      await agent.call('fork_rollout', { from: `${launched}/one/1:2`, agent_file: 'linked/other.agent.yaml' }),
+      /outside the workspace/,
+    );
+    assertRefused(await agent.call('check_files', { files: ['linked/other.agent.yaml'] }), /outside the workspace/);
+    const checked = await agent.call('check_files', { files: ['dataset.batch.yaml', 'prompt.agent.yaml'] });
+    assert.match(textOf(checked), /outside the workspace[^]*outside the workspace/);
+    assert.doesNotMatch(textOf(checked), new RegExp(KEY));
+    assert.deepEqual(agent.asked, []);
+  });
+  assert.deepEqual(await batches(), before);
+});
