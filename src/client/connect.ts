@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -13,11 +13,12 @@ import { entryUrl, LONG_RUNNING } from '../common/entries.ts';
 import { errorCodeOf, StudioError } from '../common/errors.ts';
 import { isPostgresUrl } from '../common/postgres.ts';
 import { Api } from '../protocol/api.ts';
-import { type ReadyLine, readyLine, type ServerFile, serverFile } from '../protocol/serverFile.ts';
+import { type ReadyLine, readyLine, type ServerFile } from '../protocol/serverFile.ts';
 import type { ServerAddress } from '../protocol/transport.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import { dataFolder } from './folders.ts';
 import { nodeTransport } from './nodeTransport.ts';
+import { readServerFile } from './serverFile.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const REPLACE_POLL_MS = 500;
@@ -130,32 +131,6 @@ async function findServer(
   } catch (error) {
     if (signal?.aborted === true) throw new StudioError('cancelled', 'Connecting was cancelled.', { cause: error });
     return undefined; // a server that died left the file
-  }
-}
-
-/** Reads `server.json` in `folder`. Returns undefined if it is missing or invalid. */
-export function readServerFile(folder: string): ServerFile | undefined {
-  let text: string;
-  try {
-    text = readFileSync(path.join(folder, 'server.json'), 'utf8');
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === 'ENOENT') return undefined;
-    if (code === 'ENOTDIR')
-      throw new StudioError('storage', `Cannot use ${folder} as a store: a part of its path is a file.`, {
-        hint: 'Choose another store with --store.',
-        cause: error,
-      });
-    throw new StudioError('storage', `Cannot read server.json in ${folder}.`, {
-      hint: 'The server may have been started by another user. Use your own store with --store.',
-      cause: error,
-    });
-  }
-  try {
-    return serverFile.parse(JSON.parse(text));
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof Error) return undefined; // partly written by a dying server
-    throw error;
   }
 }
 

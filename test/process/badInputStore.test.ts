@@ -143,7 +143,7 @@ randomBytes(45_000).toString('base64') });
 
   it('that is not a database is reported as damaged', () =>
     withBench(async (bench) => {
-      mkdirSync(bench.store);
+      mkdirSync(bench.store, { mode: 0o700 });
       writeFileSync(
         path.join(bench.store, 'store.db'),
         'this is no database, and it is long enough to be read as one'.repeat(10),

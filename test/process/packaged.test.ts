@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { root } from '../../src/build/bundles.ts';
 import { QUALITY } from '../../src/build/vsix/compressed.ts';
 import { stageVsix } from '../../src/build/vsix/stage.ts';
-import { readServerFile } from '../../src/client/connect.ts';
+import { readServerFile } from '../../src/client/serverFile.ts';
 import { end } from '../support/cli.ts';
 
 describe('the contents of the .vsix', { timeout: 180_000 }, () => {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { connect, readServerFile } from '../../src/client/connect.ts';
+import { connect } from '../../src/client/connect.ts';
+import { readServerFile } from '../../src/client/serverFile.ts';
 import { hasEnded } from '../support/cli.ts';
 import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 
