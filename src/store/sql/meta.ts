@@ -60,7 +60,8 @@ export async function secretKey(sql: Sql, place?: KeyPlace): Promise<string> {
   const created = randomBytes(32).toString('hex');
   return await sql.write(async (tx) => {
     if (place === undefined) await tx.insert(META, ['name', 'value'], [['secret', created]], 'ignore');
-    const key = (await get(tx, 'secret')) ?? created;
+    // Another connection may have written it.
+    const key = place?.read() ?? (await get(tx, 'secret')) ?? created;
     if (place !== undefined) {
       place.write(key);
       await tx.run('DELETE FROM meta WHERE name = ?', 'secret');
