@@ -1,7 +1,7 @@
 /**
- * `npm run pictures`: takes the README's pictures from the running product: the demo's output as SVG; both pages in the
- * four themes and a walk through a trajectory as PNG; and the debugger, the calls of a tool, a tool trial, and a
- * cluster in VS Code (this needs `npm run package` first, and the last one a cluster).
+ * `npm run pictures`: takes the README's pictures from the running product: both pages in the four themes and a walk
+ * through a trajectory; and the debugger, the calls of a tool, a tool trial, and a cluster in VS Code (this needs
+ * `npm run package` first, and the last one a cluster).
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,18 +14,6 @@ import { root } from './bundles.ts';
 import { animatedPng } from './pictures/animation.ts';
 import { startCluster } from './system/cluster.ts';
 import { findProgram, installPrograms } from './system/programs.ts';
-
-const COLUMNS = 100;
-const CHARACTER = 8.4;
-const LINE = 19;
-const MARGIN = 18;
-const COLOURS: readonly (readonly [RegExp, string])[] = [
-  [/●|✓/g, '#4ec9a0'],
-  [/✗/g, '#f48771'],
-  [/⚠|◐/g, '#e2c08d'],
-  [/▓/g, '#4fa3ff'],
-  [/^(\$ .*|step \d+ .*|end ──.*)$/g, '#9cdcfe'],
-];
 
 /** The system's preferences, as a browser reports them to its pages. */
 const THEMES = {
@@ -55,18 +43,15 @@ const cli = (args: readonly string[]): string => {
     {
       cwd: args[0] === 'init' ? folder : workspace,
       encoding: 'utf8',
-      env: { ...process.env, COLUMNS: String(COLUMNS), NO_COLOR: '1' },
     },
   );
   if (done.status !== 0) throw new Error(done.stderr);
-  return done.stdout.trimEnd();
+  return done.stdout;
 };
 
 try {
   cli(['init', workspace]);
-  const report = cli(['run', 'batches/desk.batch.yaml']);
-  write('run', `$ rollout run batches/desk.batch.yaml\n${report}\n\n$ rollout show last\n${cli(['show', 'last'])}`);
-  write('show', `$ rollout show last/renew-one/1\n${cli(['show', 'last/renew-one/1'])}`);
+  cli(['run', 'batches/desk.batch.yaml']);
   await pages();
   // Only the pages: the windows of VS Code take minutes.
   if (process.argv[2] !== 'pages') windows();
@@ -211,34 +196,4 @@ async function walk(browser: Browser, url: string): Promise<void> {
   }
   writeFileSync(path.join(root, 'media', 'pictures', 'walk.png'), animatedPng(frames, WALK_MS));
   await page.close();
-}
-
-function write(name: string, text: string): void {
-  const lines = text.split('\n');
-  const width = Math.ceil(COLUMNS * CHARACTER + 2 * MARGIN);
-  const height = lines.length * LINE + 2 * MARGIN;
-  const rows = lines
-    .map(
-      (line, index) =>
-        `<text x="${MARGIN}" y="${MARGIN + (index + 0.75) * LINE}" xml:space="preserve">${coloured(line)}</text>`,
-    )
-    .join('\n');
-  writeFileSync(
-    path.join(root, 'media', `${name}.svg`),
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
-<rect width="100%" height="100%" rx="8" fill="#1e1e1e"/>
-<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" \
-fill="#d4d4d4">
-${rows}
-</g>
-</svg>
-`,
-  );
-}
-
-function coloured(line: string): string {
-  let text = line.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
-  for (const [pattern, colour] of COLOURS)
-    text = text.replace(pattern, (match) => `<tspan fill="${colour}">${match}</tspan>`);
-  return text;
 }

@@ -9,7 +9,7 @@ export const VSIX_ALLOWED: readonly RegExp[] = [
   /^dist\/zodInOne\.json$/,
   /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
   // The README's pictures are on the web: an installed README shows none.
-  /^media\/(?!pictures\/)(?!run\.svg$|show\.svg$)(?:[\w-]+\/)*[\w.-]+$/,
+  /^media\/(?!pictures\/)(?:[\w-]+\/)*[\w.-]+$/,
   /^src\/tools\/sdk\.ts$/,
   /^dist\/node_modules\/zod\/(?:[\w-]+\/)*(LICENSE|package\.json|[\w-]+\.(js|d\.ts))$/,
   /^dist\/node_modules\/(@types\/node|undici-types)\/(?:[\w.-]+\/)*(LICENSE|package\.json|[\w.-]+\.d\.ts)$/,
