@@ -52,7 +52,7 @@ function recount(store: string, batch: string): { counts: Counts; perHour: numbe
     held: 0,
     queued: 0,
   };
-  const times: { from: number; to: number }[] = [];
+  const times: { from: number; to: number; lost: boolean }[] = [];
   for (const { state, newest, settles, progress } of rows as ((typeof rows)[number] & Record<string, unknown>)[]) {
     if (newest !== 1) continue;
     const name = STATES[Number(state)] ?? '';
@@ -60,13 +60,14 @@ function recount(store: string, batch: string): { counts: Counts; perHour: numbe
     else if (settles === 1)
       counts[progress.reward == null ? 'unscored' : progress.passed === true ? 'passed' : 'failed'] += 1;
     else counts[progress.status === 'infrastructure' ? 'infrastructure' : 'cancelled'] += 1;
-    if (name === 'ended' && progress.started_at !== undefined && progress.ended_at !== undefined)
-      times.push({ from: progress.started_at, to: progress.ended_at });
+    if (name !== 'ended' || progress.started_at === undefined || progress.ended_at === undefined) continue;
+    const lost = settles !== 1 && progress.status === 'infrastructure';
+    times.push({ from: progress.started_at, to: progress.ended_at, lost });
   }
   const ran = Math.max(...times.map(({ to }) => to)) - Math.min(...times.map(({ from }) => from));
   return {
     counts,
-    perHour: (times.length * 3_600_000) / ran,
+    perHour: (times.filter(({ lost }) => !lost).length * 3_600_000) / ran,
     steps: rows.reduce((sum, { progress }) => sum + progress.steps, 0),
     tries: rows.length,
   };

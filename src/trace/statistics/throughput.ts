@@ -1,5 +1,6 @@
 /** How fast a batch is: ended rollouts per hour. The same figure in the pages, the command line, and reports. */
 import { each, type Piecewise } from '../../common/piecewise.ts';
+import { countNameOf } from '../outcome.ts';
 import type { RolloutRow } from '../summary.ts';
 
 /** The times of rollouts, in wall time. */
@@ -7,6 +8,8 @@ export interface RolloutTimes {
   readonly starts: readonly number[];
   /** Infinity for rollouts that have not ended. */
   readonly stops: readonly number[];
+  /** The stops that are throughput: without attempts lost to infrastructure. */
+  readonly ends: readonly number[];
   /** The first start; Infinity without any. */
   readonly first: number;
 }
@@ -22,15 +25,18 @@ const RECENT_SHARE = 1 / 5;
 export function* timesOf(rows: Iterable<RolloutRow>): Piecewise<RolloutTimes> {
   const starts: number[] = [];
   const stops: number[] = [];
+  const ends: number[] = [];
   let first = Infinity;
-  yield* each(rows, ({ state, progress }) => {
+  yield* each(rows, (row) => {
+    const { state, progress } = row;
     const { started_at: start, ended_at: end } = progress;
     if (start === undefined || (state === 'ended' && end === undefined)) return;
     starts.push(start);
     stops.push(state === 'ended' ? (end ?? Infinity) : Infinity);
+    if (end !== undefined && state === 'ended' && countNameOf(row) !== 'infrastructure') ends.push(end);
     if (start < first) first = start;
   });
-  return { starts, stops, first };
+  return { starts, stops, ends, first };
 }
 
 /** Returns the range that the throughput of a running batch is shown for, up to `now`. */
@@ -42,7 +48,10 @@ export function rangeStart(first: number, now: number): number {
  * Returns ended rollouts per hour; undefined without times. `at`: the current time; `ended` for an ended batch, whose
  * rate is that of the whole time that it ran.
  */
-export function* endedPerHour({ stops, first }: RolloutTimes, at: number | 'ended'): Piecewise<number | undefined> {
+export function* endedPerHour(
+  { stops, ends, first }: RolloutTimes,
+  at: number | 'ended',
+): Piecewise<number | undefined> {
   if (stops.length === 0) return undefined;
   let last = first;
   if (at === 'ended')
@@ -52,7 +61,7 @@ export function* endedPerHour({ stops, first }: RolloutTimes, at: number | 'ende
   const now = at === 'ended' ? last : at;
   const window = at === 'ended' ? now - first : (now - rangeStart(first, now)) * RECENT_SHARE;
   let ended = 0;
-  yield* each(stops, (stop) => {
+  yield* each(ends, (stop) => {
     if (stop >= now - window && stop <= now) ended += 1;
   });
   return (ended * HOUR_MS) / Math.max(1, Math.min(window, now - first));

@@ -128,6 +128,13 @@ describe('report', () => {
     const now = createReport({ rows: running, at: 6 * minute });
     assert.deepEqual([now.per_hour, now.running, now.held, now.open], [60, 0, 1, 1]);
     assert.equal(createReport({ rows }).per_hour, null);
+    const lost = row(
+      'a',
+      6,
+      { status: 'infrastructure', started_at: minute, ended_at: 2 * minute },
+      { state: 'ended' },
+    );
+    assert.equal(createReport({ rows: [lost], at: 'ended' }).per_hour, 0, 'lost to infrastructure');
   });
 
   it('drops no attempt', () => {

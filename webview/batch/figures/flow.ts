@@ -10,7 +10,7 @@ export interface Flow {
   /** Beginning and end of the range, in wall time. */
   readonly from: number;
   readonly to: number;
-  /** Ended rollouts per hour, by slice of the range. */
+  /** Ended rollouts per hour, by slice of the range. Those lost to infrastructure do not count. */
   readonly ends: readonly number[];
   /** Maximum number in flight, by slice. */
   readonly inFlight: readonly number[];
@@ -32,7 +32,7 @@ const MIN_STAY_MS = 1;
  */
 export function* flowOf(rows: Iterable<RolloutRow>, at: number | 'ended'): Piecewise<Flow | undefined> {
   const times = yield* timesOf(rows);
-  const { starts, stops, first } = times;
+  const { starts, stops, ends, first } = times;
   const perHour = yield* endedPerHour(times, at);
   if (perHour === undefined) return undefined;
   const ending = stops.reduce((last, stop) => (stop < Infinity && stop > last ? stop : last), first + MIN_STAY_MS);
@@ -40,7 +40,7 @@ export function* flowOf(rows: Iterable<RolloutRow>, at: number | 'ended'): Piece
   const from = at === 'ended' ? first : rangeStart(first, now);
   const slice = (now - from) / SLICES;
   const ended = new Float64Array(SLICES);
-  yield* each(stops, (end) => {
+  yield* each(ends, (end) => {
     const place = Math.min(SLICES - 1, placeOf(end, from, slice));
     if (end >= from && end <= now) ended[place] = (ended[place] ?? 0) + 1;
   });

@@ -99,6 +99,19 @@ suite('the speed of a batch', () => {
     }
   });
 
+  test('does not count attempts that were lost to infrastructure', () => {
+    const lost = (started_at: number, ended_at: number): RolloutRow =>
+      aRow({ state: 'ended', settles: false, progress: { started_at, ended_at, status: 'infrastructure' } });
+    const rows = [ended(HOUR, HOUR + 1000), lost(HOUR, HOUR + 2000), lost(HOUR + 1000, HOUR + 4000)];
+    for (const at of ['ended', HOUR + 4000] as const) {
+      const flow = finish(flowOf(rows, at));
+      assert.equal(flow?.perHour, HOUR / 4000);
+      assert.equal(flow.ends.filter((one) => one > 0).length, 1);
+      assert.equal(flow.most, 2, 'they were in flight');
+    }
+    assert.equal(finish(flowOf(rows.slice(1), 'ended'))?.perHour, 0);
+  });
+
   test('is undefined without times', () => {
     assert.equal(finish(flowOf([passed(), failed(), aRow({ state: 'queued' })], HOUR)), undefined);
     assert.equal(timeLeft(10, 0), undefined);
