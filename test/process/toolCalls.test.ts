@@ -256,6 +256,20 @@ TextEncoder().encode(String(state.count)) };
     }
   });
 
+  it('of a file without tests do not pass', async () => {
+    workspace.write('tests/none.test.ts', 'export {};\n');
+    const run = await workspace.run('test', 'tests/half.test.ts', 'tests/none.test.ts');
+    assert.equal(run.code, 1);
+    assert.match(run.stdout, /ℹ tests 1\n.*ℹ pass 1\n.*✖ tests\/none\.test\.ts has no tests\.\n$/s);
+    const none = await workspace.run('test', 'tests/none.test.ts');
+    assert.deepEqual([none.code, /ℹ tests 0\n/.test(none.stdout)], [1, true], none.stdout);
+    workspace.write('tests/broken.test.ts', "throw new Error('It is broken.');\n");
+    const broken = await workspace.run('test', 'tests/broken.test.ts');
+    assert.equal(broken.code, 1);
+    assert.match(broken.stdout, /It is broken\..*ℹ fail 1\n/s);
+    assert.doesNotMatch(broken.stdout, /no tests/);
+  });
+
   it('leave nothing behind', async () => {
     const temporary = workspace.path('temporary');
     mkdirSync(temporary);
