@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { BuildFailure, Message, Plugin } from 'esbuild';
 import { StudioError } from '../common/errors.ts';
 import { sha256Hex } from '../common/hash.ts';
+import { sentence } from '../common/text.ts';
 import { productModules, ZOD_INPUT } from './productModules.ts';
 import { NO_SOURCE } from './zodFiles.ts';
 import { zodInOne } from './zodInOne.ts';
@@ -170,7 +171,7 @@ function isBuildFailure(error: unknown): error is BuildFailure {
 function bundleError(file: string, failure: BuildFailure): StudioError {
   const problems = failure.errors.map((message) => problemOf(file, message));
   const text = problems
-    .map((problem) => `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`)
+    .map((problem) => `${problem.file}:${problem.line}:${problem.column}: ${sentence(problem.message)}`)
     .join('\n');
   const unresolved = failure.errors.some((message) => message.text.startsWith('Could not resolve'));
   return new StudioError('config', text, {

@@ -110,12 +110,12 @@ describe('rollout run refuses', () => {
     bench.write('broken.ts', 'import { tool } from "rollout-studio";\nexport const x = tool({ ;\n');
     assert.equal(
       await refused(['run', file], 'config'),
-      'broken.ts:2:25: Expected identifier but found ";" Fix the module: it must build before a rollout can use it.',
+      'broken.ts:2:25: Expected identifier but found ";". Fix the module: it must build before a rollout can use it.',
     );
     bench.write('broken.ts', 'import { x } from "no-such-package";\nexport const y = x;\n');
     assert.match(
       await refused(['run', file], 'config'),
-      /^broken\.ts:1:19: Could not resolve "no-such-package" Install the package in the workspace/,
+      /^broken\.ts:1:19: Could not resolve "no-such-package"\. Install the package in the workspace/,
     );
   });
 

@@ -312,7 +312,7 @@ describe('limits of an entry', { skip: posix }, () => {
       limits: { memory_mb: 64 },
       server: { command: process.execPath, args: [path.join(folder, 'server.mjs')], env: {} },
     };
-    await assert.rejects(openTools([server], bench.environment), /the MCP server "s" /, 'Node.js itself needs more');
+    await assert.rejects(openTools([server], bench.environment), /: The MCP server "s" /, 'Node.js itself needs more');
     await (await openTools([{ ...server, limits: { memory_mb: 2048 } }], bench.environment)).close();
   });
 

@@ -4,6 +4,7 @@ import { Client, isSpecType, ProtocolError, SdkError, SdkErrorCode, SdkHttpError
 import { StudioError } from '../../common/errors.ts';
 import type { JsonObject } from '../../common/json.ts';
 import { PRODUCT } from '../../common/product.ts';
+import { sentence } from '../../common/text.ts';
 import { CHROMIUM, installHint } from '../../config/needs.ts';
 import type { SubmittedSandbox, SubmittedTools } from '../../config/submission.ts';
 import type { OnLog } from '../../rollout/ports.ts';
@@ -292,7 +293,7 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
       });
     }
     if (ending !== undefined && !transport.ranUntilClosed)
-      return new StudioError('unavailable', `${what} ${ending}`, {
+      return new StudioError('unavailable', `${what} ${ending.includes('\n') ? ending : sentence(ending)}`, {
         cause: error,
         hint: 'Run its command manually to find the cause. It only gets the environment in its entry.',
       });
@@ -322,10 +323,9 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
 
 /** Returns the name of a server for errors, with its position. */
 function placedName({ name, position }: McpEntry): string {
-  return (
-    `${position === undefined ? '' : `${position.file}:${position.line}:${position.column}: `}the MCP server ` +
-    `"${name}"`
-  );
+  return position === undefined
+    ? `The MCP server "${name}"`
+    : `${position.file}:${position.line}:${position.column}: the MCP server "${name}"`;
 }
 
 /**

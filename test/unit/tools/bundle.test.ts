@@ -103,7 +103,7 @@ describe('bundleModule', () => {
       'resolve.ts': 'import x from "not-there";\nimport y from "./gone.ts";\nexport const z = [x, y];\n',
     });
     const syntax = await problems(root, 'syntax.ts');
-    assert.equal(syntax.message, 'syntax.ts:2:18: Unexpected "="');
+    assert.equal(syntax.message, 'syntax.ts:2:18: Unexpected "=".');
     const resolve = await problems(root, 'resolve.ts');
     assert.deepEqual(
       resolve.problems.map(({ file, line, column }) => [file, line, column]),
@@ -114,7 +114,7 @@ describe('bundleModule', () => {
     );
     assert.match(
       resolve.message,
-      /^resolve\.ts:1:15: Could not resolve "not-there"\nresolve\.ts:2:15: Could not resolve "\.\/gone\.ts"$/,
+      /^resolve\.ts:1:15: Could not resolve "not-there"\.\nresolve\.ts:2:15: Could not resolve "\.\/gone\.ts"\.$/,
     );
     assert.match(resolve.hint ?? '', /Install the package in the workspace/);
     assert.equal((await problems(root, 'missing.ts')).message, 'missing.ts: file not found.');
