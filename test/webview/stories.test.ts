@@ -1,5 +1,6 @@
 // Every story in a real browser, opened in a wide and in a narrow window: it renders, nothing is blocked, it is
-// accessible in the four themes, nothing overflows, and in low windows of four widths all text can be read.
+// accessible in the four themes, nothing overflows, and in low windows of six widths all text can be read and no
+// button is cut off.
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -18,7 +19,7 @@ interface Look {
   readonly width: number;
   /** They are selected one after the other. */
   readonly themes: readonly string[];
-  /** Widths of low windows: the opened story is resized to each, and its text is checked. */
+  /** Widths of low windows: the opened story is resized to each, and its text and buttons are checked. */
   readonly lowWidths: readonly number[];
 }
 
@@ -27,8 +28,9 @@ const LOOKS: readonly Look[] = [
     name: 'wide',
     width: 1200,
     themes: ['light', 'hc', 'hc-light', 'dark'],
-    // A whole window, three quarters, half of it, and a page next to code.
-    lowWidths: [1388, 1045, 700, 440],
+    // A whole window, a smaller one (whose detail pane has its narrowest columns), three quarters of it, the whole one
+    // at 150 %, half of it, and a page next to code.
+    lowWidths: [1388, 1280, 1045, 925, 700, 440],
   },
   { name: 'narrow', width: 400, themes: ['dark'], lowWidths: [] },
 ];

@@ -1,4 +1,7 @@
-/** Finds text that cannot be read in a page: drawn over other text, or cut off without an ellipsis or a title. */
+/**
+ * Finds what cannot be read or used in a page: text drawn over other text or cut off without an ellipsis or a title, and
+ * buttons and fields that are cut off.
+ */
 import type { Page } from 'playwright-core';
 
 /** Returns a line per finding. Text under an opaque overlay, such as a menu or a sticky header, is not a finding. */
@@ -59,6 +62,23 @@ export function unreadable(page: Page): Promise<string[]> {
         const announced = style.textOverflow === 'ellipsis' || at.closest('[title]') !== null;
         if (!announced && style.whiteSpace.startsWith('nowrap'))
           found.push(`cut off by ${at.scrollWidth - at.clientWidth} px: ${quoted(at, at.textContent)}`);
+        break;
+      }
+    }
+    for (const control of document.querySelectorAll(
+      'button, input, select, [role="button"], vscode-button, vscode-checkbox, vscode-dropdown, vscode-text-field',
+    )) {
+      const box = control.getBoundingClientRect();
+      if (box.width <= 1 || !control.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+      for (let at = control.parentElement; at !== null; at = at.parentElement) {
+        const { overflowX } = getComputedStyle(at);
+        if (overflowX === 'auto' || overflowX === 'scroll') break;
+        if (overflowX === 'visible') continue;
+        const outer = at.getBoundingClientRect();
+        const hidden = Math.max(box.right - outer.right, outer.left - box.left);
+        if (hidden <= SLACK) continue;
+        const name = control.getAttribute('aria-label') ?? control.textContent;
+        found.push(`cut off by ${Math.round(hidden)} px: the control ${quoted(control, name)}`);
         break;
       }
     }
