@@ -1,6 +1,6 @@
 /**
- * Finds what cannot be read or used in a page: text drawn over other text or cut off without an ellipsis or a title, and
- * buttons and fields that are cut off.
+ * Finds what cannot be read or used in a page: text drawn over other text or cut off without an ellipsis or a title,
+ * and buttons and fields that are cut off.
  */
 import type { Page } from 'playwright-core';
 
