@@ -355,6 +355,22 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       }
     }));
 
+  it('shows the selected row and its details in a low window next to code', () =>
+    open('reason', async (page) => {
+      for (const height of [800, 600]) {
+        await page.setViewportSize({ width: 440, height });
+        await page.locator('.detail').getByText('loans L-3001').first().waitFor();
+        await page.waitForFunction(() => {
+          const [list, detail, foot] = ['.steps-rows', '.detail tbody td', '.page-foot'].map((name) =>
+            document.querySelector(name)?.getBoundingClientRect(),
+          );
+          const row = document.querySelector('.steps-rows [aria-selected="true"]')?.getBoundingClientRect();
+          if (list === undefined || detail === undefined || foot === undefined || row === undefined) return false;
+          return row.bottom <= list.bottom + 1 && row.top >= list.top - 1 && detail.top + 20 <= foot.top;
+        });
+      }
+    }));
+
   it('opens with the form of a fork, at the requested place or at the last step', async () => {
     const form = (page: Page, title: RegExp): Promise<void> => page.locator('.detail-part').getByText(title).waitFor();
     await open('fork-asked', async (page) => form(page, /^Fork from the model call, step 5$/));

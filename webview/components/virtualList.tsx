@@ -97,6 +97,14 @@ export function VirtualList({
     if (selected * rowHeight < top) scrollTo(selected * rowHeight);
     else if ((selected + 1) * rowHeight > top + height) scrollTo((selected + 1) * rowHeight - height);
   }, [selected, height === 0]);
+  // A list that becomes lower, e.g. for a banner that arrives later, keeps showing the selected row.
+  const heightBefore = useRef(height);
+  useEffect(() => {
+    const bottom = at.current + heightBefore.current;
+    heightBefore.current = height;
+    const end = (selected + 1) * rowHeight;
+    if (selected >= 0 && height > 0 && end <= bottom && end > at.current + height) scrollTo(end - height);
+  }, [height]);
   useLayoutEffect(() => {
     if (!follow || scroller.current === null || height === 0) return;
     own.current = top;

@@ -159,6 +159,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
             name="trajectory.narrow"
             initial={240}
             min={88}
+            maxShare={0.55}
             first={list}
             second={detail}
           />
