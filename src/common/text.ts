@@ -28,6 +28,13 @@ export function joinedLines(text: string, separator: string): string {
   return text.replaceAll(/\s+/g, (space) => (space.includes('\n') ? separator : space));
 }
 
+/** Removes all of a character at the end. `/x+$/` would take quadratic time for long runs elsewhere. */
+export function withoutEnd(text: string, character: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === character) end -= 1;
+  return text.slice(0, end);
+}
+
 /** Returns the first nonempty line, shortened with … to `max` characters. */
 export function firstLine(text: string, max: number): string {
   return oneLine(text.trim().split('\n', 1)[0] ?? '', max);

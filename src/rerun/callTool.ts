@@ -4,7 +4,7 @@ import { StudioError } from '../common/errors.ts';
 import { isJsonObject, type Json } from '../common/json.ts';
 import type { ToolHost, ToolOutcome, ToolSpec } from '../rollout/ports.ts';
 import { type ToolRetries, withRetries } from '../rollout/tools/retries.ts';
-import { argumentProblems } from '../rollout/tools/schemaCheck.ts';
+import { untrustedWork } from '../tools/builtins/readerThread/untrustedWork.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { Change, Part, TraceError } from '../trace/schema.ts';
 
@@ -42,7 +42,7 @@ export async function callOnce(
     const args = call.arguments;
     if (!isJsonObject(args))
       throw new ClassedError('invalid_arguments', `The arguments of ${spec.name} must be one JSON object.`);
-    const problems = argumentProblems(spec.parameters, args);
+    const problems = await untrustedWork.argumentProblems(spec.parameters, args, signal);
     if (problems !== undefined)
       throw new ClassedError(
         'invalid_arguments',

@@ -5,7 +5,7 @@ import type { ForkEdit, Submission, SubmittedAgent, SubmittedModel } from '../co
 import type { Breakpoint } from '../protocol/commands.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import type { Clock, ModelClient, Recorder, Scorer, Slot, ToolHost, World } from './ports.ts';
+import type { Clock, ModelClient, Recorder, Scorer, Slot, ToolHost, UntrustedWork, World } from './ports.ts';
 import type { Time } from './time.ts';
 
 export interface RolloutJob {
@@ -59,6 +59,7 @@ export interface RolloutPorts {
   openTools(signal: AbortSignal, agent: SubmittedAgent): Promise<ToolHost>;
   readonly world?: World;
   readonly scorer: Scorer;
+  readonly untrusted: UntrustedWork;
   /**
    * Returns the task's expected answer, once the agent has ended: it is not part of the job, so that nothing the agent
    * runs can find it. Nothing of the agent is accepted after that. Rejects only if the rollout is stopped or lost.

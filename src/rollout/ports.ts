@@ -185,6 +185,29 @@ export interface World {
   ): Promise<WorldSession>;
 }
 
+// ---- untrusted text -------------------------------------------------------------------------------------------
+
+export interface TextSearch {
+  /** A JavaScript regular expression. */
+  readonly pattern: string;
+  readonly flags: string;
+  readonly text: string;
+  readonly which: 'first' | 'last';
+}
+
+/** The whole match, and its groups; null for a group that does not take part. */
+export type Match = readonly (string | null)[];
+
+/**
+ * Work on texts of models and tools that can take any amount of time. It never stops the worker, and has a limit:
+ * throws ClassedError `malformed_output`.
+ */
+export interface UntrustedWork {
+  search(search: TextSearch, signal: AbortSignal): Promise<Match | null>;
+  /** Describes what is wrong with a tool's arguments; undefined if they are valid. */
+  argumentProblems(schema: JsonSchema, args: JsonObject, signal: AbortSignal): Promise<string | undefined>;
+}
+
 // ---- tasks and scores -----------------------------------------------------------------------------------------
 
 export interface ScoreInput {

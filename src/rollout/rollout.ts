@@ -210,7 +210,9 @@ export class Rollout {
       ready = true;
       return { status: 'done', answer: await team.run(), scorable: true };
     } catch (thrown) {
-      return endingOf(thrown, this.#opened.team?.answerSoFar ?? null, ready);
+      // Without an answer if looking for it fails, too.
+      const answerSoFar = (await this.#opened.team?.answerSoFar().catch(() => null)) ?? null;
+      return endingOf(thrown, answerSoFar, ready);
     }
   }
 

@@ -1,5 +1,5 @@
 import type { SubmittedModel, SubmittedScorer } from '../config/submission.ts';
-import type { ModelClient, Scorer } from '../rollout/ports.ts';
+import type { ModelClient, Scorer, UntrustedWork } from '../rollout/ports.ts';
 import { withAnswerCheck } from './answerCheck.ts';
 import { containsScorer } from './contains.ts';
 import { exactScorer } from './exact.ts';
@@ -13,6 +13,7 @@ import { worldScorer } from './world.ts';
 export interface ScorerDeps extends ExportRunner {
   /** Creates the client of a judge's model. Called at most once, and only for a judge. */
   createModelClient(model: SubmittedModel): ModelClient;
+  readonly untrusted: UntrustedWork;
 }
 
 /** Creates the scorer of a batch. Throws StudioError `config` for an invalid pattern. */
@@ -23,7 +24,7 @@ export function createScorer(scorer: SubmittedScorer, deps: ScorerDeps): Scorer 
     case 'contains':
       return withAnswerCheck(containsScorer(scorer));
     case 'regex':
-      return withAnswerCheck(regexScorer(scorer));
+      return withAnswerCheck(regexScorer(scorer, deps.untrusted));
     case 'number':
       return withAnswerCheck(numberScorer(scorer));
     case 'json':

@@ -1,42 +1,37 @@
-import { createContext, Script } from 'node:vm';
 import { StudioError } from '../common/errors.ts';
-import type { Scorer } from '../rollout/ports.ts';
+import type { Match, Scorer, UntrustedWork } from '../rollout/ports.ts';
+import { ClassedError } from '../trace/classedError.ts';
 import { NO_ANSWER, textOf, verdict } from './expected.ts';
-
-/** Time limit of a search: nested repetitions can backtrack extremely long, and answers come from a model. */
-const LIMIT_MS = 1000;
 
 /**
  * Searches the answer with a regular expression. Passes if its first group (the whole match if there is none) equals
  * the expected text, both trimmed; without an expected text, any match passes.
  *
- * Throws StudioError `config` for an invalid pattern or invalid flags. `score` throws if the search takes over a
- * second.
+ * Throws StudioError `config` for an invalid pattern or invalid flags. `score` throws if the search takes too long.
  */
-export function regexScorer(options: { readonly pattern: string; readonly flags: string }): Scorer {
-  const search = boundedSearch(options.pattern, options.flags);
+export function regexScorer(
+  { pattern, flags }: { readonly pattern: string; readonly flags: string },
+  work: UntrustedWork,
+): Scorer {
+  checkPattern(pattern, flags);
   return {
     name: 'regex',
-    score({ task, answer }) {
-      return Promise.resolve().then(() => {
-        const text = textOf(answer);
-        if (text === null) return NO_ANSWER;
-        const matched = search(text);
-        if (matched === null) return verdict(false, 'The pattern does not match the answer.');
-        const expected = textOf(task.answer ?? null);
-        if (expected === null || matched.trim() === expected.trim()) return verdict(true);
-        return verdict(false, `The pattern found ${JSON.stringify(matched)}, expected ${JSON.stringify(expected)}.`);
-      });
+    async score({ task, answer, signal }) {
+      const text = textOf(answer);
+      if (text === null) return NO_ANSWER;
+      const match = await work.search({ pattern, flags, text, which: 'first' }, signal).catch(tooSlow);
+      if (match === null) return verdict(false, 'The pattern does not match the answer.');
+      const matched = (match.length > 1 ? match[1] : match[0]) ?? '';
+      const expected = textOf(task.answer ?? null);
+      if (expected === null || matched.trim() === expected.trim()) return verdict(true);
+      return verdict(false, `The pattern found ${JSON.stringify(matched)}, expected ${JSON.stringify(expected)}.`);
     },
   };
 }
 
-/** The search runs in its own context, because V8 can only interrupt a match there. */
-function boundedSearch(pattern: string, flags: string): (text: string) => string | null {
-  let expression: RegExp;
+function checkPattern(pattern: string, flags: string): void {
   try {
-    // these two flags keep a position from one search to the next
-    expression = new RegExp(pattern, flags.replace(/[gy]/g, ''));
+    new RegExp(pattern, flags);
   } catch (thrown) {
     throw new StudioError(
       'config',
@@ -47,24 +42,9 @@ function boundedSearch(pattern: string, flags: string): (text: string) => string
       },
     );
   }
-  const scope: { expression: RegExp; text: string; match: RegExpExecArray | null } = {
-    expression,
-    text: '',
-    match: null,
-  };
-  createContext(scope);
-  const script = new Script('match = expression.exec(text)');
-  return (text) => {
-    scope.text = text;
-    try {
-      script.runInContext(scope, { timeout: LIMIT_MS });
-    } catch (thrown) {
-      throw new StudioError('config', `The pattern of the regex scorer took more than ${LIMIT_MS} ms for one answer.`, {
-        hint: 'Avoid nested repetitions in the pattern.',
-        cause: thrown,
-      });
-    }
-    const match = scope.match;
-    return match === null ? null : match.length > 1 ? (match[1] ?? '') : match[0];
-  };
+}
+
+function tooSlow(thrown: unknown): Promise<Match> {
+  if (!(thrown instanceof ClassedError) || thrown.class !== 'malformed_output') throw thrown;
+  throw new StudioError('config', thrown.message, { hint: 'Avoid nested repetitions in the pattern.', cause: thrown });
 }

@@ -27,7 +27,8 @@ export function jsonResponse(output: OutputText): Response {
 
 function cutResponse(output: OutputText, size: number): Response {
   const full = Buffer.from(output.text);
-  const head = new TextDecoder().decode(full.subarray(0, RESULT_BYTES)).replace(/\uFFFD+$/, '');
+  // As a stream, without the character that is cut at the end.
+  const head = new TextDecoder().decode(full.subarray(0, RESULT_BYTES), { stream: true });
   const cut = size - RESULT_BYTES;
   return {
     response: `${head}\n[${cut} more bytes were cut]`,

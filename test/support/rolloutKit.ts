@@ -20,6 +20,7 @@ import type {
   WorldSession,
 } from '../../src/rollout/ports.ts';
 import { Rollout } from '../../src/rollout/rollout.ts';
+import { untrustedWork } from '../../src/tools/builtins/readerThread/untrustedWork.ts';
 import { type Change, checkEvent, type Part, type TraceEvent } from '../../src/trace/schema.ts';
 
 // ---- models ---------------------------------------------------------------------------------------------------
@@ -395,6 +396,7 @@ export function kit(options: KitOptions): Kit {
     },
     claim: () => Promise.resolve(true),
     holdPermits: { acquire: () => true, release: () => undefined },
+    untrusted: untrustedWork,
     sha256,
     ...options.ports,
   });

@@ -2,6 +2,7 @@
  * Parses the Markdown that models write into blocks and spans: paragraphs, headings, lists, quotes, code, tables,
  * emphasis, and links. HTML is text. Never fails: unknown syntax is text, too.
  */
+import { withoutEnd } from '../../src/common/text.ts';
 
 export type Span =
   | { readonly type: 'text'; readonly text: string }
@@ -28,11 +29,13 @@ export type Block =
   | { readonly type: 'rule' };
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*(\S*)/;
-const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+const HEADING = /^ {0,3}(#{1,6})\s+(.*)$/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(\s+)(?=\S)/;
 const QUOTE = /^ {0,3}> ?/;
-const TABLE_LINE = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+const TABLE_CELL = /^:?-+:?$/;
+/** Wider tables stay text: every row gets all columns. */
+const MAX_COLUMNS = 200;
 /** Deeper nesting stays text. */
 const MAX_DEPTH = 12;
 
@@ -63,7 +66,11 @@ export function markdownBlocks(text: string, depth = 0): Block[] {
       at += 1;
     } else if (heading !== null) {
       endParagraph();
-      blocks.push({ type: 'heading', level: heading[1]?.length ?? 1, spans: markdownSpans(heading[2] ?? '') });
+      blocks.push({
+        type: 'heading',
+        level: heading[1]?.length ?? 1,
+        spans: markdownSpans(withoutMarks(heading[2] ?? '')),
+      });
       at += 1;
     } else if (RULE.test(line)) {
       endParagraph();
@@ -88,9 +95,10 @@ export function markdownBlocks(text: string, depth = 0): Block[] {
       at = parseList(lines, at, blocks, depth);
     } else if (
       line.includes('|') &&
-      TABLE_LINE.test(lines[at + 1] ?? '') &&
+      cellsOf(lines[at + 1] ?? '').every((cell) => TABLE_CELL.test(cell)) &&
       (lines[at + 1] ?? '').includes('-') &&
       paragraph.length === 0 &&
+      cellsOf(line).length <= MAX_COLUMNS &&
       cellsOf(line).length === cellsOf(lines[at + 1] ?? '').length
     ) {
       const head = cellsOf(line).map(markdownSpans);
@@ -141,6 +149,11 @@ function parseList(lines: readonly string[], from: number, blocks: Block[], dept
   }
   blocks.push({ type: 'list', ordered, start: ordered ? Number.parseInt(first?.[2] ?? '1', 10) : 1, items });
   return at;
+}
+
+/** Removes the marks at the end of a heading. `\s*#*\s*$` would take cubic time. */
+function withoutMarks(heading: string): string {
+  return withoutEnd(heading.trimEnd(), '#').trimEnd();
 }
 
 function cellsOf(line: string): string[] {

@@ -30,7 +30,8 @@ function keysAt(text: string, depth: number, name: string): Span[] {
   const written = JSON.stringify(name);
   const found: Span[] = [];
   let currentDepth = 0;
-  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"|[[\]{}]/g)) {
+  // A text without its closing quote is a token, too: otherwise each quote in it would search the rest of the line.
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"?|[[\]{}]/g)) {
     if (token === '{' || token === '[') currentDepth += 1;
     else if (token === '}' || token === ']') currentDepth -= 1;
     else if (

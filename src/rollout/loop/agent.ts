@@ -3,6 +3,8 @@ import type { SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Log } from '../log/log.ts';
 import { type LoggedMessage, textOf } from '../log/messages.ts';
+import type { UntrustedWork } from '../ports.ts';
+import type { Stop } from '../stop.ts';
 import type { ToolCaller } from '../tools/toolCalls.ts';
 import type { ToolCallPart } from '../tools/toolEvents.ts';
 import type { ModelTools } from '../tools/toolSet.ts';
@@ -35,6 +37,11 @@ export interface AgentParts {
   readonly user: SimulatedUser | undefined;
   /** Members that it can hand off to, by tool name. */
   readonly handoffs: ReadonlyMap<string, string>;
+  readonly untrusted: UntrustedWork;
+  /** Ends its work. */
+  readonly stop: Stop;
+  /** Ends the rollout without a result. */
+  readonly life: Stop;
   makeContext(messages: readonly LoggedMessage[]): Context;
 }
 
@@ -59,7 +66,7 @@ export class Agent {
 
   /** Runs the agent, starting with these messages. Throws ClassedError. */
   async run(opening: readonly LoggedMessage[]): Promise<AgentEnd> {
-    const { agent, context, user } = this.#parts;
+    const { context, user, stop } = this.#parts;
     context.push(...opening);
     this.#fixed = opening.length;
     for (;;) {
@@ -71,17 +78,22 @@ export class Agent {
         continue;
       }
       this.#lastText = textOf(reply.parts);
-      if (user === undefined) return { answer: answerOf(agent.answer, this.#lastText) };
+      if (user === undefined) return { answer: await this.#answer(this.#lastText, stop) };
       const userMessage = await user.answer(reply);
-      if (userMessage === undefined) return { answer: answerOf(agent.answer, this.#lastText) };
+      if (userMessage === undefined) return { answer: await this.#answer(this.#lastText, stop) };
       context.push(userMessage);
     }
   }
 
   /** Returns the answer if the rollout is truncated: in a conversation, the last message; otherwise, none. */
-  get answerSoFar(): Json {
-    const { agent, user } = this.#parts;
-    return user === undefined || this.#lastText === undefined ? null : answerOf(agent.answer, this.#lastText);
+  async answerSoFar(): Promise<Json> {
+    const { user, life } = this.#parts;
+    return user === undefined || this.#lastText === undefined ? null : this.#answer(this.#lastText, life);
+  }
+
+  #answer(text: string, stop: Stop): Promise<Json> {
+    const { agent, untrusted } = this.#parts;
+    return stop.race(answerOf(agent.answer, text, untrusted, stop.signal));
   }
 
   /** The newest message of its model. */

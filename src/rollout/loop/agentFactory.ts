@@ -102,7 +102,7 @@ export class AgentFactory {
 
   /** Throws ClassedError. */
   agent({ path, agent, parent, limits, stop, agents, handoffs }: Place): Agent {
-    const { job, ports, act, log, history, gates, watch, time, sha256 } = this.parts;
+    const { job, ports, act, log, history, gates, watch, time, sha256, life } = this.parts;
     const tools = agents.length === 0 ? this.toolsOf(agent) : this.#toolSet(agent, agents);
     const root = agent === job.submission.agent;
     const user = root ? job.submission.world?.user : undefined;
@@ -135,6 +135,7 @@ export class AgentFactory {
           time,
           watch,
           sha256,
+          untrusted: ports.untrusted,
           parent,
           rolloutSeed: this.#seed,
           toolSeconds: agent.limits.tool_seconds,
@@ -144,6 +145,9 @@ export class AgentFactory {
         tools,
       ),
       user: user === undefined ? undefined : this.#user(user),
+      untrusted: ports.untrusted,
+      stop,
+      life,
       makeContext: (messages) => {
         const context = new Context(history.edits, [], sha256);
         context.push(...messages);

@@ -1,34 +1,43 @@
 import { isJsonObject, type Json } from '../../common/json.ts';
 import type { AnswerRule } from '../../config/submission.ts';
-import type { ToolSpec } from '../ports.ts';
+import type { ToolSpec, UntrustedWork } from '../ports.ts';
 
 /**
  * Returns the answer in a final message by a rule; null if there is none, which is scored as failed. The last match
- * counts, because a model may correct itself. With rule `tool`, only a call answers.
+ * counts, because a model may correct itself. With rule `tool`, only a call answers. Throws ClassedError
+ * `malformed_output` if the search takes too long.
  */
-export function answerOf(rule: AnswerRule, text: string): Json {
+export async function answerOf(
+  rule: AnswerRule,
+  text: string,
+  work: UntrustedWork,
+  signal: AbortSignal,
+): Promise<Json> {
   switch (rule.kind) {
     case 'last_message':
       return text.trim() === '' ? null : text;
     case 'tool':
       return null;
     case 'tag':
-      return (
-        lastMatch(new RegExp(`<${escaped(rule.tag)}>([\\s\\S]*?)</${escaped(rule.tag)}>`, 'g'), text)?.trim() ?? null
-      );
-    case 'regex':
-      return lastMatch(new RegExp(rule.regex, 'g'), text) ?? null;
+      return lastElement(text, rule.tag)?.trim() ?? null;
+    case 'regex': {
+      const match = await work.search({ pattern: rule.regex, flags: '', text, which: 'last' }, signal);
+      return match === null ? null : (match[1] ?? match[0] ?? null);
+    }
   }
 }
 
-/** Returns the first group of the last match, or the whole match if the pattern has no group. */
-function lastMatch(pattern: RegExp, text: string): string | undefined {
-  const match = [...text.matchAll(pattern)].at(-1);
-  return match === undefined ? undefined : (match[1] ?? match[0]);
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+/** Returns the content of the last element, from an opening tag to the next closing one. Takes linear time. */
+function lastElement(text: string, tag: string): string | undefined {
+  const [opening, closing] = [`<${tag}>`, `</${tag}>`];
+  let content: string | undefined;
+  for (let at = 0; ; ) {
+    const start = text.indexOf(opening, at);
+    const end = start === -1 ? -1 : text.indexOf(closing, start + opening.length);
+    if (end === -1) return content;
+    content = text.slice(start + opening.length, end);
+    at = end + closing.length;
+  }
 }
 
 /**

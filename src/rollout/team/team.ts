@@ -105,8 +105,8 @@ export class Team {
   }
 
   /** The answer if the rollout is cut short. */
-  get answerSoFar(): Json {
-    return this.#root?.answerSoFar ?? null;
+  async answerSoFar(): Promise<Json> {
+    return this.#root?.answerSoFar() ?? null;
   }
 
   /** The conversation that represents the rollout: the leader's, otherwise that of the agent that worked last. */
@@ -280,7 +280,9 @@ export class Team {
       });
       if (loop === undefined || turn >= loop.most || !('answer' in worked.end)) return { worked, path };
       const answer = answerText(worked.end.answer);
-      if (new RegExp(loop.until).test(answer)) return { worked, path };
+      const { stop, ports } = this.#factory.parts;
+      const search = { pattern: loop.until, flags: '', text: answer, which: 'first' } as const;
+      if ((await stop.race(ports.untrusted.search(search, stop.signal))) !== null) return { worked, path };
       opening = {
         ...call.opening,
         mail: [

@@ -1,12 +1,17 @@
 import { isJsonObject } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { EventData } from '../../trace/schema.ts';
-import { argumentProblems } from './schemaCheck.ts';
+import type { UntrustedWork } from '../ports.ts';
 import { argumentsOf } from './toolEvents.ts';
 import type { ToolEntry, ToolSet } from './toolSet.ts';
 
 /** Returns the tool of a call. Throws ClassedError if the call is invalid. */
-export function checkedTool(tools: ToolSet, request: EventData['tool.start']): ToolEntry {
+export async function checkedTool(
+  tools: ToolSet,
+  request: EventData['tool.start'],
+  work: UntrustedWork,
+  signal: AbortSignal,
+): Promise<ToolEntry> {
   const tool = tools.find(request.name);
   if (tool === undefined) {
     const names = tools.names;
@@ -30,7 +35,7 @@ export function checkedTool(tools: ToolSet, request: EventData['tool.start']): T
         `matches ${JSON.stringify(tool.spec.parameters)}.`,
     );
   }
-  const problems = argumentProblems(tool.spec.parameters, request.arguments);
+  const problems = await work.argumentProblems(tool.spec.parameters, request.arguments, signal);
   if (problems !== undefined)
     throw new ClassedError(
       'invalid_arguments',

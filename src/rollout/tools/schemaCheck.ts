@@ -1,5 +1,5 @@
 import { type OutputUnit, type SchemaDraft, Validator } from '@cfworker/json-schema';
-import type { JsonObject } from '../../common/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { JsonSchema } from '../ports.ts';
 
 /** Maximum number of reported problems; more would only bury the first. */
@@ -34,6 +34,42 @@ export function argumentProblems(schema: JsonSchema, args: JsonObject): string |
   const problems = [...new Set(result.errors.filter((unit) => !isWrapper(unit, result.errors)).map(sentence))];
   const text = problems.slice(0, MAX_PROBLEMS).join('; ');
   return problems.length > MAX_PROBLEMS ? `${text}; and ${problems.length - MAX_PROBLEMS} more` : text;
+}
+
+/** Keywords whose check can take more time than the arguments are long: patterns, comparisons, and recursion. */
+const SLOW: Readonly<Record<string, (value: unknown) => boolean>> = {
+  pattern: (value) => typeof value === 'string',
+  patternProperties: () => true,
+  format: (value) => value === 'url', // of the library's patterns, only this one backtracks
+  uniqueItems: (value) => value === true,
+  $ref: (value) => typeof value === 'string',
+  $dynamicRef: (value) => typeof value === 'string',
+  $recursiveRef: (value) => typeof value === 'string',
+};
+const slowSchemas = new WeakMap<JsonSchema, boolean>();
+
+/** Returns whether checking arguments against a schema can be slow. */
+export function canBeSlow(schema: JsonSchema): boolean {
+  let slow = slowSchemas.get(schema);
+  if (slow === undefined) {
+    slow = hasSlowKeyword(schema);
+    slowSchemas.set(schema, slow);
+  }
+  return slow;
+}
+
+function hasSlowKeyword(schema: Json): boolean {
+  // Names of properties may look like keywords: these only cost a thread that is not needed.
+  const waiting: Json[] = [schema];
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (Array.isArray(value)) waiting.push(...value);
+    if (!isJsonObject(value)) continue;
+    for (const [key, member] of Object.entries(value)) {
+      if (Object.hasOwn(SLOW, key) && SLOW[key]?.(member) === true) return true;
+      waiting.push(member);
+    }
+  }
+  return false;
 }
 
 function validatorOf(schema: JsonSchema): Validator | 'unusable' {

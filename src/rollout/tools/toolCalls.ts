@@ -12,7 +12,7 @@ import type { Subject } from '../gates/subject.ts';
 import type { Log } from '../log/log.ts';
 import type { Sha256 } from '../log/messages.ts';
 import { Counter, type Stopwatch } from '../loop/limits.ts';
-import type { CallInspection, ToolOutcome } from '../ports.ts';
+import type { CallInspection, ToolOutcome, UntrustedWork } from '../ports.ts';
 import { type Stop, settledWithin } from '../stop.ts';
 import { roundMs, type Time } from '../time.ts';
 import type { WorldCall } from '../world.ts';
@@ -34,6 +34,7 @@ interface ToolCallerParts {
   readonly time: Time;
   readonly watch: Stopwatch;
   readonly sha256: Sha256;
+  readonly untrusted: UntrustedWork;
   readonly rolloutSeed: number;
   readonly toolSeconds: number;
   /**
@@ -150,7 +151,7 @@ export class ToolCaller {
     seed: number,
     outcome: CallOutcome,
   ): Promise<Outcome<'tool'>> {
-    const { stop, time, log } = this.#parts;
+    const { stop, time, log, untrusted } = this.#parts;
     const now = (): number => this.#clock.value(time.monotonic());
     const began = now();
     const output = new ToolLog(log, this.#agent, subject.span);
@@ -158,7 +159,7 @@ export class ToolCaller {
     const timing = (): CallTiming => ({ ms: roundMs(now() - began), ...(retries.length === 0 ? {} : { retries }) });
     try {
       stop.check();
-      const tool = checkedTool(this.#tools, request);
+      const tool = await stop.race(checkedTool(this.#tools, request, untrusted, stop.signal));
       const made = await withRetries(tool.spec, this.#retryPorts(output), retries, () =>
         outcome.call === undefined
           ? this.#make(tool, request, subject, seed, output)

@@ -1,5 +1,6 @@
 /** Formats a model call as a command for a POSIX shell, which reads the API key from the environment. */
 import type { JsonObject } from '../../common/json.ts';
+import { withoutEnd } from '../../common/text.ts';
 
 /** `endpoint`: the recorded endpoint. If it is not a web address, the command reads the URL from the environment. */
 export function curlText(endpoint: string | undefined, body: JsonObject): string {
@@ -16,7 +17,7 @@ function urlText(endpoint: string | undefined): string {
   const url =
     endpoint !== undefined && /^https?:/i.test(endpoint) && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (url === undefined) return '"$OPENAI_BASE_URL/chat/completions"';
-  return quoted(`${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}/chat/completions`);
+  return quoted(`${url.protocol}//${url.host}${withoutEnd(url.pathname, '/')}/chat/completions`);
 }
 
 function quoted(text: string): string {

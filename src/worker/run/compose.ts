@@ -6,6 +6,7 @@ import type { Grant } from '../../protocol/worker.ts';
 import type { RolloutJob, RolloutPorts } from '../../rollout/job.ts';
 import type { ModelClient, Recorder, Slot } from '../../rollout/ports.ts';
 import { createScorer } from '../../scoring/create.ts';
+import { untrustedWork } from '../../tools/builtins/readerThread/untrustedWork.ts';
 import type { ToolEnvironment } from '../../tools/environment.ts';
 import { openTools } from '../../tools/hosts.ts';
 import { runExport } from '../../tools/modules/exports.ts';
@@ -81,12 +82,14 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
     ...(submission.world === undefined ? {} : { world: openWorld(submission.world, environment) }),
     scorer: createScorer(submission.scorer, {
       createModelClient: client,
+      untrusted: untrustedWork,
       runExport: (module, name, input, { signal }) => runExport(module, name, [input], environment, signal),
     }),
     expectedAnswer: async (signal) => {
       await recorder.flushed();
       return scorings.ask(grant.rollout, grant.epoch, signal);
     },
+    untrusted: untrustedWork,
     recorder,
     slot,
     clock: parts.clock,

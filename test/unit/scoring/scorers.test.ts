@@ -5,6 +5,7 @@ import type { Json } from '../../../src/common/json.ts';
 import type { SubmittedModel, SubmittedModule, SubmittedScorer } from '../../../src/config/submission.ts';
 import type { ModelReply, ModelRequest, WorldSession } from '../../../src/rollout/ports.ts';
 import { createScorer, type ScorerDeps } from '../../../src/scoring/create.ts';
+import { untrustedWork } from '../../../src/tools/builtins/readerThread/untrustedWork.ts';
 import { failureText } from '../../../src/trace/cause.ts';
 import { ClassedError } from '../../../src/trace/classedError.ts';
 import { inputOf } from './input.ts';
@@ -12,6 +13,7 @@ import { inputOf } from './input.ts';
 const none: ScorerDeps = {
   createModelClient: () => assert.fail('no model is needed'),
   runExport: () => assert.fail('no module is needed'),
+  untrusted: untrustedWork,
 };
 const module: SubmittedModule = { file: 'score.ts', bundle: '0'.repeat(64), map: '0'.repeat(64) };
 const model: SubmittedModel = {

@@ -102,7 +102,12 @@ describe('frames of an error', () => {
       '    at process.processTicks (node:internal/process/task_queues:105:5)',
       '    at run (file:///x/dist/toolThread.mjs:9:1)',
     ].join('\n');
-    const { frames, hidden } = framesOf({ class: 'tool_error', message: 'limit reached', stack });
+    const long = `    at ${'at ('.repeat(200_000)}`;
+    const { frames, hidden } = framesOf({
+      class: 'tool_error',
+      message: 'limit reached',
+      stack: `${stack}\n${long}`,
+    });
     assert.deepEqual(
       frames.map(({ name, place }) => [name, place.file, place.line, place.column]),
       [

@@ -55,6 +55,18 @@ describe('Markdown', () => {
     ]);
   });
 
+  it('takes little time and memory for any text', { timeout: 30_000 }, () => {
+    const spaces = ' '.repeat(100_000);
+    for (const text of [`# a${spaces}b`, `# ${'#'.repeat(100_000)} b`, `a | b\n${spaces}x`, `a | b\n:-${spaces}x`])
+      assert.equal(markdownBlocks(text).length, 1);
+    const wide = `${'a|'.repeat(20_000)}\n${'-|'.repeat(20_000)}\n${'a|\n'.repeat(20_000)}`;
+    assert.equal(
+      markdownBlocks(wide).every(({ type }) => type === 'paragraph'),
+      true,
+    );
+    assert.deepEqual(outline(markdownBlocks('# a # b ##  ')), ['h1 a # b']);
+  });
+
   it('leaves HTML and unfinished marks as text', () => {
     assert.deepEqual(markdownSpans('<img src=x onerror=alert(1)> **open'), [
       { type: 'text', text: '<img src=x onerror=alert(1)> **open' },

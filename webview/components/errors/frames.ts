@@ -7,6 +7,8 @@ export interface Frame {
 }
 
 const FRAME = /^\s*at (?:(.+?) \()?(?:file:\/\/)?(.+?):(\d+):(\d+)\)?$/;
+/** Tools write their own stacks, and the pattern takes quadratic time. */
+const MAX_LINE = 2_000;
 /** Frames of Node, libraries, and the runtime around the tool. */
 const FOREIGN = /^node:|node_modules|<anonymous>|toolThread\.mjs|\/chunks\//;
 
@@ -15,7 +17,7 @@ export function framesOf(error: TraceError): { readonly frames: readonly Frame[]
   const frames: Frame[] = [];
   let hidden = 0;
   for (const line of (error.stack ?? '').split('\n')) {
-    const match = FRAME.exec(line);
+    const match = line.length > MAX_LINE ? null : FRAME.exec(line);
     if (match === null) continue;
     const [, name, file = '', row, column] = match;
     if (FOREIGN.test(file)) hidden += 1;

@@ -1,6 +1,6 @@
 /** Requests to a reader thread and its replies. */
 import type { JsonObject } from '../../../common/json.ts';
-import type { ToolOutcome } from '../../../rollout/ports.ts';
+import type { JsonSchema, TextSearch, ToolOutcome } from '../../../rollout/ports.ts';
 import type { ErrorClass } from '../../../trace/schema.ts';
 
 export type Job =
@@ -17,7 +17,9 @@ export type Job =
       readonly media: string;
       readonly charset: string | undefined;
       readonly bytes: Uint8Array;
-    };
+    }
+  | ({ readonly kind: 'search' } & TextSearch)
+  | { readonly kind: 'arguments'; readonly schema: JsonSchema; readonly args: JsonObject };
 
 export type Reply =
   | { readonly outcome: ToolOutcome }

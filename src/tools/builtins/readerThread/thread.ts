@@ -1,9 +1,11 @@
-/** The thread that reads untrusted documents, workbooks, and pages, one at a time. */
+/** The thread that reads untrusted documents, workbooks, pages, and texts, one at a time. */
 import { parentPort } from 'node:worker_threads';
+import type { Json } from '../../../common/json.ts';
 import type { ToolCallContext, ToolOutcome } from '../../../rollout/ports.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import { textResponse } from '../../outcome.ts';
 import type { BuiltinTool } from '../builtinHost.ts';
+import { search, within } from './bounded.ts';
 import type { Job, Reply } from './protocol.ts';
 
 if (parentPort === null) throw new Error('This file runs in a worker thread.');
@@ -23,6 +25,12 @@ async function runJob(job: Job): Promise<ToolOutcome> {
     return textResponse({
       text: await pageText({ ...job, url: new URL(job.url), bytes: Buffer.from(job.bytes) }, CONTEXT.signal),
     });
+  }
+  if (job.kind === 'search') return { response: search(job) as Json };
+  if (job.kind === 'arguments') {
+    const { argumentProblems } = await import('../../../rollout/tools/schemaCheck.ts');
+    const problems = within('Checking the arguments', () => argumentProblems(job.schema, job.args));
+    return { response: problems ?? null };
   }
   const tool = (await toolsOf(job)).find(({ spec }) => spec.name === job.name);
   if (tool === undefined) throw new Error(`unknown tool ${job.name}`);
