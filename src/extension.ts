@@ -72,7 +72,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerPages(services),
     registerViews(services, register, files, targets, focused),
     registerTesting(services, register, { files, values }),
-    registerLanguage(log.channel, register, { files, values }),
+    registerLanguage(log.channel, register, { files, values, memory: context.globalState }),
     registerCodeLens(services, register, files),
     toolCalls.registered,
     registerTools(services, register, { values, act: pages.act, files, recorded: toolCalls.recorded }),

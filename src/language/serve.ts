@@ -16,6 +16,7 @@ import { errorText } from '../common/errors.ts';
 import { FILE_KINDS, fileGlob } from '../common/fileKinds.ts';
 import { PRODUCT } from '../common/product.ts';
 import type { Files } from '../config/files.ts';
+import { PLACES_NAMED } from '../config/queryPlaces.ts';
 import { Checker } from './diagnostics/checker.ts';
 import { diagnosticOf } from './diagnostics/diagnostic.ts';
 import type { LiveFacts } from './facts/liveFacts.ts';
@@ -87,6 +88,7 @@ class Server {
       remaining: (count) => this.#progress.update(count),
     });
     ports.facts.changed(() => this.#background(this.#checker.checkAll()));
+    ports.facts.placeNamed((place) => this.#background(connection.sendNotification(PLACES_NAMED, { places: [place] })));
     ports.facts.tokensCounted(() => {
       if (this.#client.workspace?.inlayHint?.refreshSupport === true)
         this.#background(connection.languages.inlayHint.refresh());

@@ -9,8 +9,10 @@ export const languageSettings = z.object({
    * Whether the workspace is trusted. Otherwise there are no network requests, and no environment values are shown.
    */
   trusted: z.boolean().default(false),
-  /** Whether to query the endpoints in files for models and token counts. */
+  /** Whether to query the endpoints in files for models and token counts, if they are allowed. */
   askEndpoints: z.boolean().default(true),
+  /** Places that may be queried, by ID (see `config/queryPlaces.ts`), or all that files name. */
+  allowedPlaces: z.union([z.literal('all'), z.array(z.string())]).default([]),
   /** Whether to show the number of tokens of prompts. */
   tokenHints: z.boolean().default(true),
   /** Names of the variables whose values the editor stores; never the values. */

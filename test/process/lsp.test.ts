@@ -1,7 +1,7 @@
 // `rollout lsp` over stdin and stdout, as an editor has it: one dialogue against its transcript, then inputs from
 // outside the files.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
@@ -9,6 +9,7 @@ import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { CodeAction, CompletionList, Location } from 'vscode-languageserver-protocol';
+import { PLACES_NAMED, placesNamed, type QueryPlace } from '../../src/config/queryPlaces.ts';
 import { until } from '../e2e/support/poll.ts';
 import { LspClient } from '../support/lspClient.ts';
 
@@ -163,6 +164,48 @@ describe('inputs from outside the files', () => {
     } finally {
       endpoint.close();
       rmSync(path.join(folder, 'agents/live.agent.yaml'));
+    }
+  });
+
+  it('a trusted folder starts and sends nothing before the user allows what its files name', async () => {
+    let requests = 0;
+    const endpoint = http.createServer((_, response) => {
+      requests++;
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ data: [{ id: 'other' }] }));
+    });
+    await new Promise<void>((resolve) => void endpoint.listen(0, '127.0.0.1', resolve));
+    const file = 'agents/asking.agent.yaml';
+    const marker = path.join(folder, 'started');
+    const program = `require('node:fs').writeFileSync(${JSON.stringify(marker)}, '')`;
+    try {
+      const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1`;
+      const text =
+        `version: 1\nname: asking\nmodel: { endpoint: "${url}", name: x }\nprompt: Go on.\nlimitz: {}\ntools:\n` +
+        `  - mcp: { command: node, args: [-e, ${JSON.stringify(program)}] }\n    tools: [one]\n`;
+      write(file, text);
+      client = await LspClient.start(folder);
+      const places: QueryPlace[] = [];
+      const named = new Promise<void>((resolve) => {
+        client.connection.onNotification(PLACES_NAMED, (params: unknown) => {
+          if (places.push(...placesNamed.parse(params).places) === 2) resolve();
+        });
+      });
+      const configure = (allowedPlaces: readonly string[]): Promise<void> =>
+        client.connection.sendNotification('workspace/didChangeConfiguration', {
+          settings: { trusted: true, allowedPlaces },
+        });
+      await configure([]);
+      await client.open(file, text);
+      await client.problems(file, (found) => found.length === 1);
+      await named;
+      assert.deepEqual(places.map(({ kind }) => kind).sort(), ['command', 'endpoint']);
+      assert.deepEqual([requests, existsSync(marker)], [0, false]);
+      await configure(places.filter(({ kind }) => kind === 'endpoint').map(({ id }) => id));
+      await client.problems(file, (found) => found.some(({ code }) => code === 'not_served'));
+      assert.deepEqual([requests, existsSync(marker)], [1, false]);
+    } finally {
+      endpoint.close();
+      rmSync(path.join(folder, file));
     }
   });
 

@@ -16,7 +16,11 @@ export const lsp: Command = {
   async run(context, commandLine) {
     const { startLanguageServer } = await import('../../language/main.ts');
     // The connection ends this process, as the protocol requires.
-    startLanguageServer({ input: process.stdin, output: process.stdout }, { trusted: flag(commandLine, 'trust') });
+    const trusted = flag(commandLine, 'trust');
+    startLanguageServer(
+      { input: process.stdin, output: process.stdout },
+      { trusted, ...(trusted ? { allowedPlaces: 'all' } : {}) },
+    );
     await new Promise<void>((resolve) => {
       context.signal.addEventListener('abort', () => resolve(), { once: true });
     });

@@ -63,6 +63,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.showLog': 'true',
   'rollout.restartLanguageServer': 'true',
   'rollout.collectDiagnostics': 'true',
+  'rollout.reviewAccess': TRUSTED,
   'rollout.startServer': all(TRUSTED, `${VIEW_KEYS.server} == stopped`),
   'rollout.addTarget': TRUSTED,
   'rollout.selectTarget': all(TRUSTED, VIEW_KEYS.targets),

@@ -97,7 +97,8 @@ const TOPICS: readonly { readonly title: string; readonly settings: Partial<Reco
         scope: 'window',
         markdownDescription:
           'Query the model servers in agent files for their models and, if supported (for example, by vLLM), for ' +
-          'the number of tokens in a prompt. Disabled in Restricted Mode.',
+          'the number of tokens in a prompt. You are asked once for each server before anything is sent. ' +
+          'Disabled in Restricted Mode.',
       },
       'language.tokenHints': {
         type: 'boolean',

@@ -9,11 +9,14 @@ import {
   State,
 } from 'vscode-languageclient/node';
 import { errorText } from '../../common/errors.ts';
+import { PLACES_NAMED, placesNamed } from '../../config/queryPlaces.ts';
 import type { LanguageSettings } from '../../language/settings.ts';
 import { SECTION } from '../contributions/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { setting } from '../window/settings.ts';
+import { PlaceQuestions } from './askPlaces.ts';
 import { DOCUMENT_SELECTOR, isForNamesOnly, STUDIO_SELECTOR } from './documents.ts';
+import type { QueryPermissions } from './permissions.ts';
 import { Restarts } from './restarts.ts';
 import { ServerProcess } from './serverProcess.ts';
 
@@ -31,13 +34,21 @@ export class StudioLanguageClient implements vscode.Disposable {
   readonly #values: StoredValues;
   readonly #process: ServerProcess;
   readonly #client: LanguageClient;
+  readonly #permissions: QueryPermissions;
+  readonly #questions: PlaceQuestions;
   readonly #restarts = new Restarts();
   readonly #status: vscode.LanguageStatusItem;
   readonly #disposables: readonly { dispose(): void }[];
 
   /** @param values Only their names are sent to the server. */
-  constructor(log: vscode.LogOutputChannel, values: StoredValues) {
+  constructor(log: vscode.LogOutputChannel, values: StoredValues, permissions: QueryPermissions) {
     this.#log = log;
+    this.#permissions = permissions;
+    this.#questions = new PlaceQuestions(
+      permissions,
+      () => this.#sendSettings(),
+      (error) => log.error(`Cannot ask for endpoints and MCP servers: ${errorText(error)}`),
+    );
     this.#values = values;
     this.#process = new ServerProcess(log);
     this.#client = new QuietClient('rollout', 'Rollout', () => Promise.resolve(this.#process.start()), this.#options());
@@ -46,6 +57,11 @@ export class StudioLanguageClient implements vscode.Disposable {
     this.#status.command = { command: 'rollout.restartLanguageServer', title: 'Restart' };
     this.#disposables = [
       this.#status,
+      this.#questions,
+      this.#client.onNotification(PLACES_NAMED, (params: unknown) => {
+        const parsed = placesNamed.safeParse(params);
+        if (parsed.success) this.#questions.named(parsed.data.places);
+      }),
       this.#client.onDidChangeState(({ newState }) => this.#show(newState)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.#sendSettings()),
       values.changed(() => this.#sendSettings()),
@@ -70,6 +86,11 @@ export class StudioLanguageClient implements vscode.Disposable {
     this.#restarts.reset();
     await this.#stop();
     await this.start();
+  }
+
+  /** Lets the user change which endpoints and MCP servers may be queried. */
+  async reviewPlaces(): Promise<void> {
+    await this.#questions.review();
   }
 
   dispose(): void {
@@ -113,6 +134,7 @@ export class StudioLanguageClient implements vscode.Disposable {
     return {
       trusted: vscode.workspace.isTrusted,
       askEndpoints: setting('language.askEndpoints'),
+      allowedPlaces: this.#permissions.allowed,
       tokenHints: setting('language.tokenHints'),
       keptNames: [...this.#values.names],
     };

@@ -1,22 +1,24 @@
 /** Starts the language server when the first agent, world, batch, or prompt file opens. */
 import * as vscode from 'vscode';
 import type { StudioFiles } from '../files/studioFiles.ts';
+import type { Memory } from '../launch/memory.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { RegisterCommand } from '../services.ts';
 import type { StudioLanguageClient } from './client.ts';
 import { STUDIO_SELECTOR } from './documents.ts';
+import { QueryPermissions } from './permissions.ts';
 
 /** Registers only a listener. The client and its library are loaded after activation. */
 export function registerLanguage(
   log: vscode.LogOutputChannel,
   register: RegisterCommand,
-  { files, values }: { readonly files: StudioFiles; readonly values: StoredValues },
+  { files, values, memory }: { readonly files: StudioFiles; readonly values: StoredValues; readonly memory: Memory },
 ): vscode.Disposable {
   let client: Promise<StudioLanguageClient> | undefined;
   let disposed = false;
   const startedClient = (): Promise<StudioLanguageClient> =>
     (client ??= import('./client.ts').then(async ({ StudioLanguageClient }) => {
-      const created = new StudioLanguageClient(log, values);
+      const created = new StudioLanguageClient(log, values, new QueryPermissions(memory));
       if (disposed) created.dispose();
       else await created.start();
       return created;
@@ -45,6 +47,7 @@ export function registerLanguage(
       if (client === undefined) start();
       else await (await client).restart();
     }),
+    register('rollout.reviewAccess', async () => (await startedClient()).reviewPlaces()),
     new vscode.Disposable(() => {
       disposed = true;
       listener.dispose();

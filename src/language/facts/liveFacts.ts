@@ -5,9 +5,11 @@ import { Emitter } from '../../common/emitter.ts';
 import { canonicalJson } from '../../common/json.ts';
 import { redactor } from '../../common/redaction/redactor.ts';
 import { envNamesIn, resolveEnv } from '../../config/env.ts';
+import type { QueryPlace } from '../../config/queryPlaces.ts';
 import { Tokenizers } from '../prompts/tokenize.ts';
 import type { LanguageSettings } from '../settings.ts';
 import type { EndpointRef, Facts, McpServerRef, ToolInfo } from '../workspace/facts.ts';
+import { endpointPlace, serverPlace } from './queryPlace.ts';
 import { RefreshingCache } from './refreshingCache.ts';
 import { servedModels } from './servedModels.ts';
 
@@ -22,7 +24,7 @@ interface FactPorts {
   builtinTools(set: string): Promise<readonly ToolInfo[]>;
 }
 
-type LiveFactsSettings = Pick<LanguageSettings, 'trusted' | 'askEndpoints' | 'keptNames'>;
+type LiveFactsSettings = Pick<LanguageSettings, 'trusted' | 'askEndpoints' | 'allowedPlaces' | 'keptNames'>;
 
 export class LiveFacts implements Facts {
   readonly #changed = new Emitter<undefined>();
@@ -30,13 +32,17 @@ export class LiveFacts implements Facts {
   /** Fires when the tokens of a text were counted. */
   readonly #tokensCounted = new Emitter<undefined>();
   readonly tokensCounted = this.#tokensCounted.event;
+  /** Fires once for each place that a saved file names, allowed or not. */
+  readonly #placeNamed = new Emitter<QueryPlace>();
+  readonly placeNamed = this.#placeNamed.event;
+  readonly #named = new Set<string>();
   readonly #counts = new Map<string, number>();
   readonly #tokenizers = new Tokenizers();
   readonly #ports: FactPorts;
   readonly #env: Readonly<Record<string, string>>;
   readonly #models: RefreshingCache<readonly string[]>;
   readonly #tools: RefreshingCache<readonly ToolInfo[]>;
-  #settings: LiveFactsSettings = { trusted: false, askEndpoints: false, keptNames: [] };
+  #settings: LiveFactsSettings = { trusted: false, askEndpoints: false, allowedPlaces: [], keptNames: [] };
 
   constructor(ports: FactPorts) {
     this.#ports = ports;
@@ -55,9 +61,10 @@ export class LiveFacts implements Facts {
 
   models(ref: EndpointRef, allowQuery: boolean): readonly string[] | undefined {
     if (!this.#settings.trusted || !this.#settings.askEndpoints) return undefined;
+    const isAllowed = this.#isAllowed(endpointPlace(ref), allowQuery);
     return this.#models.entry(
       canonicalJson(ref),
-      !allowQuery
+      !allowQuery || !isAllowed
         ? undefined
         : async (signal) => this.#clean(ref, await servedModels(resolveEnv(ref, this.#env), signal)),
     );
@@ -65,9 +72,10 @@ export class LiveFacts implements Facts {
 
   mcpTools(ref: McpServerRef, folder: string, allowQuery: boolean): readonly ToolInfo[] | undefined {
     if (!this.#settings.trusted) return undefined;
+    const isAllowed = this.#isAllowed(serverPlace(ref, folder), allowQuery);
     return this.#tools.entry(
       canonicalJson([ref, folder]),
-      !allowQuery
+      !allowQuery || !isAllowed
         ? undefined
         : async (signal) => this.#clean(ref, await this.#ports.listTools(resolveEnv(ref, this.#env), folder, signal)),
     );
@@ -79,10 +87,25 @@ export class LiveFacts implements Facts {
 
   tokens(ref: EndpointRef, model: string, text: string): number | undefined {
     if (!this.#settings.trusted || !this.#settings.askEndpoints) return undefined;
+    if (!this.#isAllowed(endpointPlace(ref), false)) return undefined;
     const key = canonicalJson([ref, model, text]);
     if (this.#counts.has(key)) return this.#counts.get(key);
     this.#count(key, ref, model, text).catch(() => undefined); // a variable is not set; use the estimate
     return undefined;
+  }
+
+  /**
+   * Returns whether a place may be queried. Variables are inserted only into keys, headers, and the environment of
+   * commands: a place whose URL or command depends on them is undefined.
+   */
+  #isAllowed(place: QueryPlace | undefined, isSaved: boolean): boolean {
+    if (place === undefined) return false;
+    if (isSaved && !this.#named.has(place.id)) {
+      this.#named.add(place.id);
+      this.#placeNamed.fire(place);
+    }
+    const { allowedPlaces } = this.#settings;
+    return allowedPlaces === 'all' || allowedPlaces.includes(place.id);
   }
 
   /** Returns a response without the values that were sent: diagnostics and completions show it. */
