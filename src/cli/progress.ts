@@ -61,18 +61,24 @@ export class Progress {
   }
 }
 
-/** Returns e.g. `▓▓▓░ 37/96  ● 12  ✗ 25  ▷ 5  3.1 steps/s  41.2k tokens  12.3 s`. `total` counts attempts. */
+/**
+ * Returns e.g. `▓▓▓░ 37/96  ● 12  ✗ 25  ▷ 5  3.1 steps/s  41.2k tokens  12.3 s`. `total` counts attempts.
+ * `⚠ 2` counts all tries that were lost to infrastructure, also those that are retried.
+ */
 export function progressLine(total: number, rows: Iterable<RolloutRow>, elapsedMs: number, width: number): string {
   let passed = 0,
     failed = 0,
     other = 0,
+    unretried = 0,
     running = 0,
     held = 0,
+    lost = 0,
     steps = 0,
     tokens = 0;
   const all = [...rows];
   for (const row of all) {
     steps += row.progress.steps;
+    if (row.progress.status === 'infrastructure') lost += 1;
     tokens += row.progress.input_tokens + row.progress.output_tokens;
   }
   for (const row of finish(attemptRows(all))) {
@@ -81,15 +87,17 @@ export function progressLine(total: number, rows: Iterable<RolloutRow>, elapsedM
     else if (name === 'held') held += 1;
     else if (name === 'passed') passed += 1;
     else if (name === 'failed') failed += 1;
+    else if (name === 'infrastructure') unretried += 1;
     else if (name !== 'queued') other += 1;
   }
-  const settled = passed + failed + other;
+  const settled = passed + failed + other + unretried;
   const full = total === 0 ? 0 : Math.round((settled / total) * BAR);
   const seconds = Math.max(elapsedMs / 1000, 0.001);
   const parts = [
     `${'▓'.repeat(Math.min(full, BAR))}${'░'.repeat(Math.max(BAR - full, 0))} ${settled}/${total}`,
     `● ${passed}  ✗ ${failed}`,
     other > 0 ? `○ ${other}` : '',
+    lost > 0 ? `⚠ ${lost}` : '',
     running > 0 ? `▷ ${running}` : '',
     held > 0 ? `‖ ${held}` : '',
     `${(steps / seconds).toFixed(1)} steps/s`,

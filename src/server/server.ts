@@ -224,6 +224,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       pressure.report(batch, endpoint, { ...report, what });
     },
     rolloutEnded: (batch) => supervisor.rolloutEnded(batch),
+    followed: (batch, rollout, event) => supervisor.followed(batch, rollout, event),
     returned: (batch, one) => returns.add(batch, one),
     tampered: (session, rollout, problem) => {
       endTampered({ store, supervisor, leasing, log }, session, rollout, problem).catch((error: unknown) =>

@@ -13,12 +13,14 @@ import { plural } from '../../common/text.ts';
 import { resolveEnv } from '../../config/env.ts';
 import { agentsOf, type Submission } from '../../config/submission.ts';
 import type { BatchRecord, Store } from '../../store/store.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
 import type { Changes } from '../changes.ts';
 import type { BackPressure } from '../pressure/backPressure.ts';
 import { Throttle } from '../throttle.ts';
 import type { Hub } from '../workers/hub.ts';
 import type { Leasing } from '../workers/leasing.ts';
 import { BATCH_ID } from './ids.ts';
+import { handleLoss, Losses } from './losses.ts';
 import { notifyEnd } from './notify.ts';
 import type { Secrets } from './secrets.ts';
 import { hasStopRules, reasonToStop } from './stopRules.ts';
@@ -66,6 +68,7 @@ interface TrackedBatch {
   /** Endpoints of its agent, and whether one of the calls was answered. */
   endpoints: readonly string[];
   answered: boolean;
+  readonly losses: Losses;
   settled: boolean;
   stopTimer: NodeJS.Timeout | undefined;
 }
@@ -118,6 +121,16 @@ export class Supervisor {
     // Stop rules run immediately. Otherwise the free slot could go to an attempt that the rule is about to end.
     tracked.throttle.request(tracked.submission !== undefined && hasStopRules(tracked.submission.stop));
     this.#options.leasing.check(batch, true);
+  }
+
+  /** Handles a stored event of one of its rollouts: reports attempts lost to infrastructure, and stops if all are. */
+  followed(batch: string, rollout: string, event: TraceEvent): void {
+    const loss = this.#track(batch).losses.add(rollout, event);
+    if (loss === undefined) return;
+    const stop = (reason: string): Promise<unknown> => this.stop(batch, reason, 'infrastructure');
+    handleLoss({ ...this.#options, batch, stop }, loss).catch((error: unknown) =>
+      this.#options.log(`looking after ${batch} failed: ${errorText(error)}`, { level: 'error', batch }),
+    );
   }
 
   agentEndpoints(batch: string): readonly string[] {
@@ -190,6 +203,7 @@ export class Supervisor {
         secretsAt: undefined,
         endpoints: [],
         answered: false,
+        losses: new Losses(),
         settled: true,
         stopTimer: undefined,
         throttle: new Throttle(

@@ -24,6 +24,8 @@ interface AppendsContext {
   readonly health: StoreHealth;
   readonly counters: Counters;
   readonly rolloutEnded: (batch: string) => void;
+  /** Called with every stored event. */
+  readonly followed: (batch: string, rollout: string, event: TraceEvent) => void;
   readonly tampered: (session: WorkerSession, rollout: string, problem: string) => void;
 }
 
@@ -102,9 +104,10 @@ export class Appends {
 
   /** Applies the side effects of stored events. */
   #follow(session: WorkerSession, events: readonly TraceEvent[], rollout: string): void {
-    const { deltas, counters, rolloutEnded } = this.#context;
+    const { deltas, counters, rolloutEnded, followed } = this.#context;
     const watched = deltas.watched(rollout);
     for (const event of events) {
+      followed(session.batch, rollout, event);
       switch (event.kind) {
         case 'hold':
           session.held.add(rollout);

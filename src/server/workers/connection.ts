@@ -9,7 +9,7 @@ import type { Log } from '../../common/log.ts';
 import { duration } from '../../common/units.ts';
 import { BEAT_SECONDS, LEASE_SECONDS, PROTOCOL, type WorkerFrame, workerFrame } from '../../protocol/worker.ts';
 import type { AdoptedSession, Store } from '../../store/store.ts';
-import type { EventData } from '../../trace/schema.ts';
+import type { EventData, TraceEvent } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { ownerOf, type Tokens } from '../access/tokens.ts';
 import type { Deltas } from '../clients/deltas.ts';
@@ -47,6 +47,7 @@ export interface WorkerContext {
   readonly endpoint: (batch: string, report: Frame<'endpoint'>) => void;
   /** Called when a rollout ended: its attempt may be settled. */
   readonly rolloutEnded: (batch: string) => void;
+  readonly followed: (batch: string, rollout: string, event: TraceEvent) => void;
   /** Called when a worker has reconnected after it lost its server. */
   readonly returned: (batch: string, one: Return) => void;
   /** Called when a session sent what its worker cannot have written. */

@@ -172,6 +172,15 @@ describe('the progress line', () => {
     );
     assert.equal(line, '▓▓▓▓▓░░░░░░░░░░░░░░░ 1/4  ● 1  ✗ 0  ▷ 1  2.0 steps/s  100 tokens  2.0 s');
   });
+  it('counts the tries that were lost to infrastructure, whether they are retried or not', () => {
+    const lost = { status: 'infrastructure' } as const;
+    const rows = [
+      row('a', 1, 'ended', false, lost),
+      { ...row('a', 1, 'running', false), rollout: 'a-1-2', try: 2 },
+      row('a', 2, 'ended', false, lost),
+    ];
+    assert.match(progressLine(4, rows, 2_000, 120), / 1\/4 {2}● 0 {2}✗ 0 {2}⚠ 2 {2}▷ 1 /);
+  });
   it('is never wider than the terminal', () => {
     assert.ok(progressLine(1, [], 1, 60).length <= 60);
   });

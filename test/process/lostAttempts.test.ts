@@ -1,0 +1,52 @@
+/** Batches whose attempts are lost to infrastructure: what `run` prints, when the batch stops, and its exit code. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { connect } from '../../src/client/connect.ts';
+import type { TraceEvent } from '../../src/trace/schema.ts';
+import { parseDocument, type Report, WorkspaceBench } from '../support/workspace.ts';
+
+describe('a batch whose MCP server does not start', () => {
+  let bench: WorkspaceBench;
+  before(() => {
+    bench = new WorkspaceBench();
+  });
+  after(() => bench.close());
+
+  const server = (name: string): string => {
+    bench.write(`${name}.mjs`, 'console.error("a warning"); console.error("no license"); process.exit(4);');
+    return `[{ mcp: { command: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(bench.path('work', `${name}.mjs`))}] }, name: licensed }]`;
+  };
+
+  it('says so in one line with its position and last words, and stops itself', async () => {
+    const file = bench.batch('doomed', {
+      tools: server('doomed'),
+      batch: 'attempts: 40\nconcurrency: 4\n',
+      tasks: { one: 'answer 42' },
+    });
+    const { code, stdout, stderr } = await bench.rollout(['run', file, '--json']);
+    const report = parseDocument<Report>(stdout, stderr);
+    assert.equal(code, 3, stderr);
+    const lines = stderr.split('\n');
+    const first = lines.filter((line) => line.startsWith('An attempt was lost to infrastructure: '));
+    assert.equal(first.length, 1, stderr);
+    assert.match(
+      first[0] ?? '',
+      /doomed\.agent\.yaml:5:\d+: the MCP server "licensed" exited with code 4\..*\| no license/,
+    );
+    assert.ok(
+      lines.some((line) => line.startsWith('The first 10 rollouts were all lost to infrastructure. ')),
+      stderr,
+    );
+    const { api } = await connect({ store: bench.store });
+    const { reason = '', counts } = await api.batch(report.batch);
+    assert.match(reason, /^The first 10 rollouts were all lost to infrastructure\. .*no license/);
+    // Those that run when it stops are cancelled.
+    assert.equal(counts.infrastructure + counts.cancelled, 40);
+    assert.ok(counts.infrastructure >= 36, JSON.stringify(counts));
+    const events = (await Array.fromAsync(api.allEvents(report.batch))).flat();
+    const infra = events.filter((event) => event.kind === 'infra').map(({ data }) => data.what);
+    assert.deepEqual(infra, ['attempt', 'attempts']);
+    const end = events.findLast((event: TraceEvent) => event.kind === 'batch.end');
+    assert.ok(end !== undefined);
+  });
+});
