@@ -1,3 +1,4 @@
+import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
 import { isSameJson, type Json } from '../common/json.ts';
 import { ClassedError } from '../trace/classedError.ts';
@@ -126,7 +127,8 @@ export class RolloutWorld {
           opened.session = await openSession(parts, seed);
           return {};
         } catch (thrown) {
-          const error = stop.reason ?? faultOf(thrown, 'world_error', 'world_error');
+          const error =
+            stop.reason ?? faultOf(thrown, 'world_error', StudioError.is(thrown) ? 'infrastructure' : 'world_error');
           return { end: { ms: roundMs(time.monotonic() - began), error: error.toTrace() } };
         }
       },

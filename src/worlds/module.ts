@@ -1,4 +1,5 @@
 import { abortable } from '../common/abort.ts';
+import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
 import type { SubmittedWorld } from '../config/submission.ts';
 import type {
@@ -14,7 +15,7 @@ import type {
 import { abortedError } from '../tools/aborted.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import { Children } from '../tools/modules/children.ts';
-import { classed } from '../tools/modules/errors.ts';
+import { classed, classedOpening } from '../tools/modules/errors.ts';
 import { LateLog } from '../tools/modules/lateLog.ts';
 import { outcomeOf } from '../tools/modules/moduleHost.ts';
 import type { ModulePool } from '../tools/modules/modulePool.ts';
@@ -36,7 +37,11 @@ export function moduleWorld(submitted: SubmittedWorld, environment: ToolEnvironm
     name: submitted.name,
     kind: submitted.kind,
     open: async (input, signal) => {
-      const pool = await environment.pools.modules.get(submitted.module, (sha) => environment.readBlob(sha));
+      const pool = await environment.pools.modules
+        .get(submitted.module, (sha) => environment.readBlob(sha))
+        .catch((error: unknown) => {
+          throw StudioError.is(error) ? error : ClassedError.from(error, 'infrastructure'); // its files, not the world
+        });
       return ModuleSession.open(submitted.name, pool, input, environment, signal);
     },
   };
@@ -111,7 +116,7 @@ class ModuleSession implements WorldSession {
     } catch (error) {
       await pool.release(thread, false);
       await children.close();
-      throw classed(error, { mapper: pool.mapper, signal, thrown: 'world_error', threadLost: 'world_error' });
+      throw classedOpening(error, { mapper: pool.mapper, signal, thrown: 'world_error', threadLost: 'world_error' });
     }
   }
 

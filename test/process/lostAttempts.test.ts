@@ -5,7 +5,7 @@ import { connect } from '../../src/client/connect.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { parseDocument, type Report, WorkspaceBench } from '../support/workspace.ts';
 
-describe('a batch whose MCP server does not start', () => {
+describe('a batch whose worlds and tools do not open', () => {
   let bench: WorkspaceBench;
   before(() => {
     bench = new WorkspaceBench();
@@ -14,8 +14,27 @@ describe('a batch whose MCP server does not start', () => {
 
   const server = (name: string): string => {
     bench.write(`${name}.mjs`, 'console.error("a warning"); console.error("no license"); process.exit(4);');
-    return `[{ mcp: { command: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(bench.path('work', `${name}.mjs`))}] }, name: licensed }]`;
+    const script = JSON.stringify(bench.path('work', `${name}.mjs`));
+    return `[{ mcp: { command: ${JSON.stringify(process.execPath)}, args: [${script}] }, name: licensed }]`;
   };
+
+  it('is lost if its world does not open because the machine has too few open files', async () => {
+    bench.write(
+      'files.world.ts',
+      `let tries = 0;
+export function open() {
+  tries += 1;
+  const cause = Object.assign(new Error('open'), { code: 'EMFILE' });
+  if (tries === 1) throw new Error('EMFILE: too many open files', { cause });
+  return { tools: {}, close() {} };
+}
+`,
+    );
+    bench.write('files.world.yaml', 'version: 1\nname: files\nkind: module\nmodule: files.world.ts\n');
+    const file = bench.batch('files', { batch: 'world: files.world.yaml\nretry: { infrastructure: 0 }\n' });
+    const { code, report, stderr } = await bench.runBatch(file);
+    assert.deepEqual([code, report.infrastructure, report.unscored], [3, 1, 0], stderr);
+  });
 
   it('says so in one line with its position and last words, and stops itself', async () => {
     const file = bench.batch('doomed', {

@@ -315,6 +315,15 @@ describe('an unusable server is reported at open', () => {
         ),
       ),
   );
+  it("no folder of the rollout, which is the worker's fault", async () => {
+    const entry = command(process.execPath, ['-e', '']);
+    const gone = { ...bench.environment, cwd: path.join(bench.environment.cwd, 'gone') };
+    await assert.rejects(openTools([entry], { ...gone, sandbox: { ...gone.sandbox, mode: 'off' } }), (error) => {
+      assert.ok(StudioError.is(error, 'unavailable'), String(error));
+      assert.match(error.message, /could not be started: folder .*gone not found\.$/);
+      return true;
+    });
+  });
   it('it exits immediately', () =>
     refused(
       command(process.execPath, ['-e', 'console.error("no key"); process.exit(4)']),

@@ -187,6 +187,27 @@ wait_seconds: 0.5 }, timeout_seconds: 5, run: () => 1 });
   });
 });
 
+describe('a module that does not load is no fault of its own if', () => {
+  const unavailable = (source: string, pattern: RegExp) =>
+    assert.rejects(openSource(source), (error) => {
+      assert.ok(StudioError.is(error, 'unavailable'), String(error));
+      assert.match(error.message, pattern);
+      return true;
+    });
+
+  it('the machine has too few open files', () =>
+    unavailable(
+      'throw Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });',
+      /^tools\.ts: cannot load the module: EMFILE: too many open files$/,
+    ));
+  it("the worker's copy of it is gone", () =>
+    unavailable(
+      'import { rmSync } from "node:fs"; import { fileURLToPath } from "node:url";\n' +
+        'rmSync(fileURLToPath(import.meta.url)); throw new Error("as if it had never been there");',
+      /^tools\.ts: cannot load the module: as if/,
+    ));
+});
+
 describe('an unusable module is a config error', () => {
   const refused = (source: string, pattern: RegExp) =>
     assert.rejects(openSource(source), (error) => {

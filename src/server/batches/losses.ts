@@ -1,6 +1,6 @@
 /**
- * Watches the attempts of a batch that are lost to infrastructure: reports the first of each kind, and says when a batch
- * is not worth continuing because it cannot do anything else.
+ * Watches the attempts of a batch that are lost to infrastructure: reports the first of each kind, and says when the
+ * batch is not worth continuing because all of them are.
  */
 import { plural } from '../../common/text.ts';
 import type { Store } from '../../store/store.ts';

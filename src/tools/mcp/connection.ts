@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { CallToolResult, DiscoverResult, Tool } from '@modelcontextprotocol/client';
 import { Client, isSpecType, ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
-import { StudioError } from '../../common/errors.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import type { JsonObject } from '../../common/json.ts';
 import { PRODUCT } from '../../common/product.ts';
+import { shortageOf } from '../../common/shortage.ts';
 import { sentence } from '../../common/text.ts';
 import { CHROMIUM, installHint } from '../../config/needs.ts';
 import type { SubmittedSandbox, SubmittedTools } from '../../config/submission.ts';
@@ -287,6 +289,10 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
   if (transport instanceof StdioTransport) {
     const { ending } = transport;
     if (!transport.started) {
+      if (shortageOf(error) !== undefined || isOwnFolderGone(entry, transport))
+        return new StudioError('unavailable', `${what} ${ending ?? `could not be started: ${errorText(error)}`}.`, {
+          cause: error,
+        });
       return new StudioError('config', `${what} ${ending ?? 'could not be started'}.`, {
         cause: error,
         hint: `Check that ${transport.command} is installed and on the PATH where the worker runs.`,
@@ -319,6 +325,11 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
       ? { hint: `Check that it is running and that the worker can reach ${entry.server.url}.` }
       : {}),
   });
+}
+
+/** Returns whether the rollout's or worker's own folder is gone, in which the server should run. */
+function isOwnFolderGone({ server }: McpEntry, { cwd }: StdioTransport): boolean {
+  return 'command' in server && server.cwd === undefined && !existsSync(cwd);
 }
 
 /** Returns the name of a server for errors, with its position. */

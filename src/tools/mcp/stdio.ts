@@ -67,6 +67,10 @@ export class StdioTransport implements Transport {
     return this.#server.command;
   }
 
+  get cwd(): string {
+    return this.#server.cwd;
+  }
+
   /** Whether the process could be started. */
   get started(): boolean {
     return this.pid !== null;

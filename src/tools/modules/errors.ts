@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shortageOf } from '../../common/shortage.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Change, ErrorClass, Place } from '../../trace/schema.ts';
 import { change } from '../../trace/schema.ts';
@@ -15,6 +16,13 @@ interface ErrorContext {
   readonly threadLost: ErrorClass;
   /** Definition of the tool, for errors without a frame in user code. */
   readonly place?: Place | undefined;
+}
+
+/** As `classed`, for what opens a world: a shortage of the machine is not the world's fault. */
+export function classedOpening(error: unknown, context: ErrorContext): ClassedError {
+  const { class: of, message, place, userStack: stack } = classed(error, context);
+  const isShortage = of !== 'cancelled' && shortageOf(error) !== undefined;
+  return new ClassedError(isShortage ? 'infrastructure' : of, message, { cause: error, place, stack });
 }
 
 /** Converts the error of a thread's operation to an error of the rollout. */

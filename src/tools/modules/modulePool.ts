@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { Deferred } from '../../common/abort.ts';
 import { deferred } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
+import { shortageOf } from '../../common/shortage.ts';
 import type { BundleProblem } from '../bundle.ts';
 import type { MemoryWatch } from './memoryWatch.ts';
 import type { LoadedModule, Operation } from './protocol.ts';
@@ -224,6 +227,9 @@ export class ModulePool {
     const { text, place } = this.mapper.userStack(message, stack);
     const at = place === undefined ? this.file : `${place.file}:${place.line}:${place.column}`;
     const description = `cannot load the module: ${message}`;
+    // Neither is a fault of the module: a shortage, and that the worker's copy of it is gone.
+    if (shortageOf(error) !== undefined || !existsSync(fileURLToPath(this.#options.url)))
+      return new StudioError('unavailable', `${this.file}: ${description}`, { cause: error });
     const problem: BundleProblem = { ...(place ?? { file: this.file, line: 1, column: 1 }), message: description };
     return new StudioError('config', `${at}: ${description}`, {
       cause: error,

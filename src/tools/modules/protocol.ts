@@ -74,6 +74,8 @@ export type ToolProblem = z.infer<typeof toolProblem>;
 export const thrown = z.object({
   message: z.string(),
   stack: z.string().optional(),
+  /** Code of a shortage that caused it, e.g. `EMFILE`. */
+  shortage: z.string().optional(),
   kind: z.enum(['thrown', 'invalid', 'result']),
 });
 export type Thrown = z.infer<typeof thrown>;

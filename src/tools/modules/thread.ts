@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
+import { shortageOf } from '../../common/shortage.ts';
 import type { OpenWorld, ToolContext, ToolDefinition, WorldSession } from '../sdk.ts';
 import type { FromThread, Operation, ThreadStart, Thrown, ToThread } from './protocol.ts';
 import type { Tools } from './thread/definitions.ts';
@@ -86,11 +87,13 @@ function describe(value: unknown, kind: Thrown['kind'] = 'thrown'): Thrown {
   if (value instanceof ArgumentsError) return { kind: 'invalid', message: value.message };
   if (value instanceof ResultError) return { kind: 'result', message: value.message };
   if (value instanceof Error) {
+    const shortage = shortageOf(value);
     const cause = value.cause instanceof Error ? ` (cause: ${value.cause.message})` : '';
     return {
       kind,
       message: `${value.message === '' ? value.name : value.message}${cause}`,
       ...(value.stack === undefined ? {} : { stack: value.stack }),
+      ...(shortage === undefined ? {} : { shortage }),
     };
   }
   let text: string;

@@ -6,8 +6,11 @@ export class UserError extends Error {
   readonly thrown: Thrown;
   /** JSON of the changes that the world reported before the error. */
   readonly changes: string | undefined;
+  /** Code of a shortage that caused it. */
+  readonly code: string | undefined;
   constructor(thrown: Thrown, changes?: string) {
     super(thrown.message);
+    this.code = thrown.shortage;
     this.thrown = thrown;
     this.changes = changes;
   }
@@ -19,8 +22,8 @@ export class ThreadLost extends Error {
   readonly guilty: boolean;
   /** Stack in the thread that caused the end. */
   readonly threadStack: string | undefined;
-  constructor(message: string, guilty: boolean, threadStack?: string) {
-    super(message);
+  constructor(message: string, guilty: boolean, threadStack?: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
     this.guilty = guilty;
     this.threadStack = threadStack;
   }

@@ -126,7 +126,7 @@ export class WorkerThread implements WatchedThread {
     });
     this.#worker.on('error', (error: Error & { code?: string }) => {
       if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') this.outOfMemory();
-      else this.#end(`it failed: ${error.message}`, this.#suspects(), error.stack);
+      else this.#end(`it failed: ${error.message}`, this.#suspects(), error.stack, error);
     });
     this.#worker.on('exit', (code) => {
       const report = this.#exitReport;
@@ -359,15 +359,15 @@ export class WorkerThread implements WatchedThread {
   }
 
   /** Ends the thread. `guilty` operations caused it; the others only shared the thread. */
-  #end(why: string, guilty: readonly number[], stack?: string): void {
+  #end(why: string, guilty: readonly number[], stack?: string, cause?: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#load.reject(new ThreadLost(why, true, stack));
+    this.#load.reject(new ThreadLost(why, true, stack, cause));
     const inspectors = [...this.#pending.values()].flatMap(({ inspector }) => inspector ?? []);
     for (const [id, pending] of [...this.#pending]) {
       this.#settle(id);
       if (pending.sinks.signal.aborted) pending.answer.reject(new AbortedCall());
-      else pending.answer.reject(new ThreadLost(why, guilty.includes(id), stack));
+      else pending.answer.reject(new ThreadLost(why, guilty.includes(id), stack, cause));
     }
     this.#recent.clear();
     this.#watch.delete(this);

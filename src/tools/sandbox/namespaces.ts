@@ -168,9 +168,9 @@ function ready(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let output = '';
     let errors = '';
-    const fail = (reason: string): void => {
+    const fail = (reason: string, cause?: unknown): void => {
       clearTimeout(timer);
-      reject(new StudioError('unavailable', `Cannot open a sandbox: ${reason}.`));
+      reject(new StudioError('unavailable', `Cannot open a sandbox: ${reason}.`, { cause }));
     };
     const timer = setTimeout(() => fail(`it took longer than ${OPEN_MS / 1000} s`), OPEN_MS);
     child.stdout?.on('data', (chunk: Buffer) => {
@@ -184,7 +184,7 @@ function ready(child: ChildProcess): Promise<void> {
     });
     child.stdin?.on('error', () => undefined); // its exit is reported
     child.once('error', (error: NodeJS.ErrnoException) =>
-      fail(error.code === 'ENOENT' ? 'unshare (util-linux) is not installed' : error.message),
+      fail(error.code === 'ENOENT' ? 'unshare (util-linux) is not installed' : error.message, error),
     );
     child.once('close', () => fail(errors.trim().split('\n')[0]?.replace(/\.$/, '') ?? 'it ended'));
   });

@@ -3,6 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { shortageOf } from '../../common/shortage.ts';
 import { noSandbox } from '../../config/needs.ts';
 import type { SubmittedSandbox } from '../../config/submission.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
@@ -15,9 +16,15 @@ export type SandboxSupport = { readonly works: true } | { readonly works: false;
 
 let support: Promise<SandboxSupport> | undefined;
 
-/** Tries the sandbox of this machine, once per process: whether it works depends on the kernel and its settings. */
+/**
+ * Tries the sandbox of this machine, once per process: whether it works depends on the kernel and its settings. Throws
+ * StudioError `unavailable` if the machine is too short of something to try.
+ */
 export function sandboxSupport(): Promise<SandboxSupport> {
-  support ??= trySandbox();
+  support ??= trySandbox().catch((error: unknown) => {
+    support = undefined; // try again: it says nothing about this machine
+    throw error;
+  });
   return support;
 }
 
@@ -58,6 +65,7 @@ async function trySandbox(): Promise<SandboxSupport> {
     await sandbox.end();
     return { works: true };
   } catch (error) {
+    if (shortageOf(error) !== undefined) throw new StudioError('unavailable', errorText(error), { cause: error });
     return { works: false, reason: errorText(error).replace(/^Cannot open a sandbox: |\.$/g, '') };
   }
 }
