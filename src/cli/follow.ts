@@ -98,6 +98,7 @@ export async function followBatch(
     throw new StudioError('cancelled', `Stopped following batch ${batch}; the server may still be running it.`, {
       hint: `Follow it with rollout tail ${batch}.`,
     });
+  connection.checkStore?.();
   row = await connection.api.batch(batch);
   const bars = options.bars ?? [];
   const fork = await forkRates(connection.api, row, rows.values());

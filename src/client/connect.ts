@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +14,7 @@ import { errorCodeOf, StudioError } from '../common/errors.ts';
 import { isPostgresUrl } from '../common/postgres.ts';
 import { Api } from '../protocol/api.ts';
 import { type ReadyLine, readyLine, type ServerFile } from '../protocol/serverFile.ts';
+import { databaseFile, deletedText } from '../protocol/storeFolder.ts';
 import type { ServerAddress } from '../protocol/transport.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import { dataFolder } from './folders.ts';
@@ -33,6 +34,8 @@ export interface Connection {
   readAddress(): ServerAddress;
   /** Finds or restarts the server after it was lost. */
   reconnect(signal?: AbortSignal): Promise<void>;
+  /** Throws StudioError `storage` if the store, a folder, was deleted after this connection was opened. */
+  checkStore?(): void;
 }
 
 export interface ConnectOptions {
@@ -51,12 +54,17 @@ interface LocalAddress extends ServerAddress {
 
 export async function connect(options: ConnectOptions): Promise<Connection> {
   let address = await attachOrStart(options);
+  const database = isPostgresUrl(options.store) ? undefined : databaseFile(path.resolve(options.store));
   return {
     api: new Api(nodeTransport(() => address)),
     address: () => ({ url: address.url, token: address.token }),
     readAddress: () => ({ url: address.url, token: address.readToken }),
     reconnect: async (signal) => {
       address = await attachOrStart(signal === undefined ? options : { ...options, signal });
+    },
+    checkStore: () => {
+      if (database !== undefined && !existsSync(database))
+        throw new StudioError('storage', deletedText(options.store), { hint: 'What it recorded is lost.' });
     },
   };
 }

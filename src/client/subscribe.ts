@@ -17,7 +17,13 @@ export function subscribe(
 ): Promise<void> {
   return follow(
     wsSocket(() => connection.address()),
-    { ...options, reconnect: (stop) => connection.reconnect(stop) },
+    {
+      ...options,
+      reconnect: async (stop) => {
+        connection.checkStore?.(); // a new server would start with an empty store
+        await connection.reconnect(stop);
+      },
+    },
     handlers,
     signal,
   );

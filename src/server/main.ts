@@ -2,7 +2,7 @@
  * Entry of the rollout server: `node server.mjs --store DIR|postgres://… [--port N] [--host ADDRESS] …` (see
  * process/options.ts).
  * Prints one line of JSON on stdout once it listens (see protocol/serverFile.ts). Exit codes: 0 success, 2 invalid
- * command line, 3 the store is not available.
+ * command line, 3 the store is not available, or was deleted.
  */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +18,7 @@ import { createDemoModel } from '../demo/demoModel.ts';
 import { LocalExecutor } from '../executor/local/localExecutor.ts';
 import { isAlive } from '../executor/local/workerProcess.ts';
 import type { ReadyLine, ServerFile } from '../protocol/serverFile.ts';
+import { databaseFile, deletedText } from '../protocol/storeFolder.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import { openStore } from '../store/open.ts';
 import { sandboxSupport } from '../tools/sandbox/open.ts';
@@ -25,6 +26,7 @@ import { stderrLog } from './log.ts';
 import { parseOptions, type ServerOptions } from './process/options.ts';
 import { requirePrivate } from './process/privateStore.ts';
 import { keepServerFile, serverFilePath } from './process/serverFile.ts';
+import { watchStoreFile } from './process/storeFile.ts';
 import { lockStore } from './process/storeLock.ts';
 import { tokensIn } from './process/tokenFolder.ts';
 import { startServer } from './server.ts';
@@ -48,8 +50,14 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     return 3;
   }
   const store = await openStore(options.store);
-  const stopping = deferred<undefined>();
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stopping.resolve(undefined));
+  const stopping = deferred<0 | 3>();
+  const unwatch = isPostgresUrl(options.store)
+    ? undefined
+    : watchStoreFile(databaseFile(folder), () => {
+        log(deletedText(options.store), { level: 'error' });
+        stopping.resolve(3);
+      });
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stopping.resolve(0));
   // Loaded only when needed.
   const kubernetes =
     options.executor === 'kubernetes'
@@ -72,7 +80,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
       ? {}
       : { traces: { collector, service: process.env['OTEL_SERVICE_NAME'] ?? 'rollout-studio' } }),
     idleMs: options.idleSeconds * 1000,
-    idle: () => stopping.resolve(undefined),
+    idle: () => stopping.resolve(0),
     mounts: [{ prefix: DEMO, handle: (request, response) => demo.handle(request, response) }],
     demoMetrics: `${DEMO}/metrics`,
     pages: options.pages ?? fileURLToPath(packageUrl('dist/webview')),
@@ -111,11 +119,12 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     (error) => log(`Cannot write server.json: ${errorText(error)}`, { level: 'error' }),
   );
   print({ type: 'ready', host: server.host, port: server.port, pid: process.pid });
-  await stopping.promise;
+  const code = await stopping.promise;
+  unwatch?.();
   remove();
   await server.stop();
   lock?.release();
-  return 0;
+  return code;
 }
 
 function takenText(store: string, by: ServerFile | undefined): string {

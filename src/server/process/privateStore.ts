@@ -1,7 +1,7 @@
 /** Keeps the store of a user from other users of the machine. */
 import { chmodSync, existsSync, statSync } from 'node:fs';
-import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
+import { databaseFile } from '../../protocol/storeFolder.ts';
 
 /** Permissions of group and others. */
 const OTHERS = 0o077;
@@ -14,7 +14,7 @@ export function requirePrivate(folder: string): void {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (process.platform === 'win32' || stats === undefined || stats.uid !== process.getuid?.()) return;
   if ((stats.mode & OTHERS) === 0) return;
-  if (!existsSync(path.join(folder, 'store.db'))) {
+  if (!existsSync(databaseFile(folder))) {
     chmodSync(folder, stats.mode & ~OTHERS);
     if ((statSync(folder).mode & OTHERS) === 0) return;
   }

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { databaseFile } from '../../protocol/storeFolder.ts';
 import { FileBlobs } from '../blobs/fileBlobs.ts';
 import { RowBlobs } from '../blobs/rowBlobs.ts';
 import { migrate } from '../sql/meta.ts';
@@ -23,7 +24,7 @@ const DEFINITIONS: Definitions = {
 export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 'name'>): Promise<SqlStore> {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const file = path.join(folder, 'store.db');
+    const file = databaseFile(folder);
     const writer = openDatabase(file, { readOnly: false });
     try {
       // Must precede all other writes, and is itself a write.
