@@ -59,6 +59,22 @@ export function isSameJson(a: Json | undefined, b: Json | undefined): boolean {
   );
 }
 
+/**
+ * How deep a value of a model or a recording may be nested. Much deeper ones parse, but then overflow the stack of
+ * whatever walks them, which would look like a fault of the product.
+ */
+export const MAX_DEPTH = 256;
+
+/** Returns whether a value from JSON.parse is nested deeper than `MAX_DEPTH`. Does not recurse. */
+export function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap((one): unknown[] => (Array.isArray(one) ? one : isJsonObject(one) ? Object.values(one) : []));
+  }
+  return false;
+}
+
 /** Parses a JSON text; undefined if it is not JSON. */
 export function jsonOf(text: string): unknown {
   try {

@@ -1,6 +1,6 @@
 /** Messages in the format of the OpenAI chat API, which most recordings use. */
 import { z } from 'zod';
-import { canonicalJson, type Json } from '../common/json.ts';
+import { canonicalJson, isJsonObject, isTooDeep, type Json } from '../common/json.ts';
 import type { Part } from '../trace/schema.ts';
 
 const toolCall = z.object({
@@ -32,7 +32,10 @@ export const openAiMessage = z.discriminatedUnion('role', [
 ]);
 export type OpenAiMessage = z.infer<typeof openAiMessage>;
 
-/** A call that a model requested. `raw`: the text of its arguments if that is not a JSON object. */
+/**
+ * A call that a model requested. `raw`: the text of its arguments if that is not a JSON object, or one that is
+ * nested too deeply.
+ */
 export interface RequestedCall {
   readonly id: string;
   readonly name: string;
@@ -46,7 +49,11 @@ export function callsOf(message: Extract<OpenAiMessage, { role: 'assistant' }>, 
     const id = call.id ?? nextId();
     const { name, arguments: args } = call.function;
     if (args === undefined || args === null) return { id, name, arguments: {} };
-    if (typeof args !== 'string') return { id, name, arguments: args as Json }; // from JSON.parse
+    if (typeof args !== 'string') {
+      if (!isTooDeep(args)) return { id, name, arguments: args as Json }; // from JSON.parse
+      const raw = JSON.stringify(args);
+      return { id, name, arguments: raw, raw };
+    }
     const value = parseObject(args);
     return value === undefined ? { id, name, arguments: args, raw: args } : { id, name, arguments: value };
   });
@@ -55,7 +62,7 @@ export function callsOf(message: Extract<OpenAiMessage, { role: 'assistant' }>, 
 function parseObject(text: string): Json | undefined {
   try {
     const value = JSON.parse(text) as Json;
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+    return isJsonObject(value) && !isTooDeep(value) ? value : undefined;
   } catch {
     return undefined; // not JSON: kept as text
   }

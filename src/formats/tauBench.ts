@@ -11,7 +11,7 @@
  */
 import { z } from 'zod';
 import { StudioError } from '../common/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../common/json.ts';
+import { isJsonObject, isTooDeep, type Json, type JsonObject, MAX_DEPTH } from '../common/json.ts';
 import type { Check } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { Format, ImportedRecords, ImportedRollout, ImportOptions, SkippedRecord } from './format.ts';
@@ -104,6 +104,8 @@ export function readTauBench(parsed: unknown, fileName: string, options: ImportO
   return { name: fileName.replace(/\.json$/i, ''), tasks, rollouts, skipped };
 }
 
+const TOO_DEEP = `nested deeper than ${MAX_DEPTH} levels`;
+
 function readTrial(raw: unknown, place: string, skipped: SkippedRecord[]): Trial | undefined {
   const entry = entrySchema.safeParse(raw);
   if (!entry.success) {
@@ -118,7 +120,16 @@ function readTrial(raw: unknown, place: string, skipped: SkippedRecord[]): Trial
       skipped.push({ place: `${place}.traj[${index}]`, why: issueText(result.error) });
       return undefined;
     }
+    if (isTooDeep({ ...result.data, tool_calls: undefined })) {
+      skipped.push({ place: `${place}.traj[${index}]`, why: TOO_DEEP });
+      return undefined;
+    }
     messages.push(result.data);
+  }
+  // Arguments of calls are the model's, and are kept as text.
+  if (isTooDeep(entry.data.info)) {
+    skipped.push({ place, why: TOO_DEEP });
+    return undefined;
   }
   return { entry: entry.data, place, messages };
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Json } from '../../common/json.ts';
-import { isJsonObject } from '../../common/json.ts';
+import { isJsonObject, isTooDeep } from '../../common/json.ts';
 import type { Part, Usage } from '../../trace/schema.ts';
 import { cutOffCall } from './cutOffCall.ts';
 
@@ -177,12 +177,15 @@ export class AnswerBuilder {
   }
 }
 
-/** Parses the arguments of a call. Text that is not a JSON object stays text; empty text is an empty object. */
+/**
+ * Parses the arguments of a call. Text that is not a JSON object, or one that is nested too deeply, stays text;
+ * empty text is an empty object.
+ */
 function parseArguments(text: string): Json {
   if (text.trim() === '') return {};
   try {
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : text;
+    return isJsonObject(value) && !isTooDeep(value) ? value : text;
   } catch {
     return text;
   }

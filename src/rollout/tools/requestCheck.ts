@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../common/json.ts';
+import { isJsonObject, isTooDeep, MAX_DEPTH } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { EventData } from '../../trace/schema.ts';
 import type { UntrustedWork } from '../ports.ts';
@@ -24,7 +24,7 @@ export async function checkedTool(
   if (request.raw !== undefined && Object.keys(argumentsOf(request.arguments)).length === 0) {
     throw new ClassedError(
       'malformed_output',
-      `The arguments of ${request.name} are not valid JSON${reasonOf(request.raw)}. Pass one JSON object that ` +
+      `The arguments of ${request.name} are ${reasonOf(request.raw)}. Pass one JSON object that ` +
         `matches ${JSON.stringify(tool.spec.parameters)}.`,
     );
   }
@@ -46,9 +46,8 @@ export async function checkedTool(
 
 function reasonOf(raw: string): string {
   try {
-    JSON.parse(raw);
-    return '';
+    return isTooDeep(JSON.parse(raw)) ? `nested deeper than ${MAX_DEPTH} levels` : 'not valid JSON';
   } catch (error) {
-    return error instanceof Error ? ` (${error.message})` : '';
+    return `not valid JSON${error instanceof Error ? ` (${error.message})` : ''}`;
   }
 }
