@@ -11,7 +11,7 @@ export function diskFiles(folder: string = process.cwd()): Files {
   return {
     absolute: (file) => (path.sep === '\\' ? at(file).replaceAll('\\', '/') : at(file)),
     async readText(file) {
-      const bytes = await guarded(file, () => readFile(at(file)));
+      const bytes = await guarded(file, () => readWhole(at(file)));
       try {
         return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
       } catch {
@@ -19,6 +19,7 @@ export function diskFiles(folder: string = process.cwd()): Files {
       }
     },
     async *bytes(file) {
+      await guarded(file, () => requireRegular(at(file)));
       const stream = createReadStream(at(file), { highWaterMark: 256 * 1024 });
       try {
         for await (const chunk of stream) yield chunk as Uint8Array; // without an encoding, chunks are bytes
@@ -49,11 +50,31 @@ export function diskFiles(folder: string = process.cwd()): Files {
   };
 }
 
+/** Larger than any file that people write by hand, and than a prompt or a tool's module. Datasets are streamed. */
+const MAX_TEXT_BYTES = 64 * 1024 * 1024;
+
+async function readWhole(full: string): Promise<Uint8Array> {
+  const { size } = await requireRegular(full);
+  if (size > MAX_TEXT_BYTES)
+    throw new StudioError('config', `it is larger than ${MAX_TEXT_BYTES / 1024 / 1024} MB`, {
+      hint: 'Check that it is the right file.',
+    });
+  return await readFile(full);
+}
+
+/** Reading a pipe or a device may never end. Follows links. */
+async function requireRegular(full: string): Promise<{ readonly size: number }> {
+  const stats = await stat(full);
+  if (!stats.isFile() && !stats.isDirectory())
+    throw new StudioError('config', 'it is not a regular file', { hint: 'Use a file, not a pipe or a device.' });
+  return stats;
+}
+
 async function guarded<T>(file: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (thrown) {
-    throw diskError(file, thrown);
+    throw StudioError.is(thrown) ? thrown : diskError(file, thrown);
   }
 }
 

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
-import { access, constants, mkdir, readdir, readFile, statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { access, constants, readdir, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { connect } from '../../client/connect.ts';
+import { diskFiles } from '../../client/disk.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { fileKind } from '../../common/fileKinds.ts';
@@ -86,12 +88,18 @@ function node(): Finding {
       };
 }
 
+/** Returns the folder, or the nearest one above it that exists: a check creates nothing. */
+function existingFolder(folder: string): string {
+  const above = path.dirname(folder);
+  return existsSync(folder) || above === folder ? folder : existingFolder(above);
+}
+
 async function storeFinding(context: Context): Promise<Finding> {
   if (isPostgresUrl(context.store)) return { name: 'store', state: 'ok', text: publicUrl(context.store) };
   try {
-    await mkdir(context.store, { recursive: true, mode: 0o700 });
-    await access(context.store, constants.R_OK | constants.W_OK);
-    const disk = await statfs(context.store);
+    const folder = existingFolder(context.store);
+    await access(folder, constants.R_OK | constants.W_OK);
+    const disk = await statfs(folder);
     const free = disk.bavail * disk.bsize;
     return free < MIN_DISK
       ? {
@@ -187,9 +195,7 @@ async function endpoints(context: Context): Promise<Finding[]> {
   );
   const checks = new Map<string, Promise<Finding>>();
   for (const name of names) {
-    const parsed = agentModel.safeParse(
-      parse(await readFile(path.join(context.cwd, name), 'utf8'), { logLevel: 'silent' }),
-    );
+    const parsed = agentModel.safeParse(parse(await diskFiles(context.cwd).readText(name), { logLevel: 'silent' }));
     if (!parsed.success) continue; // `rollout check` reports file problems
     const { endpoint, name: model, api_key: key } = parsed.data.model;
     for (const text of Array.isArray(endpoint) ? endpoint : [endpoint]) {
