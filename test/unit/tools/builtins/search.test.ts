@@ -245,6 +245,44 @@ describe('read_webpage', () => {
       [false, false, false, true, true, true, true, true, true, true],
     );
   });
+
+  it('knows all special addresses, also those that stand for an IPv4 address', () => {
+    for (const address of [
+      '64:ff9b::7f00:1', // NAT64 of 127.0.0.1
+      '64:ff9b::169.254.169.254',
+      '64:ff9b::',
+      '64:ff9b:1::8.8.8.8', // NAT64 of a local network
+      '2002:7f00:1::', // 6to4
+      '2002:808:808::1',
+      '2001:0:4136:e378:8000:63bf:3fff:fdd2', // Teredo
+      '::127.0.0.1', // IPv4-compatible
+      '::8.8.8.8',
+      '::ffff:127.0.0.1',
+      '::ffff:168.63.129.16',
+      '::ffff:0:10.0.0.1', // IPv4-translated
+      '168.63.129.16',
+      '192.0.2.1',
+      '192.88.99.1',
+      '198.51.100.1',
+      '203.0.113.1',
+      '239.1.1.1',
+      '255.255.255.255',
+      '::1',
+      '100::1',
+      '2001:2::1',
+      '2001:db8::1',
+      '3fff::1',
+      '5f00::1',
+      'fe80::1%eth0',
+      'fec0::1',
+      'ff02::1',
+    ])
+      assert.equal(isPrivate(address), true, address);
+    for (const address of ['1.1.1.1', '168.63.129.17', '64:ff9b::8.8.8.8', '::ffff:8.8.8.8', '2606:4700::1111'])
+      assert.equal(isPrivate(address), false, address);
+    for (const url of ['http://[64:ff9b::7f00:1]/', 'http://[::7f00:1]/', 'http://0xa83f8110/', 'http://2822734096/'])
+      assert.throws(() => new Gate(false).check(url), isClass('tool_error', /this machine or its network/), url);
+  });
 });
 
 it('a page without a main part is returned whole, and one with it reduced to that part', () => {
