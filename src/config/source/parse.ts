@@ -2,6 +2,7 @@
 
 import type { Document, Node, YAMLError, YAMLMap } from 'yaml';
 import { isAlias, isCollection, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
+import { isOverflow, MAX_DEPTH, tooDeep } from './depth.ts';
 import type { Fix, Problem, ProblemCode, Range } from './problem.ts';
 
 /** Keys and list positions (from 0) from the root to a value. */
@@ -47,13 +48,16 @@ export interface ProblemText {
 /** Parses a file. `file` is the path for problems. Never throws. */
 export function parseFile(file: string, text: string): ParsedFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, {
+  const parsed = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
     stringKeys: true,
     merge: true,
     logLevel: 'error',
   });
+  const deepAt = (parsed.errors.find(isOverflow)?.pos ?? tooDeep(parsed.contents)?.range)?.[0];
+  // Of a file that is nested too deeply, nothing is read: whoever reads it recurses.
+  const document = deepAt === undefined ? parsed : parseDocument('');
   const range = (start: number, end: number): Range => {
     const from = lines.linePos(start);
     const to = lines.linePos(Math.max(start, end));
@@ -77,6 +81,14 @@ export function parseFile(file: string, text: string): ParsedFile {
     problems.push({ file, ...range(start, end), severity: 'error', ...what });
   };
   let brokenAt: number | undefined;
+  if (deepAt !== undefined) {
+    brokenAt = lines.linePos(deepAt).line;
+    add(deepAt, deepAt + 1, {
+      code: 'syntax',
+      message: `lists and groups are nested too deeply, in more than ${MAX_DEPTH} levels`,
+      hint: 'Close the lists and groups that were opened by mistake, or use fewer levels.',
+    });
+  }
   const brokenLines = new Set<number>();
   for (const error of [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0])) {
     const line = Math.max(1, lines.linePos(error.pos[0]).line);
@@ -108,7 +120,7 @@ export function parseFile(file: string, text: string): ParsedFile {
   });
 
   let value: unknown;
-  if (!document.errors.some((error) => error.code === 'NON_STRING_KEY')) {
+  if (deepAt === undefined && !document.errors.some((error) => error.code === 'NON_STRING_KEY')) {
     try {
       value = document.toJS({ maxAliasCount: 1000 });
       if (containsItself(value, new Set())) throw new ReferenceError('an anchor contains itself');

@@ -169,3 +169,31 @@ describe('closest', () => {
     assert.equal(closest('colour', names), undefined);
   });
 });
+
+describe('nesting', () => {
+  const files: readonly (readonly [string, (levels: number) => string])[] = [
+    ['lists on one line', (levels) => `a:\n  ${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}`],
+    ['groups on one line', (levels) => `${'{a: '.repeat(levels)}1${'}'.repeat(levels)}`],
+    ['lists that are not closed', (levels) => '['.repeat(levels)],
+    ['lists in lists', (levels) => `${'- '.repeat(levels)}x`],
+    ['groups by indentation', (levels) => Array.from({ length: levels }, (_, at) => `${' '.repeat(at)}a:`).join('\n')],
+  ];
+  for (const [name, text] of files) {
+    it(`that is too deep is named with its place: ${name}`, () => {
+      for (const levels of [201, 900, 1_600, 5_000]) {
+        if (levels === 5_000 && name === 'groups by indentation') continue; // 12 MB
+        const { value, problems } = parseFile('f.yaml', text(levels));
+        assert.equal(value, undefined);
+        assert.equal(problems.length, 1, problems.map((problem) => formatProblem(problem)).join('\n'));
+        const [problem] = problems;
+        assert.match(problem?.message ?? '', /^lists and groups are nested too deeply, in more than 200 levels/);
+        assert.ok((problem?.line ?? 0) + (problem?.column ?? 0) > 200, `${problem?.line}:${problem?.column}`);
+      }
+    });
+  }
+
+  it('of 200 levels is read', () => {
+    for (const [name, text] of files.filter(([name]) => name !== 'lists that are not closed'))
+      assert.deepEqual(parseFile('f.yaml', text(200)).problems, [], name);
+  });
+});
