@@ -91,7 +91,7 @@ export const pageToHost = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('request'),
     id,
-    method: z.enum(['GET', 'HEAD', 'POST', 'PUT']),
+    method: z.enum(['GET', 'POST']),
     path: z.string().regex(/^\/v1\//),
     body: z.string().optional(),
     /** Returns the response as bytes instead of text. */ bytes: z.boolean().optional(),

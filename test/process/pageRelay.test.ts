@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { type Connection, connect } from '../../src/client/connect.ts';
 import { Emitter, Observable } from '../../src/common/emitter.ts';
 import { sha256Hex } from '../../src/common/hash.ts';
-import { isOwnPath, Relay, type RelayServer } from '../../src/host/pages/relay.ts';
+import { isPageRequest, Relay, type RelayServer } from '../../src/host/pages/relay.ts';
 import { follow, type OpenSocket, type SocketEvents } from '../../src/protocol/follow.ts';
 import { type HostToPage, hostToPage, type PageToHost, type ServerState } from '../../src/protocol/page.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
@@ -135,9 +135,26 @@ test('requests reach the server with its token, but only its API, with the proto
     assert.equal(outside.type === 'failed' && outside.code, 'forbidden');
     assert.equal(link.connects, before, 'the server never heard of it');
     for (const path of ['/v1/../view/', '/v1/%2e%2e/view', '/v1\\..\\view', '/v1/a b', '//host/v1/'])
-      assert.equal(isOwnPath(path), false, path);
+      assert.equal(isPageRequest('GET', path), false, path);
+    for (const [method, path] of [
+      ['POST', `/v1/batches/${batch}/worker_token`],
+      ['POST', '/v1/tickets'],
+      ['POST', '/v1/batches'],
+      ['POST', `/v1/batches/${batch}/tasks`],
+      ['POST', `/v1/batches/${batch}/import`],
+      ['POST', '/v1/gc'],
+      ['GET', `/v1/programs/${sha}`],
+      ['GET', '/v1/batches/x/../../gc'],
+      ['GET', `/v1/batches/${batch}/commands`],
+    ] as const) {
+      const refused = await page.request({ method, path, ...(method === 'POST' ? { body: '{}' } : {}) });
+      assert.equal(refused.type === 'failed' && refused.code, 'forbidden', `${method} ${path}`);
+    }
+    assert.equal(link.connects, before, 'the server never heard of them');
+    for (const path of ['/v1/server', '/v1/batches?limit=2', `/v1/batches/${batch}/tasks?limit=1000&excerpt=9`])
+      assert.equal(isPageRequest('GET', path), true, path);
 
-    page.relay.take({ type: 'request', id: 99, method: 'DELETE', path: `/v1/batches/${batch}` });
+    page.relay.take({ type: 'request', id: 99, method: 'PUT', path: `/v1/batches/${batch}` });
     page.relay.take({ type: 'request', id: 99, method: 'GET', path: 'http://127.0.0.1:1/v1/server' });
     page.relay.take('nonsense');
     assert.equal(page.strange.length, 3);

@@ -104,7 +104,7 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
   const transport: Transport = {
     request: ({ method, path, body, range, signal }) =>
       new Promise((resolve, reject) => {
-        if (method !== 'GET' && method !== 'HEAD' && method !== 'POST' && method !== 'PUT') {
+        if (method !== 'GET' && method !== 'POST') {
           reject(new StudioError('internal', `Pages cannot send ${method} requests.`));
           return;
         }

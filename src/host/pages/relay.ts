@@ -1,5 +1,5 @@
 /**
- * Relays a page's requests and sockets to the server: adds the token, allows only the server's own API, and cancels
+ * Relays a page's requests and sockets to the server: adds the token, allows only what pages need, and cancels
  * pending requests when the page closes. Does not depend on VS Code, so that tests can use a real server.
  */
 
@@ -91,7 +91,8 @@ export class Relay {
     this.#requests.get(id)?.abort();
     this.#requests.set(id, stop);
     try {
-      if (!isOwnPath(path)) throw new StudioError('forbidden', 'Pages can access only the API of the rollout server.');
+      if (!isPageRequest(method, path))
+        throw new StudioError('forbidden', 'Pages can only read batches and rollouts, control them, and fork them.');
       const reply = await this.#answer({
         method,
         path,
@@ -119,8 +120,7 @@ export class Relay {
     try {
       return await send();
     } catch (error) {
-      if (signal.aborted || !StudioError.is(error, 'unavailable') || (method !== 'GET' && method !== 'HEAD'))
-        throw error;
+      if (signal.aborted || !StudioError.is(error, 'unavailable') || method !== 'GET') throw error;
       return send();
     }
   }
@@ -185,13 +185,29 @@ export class Relay {
   }
 }
 
-/** Returns whether a path, once normalized, is below `/v1/`. */
-export function isOwnPath(path: string): boolean {
-  return (
-    URL.canParse(path, 'http://server') &&
-    !/[\\\s]/.test(path) &&
-    new URL(path, 'http://server').href.startsWith('http://server/v1/')
-  );
+/** What pages request. Not: tokens, tickets, new batches, imports, uploads, and deletion. */
+const PAGE_PATHS: Readonly<Record<Extract<PageToHost, { type: 'request' }>['method'], RegExp>> = {
+  GET: paths(
+    'server',
+    'batches',
+    'batches/ID',
+    'batches/ID/tasks',
+    'batches/ID/rollouts',
+    'rollouts/ID',
+    'streams/ID/events',
+    'blobs/ID',
+  ),
+  POST: paths('batches/ID/commands', 'rollouts/ID/commands', 'forks'),
+};
+
+function paths(...routes: readonly string[]): RegExp {
+  return new RegExp(`^/v1/(?:${routes.join('|').replaceAll('ID', '[\\w-]+')})$`);
+}
+
+/** Returns whether a page may send a request. A path that a URL would normalize to another one does not match. */
+export function isPageRequest(method: keyof typeof PAGE_PATHS, path: string): boolean {
+  const query = path.indexOf('?');
+  return PAGE_PATHS[method].test(query === -1 ? path : path.slice(0, query)) && !/[\\\s#]/.test(path);
 }
 
 /** Starts listening immediately, so that no event is missed. */
