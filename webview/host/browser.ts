@@ -8,6 +8,7 @@ import { fetchTransport, type ServerAddress, type Transport } from '../../src/pr
 import { placeFromParams, placeToParams } from './address.ts';
 import { clientSocket, type Early, withEarlyReplies, withEarlySocket } from './early.ts';
 import type { Host, Start } from './host.ts';
+import { openLink } from './openLink.ts';
 
 const CAN: readonly PageVerb[] = ['open', 'copy', 'external', 'link', 'batch'];
 /** The fragment follows the cursor, but browsers limit how often it may change. */
@@ -95,7 +96,7 @@ async function act(
       );
       return;
     case 'external':
-      window.open(action.url, '_blank', 'noopener,noreferrer');
+      openLink(action.url);
       return;
     default:
       throw new StudioError('unsupported', 'This action is only available in VS Code.', {

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
+import { webLink } from '../../common/webLink.ts';
 import { placeLink, placeWords } from '../../protocol/editorLink.ts';
 import type { PageAction, PagePlace } from '../../protocol/page.ts';
 import { viewUrl } from '../../protocol/viewLink.ts';
@@ -116,9 +117,8 @@ export async function openSource(
 }
 
 async function openExternal(text: string): Promise<void> {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
-    throw new StudioError('forbidden', 'Only web links can be opened from a trajectory.');
+  const url = webLink(text);
+  if (url === undefined) throw new StudioError('forbidden', 'Only links to websites and mail addresses can be opened.');
   await vscode.env.openExternal(vscode.Uri.parse(url.href, true));
 }
 

@@ -1,6 +1,7 @@
 /** Shows the parts of a message, each by its type. */
 
 import type { Json } from '../../../../src/common/json.ts';
+import { webLink } from '../../../../src/common/webLink.ts';
 import type { MessageEntry } from '../../../../src/trace/model/messages.ts';
 import type { Part } from '../../../../src/trace/schema.ts';
 import { valueText } from '../../../../src/trace/text/values.ts';
@@ -64,7 +65,11 @@ function PartView({ view, part, of }: { readonly view: TrajectoryView; readonly 
     case 'uri':
       return (
         <div class="prose">
-          <ActionLink label={part.uri} onClick={() => view.act({ do: 'external', url: part.uri })} />
+          {webLink(part.uri) === undefined ? (
+            part.uri
+          ) : (
+            <ActionLink label={part.uri} onClick={() => view.act({ do: 'external', url: part.uri })} />
+          )}
         </div>
       );
   }
