@@ -1,10 +1,8 @@
 import { checkDisk } from '../../client/commands/checkDisk.ts';
 import { diskFiles } from '../../client/disk.ts';
-import { workspaceRoot } from '../../client/workspace.ts';
 import { plural } from '../../common/text.ts';
 import { formatProblem, hasErrors } from '../../config/source/problem.ts';
 import { modulesLoader } from '../../rerun/loadModules.ts';
-import { writeEditorTypes } from '../../tools/editorTypes.ts';
 import type { Command } from '../command.ts';
 
 export const check: Command = {
@@ -21,7 +19,6 @@ export const check: Command = {
       modulesLoader(context.signal),
       context.env,
     );
-    if (commandLine.words.length === 0) await writeEditorTypes(workspaceRoot(paths[0] ?? '', context.cwd));
     if (context.json) context.printJson({ files: paths.length, problems });
     else {
       for (const problem of problems)

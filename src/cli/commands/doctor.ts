@@ -195,13 +195,19 @@ async function endpoints(context: Context): Promise<Finding[]> {
   );
   const checks = new Map<string, Promise<Finding>>();
   for (const name of names) {
-    const parsed = agentModel.safeParse(parse(await diskFiles(context.cwd).readText(name), { logLevel: 'silent' }));
+    const text = await diskFiles(context.cwd)
+      .readText(name)
+      .catch((error: unknown) => {
+        if (StudioError.is(error)) return '';
+        throw error;
+      });
+    const parsed = agentModel.safeParse(parse(text, { logLevel: 'silent' }));
     if (!parsed.success) continue; // `rollout check` reports file problems
     const { endpoint, name: model, api_key: key } = parsed.data.model;
-    for (const text of Array.isArray(endpoint) ? endpoint : [endpoint]) {
-      if (text.startsWith('demo:'))
-        checks.set(text, Promise.resolve({ name: 'endpoint', state: 'ok', text: 'demo: the embedded demo model' }));
-      else checks.set(`${text} ${model}`, checkEndpoint(context, text, model, key));
+    for (const url of Array.isArray(endpoint) ? endpoint : [endpoint]) {
+      if (url.startsWith('demo:'))
+        checks.set(url, Promise.resolve({ name: 'endpoint', state: 'ok', text: 'demo: the embedded demo model' }));
+      else checks.set(`${url} ${model}`, checkEndpoint(context, url, model, key));
     }
   }
   return Promise.all(checks.values());
