@@ -3,9 +3,9 @@ import { harmless, harmlessColored, harmlessJson } from '../common/harmless.ts';
 
 const REDRAW = '\r\x1b[2K';
 
-/** Writes a line to stdout. */
+/** Writes a line, or a file such as CSV with its line breaks, to stdout. */
 export function print(text: string): void {
-  process.stdout.write(`${harmless(text)}\n`);
+  process.stdout.write(`${text.split('\r\n').map(harmless).join('\r\n')}\n`);
 }
 
 /** Writes a line to stdout that has colors. Whoever colors text makes it harmless first. */

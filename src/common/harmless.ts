@@ -3,8 +3,8 @@
  * control characters: it writes to the clipboard, and types answers to queries into the shell.
  */
 
-// C0 without tab and line breaks, DEL, C1, overrides that change the visible order of text, and lone surrogates.
-const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\p{Cs}]|\r(?!\n)/gu;
+// C0 without tab and line feed, DEL, C1, overrides that change the visible order of text, and lone surrogates.
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\p{Cs}]/gu;
 /** What JSON leaves unescaped. */
 const JSON_CONTROLS = /[\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 const COLORS = /(\x1b\[[\d;]{0,16}m)/;
@@ -14,7 +14,7 @@ const COLORS = /(\x1b\[[\d;]{0,16}m)/;
  * Keeps tabs, line breaks, and all other text.
  */
 export function harmless(text: string): string {
-  return text.replace(CONTROLS, (control) => {
+  return text.replaceAll('\r\n', '\n').replace(CONTROLS, (control) => {
     const code = control.charCodeAt(0);
     return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd';
   });

@@ -17,7 +17,7 @@ describe('text that is printed', () => {
   it('shows what it replaced', () => {
     assert.equal(harmless('\x1b]52;c;aGk=\x07'), '␛]52;c;aGk=␇');
     assert.equal(harmless('\x9b6n \x7f'), '\ufffd6n ␡');
-    assert.equal(harmless('one\r\ntwo\rthree'), 'one\r\ntwo␍three');
+    assert.equal(harmless('one\r\ntwo\rthree'), 'one\ntwo␍three');
   });
 
   it('keeps all other text', () => {
