@@ -1,5 +1,5 @@
 /** A button that opens a menu. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../controls.tsx';
 import { Icon, type IconName } from '../marks/icon.tsx';
 
@@ -29,7 +29,8 @@ export function MenuButton({ label, icon, title, entries, labeled = false, contr
   const whole = useRef<HTMLSpanElement>(null);
   if (control !== undefined) control.current = () => setOpen(true);
   const items = (): HTMLElement[] => [...(whole.current?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])];
-  useEffect(() => {
+  // Before the menu is painted, so that a key pressed as soon as it shows reaches it.
+  useLayoutEffect(() => {
     if (!open) return;
     (items().find((item) => item.ariaChecked === 'true') ?? items()[0])?.focus();
     const outside = (event: PointerEvent): void => {
