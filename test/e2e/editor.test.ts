@@ -164,7 +164,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
       await workbench.command('Rollout: Launch Batch…');
       await workbench.pick(/first\.batch\.yaml/);
       await workbench.picks
-        .filter({ hasText: /1 task/ })
+        .filter({ hasText: /the only one of the dataset/ })
         .first()
         .click({ timeout: PATIENCE_MS });
       await workbench.picks
