@@ -122,7 +122,6 @@ export class Leasing {
     const submission = await this.#options.submission(record.spec.submission);
     const { concurrency } = submission;
     let room = Math.min(queued, concurrency === 'auto' ? this.#options.room(record.row.batch) : concurrency - running);
-    const fields = grantFields(record, submission);
     // Each session gets its share first, so that the first one does not take everything.
     const part = Math.ceil(room / waiting.length);
     for (const limit of [part, Infinity]) {
@@ -137,6 +136,9 @@ export class Leasing {
       await Promise.all(
         requests.map(async ({ session, want }) => {
           const leases = await this.#leaseRollouts(session, want);
+          // Breakpoints that were set during the lease have been sent already, and the grant must not undo them.
+          const current = leases.length === 0 ? undefined : await this.#options.store.batch(record.row.batch);
+          const fields = grantFields(current ?? record, submission);
           for (const lease of leases) this.#grant(session, lease, fields);
           if (leases.length > 0) this.#options.hub.commands(session);
           counts.set(session.id, (counts.get(session.id) ?? 0) + leases.length);
