@@ -225,7 +225,12 @@ test(
         [false, true, true],
       );
       await host.recordInfra(batch, { what: 'pod_started', pod: 'p', ms: 3, text: 'Pod p started.' });
+      // One of its two attempts runs: nobody is to blame for its end either.
+      const worker = await FakeWorker.connect(url, host.token(batch));
+      const [grant] = await worker.lease(1);
+      await worker.appendAcked(grant!, openingEvents(grant!));
       await host.giveUp(batch, 'The cluster does not take its Job.');
+      worker.close();
       const row = await api.batch(batch);
       assert.deepEqual([row.state, row.counts.infrastructure, await host.hasEnded(batch)], ['ended', 2, true]);
       const { events } = await api.events(batch);

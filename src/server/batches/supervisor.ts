@@ -168,15 +168,16 @@ export class Supervisor {
   }
 
   /**
-   * Ends a batch for good. Queued rollouts end now, workers cancel running ones. Returns the number of rollouts
+   * Ends a batch for good. Queued rollouts end now, workers cancel running ones. If the batch cannot run
+   * (`infrastructure`), running ones end now, too: a worker would end them as cancelled. Returns the number of rollouts
    * affected.
    */
   async stop(batch: string, reason: string, status: 'cancelled' | 'infrastructure' = 'cancelled'): Promise<number> {
     const { store } = this.#options;
     const counts = (await store.batch(batch))?.row.counts;
     await store.stop(batch, reason);
+    await store.closeRollouts({ batch }, { status, reason }, status === 'infrastructure');
     this.check(batch);
-    await store.closeRollouts({ batch }, { status, reason }, false);
     return counts === undefined ? 0 : counts.queued + counts.running + counts.held;
   }
 

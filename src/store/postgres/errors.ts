@@ -39,6 +39,11 @@ export function isLost(thrown: unknown): boolean {
   return thrown instanceof Error && LOST_TEXT.test(thrown.message);
 }
 
+/** Returns whether the database does not know a transaction ID that it once assigned: a crash took it back. */
+export function isUnknownTransaction(thrown: unknown): boolean {
+  return codeOf(thrown) === '22023';
+}
+
 /** Returns whether a transaction conflicted with another one, so that a retry can succeed. */
 export function isCollision(thrown: unknown): boolean {
   const code = codeOf(thrown);

@@ -4,7 +4,7 @@ import { StudioError } from '../../common/errors.ts';
 import { int, text } from '../sql/row.ts';
 import type { Dialect, Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
 import { Watchers } from '../sql/watchers.ts';
-import { isCollision, isLost, postgresError } from './errors.ts';
+import { isCollision, isLost, isUnknownTransaction, postgresError } from './errors.ts';
 import { CHANNEL, Listener } from './listener.ts';
 import { insertStatement, ROWS_AT_ONCE, statement, updateStatement } from './statements.ts';
 
@@ -185,7 +185,10 @@ export class PostgresSql implements Sql {
     for (let wait = FIRST_WAIT_MS; ; wait *= 2) {
       const row = await this.#withConnection((client) =>
         new Connection(client).get('SELECT pg_xact_status(?::xid8) AS status', xid),
-      );
+      ).catch((error: unknown) => {
+        if (isUnknownTransaction(error)) return { status: 'aborted' }; // lost in a crash
+        throw error;
+      });
       const status = row?.['status'];
       if (status !== 'in progress') return status === 'committed';
       await pause(wait); // the database has not noticed the broken connection yet
