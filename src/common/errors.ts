@@ -13,7 +13,7 @@ export const ERROR_CODES = [
   'unauthorized',
   'forbidden',
   'too_large',
-  'unsupported', // not available here, or not implemented yet
+  'unsupported', // cannot be done here, or with this file or rollout
   'version', // a store, protocol, or file of a newer version
   'unavailable', // another process does not respond
   'storage', // disk full, database broken

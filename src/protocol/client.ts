@@ -198,11 +198,11 @@ export const fork = z.object({
 });
 export type Fork = z.infer<typeof fork>;
 
-/** `GET /v1/server`. */
-/** Requests a one-use ticket for an address that a browser opens. `edit`: with full access. */
+/** `POST /v1/tickets`: requests a one-use ticket for an address that a browser opens. `edit`: with full access. */
 export const newTicket = z.object({ edit: z.boolean() });
 export const ticketReply = z.object({ ticket: z.string() });
 
+/** `GET /v1/server`. */
 export const serverInfo = z.object({
   product: z.string(),
   protocol: int,

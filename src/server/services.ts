@@ -20,7 +20,7 @@ export interface Services {
   readonly leasing: Leasing;
   readonly tokens: Tokens;
   readonly log: Log;
-  /** Throws `config` when the workers this server starts lack something that the tools of a new batch need. */
+  /** See `Executor.check`; returns nothing if workers connect on their own. */
   readonly checkNeeds: Executor['check'];
   /** Whether the server has an executor, instead of workers that connect on their own. */
   readonly startsWorkers: boolean;

@@ -20,7 +20,7 @@ const workerConfig = z.object({
    * maximum.
    */
   rollouts: z.number().int().min(1).optional(),
-  /** Outlet code after a signal. Default: 0. A pod uses another code so that it is replaced. */
+  /** Exit code after a signal. Default: 0. A pod uses another code so that it is replaced. */
   interrupted_exit: z.number().int().optional(),
   /**
    * How long the worker may take to end. Default: 2 s. A worker that takes longer is killed, and its exit code is lost.

@@ -4,8 +4,8 @@ import { DEFAULT_SANDBOX, type Submission, type SubmittedTools, toolsOf } from '
 import type { EventData } from '../../trace/schema.ts';
 
 /**
- * Returns a warning for the batch's stream. `reasonOf` returns why this machine has none, undefined if it
- * has one. Throws StudioError `config` if the batch requires one.
+ * Returns a warning for the batch's stream if there is no sandbox. `reasonOf` returns why this machine has none;
+ * undefined if it has one. Throws StudioError `config` if the batch requires one.
  */
 export async function sandboxWarnings(
   submission: Submission,

@@ -48,7 +48,7 @@ export class WorkerSession {
   requestedAt = 0;
   /** Appends that the store has not finished yet. */
   appending = 0;
-  /** The server is shutting down: further appends are ignored, and sent again to the next server. */
+  /** Further appends are ignored: the server is shutting down, and its next one gets them, or the session was refused. */
   draining = false;
   /** The last state sent to it: permits, replicas, and the state of its batch. */
   permits: Readonly<Record<string, number>> = {};
