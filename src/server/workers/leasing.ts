@@ -121,6 +121,7 @@ export class Leasing {
     if (queued === 0 || waiting.length === 0) return counts;
     const submission = await this.#options.submission(record.spec.submission);
     const { concurrency } = submission;
+    const knowsAnswer = promptsOf(submission).some(containsAnswer);
     let room = Math.min(queued, concurrency === 'auto' ? this.#options.room(record.row.batch) : concurrency - running);
     // Each session gets its share first, so that the first one does not take everything.
     const part = Math.ceil(room / waiting.length);
@@ -136,13 +137,14 @@ export class Leasing {
       await Promise.all(
         requests.map(async ({ session, want }) => {
           const leases = await this.#leaseRollouts(session, want);
-          // Breakpoints that were set during the lease have been sent already, and the grant must not undo them.
-          const current = leases.length === 0 ? undefined : await this.#options.store.batch(record.row.batch);
-          const fields = grantFields(current ?? record, submission);
-          for (const lease of leases) this.#grant(session, lease, fields);
-          if (leases.length > 0) this.#options.hub.commands(session);
           counts.set(session.id, (counts.get(session.id) ?? 0) + leases.length);
           if (leases.length < want) room = 0; // the queue is empty
+          if (leases.length === 0) return;
+          // Breakpoints that were set during the lease have been sent already, and the grant must not undo them.
+          const current = await this.#options.store.batch(record.row.batch);
+          const fields = grantFields(current ?? record);
+          for (const lease of leases) this.#grant(session, lease, fields, knowsAnswer);
+          this.#options.hub.commands(session);
         }),
       );
     }
@@ -161,7 +163,8 @@ export class Leasing {
     }
   }
 
-  #grant(session: WorkerSession, lease: Lease, fields: GrantFields): void {
+  /** `knowsAnswer`: whether a prompt contains the expected answer. */
+  #grant(session: WorkerSession, lease: Lease, fields: GrantFields, knowsAnswer: boolean): void {
     session.requested -= 1;
     const { epoch, task, attempt } = lease;
     session.rollouts.set(lease.rollout, { epoch, task: task.id, attempt, try: lease.try });
@@ -170,10 +173,10 @@ export class Leasing {
     if (lease.held) session.held.add(lease.rollout);
     session.send({
       type: 'grant',
-      ...fields.grant,
+      ...fields,
       rollout: lease.rollout,
       epoch,
-      task: fields.knowsAnswer ? task : withoutAnswer(task),
+      task: knowsAnswer ? task : withoutAnswer(task),
       attempt,
       try: lease.try,
       lineage: lease.lineage,
@@ -190,24 +193,17 @@ function sendDrained(session: WorkerSession): void {
   session.send({ type: 'granted', now: 0, drained: true });
 }
 
-/** What all grants of one batch have in common. */
-interface GrantFields {
-  readonly grant: Pick<Grant, 'batch' | 'submission' | 'breakpoints' | 'paused' | 'fork' | 'edits'>;
-  /** Whether a prompt contains the expected answer. */
-  readonly knowsAnswer: boolean;
-}
+/** The fields that all grants of one batch have in common. */
+type GrantFields = Pick<Grant, 'batch' | 'submission' | 'breakpoints' | 'paused' | 'fork' | 'edits'>;
 
-function grantFields(record: BatchRecord, submission: Submission): GrantFields {
+function grantFields(record: BatchRecord): GrantFields {
   const { parent } = record.spec;
   return {
-    grant: {
-      batch: record.row.batch,
-      submission: record.spec.submission,
-      breakpoints: breakpointsOf(record),
-      paused: record.paused,
-      ...(parent === undefined ? {} : { fork: { rollout: parent.rollout, seq: parent.seq }, edits: [...parent.edits] }),
-    },
-    knowsAnswer: promptsOf(submission).some(containsAnswer),
+    batch: record.row.batch,
+    submission: record.spec.submission,
+    breakpoints: breakpointsOf(record),
+    paused: record.paused,
+    ...(parent === undefined ? {} : { fork: { rollout: parent.rollout, seq: parent.seq }, edits: [...parent.edits] }),
   };
 }
 
