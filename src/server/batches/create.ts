@@ -5,6 +5,7 @@ import { hidingNote } from '../../common/redaction/hidable.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { CreateBatch } from '../../protocol/client.ts';
 import type { BatchRecord } from '../../store/store.ts';
+import type { EventData } from '../../trace/schema.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import type { Services } from '../services.ts';
 import { checkBatchId } from './ids.ts';
@@ -42,10 +43,8 @@ async function createRunnable(
   // A retried request may arrive after the batch has ended and its secrets were deleted.
   if (existing?.row.state !== 'ended') {
     requireSecrets(submission, request.secrets, 'Set them where the batch is submitted.');
-    if (request.secrets !== undefined && Object.keys(request.secrets).length > 0) {
-      await secrets.put(request.batch, request.secrets);
-      secrets.hide(request.batch, submission.env, request.secrets);
-    }
+    if (request.secrets !== undefined && Object.keys(request.secrets).length > 0)
+      await secrets.put(request.batch, submission.env, request.secrets);
   }
   await store.createBatch({
     id: request.batch,
@@ -59,25 +58,27 @@ async function createRunnable(
     imported: false,
     blobs,
   });
-  if (existing === undefined) await recordVisible(services, request.batch, submission.env, request.secrets ?? {});
-  for (const warning of warnings) await store.addBatchEvent(request.batch, 'infra', warning);
+  if (existing === undefined)
+    await recordWarnings(services, request.batch, submission.env, request.secrets ?? {}, warnings);
   if (request.breakpoints !== undefined && existing === undefined)
     // drops undefined members
     await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);
 }
 
-/** Records which values of a new batch cannot be hidden. */
-export async function recordVisible(
+/** Records which values of a new batch cannot be hidden, and the warnings about its workers. */
+export async function recordWarnings(
   { store }: Pick<Services, 'store'>,
   batch: string,
   { shown }: Submission['env'],
   secrets: Readonly<Record<string, string>>,
+  warnings: readonly EventData['infra'][],
 ): Promise<void> {
   const notes = Object.entries(secrets).flatMap(([name, value]) => {
     const note = shown.includes(name) ? undefined : hidingNote(value);
     return note === undefined ? [] : [`The value of ${name} is ${note}.`];
   });
   if (notes.length > 0) await store.addBatchEvent(batch, 'infra', { what: 'not_hidden', text: notes.join(' ') });
+  for (const warning of warnings) await store.addBatchEvent(batch, 'infra', warning);
 }
 
 /** Creates an imported batch. Its `submission` is the imported file: it is kept, and never run. */

@@ -15,7 +15,7 @@ import type { TraceEvent } from '../../trace/schema.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import type { Services } from '../services.ts';
 import { StreamReader } from '../streamReader.ts';
-import { recordOf, recordVisible } from './create.ts';
+import { recordOf, recordWarnings } from './create.ts';
 import { checkBatchId } from './ids.ts';
 import { requireSecrets } from './secrets.ts';
 import { blobsOf, requireBlobs } from './submissions.ts';
@@ -84,10 +84,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   const isNew = (await store.batch(request.batch)) === undefined;
   if (isNew)
     requireSecrets(submission, values, 'Values are deleted when a batch ends. Set them where you create the fork.');
-  if (Object.keys(values).length > 0) {
-    await secrets.put(request.batch, values);
-    secrets.hide(request.batch, submission.env, values);
-  }
+  if (Object.keys(values).length > 0) await secrets.put(request.batch, submission.env, values);
   const differs =
     before === undefined ? [] : [...revisionDifferences(before, submission), ...productDifference(before)];
   await store.createBatch({
@@ -110,8 +107,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
       ...(differs.length === 0 ? {} : { differs }),
     },
   });
-  if (isNew) await recordVisible(services, request.batch, submission.env, values);
-  for (const warning of isNew ? warnings : []) await store.addBatchEvent(request.batch, 'infra', warning);
+  if (isNew) await recordWarnings(services, request.batch, submission.env, values, warnings);
   if (request.breakpoints !== undefined)
     // drops undefined members
     await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);

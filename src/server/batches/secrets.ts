@@ -25,7 +25,9 @@ export class Secrets {
     return path.join(this.#folder, `${batch}.json`);
   }
 
-  async put(batch: string, secrets: Readonly<Record<string, string>>): Promise<void> {
+  /** Keeps the values of a batch, and hides them from now on. */
+  async put(batch: string, env: Submission['env'], secrets: Readonly<Record<string, string>>): Promise<void> {
+    this.hide(batch, env, secrets);
     const draft = `${this.path(batch)}.${process.pid}`;
     await writeFile(draft, JSON.stringify(secrets), { mode: 0o600 });
     await rename(draft, this.path(batch));

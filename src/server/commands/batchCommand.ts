@@ -151,14 +151,16 @@ async function retry(
 ): Promise<CommandReply> {
   const { store, submissions, leasing } = services;
   const { spec } = await recordOf(services, batch);
-  const values = secrets ?? (await services.secrets.get(batch));
-  if (!spec.imported)
+  // An imported batch has no agent, so it uses no values.
+  if (!spec.imported) {
+    const submission = await submissions.get(spec.submission);
     requireSecrets(
-      await submissions.get(spec.submission),
-      values,
+      submission,
+      secrets ?? (await services.secrets.get(batch)),
       'Values are deleted when a batch ends. Send them with the command, as args.secrets.',
     );
-  if (secrets !== undefined) await services.secrets.put(batch, secrets);
+    if (secrets !== undefined) await services.secrets.put(batch, submission.env, secrets);
+  }
   const changed = await store.retry(batch);
   if (changed === 0 && (await recordOf(services, batch)).row.state === 'ended') await services.secrets.remove(batch);
   leasing.check(batch, true);
