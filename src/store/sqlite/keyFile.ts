@@ -1,5 +1,5 @@
 /** The secret key of a SQLite store, in a file: who can read only the database cannot forge tokens with it. */
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 const NAME = 'secret.key';
@@ -17,6 +17,10 @@ export function readKey(folder: string): string | undefined {
   }
 }
 
+/** Writes the file atomically: tokens signed with a part of a key would be easy to forge. */
 export function writeKey(folder: string, key: string): void {
-  writeFileSync(path.join(folder, NAME), `${key}\n`, { mode: 0o600, flush: true });
+  const file = path.join(folder, NAME);
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${key}\n`, { mode: 0o600, flush: true });
+  renameSync(draft, file);
 }
