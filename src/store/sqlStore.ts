@@ -59,7 +59,7 @@ export class SqlStore implements Store {
   readonly #sql: Sql;
   readonly #collectable: CollectableBlobs;
   readonly #leaseMs: number;
-  readonly #options: SqlStoreOptions;
+  readonly #key: KeyPlace | undefined;
   readonly #packer: Packer;
   readonly #appender: Appender;
   readonly #leaser: Leaser;
@@ -69,7 +69,7 @@ export class SqlStore implements Store {
     this.name = options.name;
     this.blobs = blobs;
     this.#sql = sql;
-    this.#options = options;
+    this.#key = options.key;
     this.#collectable = blobs;
     this.#leaseMs = options.leaseMs;
     this.#packer = new Packer(sql, options.packDelayMs);
@@ -83,7 +83,7 @@ export class SqlStore implements Store {
   }
 
   secretKey(): Promise<string> {
-    return secretKey(this.#sql, this.#options.key);
+    return secretKey(this.#sql, this.#key);
   }
 
   setDebugger(name: string, server: string): Promise<void> {

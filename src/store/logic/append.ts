@@ -87,7 +87,7 @@ function validate(
   end: StreamEnd,
 ): { refuse: AppendResult } | Omit<AcceptedAppend, 'rollout'> {
   const { from, events, epoch } = request;
-  if (request.epoch !== rollout.epoch) {
+  if (epoch !== rollout.epoch) {
     return {
       refuse: refused(
         'fenced',
@@ -117,7 +117,7 @@ function validate(
   }
   if (end.guard === undefined) return { events: added, guard: undefined };
   const followed = follow(end.guard, epoch, added);
-  if ('guard' in followed) return { events: added, guard: ending >= 0 ? undefined : followed.guard };
+  if ('guard' in followed) return { events: added, guard: followed.guard };
   return audited ? { refuse: refused('tampered', end.seq, followed.problem) } : { events: added, guard: undefined };
 }
 
