@@ -59,8 +59,10 @@ export class Outlet {
 
   /** Returns a frame as it is sent. */
   frame(frame: PlainFrame): OutletText {
+    const clean = this.#redactor.json(frame);
+    if (clean === frame) return JSON.stringify(frame) as OutletText;
     const kept = Object.entries(frame).filter(([key]) => NAMES.has(key));
-    return JSON.stringify({ ...this.#redactor.json(frame), ...Object.fromEntries(kept) }) as OutletText;
+    return JSON.stringify({ ...clean, ...Object.fromEntries(kept) }) as OutletText;
   }
 
   /** Returns the events of one append, each as JSON, and their blobs. */
