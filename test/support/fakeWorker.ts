@@ -9,6 +9,7 @@ import {
   type WorkerFrame,
 } from '../../src/protocol/worker.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
+import { startData } from '../../src/worker/run/startData.ts';
 import { Frames } from './frames.ts';
 
 interface FakeWorkerOptions {
@@ -117,13 +118,7 @@ export function openingEvents(grant: Grant): TraceEvent[] {
       v: 1,
       at,
       kind: 'rollout.start',
-      data: {
-        batch: grant.batch,
-        task: grant.task.id,
-        attempt: grant.attempt,
-        try: grant.try,
-        ...(grant.fork === undefined ? {} : { fork: grant.fork }),
-      },
+      data: startData(grant),
     },
     {
       seq: grant.last + 2,

@@ -7,6 +7,7 @@ import type { Clock } from '../../rollout/ports.ts';
 import { modelOf } from '../../rollout/running.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { TRACE_VERSION } from '../../trace/schema.ts';
+import { startData } from './startData.ts';
 
 interface ClosedSpans {
   readonly grant: Grant;
@@ -27,17 +28,7 @@ export function closingEvents({ grant, worker, clock, submission, durable, last,
   const events: TraceEvent[] = [];
   const next = (): { seq: number; v: number; at: number } => ({ seq: last + events.length + 1, v: TRACE_VERSION, at });
   if (own.length === 0) {
-    events.push({
-      ...next(),
-      kind: 'rollout.start',
-      data: {
-        batch: grant.batch,
-        task: grant.task.id,
-        attempt: grant.attempt,
-        try: grant.try,
-        ...(grant.fork === undefined ? {} : { fork: grant.fork }),
-      },
-    });
+    events.push({ ...next(), kind: 'rollout.start', data: startData(grant) });
   }
   if (!own.some((event) => event.kind === 'rollout.lease' && event.data.epoch === grant.epoch)) {
     events.push({ ...next(), kind: 'rollout.lease', data: { epoch: grant.epoch, worker, how: 'closing' } });
