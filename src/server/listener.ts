@@ -6,7 +6,7 @@ import { StudioError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 import { MAX_APPEND_BYTES } from '../protocol/worker.ts';
 import { checkOrigin, type OriginRules } from './access/origins.ts';
-import { type Identity, presentedToken, type SessionIdentity, type Tokens } from './access/tokens.ts';
+import { type Identity, notSession, presentedToken, type SessionIdentity, type Tokens } from './access/tokens.ts';
 import { errorBody, sendError, statusOf } from './http/reply.ts';
 import type { Router } from './http/router.ts';
 import type { StoreHealth } from './storeHealth.ts';
@@ -147,8 +147,7 @@ export class Listener {
   /** Clients of a model endpoint give up after a 401. A worker that reconnects soon has another token. */
   async #authenticateForMount(request: IncomingMessage): Promise<void> {
     const caller = authenticate(request, this.#options.tokens);
-    if (caller.kind === 'enrollment')
-      throw new StudioError('forbidden', 'The enrollment token only opens sessions. Use the token of the session.');
+    if (caller.kind === 'enrollment') throw notSession();
     if (caller.kind !== 'session') return;
     await this.#options.checkSession(caller).catch((error: unknown) => {
       throw StudioError.is(error, 'unauthorized')

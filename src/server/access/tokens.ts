@@ -7,6 +7,7 @@
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { StudioError } from '../../common/errors.ts';
 
 /** Tokens of clients: with full access, or read-only. */
 export interface ClientTokens {
@@ -88,6 +89,11 @@ export class Tokens {
   #sign(what: string): string {
     return createHmac('sha256', this.#key).update(what).digest('hex');
   }
+}
+
+/** Refuses an enrollment token where only the token of a session is accepted. */
+export function notSession(): StudioError {
+  return new StudioError('forbidden', 'The enrollment token only opens sessions. Use the token of the session.');
 }
 
 /** Returns what a session token contains of the name of its worker. */

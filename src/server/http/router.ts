@@ -1,7 +1,7 @@
 /** Matches requests to routes by method and path, and checks who may call them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StudioError } from '../../common/errors.ts';
-import type { Identity } from '../access/tokens.ts';
+import { type Identity, notSession } from '../access/tokens.ts';
 import type { Call } from './call.ts';
 import { sendJson } from './reply.ts';
 
@@ -113,12 +113,9 @@ function decoded(text: string): string | undefined {
 function authorize(route: Route, caller: Identity): void {
   if (caller.kind !== 'client') {
     if (route.workers === caller.kind) return;
-    throw new StudioError(
-      'forbidden',
-      route.workers === 'session'
-        ? 'The enrollment token only opens sessions. Use the token of the session.'
-        : 'Workers are not allowed to do this.',
-    );
+    throw route.workers === 'session'
+      ? notSession()
+      : new StudioError('forbidden', 'Workers are not allowed to do this.');
   }
   if (route.access === 'full' && caller.readOnly)
     throw new StudioError('forbidden', 'This token is read-only.', { hint: 'Use the full token in server.json.' });

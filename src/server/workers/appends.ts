@@ -17,15 +17,17 @@ import type { HeldLease, WorkerSession } from './session.ts';
 
 type AppendFrame = Extract<WorkerFrame, { type: 'append' }>;
 
-interface AppendsContext {
+export interface AppendsContext {
   readonly store: Store;
   readonly deltas: Deltas;
   readonly log: Log;
   readonly health: StoreHealth;
   readonly counters: Counters;
+  /** Called when a rollout ended: its attempt may be settled. */
   readonly rolloutEnded: (batch: string) => void;
   /** Called with every stored event. */
   readonly followed: (batch: string, rollout: string, event: TraceEvent) => void;
+  /** Called when a session sent what its worker cannot have written. */
   readonly tampered: (session: WorkerSession, rollout: string, problem: string) => void;
 }
 
@@ -48,8 +50,7 @@ export class Appends {
     if (lease === undefined && !session.ended.has(rollout)) {
       if (session.lost.has(rollout)) {
         count('fenced');
-        const message = 'This worker does not hold the rollout.';
-        session.send({ type: 'refuse', rollout, code: 'fenced', durable: 0, message });
+        session.fence(rollout);
       } else {
         this.#tampered(session, rollout, 'its session never held this rollout', count);
       }

@@ -5,19 +5,15 @@ import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
-import type { Log } from '../../common/log.ts';
 import { duration } from '../../common/units.ts';
 import { BEAT_SECONDS, LEASE_SECONDS, PROTOCOL, type WorkerFrame, workerFrame } from '../../protocol/worker.ts';
-import type { AdoptedSession, Store } from '../../store/store.ts';
-import type { EventData, TraceEvent } from '../../trace/schema.ts';
+import type { AdoptedSession } from '../../store/store.ts';
+import type { EventData } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { ownerOf, type Tokens } from '../access/tokens.ts';
-import type { Deltas } from '../clients/deltas.ts';
 import { commandDone, commandFailed } from '../commands/result.ts';
 import { rawText } from '../socketText.ts';
-import type { StoreHealth } from '../storeHealth.ts';
-import type { Counters } from '../telemetry/counters.ts';
-import { Appends } from './appends.ts';
+import { Appends, type AppendsContext } from './appends.ts';
 import { type Hub, TRANSIENT } from './hub.ts';
 import type { Leasing } from './leasing.ts';
 import type { Return } from './returns.ts';
@@ -31,27 +27,17 @@ const MAX_LOST_WELCOMES = 8;
 /** Close code of a server error. */
 const CLOSE_TRY_AGAIN = 1011;
 
-export interface WorkerContext {
-  readonly store: Store;
+export interface WorkerContext extends AppendsContext {
   readonly tokens: Tokens;
   /** ID of this server in sessions. */
   readonly server: string;
   readonly hub: Hub;
   readonly leasing: Leasing;
-  readonly deltas: Deltas;
-  readonly log: Log;
-  readonly health: StoreHealth;
-  readonly counters: Counters;
   readonly permits: (session: string) => Record<string, number>;
   /** Handles a report on an endpoint's load, or its refusal of the batch. */
   readonly endpoint: (batch: string, report: Frame<'endpoint'>) => void;
-  /** Called when a rollout ended: its attempt may be settled. */
-  readonly rolloutEnded: (batch: string) => void;
-  readonly followed: (batch: string, rollout: string, event: TraceEvent) => void;
   /** Called when a worker has reconnected after it lost its server. */
   readonly returned: (batch: string, one: Return) => void;
-  /** Called when a session sent what its worker cannot have written. */
-  readonly tampered: (session: WorkerSession, rollout: string, problem: string) => void;
 }
 
 interface OpenedSession extends AdoptedSession {
@@ -252,16 +238,11 @@ export class WorkerConnection {
     const holds = session.holds(rollout, epoch);
     const task = holds ? await this.#context.store.beginScoring(session.id, rollout, epoch) : undefined;
     if (task !== undefined) {
-      session.send({
-        type: 'scoring',
-        rollout,
-        epoch,
-        ...(task.answer === undefined ? {} : { answer: task.answer }),
-      });
-      return;
+      const { answer } = task;
+      session.send({ type: 'scoring', rollout, epoch, ...(answer === undefined ? {} : { answer }) });
+    } else {
+      session.fence(rollout);
     }
-    const message = 'This worker does not hold the rollout.';
-    session.send({ type: 'refuse', rollout, code: 'fenced', durable: 0, message });
   }
 
   async #done(frame: Frame<'done'>): Promise<void> {

@@ -108,6 +108,12 @@ export class WorkerSession {
     this[how].add(rollout);
   }
 
+  /** Tells the worker that it does not hold a rollout. */
+  fence(rollout: string): void {
+    const message = 'This worker does not hold the rollout.';
+    this.send({ type: 'refuse', rollout, code: 'fenced', durable: 0, message });
+  }
+
   /** Closes the connection for good. */
   refuse(why: string): void {
     this.draining = true;
