@@ -48,7 +48,7 @@ export class WorkerSession {
   requestedAt = 0;
   /** Appends that the store has not finished yet. */
   appending = 0;
-  /** Further appends are ignored: the server is shutting down, and its next one gets them, or the session was refused. */
+  /** Further appends are ignored: the server is shutting down (the next one gets them), or refused the session. */
   draining = false;
   /** The last state sent to it: permits, replicas, and the state of its batch. */
   permits: Readonly<Record<string, number>> = {};
