@@ -24,7 +24,7 @@ export class Losses {
   /** The first rollouts that started, and whether each was lost. */
   readonly #first = new Map<string, boolean>();
   readonly #kinds = new Set<string>();
-  /** Rollouts whose newest model call failed, with its message: such failures are reported with their endpoint. */
+  /** Messages of the last failed model calls, by rollout: such failures are reported with their endpoint. */
   readonly #modelErrors = new Map<string, string>();
   #anyOther = false;
 
@@ -45,7 +45,7 @@ export class Losses {
       return undefined;
     }
     if (this.#first.has(rollout)) this.#first.set(rollout, true);
-    const line = oneLine(event.data.error?.message ?? 'infrastructure');
+    const line = shortLine(event.data.error?.message ?? 'infrastructure');
     return { rollout, report: this.#report(line), stop: this.#allLost() ? stopText(line) : undefined };
   }
 
@@ -89,8 +89,8 @@ function stopText(line: string): string {
   return `The first ${plural(FIRST_ROLLOUTS, 'rollout')} were all lost to infrastructure. The last one: ${line}`;
 }
 
-/** Returns a message as one line. What a process said last is at its end, so the middle is left out if it is long. */
-function oneLine(message: string): string {
+/** Puts a message on one line. What a process said last is at its end, so the middle is left out if it is long. */
+function shortLine(message: string): string {
   const line = message
     .split('\n')
     .map((part) => part.trim())
