@@ -24,11 +24,19 @@ interface Words {
   readonly effect: Effect;
 }
 
-/** Returns the batch of a batch, an attempt, or a rollout. */
-async function batchOf(api: Api, target: string, signal: AbortSignal): Promise<string> {
+/** Returns the ID of a batch, or of the rollout of an attempt, and its batch. */
+async function resolve(
+  api: Api,
+  target: string,
+  signal: AbortSignal,
+): Promise<{ readonly id: string; readonly batch: string }> {
   const reference = parseReference(target);
-  if (reference.kind === 'batch') return batchId(api, reference.batch, signal);
-  return (await api.rollout(await resolveRollout(api, reference, signal), signal)).row.batch;
+  if (reference.kind === 'batch') {
+    const batch = await batchId(api, reference.batch, signal);
+    return { id: batch, batch };
+  }
+  const id = await resolveRollout(api, reference, signal);
+  return { id, batch: (await api.rollout(id, signal)).row.batch };
 }
 
 function controlTool(verb: ControlVerb, words: Words): StudioTool {
@@ -46,15 +54,16 @@ function controlTool(verb: ControlVerb, words: Words): StudioTool {
     }),
     idempotent: true,
     async run(args, { api, session, consent, signal }) {
-      const batch = await batchOf(api, args.target, signal);
-      const effect = session.ownBatches.has(batch) ? undefined : EFFECTS[verb];
+      // `last` can mean another batch later: a person allows, and the command reaches, what it means now.
+      const target = await resolve(api, args.target, signal);
+      const effect = session.ownBatches.has(target.batch) ? undefined : EFFECTS[verb];
       consent({
-        reasons: effect === undefined ? [] : [`It ${effect} ${args.target}, which it did not launch itself.`],
-        instead: `A person can use rollout ${verb} ${args.target}, or the editor.`,
+        reasons: effect === undefined ? [] : [`It ${effect} ${target.id}, which it did not launch itself.`],
+        instead: `A person can use rollout ${verb} ${target.id}, or the editor.`,
       });
       const reason = REASON.parse(args['reason']);
       const release = RELEASE.parse(args['release_pods']) === true;
-      const done = await control(api, args.target, verb, { reason, release, by: 'rollout mcp' }, signal);
+      const done = await control(api, target.id, verb, { reason, release, by: 'rollout mcp' }, signal);
       const { kind, id, reply } = done;
       return {
         data: { kind, id, ...(reply.changed === undefined ? {} : { changed: reply.changed }) },
