@@ -34,7 +34,7 @@ export class Session {
   readonly trajectories = new Trajectories();
   /** Batches that the agent launched, which it may stop and resume without asking. */
   readonly ownBatches = new Set<string>();
-  /** Number of attempts that the agent launched. */
+  /** Number of attempts that the agent launched or is launching. */
   launched = 0;
   readonly #connect: () => Promise<Connection>;
   #connection: Promise<Connection> | undefined;

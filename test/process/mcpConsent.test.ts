@@ -198,6 +198,12 @@ it('more attempts than allowed are launched only if a person allows it', async (
     await ended(agent, batchOf(await agent.call('fork_rollout', { from: `${launched}/one/1:2` })));
     assertRefused(await agent.call('launch_batch', { ...many, limit: 1, attempts: 1 }), /has launched 7/);
   });
+  await withAgent({ options }, async (agent) => {
+    const both = await Promise.all([agent.call('launch_batch', many), agent.call('launch_batch', many)]);
+    const [refused, ...others] = both.toSorted((a, b) => Number(b.isError ?? false) - Number(a.isError ?? false));
+    assertRefused(refused ?? assert.fail(), /has launched 6/);
+    for (const result of others) await ended(agent, batchOf(result));
+  });
   await withAgent({ person: 'allows', options }, async (agent) => {
     await ended(agent, batchOf(await agent.call('launch_batch', { ...many, attempts: 4 })));
     assert.match(agent.asked.join(), /^A coding agent requests this\. It launches 8 attempts/);

@@ -10,8 +10,18 @@ export function overLimit({ launched, maxAttempts }: Session, attempts: number):
   ];
 }
 
-/** Records what the agent launched. */
-export function recordLaunch(session: Session, batch: string, attempts: number): void {
+/**
+ * Launches attempts and returns the ID of their batch. They count from now on, unless launching fails, so that calls at
+ * the same time do not exceed the limit together.
+ */
+export async function spend(session: Session, attempts: number, launch: () => Promise<string>): Promise<string> {
   session.launched += attempts;
-  session.ownBatches.add(batch);
+  try {
+    const batch = await launch();
+    session.ownBatches.add(batch);
+    return batch;
+  } catch (error) {
+    session.launched -= attempts;
+    throw error;
+  }
 }

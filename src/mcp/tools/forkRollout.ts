@@ -5,7 +5,7 @@ import { StudioError } from '../../common/errors.ts';
 import { envNamesIn } from '../../config/env.ts';
 import { type ForkEdit, forkEdit } from '../../config/submission.ts';
 import { requireModel } from '../permits/models.ts';
-import { overLimit, recordLaunch } from '../permits/spending.ts';
+import { overLimit, spend } from '../permits/spending.ts';
 import { newPlaces } from '../permits/values.ts';
 import { defineTool } from '../tool.ts';
 import { workspaceFile } from '../workspaceFile.ts';
@@ -106,24 +106,20 @@ export const forkRollout = defineTool({
           ...notices,
         ].join('\n'),
       };
+    const places = await newPlaces(api, submission, original, signal);
     consent({
       reasons: [
         ...overLimit(session, attempts),
-        ...(await newPlaces(api, submission, original, signal)),
+        ...places,
         ...(acceptIrreversible ? ['It may repeat calls whose effects cannot be undone.'] : []),
       ],
       instead:
         `A person can fork it with rollout fork ${from}${acceptIrreversible ? ' --accept-irreversible' : ''}, or in ` +
         'the editor.',
     });
-    const batch = await launchFork(
-      api,
-      planned,
-      { attempts, edit, acceptIrreversible, by: 'rollout mcp' },
-      env,
-      signal,
+    const batch = await spend(session, attempts, () =>
+      launchFork(api, planned, { attempts, edit, acceptIrreversible, by: 'rollout mcp' }, env, signal),
     );
-    recordLaunch(session, batch, attempts);
     return {
       data: { batch, rollout, seq, differs: [...differs], notes: [...notes] },
       text: [

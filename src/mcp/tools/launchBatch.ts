@@ -3,7 +3,7 @@ import { launch } from '../../client/launch.ts';
 import { readBatch } from '../../client/submitFile.ts';
 import { checkTarget } from '../../client/targets/target.ts';
 import { formatProblem } from '../../config/source/problem.ts';
-import { overLimit, recordLaunch } from '../permits/spending.ts';
+import { overLimit, spend } from '../permits/spending.ts';
 import { newPlaces } from '../permits/values.ts';
 import { defineTool } from '../tool.ts';
 import { workspaceFile } from '../workspaceFile.ts';
@@ -50,12 +50,12 @@ export const launchBatch = defineTool({
     const { submission } = built;
     let launched = 0;
     for await (const _task of built.tasks) launched += submission.attempts;
+    const places = await newPlaces(api, submission, undefined, signal);
     consent({
-      reasons: [...overLimit(session, launched), ...(await newPlaces(api, submission, undefined, signal))],
+      reasons: [...overLimit(session, launched), ...places],
       instead: `A person can launch it with rollout run ${file}, or in the editor.`,
     });
-    const batch = await launch(api, built, { signal });
-    recordLaunch(session, batch, launched);
+    const batch = await spend(session, launched, () => launch(api, built, { signal }));
     const listed = warnings.slice(0, MAX_WARNINGS).map((warning) => formatProblem(warning, folder));
     return {
       data: { batch, warnings: listed },
