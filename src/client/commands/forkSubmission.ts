@@ -46,8 +46,9 @@ export interface ForkSubmission {
   readonly submission: Submission;
   /** ID of the submission, or undefined if it is the parent's own. */
   readonly sha: string | undefined;
-  /** The parent's; undefined for imported rollouts. */
+  /** The parent's submission and its ID; neither exists for imported rollouts. */
   readonly original: Submission | undefined;
+  readonly originalSha: string | undefined;
   readonly secrets: Readonly<Record<string, string>>;
   /** Blobs that the submission references. */
   readonly blobs: AsyncIterable<LaunchBlob> | Iterable<LaunchBlob>;
@@ -76,17 +77,21 @@ export async function forkSubmission(
       : submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(parent, signal))));
   let built = changes.file === undefined ? recorded(original) : await fromFile(changes.file, task, place);
   if (changes.agent !== undefined) built = await withAgent(built, changes.agent, place);
-  if (changes.model !== undefined || changes.endpoint !== undefined) built = withModel(built, changes);
-  const sha = submissionSha(built.submission);
-  return {
-    ...built,
-    sha: sha === parent ? undefined : sha,
-    original,
-    differs: original === undefined ? [] : revisionDifferences(original, built.submission),
-  };
+  return withModel(compared({ ...built, original, originalSha: parent }), changes);
 }
 
 type BuiltSubmission = Pick<ForkSubmission, 'submission' | 'secrets' | 'blobs' | 'notes'>;
+
+/** Adds how a fork differs from its parent. */
+function compared(fork: Omit<ForkSubmission, 'sha' | 'differs'>): ForkSubmission {
+  const { submission, original, originalSha } = fork;
+  const sha = submissionSha(submission);
+  return {
+    ...fork,
+    sha: sha === originalSha ? undefined : sha,
+    differs: original === undefined ? [] : revisionDifferences(original, submission),
+  };
+}
 
 function recorded(original: Submission | undefined): BuiltSubmission {
   if (original === undefined)
@@ -141,14 +146,16 @@ async function withAgent(base: BuiltSubmission, file: string, place: ForkPlace):
   };
 }
 
-function withModel(base: BuiltSubmission, changes: ForkWith): BuiltSubmission {
-  const { agent, env } = base.submission;
-  const submission = submissionSchema.parse({ ...base.submission, agent: agentWithModel(agent, changes) });
-  return { ...base, submission: { ...submission, env: envOf(submission, env) } };
+/** Returns the fork with another model or endpoint, if `changes` have one. */
+export function withModel(fork: ForkSubmission, changes: Pick<ForkWith, 'model' | 'endpoint'>): ForkSubmission {
+  if (changes.model === undefined && changes.endpoint === undefined) return fork;
+  const { agent, env } = fork.submission;
+  const submission = submissionSchema.parse({ ...fork.submission, agent: agentWithModel(agent, changes) });
+  return compared({ ...fork, submission: { ...submission, env: envOf(submission, env) } });
 }
 
 /** Replaces the model of an agent and of all its team members. */
-function agentWithModel(agent: SubmittedAgent, changes: ForkWith): SubmittedAgent {
+function agentWithModel(agent: SubmittedAgent, changes: Pick<ForkWith, 'model' | 'endpoint'>): SubmittedAgent {
   const { model: name, endpoint } = changes;
   const model: SubmittedModel = {
     ...agent.model,

@@ -14,18 +14,20 @@ export async function requireModel(
   model: string,
   { submission, original }: { readonly submission: Submission; readonly original: Submission | undefined },
 ): Promise<void> {
+  const isLiteral = !model.includes('${');
   const names = new Set(
     [submission, ...(original === undefined ? [] : [original])].flatMap((one) =>
       agentsOf(one).map((agent) => agent.model.name),
     ),
   );
+  if (isLiteral && names.has(model)) return;
   const files = filesAt({ cwd: folder, within: folder });
-  for (const path of names.has(model) ? [] : await configFilesUnder(files, folder)) {
+  for (const path of await configFilesUnder(files, folder)) {
     if (fileKind(path) !== 'agent') continue;
     const { value } = await loadAgent(files, path);
     if (value?.file.model !== undefined) names.add(value.file.model.name);
   }
-  if (names.has(model) && !model.includes('${')) return;
+  if (isLiteral && names.has(model)) return;
   throw new StudioError('forbidden', `No agent file of the workspace has the model ${model}.`, {
     hint:
       `Available: ${[...names].slice(0, MAX_LISTED).join(', ')}. A person can add it to an agent file, or use ` +

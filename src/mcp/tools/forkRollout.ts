@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { launchFork, planFork } from '../../client/commands/fork.ts';
+import { withModel } from '../../client/commands/forkSubmission.ts';
 import { differsText } from '../../client/text/forkText.ts';
 import { StudioError } from '../../common/errors.ts';
 import { envNamesIn } from '../../config/env.ts';
@@ -89,14 +90,11 @@ export const forkRollout = defineTool({
       name === undefined ? undefined : workspaceFile(folder, name);
     const changes = { file: await inside(file), agent: await inside(agent) };
     const place = { cwd: folder, within: folder, env };
-    const unchanged = await planFork(api, from, changes, place, signal);
-    if (model !== undefined) await requireModel(session, model, unchanged.runs);
-    const planned = model === undefined ? unchanged : await planFork(api, from, { ...changes, model }, place, signal);
-    const {
-      rollout,
-      seq,
-      runs: { differs, notes, original, submission },
-    } = planned;
+    const { runs, ...cut } = await planFork(api, from, changes, place, signal);
+    if (model !== undefined) await requireModel(session, model, runs);
+    const planned = { ...cut, runs: withModel(runs, { model }) };
+    const { rollout, seq } = cut;
+    const { differs, notes, original, submission } = planned.runs;
     const notices = [differsText(differs), ...notes].filter((text) => text !== '');
     if (dry)
       return {
