@@ -1,17 +1,18 @@
 /** Checks files on disk: their contents, and that the modules they reference build and load. */
 import { StudioError } from '../../common/errors.ts';
-import { fileKind } from '../../common/fileKinds.ts';
 import { checkFiles, configFilesUnder } from '../../config/checkFiles.ts';
 import type { Files } from '../../config/files.ts';
 import type { LoadedAgent } from '../../config/load/agent.ts';
 import type { LoadedWorld } from '../../config/load/world.ts';
-import { loadAgent, loadBatch, loadWorld } from '../../config/load.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
+import type { ParsedFile } from '../../config/source/parse.ts';
 import { type Problem, sortProblems } from '../../config/source/problem.ts';
+import { visibleValues } from '../../config/submit/environment.ts';
+import { filesOf } from '../../config/submit/sections.ts';
 import type { Bundle, BundleProblem } from '../../tools/bundle.ts';
 import { bundleWithin, filesAt } from '../submitFile.ts';
 import { workspaceRoot } from '../workspace.ts';
-import { valueProblems } from './checkValues.ts';
+import { type LoadedFile, loadFiles } from './loadedFiles.ts';
 
 interface CheckedFiles {
   /** The requested files, or all files found in the folder. */
@@ -49,15 +50,16 @@ export async function checkDisk(
     throw new StudioError('usage', 'This folder contains no agent, world, or batch files.', {
       hint: 'Create a sample workspace with rollout init.',
     });
+  const loaded = await loadFiles(files, paths);
   const problems = [
     ...(await checkFiles(files, paths)),
-    ...(await moduleProblems(files, { folder, within }, paths, loadModules)),
-    ...(await valueProblems(files, paths, env)),
+    ...(await moduleProblems(files, { folder, within }, modulesOf(loaded), loadModules)),
+    ...visibleValues(loaded.flatMap(parsedFiles), (name) => env[name]),
   ];
   return { paths, problems: sortProblems(problems) };
 }
 
-/** Collects the modules that files reference, and how they use them. Files with errors are skipped. */
+/** Collects the modules that files reference, and how they use them. */
 class ModuleUses {
   readonly byPath = new Map<string, ModuleUse[]>();
 
@@ -79,38 +81,32 @@ class ModuleUses {
   }
 }
 
-async function modulesOf(files: Files, paths: readonly string[]): Promise<ModuleUses> {
+function modulesOf(loaded: readonly LoadedFile[]): ModuleUses {
   const uses = new ModuleUses();
-  for (const path of paths) {
-    const kind = fileKind(path);
-    if (kind === 'agent') {
-      const { value } = await loadAgent(files, path);
-      if (value !== undefined) uses.addAgent(value);
-    } else if (kind === 'world') {
-      const { value } = await loadWorld(files, path);
-      if (value !== undefined) uses.addWorld(value);
-    } else if (kind === 'batch') {
-      const { value } = await loadBatch(files, path, { records: 1 });
-      if (value === undefined) continue;
-      uses.addAgent(value.agent);
-      if (value.world !== undefined) uses.addWorld(value.world);
-      const { scorer } = value.file;
-      if (scorer.kind === 'module') uses.add(value.path, scorer.module, { kind: 'export', name: scorer.export });
-    }
+  for (const { agent, world, batch } of loaded) {
+    if (agent !== undefined) uses.addAgent(agent);
+    if (world !== undefined) uses.addWorld(world);
+    const scorer = batch?.file.scorer;
+    if (batch !== undefined && scorer?.kind === 'module')
+      uses.add(batch.path, scorer.module, { kind: 'export', name: scorer.export });
   }
   return uses;
+}
+
+function parsedFiles({ agent, world, batch }: LoadedFile): ParsedFile[] {
+  return [agent === undefined ? [] : filesOf(agent), world?.parsed ?? [], batch?.parsed ?? []].flat();
 }
 
 /** Builds and loads every module once and returns the failures as problems. */
 async function moduleProblems(
   files: Files,
   { folder, within }: { readonly folder: string; readonly within: string | undefined },
-  paths: readonly string[],
+  modules: ModuleUses,
   loadModules: LoadModules,
 ): Promise<Problem[]> {
   const problems: Problem[] = [];
   const byRoot = new Map<string, BuiltModule[]>();
-  for (const [module, uses] of (await modulesOf(files, paths)).byPath) {
+  for (const [module, uses] of modules.byPath) {
     const root = workspaceRoot(module, folder);
     try {
       const built = { bundle: await bundleWithin(module, root, within), uses };
@@ -120,8 +116,8 @@ async function moduleProblems(
       problems.push(...problemsOf(error, files.absolute(root), 'The module must build before a rollout can use it.'));
     }
   }
-  for (const [root, modules] of byRoot) {
-    for (const error of await loadModules(modules))
+  for (const [root, built] of byRoot) {
+    for (const error of await loadModules(built))
       problems.push(...problemsOf(error, files.absolute(root), 'The module must load before a rollout can use it.'));
   }
   return problems;
