@@ -1,7 +1,7 @@
 /** Confines what can be read to one folder, by real paths: symbolic links and `..` do not lead out of it. */
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { StudioError } from '../common/errors.ts';
+import { isMissing, StudioError } from '../common/errors.ts';
 import type { Files } from '../config/files.ts';
 
 /**
@@ -24,8 +24,7 @@ async function realOf(file: string): Promise<string> {
   } catch (error) {
     const parent = path.dirname(file);
     if (parent === file) return file;
-    const missing = error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
-    if (!missing) throw error;
+    if (!isMissing(error)) throw error;
     return path.join(await realOf(parent), path.basename(file));
   }
 }

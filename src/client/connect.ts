@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../common/abort.ts';
 import { entryUrl, LONG_RUNNING } from '../common/entries.ts';
-import { errorCodeOf, StudioError } from '../common/errors.ts';
+import { errorCodeOf, StudioError, systemCodeOf } from '../common/errors.ts';
 import { isPostgresUrl } from '../common/postgres.ts';
 import { Api } from '../protocol/api.ts';
 import { type ReadyLine, readyLine, type ServerFile } from '../protocol/serverFile.ts';
@@ -154,8 +154,8 @@ async function startServer(
     detached: true,
     windowsHide: true,
     stdio: ['ignore', 'pipe', log],
-    // In VS Code, execPath is Electron; this makes it run as plain Node.
-    // Its URL may contain a password, and other users see arguments.
+    // In VS Code, execPath is Electron; ELECTRON_RUN_AS_NODE makes it run as plain Node. The store is not an argument,
+    // because other users see those, and its URL may contain a password.
     env: { ...process.env, ROLLOUT_STORE: store, ELECTRON_RUN_AS_NODE: '1' },
   });
   closeSync(log);
@@ -183,7 +183,7 @@ function openLog(folder: string, file: string): number {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     return openSync(file, 'a', 0o600);
   } catch (cause) {
-    const full = ['ENOSPC', 'EDQUOT'].includes(codeOf(cause) ?? '');
+    const full = ['ENOSPC', 'EDQUOT'].includes(systemCodeOf(cause) ?? '');
     throw full
       ? new StudioError('storage', `The disk of ${folder} is full.`, {
           hint: 'Free up space, or choose another store with --store.',
@@ -194,10 +194,6 @@ function openLog(folder: string, file: string): number {
           cause,
         });
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 function firstLine(

@@ -2,8 +2,11 @@
 import { createReadStream } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { StudioError } from '../common/errors.ts';
+import { isMissing, StudioError, systemCodeOf } from '../common/errors.ts';
 import type { Files } from '../config/files.ts';
+
+/** Larger than any file that people write by hand, and than a prompt or a tool's module. Datasets are streamed. */
+const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
 /** Resolves relative paths against `folder`. */
 export function diskFiles(folder: string = process.cwd()): Files {
@@ -34,7 +37,7 @@ export function diskFiles(folder: string = process.cwd()): Files {
         const stats = await stat(at(file));
         return { kind: stats.isDirectory() ? 'folder' : 'file', bytes: stats.size };
       } catch (thrown) {
-        if (codeOf(thrown) === 'ENOENT' || codeOf(thrown) === 'ENOTDIR') return undefined;
+        if (isMissing(thrown)) return undefined;
         throw diskError(file, thrown);
       }
     },
@@ -43,15 +46,12 @@ export function diskFiles(folder: string = process.cwd()): Files {
         const entries = await readdir(at(file), { withFileTypes: true });
         return entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).sort();
       } catch (thrown) {
-        if (codeOf(thrown) === 'ENOENT' || codeOf(thrown) === 'ENOTDIR') return [];
+        if (isMissing(thrown)) return [];
         throw diskError(file, thrown);
       }
     },
   };
 }
-
-/** Larger than any file that people write by hand, and than a prompt or a tool's module. Datasets are streamed. */
-const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
 async function readWhole(full: string): Promise<Uint8Array> {
   const { size } = await requireRegular(full);
@@ -78,14 +78,10 @@ async function guarded<T>(file: string, act: () => Promise<T>): Promise<T> {
   }
 }
 
-function codeOf(thrown: unknown): string | undefined {
-  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
-}
-
 /** Returns the error for a file that cannot be read. `file`: its name for people. */
 export function diskError(file: string, thrown: unknown): StudioError {
   const cause = { cause: thrown };
-  switch (codeOf(thrown)) {
+  switch (systemCodeOf(thrown)) {
     case 'ENOENT':
       return new StudioError('not_found', `File not found: ${file}.`, { ...cause, hint: 'Check the path.' });
     case 'EACCES':

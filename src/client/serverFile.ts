@@ -6,7 +6,7 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { StudioError } from '../common/errors.ts';
+import { StudioError, systemCodeOf } from '../common/errors.ts';
 import { type ServerFile, serverFile } from '../protocol/serverFile.ts';
 
 /** Permissions of the group and of others. */
@@ -61,7 +61,7 @@ function read(folder: string): { readonly text: string; readonly uid: number; re
       closeSync(file);
     }
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    const code = systemCodeOf(cause);
     if (code === 'ENOENT') return undefined;
     throw code === 'ENOTDIR'
       ? new StudioError('storage', `Cannot use ${folder} as a store: a part of its path is a file.`, {

@@ -53,6 +53,17 @@ export class StudioError extends Error {
   }
 }
 
+/** Returns the code of a system error, such as `ENOENT`. */
+export function systemCodeOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+}
+
+/** Returns whether a system error means that a file does not exist. */
+export function isMissing(thrown: unknown): boolean {
+  const code = systemCodeOf(thrown);
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
 /** Returns the text of any thrown value for people: message and hint, never a stack. */
 export function errorText(thrown: unknown): string {
   if (StudioError.is(thrown)) {

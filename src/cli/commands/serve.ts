@@ -45,7 +45,7 @@ export const serve: Command = {
           return value === undefined ? [] : [`--${name}`, value];
         }),
       ],
-      // Its URL may contain a password, and other users see arguments.
+      // The store is not an argument, because other users see those, and its URL may contain a password.
       { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ROLLOUT_STORE: context.store } },
     );
     // Ctrl-C in a terminal reaches the child too, but a signal sent only to this process does not.

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { errorText, StudioError } from '../../common/errors.ts';
+import { errorText, StudioError, systemCodeOf } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
 import { dataFolder } from '../folders.ts';
 import { LOCAL } from './local.ts';
@@ -53,7 +53,7 @@ export class TargetFile {
     try {
       text = readFileSync(this.path, 'utf8');
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+      if (systemCodeOf(error) === 'ENOENT') return {};
       throw new StudioError('storage', `Cannot read ${this.path}: ${errorText(error)}.`, { cause: error });
     }
     const parsed = fileSchema.safeParse(jsonOf(text));
