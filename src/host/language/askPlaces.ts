@@ -63,6 +63,7 @@ export class PlaceQuestions implements vscode.Disposable {
 
   async #ask(): Promise<void> {
     const places = this.#permissions.undecided.filter(({ id }) => !this.#asked.has(id));
+    if (places.length === 0) return; // the user decided in the meantime, in Review…
     for (const { id } of places) this.#asked.add(id);
     const choice = await vscode.window.showInformationMessage(questionText(places), 'Allow', 'Don’t Allow', 'Review…');
     if (choice === 'Review…') return this.review();
