@@ -42,8 +42,8 @@ const AT_A_TIME = 8;
 
 /**
  * Returns the file's text in parts: a header, then a row per attempt in the given order. `complete` reads what a row
- * does not have. Text that a spreadsheet would
- * run as a formula starts with an apostrophe, because models and tools can choose it.
+ * does not have. Text that a spreadsheet would run as a formula starts with an apostrophe, because models and tools can
+ * choose it.
  */
 export function attemptsCsv(
   rows: AsyncIterable<RolloutRow>,

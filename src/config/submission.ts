@@ -229,7 +229,7 @@ const submittedPods = z.object({
 export type SubmittedPods = z.infer<typeof submittedPods>;
 
 /** Where the programs that a rollout's tools start run (see `tools/sandbox`). Paths are absolute. */
-export const submittedSandbox = z.object({
+const submittedSandbox = z.object({
   mode: z.enum(SANDBOX_MODES),
   network: z.boolean(),
   /** What programs may read, and what they may also change, besides the working directory. */

@@ -188,7 +188,7 @@ function rowLines(
         : `rejoins at its step ${rejoin.b.step}, which is step ${rejoin.a.step} of ${names[reference] ?? ''}`;
     const diverges =
       split.common === 0 ? 'diverges from the start' : `diverges after ${plural(split.common, 'identical action')}`;
-    lines.push(`${name}: ${diverges}, ${rejoins}; ` + `${Math.round(split.alike * 100)}% alike`);
+    lines.push(`${name}: ${diverges}, ${rejoins}; ${Math.round(split.alike * 100)}% alike`);
   }
   return lines;
 }

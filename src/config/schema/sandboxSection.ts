@@ -25,4 +25,3 @@ const folders = z.strictObject({
 export const sandboxSection = z
   .union([mode, folders], expects('off, on, required, or a group of keys', 'required'))
   .describe(`Where the programs that tools start (terminal, code, MCP commands) run. ${MODES}`);
-export type SandboxSection = z.output<typeof sandboxSection>;

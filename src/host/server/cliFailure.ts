@@ -13,8 +13,7 @@ const failure = z.object({
 });
 
 const place = z.number().int().min(1);
-/** Validates positions, because VS Code rejects invalid ones. */
-/** A problem in the output of the CLI. */
+/** A problem in the output of the CLI. Validates positions, because VS Code rejects invalid ones. */
 export const problem = z
   .object({
     file: z.string(),
