@@ -64,13 +64,13 @@ export class CompareData extends StreamData {
   read = 0;
   total = 0;
 
-  /** `rollout`: the attempt to open with; default: chosen by the page. */
-  constructor(host: Host, place: Omit<ComparePlace, 'page'>) {
+  /** `place.rollout`: the attempt to open with; default: chosen by the page. */
+  constructor(host: Host, place: ComparePlace) {
     super(host);
     void this.load(this.#read(place));
   }
 
-  async #read({ batch, task, with: other, rollout }: Omit<ComparePlace, 'page'>): Promise<void> {
+  async #read({ batch, task, with: other, rollout }: ComparePlace): Promise<void> {
     const ids = other === undefined ? [batch] : [batch, other];
     const [batches, rows] = await Promise.all([
       Promise.all(ids.map((id) => this.api.batch(id, this.signal))),

@@ -30,18 +30,6 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
   const [reading, setReading] = useState(1);
   const [view, setView] = useState<View>('two');
   const [rollout, setRollout] = useState(place.rollout);
-  const data = useMemo(
-    () =>
-      new CompareData(host, {
-        batch,
-        task,
-        ...(rollout === undefined ? {} : { rollout }),
-        ...(other === undefined ? {} : { with: other }),
-      }),
-    [host, batch, task, other, reading],
-  );
-  useEffect(() => () => data.close(), [data]);
-  useChanges(data.changed);
   useEffect(() => setRollout(place.rollout), [place]);
   const here = useMemo(
     (): ComparePlace => ({
@@ -53,6 +41,9 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
     }),
     [batch, task, rollout, other],
   );
+  const data = useMemo(() => new CompareData(host, here), [host, batch, task, other, reading]);
+  useEffect(() => () => data.close(), [data]);
+  useChanges(data.changed);
   useEffect(() => host.setPlace(here, `Attempts of ${task}`), [host, here]);
   const reload = (): void => setReading(reading + 1);
   const act = (action: PageAction): void => {
