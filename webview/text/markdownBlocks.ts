@@ -33,7 +33,7 @@ const HEADING = /^ {0,3}(#{1,6})\s+(.*)$/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(\s+)(?=\S)/;
 const QUOTE = /^ {0,3}> ?/;
-const TABLE_CELL = /^:?-+:?$/;
+const DASHES = /^:?-+:?$/;
 /** Wider tables stay text: every row gets all columns. */
 const MAX_COLUMNS = 200;
 /** Deeper nesting stays text. */
@@ -93,14 +93,7 @@ export function markdownBlocks(text: string, depth = 0): Block[] {
     } else if (item !== null && depth < MAX_DEPTH) {
       endParagraph();
       at = parseList(lines, at, blocks, depth);
-    } else if (
-      line.includes('|') &&
-      cellsOf(lines[at + 1] ?? '').every((cell) => TABLE_CELL.test(cell)) &&
-      (lines[at + 1] ?? '').includes('-') &&
-      paragraph.length === 0 &&
-      cellsOf(line).length <= MAX_COLUMNS &&
-      cellsOf(line).length === cellsOf(lines[at + 1] ?? '').length
-    ) {
+    } else if (paragraph.length === 0 && startsTable(line, lines[at + 1] ?? '')) {
       const head = cellsOf(line).map(markdownSpans);
       const rows: Span[][][] = [];
       at += 2;
@@ -154,6 +147,13 @@ function parseList(lines: readonly string[], from: number, blocks: Block[], dept
 /** Removes the marks at the end of a heading. `\s*#*\s*$` would take cubic time. */
 function withoutMarks(heading: string): string {
   return withoutEnd(heading.trimEnd(), '#').trimEnd();
+}
+
+/** Returns whether `line` is the head of a table: the next line has a cell of dashes below each of its cells. */
+function startsTable(line: string, next: string): boolean {
+  if (!line.includes('|')) return false;
+  const [head, dashes] = [cellsOf(line), cellsOf(next)];
+  return head.length <= MAX_COLUMNS && head.length === dashes.length && dashes.every((cell) => DASHES.test(cell));
 }
 
 function cellsOf(line: string): string[] {
