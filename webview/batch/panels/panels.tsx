@@ -54,7 +54,7 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
   );
 }
 
-const NAMES = { 'pass@k': 'pass', Run: 'run', Causes: 'causes' } as const;
+const TITLES = { pass: 'pass@k', run: 'Run', causes: 'Causes' };
 
 /** A placeholder with the final height. */
 function Waiting({ narrow }: { readonly narrow: boolean }) {
@@ -68,8 +68,8 @@ function Waiting({ narrow }: { readonly narrow: boolean }) {
     );
   return (
     <div class="batch-panels" aria-busy="true">
-      {(['pass@k', 'Run', 'Causes'] as const).map((title) => (
-        <Panel key={title} name={NAMES[title]} title={title} />
+      {Object.entries(TITLES).map(([name, title]) => (
+        <Panel key={name} name={name} title={title} />
       ))}
     </div>
   );

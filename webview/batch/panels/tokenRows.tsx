@@ -19,16 +19,12 @@ export function TokenRows({ report, wasted, limit }: TokenRowsProps) {
   const { input, output, cached } = tokens;
   const total = input + output;
   const width = (part: number): { width: string } => ({ width: `${(100 * part) / Math.max(1, total)}%` });
-  const hasWastedRow = wasted > 0 && limit === undefined;
-  const share = cached > 0 ? `${percent(cached / Math.max(1, input))} cached` : undefined;
-  const parts = [
-    share === undefined ? `input ${compact(input)}` : `input ${compact(input)} (${share})`,
-    `output ${compact(output)}`,
-    ...(wasted > 0 ? [`wasted ${compact(wasted)}`] : []),
-  ];
-  // A row less where the limit has one: the input is the rest, and in the title.
-  const shown =
-    wasted > 0 && !hasWastedRow ? [...(share === undefined ? [] : [share]), ...parts.slice(1)] : parts.slice(0, 2);
+  const share = cached > 0 ? `${percent(cached / Math.max(1, input))} cached` : '';
+  const inputText = share === '' ? `input ${compact(input)}` : `input ${compact(input)} (${share})`;
+  const outputText = `output ${compact(output)}`;
+  const wastedText = wasted > 0 ? `wasted ${compact(wasted)}` : '';
+  // Where the limit has a row, the wasted tokens have none, and the input is only in the title.
+  const shown = wasted > 0 && limit !== undefined ? [share, outputText, wastedText] : [inputText, outputText];
   const price = cost === null ? '' : ` · ${money(cost)}`;
   return (
     <>
@@ -39,10 +35,10 @@ export function TokenRows({ report, wasted, limit }: TokenRowsProps) {
           <i class="of-output" style={width(output)} />
         </span>
       </RunRow>
-      <div class="run-detail" title={parts.join('\n')}>
-        {shown.join(', ')}
+      <div class="run-detail" title={listed([inputText, outputText, wastedText], '\n')}>
+        {listed(shown, ', ')}
       </div>
-      {hasWastedRow && (
+      {wasted > 0 && limit === undefined && (
         <RunRow name="wasted" value={compact(wasted)} title={WASTED}>
           <span class="batch-track">
             <i class="of-wasted" style={width(wasted)} />
@@ -52,6 +48,11 @@ export function TokenRows({ report, wasted, limit }: TokenRowsProps) {
       {limit !== undefined && <LimitRow limit={limit} />}
     </>
   );
+}
+
+/** Joins the texts that are not empty. */
+function listed(texts: readonly string[], separator: string): string {
+  return texts.filter((text) => text !== '').join(separator);
 }
 
 function CostRow({ cost, perSolved }: { readonly cost: number; readonly perSolved: number | null }) {
