@@ -12,7 +12,12 @@ export function plural(count: number, noun: string, nouns?: string): string {
 
 /** Ends the text with a period, so that another sentence can follow. */
 export function sentence(text: string): string {
-  return /[.!?…]$/.test(text) ? text : `${text}.`;
+  return endsSentence(text) ? text : `${text}.`;
+}
+
+/** Returns whether the text ends with a mark that ends a sentence. */
+export function endsSentence(text: string): boolean {
+  return /[.!?…]$/.test(text);
 }
 
 /** Puts the text on one line, and shortens it with … to `max` characters. Never splits a surrogate pair. */

@@ -193,6 +193,15 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       await selected(page, 'renew_loan');
     }));
 
+  it('quotes values that end a sentence', () =>
+    open('reason', async (page) => {
+      const mismatch = '“L-3001 is renewed until May 15.”, expected “L-3001 is renewed until May 22.”';
+      await row(page, mismatch).waitFor();
+      const verdict = await page.getByRole('region', { name: 'Verdict' }).innerText();
+      assert.ok(verdict.includes('due is 2026-05-08, expected 2026-05-22, '), verdict);
+      assert.ok(verdict.includes(`answer is ${mismatch} `), verdict);
+    }));
+
   it('goes to the divergence with D, then to later differences', () =>
     open('reason', async (page) => {
       await selected(page, 'loans L-3001');

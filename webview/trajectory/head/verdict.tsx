@@ -2,7 +2,7 @@
 
 import { Fragment } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { plural } from '../../../src/common/text.ts';
+import { endsSentence, plural, sentence } from '../../../src/common/text.ts';
 import { causeOf } from '../../../src/trace/cause.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
@@ -50,11 +50,11 @@ function Reason({ session, cause }: { readonly session: TrajectorySession; reado
   const score = model.scores.at(-1);
   const error = model.end?.data.error ?? score?.data.error;
   const expected = score === undefined ? [] : expectations(score.data);
-  if (error !== undefined) return <>{sentence(error.message)} </>;
+  if (error !== undefined) return <>{sentence(error.message.trimEnd())} </>;
   if (score === undefined) return null;
   if (expected.length === 0) {
     const explanation = explanationAfter(cause, score.data.explanation);
-    return explanation === undefined ? null : <>{sentence(explanation)} </>;
+    return explanation === undefined ? null : <>{sentence(explanation.trimEnd())} </>;
   }
   return (
     <>
@@ -72,15 +72,28 @@ function Reason({ session, cause }: { readonly session: TrajectorySession; reado
 function Values({ expectation: { fields } }: { readonly expectation: Expectation }) {
   return (
     <>
-      {fields.map(({ name, expected, actual }, index) => (
-        <Fragment key={name ?? ''}>
-          {index > 0 && ', '}
-          {name !== undefined && <code>{name}</code>} is{' '}
-          {actual === undefined ? 'missing' : <DiffText spans={actual} kind="actual" />}, expected{' '}
-          <DiffText spans={expected} kind="expected" />
-        </Fragment>
-      ))}
-      {endsSentence(fields.at(-1)?.expected) ? '' : '.'}
+      {fields.map(({ name, expected, actual }, index) => {
+        const isQuoted = endsSentence(endOf(actual));
+        return (
+          <Fragment key={name ?? ''}>
+            {index > 0 && ', '}
+            {name !== undefined && <code>{name}</code>} is{' '}
+            {actual === undefined ? 'missing' : <Quoted spans={actual} kind="actual" isQuoted={isQuoted} />}, expected{' '}
+            <Quoted spans={expected} kind="expected" isQuoted={isQuoted} />
+          </Fragment>
+        );
+      })}
+      {endsSentence(endOf(fields.at(-1)?.expected)) ? '' : '.'}
+    </>
+  );
+}
+
+/** In quotes if it ends a sentence, so that the text can go on after it. */
+function Quoted({ isQuoted, ...value }: Parameters<typeof DiffText>[0] & { readonly isQuoted: boolean }) {
+  if (!isQuoted) return <DiffText {...value} />;
+  return (
+    <>
+      “<DiffText {...value} />”
     </>
   );
 }
@@ -220,10 +233,6 @@ function placeOf(model: TrajectoryModel, seq: number): string {
   return model.end?.seq === seq ? 'the end' : `step ${model.stepOf(seq)?.index ?? 0}`;
 }
 
-function sentence(text: string): string {
-  return /[.!?]\s*$/.test(text) ? text : `${text}.`;
-}
-
-function endsSentence(spans: readonly DiffSpan[] | undefined): boolean {
-  return /[.!?]$/.test(spans?.at(-1)?.text ?? '');
+function endOf(spans: readonly DiffSpan[] | undefined): string {
+  return spans?.at(-1)?.text ?? '';
 }

@@ -1,7 +1,7 @@
 /** The texts of a row in the step list. */
 
 import type { Json } from '../../../src/common/json.ts';
-import { plural } from '../../../src/common/text.ts';
+import { endsSentence, plural } from '../../../src/common/text.ts';
 import { checkRows, checksOf } from '../../../src/trace/checkRows.ts';
 import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
@@ -259,12 +259,17 @@ function checkRowText(checks: readonly Check[], index: number): RowText {
     first?.field !== undefined
       ? (wrong.length > 0 ? wrong : rows).map(({ field }) => field).join(', ')
       : wrong.length > 0 && first?.expected !== undefined
-        ? `${first.actual ?? 'missing'}, expected ${first.expected}`
+        ? mismatchText(first.actual ?? 'missing', first.expected)
         : (first?.actual ?? '');
   return {
     ...plain('beaker', first?.name ?? 'check', text),
     outcome: checks[index]?.passed === true ? 'passed' : 'failed',
   };
+}
+
+/** The values are in quotes if the text could not go on after the actual one, because it ends a sentence. */
+function mismatchText(actual: string, expected: string): string {
+  return endsSentence(actual) ? `“${actual}”, expected “${expected}”` : `${actual}, expected ${expected}`;
 }
 
 function endText(model: TrajectoryModel): RowText {
