@@ -17,6 +17,7 @@ import {
   longestTask,
   opened,
   painted,
+  press,
   reacted,
   servePages,
   taskText,
@@ -59,13 +60,6 @@ const newFlow =
 /** Both columns show steps. */
 const two = "() => document.querySelectorAll('.two-row').length > 4";
 const all = "() => document.querySelectorAll('.compare-cell').length > 100";
-
-function press(key: string, shift = false): string {
-  return (
-    `() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', shiftKey: ${shift}, ` +
-    'bubbles: true, cancelable: true }))'
-  );
-}
 
 /** Reports the processor time of the page's thread since the last call, in ms: other processes do not add to it. */
 async function processorTime(page: Page): Promise<() => Promise<number>> {

@@ -11,7 +11,7 @@ import type { Page } from 'playwright-core';
 import { importBatch } from '../../support/finishedBatch.ts';
 import { TestStore } from '../../support/rolloutServer.ts';
 import { median, rounds, spread, table } from '../support/table.ts';
-import { addressOf, BenchWindow, opened, PAGES, painted, reacted, servePages } from './support/benchWindow.ts';
+import { addressOf, BenchWindow, opened, PAGES, painted, press, reacted, servePages } from './support/benchWindow.ts';
 
 const SHAPE = { tasks: 100, attempts: 32, steps: 20 };
 const MOVES = 10;
@@ -83,14 +83,6 @@ function contentful(page: Page): Promise<number> {
   return page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN);
 }
 
-function pressNext(): void {
-  document.body.dispatchEvent(new KeyboardEvent('keydown', { key: ']', bubbles: true, cancelable: true }));
-}
-
-function pressPrevious(): void {
-  document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '[', bubbles: true, cancelable: true }));
-}
-
 await using store = new TestStore();
 const server = await servePages(store);
 const { batch, rollouts } = await importBatch(server, SHAPE);
@@ -121,8 +113,8 @@ for (let round = 0; round < rounds(7); round++) {
       if (more === 1) again[kind].push(ms);
     }
     if (kind === 'trajectory') {
-      for (let move = 0; move < MOVES; move++) moves.push(await reacted(page, pressNext, shows(move + 2)));
-      for (let move = MOVES; move > 0; move--) moves.push(await reacted(page, pressPrevious, shows(move)));
+      for (let move = 0; move < MOVES; move++) moves.push(await reacted(page, press(']'), shows(move + 2)));
+      for (let move = MOVES; move > 0; move--) moves.push(await reacted(page, press('['), shows(move)));
     }
     await context.close();
   }

@@ -15,6 +15,7 @@ import {
   longestTask,
   opened,
   painted,
+  press,
   reacted,
   servePages,
   taskText,
@@ -37,13 +38,6 @@ function shows(step: number): string {
 function whole(): boolean {
   const foot = document.querySelector('.page-foot')?.textContent;
   return foot !== undefined && !foot.includes(' of ');
-}
-
-function press(key: string): string {
-  return (
-    `() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: ` +
-    'true }))'
-  );
 }
 
 /** Like dragging the scrollbar's thumb: sets the scroll position. */

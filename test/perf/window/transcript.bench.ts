@@ -23,6 +23,7 @@ import {
   opened,
   PAGES,
   painted,
+  press,
   reacted,
   servePages,
   taskText,
@@ -56,13 +57,6 @@ const whole = "() => document.querySelector('.page-foot')?.textContent.includes(
 /** The text of a turn is in the rows. */
 function turn(number: number): string {
   return `() => [...document.querySelectorAll('.tr-row')].some((row) => row.textContent.includes('Turn ${number}:'))`;
-}
-
-function press(key: string): string {
-  return (
-    `() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: ` +
-    'true }))'
-  );
 }
 
 /** Navigates in the page, as Back and Forward do. */

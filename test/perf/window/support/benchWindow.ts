@@ -78,6 +78,14 @@ export function reacted(page: Page, act: InPage<void>, holds: InPage<boolean>): 
   );
 }
 
+/** Code that presses a key in the page. */
+export function press(key: string, shift = false): string {
+  return (
+    `() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', shiftKey: ${shift}, ` +
+    'bubbles: true, cancelable: true }))'
+  );
+}
+
 export function longestTask(page: Page): Promise<number> {
   return page.evaluate(() => window.probe.longest());
 }
