@@ -73,13 +73,13 @@ function Values({ expectation: { fields } }: { readonly expectation: Expectation
   return (
     <>
       {fields.map(({ name, expected, actual }, index) => {
-        const isQuoted = endsSentence(endOf(actual));
+        const quoted = endsSentence(endOf(actual));
         return (
           <Fragment key={name ?? ''}>
             {index > 0 && ', '}
             {name !== undefined && <code>{name}</code>} is{' '}
-            {actual === undefined ? 'missing' : <Quoted spans={actual} kind="actual" isQuoted={isQuoted} />}, expected{' '}
-            <Quoted spans={expected} kind="expected" isQuoted={isQuoted} />
+            {actual === undefined ? 'missing' : <Value spans={actual} kind="actual" quoted={quoted} />}, expected{' '}
+            <Value spans={expected} kind="expected" quoted={quoted} />
           </Fragment>
         );
       })}
@@ -89,8 +89,8 @@ function Values({ expectation: { fields } }: { readonly expectation: Expectation
 }
 
 /** In quotes if it ends a sentence, so that the text can go on after it. */
-function Quoted({ isQuoted, ...value }: Parameters<typeof DiffText>[0] & { readonly isQuoted: boolean }) {
-  if (!isQuoted) return <DiffText {...value} />;
+function Value({ quoted, ...value }: Parameters<typeof DiffText>[0] & { readonly quoted: boolean }) {
+  if (!quoted) return <DiffText {...value} />;
   return (
     <>
       “<DiffText {...value} />”
