@@ -10,6 +10,7 @@ import { useKeys } from '../keys.ts';
 import { AlignedRows, type Spot } from './alignedRows.tsx';
 import { BranchTree, branchRows } from './branchTree.tsx';
 import type { ComparedAttempts, ComparedWhole } from './compareData.ts';
+import { comparedActions } from './comparedActions.ts';
 import { COMPARE_KEYS, compareBindings } from './compareKeys.ts';
 
 const NARROW = 720;
@@ -23,7 +24,7 @@ interface ComparisonProps {
 }
 
 export function Comparison({ compared, whole, place, act, onTwo }: ComparisonProps) {
-  const { attempts, batches } = compared;
+  const { attempts } = compared;
   const { tree, alignment } = whole;
   const branches = useMemo(() => branchRows(tree), [tree]);
   const [branch, setBranch] = useState(0);
@@ -55,31 +56,10 @@ export function Comparison({ compared, whole, place, act, onTwo }: ComparisonPro
       return;
     }
   };
-  const attemptAt = ({ row, column }: Spot) => {
-    const index = columns[column] ?? alignment.reference;
-    return {
-      attempt: attempts[index],
-      batch: batches[index] ?? place.batch,
-      action: alignment.rows[row]?.cells[index]?.action,
-    };
-  };
-  const open = (at: Spot, beside = false): void => {
-    const { attempt, action } = attemptAt(at);
-    if (attempt !== undefined)
-      act({
-        do: 'open',
-        place: { page: 'trajectory', rollout: attempt.rollout, ...(action === undefined ? {} : { seq: action.seq }) },
-        ...(beside ? { beside } : {}),
-      });
-  };
-  const copy = (): void => {
-    const { attempt, batch, action } = attemptAt(spot);
-    if (attempt !== undefined)
-      act({
-        do: 'copy',
-        text: `${batch}/${place.task}/${attempt.attempt}${action === undefined ? '' : `:${action.step}`}`,
-      });
-  };
+  const { nameOf, open, copy } = comparedActions(compared, place, act);
+  const indexAt = ({ column }: Spot): number => columns[column] ?? alignment.reference;
+  const actionAt = (at: Spot) => alignment.rows[at.row]?.cells[indexAt(at)]?.action;
+  const openAt = (at: Spot, beside = false): void => open(indexAt(at), actionAt(at)?.seq, beside);
   useKeys(
     compareBindings({
       row: (distance) => toRow(spot.row + distance),
@@ -87,8 +67,8 @@ export function Comparison({ compared, whole, place, act, onTwo }: ComparisonPro
       column: (distance) => toColumn(spot.column + distance),
       branch: (distance) => toBranch(branch + distance),
       difference,
-      open: (beside) => open(spot, beside),
-      copy,
+      open: (beside) => openAt(spot, beside),
+      copy: () => copy(indexAt(spot), actionAt(spot)?.step),
       batch: () => act({ do: 'open', place: { page: 'batch', batch: place.batch } }),
       two: onTwo,
       keys: () => setKeys(true),
@@ -105,16 +85,13 @@ export function Comparison({ compared, whole, place, act, onTwo }: ComparisonPro
     <section class="compare-columns" aria-label="Attempts of the branch">
       <AlignedRows
         attempts={attempts}
-        nameOf={(index) =>
-          `${place.with === undefined ? 'attempt' : batches[index] === place.batch ? 'before' : 'after'} ` +
-          `${attempts[index]?.attempt ?? ''}`
-        }
+        nameOf={nameOf}
         alignment={alignment}
         columns={columns}
         spot={spot}
         onRow={toRow}
         onColumn={toColumn}
-        onOpen={open}
+        onOpen={openAt}
       />
     </section>
   );

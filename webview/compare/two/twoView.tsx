@@ -8,6 +8,7 @@ import { KeysOverlay } from '../../components/overlays/keysOverlay.tsx';
 import { usePageWidth } from '../../components/pageWidth.ts';
 import { useKeys } from '../../keys.ts';
 import type { ComparedAttempts } from '../compareData.ts';
+import { comparedActions } from '../comparedActions.ts';
 import { TWO_KEYS, twoBindings } from '../compareKeys.ts';
 import type { ComparePlace } from '../comparePage.tsx';
 import { leftOf, nearestIn, nearestTo } from './nearest.ts';
@@ -33,7 +34,7 @@ interface TwoViewProps {
 }
 
 export function TwoView({ compared, reading, place, rollout, onLeft, act, onAll }: TwoViewProps) {
-  const { attempts, batches, rows: summaries, checks, whole } = compared;
+  const { attempts, rows: summaries, checks, whole } = compared;
   const split = useMemo(
     () => (whole === undefined ? undefined : decidingSplit(attempts, whole.alignment)),
     [attempts, whole],
@@ -65,10 +66,7 @@ export function TwoView({ compared, reading, place, rollout, onLeft, act, onAll 
     items.findLastIndex((item) => item.row <= cursor),
   );
 
-  const nameOf = (index: number): string => {
-    const batch = batches[index] === place.batch ? 'before' : 'after';
-    return `${place.with === undefined ? 'attempt' : batch} ${attempts[index]?.attempt ?? ''}`;
-  };
+  const { nameOf, open: openAttempt, copy } = comparedActions(compared, place, act);
   const toItem = (index: number): void => setCursor(items[Math.max(0, Math.min(items.length - 1, index))]?.row ?? 0);
   const choose = (of: Side, index: number): void => {
     if (whole === undefined) {
@@ -102,22 +100,7 @@ export function TwoView({ compared, reading, place, rollout, onLeft, act, onAll 
     setOpen(before);
     setCursor(run);
   };
-  const openAt = (row: number, of: Side, beside = false): void => {
-    const attempt = attempts[sides[of]];
-    const seq = rows[row]?.[of]?.seq;
-    if (attempt !== undefined)
-      act({
-        do: 'open',
-        place: { page: 'trajectory', rollout: attempt.rollout, ...(seq === undefined ? {} : { seq }) },
-        ...(beside ? { beside } : {}),
-      });
-  };
-  const copy = (): void => {
-    const step = rows[cursor]?.[side]?.step;
-    const batch = batches[sides[side]] ?? place.batch;
-    const reference = `${batch}/${place.task}/${attempts[sides[side]]?.attempt ?? ''}`;
-    act({ do: 'copy', text: `${reference}${step === undefined ? '' : `:${step}`}` });
-  };
+  const openAt = (row: number, of: Side, beside = false): void => openAttempt(sides[of], rows[row]?.[of]?.seq, beside);
   useKeys(
     twoBindings({
       row: (distance) => toItem(selected + distance),
@@ -128,7 +111,7 @@ export function TwoView({ compared, reading, place, rollout, onLeft, act, onAll 
       toggle: () => toggle(cursor),
       toggleAll: () => setOpen(open === 'all' ? new Set() : 'all'),
       open: (beside) => openAt(cursor, side, beside),
-      copy,
+      copy: () => copy(sides[side], rows[cursor]?.[side]?.step),
       batch: () => act({ do: 'open', place: { page: 'batch', batch: place.batch } }),
       all: onAll,
       keys: () => setKeys(true),
