@@ -143,7 +143,7 @@ export class Workbench {
     await this.page
       .locator('.notification-toast')
       .filter({ hasText: text })
-      .getByRole('button', { name: button })
+      .getByRole('button', { name: button, exact: true })
       .click();
   }
 

@@ -1,7 +1,5 @@
 /** A quiet workbench without network requests or animation: no chat, no tips, no look-ups, stable pictures. */
 export const QUIET_SETTINGS: Readonly<Record<string, unknown>> = {
-  // Otherwise, the question whether to query the demo model covers what a test clicks.
-  'rollout.language.askEndpoints': false,
   'chat.disableAIFeatures': true,
   'chat.commandCenter.enabled': false,
   'workbench.colorTheme': 'Dark Modern',
