@@ -245,6 +245,7 @@ export class Supervisor {
       return;
     }
     if (record.row.state === 'ended') {
+      hub.sendBatchState(record, 'server'); // a worker may still run what was closed
       await this.#ended(tracked, record);
       return;
     }
