@@ -4,10 +4,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type CallToolResult, Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { CallToolResult } from '@modelcontextprotocol/client';
 import { STRUCTURED } from '../../src/mcp/tool.ts';
-import { root } from '../support/cli.ts';
+import { connectMcp, textOf } from '../support/mcpClient.ts';
 import { Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
@@ -64,10 +63,12 @@ async function withAgent(
   { person, mode = 'legacy', options = [] }: { person?: Person; mode?: 'legacy' | 'auto'; options?: readonly string[] },
   act: (agent: Agent) => Promise<void>,
 ): Promise<void> {
-  const client = new Client(
-    { name: 'test', version: '1' },
-    { versionNegotiation: { mode }, capabilities: person === undefined ? {} : { elicitation: {} } },
-  );
+  const client = await connectMcp(workspace, {
+    mode,
+    options,
+    env: { ...process.env, CANARY: KEY },
+    capabilities: person === undefined ? {} : { elicitation: {} },
+  });
   const asked: Asked = [];
   if (person !== undefined)
     client.setRequestHandler('elicitation/create', ({ params }) => {
@@ -75,19 +76,6 @@ async function withAgent(
       if (person === 'closes the question') return { action: 'cancel' };
       return { action: 'accept', content: { allow: person === 'allows' } };
     });
-  await client.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      cwd: workspace.bench.folder,
-      stderr: 'inherit',
-      env: { ...process.env, CANARY: KEY },
-      args: [
-        '--disable-warning=ExperimentalWarning',
-        path.join(root, 'dist', 'cli.mjs'),
-        ...['mcp', '--stdio', '--store', workspace.bench.store, '--folder', workspace.path(), ...options],
-      ],
-    }),
-  );
   try {
     await act({
       asked,
@@ -96,10 +84,6 @@ async function withAgent(
   } finally {
     await client.close();
   }
-}
-
-function textOf(result: CallToolResult): string {
-  return result.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 function assertRefused(result: CallToolResult, ...patterns: readonly RegExp[]): void {

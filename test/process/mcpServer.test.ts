@@ -1,12 +1,11 @@
 // `rollout mcp` as a coding agent uses it: every tool over stdio, on a real store with real batches.
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type CallToolResult, Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { Client } from '@modelcontextprotocol/client';
 import { bytesOf } from '../../src/mcp/answers/bounds.ts';
 import { STRUCTURED } from '../../src/mcp/tool.ts';
-import { end, hasEnded, root } from '../support/cli.ts';
+import { end, hasEnded } from '../support/cli.ts';
+import { connectMcp, textOf } from '../support/mcpClient.ts';
 import { Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
@@ -63,41 +62,13 @@ export const big = tool({ description: 'Gives much.', input: z.object({}), effec
       { id: 'big', question: 'call big {}\nanswer much', answer: 'much' },
     ],
   });
-  client = await open('legacy');
+  client = await connectMcp(workspace, { mode: 'legacy' });
 });
 after(async () => {
   await client.close();
   await workspace.close();
   await demo.close();
 });
-
-/** A client of its own `rollout mcp`; `auto`: of the newest revision of the protocol. */
-async function open(mode: 'legacy' | 'auto', ...more: string[]): Promise<Client> {
-  const fresh = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
-  await fresh.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      cwd: workspace.bench.folder,
-      stderr: 'inherit',
-      args: [
-        '--disable-warning=ExperimentalWarning',
-        path.join(root, 'dist', 'cli.mjs'),
-        'mcp',
-        '--stdio',
-        '--store',
-        workspace.bench.store,
-        '--folder',
-        workspace.path(),
-        ...more,
-      ],
-    }),
-  );
-  return fresh;
-}
-
-function textOf(result: CallToolResult): string {
-  return result.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-}
 
 /** A tool's answer. Throws its error text. */
 async function call<T>(
@@ -472,7 +443,7 @@ it('a server that went away is found again', async () => {
 });
 
 it('read-only offers nothing that changes anything', async () => {
-  const reader = await open('auto', '--read-only');
+  const reader = await connectMcp(workspace, { mode: 'auto', options: ['--read-only'] });
   try {
     assert.deepEqual((await reader.listTools()).tools.map((tool) => tool.name).sort(), [...READING].sort());
     assert.ok((await call<{ batches: unknown[] }>('list_batches', {}, reader)).data.batches.length > 0);

@@ -6,8 +6,6 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { deferred } from '../../src/common/abort.ts';
 import type { JsonObject } from '../../src/common/json.ts';
 import { encodingsOf } from '../support/canary.ts';
@@ -16,6 +14,7 @@ import { Collector } from '../support/collector.ts';
 import { chunk, type FakeEndpoint, fakeEndpoint, refuse, sse, usageChunk } from '../support/endpoint.ts';
 import { FakeClient } from '../support/fakeClient.ts';
 import { LspClient } from '../support/lspClient.ts';
+import { connectMcp } from '../support/mcpClient.ts';
 import { Workspace } from '../support/testWorkspace.ts';
 
 const TOKEN = 'c4nary/A+"s5~\\wörd w?=&%<x>';
@@ -234,15 +233,10 @@ describe('a secret is not found in', () => {
   });
 
   it('answers to coding agents', async () => {
-    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
-    await client.connect(
-      new StdioClientTransport({
-        command: process.execPath,
-        args: [path.join(root, 'dist', 'cli.mjs'), 'mcp', '--stdio', '--store', workspace.bench.store],
-        cwd: workspace.path(),
-        env: { ...ENV, HOME: workspace.bench.folder, PATH: process.env['PATH'] ?? '' },
-      }),
-    );
+    const client = await connectMcp(workspace, {
+      mode: 'auto',
+      env: { ...ENV, HOME: workspace.bench.folder, PATH: process.env['PATH'] ?? '' },
+    });
     const rollout = `${batch}/one/1`;
     for (const [name, args] of Object.entries({
       list_batches: {},
