@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { launchTarget } from '../../../src/host/launch/argument.ts';
-import { LaunchMemory, type Memory } from '../../../src/host/launch/memory.ts';
+import { LaunchMemory } from '../../../src/host/launch/memory.ts';
 import {
   answersText,
   attemptChoices,
@@ -16,19 +16,9 @@ import {
 } from '../../../src/host/launch/plan.ts';
 import { BACK } from '../../../src/host/window/questions/answer.ts';
 import { runSteps, SKIPPED } from '../../../src/host/window/questions/steps.ts';
+import { TestMemory } from '../../support/testMemory.ts';
 
 const desk: FileFacts = { tasks: 12, complete: true, attempts: 8 };
-
-class TestMemory implements Memory {
-  readonly #values = new Map<string, unknown>();
-  get(key: string): unknown {
-    return this.#values.get(key);
-  }
-  update(key: string, value: unknown): Promise<void> {
-    this.#values.set(key, JSON.parse(JSON.stringify(value)));
-    return Promise.resolve();
-  }
-}
 
 describe('the choice of tasks', () => {
   test('offers all, the first ones, some', () => {

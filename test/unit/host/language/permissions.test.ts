@@ -3,24 +3,14 @@ import { test } from 'node:test';
 import type { QueryPlace } from '../../../../src/config/queryPlaces.ts';
 import { QueryPermissions } from '../../../../src/host/language/permissions.ts';
 import { endpointPlace, serverPlace } from '../../../../src/language/facts/queryPlace.ts';
-
-class MapMemory {
-  readonly values = new Map<string, unknown>();
-  get(key: string): unknown {
-    return this.values.get(key);
-  }
-  update(key: string, value: unknown): Promise<void> {
-    this.values.set(key, value);
-    return Promise.resolve();
-  }
-}
+import { TestMemory } from '../../../support/testMemory.ts';
 
 function server(command: string, ...args: string[]): QueryPlace {
   return serverPlace({ command, args }, '/w') ?? assert.fail('no place');
 }
 
 test('each content is asked for once, and decisions are kept', async () => {
-  const memory = new MapMemory();
+  const memory = new TestMemory();
   const permissions = new QueryPermissions(memory);
   const [a, b] = [server('npx', 'a'), server('npx', 'b')];
   assert.deepEqual(permissions.add([a, b, a]), [a, b]);
