@@ -8,14 +8,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Json } from '../../src/common/json.ts';
-import { DEFAULT_SANDBOX, type SubmittedTools } from '../../src/config/submission.ts';
+import type { SubmittedTools } from '../../src/config/submission.ts';
 import type { ToolHost } from '../../src/rollout/ports.ts';
 import { bundleModule } from '../../src/tools/bundle.ts';
 import { openTools } from '../../src/tools/hosts.ts';
 import { ignoredLimitsText } from '../../src/tools/processes/processLimits.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
 import { alive, hasEnded } from '../support/cli.ts';
-import { submission, task } from '../support/directed.ts';
+import { NO_SANDBOX, submission, task } from '../support/directed.ts';
 import { TestStore } from '../support/rolloutServer.ts';
 import { callContext, callTool, type ToolBench, toolBench } from '../support/tools.ts';
 import { TestWorker } from '../support/workerProcess.ts';
@@ -256,7 +256,7 @@ describe('a process that leaves its group', { skip: linux }, () => {
     await using store = new TestStore();
     const server = await store.start();
     const file = path.join(folder, 'orphan');
-    const batch = await server.submit(submission({ attempts: 1, sandbox: { ...DEFAULT_SANDBOX, mode: 'off' } }), [
+    const batch = await server.submit(submission({ attempts: 1, sandbox: NO_SANDBOX }), [
       task(
         'a',
         `call execute_command ${JSON.stringify({ command: `${SETSID(file)}; touch ${file}.there; sleep 1000000` })}`,

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { DEFAULT_SANDBOX } from '../../src/config/submission.ts';
 import { alive, hasEnded } from '../support/cli.ts';
 import { startDemoServer } from '../support/demoServer.ts';
-import { additionTask, assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
+import { additionTask, assertWhole, eventsOf, NO_SANDBOX, submission, task, until } from '../support/directed.ts';
 import { blobOf, type TestServer, TestStore } from '../support/rolloutServer.ts';
 import { shiftedClock } from '../support/shiftedClock.ts';
 import { TestWorker } from '../support/workerProcess.ts';
@@ -60,9 +59,6 @@ test('captures the tokens of each call as blobs', async () => {
   }
 });
 
-/** Without a sandbox, the IDs of processes in it are those that the test sees. */
-const SEEN = { ...DEFAULT_SANDBOX, mode: 'off' } as const;
-
 test('a killed worker leaves no process and no folder', async () => {
   await using store = new TestStore();
   const server = await store.start();
@@ -71,7 +67,7 @@ test('a killed worker leaves no process and no folder', async () => {
     'call calculate {"expression": "1 + 1"}\ncall execute_command {"command": "echo $$ > pid; sleep 600"}\nanswer 2',
     '2',
   );
-  const batch = await server.submit(submission({ attempts: 1, retry: { infrastructure: 0 }, sandbox: SEEN }), [
+  const batch = await server.submit(submission({ attempts: 1, retry: { infrastructure: 0 }, sandbox: NO_SANDBOX }), [
     sleeper,
   ]);
   await using first = await TestWorker.start(store, server, batch);
@@ -215,7 +211,7 @@ test('events have the server’s time, whatever the clock of the worker’s mach
 });
 
 test('starts nothing new while the server is silent, and continues when it responds again @deep', {
-  skip: process.platform === 'win32',
+  skip: process.platform === 'win32' ? 'Windows has no SIGSTOP' : false,
 }, async () => {
   await using store = new TestStore();
   const server = await store.start();

@@ -1,10 +1,13 @@
 /** Batches on the embedded demo model whose tasks name the tools to call. */
 import assert from 'node:assert/strict';
-import type { Submission } from '../../src/config/submission.ts';
+import { DEFAULT_SANDBOX, type Submission, type SubmittedSandbox } from '../../src/config/submission.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
 import type { TestServer } from './rolloutServer.ts';
 import { plainSubmission } from './rolloutServer.ts';
+
+/** Without a sandbox, tests see the processes and files of programs as programs do. */
+export const NO_SANDBOX: SubmittedSandbox = { ...DEFAULT_SANDBOX, mode: 'off' };
 
 /** A batch on the demo model with the calculator and the terminal. Tasks name the tools to call. */
 export function submission(changes: Partial<Submission> = {}, endpoint = 'demo:'): Submission {
