@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connect } from '../../src/client/connect.ts';
-import type { TraceEvent } from '../../src/trace/schema.ts';
 import { parseDocument, type Report, WorkspaceBench } from '../support/workspace.ts';
 
 describe('a batch whose worlds and tools do not open', () => {
@@ -65,7 +64,6 @@ export function open() {
     const events = (await Array.fromAsync(api.allEvents(report.batch))).flat();
     const infra = events.filter((event) => event.kind === 'infra').map(({ data }) => data.what);
     assert.deepEqual(infra, ['attempt', 'attempts']);
-    const end = events.findLast((event: TraceEvent) => event.kind === 'batch.end');
-    assert.ok(end !== undefined);
+    assert.ok(events.some(({ kind }) => kind === 'batch.end'));
   });
 });

@@ -162,7 +162,9 @@ describe('the local executor', () => {
     await configs(1);
   });
 
-  test('replaces a frozen worker, and keeps one that comes back', { skip: process.platform === 'win32' }, async () => {
+  test('replaces a frozen worker, and keeps one that comes back', {
+    skip: process.platform === 'win32' ? 'Windows has no SIGSTOP' : false,
+  }, async () => {
     start('stay');
     executor.updateBatch(record(5), plainSubmission());
     const [config] = await configs(1);
@@ -200,7 +202,9 @@ describe('the local executor', () => {
     ]);
   });
 
-  test('sees a kill immediately', { skip: process.platform === 'win32' }, async () => {
+  test('sees a kill immediately', {
+    skip: process.platform === 'win32' ? 'Windows has no signals' : false,
+  }, async () => {
     start('stay');
     executor.updateBatch(record(5), plainSubmission());
     const [config] = await configs(1);

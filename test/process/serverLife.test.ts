@@ -32,7 +32,7 @@ test('a killed server leaves a file but no lock', async () => {
 });
 
 test('SIGTERM ends it with exit code 0, and nothing is left behind', {
-  skip: process.platform === 'win32',
+  skip: process.platform === 'win32' ? 'Windows has no signals' : false,
 }, async () => {
   await using store = new TestStore();
   const server = await store.start();
@@ -102,7 +102,9 @@ test('secrets live in a 0600 file until their batch ends', async () => {
   await assert.rejects(server.api.commandBatch(batch, { command: 'again', verb: 'rescore' }), { code: 'unsupported' });
 });
 
-test('other users of the machine can read nothing of a store', { skip: process.platform === 'win32' }, async () => {
+test('other users of the machine can read nothing of a store', {
+  skip: process.platform === 'win32' ? 'Windows has no modes of files' : false,
+}, async () => {
   await using store = new TestStore();
   chmodSync(store.folder, 0o755); // created before the first server, as by `mkdir`
   const server = await store.start([]);
@@ -124,7 +126,7 @@ test('other users of the machine can read nothing of a store', { skip: process.p
 });
 
 test("a store's address, which may contain a password, is not in the arguments of its server", {
-  skip: process.platform !== 'linux',
+  skip: process.platform === 'linux' ? false : 'only /proc shows the arguments',
 }, async () => {
   await using store = new TestStore();
   await connect({ store: store.folder });

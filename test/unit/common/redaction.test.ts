@@ -143,7 +143,7 @@ describe('redaction of a text in pieces', () => {
   it('shows what only looked like the beginning of a secret', () => {
     const stream = new RedactedStream(redactor(['abcabd-secret', 'ret-12345']));
     assert.equal(stream.add('xx abcab'), 'xx ');
-    assert.equal(stream.add('c'), 'abc'.slice(0, 3));
+    assert.equal(stream.add('c'), 'abc');
     assert.equal(stream.end(), 'abc');
     assert.equal(stream.add('abcabd-secret') + stream.add('-12345') + stream.end(), `${REDACTED}-12345`);
   });
