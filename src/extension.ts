@@ -18,6 +18,7 @@ import { createPages, registerPages } from './host/pages/pages.ts';
 import { registerServer } from './host/server/commands.ts';
 import { ServerConnections } from './host/server/connections.ts';
 import { createCli, createPageLink, createServerLink } from './host/server/hostLink.ts';
+import { ServerSettings } from './host/server/serverSettings.ts';
 import type { Services } from './host/services.ts';
 import { registerContextKeys } from './host/status/contextKeys.ts';
 import { registerStatusBar } from './host/status/statusBar.ts';
@@ -42,8 +43,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const problems = new FileProblems();
   const register = commandRegistrar(log, problems);
   const tokens = new TargetTokens(context.secrets, readTarget);
-  const server = createServerLink(log, tokens);
-  const cli = createCli(log, tokens);
+  const settings = new ServerSettings(log.channel, context.globalState);
+  const server = createServerLink(log, tokens, settings);
+  const cli = createCli(log, tokens, settings);
   const batches = new HostBatchList({
     server,
     pageSize: () => setting('view.batchesLimit'),
@@ -53,13 +55,14 @@ export function activate(context: vscode.ExtensionContext): void {
   const targets = new TargetRegistry(log.channel);
   const values = new StoredValues(context.secrets, context.globalState);
   const focused = new FocusedItem();
-  const parts = { context, log: log.channel, server, cli, batches };
+  const parts = { context, log: log.channel, settings, server, cli, batches };
   const pages = createPages(parts, new ServerConnections(server, (where) => createPageLink(where, log, tokens)));
   const services: Services = { ...parts, pages };
   const toolCalls = registerToolCalls(services, register, values);
   context.subscriptions.push(
     log,
     problems,
+    settings,
     server,
     batches,
     files,
@@ -72,12 +75,12 @@ export function activate(context: vscode.ExtensionContext): void {
     registerPages(services),
     registerViews(services, register, files, targets, focused),
     registerTesting(services, register, { files, values }),
-    registerLanguage(log.channel, register, { files, values, memory: context.globalState }),
+    registerLanguage(log.channel, register, { files, values, settings, memory: context.globalState }),
     registerCodeLens(services, register, files),
     toolCalls.registered,
     registerTools(services, register, { values, act: pages.act, files, recorded: toolCalls.recorded }),
     registerDebug(services, values),
-    registerMcp(values, tokens),
+    registerMcp(values, tokens, settings),
     registerDiagnostics(services, register, { log, values, act: pages.act }),
   );
 }

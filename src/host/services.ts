@@ -7,6 +7,7 @@ import type { Listen, Observable } from '../common/emitter.ts';
 import type { JsonObject } from '../common/json.ts';
 import type { BatchRow } from '../protocol/client.ts';
 import type { PageAction, PagePlace, ServerState } from '../protocol/page.ts';
+import type { ServerSettings } from './server/serverSettings.ts';
 
 /** The link to the server of the selected store or target. The first use attaches to it or starts it. */
 export interface ServerLink {
@@ -83,6 +84,7 @@ export type DoAction = (action: HostAction) => Promise<void>;
 export interface Services {
   readonly context: vscode.ExtensionContext;
   readonly log: vscode.LogOutputChannel;
+  readonly settings: ServerSettings;
   readonly server: ServerLink;
   readonly cli: Cli;
   readonly batches: BatchList;

@@ -45,7 +45,7 @@ export const COMMANDS = {
   'rollout.newBatch': { title: 'New Batch…', icon: 'new-file' },
   'rollout.showLog': { title: 'Show Log', icon: 'output' },
   'rollout.restartLanguageServer': { title: 'Restart Language Server', icon: 'refresh' },
-  'rollout.reviewAccess': { title: 'Review Endpoints and MCP Servers…', icon: 'shield' },
+  'rollout.reviewAccess': { title: 'Review Workspace Access…', icon: 'shield' },
   'rollout.collectDiagnostics': { title: 'Collect Diagnostics' },
   'rollout.startServer': { title: 'Start Server', icon: 'debug-start' },
   'rollout.addTarget': { title: 'Add Target…', icon: 'add' },

@@ -37,7 +37,8 @@ const TOPICS: readonly { readonly title: string; readonly settings: Partial<Reco
         scope: 'machine-overridable',
         markdownDescription:
           'The target that this window uses: the name of a cluster or server that was added with *Rollout: Add ' +
-          'Target…*. When empty or `local`, it is this machine, with the store below.',
+          'Target…*. When empty or `local`, it is this machine, with the store below. A target in the settings of a ' +
+          'workspace is used only after you allow it.',
       },
       store: {
         type: 'string',
@@ -46,7 +47,7 @@ const TOPICS: readonly { readonly title: string; readonly settings: Partial<Reco
           'Where batches and trajectories are stored: a folder, or a PostgreSQL URL ' +
           '(`postgres://user@host/database`). When empty, the environment variable `ROLLOUT_STORE` is used, then ' +
           'a folder in your user data that the `rollout` command shares. Put the password in `PGPASSWORD` or ' +
-          'a `.pgpass` file, not here.',
+          'a `.pgpass` file, not here. A store in the settings of a workspace is used only after you allow it.',
       },
     },
   },

@@ -1,7 +1,8 @@
-/** Asks the user which endpoints and MCP servers of files may be queried. */
+/** Asks the user which endpoints and MCP servers of files may be queried, and reviews what workspaces may use. */
 import * as vscode from 'vscode';
 import { plural } from '../../common/text.ts';
 import type { QueryPlace } from '../../config/queryPlaces.ts';
+import { type ServerSettings, titleOf } from '../server/serverSettings.ts';
 import type { QueryPermissions } from './permissions.ts';
 
 /** Places are named one by one while files are checked; one message asks for all. */
@@ -9,14 +10,21 @@ const COLLECT_MS = 500;
 
 export class PlaceQuestions implements vscode.Disposable {
   readonly #permissions: QueryPermissions;
+  readonly #settings: ServerSettings;
   readonly #decided: () => void;
   readonly #failed: (error: unknown) => void;
   /** Places that the user was asked about in this window. */
   readonly #asked = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(permissions: QueryPermissions, decided: () => void, failed: (error: unknown) => void) {
+  constructor(
+    permissions: QueryPermissions,
+    settings: ServerSettings,
+    decided: () => void,
+    failed: (error: unknown) => void,
+  ) {
     this.#permissions = permissions;
+    this.#settings = settings;
     this.#decided = decided;
     this.#failed = failed;
   }
@@ -29,30 +37,46 @@ export class PlaceQuestions implements vscode.Disposable {
 
   /** Lets the user change the decisions. */
   async review(): Promise<void> {
-    const { named } = this.#permissions;
-    if (named.length === 0) {
-      void vscode.window.showInformationMessage('The files of this workspace name no endpoints and no MCP servers.');
+    const places = this.#permissions.named;
+    const values = this.#settings.named;
+    if (places.length + values.length === 0) {
+      void vscode.window.showInformationMessage(
+        'The files of this workspace name no endpoints and no MCP servers, and its settings name no store or target.',
+      );
       return;
     }
     const picked = await vscode.window.showQuickPick(
-      named.map((place) => ({
-        label: place.title,
-        description: textOf(place),
-        ...(place.folder === undefined ? {} : { detail: `in ${place.folder}` }),
-        picked: this.#permissions.isAllowed(place),
-        place,
-      })),
+      [
+        ...values.map((value) => ({
+          label: `${value.setting === 'store' ? 'Store' : 'Target'} ${titleOf(value)}`,
+          description: 'in the settings of this workspace',
+          picked: this.#settings.isAllowed(value),
+          named: value,
+        })),
+        ...places.map((place) => ({
+          label: place.title,
+          description: textOf(place),
+          ...(place.folder === undefined ? {} : { detail: `in ${place.folder}` }),
+          picked: this.#permissions.isAllowed(place),
+          named: place,
+        })),
+      ],
       {
         canPickMany: true,
-        title: 'Endpoints and MCP Servers',
-        placeHolder: 'Select those that may be queried for their models and tools',
+        title: 'Workspace Access',
+        placeHolder: 'Select the stores and targets that may be used, and what may be queried for models and tools',
         matchOnDescription: true,
       },
     );
     if (picked === undefined) return;
+    const allowed = new Set<unknown>(picked.map(({ named }) => named));
+    await this.#settings.decide(
+      values,
+      values.filter((value) => allowed.has(value)),
+    );
     await this.#permissions.decide(
-      named,
-      picked.map(({ place }) => place),
+      places,
+      places.filter((place) => allowed.has(place)),
     );
     this.#decided();
   }

@@ -13,6 +13,7 @@ import { PLACES_NAMED, placesNamed } from '../../config/queryPlaces.ts';
 import type { LanguageSettings } from '../../language/settings.ts';
 import { SECTION } from '../contributions/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
+import type { ServerSettings } from '../server/serverSettings.ts';
 import { setting } from '../window/settings.ts';
 import { PlaceQuestions } from './askPlaces.ts';
 import { DOCUMENT_SELECTOR, isForNamesOnly, STUDIO_SELECTOR } from './documents.ts';
@@ -29,6 +30,13 @@ class QuietClient extends LanguageClient {
   }
 }
 
+interface ClientParts {
+  /** Only their names are sent to the server. */
+  readonly values: StoredValues;
+  readonly permissions: QueryPermissions;
+  readonly settings: ServerSettings;
+}
+
 export class StudioLanguageClient implements vscode.Disposable {
   readonly #log: vscode.LogOutputChannel;
   readonly #values: StoredValues;
@@ -40,12 +48,12 @@ export class StudioLanguageClient implements vscode.Disposable {
   readonly #status: vscode.LanguageStatusItem;
   readonly #disposables: readonly { dispose(): void }[];
 
-  /** @param values Only their names are sent to the server. */
-  constructor(log: vscode.LogOutputChannel, values: StoredValues, permissions: QueryPermissions) {
+  constructor(log: vscode.LogOutputChannel, { values, permissions, settings }: ClientParts) {
     this.#log = log;
     this.#permissions = permissions;
     this.#questions = new PlaceQuestions(
       permissions,
+      settings,
       () => this.#sendSettings(),
       (error) => log.error(`Cannot ask for endpoints and MCP servers: ${errorText(error)}`),
     );
@@ -88,7 +96,7 @@ export class StudioLanguageClient implements vscode.Disposable {
     await this.start();
   }
 
-  /** Lets the user change which endpoints and MCP servers may be queried. */
+  /** Lets the user change what the workspace may start and send to. */
   async reviewPlaces(): Promise<void> {
     await this.#questions.review();
   }

@@ -3,22 +3,30 @@ import * as vscode from 'vscode';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { Memory } from '../launch/memory.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
+import type { ServerSettings } from '../server/serverSettings.ts';
 import type { RegisterCommand } from '../services.ts';
 import type { StudioLanguageClient } from './client.ts';
 import { STUDIO_SELECTOR } from './documents.ts';
 import { QueryPermissions } from './permissions.ts';
 
+interface LanguageParts {
+  readonly files: StudioFiles;
+  readonly values: StoredValues;
+  readonly settings: ServerSettings;
+  readonly memory: Memory;
+}
+
 /** Registers only a listener. The client and its library are loaded after activation. */
 export function registerLanguage(
   log: vscode.LogOutputChannel,
   register: RegisterCommand,
-  { files, values, memory }: { readonly files: StudioFiles; readonly values: StoredValues; readonly memory: Memory },
+  { files, values, settings, memory }: LanguageParts,
 ): vscode.Disposable {
   let client: Promise<StudioLanguageClient> | undefined;
   let disposed = false;
   const startedClient = (): Promise<StudioLanguageClient> =>
     (client ??= import('./client.ts').then(async ({ StudioLanguageClient }) => {
-      const created = new StudioLanguageClient(log, values, new QueryPermissions(memory));
+      const created = new StudioLanguageClient(log, { values, permissions: new QueryPermissions(memory), settings });
       if (disposed) created.dispose();
       else await created.start();
       return created;

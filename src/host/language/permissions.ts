@@ -1,25 +1,19 @@
-/**
- * Remembers which endpoints and MCP servers of files the user allowed to query, in the user's data and not in the
- * workspace. Does not depend on VS Code.
- */
+/** Remembers which endpoints and MCP servers of files the user allowed to query. Does not depend on VS Code. */
 import type { QueryPlace } from '../../config/queryPlaces.ts';
 import type { Memory } from '../launch/memory.ts';
-
-/** Memento key: decisions by the ID of the place, oldest first. */
-const DECISIONS = 'language.queryDecisions';
-const MAX_DECISIONS = 1000;
+import { Decisions } from '../window/decisions.ts';
 
 export class QueryPermissions {
-  readonly #memory: Memory;
+  readonly #decisions: Decisions;
   readonly #named = new Map<string, QueryPlace>();
 
   constructor(memory: Memory) {
-    this.#memory = memory;
+    this.#decisions = new Decisions(memory, 'language.queryDecisions');
   }
 
   /** IDs of the allowed places. */
   get allowed(): string[] {
-    return [...this.#decisions].filter(([, allowed]) => allowed).map(([id]) => id);
+    return [...this.#decisions.all].filter(([, allowed]) => allowed).map(([id]) => id);
   }
 
   /** The places that open workspaces name. */
@@ -28,7 +22,7 @@ export class QueryPermissions {
   }
 
   isAllowed({ id }: QueryPlace): boolean {
-    return this.#decisions.get(id) === true;
+    return this.#decisions.all.get(id) === true;
   }
 
   /** Adds places that files name. Returns those without a decision. */
@@ -38,26 +32,12 @@ export class QueryPermissions {
   }
 
   get undecided(): readonly QueryPlace[] {
-    const decisions = this.#decisions;
+    const decisions = this.#decisions.all;
     return this.named.filter(({ id }) => !decisions.has(id));
   }
 
   /** Allows some of the places, and denies the others. */
   async decide(places: readonly QueryPlace[], allowed: readonly QueryPlace[]): Promise<void> {
-    const decisions = this.#decisions;
-    for (const place of places) {
-      decisions.delete(place.id);
-      decisions.set(place.id, allowed.includes(place));
-    }
-    await this.#memory.update(DECISIONS, Object.fromEntries([...decisions].slice(-MAX_DECISIONS)));
-  }
-
-  get #decisions(): Map<string, boolean> {
-    const value = this.#memory.get(DECISIONS);
-    return new Map(
-      typeof value === 'object' && value !== null
-        ? Object.entries(value).filter((entry): entry is [string, boolean] => typeof entry[1] === 'boolean')
-        : [],
-    );
+    await this.#decisions.add(places.map((place) => [place.id, allowed.includes(place)]));
   }
 }

@@ -9,7 +9,7 @@ import { folderOf } from '../files/workspaceFiles.ts';
 import type { Services } from '../services.ts';
 import type { FileProblems } from '../window/problems.ts';
 import { withProgress } from '../window/progress.ts';
-import { setting, switchTarget } from '../window/settings.ts';
+import { setting } from '../window/settings.ts';
 import type { LaunchMemory } from './memory.ts';
 import { answersText, attemptCount, type FileFacts, type LaunchAnswers } from './plan.ts';
 import { runBatch } from './runBatch.ts';
@@ -44,7 +44,8 @@ export async function launchBatch(parts: LauncherParts, request: LaunchRequest):
       hint: 'Open the folder on the machine that has the file.',
     });
   if (facts !== undefined && !(await confirmLaunch(answers, facts))) return;
-  if (request.target !== undefined && request.target !== services.server.target) await switchTarget(request.target);
+  if (request.target !== undefined && request.target !== services.server.target)
+    await services.settings.switchTarget(request.target);
   // The CLI reads files from disk.
   await vscode.workspace.saveAll(false);
   const previous = memory.file(file.fsPath);

@@ -4,17 +4,16 @@ import * as vscode from 'vscode';
 import { entryUrl } from '../../common/entries.ts';
 import { PRODUCT } from '../../common/product.ts';
 import { MCP_PROVIDER } from '../contributions/names.ts';
-import { SECTION } from '../contributions/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
+import type { ServerSettings } from '../server/serverSettings.ts';
 import type { TargetTokens } from '../targets/address/targetTokens.ts';
-import { currentStore, currentTarget } from '../window/settings.ts';
 import { mcpApi } from './api.ts';
 import { mcpDefinitions } from './definitions.ts';
 
 /**
  * @param values Stored values for `${env:…}`. The server receives them and the target's tokens when it starts.
  */
-export function registerMcp(values: StoredValues, tokens: TargetTokens): vscode.Disposable {
+export function registerMcp(values: StoredValues, tokens: TargetTokens, settings: ServerSettings): vscode.Disposable {
   const api = mcpApi();
   if (api === undefined) return new vscode.Disposable(() => undefined);
   const changed = new vscode.EventEmitter<void>();
@@ -22,10 +21,7 @@ export function registerMcp(values: StoredValues, tokens: TargetTokens): vscode.
     changed,
     vscode.workspace.onDidGrantWorkspaceTrust(() => changed.fire()),
     vscode.workspace.onDidChangeWorkspaceFolders(() => changed.fire()),
-    vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration(`${SECTION}.store`) || event.affectsConfiguration(`${SECTION}.target`))
-        changed.fire();
-    }),
+    settings.changed(() => changed.fire()),
     api.register(MCP_PROVIDER, {
       onDidChangeMcpServerDefinitions: changed.event,
       provideMcpServerDefinitions: () =>
@@ -33,8 +29,8 @@ export function registerMcp(values: StoredValues, tokens: TargetTokens): vscode.
           folders: (vscode.workspace.workspaceFolders ?? [])
             .filter((folder) => folder.uri.scheme === 'file')
             .map((folder) => folder.uri.fsPath),
-          store: currentStore(),
-          target: currentTarget(),
+          store: settings.store,
+          target: settings.target,
           trusted: vscode.workspace.isTrusted,
           program: process.execPath,
           file: fileURLToPath(entryUrl('cli')),
@@ -42,7 +38,7 @@ export function registerMcp(values: StoredValues, tokens: TargetTokens): vscode.
       resolveMcpServerDefinition: async (definition) => {
         definition.env = {
           ...(await values.of(values.names)),
-          ...(await tokens.env([currentTarget()])),
+          ...(await tokens.env([settings.target])),
           ...definition.env,
         };
         return definition;

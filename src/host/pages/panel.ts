@@ -6,7 +6,6 @@ import { pageHtml } from '../../common/pageHtml.ts';
 import type { HostToPage, PageAction, PagePlace, PageToHost, PageVerb } from '../../protocol/page.ts';
 import type { PageServer } from '../server/connections.ts';
 import type { HostAction, Services } from '../services.ts';
-import { switchTarget } from '../window/settings.ts';
 import type { EditorBreakpoints } from './breakpoints.ts';
 import { iconOfPlace, type PageIcon } from './icon.ts';
 import { panelKey } from './placeName.ts';
@@ -29,7 +28,7 @@ const ACTIONS: readonly PageVerb[] = [
 ];
 
 export interface PanelOptions {
-  readonly services: Pick<Services, 'context' | 'log' | 'batches'>;
+  readonly services: Pick<Services, 'context' | 'log' | 'batches' | 'settings'>;
   /** Connection to the page's server, disposed with the page. */
   readonly server: PageServer;
   readonly act: (action: HostAction, server: PageServer) => Promise<void>;
@@ -172,7 +171,7 @@ export class PagePanel {
   }
 
   async #switchOrClose(choice: 'use' | 'close'): Promise<void> {
-    if (choice === 'use') await switchTarget(this.server.id.target);
+    if (choice === 'use') await this.#options.services.settings.switchTarget(this.server.id.target);
     else this.view.dispose();
   }
 

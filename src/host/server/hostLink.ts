@@ -2,30 +2,25 @@
 import * as vscode from 'vscode';
 import type { ConnectOptions } from '../../client/connect.ts';
 import { LOCAL } from '../../client/targets/local.ts';
-import { SECTION } from '../contributions/settings.ts';
 import type { Cli, ServerLink } from '../services.ts';
 import type { TargetTokens } from '../targets/address/targetTokens.ts';
 import type { Log } from '../window/log.ts';
-import { currentStore, currentTarget, setting } from '../window/settings.ts';
+import { setting } from '../window/settings.ts';
 import type { ServerId } from './connections.ts';
 import { cliOf } from './runCli.ts';
 import { type ClosableConnection, type LinkPorts, WindowServerLink } from './serverLink.ts';
+import type { ServerSettings } from './serverSettings.ts';
 
 type HostLink = ServerLink & { dispose(): void };
 
 /** Creates the window's link, which follows the settings. */
-export function createServerLink(log: Log, tokens: TargetTokens): HostLink {
+export function createServerLink(log: Log, tokens: TargetTokens, settings: ServerSettings): HostLink {
   const link = linkTo(
-    { store: currentStore, target: currentTarget, stopped: (text) => void showStopped(text, log) },
+    { store: () => settings.store, target: () => settings.target, stopped: (text) => void showStopped(text, log) },
     log,
     tokens,
   );
-  link.addDisposable(
-    vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration(`${SECTION}.store`) || event.affectsConfiguration(`${SECTION}.target`))
-        link.reset();
-    }),
-  );
+  link.addDisposable(settings.changed(() => link.reset()));
   return link;
 }
 
@@ -73,10 +68,10 @@ async function showStopped(text: string, log: Log): Promise<void> {
   else if (chosen === 'Show Log') log.channel.show(true);
 }
 
-export function createCli(log: Log, tokens: TargetTokens): Cli {
+export function createCli(log: Log, tokens: TargetTokens, settings: ServerSettings): Cli {
   return cliOf({
-    store: currentStore,
-    target: currentTarget,
+    store: () => settings.store,
+    target: () => settings.target,
     sandbox: () => setting('launch.sandbox'),
     tokens: (names) => tokens.env(names),
     trusted: () => vscode.workspace.isTrusted,

@@ -2,7 +2,6 @@
 import * as vscode from 'vscode';
 import { LOCAL } from '../../client/targets/local.ts';
 import type { CommandGroup, Services } from '../services.ts';
-import { switchTarget } from '../window/settings.ts';
 import { addAddress, changeToken } from './address/addAddress.ts';
 import type { TargetTokens } from './address/targetTokens.ts';
 import { askTarget } from './askTarget.ts';
@@ -26,10 +25,10 @@ export function targetCommands(
   targets: TargetRegistry,
   tokens: TargetTokens,
 ): CommandGroup<TargetCommand> {
-  const { cli, server } = services;
+  const { cli, server, settings } = services;
   const use = async (argument: unknown): Promise<void> => {
     const name = targetArgument(argument) ?? (await pickCurrentTarget(targets, server.target));
-    if (name !== undefined) await switchTarget(name);
+    if (name !== undefined) await settings.switchTarget(name);
   };
   return {
     'rollout.addTarget': async () => {
@@ -56,7 +55,7 @@ export function targetCommands(
         'Remove'
       )
         return;
-      if (name === server.target) await switchTarget(LOCAL);
+      if (name === server.target) await settings.switchTarget(LOCAL);
       await removeTarget(cli, name);
       await tokens.forget(name);
       await targets.refresh();

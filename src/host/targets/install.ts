@@ -4,7 +4,6 @@ import { LOCAL } from '../../client/targets/local.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
-import { switchTarget } from '../window/settings.ts';
 import { blockingProblem, type Finding, hasServer } from './findings.ts';
 import { askInstall } from './installOptions.ts';
 import { reportInstalled } from './report.ts';
@@ -53,7 +52,7 @@ export async function uninstall(services: Services, { name, namespace }: Configu
   );
   if (chosen === undefined) return;
   // Disconnect first, so that the window does not search for the removed server.
-  if (isCurrent) await switchTarget(LOCAL);
+  if (isCurrent) await services.settings.switchTarget(LOCAL);
   await run(services, name, `Uninstalling from ${name}`, [
     'uninstall',
     ...(chosen === DELETE ? ['--delete-data'] : []),

@@ -4,8 +4,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { type DiagnosticFacts, diagnosticsText } from '../../../src/host/diagnostics/diagnosticsText.ts';
+import { resolveStore } from '../../../src/host/server/storeSetting.ts';
 import { LogBuffer } from '../../../src/host/window/logBuffer.ts';
-import { resolveStore } from '../../../src/host/window/storeSetting.ts';
 
 const facts: DiagnosticFacts = {
   product: 'rollout-studio 1',
