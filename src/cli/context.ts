@@ -5,7 +5,7 @@ import type { TargetConnection } from '../client/targets/connectTarget.ts';
 import { LOCAL } from '../client/targets/local.ts';
 import { TargetFile } from '../client/targets/targetFile.ts';
 import { StudioError } from '../common/errors.ts';
-import { log, print, printColored, printJson } from './output.ts';
+import { log, print, printColored, printJson, printJsonList } from './output.ts';
 
 export interface Terminal {
   /** Line width in characters. */
@@ -34,6 +34,8 @@ export interface Context {
   readonly printColored: (text: string) => void;
   /** Writes one JSON document to stdout. */
   readonly printJson: (value: unknown) => void;
+  /** Writes one JSON document to stdout: an object with these fields, and a list as its last member. */
+  readonly printJsonList: typeof printJsonList;
   /** Writes a line to stderr, for progress and logs. */
   readonly log: (text: string) => void;
   /** Connects to a target’s server (`local`: the store’s server). Defaults to the target of --target. */
@@ -95,6 +97,7 @@ export function makeContext(input: ContextInput): Context {
     print,
     printColored,
     printJson,
+    printJsonList,
     log,
     connect: (name = target ?? LOCAL) => connectTo(name),
     close: async () => {

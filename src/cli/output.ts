@@ -1,4 +1,5 @@
 /** The one place that prints: only this file writes to stdout and stderr, and it makes every text harmless. */
+import { once } from 'node:events';
 import { harmless, harmlessColored, harmlessJson } from '../common/harmless.ts';
 
 const REDRAW = '\r\x1b[2K';
@@ -16,6 +17,26 @@ export function printColored(text: string): void {
 /** Writes one JSON document to stdout, on one line. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${harmlessJson(value)}\n`);
+}
+
+/** Like `printJson`, for an object with fields whose last member is a list that is not held in memory. */
+export async function printJsonList(
+  fields: Readonly<Record<string, unknown>>,
+  name: string,
+  items: AsyncIterable<unknown>,
+): Promise<void> {
+  await written(`${harmlessJson(fields).slice(0, -1)},${harmlessJson(name)}:[`);
+  let comma = '';
+  for await (const item of items) {
+    await written(`${comma}${harmlessJson(item)}`);
+    comma = ',';
+  }
+  await written(']}\n');
+}
+
+/** Waits while the reader of stdout is slow. */
+async function written(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 
 /** Writes a line to stderr. */

@@ -139,11 +139,11 @@ export class Api {
     );
   }
 
-  /** Yields all current events of a stream, page by page. Includes the shared events of a fork. */
-  async *allEvents(stream: string, signal?: AbortSignal): AsyncGenerator<readonly TraceEvent[]> {
+  /** Yields all current events of a stream up to `until`, page by page. Includes the shared events of a fork. */
+  async *allEvents(stream: string, signal?: AbortSignal, until = Infinity): AsyncGenerator<readonly TraceEvent[]> {
     let after = 0;
-    for (;;) {
-      const page = await this.events(stream, { after }, signal);
+    while (after < until) {
+      const page = await this.events(stream, { after, ...(until === Infinity ? {} : { until }) }, signal);
       if (page.events.length === 0) return;
       yield page.events;
       after = page.events.at(-1)?.seq ?? page.last;

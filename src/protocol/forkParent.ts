@@ -93,11 +93,11 @@ async function actions(
 ): Promise<Action[]> {
   const model = new TrajectoryModel();
   let all: Action[] = [];
-  for await (const page of api.allEvents(rollout, signal)) {
-    model.push(page.filter((event) => event.seq <= until).map((event) => readEvent(event, { checked: true })));
+  for await (const page of api.allEvents(rollout, signal, until)) {
+    model.push(page.map((event) => readEvent(event, { checked: true })));
     all = actionsOf(model);
     // The newest action may still change, because its calls follow it.
-    if (all.length > max || (page.at(-1)?.seq ?? 0) >= until) break;
+    if (all.length > max) break;
   }
   return all;
 }

@@ -5,14 +5,12 @@
 import { StudioError } from '../common/errors.ts';
 import { plural } from '../common/text.ts';
 import { compact, duration } from '../common/units.ts';
-import { heldText, holdSummary } from './holder.ts';
 import type { Step } from './model/step.ts';
 import type { TrajectoryModel } from './model.ts';
 import { type Detail, OVERVIEW, WHOLE, writeEvent } from './text/events.ts';
+import { type Header, headerOf, writeHeader } from './text/header.ts';
 import { Page, type PageOptions } from './text/page.ts';
-import { scoreText } from './text/score.ts';
-import type { Style } from './text/terminal.ts';
-import { errorText, inline, placeText, valueText } from './text/values.ts';
+import { inline, valueText } from './text/values.ts';
 
 interface TextOptions extends PageOptions {
   /** ID of the rollout, for the header. */
@@ -34,24 +32,36 @@ interface TextPiece {
 export function* trajectoryPieces(
   model: TrajectoryModel,
   options: TextOptions,
-  { from = 0, full = false }: { readonly from?: number; readonly full?: boolean } = {},
+  {
+    from = 0,
+    full = false,
+    header = headerOf(model),
+  }: { readonly from?: number; readonly full?: boolean; readonly header?: Header } = {},
 ): Generator<TextPiece> {
   const piece = (write: (page: Page) => void): string => {
     const page = new Page(options);
     write(page);
     return page.text();
   };
-  yield { text: piece((page) => writeHeader(page, model, options.rollout)) };
+  yield { text: piece((page) => writeHeader(page, header, options.rollout)) };
   for (const step of model.steps.slice(from))
     yield { step: step.index, text: piece((page) => writeStep(page, model, step, full ? WHOLE : OVERVIEW)) };
   if (model.end !== undefined) yield { text: piece((page) => writeEnd(page, model)) };
 }
 
-/** Returns one step in full, including the input of its model call. Throws StudioError `not_found`. */
-export function stepText(model: TrajectoryModel, index: number, options: TextOptions): string {
+/**
+ * Returns one step in full, including the input of its model call. `header`: what the model does not know if it is only
+ * a part. Throws StudioError `not_found`.
+ */
+export function stepText(
+  model: TrajectoryModel,
+  index: number,
+  options: TextOptions,
+  header: Header = headerOf(model),
+): string {
   const step = stepAt(model, index);
   const page = new Page(options);
-  writeHeader(page, model, options.rollout);
+  writeHeader(page, header, options.rollout);
   writeStep(page, model, step, WHOLE);
   return page.text();
 }
@@ -60,60 +70,18 @@ export function stepText(model: TrajectoryModel, index: number, options: TextOpt
 export function stepAt(model: TrajectoryModel, index: number): Step {
   const step = model.step(index);
   if (step !== undefined) return step;
-  throw new StudioError('not_found', `This trajectory has no step ${index}.`, {
-    hint: `It has steps 0 to ${model.steps.length - 1}.`,
+  throw noStep(index, model.steps.length - 1);
+}
+
+/** Returns the error for a step that does not exist. `newest`: number of the newest step. */
+export function noStep(index: number, newest: number): StudioError {
+  return new StudioError('not_found', `This trajectory has no step ${index}.`, {
+    hint: `It has steps 0 to ${newest}.`,
   });
 }
 
-function writeHeader(page: Page, model: TrajectoryModel, rollout: string | undefined): void {
-  const { start, end } = model;
-  const usage = model.usageAt();
-  const tokens = usage.input_tokens + usage.output_tokens;
-  const elapsed = end?.data.totals.ms;
-  const [outcome, style] = outcomeOf(model);
-  page.facts([
-    { text: start === undefined ? 'trajectory' : `task ${start.data.task}`, style: 'bold' },
-    ...(start === undefined ? [] : [{ text: `attempt ${start.data.attempt}` }]),
-    ...(start !== undefined && start.data.try > 1 ? [{ text: `try ${start.data.try}` }] : []),
-    { text: outcome, style },
-    ...(end === undefined || end.data.reward === null ? [] : [{ text: `reward ${scoreText(end.data.reward)}` }]),
-    { text: plural(model.steps.length - 1, 'step') },
-    ...(elapsed === undefined ? [] : [{ text: duration(elapsed) }]),
-    ...(tokens === 0 ? [] : [{ text: `${compact(tokens)} tokens` }]),
-    ...(end?.data.touched === true ? [{ text: 'touched', style: 'yellow' as const }] : []),
-  ]);
-  const name = start?.data.model ?? model.steps[1]?.model?.start.data.model;
-  const facts = [
-    rollout === undefined ? undefined : `rollout ${rollout}`,
-    start === undefined ? undefined : `batch ${start.data.batch}`,
-    name,
-    start?.data.seed === undefined ? undefined : `seed ${start.data.seed}`,
-    model.timed ? undefined : 'imported without times',
-  ].flatMap((text) => (text === undefined ? [] : [{ text, style: 'dim' as const }]));
-  if (facts.length > 0) page.facts(facts);
-  const error = end?.data.error;
-  if (error !== undefined)
-    page.line('✗', errorText(error), { style: 'red', labelStyle: 'red', note: placeText(error) });
-}
-
-function outcomeOf(model: TrajectoryModel): [string, Style] {
-  if (model.end === undefined) {
-    const hold = model.holdsAt().at(-1);
-    return hold === undefined
-      ? ['▷ running', 'blue']
-      : [`‖ ${heldText(holdSummary(hold.event), Date.now())}`, 'yellow'];
-  }
-  const { status, passed } = model.end.data;
-  if (status === 'infrastructure') return ['⚠ infrastructure', 'yellow'];
-  if (status === 'cancelled') return ['○ cancelled', 'dim'];
-  const prefix = status === 'truncated' ? '◐ truncated, ' : '';
-  if (passed === true) return [`${prefix === '' ? '● ' : prefix}passed`, 'green'];
-  if (passed === false) return [`${prefix === '' ? '✗ ' : prefix}failed`, 'red'];
-  return [`${prefix === '' ? '? ' : prefix}unscored`, 'yellow'];
-}
-
 function writeStep(page: Page, model: TrajectoryModel, step: Step, detail: Detail): void {
-  page.heading(`step ${step.index}`, factsOf(model, step));
+  page.heading(`step ${step.index}`, factsOf(model, step, detail));
   if (detail.full) writeRequest(page, step);
   for (const seq of step.seqs) {
     const event = model.event(seq);
@@ -121,11 +89,12 @@ function writeStep(page: Page, model: TrajectoryModel, step: Step, detail: Detai
   }
 }
 
-function factsOf(model: TrajectoryModel, step: Step): string[] {
+function factsOf(model: TrajectoryModel, step: Step, { full }: Detail): string[] {
   if (step.model === undefined) return ['before the first model call'];
   const end = step.model.end?.data;
   return [
-    model.agents.length > 1 && step.agent !== '' ? step.agent : undefined,
+    // The full text of a step may come from a part, which does not know whether there are other agents.
+    (full || model.agents.length > 1) && step.agent !== '' ? step.agent : undefined,
     end === undefined ? (model.end === undefined ? 'waiting for the model' : 'no response') : undefined,
     end?.ms === undefined ? undefined : duration(end.ms),
     end?.queue_ms === undefined || end.queue_ms < 1 ? undefined : `${duration(end.queue_ms)} queued`,

@@ -1,16 +1,17 @@
 import { batchSnapshot } from '../../client/commands/batchSnapshot.ts';
+import { readStep } from '../../client/readStep.ts';
 import { batchId, type Point, parseReference, resolveRollout } from '../../client/reference.ts';
 import { batchGrid, batchHeading, heldAttempts, legend } from '../../client/text/batchText.ts';
 import { differsText, forkText } from '../../client/text/forkText.ts';
 import { finish } from '../../common/piecewise.ts';
-import type { Api } from '../../protocol/api.ts';
+import type { Api, RolloutInfo } from '../../protocol/api.ts';
 import { forkRates } from '../../protocol/forkParent.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { unspill } from '../../trace/spill.ts';
 import { attemptRows } from '../../trace/statistics/outcomes.ts';
 import { rateOf } from '../../trace/statistics/throughput.ts';
-import { stepAt, stepText, trajectoryText } from '../../trace/text.ts';
+import { stepText, trajectoryPieces } from '../../trace/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 import { type Command, type Outcome, oneWord } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -48,31 +49,37 @@ async function showBatch(context: Context, api: Api, id: string): Promise<Outcom
 }
 
 async function showRollout(context: Context, api: Api, rollout: string, point: Point): Promise<Outcome> {
-  const events: TraceEvent[] = [];
-  for await (const page of api.allEvents(rollout, context.signal))
-    events.push(...page.filter((event) => point.seq === undefined || event.seq <= point.seq));
-  const model = new TrajectoryModel();
-  model.push(events.map((event) => readEvent(event)));
-  if (context.json) {
-    const info = await api.rollout(rollout, context.signal);
-    const read = (ref: { $blob: string }): Promise<Uint8Array> => api.getBlob(ref.$blob, context.signal);
-    context.printJson({
-      rollout: info.row,
-      task: info.task,
-      lineage: info.lineage,
-      ...(point.step === undefined ? {} : { step: point.step }),
-      events: await Promise.all(eventsAt(model, events, point).map((event) => unspill(event, read))),
-    });
+  const info = await api.rollout(rollout, context.signal);
+  const options = { width: context.terminal.width, color: context.terminal.colour, rollout };
+  if (point.step !== undefined) {
+    const { model, header, events } = await readStep(api, info, point.step, context.signal);
+    if (context.json) await printEvents(context, api, info, { step: point.step }, [events]);
+    else context.printColored(stepText(model, point.step, options, header));
     return 0;
   }
-  const page = { width: context.terminal.width, color: context.terminal.colour, rollout };
-  context.printColored(point.step === undefined ? trajectoryText(model, page) : stepText(model, point.step, page));
+  const pages = api.allEvents(rollout, context.signal, point.seq);
+  if (context.json) {
+    await printEvents(context, api, info, {}, pages);
+    return 0;
+  }
+  const model = new TrajectoryModel();
+  for await (const page of pages) model.push(page.map((event) => readEvent(event, { checked: true })));
+  for (const { text } of trajectoryPieces(model, options)) context.printColored(text.slice(0, -1));
+  context.print('');
   return 0;
 }
 
-/** Returns the events of one step, or all. Throws StudioError `not_found` if the step does not exist. */
-function eventsAt(model: TrajectoryModel, events: readonly TraceEvent[], { step }: Point): TraceEvent[] {
-  if (step === undefined) return [...events];
-  const seqs = new Set(stepAt(model, step).seqs);
-  return events.filter((event) => seqs.has(event.seq));
+function printEvents(
+  context: Context,
+  api: Api,
+  { row, task, lineage }: RolloutInfo,
+  point: Point,
+  pages: AsyncIterable<readonly TraceEvent[]> | Iterable<readonly TraceEvent[]>,
+): Promise<void> {
+  const read = (ref: { $blob: string }): Promise<Uint8Array> => api.getBlob(ref.$blob, context.signal);
+  async function* whole(): AsyncGenerator<TraceEvent> {
+    // One at a time, because each value can be large.
+    for await (const page of pages) for (const event of page) yield await unspill(event, read);
+  }
+  return context.printJsonList({ rollout: row, task, lineage, ...point }, 'events', whole());
 }

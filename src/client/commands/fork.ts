@@ -4,6 +4,7 @@ import { newId } from '../../common/ids.ts';
 import type { ForkEdit } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
+import { startOfStep } from '../../protocol/findStep.ts';
 import { putSubmission } from '../launch.ts';
 import { type Point, parseReference, resolveRollout } from '../reference.ts';
 import { type ForkPlace, type ForkSubmission, type ForkWith, forkSubmission } from './forkSubmission.ts';
@@ -133,13 +134,12 @@ export function forkPoint(text: string): Exclude<ReturnType<typeof parseReferenc
 /** Returns the last shared seq. For `:STEP` it is the event before that step’s model call. */
 async function cutOf(api: Api, rollout: string, point: Point, signal: AbortSignal): Promise<number> {
   if (point.seq !== undefined) return point.seq;
-  let steps = 0;
-  for await (const page of api.allEvents(rollout, signal)) {
-    for (const event of page) {
-      if (event.kind !== 'model.start') continue;
-      steps = event.data.step;
-      if (steps === point.step) return event.seq - 1;
-    }
-  }
-  throw new StudioError('not_found', `Rollout ${rollout} has no step ${point.step ?? 0}; it has ${steps}.`);
+  const { step = 0 } = point;
+  const { row } = await api.rollout(rollout, signal);
+  // A fork that has no step of its own yet has at least those that it shares.
+  const steps = Math.max(row.progress.step ?? 0, step);
+  const start = await startOfStep(api, rollout, step, { last: row.last, steps }, signal);
+  if (start !== undefined) return start - 1;
+  const count = row.progress.step === undefined ? '' : `; it has ${row.progress.step}`;
+  throw new StudioError('not_found', `Rollout ${rollout} has no step ${step}${count}.`);
 }

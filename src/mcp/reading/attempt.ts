@@ -3,11 +3,15 @@ import { type Point, parseReference, resolveRollout } from '../../client/referen
 import { StudioError } from '../../common/errors.ts';
 import type { RolloutInfo } from '../../protocol/api.ts';
 import type { TrajectoryModel } from '../../trace/model.ts';
+import type { Header } from '../../trace/text/header.ts';
 import { tryReference } from '../answers/shapes.ts';
 import type { Call } from '../tool.ts';
+import { wholeOf } from './trajectories.ts';
 
 export interface OpenedAttempt {
+  /** Complete, or with only the requested step. */
   readonly model: TrajectoryModel;
+  readonly header: Header;
   readonly info: RolloutInfo;
   readonly rollout: string;
   /** Its reference without a point, for use with other tools. */
@@ -15,10 +19,14 @@ export interface OpenedAttempt {
   readonly point: Point;
 }
 
-/** Opens the trajectory of an attempt or rollout. Throws StudioError `usage` if the text is a batch. */
+/**
+ * Opens the trajectory of an attempt or rollout. `onlyStep` returns the only step that is needed, if any. Throws
+ * StudioError `usage` if the text is a batch, and `not_found` if there is no such step.
+ */
 export async function openAttempt(
   text: string,
   { api, session, signal }: Pick<Call, 'api' | 'session' | 'signal'>,
+  onlyStep: (point: Point) => number | undefined = () => undefined,
 ): Promise<OpenedAttempt> {
   const reference = parseReference(text);
   if (reference.kind === 'batch')
@@ -27,6 +35,11 @@ export async function openAttempt(
     });
   const rollout = await resolveRollout(api, reference, signal);
   const info = await api.rollout(rollout, signal);
-  const model = await session.trajectories.open(api, rollout, signal);
-  return { model, info, rollout, reference: tryReference(info.row), point: reference.point };
+  const { trajectories } = session;
+  const step = onlyStep(reference.point);
+  const { model, header } =
+    step === undefined
+      ? wholeOf(await trajectories.open(api, rollout, signal))
+      : await trajectories.openStep(api, info, step, signal);
+  return { model, header, info, rollout, reference: tryReference(info.row), point: reference.point };
 }

@@ -1,11 +1,22 @@
 /** Reads trajectories as models. Caches the last few, so that paging reads each only once. */
 
-import type { Api } from '../../protocol/api.ts';
+import { readStep } from '../../client/readStep.ts';
+import type { Api, RolloutInfo } from '../../protocol/api.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
+import { type Header, headerOf } from '../../trace/text/header.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 
 const MAX_KEPT = 8;
 const MAX_EVENTS = 250_000;
+
+interface OpenedTrajectory {
+  readonly model: TrajectoryModel;
+  readonly header: Header;
+}
+
+export function wholeOf(model: TrajectoryModel): OpenedTrajectory {
+  return { model, header: headerOf(model) };
+}
 
 export class Trajectories {
   /** Cached models, most recently used last. */
@@ -19,6 +30,13 @@ export class Trajectories {
     this.#cache.set(rollout, model);
     this.#shed();
     return model;
+  }
+
+  /** Reads a step; the rest only if it is cached, or needed to show the step. */
+  openStep(api: Api, info: RolloutInfo, step: number, signal: AbortSignal): Promise<OpenedTrajectory> {
+    return this.#cache.has(info.row.rollout)
+      ? this.open(api, info.row.rollout, signal).then(wholeOf)
+      : readStep(api, info, step, signal);
   }
 
   /** Reads a trajectory without caching it, for searches through many. */
@@ -43,6 +61,6 @@ async function extend(api: Api, rollout: string, model: TrajectoryModel, signal:
   for (;;) {
     const page = await api.events(rollout, { after: model.last }, signal);
     if (page.events.length === 0) return;
-    model.push(page.events.map((event) => readEvent(event)));
+    model.push(page.events.map((event) => readEvent(event, { checked: true })));
   }
 }

@@ -3,6 +3,7 @@ import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import type { ToolSpan } from '../../trace/model/spans.ts';
+import { stepAt } from '../../trace/text.ts';
 import { endOfRange, PAGE_BYTES, sliceBytes } from '../answers/bounds.ts';
 import { type OpenedAttempt, openAttempt } from '../reading/attempt.ts';
 import { CALL_PARTS, callTexts, partOf } from '../reading/callText.ts';
@@ -43,8 +44,8 @@ export const readCall = defineTool({
   }),
   effect: 'read',
   async run({ reference, call: number, part, offset, length }, call) {
-    const opened = await openAttempt(reference, call);
-    const span = findCall(opened, number);
+    const opened = await openAttempt(reference, call, ({ step }) => step);
+    const span = findCall(opened, number) ?? noCall(await openAttempt(reference, call), number);
     const texts = await callTexts(opened.model, span, call.api, call.signal);
     if (part !== 'all' && texts[part] === undefined)
       throw new StudioError('not_found', `This call of ${span.start.data.name} has no ${part}.`, {
@@ -86,7 +87,7 @@ export const readCall = defineTool({
   },
 });
 
-function findCall({ model, point, reference }: OpenedAttempt, number: number): ToolSpan {
+function findCall({ model, point, reference }: OpenedAttempt, number: number): ToolSpan | undefined {
   if (point.seq !== undefined) {
     const event = model.event(point.seq);
     const span = model.span(point.seq) ?? (event?.span === undefined ? undefined : model.span(event.span));
@@ -95,13 +96,12 @@ function findCall({ model, point, reference }: OpenedAttempt, number: number): T
       hint: `See the calls with read_trajectory ${reference}.`,
     });
   }
-  const calls = point.step === undefined ? model.tools : model.step(point.step)?.tools;
-  if (calls === undefined)
-    throw new StudioError('not_found', `${reference} has no step ${point.step ?? 0}.`, {
-      hint: `Use a step from 0 to ${model.steps.length - 1}.`,
-    });
-  const match = calls[number - 1];
-  if (match !== undefined) return match;
+  return (point.step === undefined ? model.tools : model.step(point.step)?.tools)?.[number - 1];
+}
+
+/** Throws the error that says which calls there are. */
+function noCall({ model, point, reference }: OpenedAttempt, number: number): never {
+  const calls = point.step === undefined ? model.tools : stepAt(model, point.step).tools;
   const where = point.step === undefined ? reference : `Step ${point.step} of ${reference}`;
   const steps = [...new Set(model.tools.map((span) => span.step))];
   throw new StudioError('not_found', `${where} has ${plural(calls.length, 'tool call')}, not ${number}.`, {

@@ -42,8 +42,11 @@ export const readTrajectory = defineTool({
   }),
   effect: 'read',
   async run({ reference, from_step: fromStep, to_step: toStep, detail, cursor: position }, call) {
-    const opened = await openAttempt(reference, call);
-    const steps = opened.model.steps.length - 1;
+    const opened = await openAttempt(reference, call, (point) => {
+      const step = fromStep ?? point.step;
+      return step === toStep ? step : undefined;
+    });
+    const { steps } = opened.header;
     const first =
       fromStep ??
       opened.point.step ??
@@ -77,21 +80,21 @@ export const readTrajectory = defineTool({
 
 /** Renders one page of a trajectory from a position. */
 export function readPage(
-  { model, rollout }: Pick<OpenedAttempt, 'model' | 'rollout'>,
+  { model, header, rollout }: Pick<OpenedAttempt, 'model' | 'header' | 'rollout'>,
   range: { readonly first: number; readonly last: number; readonly full: boolean },
   start: Place,
 ): { text: string; next?: Place } {
   let text = '';
   let left = PAGE_BYTES;
-  const ends = model.steps.length;
-  let header = true;
+  const ends = header.steps + 1;
+  let isFirst = true;
   for (const piece of trajectoryPieces(
     model,
     { width: WIDTH, color: false, rollout },
-    { from: Math.max(range.first, start.step), full: range.full },
+    { from: Math.max(range.first, start.step), full: range.full, header },
   )) {
-    const step = piece.step ?? (header ? -1 : ends);
-    header = false;
+    const step = piece.step ?? (isFirst ? -1 : ends);
+    isFirst = false;
     if (step < start.step || (step > range.last && range.last < ends - 1)) continue;
     const offset = step === start.step ? start.offset : 0;
     const part = sliceBytes(piece.text, offset, left);

@@ -9,6 +9,7 @@ import { readPage } from '../../../src/mcp/tools/readTrajectory.ts';
 import { Api } from '../../../src/protocol/api.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { compileQuery } from '../../../src/trace/query.ts';
+import { headerOf } from '../../../src/trace/text/header.ts';
 import { trajectoryText } from '../../../src/trace/text.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
 
@@ -35,7 +36,7 @@ function allPages(model: TrajectoryModel, range: { first: number; last: number; 
   const pages: string[] = [];
   let place: { step: number; offset: number } | undefined = { step: -1, offset: 0 };
   while (place !== undefined) {
-    const page: ReturnType<typeof readPage> = readPage({ model, rollout: 'r1' }, range, place);
+    const page: ReturnType<typeof readPage> = readPage({ model, header: headerOf(model), rollout: 'r1' }, range, place);
     assert.ok(bytesOf(page.text) <= PAGE_BYTES && page.text !== '');
     pages.push(page.text);
     place = page.next;
