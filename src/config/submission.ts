@@ -217,8 +217,10 @@ const submittedPods = z.object({
   isolation: z.enum(['shared', 'pod']).optional(),
   requests: amounts.optional(),
   limits: amounts.optional(),
-  /** Containers in Kubernetes format; `${env:…}` only as the whole value of a variable. */
+  /** Containers in Kubernetes format; see `schema/sidecar.ts` for what they may set, which the server checks. */
   sidecars: z.array(fields).optional(),
+  /** Where each of them is written; absent in submissions of older versions. */
+  sidecar_positions: z.array(position).optional(),
   node_selector: z.record(z.string(), z.string()).optional(),
   tolerations: z.array(fields).optional(),
   priority_class: z.string().optional(),

@@ -1,11 +1,23 @@
 /** How a batch gets its pods: one for each attempt, its secrets, and queueing when quota is short. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { batchLabels, selector } from '../../src/kubernetes/names.ts';
+import { StudioError } from '../../src/common/errors.ts';
+import { sha256Hex } from '../../src/common/hash.ts';
+import { newId } from '../../src/common/ids.ts';
+import { canonicalJson, type JsonObject } from '../../src/common/json.ts';
+import { batchLabels, NAMES, selector } from '../../src/kubernetes/names.ts';
 import { steady } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
 
 const SECRET = 'a-value-that-nobody-may-see';
+/** A sidecar that is ready only if it can write to its volume and nowhere else, and has its secret. */
+const SIDE = `
+const { writeFileSync } = require('node:fs');
+if (process.env.KEY !== '${SECRET}') throw new Error('no secret');
+try { writeFileSync('/app/file', ''); } catch (error) { if (error.code === 'EROFS') writeFileSync('/data/ready', ''); }
+writeFileSync('/tmp/file', '');
+process.once('SIGTERM', () => process.exit(0));
+setInterval(() => {}, 1000);`;
 
 describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
   let bench: ClusterBench;
@@ -137,6 +149,60 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
       /needy\S*\.agent\.yaml:\d+:\d+: the MCP server some-server needs uv, which the image of the pods does not have/,
     );
     assert.equal((await cluster.list('Job')).filter(({ status }) => (status?.active ?? 0) > 0).length, 0);
+  });
+
+  it('have sidecars without rights, and no others, whatever a client submits', async () => {
+    const { workspace, site, cluster } = bench;
+    const sidecar = {
+      name: 'side',
+      image: site.image,
+      imagePullPolicy: 'IfNotPresent',
+      command: ['node', '--eval', SIDE],
+      env: [{ name: 'KEY', value: '${env:ROLLOUT_TEST_SECRET}' }],
+      startupProbe: { exec: { command: ['node', '--eval', "require('node:fs').statSync('/data/ready')"] } },
+      securityContext: { runAsUser: 1000 },
+      volumeMounts: [{ name: 'scratch', mountPath: '/data' }],
+    };
+    const batchWith = (more: JsonObject) =>
+      steady(site, { tasks: 1, steps: 1, pods: { count: 1, sidecars: [{ ...sidecar, ...more }] } });
+    const env = { ROLLOUT_TEST_SECRET: SECRET };
+    const ran = await bench.rolloutIn(
+      workspace.path(),
+      env,
+      'run',
+      workspace.batch('sidecar', batchWith({})),
+      '--json',
+    );
+    assert.equal(ran.code, 0, ran.stderr);
+    const { batch } = JSON.parse(ran.stdout) as { batch: string };
+    await bench.assertSettledOnce(batch, 1);
+
+    const jobs = (await cluster.list('Job')).length;
+    const file = workspace.batch('hostile', batchWith({ envFrom: [{ secretRef: { name: NAMES.tokens } }] }));
+    const refused = await bench.rolloutIn(workspace.path(), env, 'run', file);
+    assert.equal(refused.code, 2, refused.stdout);
+    assert.match(refused.stderr, /hostile\S*\.batch\.yaml:\d+:\d+: unknown key `envFrom` in `pods\.sidecars\[0\]`/);
+
+    // A client that checks nothing itself.
+    const { api } = await bench.connection();
+    const sent = await api.getBlob((await api.batch(batch)).submission);
+    const submission = JSON.parse(new TextDecoder().decode(sent)) as JsonObject & { pods: JsonObject };
+    for (const more of [
+      { envFrom: [{ secretRef: { name: NAMES.tokens } }] },
+      { volumeMounts: [{ name: 'config', mountPath: '/config' }] },
+      { securityContext: { privileged: true } },
+    ]) {
+      const text = canonicalJson({ ...submission, pods: { ...submission.pods, sidecars: [{ ...sidecar, ...more }] } });
+      const sha = sha256Hex(text);
+      await api.putBlob(sha, new TextEncoder().encode(text));
+      await assert.rejects(
+        api.createBatch({ batch: newId('b'), submission: sha, open: false, tasks: [], secrets: env }),
+        (error) =>
+          StudioError.is(error, 'config') && /^\S+\.batch\.yaml:\d+:\d+: .*pods\.sidecars\[0\]/.test(error.message),
+        JSON.stringify(more),
+      );
+    }
+    assert.equal((await cluster.list('Job')).length, jobs);
   });
 
   it('have the secrets of their batch, which are nowhere else', async () => {

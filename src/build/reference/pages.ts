@@ -35,6 +35,20 @@ function fieldTable(fields: readonly Field[]): string[] {
   );
 }
 
+/** Drops what is below an explained key and not explained itself, e.g. the fields of a format of others. */
+function withoutUnexplained(fields: readonly Field[]): Field[] {
+  const below = (parent: Field): Field[] =>
+    fields.filter(({ path }) => path.startsWith(`${parent.path}.`) || path.startsWith(`${parent.path}[]`));
+  const dropped = new Set(
+    fields
+      .filter(({ text }) => text !== '')
+      .map(below)
+      .filter((children) => children.every(({ text }) => text === ''))
+      .flat(),
+  );
+  return fields.filter((field) => !dropped.has(field));
+}
+
 const page = (title: string, lines: readonly string[]): string =>
   [`# ${title}`, '', GENERATED, '', ...lines, ''].join('\n');
 
@@ -45,7 +59,7 @@ function files(): string {
       '',
       `## \`*.${kind}.yaml\``,
       '',
-      ...fieldTable(fieldsOf(schema as Schema)),
+      ...fieldTable(withoutUnexplained(fieldsOf(schema as Schema))),
     ]),
   ]);
 }

@@ -1,26 +1,16 @@
 /** Schema of `pods:` in a batch file: the pods that run the batch if its target is a cluster. */
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
-import { choice, expects, fault, group, listOf, programs, text, whole } from './values.ts';
-
-const AMOUNT = /^\d+(\.\d+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$/;
-/** Name of the container that runs rollouts. */
-const WORKER = 'worker';
-/** A value that consists only of an environment variable. */
-const ENV_VALUE = /^\$\{env:([^}]+)\}$/;
-
-const amount = (example: string) => {
-  const expected = expects('a Kubernetes quantity', example);
-  return z.union([z.number(expected).min(0, expected), z.string(expected).regex(AMOUNT, expected)], expected);
-};
+import { quantity, sidecar } from './sidecar.ts';
+import { choice, expects, group, listOf, programs, text, whole } from './values.ts';
 
 const amounts = (what: string) =>
   group(
     {
-      cpu: amount('500m').optional().describe('Number of CPUs, or millicores: `500m`.'),
-      memory: amount('2Gi').optional().describe('Memory: `512Mi`, `2Gi`.'),
-      'ephemeral-storage': amount('10Gi').optional().describe('Disk space on the node.'),
-      'nvidia.com/gpu': amount('1').optional().describe('GPUs, for tools that need one.'),
+      cpu: quantity('500m').optional().describe('Number of CPUs, or millicores: `500m`.'),
+      memory: quantity('2Gi').optional().describe('Memory: `512Mi`, `2Gi`.'),
+      'ephemeral-storage': quantity('10Gi').optional().describe('Disk space on the node.'),
+      'nvidia.com/gpu': quantity('1').optional().describe('GPUs, for tools that need one.'),
     },
     'amounts by name',
     '{ cpu: 1, memory: 2Gi }',
@@ -51,47 +41,6 @@ const toleration = group(
   '{ key: nvidia.com/gpu, operator: Exists }',
 );
 
-const sidecar = z
-  .record(z.string(), z.unknown(), expects('a container', '{ name: browser, image: registry.example.org/browser:1 }'))
-  .superRefine((container, context) => {
-    for (const [key, what] of [
-      ['name', 'a `name`'],
-      ['image', 'an `image`'],
-    ] as const) {
-      if (typeof container[key] !== 'string' || container[key] === '')
-        fault(
-          context,
-          `a sidecar needs ${what}`,
-          'For example, write `{ name: browser, image: registry.example.org/browser:1 }`.',
-        );
-    }
-    if (container['name'] === WORKER)
-      fault(context, 'a sidecar cannot be named `worker`, the container that runs rollouts', 'Choose another name.', {
-        path: ['name'],
-      });
-    for (const path of misplacedVariables(container)) {
-      fault(
-        context,
-        'in a sidecar, `${env:…}` is only supported as the whole `value` of an entry in `env`',
-        'Write `env: [{ name: X, value: "${env:X}" }]`. The container gets the value as a secret.',
-        { path },
-      );
-    }
-  });
-
-/** Returns paths of strings with an environment variable, except whole values of entries in `env`. */
-function misplacedVariables(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
-  if (typeof value === 'string') {
-    if (!value.includes('${env:')) return [];
-    const fits = path.length === 3 && path[0] === 'env' && path[2] === 'value' && ENV_VALUE.test(value);
-    return fits ? [] : [[...path]];
-  }
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, item]) =>
-    misplacedVariables(item, [...path, Array.isArray(value) ? Number(key) : key]),
-  );
-}
-
 export const podsSection = z.strictObject({
   image: text('node:24-slim', 'the name of an image')
     .optional()
@@ -120,7 +69,10 @@ export const podsSection = z.strictObject({
   ).optional(),
   sidecars: listOf(sidecar, 'a list of containers', '[]')
     .optional()
-    .describe('Containers that run next to each worker, in Kubernetes format. The worker starts when they are ready.'),
+    .describe(
+      'Containers that run next to each worker, with these fields of the Kubernetes format. The worker starts when ' +
+        'they are ready. They run without root and without rights, and get a volume of their own at `/tmp`.',
+    ),
   node_selector: z
     .record(
       z.string(),
@@ -143,3 +95,4 @@ export const podsSection = z.strictObject({
     .optional()
     .describe('How often a failed pod is replaced before its slot is given up.'),
 });
+export type Pods = z.output<typeof podsSection>;

@@ -7,6 +7,9 @@ import type { Fix, Problem, ProblemCode } from './problem.ts';
 import { looksSecret } from './secrets.ts';
 import { closest } from './suggest.ts';
 
+/** What is validated, and where its parts are. */
+type ValidatedSource = Pick<ParsedFile, 'value' | 'problem' | 'problems'>;
+
 export interface ValidationResult<T> {
   /** Every valid top-level member, with defaults, so that other checks can continue despite an error. */
   readonly value: Partial<T>;
@@ -17,7 +20,7 @@ export interface ValidationResult<T> {
 
 /** Validates a file. Never throws. If the root is not a group of keys, that is the only problem. */
 export function validate<S extends z.ZodRawShape>(
-  parsed: ParsedFile,
+  parsed: ValidatedSource,
   schema: z.ZodObject<S>,
 ): ValidationResult<z.output<z.ZodObject<S>>> {
   const raw = parsed.value;
@@ -83,10 +86,10 @@ class Explainer {
   readonly #problems: { readonly path: string; readonly problem: Problem }[] = [];
   /** Keys that are present but misspelled, and therefore not missing. */
   readonly #misspelled = new Set<string>();
-  readonly #parsed: ParsedFile;
+  readonly #parsed: ValidatedSource;
   readonly #schema: z.ZodObject;
 
-  constructor(parsed: ParsedFile, schema: z.ZodObject) {
+  constructor(parsed: ValidatedSource, schema: z.ZodObject) {
     this.#parsed = parsed;
     this.#schema = schema;
   }

@@ -10,6 +10,7 @@ import type { LoadedBatch } from '../load.ts';
 import { dirname, joinPath, relative } from '../paths.ts';
 import { type BuiltinSettings, SETTINGS } from '../schema/builtinSettings.ts';
 import type { ModelSection } from '../schema/modelSection.ts';
+import type { Pods } from '../schema/podsSection.ts';
 import type { ToolEntry } from '../schema/toolEntry.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import type {
@@ -19,6 +20,7 @@ import type {
   SubmittedMember,
   SubmittedModel,
   SubmittedModule,
+  SubmittedPods,
   SubmittedSandbox,
   SubmittedScorer,
   SubmittedTools,
@@ -168,6 +170,13 @@ export async function submittedTools(
             },
     },
   ];
+}
+
+/** Returns the settings of pods, with the place of each sidecar for the errors of the server. */
+export function submittedPods({ parsed, root }: LoadedBatch, pods: Pods): SubmittedPods {
+  const { sidecars = [] } = pods;
+  if (sidecars.length === 0) return pods;
+  return { ...pods, sidecar_positions: sidecars.map((_, index) => placeOf(parsed, ['pods', 'sidecars', index], root)) };
 }
 
 /** Returns the settings of one built-in set. */

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
+import { requireHarmlessSidecars } from '../../config/sidecars.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import { KINDS } from '../../kubernetes/access/kinds.ts';
@@ -62,6 +63,8 @@ export class BatchObjects {
   async create(plan: NewRound, signal: AbortSignal): Promise<Job> {
     const { cluster, image, pullPolicy } = this.#options;
     const { batch, submission, sizing } = plan;
+    // Batches of older versions were not checked when they were created.
+    requireHarmlessSidecars(submission);
     // Pods wait long for objects that are missing at their start, so the Job is created last, and owns them only then.
     await this.write(batch, submission, sizing.slots, this.#server, signal);
     const object = batchJob({

@@ -12,7 +12,8 @@ import {
   WORKER_BOOTSTRAP,
   WORKER_FILE,
 } from '../../kubernetes/programs/workerBootstrap.ts';
-import { environmentKey, variableOf } from './sidecarSecrets.ts';
+import { sidecarContainers } from './sidecarContainers.ts';
+import { environmentKey } from './sidecarSecrets.ts';
 import type { PodSizing } from './sizing.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -105,6 +106,7 @@ function failurePolicy(pods: SubmittedPods): Fields {
 }
 
 function podSpec({ batch, pods, image, pullPolicy }: JobPlan): Fields {
+  const sidecars = sidecarContainers(pods.sidecars ?? [], batch);
   const policy = pods.pull_policy ?? pullPolicy;
   return {
     restartPolicy: 'Never',
@@ -119,9 +121,7 @@ function podSpec({ batch, pods, image, pullPolicy }: JobPlan): Fields {
     ...(pods.node_selector === undefined ? {} : { nodeSelector: pods.node_selector }),
     ...(pods.tolerations === undefined ? {} : { tolerations: pods.tolerations }),
     ...(pods.priority_class === undefined ? {} : { priorityClassName: pods.priority_class }),
-    ...(pods.sidecars === undefined || pods.sidecars.length === 0
-      ? {}
-      : { initContainers: pods.sidecars.map((sidecar) => nativeSidecar(sidecar, batch)) }),
+    ...(sidecars.containers.length === 0 ? {} : { initContainers: sidecars.containers }),
     containers: [
       {
         name: WORKER,
@@ -169,48 +169,9 @@ function podSpec({ batch, pods, image, pullPolicy }: JobPlan): Fields {
         },
       },
       { name: 'work', emptyDir: {} },
+      ...sidecars.volumes,
     ],
   };
-}
-
-/** Fields in which a startup probe differs from the readiness probe it is derived from. */
-const THRESHOLDS = ['failureThreshold', 'successThreshold', 'periodSeconds', 'initialDelaySeconds'];
-
-/**
- * Returns a container that starts before the worker and ends after it. The worker waits only for its startup probe, so
- * a missing one is derived from its readiness probe.
- */
-function nativeSidecar(sidecar: Fields, batch: string): Fields {
-  const { env, readinessProbe, startupProbe } = sidecar;
-  const started =
-    startupProbe ??
-    (isObject(readinessProbe)
-      ? { failureThreshold: 120, periodSeconds: 1, ...without(readinessProbe, THRESHOLDS) }
-      : undefined);
-  return {
-    ...sidecar,
-    restartPolicy: 'Always',
-    ...(started === undefined ? {} : { startupProbe: started }),
-    ...(Array.isArray(env) ? { env: env.map((entry: unknown) => secretVariable(entry, batch)) } : {}),
-  };
-}
-
-function without(fields: Fields, names: readonly string[]): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
-}
-
-/** Takes a variable with `value: ${env:X}` from the batch's Secret. */
-function secretVariable(entry: unknown, batch: string): unknown {
-  const variable = variableOf(entry);
-  if (variable === undefined || !isObject(entry)) return entry;
-  return {
-    ...without(entry, ['value']),
-    valueFrom: { secretKeyRef: { name: batchName(batch), key: environmentKey(variable) } },
-  };
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 interface PodObjectOptions {

@@ -6,6 +6,7 @@ import { sleep } from '../../common/abort.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { duration } from '../../common/units.ts';
 import { hasProgram, unmetText } from '../../config/needs.ts';
+import { requireHarmlessSidecars } from '../../config/sidecars.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Kind } from '../../kubernetes/access/kinds.ts';
 import { type WatchOptions, watchList } from '../../kubernetes/access/watch.ts';
@@ -64,6 +65,7 @@ export class KubernetesExecutor implements Executor {
   }
 
   async check(submission: Submission): Promise<[]> {
+    requireHarmlessSidecars(submission);
     requireNeeds(submission, ({ name, of, instead }) =>
       hasProgram(submission.pods, name) === 'no' ? unmetText(of, name, instead) : undefined,
     );

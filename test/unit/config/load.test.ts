@@ -352,15 +352,18 @@ describe('contradictions and missing references', () => {
       'impossible pods',
       batchWith(
         'sidecars: []',
-        'sidecars: [{ name: worker, image: x }, { name: b, env: [{ name: A, value: "${env:HOOK}" }], args: ' +
-          '["${env:HOOK}"] }]',
+        'sidecars: [{ name: worker, image: x }, { name: b, securityContext: { privileged: true } }, ' +
+          '{ name: c, image: x, args: ["${env:HOOK}"] }]',
       ),
       [
-        'batches/nightly.batch.yaml:16:93: a sidecar cannot be named `worker`, the container that runs rollouts — ' +
+        'batches/nightly.batch.yaml:16:93: a sidecar cannot be named `worker`, like a container that runs rollouts — ' +
           'Choose another name.',
-        'batches/nightly.batch.yaml:16:113: a sidecar needs an `image` — For example, write `{ name: browser, ' +
-          'image: registry.example.org/browser:1 }`.',
-        'batches/nightly.batch.yaml:16:173: in a sidecar, `${env:…}` is only supported as the whole `value` of an ' +
+        'batches/nightly.batch.yaml:16:113: `pods.sidecars[1].image` is missing — Add `image: ' +
+          'registry.example.org/browser:1`.',
+        'batches/nightly.batch.yaml:16:143: unknown key `privileged` in `pods.sidecars[1].securityContext` — ' +
+          'Available: runAsUser, runAsGroup, runAsNonRoot, allowPrivilegeEscalation, readOnlyRootFilesystem, ' +
+          'capabilities, seccompProfile.',
+        'batches/nightly.batch.yaml:16:193: in a sidecar, `${env:…}` is only supported as the whole `value` of an ' +
           'entry in `env` — Write `env: [{ name: X, value: "${env:X}" }]`. The container gets the value as a secret.',
       ],
     ],

@@ -132,6 +132,14 @@ describe('buildSubmission', () => {
     assert.doesNotMatch(JSON.stringify(built), /gpu:8000|secret-path/);
   });
 
+  it('says where each sidecar is written', async () => {
+    const batch = FILES['batches/nightly.batch.yaml']!.replace('sidecars: []', 'sidecars: [{ name: b, image: x }]');
+    const { submission: built } = await build({ 'batches/nightly.batch.yaml': batch });
+    const line = batch.split('\n').findIndex((text) => text.startsWith('pods:')) + 1;
+    const column = batch.split('\n')[line - 1]!.indexOf('{ name: b') + 1;
+    assert.deepEqual(built.pods?.sidecar_positions, [{ file: 'batches/nightly.batch.yaml', line, column }]);
+  });
+
   it("has the same sha regardless of the environment's values", async () => {
     const one = await build();
     const two = await build({}, { env: () => 'http://other/v1' });

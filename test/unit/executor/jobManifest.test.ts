@@ -42,6 +42,14 @@ const PLAN: JobPlan = {
   fruitless: 1,
 };
 
+const SIDECAR_SECURITY = {
+  runAsNonRoot: true,
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+
 function job(changes: Partial<JobPlan> = {}): Manifest {
   return JSON.parse(JSON.stringify(batchJob({ ...PLAN, ...changes }))) as Manifest;
 }
@@ -168,9 +176,50 @@ describe('the Job of a batch', () => {
         { name: 'KEY', valueFrom: { secretKeyRef: { name: 'rollout-b01abc', key: 'env.BROWSER_KEY' } } },
         { name: 'MODE', value: 'x' },
       ],
+      securityContext: SIDECAR_SECURITY,
+      volumeMounts: [{ name: 'scratch-0', mountPath: '/tmp', subPath: '0' }],
     });
     assert.deepEqual(plain?.['startupProbe'], { exec: { command: ['true'] } });
     assert.deepEqual(sidecarVariables({ sidecars }), ['BROWSER_KEY']);
+  });
+});
+
+describe('a sidecar', () => {
+  it('runs without rights, and writes only to a volume of its own with a limit', () => {
+    const { initContainers = [], volumes } = job({
+      pods: {
+        sidecars: [
+          { name: 'a', image: 'a:1' },
+          {
+            name: 'b',
+            image: 'b:1',
+            securityContext: { runAsUser: 70, readOnlyRootFilesystem: false },
+            volumeMounts: [
+              { name: 'scratch', mountPath: '/data' },
+              { name: 'scratch', mountPath: '/tmp' },
+            ],
+          },
+        ],
+      },
+    }).spec.template.spec;
+    assert.deepEqual(
+      initContainers.map(({ securityContext }) => securityContext),
+      [SIDECAR_SECURITY, { ...SIDECAR_SECURITY, runAsUser: 70, readOnlyRootFilesystem: false }],
+    );
+    assert.deepEqual(
+      initContainers.map(({ volumeMounts }) => volumeMounts),
+      [
+        [{ name: 'scratch-0', mountPath: '/tmp', subPath: '0' }],
+        [
+          { name: 'scratch-1', mountPath: '/tmp', subPath: '0' },
+          { name: 'scratch-1', mountPath: '/data', subPath: '1' },
+        ],
+      ],
+    );
+    assert.deepEqual(volumes.slice(-2), [
+      { name: 'scratch-0', emptyDir: { sizeLimit: '4Gi' } },
+      { name: 'scratch-1', emptyDir: { sizeLimit: '4Gi' } },
+    ]);
   });
 });
 
