@@ -12,6 +12,7 @@ import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../conf
 import { type Bundle, bundleModule } from '../tools/bundle.ts';
 import { confinedFiles, requireWithin } from './confined.ts';
 import { diskFiles } from './disk.ts';
+import { pathsNamed } from './namedPaths.ts';
 import { gitState, workspaceRoot } from './workspace.ts';
 
 interface ReadyBatch {
@@ -82,17 +83,22 @@ export function submitPorts(
   };
 }
 
-/** Throws StudioError `forbidden` if programs could use a folder outside `within`. */
+/** Throws StudioError `forbidden` if files name a file or folder outside `within` for programs. */
 export async function requireFolders(
   { agent, sandbox }: Pick<Submission, 'agent' | 'sandbox'>,
   within: string | undefined,
 ): Promise<void> {
   if (within === undefined) return;
   const servers = agentsOf({ agent }).flatMap(({ tools }) =>
-    tools.flatMap((set) => (set.kind === 'mcp' && 'cwd' in set.server ? [set.server.cwd] : [])),
+    tools.flatMap((set) => (set.kind === 'mcp' && 'command' in set.server ? [set.server] : [])),
   );
-  for (const folder of [...servers, ...(sandbox?.read ?? []), ...(sandbox?.write ?? [])])
-    if (folder !== undefined) await requireWithin(within, folder);
+  const named = servers.flatMap(({ command, args, cwd = within }) => [
+    cwd,
+    // Programs are installed anywhere, and found by name, unless it is a relative path.
+    ...(path.isAbsolute(command) || !/[\\/]/.test(command) ? [] : pathsNamed(command, cwd)),
+    ...args.flatMap((argument) => pathsNamed(argument, cwd)),
+  ]);
+  for (const each of [...named, ...(sandbox?.read ?? []), ...(sandbox?.write ?? [])]) await requireWithin(within, each);
 }
 
 /** Bundles a module. Throws StudioError `forbidden` if it has text from outside `within`. */

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { JsonObject } from '../../src/common/json.ts';
 import { STRUCTURED } from '../../src/mcp/tool.ts';
 import { connectMcp, textOf } from '../support/mcpClient.ts';
 import { Workspace } from '../support/testWorkspace.ts';
@@ -172,6 +174,82 @@ describe('a value of the environment', () => {
     });
 });
 
+describe('something new that a batch starts or sends to', () => {
+  const task = { id: 'one', question: 'answer yes', answer: 'yes' };
+  const programs = {
+    tools: [{ name: 's', mcp: { command: 'rollout-no-such-server', env: { A: 'b' }, args: ['--x'] } }],
+  };
+  const cases: Readonly<Record<string, readonly [Omit<Parameters<Workspace['batch']>[1], 'tasks'>, RegExp]>> = {
+    endpoint: [
+      { endpoint: 'http://127.0.0.1:9/unseen/v1' },
+      /It sends requests to http:\/\/127\.0\.0\.1:9\/unseen\/v1\./,
+    ],
+    command: [{ endpoint: 'demo:', agent: programs }, /It starts the MCP server A=b rollout-no-such-server --x\./],
+    server: [
+      { endpoint: 'demo:', agent: { tools: [{ name: 's', mcp: { url: 'http://127.0.0.1:9/mcp' } }] } },
+      /It sends requests to http:\/\/127\.0\.0\.1:9\/mcp\./,
+    ],
+    vision: [
+      {
+        endpoint: 'demo:',
+        agent: { tools: [{ builtin: ['vision'], vision: { endpoint: 'http://127.0.0.1:9/v1', model: 'eyes' } }] },
+      },
+      /It sends requests to http:\/\/127\.0\.0\.1:9\/v1\./,
+    ],
+    judge: [
+      {
+        endpoint: 'demo:',
+        batch: { scorer: { kind: 'judge', rubric: 'Good?', model: { endpoint: 'http://127.0.0.1:9/v2', name: 'j' } } },
+      },
+      /It sends requests to http:\/\/127\.0\.0\.1:9\/v2\./,
+    ],
+    notify: [
+      { endpoint: 'demo:', batch: { notify: { url: 'http://127.0.0.1:9/hook' } } },
+      /It sends requests to http:\/\/127\.0\.0\.1:9\/hook\./,
+    ],
+    open: [{ endpoint: 'demo:', batch: { sandbox: 'off' } }, /It runs the programs of its tools without a sandbox\./],
+    image: [
+      { endpoint: 'demo:', batch: { pods: { image: 'example.org/x:1' } } },
+      /the image example\.org\/x:1 in its pods/,
+    ],
+  };
+  for (const [name, [files, question]] of Object.entries(cases))
+    it(`needs a person: ${name}`, async () => {
+      const file = workspace.batch(`new-${name}`, { ...files, tasks: [task] });
+      const before = await batches();
+      await withAgent({}, async (agent) => {
+        assertRefused(await agent.call('launch_batch', { file }), /A person must allow this/, question);
+        const fork = { from: `${launched}/one/1:1`, batch_file: file, accept_irreversible: true };
+        assertRefused(await agent.call('fork_rollout', fork), /A person must allow this/, question);
+      });
+      await withAgent({ person: 'declines' }, async (agent) => {
+        assertRefused(await agent.call('launch_batch', { file }), /A person did not allow this/);
+        assert.match(agent.asked.join(), question);
+      });
+      assert.deepEqual(await batches(), before);
+    });
+
+  it('is allowed once for the same content; the demo model needs nobody', async () => {
+    const tools = (...args: string[]): JsonObject => ({
+      tools: [{ name: 's', mcp: { command: process.execPath, args: ['-e', 'process.exit()', ...args] } }],
+    });
+    const launch = { file: workspace.batch('program', { endpoint: 'demo:', agent: tools(), tasks: [task] }) };
+    await withAgent({ person: 'allows' }, async (agent) => {
+      batchOf(await agent.call('launch_batch', launch));
+      assert.equal(agent.asked.length, 1);
+      batchOf(await agent.call('launch_batch', launch));
+      assert.equal(agent.asked.length, 1);
+      workspace.batch('program', { endpoint: 'demo:', agent: tools('--changed'), tasks: [task] });
+      batchOf(await agent.call('launch_batch', launch));
+      assert.equal(agent.asked.length, 2);
+    });
+    await withAgent({}, async (agent) => {
+      const file = workspace.batch('embedded', { endpoint: 'demo:', tasks: [task] });
+      await ended(agent, batchOf(await agent.call('launch_batch', { file })));
+    });
+  });
+});
+
 it('more attempts than allowed are launched only if a person allows it', async () => {
   const options = ['--max-attempts', '7'];
   const many = { file: 'many.batch.yaml' };
@@ -262,6 +340,19 @@ it('files outside --folder are not read, through links, paths in files, or impor
       tasks: [task],
       agent: { tools: [{ name: 's', mcp: { command: 'x', cwd: 'linked' } }] },
     },
+    ...Object.fromEntries(
+      [
+        { command: 'x', args: ['linked/prompt.md'] },
+        { command: 'x', args: ['--file=linked/prompt.md'] },
+        { command: 'x', args: ['-C../outside'] },
+        { command: 'x', args: ['--', secret] },
+        { command: 'x', args: [pathToFileURL(secret).href] },
+        { command: 'linked/x' },
+      ].map((mcp, index) => [
+        `program-${index}`,
+        { endpoint: demo.url, tasks: [task], agent: { tools: [{ name: 's', mcp }] } },
+      ]),
+    ),
   };
   const before = await batches();
   await withAgent({ person: 'allows' }, async (agent) => {

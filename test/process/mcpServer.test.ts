@@ -62,7 +62,9 @@ export const big = tool({ description: 'Gives much.', input: z.object({}), effec
       { id: 'big', question: 'call big {}\nanswer much', answer: 'much' },
     ],
   });
-  client = await connectMcp(workspace, { mode: 'legacy' });
+  client = await connectMcp(workspace, { mode: 'legacy', capabilities: { elicitation: {} } });
+  // A person allows what a batch newly sends to.
+  client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { allow: true } }));
 });
 after(async () => {
   await client.close();

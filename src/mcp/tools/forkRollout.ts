@@ -6,8 +6,8 @@ import { StudioError } from '../../common/errors.ts';
 import { envNamesIn } from '../../config/env.ts';
 import { type ForkEdit, forkEdit } from '../../config/submission.ts';
 import { requireModel } from '../permits/models.ts';
+import { newPlaces } from '../permits/places.ts';
 import { overLimit, spend } from '../permits/spending.ts';
-import { newPlaces } from '../permits/values.ts';
 import { defineTool } from '../tool.ts';
 import { workspaceFile } from '../workspaceFile.ts';
 
@@ -104,7 +104,7 @@ export const forkRollout = defineTool({
           ...notices,
         ].join('\n'),
       };
-    const places = await newPlaces(api, submission, original, signal);
+    const places = await newPlaces(api, submission, { parent: original, env }, signal);
     consent({
       reasons: [
         ...overLimit(session, attempts),

@@ -3,8 +3,8 @@ import { launch } from '../../client/launch.ts';
 import { readBatch } from '../../client/submitFile.ts';
 import { checkTarget } from '../../client/targets/target.ts';
 import { formatProblem } from '../../config/source/problem.ts';
+import { newPlaces } from '../permits/places.ts';
 import { overLimit, spend } from '../permits/spending.ts';
-import { newPlaces } from '../permits/values.ts';
 import { defineTool } from '../tool.ts';
 import { workspaceFile } from '../workspaceFile.ts';
 
@@ -16,7 +16,7 @@ export const launchBatch = defineTool({
   description:
     'Runs a batch file (*.batch.yaml) of the workspace: its agent on its tasks. Returns the ID of the batch at once; ' +
     'use wait_for_batch to wait for its end. Calls the model and tools in the files, which may cost money: start ' +
-    'with a `limit` and few `attempts`. Asks a person before it launches many, or sends a value to a new place.',
+    'with a `limit` and few `attempts`. Asks a person before it launches many, or starts or sends something new.',
   input: z.strictObject({
     file: z.string().describe('Path of the batch file, relative to the workspace folder'),
     attempts: z.number().int().min(1).max(10_000).optional().describe('Attempts per task'),
@@ -50,7 +50,7 @@ export const launchBatch = defineTool({
     const { submission } = built;
     let launched = 0;
     for await (const _task of built.tasks) launched += submission.attempts;
-    const places = await newPlaces(api, submission, undefined, signal);
+    const places = await newPlaces(api, submission, { parent: undefined, env: session.env }, signal);
     consent({
       reasons: [...overLimit(session, launched), ...places],
       instead: `A person can launch it with rollout run ${file}, or in the editor.`,
