@@ -18,3 +18,27 @@ export function dataFolder(env: NodeJS.ProcessEnv = process.env): string {
 export function defaultStore(env: NodeJS.ProcessEnv = process.env): string {
   return path.join(dataFolder(env), 'store');
 }
+
+/**
+ * Returns folders for large temporary files, best first: on Linux TMPDIR if it is set, e.g. on a cluster with local
+ * disks, then the user's cache folder, because `/tmp` is often in memory.
+ */
+export function workBases(env: NodeJS.ProcessEnv = process.env): string[] {
+  const home = os.homedir();
+  switch (process.platform) {
+    case 'win32':
+      return [path.join(dataFolder(env), 'work'), os.tmpdir()];
+    case 'darwin': // its TMPDIR is always set, and the system removes what is older than three days there
+      return [path.join(home, 'Library', 'Caches', 'rollout-studio'), os.tmpdir()];
+    default: {
+      const cache = path.join(absolute(env['XDG_CACHE_HOME']) ?? path.join(home, '.cache'), 'rollout-studio');
+      const temporary = absolute(env['TMPDIR']);
+      return temporary === undefined ? [cache, os.tmpdir()] : [temporary, cache];
+    }
+  }
+}
+
+/** A relative path would depend on the folder in which a server was started. */
+function absolute(folder: string | undefined): string | undefined {
+  return folder !== undefined && path.isAbsolute(folder) ? folder : undefined;
+}

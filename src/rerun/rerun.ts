@@ -101,7 +101,7 @@ function rerunWith(api: Api, call: RecordedCall, options: RerunOptions, signal: 
     async (environment, work) => {
       const log = new TryLog(() => undefined, call.secrets);
       const { print } = log;
-      const directory = await makeWorkDirectory(work, 'call', call.task, (sha) => api.getBlob(sha, signal));
+      const directory = await makeWorkDirectory(work, call.task, (sha) => api.getBlob(sha, signal));
       const { host, spec, session, changed } = await open(api, call, options, environment(directory, print), signal);
       if (spec.effect === 'irreversible' && !options.acceptIrreversible) {
         throw new StudioError('conflict', `${spec.name} may have irreversible effects.`, {

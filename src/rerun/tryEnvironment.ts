@@ -63,7 +63,7 @@ export function withTryEnvironment<T>(
       : Promise.resolve(bytes);
   };
   return withTemporaryEnvironment(readBlob, async (environment, work) => {
-    const directory = await makeWorkDirectory(work, 'call', task, readBlob);
+    const directory = await makeWorkDirectory(work, task, readBlob);
     const stopped = new Promise<never>((_resolve, reject) => {
       const stop = (): void => reject(new StudioError('cancelled', 'Cancelled.'));
       if (signal.aborted) stop();

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { serverFolder } from '../client/connect.ts';
+import { workBases } from '../client/folders.ts';
 import { deferred } from '../common/abort.ts';
 import { entryUrl, HEAP_GROWTH, LONG_RUNNING, packageUrl } from '../common/entries.ts';
 import { errorText, exitCodeOf, StudioError } from '../common/errors.ts';
@@ -17,6 +18,7 @@ import { PRODUCT } from '../common/product.ts';
 import { createDemoModel } from '../demo/demoModel.ts';
 import { LocalExecutor } from '../executor/local/localExecutor.ts';
 import { isAlive } from '../executor/local/workerProcess.ts';
+import { WorkFolders } from '../executor/local/workFolders.ts';
 import type { ReadyLine, ServerFile } from '../protocol/serverFile.ts';
 import { databaseFile, deletedText } from '../protocol/storeFolder.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
@@ -94,7 +96,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
           : (host) =>
               new LocalExecutor({
                 host,
-                work: path.join(folder, 'work'),
+                work: new WorkFolders({ record: path.join(folder, 'work.json'), bases: workBases() }),
                 logFile: path.join(folder, 'log', 'worker.log'),
                 discovery: serverFilePath(folder),
                 noSandbox: async () => {

@@ -3,10 +3,10 @@
  * groups of the worker's tools and the processes that left those groups, and removes the worker's folders. Lines:
  * `owner <mark>`, `+<pid>`, `-<pid>`, `dir <path>`.
  */
-import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { killTree } from '../tools/processes/processTree.ts';
 import { endStrays } from '../tools/processes/strays.ts';
+import { removeWorkerFolder } from './run/workDirectory.ts';
 
 const groups = new Set<number>();
 const folders = new Set<string>();
@@ -33,8 +33,5 @@ createInterface({ input: process.stdin })
 async function end(): Promise<void> {
   for (const pid of groups) killTree(pid);
   if (used && owner !== undefined) await endStrays(owner);
-  // A process that is just ending may still hold a file.
-  await Promise.allSettled(
-    [...folders].map((folder) => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })),
-  );
+  await Promise.allSettled([...folders].map(removeWorkerFolder));
 }

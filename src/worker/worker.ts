@@ -1,6 +1,5 @@
 /** A worker: its session with the server, and the rollouts that run in it. */
 
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { allowedEnvironment } from '../common/environment.ts';
 import type { StudioError } from '../common/errors.ts';
@@ -22,6 +21,7 @@ import { RolloutPool } from './run/pool.ts';
 import { Scorings } from './run/scorings.ts';
 import { Slots } from './run/slots.ts';
 import { Submissions } from './run/submissions.ts';
+import { makeWorkerFolder } from './run/workDirectory.ts';
 import { ServerAddress } from './session/address.ts';
 import { openFrameLog } from './session/frameLog.ts';
 import { ServerApi } from './session/serverApi.ts';
@@ -70,7 +70,7 @@ export function stopMs({ stop_seconds = STOP_SECONDS }: WorkerConfig): number {
 
 export async function startWorker(config: WorkerConfig, options: WorkerOptions): Promise<RunningWorker> {
   const folder = path.resolve(config.work);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeWorkerFolder(folder);
   const reaper = new Reaper();
   reaper.addFolder(folder);
   if (config.own_group === true) reaper.add(process.pid);
@@ -122,7 +122,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       log: options.log,
       // Only a store that is a folder has this file; whoever can read it may run programs on this machine anyway.
       inspectable: config.discovery !== undefined,
-      hidden: config.discovery === undefined ? [] : [path.dirname(config.discovery)],
+      hidden: config.discovery === undefined ? [] : [path.dirname(config.discovery), path.dirname(folder)],
     },
     send: (frame) => session.send(frame),
     rollouts: config.rollouts ?? Infinity,

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Connection, connect, serverFolder } from '../../src/client/connect.ts';
@@ -47,6 +47,8 @@ class KillBench {
     // This process connects like the command line and may start the server: with the same folders and settings.
     process.env['XDG_DATA_HOME'] = this.bench.folder;
     process.env['LOCALAPPDATA'] = this.bench.folder;
+    process.env['XDG_CACHE_HOME'] = this.bench.folder;
+    delete process.env['TMPDIR'];
     process.env['ROLLOUT_FRAME_LOG'] = this.frames;
   }
 
@@ -172,9 +174,19 @@ class KillBench {
       .join('\n');
   }
 
-  async close(): Promise<void> {
+  /** Folders of working directories, on Linux: macOS and Windows have another place for them. */
+  workFolders(): string[] {
+    const cache = this.bench.path('rollout-studio');
+    return existsSync(cache) ? readdirSync(cache).filter((name) => name.startsWith('rollout-work-')) : [];
+  }
+
+  async endServer(): Promise<void> {
     const pid = this.serverPid();
     if (pid !== undefined) await end(pid);
+  }
+
+  async close(): Promise<void> {
+    await this.endServer();
     await this.bench.close();
   }
 }
@@ -299,6 +311,8 @@ function killTests(
           `worker ${name} is still there; its last frames: ${bench.lastFrames(name ?? '')}`,
         );
     }
+    await bench.endServer();
+    assert.deepEqual(bench.workFolders(), []);
   }
 }
 

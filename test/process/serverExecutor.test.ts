@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { ExecutorHost } from '../../src/executor/executor.ts';
 import { LocalExecutor } from '../../src/executor/local/localExecutor.ts';
+import { WorkFolders } from '../../src/executor/local/workFolders.ts';
 import type { BatchRecord } from '../../src/store/store.ts';
 import { plainSubmission } from '../support/rolloutServer.ts';
 
@@ -52,7 +53,16 @@ describe('the local executor', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const work = (): string => path.join(folder, 'work');
+  const base = (): string => path.join(folder, 'base');
+  /** Folders of workers, which are in a folder with a random name. */
+  const workFolders = (): string[] =>
+    existsSync(base())
+      ? readdirSync(base()).flatMap((root) =>
+          readdirSync(path.join(base(), root))
+            .filter((name) => name !== 'record')
+            .map((name) => path.join(base(), root, name)),
+        )
+      : [];
 
   function start(does: string, cores = 2): void {
     const host: ExecutorHost = {
@@ -72,7 +82,7 @@ describe('the local executor', () => {
     executor = new LocalExecutor({
       host,
       command: { file: process.execPath, args: [path.join(folder, 'worker.mjs'), does] },
-      work: work(),
+      work: new WorkFolders({ record: path.join(folder, 'work.json'), bases: [base()] }),
       logFile: path.join(folder, 'log', 'worker.log'),
       discovery: '/server.json',
       noSandbox: () => Promise.resolve(undefined),
@@ -88,12 +98,10 @@ describe('the local executor', () => {
   /** Configurations of the running workers. */
   async function configs(count: number): Promise<Record<string, unknown>[]> {
     for (;;) {
-      const found = existsSync(work())
-        ? readdirSync(work()).filter((name) => existsSync(path.join(work(), name, 'config.json')))
-        : [];
+      const found = workFolders().filter((name) => existsSync(path.join(name, 'config.json')));
       if (found.length >= count)
         return found.map(
-          (name) => JSON.parse(readFileSync(path.join(work(), name, 'config.json'), 'utf8')) as Record<string, unknown>,
+          (name) => JSON.parse(readFileSync(path.join(name, 'config.json'), 'utf8')) as Record<string, unknown>,
         );
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -124,7 +132,7 @@ describe('the local executor', () => {
       ['b1', 64, 'w.b1', '/secrets/b1', '/server.json'],
     );
     assert.notEqual(first!['worker'], second!['worker']);
-    assert.equal(first!['work'], path.join(work(), first!['worker'] as string));
+    assert.equal(path.basename(first!['work'] as string), first!['worker']);
     executor.updateBatch(record(500), plainSubmission({ concurrency: 128 }));
     await executor.close();
     assert.equal(ended.length, 2);
@@ -132,7 +140,7 @@ describe('the local executor', () => {
       ended.every((end) => !end.infra),
       'the executor ended them itself',
     );
-    assert.deepEqual(readdirSync(work()), []);
+    assert.deepEqual(workFolders(), []);
   });
 
   test('starts none when nothing is queued, the batch is paused, or others do the work', async () => {
@@ -143,7 +151,7 @@ describe('the local executor', () => {
     executor.updateBatch({ ...record(5), stopping: 'enough' }, plainSubmission());
     executor.updateBatch(record(500), plainSubmission({ concurrency: 128 }));
     await new Promise((resolve) => setTimeout(resolve, 100));
-    assert.deepEqual(readdirSync(work()), []);
+    assert.deepEqual(workFolders(), []);
   });
 
   test('keeps no worker for a batch that is paused with its workers released, once nothing of it runs', async () => {
@@ -185,7 +193,7 @@ describe('the local executor', () => {
         infra: true,
       },
     ]);
-    rmSync(path.join(work(), name), { recursive: true, force: true });
+    rmSync(config!['work'] as string, { recursive: true, force: true });
     executor.updateBatch(record(5), plainSubmission());
     assert.notEqual((await configs(1))[0]!['worker'], name);
   });
@@ -256,7 +264,7 @@ describe('the local executor', () => {
     executor = new LocalExecutor({
       host,
       command: { file: path.join(folder, 'no-such-program'), args: [] },
-      work: work(),
+      work: new WorkFolders({ record: path.join(folder, 'work.json'), bases: [base()] }),
       logFile: path.join(folder, 'worker.log'),
       discovery: undefined,
       noSandbox: () => Promise.resolve(undefined),
@@ -266,15 +274,5 @@ describe('the local executor', () => {
     executor.updateBatch(record(5), plainSubmission());
     await seen;
     assert.match(ended[0]!.why, /could not be started: .*ENOENT/);
-  });
-
-  test('removes what dead workers left, and nothing of live ones', async () => {
-    const gone = spawn(process.execPath, ['-e', '']);
-    await once(gone, 'exit');
-    for (const name of [`local-${gone.pid}`, `local-${process.pid}`, 'notes'])
-      mkdirSync(path.join(work(), name, 'deep'), { recursive: true });
-    start('stay');
-    await executor.close();
-    assert.deepEqual(readdirSync(work()).sort(), [`local-${process.pid}`, 'notes'].sort());
   });
 });

@@ -64,19 +64,15 @@ test('a killed worker leaves no process and no folder', async () => {
   const server = await store.start();
   const sleeper = task(
     'a',
-    'call calculate {"expression": "1 + 1"}\ncall execute_command {"command": "echo $$ > pid; sleep 600"}\nanswer 2',
+    `call calculate {"expression": "1 + 1"}\n` +
+      `call execute_command {"command": "echo $$ > ${store.folder}/pid; sleep 600"}\nanswer 2`,
     '2',
   );
   const batch = await server.submit(submission({ attempts: 1, retry: { infrastructure: 0 }, sandbox: NO_SANDBOX }), [
     sleeper,
   ]);
   await using first = await TestWorker.start(store, server, batch);
-  const { rollout } = await until(
-    server,
-    batch,
-    (events) => events.filter((event) => event.kind === 'tool.start').length === 2,
-  );
-  const shell = await readWhenThere(`${first.folder}/${rollout}/pid`);
+  const shell = await readWhenThere(`${store.folder}/pid`);
   assert.ok(alive(shell));
   await first.kill('SIGKILL');
   assert.ok(await hasEnded(shell, 15_000), 'the reaper ended the tool');

@@ -3,6 +3,7 @@
  * restarts them with a growing delay while they fail, and stops them with the server.
  */
 import { availableParallelism } from 'node:os';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText } from '../../common/errors.ts';
 import { installHint } from '../../config/needs.ts';
@@ -15,7 +16,7 @@ import { isInstalled } from './programs.ts';
 import { sandboxWarnings } from './sandboxWarnings.ts';
 import { sizeOf } from './sizing.ts';
 import { isAlive, pidOf, type WorkerCommand, type WorkerEnd, WorkerProcess } from './workerProcess.ts';
-import { removeLeftovers, removeWorkFolder, workFolder } from './workFolders.ts';
+import type { WorkFolders } from './workFolders.ts';
 
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
@@ -33,8 +34,7 @@ const RETURN_MS = 10_000;
 interface LocalExecutorOptions {
   readonly host: ExecutorHost;
   readonly command: WorkerCommand;
-  /** Folder for working directories. */
-  readonly work: string;
+  readonly work: WorkFolders;
   readonly logFile: string;
   /** `server.json`, where workers find a restarted server; undefined if they cannot. */
   readonly discovery: string | undefined;
@@ -72,9 +72,11 @@ export class LocalExecutor implements Executor {
   constructor(options: LocalExecutorOptions) {
     this.#options = options;
     this.#cores = options.cores ?? availableParallelism();
-    this.#leftovers = removeLeftovers(options.work).catch((error: unknown) =>
-      options.host.log(`cleaning ${options.work} failed: ${errorText(error)}`, { level: 'warning' }),
-    );
+    this.#leftovers = options.work
+      .removeLeftovers()
+      .catch((error: unknown) =>
+        options.host.log(`removing old working directories failed: ${errorText(error)}`, { level: 'warning' }),
+      );
   }
 
   /** Checks needs, except those of MCP servers: a failed start reports what their command needs. */
@@ -172,6 +174,7 @@ export class LocalExecutor implements Executor {
       }),
     );
     await Promise.all([this.#leftovers, ...this.#following]);
+    await this.#options.work.close();
   }
 
   #batch(id: string): Batch {
@@ -218,13 +221,14 @@ export class LocalExecutor implements Executor {
     const secrets = await host.secrets(batch.id);
     for (let count = batch.workers.size + others; count < target; count++) {
       if (this.#hasEnded(batch)) return;
+      const root = work.open();
       const worker = new WorkerProcess(command, logFile, (name, ownGroup) => ({
         server: host.url,
         token: host.token(batch.id),
         batch: batch.id,
         worker: name,
         slots,
-        work: workFolder(work, name),
+        work: path.join(root, name),
         own_group: ownGroup,
         ...(discovery === undefined ? {} : { discovery }),
         ...(secrets === undefined ? {} : { secrets }),
@@ -283,7 +287,7 @@ export class LocalExecutor implements Executor {
     const uptimeMs = performance.now() - worker.startedAt;
     if (succeeded || uptimeMs > STABLE_MS || (hadRollouts && uptimeMs > PROVEN_MS)) batch.failures = 0;
     if (!succeeded) this.#failed(batch);
-    await removeWorkFolder(work, worker.name);
+    await work.remove(worker.name);
   }
 
   /** Handles a failure: the next worker starts after a delay, if it is still needed. */

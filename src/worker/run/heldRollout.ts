@@ -37,6 +37,8 @@ export class HeldRollout {
   #breakpoints: readonly Breakpoint[];
   #watched = false;
   #flushes = false;
+  /** The working directory. */
+  #directory: Promise<string> | undefined;
 
   constructor(grant: Grant, parts: WorkerParts) {
     this.grant = grant;
@@ -62,7 +64,7 @@ export class HeldRollout {
 
   /** Runs the rollout. Resolves when it is completely done here. Never rejects. */
   async run(): Promise<void> {
-    const { slots, log, folder } = this.#parts;
+    const { slots, log } = this.#parts;
     try {
       await slots.acquire(false, this.#stop.signal);
       this.#hasSlot = true;
@@ -82,9 +84,11 @@ export class HeldRollout {
       this.#releaseSlot();
       this.#parts.claims.drop(this.grant.rollout);
       this.#spool?.close(new StudioError('fenced', 'The rollout has ended.'));
-      await removeWorkDirectory(folder, this.grant.rollout).catch((error: unknown) =>
-        log(`cannot remove the working directory of ${this.grant.rollout}: ${errorText(error)}`),
-      );
+      const directory = await this.#directory?.catch(() => undefined);
+      if (directory !== undefined)
+        await removeWorkDirectory(directory).catch((error: unknown) =>
+          log(`cannot remove the working directory of ${this.grant.rollout}: ${errorText(error)}`),
+        );
     }
   }
 
@@ -145,9 +149,10 @@ export class HeldRollout {
     const { signal } = this.#stop;
     const parts = this.#parts;
     const spool = this.#openSpool(grant.last);
+    this.#directory = makeWorkDirectory(parts.folder, grant.task, (sha) => parts.blobs.read(sha, signal));
     const [prefix, directory] = await Promise.all([
       grant.last === 0 ? [] : parts.events(grant.rollout, grant.last, signal),
-      makeWorkDirectory(parts.folder, grant.rollout, grant.task, (sha) => parts.blobs.read(sha, signal)),
+      this.#directory,
     ]);
     signal.throwIfAborted();
     // Use what changed since the grant.

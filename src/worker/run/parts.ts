@@ -64,7 +64,10 @@ export interface WorkerParts {
    * machine runs the worker.
    */
   readonly inspectable: boolean;
-  /** What programs in a sandbox never see, even inside folders that the user names: the store. */
+  /**
+   * What programs in a sandbox never see, even inside folders that the user names: the store, and the
+   * directories of other workers and rollouts.
+   */
   readonly hidden: readonly string[];
   readonly log: (text: string) => void;
 }

@@ -1,20 +1,57 @@
-/** Working directories: one per rollout, below the worker's folder, with the task's attachments. */
+/**
+ * Working directories: one per rollout, below the worker's folder, with the task's attachments. Their names are random
+ * and cannot be listed, so that a program that runs without a sandbox does not find those of other rollouts.
+ */
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmdirSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 
-/** Creates the directory. Throws StudioError `config` for an attachment that would be outside of it. */
+/** Only its user can use what is in it, and nobody can list it. (The superuser can, and Windows has no modes.) */
+const UNLISTED = 0o300;
+
+/** Creates the folder of a worker, for working directories. One that exists, such as a volume, stays as it is. */
+export async function makeWorkerFolder(folder: string): Promise<void> {
+  await mkdir(path.dirname(folder), { recursive: true, mode: 0o700 });
+  await mkdir(folder, { mode: UNLISTED }).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  });
+}
+
+/** Removes the folder of a worker with its contents. A process that is just ending may still hold a file. */
+export async function removeWorkerFolder(folder: string): Promise<void> {
+  await chmod(folder, 0o700).catch(() => undefined); // it does not exist, or belongs to the system
+  await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+}
+
+/**
+ * Creates the directory of one rollout and returns its path. Throws StudioError `config` for an attachment that would
+ * be outside of it.
+ */
 export async function makeWorkDirectory(
   parent: string,
-  rollout: string,
   task: TaskRecord,
   readBlob: (sha: string) => Promise<Uint8Array>,
 ): Promise<string> {
-  const directory = path.join(parent, rollout);
+  const directory = path.join(parent, randomBytes(16).toString('hex'));
   // Every rollout has a directory, and few use it. A synchronous call is faster than passing it to another thread.
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  mkdirSync(directory, { mode: 0o700 });
+  try {
+    await addAttachments(directory, task, readBlob);
+  } catch (error) {
+    await removeWorkDirectory(directory);
+    throw error;
+  }
+  return directory;
+}
+
+async function addAttachments(
+  directory: string,
+  task: TaskRecord,
+  readBlob: (sha: string) => Promise<Uint8Array>,
+): Promise<void> {
   for (const { name, sha } of task.files ?? []) {
     const target = path.resolve(directory, name);
     const relative = path.relative(directory, target);
@@ -26,12 +63,10 @@ export async function makeWorkDirectory(
     await mkdir(path.dirname(target), { recursive: true });
     await writeFile(target, await readBlob(sha));
   }
-  return directory;
 }
 
 /** Removes the directory with its contents; a process that is just ending may still hold a file. */
-export async function removeWorkDirectory(parent: string, rollout: string): Promise<void> {
-  const directory = path.join(parent, rollout);
+export async function removeWorkDirectory(directory: string): Promise<void> {
   try {
     rmdirSync(directory);
   } catch {

@@ -97,7 +97,8 @@ export class ProductBench {
   /** Processes of the current workers, from their folders. */
   workers(): number[] {
     try {
-      return readdirSync(path.join(this.store, 'work'))
+      const record = JSON.parse(readFileSync(path.join(this.store, 'work.json'), 'utf8')) as { folder: string };
+      return readdirSync(record.folder)
         .flatMap((name) => /^local-(\d+)$/.exec(name)?.[1] ?? [])
         .map(Number);
     } catch {

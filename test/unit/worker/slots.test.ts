@@ -50,18 +50,16 @@ describe('makeWorkDirectory', () => {
     const parent = await mkdtemp(path.join(tmpdir(), 'rs-work-'));
     try {
       const task = (name: string) => ({ id: 't', question: 'q', meta: {}, files: [{ name, sha: 'a', bytes: 2 }] });
-      const directory = await makeWorkDirectory(parent, 'r1', task('in/a.txt'), () =>
-        Promise.resolve(Buffer.from('hi')),
-      );
+      const directory = await makeWorkDirectory(parent, task('in/a.txt'), () => Promise.resolve(Buffer.from('hi')));
       assert.equal(await readFile(path.join(directory, 'in', 'a.txt'), 'utf8'), 'hi');
       for (const name of ['../x', '/etc/x', 'a/../../x', '.']) {
         await assert.rejects(
-          makeWorkDirectory(parent, 'r2', task(name), () => Promise.resolve(Buffer.from(''))),
+          makeWorkDirectory(parent, task(name), () => Promise.resolve(Buffer.from(''))),
           { code: 'config' },
           name,
         );
       }
-      await removeWorkDirectory(parent, 'r1');
+      await removeWorkDirectory(directory);
       await assert.rejects(readFile(path.join(directory, 'in', 'a.txt')), { code: 'ENOENT' });
     } finally {
       await rm(parent, { recursive: true, force: true });
