@@ -48,11 +48,6 @@ export function fillPrompt(prompt: string, task: PromptTask): string | undefined
   });
 }
 
-/** Returns whether a prompt contains the expected answer of its task. */
-export function containsAnswer(prompt: string): boolean {
-  return placeholdersOf(prompt).some(({ path }) => /^answer(\.|$)/.test(path));
-}
-
 /** Returns the paths of a task to suggest. */
 export function fieldNames(task: PromptTask): string[] {
   const own = Object.keys(fields(task))

@@ -4,7 +4,7 @@
  * The receiver validates every frame with these schemas, and ignores unknown fields.
  */
 import { z } from 'zod';
-import type { Json } from '../common/json.ts';
+import type { Json, JsonObject } from '../common/json.ts';
 import { forkEdit } from '../config/submission.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { breakpoint, controlVerb } from './commands.ts';
@@ -23,6 +23,7 @@ export const FENCE_SECONDS = 20;
 
 const int = z.number().int();
 const json = z.unknown() as unknown as z.ZodType<Json>;
+const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>;
 /** Validated individually with `checkEvent`, so that a refusal can identify the event. */
 const events = z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]>;
 
@@ -37,7 +38,10 @@ export const grant = z.object({
   epoch: int.min(1),
   batch: z.string(),
   submission: z.string(),
-  /** Without the expected answer, unless a prompt contains it: scoring asks for it (`scoring`). */
+  /**
+   * Without the expected answer, unless a prompt contains it, and without the columns in `meta` that neither prompts,
+   * nor breakpoints, nor a world use: scoring asks for them (`scoring`).
+   */
   task: taskRecord,
   attempt: int,
   try: int,
@@ -80,7 +84,7 @@ export const workerFrame = z.discriminatedUnion('type', [
     /** Sent once if the clock of its machine is too far ahead of the server's (negative: behind). */
     skew_ms: int.optional(),
   }),
-  /** The agent has ended: asks for the expected answer. After this, no further action of the agent is accepted. */
+  /** The agent has ended: asks for the rest of the task. After this, no further action of the agent is accepted. */
   z.object({ type: z.literal('scoring'), rollout: z.string(), epoch: int }),
   z.object({ type: z.literal('claim'), claim: z.string(), breakpoint: z.string(), rollout: z.string(), epoch: int }),
   z.object({
@@ -136,7 +140,13 @@ export const serverToWorker = z.discriminatedUnion('type', [
     replicas: z.record(z.string(), z.array(z.string())).optional(),
   }),
   /** Reply to `scoring`. */
-  z.object({ type: z.literal('scoring'), rollout: z.string(), epoch: int, answer: json.optional() }),
+  z.object({
+    type: z.literal('scoring'),
+    rollout: z.string(),
+    epoch: int,
+    answer: json.optional(),
+    meta: jsonObject.optional(),
+  }),
   z.object({ type: z.literal('claimed'), claim: z.string(), yes: z.boolean() }),
   z.object({
     type: z.literal('control'),

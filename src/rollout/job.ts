@@ -1,5 +1,5 @@
 /** The description of a rollout and its dependencies. */
-import type { Json } from '../common/json.ts';
+import type { Json, JsonObject } from '../common/json.ts';
 import type { Redactor } from '../common/redaction/redactor.ts';
 import type { ForkEdit, Submission, SubmittedAgent, SubmittedModel } from '../config/submission.ts';
 import type { Breakpoint } from '../protocol/commands.ts';
@@ -7,6 +7,12 @@ import type { TraceEvent } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { Clock, ModelClient, Recorder, Scorer, Slot, ToolHost, UntrustedWork, World } from './ports.ts';
 import type { Time } from './time.ts';
+
+/** What only scoring may know of a task. `meta`: all of it; absent if the job's task has all of it. */
+export interface ScoringPart {
+  readonly answer?: Json | undefined;
+  readonly meta?: JsonObject | undefined;
+}
 
 export interface RolloutJob {
   readonly rollout: string;
@@ -61,11 +67,11 @@ export interface RolloutPorts {
   readonly scorer: Scorer;
   readonly untrusted: UntrustedWork;
   /**
-   * Returns the task's expected answer, once the agent has ended: it is not part of the job, so that nothing the agent
-   * runs can find it. Nothing of the agent is accepted after that. Rejects only if the rollout is stopped or lost.
-   * Default: that of the job's task.
+   * Returns what only scoring may know of the task, once the agent has ended: it is not part of the job, so that
+   * nothing the agent runs can find it. Nothing of the agent is accepted after that. Rejects only if the rollout is
+   * stopped or lost. Default: the job's task is complete.
    */
-  expectedAnswer?(signal: AbortSignal): Promise<Json | undefined>;
+  partForScoring?(signal: AbortSignal): Promise<ScoringPart>;
   readonly recorder: Recorder;
   readonly clock: Clock;
   readonly slot: Slot;

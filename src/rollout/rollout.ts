@@ -319,13 +319,13 @@ export class Rollout {
     log.close();
   }
 
-  /** Returns the task with its expected answer. */
+  /** Returns the whole task. */
   async #taskToScore(): Promise<TaskRecord> {
     const { task } = this.#job;
-    if (this.#ports.expectedAnswer === undefined) return task;
+    if (this.#ports.partForScoring === undefined) return task;
     try {
-      const answer = await this.#life.race(this.#ports.expectedAnswer(this.#life.signal));
-      return answer === undefined ? withoutAnswer(task) : { ...task, answer };
+      const { answer, meta = task.meta } = await this.#life.race(this.#ports.partForScoring(this.#life.signal));
+      return { ...withoutAnswer(task), meta, ...(answer === undefined ? {} : { answer }) };
     } catch (error) {
       // Nothing is written after a cancellation or a loss.
       if (this.#life.reason === undefined) throw error;

@@ -127,7 +127,7 @@ describe('tampering', () => {
     worker.send({ type: 'scoring', rollout, epoch: epoch + 1 });
     assert.equal((await worker.frames.next('refuse')).code, 'fenced');
     worker.send({ type: 'scoring', rollout, epoch });
-    assert.deepEqual(await worker.frames.next('scoring'), { type: 'scoring', rollout, epoch, answer: '1' });
+    assert.deepEqual(await worker.frames.next('scoring'), { type: 'scoring', rollout, epoch, answer: '1', meta: {} });
     // A new holder has its own epoch: its agent continues, and its scoring begins again.
     worker.send({ type: 'bye' });
     const [again] = await other.lease(1);
@@ -148,6 +148,27 @@ describe('tampering', () => {
     worker.appendOnly(grant, [end(3, { status: 'cancelled', passed: null, reward: null })]);
     await worker.frames.next('ack', (ack) => ack.to === 3);
     assert.equal((await worker.frames.next('scoring')).answer, '1');
+  });
+
+  test('columns that only the scorer needs are handed out with the answer', async () => {
+    const { agent } = plainSubmission();
+    const meta = { city: 'Rome', steps: 'Add 1 and 0.', note: 'hard' };
+    const batch = await server.submit(
+      plainSubmission({ agent: { ...agent, prompt: { text: 'You work in {{task.meta.city}}.' } } }),
+      tasks(1).map((task) => ({ ...task, meta })),
+    );
+    await server.api.commandBatch(batch, {
+      command: 'set',
+      verb: 'breakpoints',
+      args: { breakpoints: [{ id: 'b', side: 'before', when: 'task.meta["note"] == "easy"' }] },
+    });
+    const worker = await server.worker(batch);
+    const [grant] = await worker.lease(1);
+    const { rollout, epoch } = grant!;
+    assert.deepEqual(grant!.task.meta, { city: 'Rome', note: 'hard' });
+    await worker.appendAcked(grant!, openingEvents(grant!));
+    worker.send({ type: 'scoring', rollout, epoch });
+    assert.deepEqual((await worker.frames.next('scoring')).meta, meta);
   });
 
   test('a prompt that contains the answer gets it at the start', async () => {

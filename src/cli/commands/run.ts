@@ -53,7 +53,7 @@ export const run: Command = {
       value: 'CEL',
       text:
         'hold the first attempt that reaches a call matching this condition, e.g. \'tool.name == "refund" && ' +
-        "tool.arguments.amount > 100'; the others keep running",
+        "tool.arguments.amount > 100'; the others keep running; task.answer is null before scoring",
     },
     'hold-attempt': {
       type: 'string',

@@ -116,7 +116,11 @@ export const batchFile = z.strictObject({
   world: path('../worlds/library.world.yaml')
     .optional()
     .describe('The world file, relative to this file. Without a world, the agent has only its own tools.'),
-  dataset: dataset.describe('The tasks, and the meaning of their columns.'),
+  dataset: dataset.describe(
+    'The tasks, and the meaning of their columns. All other columns are in `task.meta`. Until an attempt is scored, ' +
+      'its worker knows neither the expected answer nor the columns in `task.meta` that no prompt, no world, and no ' +
+      'breakpoint uses.',
+  ),
   attempts: whole(1, 32).default(DEFAULTS.attempts).describe('Number of attempts per task.'),
   seed: whole(0, 7).default(DEFAULTS.seed).describe('Seed for everything random, so that a batch can be reproduced.'),
   scorer: scorer.describe('Decides whether an attempt passes.'),

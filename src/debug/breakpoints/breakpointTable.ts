@@ -196,7 +196,8 @@ export class BreakpointTable {
     } catch (error) {
       return { problem: errorText(error) };
     }
-    return { gates: [gate] };
+    const hint = hiddenNote(`${gate.when ?? ''} ${gate.log ?? ''}`);
+    return { gates: [gate], ...(hint === undefined ? {} : { hint }) };
   }
 
   #set(origin: string, breakpoints: readonly NewBreakpoint[]): DebugProtocol.Breakpoint[] {
@@ -215,7 +216,7 @@ export class BreakpointTable {
         id: this.#ids,
         verified: one.note === undefined,
         ...line,
-        ...(one.note === undefined ? {} : { message: one.note }),
+        ...(one.note === undefined && one.hint === undefined ? {} : { message: one.note ?? one.hint }),
       };
     });
     this.#byOrigin.set(origin, entries);
@@ -229,9 +230,24 @@ type NewBreakpoint =
       readonly gates: readonly Breakpoint[];
       readonly stop?: number;
       readonly exception?: boolean;
+      /** Why it may never match. */
       readonly note?: string;
+      /** What is different in a running rollout. */
+      readonly hint?: string;
       readonly line?: number;
     };
+
+/** Returns what to know about a condition that uses what workers get only when scoring begins. */
+function hiddenNote(condition: string): string | undefined {
+  if (/\btask\s*\.\s*answer\b/.test(condition))
+    return '`task.answer` is null until a running rollout is scored. In recordings it is the expected answer.';
+  if (/\btask\s*\.\s*meta\b/.test(condition))
+    return (
+      'Until it is scored, a running rollout has only the columns in `task.meta` that prompts, its world, and ' +
+      'breakpoints set before it started use.'
+    );
+  return undefined;
+}
 
 /** Parses the first hit that stops; undefined if the text is not a count. */
 function hitsOf(text: string | undefined): number | undefined {

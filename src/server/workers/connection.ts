@@ -233,13 +233,13 @@ export class WorkerConnection {
     session.send({ type: 'claimed', claim: frame.claim, yes });
   }
 
-  /** Hands out the expected answer, to the holder of the rollout only. */
+  /** Hands out what only scoring may know of the task, to the holder of the rollout only. */
   async #scoring(session: WorkerSession, { rollout, epoch }: Frame<'scoring'>): Promise<void> {
     const holds = session.holds(rollout, epoch);
     const task = holds ? await this.#context.store.beginScoring(session.id, rollout, epoch) : undefined;
     if (task !== undefined) {
-      const { answer } = task;
-      session.send({ type: 'scoring', rollout, epoch, ...(answer === undefined ? {} : { answer }) });
+      const { answer, meta } = task;
+      session.send({ type: 'scoring', rollout, epoch, ...(answer === undefined ? {} : { answer }), meta });
     } else {
       session.fence(rollout);
     }

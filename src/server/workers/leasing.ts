@@ -4,13 +4,12 @@
 
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
-import { containsAnswer } from '../../config/prompt.ts';
-import { agentsOf, type Submission } from '../../config/submission.ts';
+import type { Submission } from '../../config/submission.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import type { BatchRecord, Lease, Store } from '../../store/store.ts';
-import { withoutAnswer } from '../../trace/task.ts';
 import type { Counters } from '../telemetry/counters.ts';
 import { Throttle } from '../throttle.ts';
+import { grantedTask, type TaskNeeds, taskNeeds } from './grantedTask.ts';
 import { breakpointsOf, type Hub } from './hub.ts';
 import type { WorkerSession } from './session.ts';
 
@@ -121,7 +120,6 @@ export class Leasing {
     if (queued === 0 || waiting.length === 0) return counts;
     const submission = await this.#options.submission(record.spec.submission);
     const { concurrency } = submission;
-    const knowsAnswer = promptsOf(submission).some(containsAnswer);
     let room = Math.min(queued, concurrency === 'auto' ? this.#options.room(record.row.batch) : concurrency - running);
     // Each session gets its share first, so that the first one does not take everything.
     const part = Math.ceil(room / waiting.length);
@@ -143,7 +141,8 @@ export class Leasing {
           // Breakpoints that were set during the lease have been sent already, and the grant must not undo them.
           const current = await this.#options.store.batch(record.row.batch);
           const fields = grantFields(current ?? record);
-          for (const lease of leases) this.#grant(session, lease, fields, knowsAnswer);
+          const needs = taskNeeds(submission, fields.breakpoints);
+          for (const lease of leases) this.#grant(session, lease, fields, needs);
           this.#options.hub.commands(session);
         }),
       );
@@ -163,8 +162,7 @@ export class Leasing {
     }
   }
 
-  /** `knowsAnswer`: whether a prompt contains the expected answer. */
-  #grant(session: WorkerSession, lease: Lease, fields: GrantFields, knowsAnswer: boolean): void {
+  #grant(session: WorkerSession, lease: Lease, fields: GrantFields, needs: TaskNeeds): void {
     session.requested -= 1;
     const { epoch, task, attempt } = lease;
     session.rollouts.set(lease.rollout, { epoch, task: task.id, attempt, try: lease.try });
@@ -176,7 +174,7 @@ export class Leasing {
       ...fields,
       rollout: lease.rollout,
       epoch,
-      task: knowsAnswer ? task : withoutAnswer(task),
+      task: grantedTask(task, needs),
       attempt,
       try: lease.try,
       lineage: lease.lineage,
@@ -205,9 +203,4 @@ function grantFields(record: BatchRecord): GrantFields {
     paused: record.paused,
     ...(parent === undefined ? {} : { fork: { rollout: parent.rollout, seq: parent.seq }, edits: [...parent.edits] }),
   };
-}
-
-function promptsOf(submission: Submission): string[] {
-  const user = submission.world?.user;
-  return [...agentsOf(submission).map(({ prompt }) => prompt.text), ...(user === undefined ? [] : [user.prompt])];
 }

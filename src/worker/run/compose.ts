@@ -85,7 +85,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
       untrusted: untrustedWork,
       runExport: (module, name, input, { signal }) => runExport(module, name, [input], environment, signal),
     }),
-    expectedAnswer: async (signal) => {
+    partForScoring: async (signal) => {
       await recorder.flushed();
       return scorings.ask(grant.rollout, grant.epoch, signal);
     },

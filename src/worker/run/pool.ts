@@ -98,7 +98,7 @@ export class RolloutPool {
         }
         return;
       case 'scoring':
-        this.#options.parts.scorings.answered(frame.rollout, frame.epoch, frame.answer);
+        this.#options.parts.scorings.answered(frame);
         return;
       case 'claimed':
         this.#options.parts.claims.answered(frame.claim, frame.yes);

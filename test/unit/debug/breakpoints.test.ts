@@ -146,3 +146,16 @@ describe('breakpoints over a recording', () => {
     assert.ok(table.gates.every(({ id }) => id.startsWith('debug:')));
   });
 });
+
+it('conditions over what workers get only for scoring say so', () => {
+  const { table } = begin(lendingDesk());
+  const set = (condition: string): readonly [boolean, string | undefined] => {
+    const [one] = table.setFunctions([{ name: 'model', condition }], new Set());
+    return [one?.verified === true, one?.message];
+  };
+  assert.deepEqual(set('step == 1'), [true, undefined]);
+  const [answerSet, answer = ''] = set('task.answer == "x"');
+  assert.equal(answerSet, true);
+  assert.match(answer, /`task\.answer` is null until a running rollout is scored/);
+  assert.match(set('task.meta.city == "Rome"')[1] ?? '', /only the columns in `task\.meta` that prompts/);
+});

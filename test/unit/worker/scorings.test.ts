@@ -4,16 +4,18 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PlainFrame } from '../../../src/worker/outlet.ts';
 import { Scorings } from '../../../src/worker/run/scorings.ts';
 
-it('a request for an expected answer is repeated after a reconnection until it is answered', async () => {
+it('a request for what only scoring may know is repeated after a reconnection until it is answered', async () => {
   const sent: PlainFrame[] = [];
   const scorings = new Scorings((frame) => sent.push(frame) > 0);
   const stop = new AbortController();
   const answer = scorings.ask('r1', 2, stop.signal);
   const dropped = scorings.ask('r2', 1, stop.signal);
   scorings.repeat();
-  scorings.answered('r1', 1, 'of an older epoch');
-  scorings.answered('r1', 2, 'blue');
-  assert.equal(await answer, 'blue');
+  const reply = { type: 'scoring', rollout: 'r1' } as const;
+  scorings.answered({ ...reply, epoch: 1, answer: 'of an older epoch' });
+  scorings.answered({ ...reply, epoch: 2, answer: 'blue', meta: { steps: 'Mix.' } });
+  const { answer: expected, meta } = await answer;
+  assert.deepEqual([expected, meta], ['blue', { steps: 'Mix.' }]);
   stop.abort();
   await assert.rejects(dropped, { code: 'cancelled' });
   scorings.repeat();
