@@ -36,6 +36,13 @@ export const INSTALL_OPTIONS = {
     value: 'URL',
     text: 'collector that receives finished rollouts as traces, e.g. http://collector.observability:4318',
   },
+  'pod-security': {
+    type: 'string',
+    value: 'LEVEL',
+    text:
+      'pod security level of a namespace that install creates: restricted, baseline, or privileged (restricted; ' +
+      'privileged with hostPath)',
+  },
   vllm: { type: 'string', value: 'MODEL', text: 'also serve this model with vLLM; `none` removes it' },
   'vllm-gpus': { type: 'string', value: 'N', text: 'GPUs per vLLM replica (1)' },
   'vllm-replicas': { type: 'string', value: 'N', text: 'number of vLLM replicas (1)' },
@@ -87,6 +94,7 @@ export async function readInstallOptions(
         memory: textOption(commandLine, 'memory'),
         replicas: numberOption(commandLine, 'replicas', 1),
         otlp: textOption(commandLine, 'otlp'),
+        podSecurity: textOption(commandLine, 'pod-security') as InstallInput['podSecurity'],
         ...(vllm === undefined ? {} : { vllm: vllm === 'none' ? undefined : vllm }),
       },
       vllm === 'none' ? ['vllm'] : [],

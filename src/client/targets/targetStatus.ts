@@ -12,14 +12,25 @@ import { isReady, isUnresponsive } from '../../kubernetes/access/podReady.ts';
 import { LABEL, OURS } from '../../kubernetes/names.ts';
 import type { Api } from '../../protocol/api.ts';
 import { connectTarget } from './connectTarget.ts';
+import { podSecurityFinding } from './securityFindings.ts';
 import { obstacleOf } from './serverPod.ts';
 import { clusterRef, type Target, targetPlace } from './target.ts';
 
 /** `unknown`: no permission to read it. */
 type FindingState = 'ok' | 'missing' | 'wrong' | 'unknown';
 
-interface TargetFinding {
-  readonly name: 'cluster' | 'namespace' | 'clock' | 'server' | 'queue' | 'pods' | 'nodes' | 'gpus' | 'quota';
+export interface TargetFinding {
+  readonly name:
+    | 'cluster'
+    | 'namespace'
+    | 'security'
+    | 'clock'
+    | 'server'
+    | 'queue'
+    | 'pods'
+    | 'nodes'
+    | 'gpus'
+    | 'quota';
   readonly state: FindingState;
   readonly text: string;
   readonly hint?: string;
@@ -91,10 +102,11 @@ async function clusterFindings(cluster: Cluster, signal: AbortSignal | undefined
   ];
 }
 
-/** Reports a missing namespace. Reports nothing if the user cannot read namespaces. */
+/** Reports on the namespace, or nothing if the user cannot read namespaces. */
 async function namespaceFindings(cluster: Cluster, signal: AbortSignal | undefined): Promise<TargetFinding[]> {
   try {
-    if ((await cluster.get('Namespace', cluster.namespace, { signal })) !== undefined) return [];
+    const namespace = await cluster.get('Namespace', cluster.namespace, { signal });
+    if (namespace !== undefined) return [podSecurityFinding(namespace)];
     return [
       {
         name: 'namespace',

@@ -1,25 +1,22 @@
 /**
  * Builds the cluster objects of a batch: an Indexed Job, and a ConfigMap and a Secret for its pods. Pure.
  */
-import { LONG_RUNNING } from '../../common/entries.ts';
 import { DEFAULTS } from '../../config/defaults.ts';
 import type { SubmittedPods } from '../../config/submission.ts';
 import type { KubeObject, OwnerReference } from '../../kubernetes/access/objects.ts';
-import { batchLabels, batchName, NAMES } from '../../kubernetes/names.ts';
+import { batchLabels, batchName } from '../../kubernetes/names.ts';
 import {
   type PodWorker,
   SECRETS_FILE,
   WORKER_BOOTSTRAP,
   WORKER_FILE,
 } from '../../kubernetes/programs/workerBootstrap.ts';
-import { sidecarContainers } from './sidecarContainers.ts';
+import { BOOTSTRAP_FILE, type PodPlan, podSpec, WORKER } from './podManifest.ts';
 import { environmentKey } from './sidecarSecrets.ts';
 import type { PodSizing } from './sizing.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The container that runs rollouts. */
-export const WORKER = 'worker';
 /** Our annotations on Jobs and their pods. */
 export const NOTE = {
   /** The batch's ID unchanged; labels allow fewer characters. */
@@ -34,23 +31,11 @@ export const NOTE = {
   released: 'rollout-studio/released',
 } as const;
 
-/** A user ID that owns nothing in the image. */
-const USER = 1000;
-/** A worker stops within 10 s of a signal. */
-const GRACE_SECONDS = 15;
-const BOOTSTRAP_FILE = 'bootstrap.mjs';
-const FOLDERS = { bootstrap: '/rollout/bootstrap', config: '/rollout/config', work: '/rollout/work' } as const;
-
-export interface JobPlan {
-  readonly batch: string;
+export interface JobPlan extends PodPlan {
   /** Number of this Job in its batch, from 1. */
   readonly round: number;
   readonly namespace: string;
-  readonly pods: SubmittedPods;
   readonly sizing: PodSizing;
-  /** Image for a batch that does not set one. */
-  readonly image: string;
-  readonly pullPolicy: string | undefined;
   readonly owner: OwnerReference | undefined;
   readonly settled: number;
   readonly fruitless: number;
@@ -101,75 +86,6 @@ function failurePolicy(pods: SubmittedPods): Fields {
         action: pods.isolation === 'pod' ? 'FailIndex' : 'FailJob',
         onExitCodes: { containerName: WORKER, operator: 'In', values: [2] },
       },
-    ],
-  };
-}
-
-function podSpec({ batch, pods, image, pullPolicy }: JobPlan): Fields {
-  const sidecars = sidecarContainers(pods.sidecars ?? [], batch);
-  const policy = pods.pull_policy ?? pullPolicy;
-  return {
-    restartPolicy: 'Never',
-    serviceAccountName: pods.service_account ?? NAMES.worker,
-    automountServiceAccountToken: false,
-    enableServiceLinks: false,
-    // The pod reaps processes left by tools, and a hanging worker can end itself, because it is not process 1.
-    shareProcessNamespace: true,
-    terminationGracePeriodSeconds: GRACE_SECONDS,
-    // Sidecars keep the user of their image; all of them can read the mounted files.
-    securityContext: { fsGroup: USER },
-    ...(pods.node_selector === undefined ? {} : { nodeSelector: pods.node_selector }),
-    ...(pods.tolerations === undefined ? {} : { tolerations: pods.tolerations }),
-    ...(pods.priority_class === undefined ? {} : { priorityClassName: pods.priority_class }),
-    ...(sidecars.containers.length === 0 ? {} : { initContainers: sidecars.containers }),
-    containers: [
-      {
-        name: WORKER,
-        image: pods.image ?? image,
-        ...(policy === undefined ? {} : { imagePullPolicy: policy }),
-        command: ['node', ...LONG_RUNNING, `${FOLDERS.bootstrap}/${BOOTSTRAP_FILE}`, FOLDERS.config, FOLDERS.work],
-        env: [
-          { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
-          { name: 'HOME', value: `${FOLDERS.work}/home` },
-          { name: 'TMPDIR', value: `${FOLDERS.work}/tmp` },
-        ],
-        ...(pods.requests === undefined && pods.limits === undefined
-          ? {}
-          : {
-              resources: {
-                ...(pods.requests === undefined ? {} : { requests: pods.requests }),
-                ...(pods.limits === undefined ? {} : { limits: pods.limits }),
-              },
-            }),
-        securityContext: {
-          runAsUser: USER,
-          runAsGroup: USER,
-          runAsNonRoot: true,
-          allowPrivilegeEscalation: false,
-          capabilities: { drop: ['ALL'] },
-          seccompProfile: { type: 'RuntimeDefault' },
-        },
-        // Its last lines say why it failed.
-        terminationMessagePolicy: 'FallbackToLogsOnError',
-        volumeMounts: [
-          { name: 'bootstrap', mountPath: FOLDERS.bootstrap, readOnly: true },
-          { name: 'config', mountPath: FOLDERS.config, readOnly: true },
-          { name: 'work', mountPath: FOLDERS.work },
-        ],
-      },
-    ],
-    volumes: [
-      { name: 'bootstrap', configMap: { name: batchName(batch) } },
-      {
-        name: 'config',
-        secret: {
-          secretName: batchName(batch),
-          defaultMode: 0o440,
-          items: [WORKER_FILE, SECRETS_FILE].map((key) => ({ key, path: key })),
-        },
-      },
-      { name: 'work', emptyDir: {} },
-      ...sidecars.volumes,
     ],
   };
 }

@@ -2,7 +2,7 @@
 
 import type { ContainerStatus, KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
 import type { EventData } from '../../trace/schema.ts';
-import { WORKER } from './jobManifest.ts';
+import { WORKER } from './podManifest.ts';
 
 type Infra = EventData['infra'];
 

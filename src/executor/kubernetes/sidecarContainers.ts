@@ -1,6 +1,7 @@
 /** Builds the sidecars of a batch's pods: without rights, and with a volume of their own. Pure. */
 import { SCRATCH } from '../../config/schema/sidecar.ts';
 import { batchName } from '../../kubernetes/names.ts';
+import { CONTAINER_SECURITY } from '../../kubernetes/security/podSecurity.ts';
 import { environmentKey, variableOf } from './sidecarSecrets.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -16,9 +17,7 @@ const SCRATCH_LIMIT = '4Gi';
 /** The user is that of the image, which must not be root. */
 const SECURITY = {
   runAsNonRoot: true,
-  allowPrivilegeEscalation: false,
-  readOnlyRootFilesystem: true,
-  capabilities: { drop: ['ALL'] },
+  ...CONTAINER_SECURITY,
   seccompProfile: { type: 'RuntimeDefault' },
 } as const;
 

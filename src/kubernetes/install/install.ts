@@ -16,8 +16,9 @@ import {
 } from '../names.ts';
 import { type Archive, pack } from '../programs/archive.ts';
 import { pageFiles, programFiles, SERVER_PROGRAMS } from '../programs/collect.ts';
+import { podSecurityLabels } from '../security/podSecurity.ts';
 import { manifests } from './manifests/all.ts';
-import { type InstallOptions, installOptions } from './options.ts';
+import { type InstallOptions, installOptions, podSecurityLevel } from './options.ts';
 import { waitUntilReady } from './ready.ts';
 import { newTokens } from './tokens.ts';
 
@@ -112,12 +113,18 @@ async function ensureNamespace(cluster: Cluster, call: InstallCall, notice: Inst
     });
   }
   notice.change({ kind: 'Namespace', name, change: 'created' });
+  const level = podSecurityLevel(call.options);
+  if (level !== 'restricted') notice.note(`The namespace enforces the pod security level ${level}, not restricted.`);
   if (call.dryRun) return false;
   await cluster.create(
     {
       apiVersion: 'v1',
       kind: 'Namespace',
-      metadata: { name, labels: labels('server'), annotations: { [CREATED_ANNOTATION]: 'true' } },
+      metadata: {
+        name,
+        labels: { ...labels('server'), ...podSecurityLabels(level) },
+        annotations: { [CREATED_ANNOTATION]: 'true' },
+      },
     },
     { signal },
   );

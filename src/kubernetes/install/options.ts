@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { SERVER_PORT } from '../names.ts';
+import { POD_SECURITY_LEVELS, type PodSecurityLevel } from '../security/podSecurity.ts';
 import { parseStorage } from './storage.ts';
 
 const quantity = z.string().regex(/^\d+(\.\d+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$/, 'an amount like 20Gi');
@@ -65,6 +66,8 @@ export const installOptions = z.object({
   replicas: oneOrMore.default(1),
   /** Base URL of a collector that receives finished rollouts as traces (OTLP over HTTP). */
   otlp: z.url({ protocol: /^https?$/, error: 'an address like http://collector:4318' }).optional(),
+  /** Pod security level of a namespace that install creates. Default: the strictest that the storage allows. */
+  podSecurity: z.enum(POD_SECURITY_LEVELS).optional(),
   vllm: vllmOptions.optional(),
 });
 export type InstallOptions = z.infer<typeof installOptions>;
@@ -88,6 +91,13 @@ export function resolveOptions(input: InstallInput, installed?: InstallOptions):
   if (options.replicas > 1 && parseStorage(options.storage).kind !== 'postgres') {
     throw new StudioError('usage', 'Several servers need one database: use --replicas with --storage postgres:SECRET.');
   }
+  if (usesNodeFolder(options) && options.podSecurity !== undefined && options.podSecurity !== 'privileged') {
+    throw new StudioError(
+      'usage',
+      `Pods with a folder of the node are refused at the pod security level ${options.podSecurity}.`,
+      { hint: 'Use another storage than hostPath, or --pod-security privileged.' },
+    );
+  }
   if (installed !== undefined && installed.storage !== options.storage) {
     throw new StudioError(
       'conflict',
@@ -96,4 +106,14 @@ export function resolveOptions(input: InstallInput, installed?: InstallOptions):
     );
   }
   return options;
+}
+
+/** Returns the pod security level that a namespace created for the installation enforces. */
+export function podSecurityLevel(options: InstallOptions): PodSecurityLevel {
+  return options.podSecurity ?? (usesNodeFolder(options) ? 'privileged' : 'restricted');
+}
+
+/** Returns whether a pod mounts a folder of its node. */
+function usesNodeFolder({ storage, vllm }: InstallOptions): boolean {
+  return [storage, ...(vllm === undefined ? [] : [vllm.cache])].some((text) => parseStorage(text).kind === 'hostPath');
 }

@@ -25,6 +25,14 @@ export interface PodWorker {
   readonly programs: string;
 }
 
+/** Runs a command as a child: passes signals on, reaps every process, and ends with the command's exit code. */
+const FIRST_PROCESS = [
+  `trap 'stop=1; [ -z "$pid" ] || kill -TERM "$pid"' TERM INT`,
+  '"$@" & pid=$!',
+  '[ -z "$stop" ] || kill -TERM "$pid"',
+  'while :; do wait "$pid"; code=$?; kill -0 "$pid" 2>/dev/null || exit "$code"; done',
+].join('\n');
+
 export const WORKER_BOOTSTRAP = `${UNPACK_SCRIPT}
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -55,6 +63,11 @@ async function fetchPrograms({ server, token, programs }) {
     return (error.cause ?? error).message || String(error.cause ?? error);
   }
 }
+
+// Process 1 inherits the processes that tools leave, and must reap them, which only a shell does. It also could not end
+// itself when it hangs. An image without a shell has few programs that leave processes.
+const SHELL = '/bin/sh';
+const FIRST_PROCESS = ${JSON.stringify(FIRST_PROCESS)};
 
 const startedAt = Date.now();
 let config;
@@ -89,6 +102,10 @@ writeFileSync(written, JSON.stringify({
 }), { mode: 0o600 });
 for (const signal of signals) process.off(signal, stopped);
 const file = path.join(home, 'dist', 'worker.mjs');
+if (process.pid === 1 && existsSync(SHELL)) {
+  const command = [process.execPath, ...process.execArgv, file, written];
+  process.execve(SHELL, [SHELL, '-c', FIRST_PROCESS, SHELL, ...command], process.env);
+}
 process.argv.splice(1, 3, file, written);
 await import(pathToFileURL(file).href);
 `;

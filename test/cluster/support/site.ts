@@ -64,6 +64,9 @@ export async function site(folder: string): Promise<Site> {
       LOCAL_IMAGE,
       '--storage',
       `hostPath:${folder}`,
+      // The kit's pods are on the host's network, which other levels refuse.
+      '--pod-security',
+      'privileged',
       '--port',
       String(port),
       '--advertise',

@@ -93,16 +93,33 @@ describe('the Job of a batch', () => {
     assert.equal(spec['automountServiceAccountToken'], false);
     assert.equal(spec['serviceAccountName'], 'rollout-studio-worker');
     assert.equal(spec['restartPolicy'], 'Never');
-    assert.equal(spec['shareProcessNamespace'], true);
-    assert.deepEqual(spec['securityContext'], { fsGroup: 1000 });
+    assert.equal(spec['shareProcessNamespace'], undefined);
+    assert.deepEqual(spec['securityContext'], {
+      fsGroup: 1000,
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
     assert.deepEqual(worker['securityContext'], {
       runAsUser: 1000,
       runAsGroup: 1000,
       runAsNonRoot: true,
       allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
       seccompProfile: { type: 'RuntimeDefault' },
     });
+    const limits = (plan: Partial<JobPlan>): unknown[] =>
+      (job(plan).spec.template.spec.volumes as { name: string; emptyDir?: unknown }[]).flatMap(({ name, emptyDir }) =>
+        emptyDir === undefined ? [] : [[name, emptyDir]],
+      );
+    assert.deepEqual(limits({}), [
+      ['work', { sizeLimit: '16Gi' }],
+      ['tmp', { sizeLimit: '4Gi' }],
+    ]);
+    assert.deepEqual(limits({ pods: { limits: { 'ephemeral-storage': '100Gi' } } })[0], [
+      'work',
+      { sizeLimit: '100Gi' },
+    ]);
     assert.deepEqual(
       (worker['env'] as { name: string }[]).map(({ name }) => name),
       ['POD_NAME', 'HOME', 'TMPDIR'],

@@ -27,6 +27,6 @@ export function manifests(options: InstallOptions, archive: Archive, namespace: 
     ),
     serverService(options, namespace),
     serverDeployment(options, programs, namespace),
-    ...(options.vllm === undefined ? [] : vllm(options.vllm, namespace)),
+    ...(options.vllm === undefined ? [] : vllm(options.vllm, options, namespace)),
   ];
 }

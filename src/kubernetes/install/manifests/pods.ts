@@ -1,27 +1,5 @@
-/** Parts that all our pods share. */
-
-/** User and group as a number, which works in images without a name for it; mounted files belong to them. */
-const USER = 1000;
-/** Mode of secret files: readable by their group, which is `fsGroup`. */
-export const SECRET_MODE = 0o440;
-
-/** Security of a pod whose containers run as an ordinary user. */
-export const POD_SECURITY = {
-  runAsUser: USER,
-  runAsGroup: USER,
-  fsGroup: USER,
-  runAsNonRoot: true,
-  // A start does not walk through a volume of millions of files.
-  fsGroupChangePolicy: 'OnRootMismatch',
-  seccompProfile: { type: 'RuntimeDefault' },
-} as const;
-
-/** Security of a container that writes to its volumes only. */
-export const CONTAINER_SECURITY = {
-  allowPrivilegeEscalation: false,
-  readOnlyRootFilesystem: true,
-  capabilities: { drop: ['ALL'] },
-} as const;
+/** Parts of the pods of an installation. */
+import { CONTAINER_SECURITY, USER } from '../../security/podSecurity.ts';
 
 /** Returns an init container that makes our user the owner of a node's folder, which the kubelet created as root. */
 export function folderOwner(

@@ -11,10 +11,11 @@ import {
   TOKEN_KEYS,
   VERSION_ANNOTATION,
 } from '../../names.ts';
+import { CONTAINER_SECURITY, POD_SECURITY, SECRET_MODE } from '../../security/podSecurity.ts';
 import type { InstallOptions } from '../options.ts';
 import { parseStorage } from '../storage.ts';
 import { object, type Place } from './object.ts';
-import { CONTAINER_SECURITY, fieldEnv, folderOwner, POD_SECURITY, SECRET_MODE, secretEnv } from './pods.ts';
+import { fieldEnv, folderOwner, secretEnv } from './pods.ts';
 import type { ProgramMaps } from './programs.ts';
 import { dataVolume } from './volumes.ts';
 
@@ -82,7 +83,7 @@ function podSpec(
   namespace: string,
 ): Readonly<Record<string, unknown>> {
   const storage = parseStorage(options.storage);
-  const store = dataVolume('store', storage, NAMES.volume);
+  const store = dataVolume('store', storage, NAMES.volume, options.storageSize);
   return {
     serviceAccountName: NAMES.server,
     automountServiceAccountToken: true,

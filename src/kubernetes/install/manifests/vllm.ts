@@ -2,18 +2,23 @@
 
 import type { KubeObject } from '../../access/objects.ts';
 import { labels, NAMES } from '../../names.ts';
-import type { VllmOptions } from '../options.ts';
+import { CONTAINER_SECURITY, POD_SECURITY } from '../../security/podSecurity.ts';
+import type { InstallOptions, VllmOptions } from '../options.ts';
 import { parseStorage } from '../storage.ts';
 import { object, type Place } from './object.ts';
-import { secretEnv } from './pods.ts';
+import { folderOwner, secretEnv } from './pods.ts';
 import { claimOf, dataVolume } from './volumes.ts';
 
 const PORT = 8000;
 const CACHE = '/cache';
+/** HOME, and the folder of temporary files. */
+const WORK = '/work';
+const WORK_LIMIT = '16Gi';
 /** Loading large weights for the first time takes as long as downloading them. */
 const START_SECONDS = 3600;
 
-export function vllm(options: VllmOptions, namespace: string): KubeObject[] {
+/** `installed`: whose image prepares the folder of a node. */
+export function vllm(options: VllmOptions, installed: InstallOptions, namespace: string): KubeObject[] {
   const place: Place = { namespace, component: 'vllm' };
   const selected = labels('vllm');
   const cache = parseStorage(options.cache);
@@ -26,7 +31,7 @@ export function vllm(options: VllmOptions, namespace: string): KubeObject[] {
         // The GPUs of the old pod are free only after it has ended.
         strategy: { type: 'Recreate' },
         selector: { matchLabels: selected },
-        template: { metadata: { labels: selected }, spec: podSpec(options) },
+        template: { metadata: { labels: selected }, spec: podSpec(options, installed) },
       },
     }),
     object('Service', NAMES.vllm, place, {
@@ -44,7 +49,8 @@ export function vllmUrl(namespace: string): string {
   return `http://${NAMES.vllm}.${namespace}.svc:${PORT}/v1`;
 }
 
-function podSpec(options: VllmOptions): Readonly<Record<string, unknown>> {
+function podSpec(options: VllmOptions, { image, pullPolicy }: InstallOptions): Readonly<Record<string, unknown>> {
+  const cache = parseStorage(options.cache);
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
@@ -58,11 +64,14 @@ function podSpec(options: VllmOptions): Readonly<Record<string, unknown>> {
       },
     },
     tolerations: [{ key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' }],
+    securityContext: POD_SECURITY,
+    ...(cache.kind === 'hostPath' ? { initContainers: [folderOwner(image, pullPolicy, 'cache', CACHE)] } : {}),
     containers: [container(options)],
     volumes: [
       // The processes of one replica communicate through shared memory.
       { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: `${Math.max(2, 2 * options.gpus)}Gi` } },
-      dataVolume('cache', parseStorage(options.cache), NAMES.cache),
+      dataVolume('cache', cache, NAMES.cache, options.cacheSize),
+      { name: 'work', emptyDir: { sizeLimit: WORK_LIMIT } },
     ],
   };
 }
@@ -94,11 +103,15 @@ function container(options: VllmOptions): Readonly<Record<string, unknown>> {
     ],
     env: [
       { name: 'HF_HOME', value: CACHE },
+      // vLLM and PyTorch keep compiled kernels there, and ask for the name of the user, which the image does not have.
+      { name: 'HOME', value: WORK },
+      { name: 'TMPDIR', value: WORK },
+      { name: 'USER', value: 'vllm' },
       ...(options.tokenSecret === undefined ? [] : [secretEnv('HF_TOKEN', options.tokenSecret, 'token')]),
     ],
     ports: [{ name: 'http', containerPort: PORT, protocol: 'TCP' }],
     resources: { requests: gpus, limits: gpus },
-    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+    securityContext: CONTAINER_SECURITY,
     startupProbe: { ...probe, failureThreshold: START_SECONDS / probe.periodSeconds },
     livenessProbe: { ...probe, failureThreshold: 6 },
     readinessProbe: { ...probe, periodSeconds: 5, failureThreshold: 2 },
@@ -106,6 +119,8 @@ function container(options: VllmOptions): Readonly<Record<string, unknown>> {
     volumeMounts: [
       { name: 'shm', mountPath: '/dev/shm' },
       { name: 'cache', mountPath: CACHE },
+      { name: 'work', mountPath: WORK },
+      { name: 'work', mountPath: '/tmp' },
     ],
   };
 }

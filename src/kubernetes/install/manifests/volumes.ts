@@ -4,11 +4,15 @@ import type { KubeObject } from '../../access/objects.ts';
 import type { Storage } from '../storage.ts';
 import { object, type Place } from './object.ts';
 
-/** Returns the volume that holds data, or undefined for a database. `claim`: name of its PersistentVolumeClaim. */
+/**
+ * Returns the volume that holds data, or undefined for a database. `claim`: name of its PersistentVolumeClaim; `size`:
+ * limit of a folder that ends with its pod.
+ */
 export function dataVolume(
   name: string,
   storage: Storage,
   claim: string,
+  size: string,
 ): Readonly<Record<string, unknown>> | undefined {
   switch (storage.kind) {
     case 'pvc':
@@ -16,7 +20,7 @@ export function dataVolume(
     case 'hostPath':
       return { name, hostPath: { path: storage.folder, type: 'DirectoryOrCreate' } };
     case 'emptyDir':
-      return { name, emptyDir: {} };
+      return { name, emptyDir: { sizeLimit: size } };
     case 'postgres':
       return undefined;
   }

@@ -178,12 +178,17 @@ describe('the status of a target', () => {
       findings.map(({ name, state }) => [name, state]),
       [
         ['cluster', 'ok'],
+        ['security', 'missing'],
         ['server', 'missing'],
         ['pods', 'ok'],
         ['nodes', 'unknown'],
         ['gpus', 'unknown'],
         ['quota', 'unknown'],
       ],
+    );
+    assert.match(
+      findings.find(({ name }) => name === 'security')?.hint ?? '',
+      /kubectl label --overwrite namespace \S+ pod-security\.kubernetes\.io\/enforce=restricted pod-security/,
     );
     assert.match(findings.find(({ name }) => name === 'nodes')?.text ?? '', /^no permission to read: /);
     assert.match(findings.find(({ name }) => name === 'server')?.hint ?? '', /rollout cluster install/);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
@@ -20,6 +20,32 @@ const ARCHIVE = await pack([
   { path: 'dist/chunks/part.mjs', bytes: Buffer.from('export const text = "hello";\n') },
 ]);
 
+/** A worker whose program leaves processes; it waits until they are gone, and is stopped by a signal to process 1. */
+const LEAVING = `import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+spawnSync('/bin/sh', ['-c', 'for n in 1 2 3; do (sleep 0.05 &); done']);
+const left = () => readdirSync('/proc').filter((pid) => {
+  try {
+    return /^[0-9]+$/.test(pid) && readFileSync('/proc/' + pid + '/stat', 'utf8').includes('(sleep)');
+  } catch {
+    return false;
+  }
+}).length;
+process.on('SIGTERM', () => process.exit(5));
+const end = Date.now() + 5_000;
+const timer = setInterval(() => {
+  if (left() > 0 && Date.now() < end) return;
+  clearInterval(timer);
+  console.log(JSON.stringify({ first: process.pid === 1, left: left() }));
+  process.kill(1, 'SIGTERM');
+  setTimeout(() => process.exit(6), 5_000);
+}, 20);
+`;
+const LEAVING_ARCHIVE = await pack([{ path: 'dist/worker.mjs', bytes: Buffer.from(LEAVING) }]);
+/** Runs a command as process 1, like in a container. */
+const AS_FIRST = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child', '--mount-proc'];
+const canBeFirst = process.platform === 'linux' && spawnSync('unshare', [...AS_FIRST.slice(1), 'true']).status === 0;
+
 interface BootstrapResult {
   readonly code: number | null;
   readonly out: string;
@@ -35,7 +61,14 @@ interface BootstrapResult {
 async function run(
   context: TestContext,
   answers: ((response: ServerResponse) => void)[],
-  options: { config?: object; first?: string; secrets?: string; onRequest?: (kill: () => void) => void } = {},
+  options: {
+    config?: object;
+    first?: string;
+    secrets?: string;
+    onRequest?: (kill: () => void) => void;
+    /** Command that runs it. */
+    within?: readonly string[];
+  } = {},
 ): Promise<BootstrapResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'bootstrap-'));
   context.after(() => rm(folder, { recursive: true, force: true }));
@@ -69,7 +102,9 @@ async function run(
     }),
   );
   if (options.secrets !== undefined) await writeFile(path.join(folder, 'secrets.json'), options.secrets);
-  const child = spawn(process.execPath, [path.join(folder, 'bootstrap.mjs'), folder, work], {
+  const command = [process.execPath, path.join(folder, 'bootstrap.mjs'), folder, work];
+  const [program = '', ...args] = [...(options.within ?? []), ...command];
+  const child = spawn(program, args, {
     env: { ...process.env, POD_NAME: 'pod-1', HOME: path.join(work, 'home'), TMPDIR: path.join(work, 'tmp') },
   });
   let out = '';
@@ -138,5 +173,14 @@ describe('the bootstrap of a worker pod', () => {
   }, async (context) => {
     const { code, err } = await run(context, [() => undefined], { onRequest: (kill) => kill() });
     assert.deepEqual([code, err], [3, 'Stopped before the worker ran.\n']);
+  });
+
+  it('reaps what tools leave and passes signals on as the first process of a container', {
+    skip: canBeFirst ? false : 'the system lets no user make a process the first one of its namespace',
+  }, async (context) => {
+    const sends = (response: ServerResponse): void => void response.end(LEAVING_ARCHIVE.packed);
+    const config = { programs: LEAVING_ARCHIVE.sha };
+    const { code, out, err } = await run(context, [sends], { config, within: AS_FIRST });
+    assert.deepEqual([code, JSON.parse(out)], [5, { first: false, left: 0 }], err);
   });
 });

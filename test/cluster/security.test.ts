@@ -1,0 +1,155 @@
+/** What pods of ours may do, as the cluster's API server judges it and as a program in a pod finds it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { BatchV1Api } from '@kubernetes/client-node';
+import { StudioError } from '../../src/common/errors.ts';
+import { batchJob } from '../../src/executor/kubernetes/jobManifest.ts';
+import type { KubeObject } from '../../src/kubernetes/access/objects.ts';
+import { manifests } from '../../src/kubernetes/install/manifests/all.ts';
+import { type InstallInput, resolveOptions } from '../../src/kubernetes/install/options.ts';
+import { podSecurityLabels } from '../../src/kubernetes/security/podSecurity.ts';
+import { steady } from './support/batches.ts';
+import { ClusterBench } from './support/clusterBench.ts';
+
+const ARCHIVE = { sha: 'a'.repeat(64), packed: Buffer.from('packed') };
+
+interface Template {
+  readonly spec: Record<string, unknown>;
+}
+
+/** Prints what the kernel says about the process, and which folders can be written to. */
+const PROBE = `
+const { readFileSync, writeFileSync, existsSync } = require('node:fs');
+const status = readFileSync('/proc/self/status', 'utf8');
+const field = (name) => new RegExp('^' + name + ':\\\\s*(\\\\S+)', 'm').exec(status)[1];
+const writes = ['/', '/usr', '/etc', '/app', '/rollout/config', '/rollout/bootstrap', '/tmp', process.env.TMPDIR]
+  .map((folder) => { try { writeFileSync(folder + '/probe', ''); return true; } catch { return false; } });
+console.log('probe ' + JSON.stringify({ uid: field('Uid'), caps: field('CapEff'), bounding: field('CapBnd'),
+  noNew: field('NoNewPrivs'), writes, token: existsSync('/var/run/secrets/kubernetes.io') }));`;
+
+describe('the security of pods', { timeout: 5 * 60_000 }, () => {
+  let bench: ClusterBench;
+  let restricted: string;
+  before(async () => {
+    bench = await ClusterBench.installed('security');
+    restricted = `${bench.namespace}-restricted`;
+    await bench.cluster.create({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: restricted, labels: podSecurityLabels('restricted') },
+    });
+  });
+  after(async () => {
+    await bench.cluster.remove('Namespace', restricted);
+    await bench.close();
+  });
+
+  function rendered(input: InstallInput): [string, Template][] {
+    return manifests(resolveOptions(input), ARCHIVE, restricted)
+      .filter(({ kind }) => kind === 'Deployment')
+      .map(({ metadata, ...object }) => [metadata.name, (object['spec'] as { template: Template }).template]);
+  }
+
+  function worker(sidecars: Record<string, unknown>[]): Template {
+    const job = batchJob({
+      batch: 'b1',
+      round: 1,
+      namespace: restricted,
+      pods: { sidecars },
+      sizing: { completions: 1, parallelism: 1, slots: 1 },
+      image: bench.site.image,
+      pullPolicy: undefined,
+      owner: undefined,
+      settled: 0,
+      fruitless: 0,
+    });
+    return (job['spec'] as { template: Template }).template;
+  }
+
+  /** What the API server warns of when a Job with this pod is created. */
+  async function warning({ spec }: Template): Promise<string | undefined> {
+    const { headers } = await new BatchV1Api(bench.cluster.connection.configuration()).createNamespacedJobWithHttpInfo({
+      namespace: restricted,
+      dryRun: 'All',
+      body: {
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        metadata: { name: 'probe' },
+        spec: { template: { spec: { ...spec, restartPolicy: 'Never' } as never } },
+      },
+    });
+    return headers['warning'];
+  }
+
+  it('passes the level restricted for every pod', async () => {
+    const pods: [string, Template][] = [
+      ...rendered({ vllm: { model: 'org/model' } }),
+      ...rendered({ storage: 'emptyDir' }),
+      ...rendered({ storage: 'postgres:db' }),
+      ['worker', worker([])],
+      ['sidecar', worker([{ name: 'side', image: 'side:1', securityContext: { runAsUser: 7 } }])],
+    ];
+    assert.equal(pods.length, 6);
+    for (const [name, template] of pods) assert.equal(await warning(template), undefined, name);
+    const [, onNode] = rendered({ storage: 'hostPath:/data' })[0] ?? [];
+    assert.match((await warning(onNode ?? worker([]))) ?? '', /would violate PodSecurity .*hostPath/, 'it does judge');
+  });
+
+  it('is enforced when a pod is created', async () => {
+    const pod = (template: Template): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'probe', namespace: restricted },
+      spec: template.spec,
+    });
+    const refusal = async (template: Template): Promise<string> => {
+      try {
+        await bench.cluster.create(pod(template), { dryRun: true });
+        return '';
+      } catch (error) {
+        assert.ok(StudioError.is(error, 'forbidden'), String(error));
+        return error.message;
+      }
+    };
+    const refused = await refusal({ ...worker([]), spec: { ...worker([]).spec, serviceAccountName: 'default' } });
+    // The kit puts each pod on the host's network, which is all that its API server objects to.
+    if (bench.site.kit === undefined) assert.equal(refused, '');
+    else assert.match(refused, /violates PodSecurity "restricted:latest": host namespaces \(hostNetwork=true\)[^,]*$/);
+  });
+
+  it('is reported by the status of the target', async () => {
+    const { stdout } = await bench.rollout('target', 'status');
+    assert.match(
+      stdout,
+      bench.site.kit === undefined
+        ? /✓ security +the namespace enforces the pod security level restricted/
+        : /– security +the namespace does not enforce .*: it lacks pod-security\.kubernetes\.io\/enforce=restricted\n/,
+    );
+  });
+
+  it('leaves programs of tools no rights, no token, and no place to write but their volumes', async () => {
+    const { workspace, site } = bench;
+    const command = `node --eval "eval(Buffer.from('${Buffer.from(PROBE).toString('base64')}','base64').toString())"`;
+    const batch = steady(site, { tasks: 1, steps: 1, pods: { count: 1 } });
+    const id = await workspace.launch('probe', {
+      ...batch,
+      tasks: [{ id: 't', question: `call execute_command ${JSON.stringify({ command })}\nanswer 42`, answer: '42' }],
+      agent: { ...batch.agent, tools: [{ builtin: ['terminal'] }] },
+    });
+    const [row] = await bench.assertSettledOnce(id, 1);
+    const events = await workspace.events(row?.rollout ?? '');
+    const result = JSON.stringify(
+      events.flatMap((event) => (event.kind === 'message' && event.data.role === 'tool' ? [event.data.parts] : [])),
+    );
+    const found = /probe (\{.*?\})/.exec(result.replaceAll('\\', ''))?.[1];
+    assert.ok(found !== undefined, result);
+    assert.deepEqual(JSON.parse(found), {
+      uid: '1000',
+      caps: '0000000000000000',
+      bounding: '0000000000000000',
+      noNew: '1',
+      writes: [false, false, false, false, false, false, true, true],
+      token: false,
+    });
+  });
+});
