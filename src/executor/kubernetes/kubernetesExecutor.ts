@@ -15,6 +15,7 @@ import type { Executor } from '../executor.ts';
 import { requireNeeds } from '../needs.ts';
 import { BatchObjects, type BatchObjectsOptions, OF_BATCHES } from './batchObjects.ts';
 import { BatchPods } from './batchPods.ts';
+import { FrozenPods } from './frozenPods.ts';
 import { Outage } from './outage.ts';
 import type { PodEnd } from './podLife.ts';
 import { PodWatch } from './podWatch.ts';
@@ -44,6 +45,7 @@ export class KubernetesExecutor implements Executor {
   readonly #endedRounds = new Map<string, number>();
   readonly #rounds = new Rounds();
   readonly #pods: PodWatch;
+  readonly #frozen: FrozenPods;
   readonly #end = new AbortController();
   /** Pending work. */
   readonly #pending = new Set<Promise<void>>();
@@ -53,6 +55,7 @@ export class KubernetesExecutor implements Executor {
   constructor(options: KubernetesExecutorOptions) {
     this.#options = options;
     this.#objects = new BatchObjects(options);
+    this.#frozen = new FrozenPods({ cluster: options.cluster, host: options.host, signal: this.#end.signal });
     this.#pods = new PodWatch({
       isActive: (batch) => this.#batches.has(batch),
       isReleased: (batch) => this.#batches.get(batch)?.released === true,
@@ -99,6 +102,10 @@ export class KubernetesExecutor implements Executor {
     );
     this.#batches.set(id, batch);
     batch.request();
+  }
+
+  workerLost(batch: string, worker: string): void {
+    this.#runInBackground('deleting a frozen pod', this.#frozen.workerLost(batch, worker), batch);
   }
 
   removeBatch(id: string): void {

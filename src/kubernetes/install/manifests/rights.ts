@@ -11,7 +11,9 @@ const WRITE = ['create', 'patch', 'delete'];
 /** The rules of the server's Role. */
 export const RULES = [
   { apiGroups: ['batch'], resources: ['jobs'], verbs: [...READ, ...WRITE] },
-  { apiGroups: [''], resources: ['pods', 'events'], verbs: READ },
+  // Frozen pods are deleted.
+  { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'delete'] },
+  { apiGroups: [''], resources: ['events'], verbs: READ },
   { apiGroups: [''], resources: ['secrets', 'configmaps'], verbs: ['get', 'list', ...WRITE] },
   // The server's own Deployment owns the Jobs.
   { apiGroups: ['apps'], resources: ['deployments'], resourceNames: [NAMES.server], verbs: ['get'] },

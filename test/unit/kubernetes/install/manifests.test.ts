@@ -85,7 +85,7 @@ describe('an installation', () => {
     const mayWrite = RULES.filter(({ verbs }) =>
       verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)),
     ).flatMap(({ resources }) => resources);
-    assert.deepEqual(mayWrite, ['jobs', 'secrets', 'configmaps']);
+    assert.deepEqual(mayWrite, ['jobs', 'pods', 'secrets', 'configmaps']);
     assert.equal(find(objects, 'ServiceAccount', 'rollout-studio-worker')['automountServiceAccountToken'], false);
     assert.deepEqual(find(objects, 'RoleBinding')['subjects'], [
       { kind: 'ServiceAccount', name: 'rollout-studio', namespace: 'team' },
