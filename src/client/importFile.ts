@@ -1,6 +1,5 @@
 /** Imports recordings of other tools as batches on a server. */
-import { createHash } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
@@ -10,6 +9,7 @@ import type { Api } from '../protocol/api.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { spill } from '../trace/spill.ts';
 import { diskError } from './disk.ts';
+import { elementsOf, HashedFile } from './importSource.ts';
 
 /** All import formats. The first that detects a file reads it. */
 const FORMATS: readonly Format[] = [tauBench];
@@ -17,6 +17,8 @@ const FORMATS: readonly Format[] = [tauBench];
 const HEAD_BYTES = 64 * 1024;
 const ROLLOUTS_PER_REQUEST = 20;
 const EVENTS_PER_REQUEST = 5_000;
+/** The events of a request are in memory, more than once. */
+const CHARS_PER_REQUEST = 512 * 1024;
 const TASKS_PER_REQUEST = 500;
 
 export interface ImportResult {
@@ -26,7 +28,10 @@ export interface ImportResult {
   readonly skipped: readonly SkippedRecord[];
 }
 
-/** Imports one file. Throws StudioError `usage` if its format is unknown, and `not_found`. */
+/**
+ * Imports one file, which can be larger than memory. Throws StudioError `usage` if its format is unknown, and
+ * `not_found`.
+ */
 export async function importFile(
   api: Api,
   file: string,
@@ -35,24 +40,25 @@ export async function importFile(
   const name = path.basename(file);
   const format = await detect(file, name);
   const batch = newId('b');
-  const bytes = await readFile(file);
-  const imported = await format.read(
-    { name, text: () => Promise.resolve(bytes.toString('utf8')) },
-    { batch, at: Date.now() },
-  );
-  if (imported.rollouts.length === 0) {
+  const source = new HashedFile(file, options.signal);
+  const imported = await format.read({ name, elements: () => elementsOf(name, source) }, { batch, at: Date.now() });
+  const [skipped] = imported.skipped;
+  if (imported.count === 0) {
     throw new StudioError('usage', `${name} contains no readable rollouts.`, {
-      hint:
-        imported.skipped[0] === undefined
-          ? 'Check that it is the right file.'
-          : `${imported.skipped[0].place}: ${imported.skipped[0].why}`,
+      hint: skipped === undefined ? 'Check that it is the right file.' : `${skipped.place}: ${skipped.why}`,
     });
   }
-  await send(api, batch, imported, bytes, options);
+  const sha = source.sha;
+  await send(api, batch, imported, { sha, bytes: () => source.bytes() }, options);
+  if (source.sha !== sha)
+    throw new StudioError('usage', `${name} changed while it was imported.`, {
+      hint: 'Import it again. The incomplete batch can be removed with rollout gc.',
+    });
+  await api.commandBatch(batch, { command: newId('c'), verb: 'seal' }, options.signal);
   return {
     batch,
     tasks: imported.tasks.map((task) => task.id),
-    rollouts: imported.rollouts.length,
+    rollouts: imported.count,
     skipped: imported.skipped,
   };
 }
@@ -78,17 +84,15 @@ async function send(
   api: Api,
   batch: string,
   imported: ImportedRecords,
-  source: Uint8Array,
+  source: { readonly sha: string; readonly bytes: () => AsyncIterable<Uint8Array> },
   { signal, onProgress }: { signal: AbortSignal; onProgress?: (done: number, all: number) => void },
 ): Promise<void> {
-  const sha = createHash('sha256').update(source).digest('hex');
-  await api.putBlob(sha, source, signal);
-  const { tasks, rollouts } = imported;
-  const attempts = Math.max(...rollouts.map((rollout) => rollout.attempt));
+  if (!(await api.hasBlob(source.sha, signal))) await api.putBlob(source.sha, source.bytes, signal);
+  const { tasks, attempts, count } = imported;
   await api.createBatch(
     {
       batch,
-      submission: sha,
+      submission: source.sha,
       open: true,
       tasks: tasks.slice(0, TASKS_PER_REQUEST),
       imported: { name: imported.name, attempts },
@@ -98,35 +102,40 @@ async function send(
   for (let from = TASKS_PER_REQUEST; from < tasks.length; from += TASKS_PER_REQUEST)
     await api.appendTasks(batch, from, tasks.slice(from, from + TASKS_PER_REQUEST), signal);
 
-  let page: { rollout: string; task: string; attempt: number; from?: number; events: readonly TraceEvent[] }[] = [];
-  let events = 0;
-  const flush = async (done: number): Promise<void> => {
+  type Part = Parameters<Api['importRollouts']>[1][number];
+  let page: (Part & { readonly events: TraceEvent[] })[] = [];
+  let chars = 0;
+  let done = 0;
+  const flush = async (): Promise<void> => {
     if (page.length > 0) await api.importRollouts(batch, page, signal);
     page = [];
-    events = 0;
-    onProgress?.(done, rollouts.length);
+    chars = 0;
+    onProgress?.(done, count);
   };
-  for (const [done, { task, attempt, events: whole }] of rollouts.entries()) {
+  for await (const { task, attempt, events } of imported.rollouts()) {
     const rollout = newId('r');
-    const stored = await storeBlobs(api, whole, signal);
-    for (let from = 0; from < stored.length; from += EVENTS_PER_REQUEST) {
-      const part = stored.slice(from, from + EVENTS_PER_REQUEST);
-      page.push({ rollout, task, attempt, ...(from === 0 ? {} : { from: from + 1 }), events: part });
-      events += part.length;
-      if (page.length === ROLLOUTS_PER_REQUEST || events >= EVENTS_PER_REQUEST) await flush(done);
+    let part: TraceEvent[] | undefined;
+    for (const event of events) {
+      const stored = await storeBlobs(api, event, signal);
+      if (part === undefined) {
+        part = [];
+        page.push({ rollout, task, attempt, from: event.seq, events: part });
+      }
+      part.push(stored);
+      chars += JSON.stringify(stored).length;
+      if (part.length < EVENTS_PER_REQUEST && chars < CHARS_PER_REQUEST) continue;
+      await flush();
+      part = undefined;
     }
+    done++;
+    if (page.length >= ROLLOUTS_PER_REQUEST) await flush();
   }
-  await flush(rollouts.length);
-  await api.commandBatch(batch, { command: newId('c'), verb: 'seal' }, signal);
+  await flush();
 }
 
-/** Stores large values as blobs and returns the events that reference them. */
-async function storeBlobs(api: Api, events: readonly TraceEvent[], signal: AbortSignal): Promise<TraceEvent[]> {
-  const stored: TraceEvent[] = [];
-  for (const event of events) {
-    const spilled = spill(event);
-    for (const blob of spilled.blobs) await api.putBlob(blob.sha, blob.bytes, signal);
-    stored.push(spilled.event);
-  }
-  return stored;
+/** Stores large values as blobs and returns the event that references them. */
+async function storeBlobs(api: Api, event: TraceEvent, signal: AbortSignal): Promise<TraceEvent> {
+  const spilled = spill(event);
+  for (const blob of spilled.blobs) await api.putBlob(blob.sha, blob.bytes, signal);
+  return spilled.event;
 }

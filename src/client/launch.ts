@@ -1,5 +1,4 @@
 /** Launches a batch: sends its blobs, then the batch, then streams its tasks. */
-import { createReadStream } from 'node:fs';
 import { cancelled } from '../common/abort.ts';
 import { newId } from '../common/ids.ts';
 import { canonicalJson } from '../common/json.ts';
@@ -7,6 +6,7 @@ import { type Submission, submissionSha } from '../config/submission.ts';
 import type { Api } from '../protocol/api.ts';
 import type { Breakpoint } from '../protocol/commands.ts';
 import type { TaskRecord } from '../trace/task.ts';
+import { diskFiles } from './disk.ts';
 
 /** A blob of a submission: its bytes, or the file that contains them. */
 export interface LaunchBlob {
@@ -106,17 +106,12 @@ export async function putSubmission(
   request: Pick<Launch, 'submission' | 'blobs'>,
   signal?: AbortSignal,
 ): Promise<string> {
+  const files = diskFiles();
   for await (const blob of request.blobs) {
     if (await api.hasBlob(blob.sha, signal)) continue;
-    await api.putBlob(blob.sha, blob.bytes ?? (await readAll(blob.path ?? '')), signal);
+    await api.putBlob(blob.sha, blob.bytes ?? (() => files.bytes(blob.path ?? '')), signal);
   }
   const sha = submissionSha(request.submission);
   await api.putBlob(sha, new TextEncoder().encode(canonicalJson(request.submission)), signal);
   return sha;
-}
-
-async function readAll(file: string): Promise<Uint8Array> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of createReadStream(file)) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }

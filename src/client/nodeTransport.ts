@@ -6,6 +6,8 @@ import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { StudioError } from '../common/errors.ts';
 import {
   requestError,
   requestHeaders,
@@ -23,7 +25,7 @@ export function nodeTransport(address: () => ServerAddress): Transport {
       try {
         return await send(request, server);
       } catch (error) {
-        throw requestError(error, request, server);
+        throw StudioError.is(error) ? error : requestError(error, request, server);
       }
     },
   };
@@ -44,7 +46,10 @@ async function send(request: WireRequest, address: ServerAddress): Promise<WireR
     ? https.request(url, { ...options, agent: agents.https, ...(address.ca === undefined ? {} : { ca: address.ca }) })
     : http.request(url, { ...options, agent: agents.http });
   const response = once(sent, 'response');
-  sent.end(body);
+  // A server that refuses a body answers before it has received all of it.
+  if (typeof body === 'function')
+    pipeline(body(), sent).catch((error: unknown) => sent.destroy(error instanceof Error ? error : undefined));
+  else sent.end(body);
   try {
     const [reply] = (await response) as [IncomingMessage];
     const bytes = await buffer(reply);

@@ -3,12 +3,20 @@ import type { TraceEvent } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
 /** A file to import. The caller decides how it is read. */
-interface SourceFile {
+export interface SourceFile {
   /** File name without folders, for titles and for locations in messages. */
   readonly name: string;
-  /** Returns the whole file, decoded as UTF-8. */
-  text(): Promise<string>;
+  /**
+   * Yields the elements of a file that is a JSON array, one at a time, since a file can be larger than memory. Can be
+   * called several times. Throws StudioError `usage` if the file is not a JSON array.
+   */
+  elements(): AsyncIterable<SourceElement>;
 }
+
+export type SourceElement =
+  | { readonly value: unknown }
+  /** It is too long. */
+  | { readonly why: string };
 
 export interface ImportOptions {
   /** ID of the batch that the rollouts will belong to. */
@@ -39,9 +47,14 @@ export interface ImportedRecords {
   /** Suggested name of the batch. */
   readonly name: string;
   readonly tasks: readonly TaskRecord[];
-  readonly rollouts: readonly ImportedRollout[];
+  /** Number of rollouts. */
+  readonly count: number;
+  /** The highest number of an attempt. */
+  readonly attempts: number;
   /** Records that could not be read. All others were read. */
   readonly skipped: readonly SkippedRecord[];
+  /** Reads the file again and yields its rollouts one at a time. */
+  rollouts(): AsyncIterable<ImportedRollout>;
 }
 
 export interface Format {

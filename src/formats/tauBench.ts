@@ -10,11 +10,10 @@
  * harness, not of the agent, so it becomes `infrastructure` instead of a reward of 0.
  */
 import { z } from 'zod';
-import { StudioError } from '../common/errors.ts';
 import { isJsonObject, isTooDeep, type Json, type JsonObject, MAX_DEPTH } from '../common/json.ts';
 import type { Check } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import type { Format, ImportedRecords, ImportedRollout, ImportOptions, SkippedRecord } from './format.ts';
+import type { Format, ImportedRollout, ImportOptions, SkippedRecord, SourceFile } from './format.ts';
 import { type OpenAiMessage, openAiMessage } from './openAiMessages.ts';
 import { StreamWriter } from './streamWriter.ts';
 import { actionChecks, outputChecks } from './tauBenchChecks.ts';
@@ -46,7 +45,6 @@ type Entry = z.infer<typeof entrySchema>;
 
 interface Trial {
   readonly entry: Entry;
-  readonly place: string;
   readonly messages: readonly OpenAiMessage[];
 }
 
@@ -59,57 +57,80 @@ export const tauBench: Format = {
   detect: (head) =>
     /^\uFEFF?\s*\[\s*\{/.test(head) && /"task_id"\s*:/.test(head) && /"(reward|traj|trial)"\s*:/.test(head),
   async read(file, options) {
-    const text = await file.text();
-    let parsed: unknown;
-    try {
-      parsed = JSON.parse(text.replace(/^\uFEFF/, ''));
-    } catch (error) {
-      throw new StudioError(
-        'usage',
-        `${file.name} is not JSON: ${error instanceof Error ? error.message : String(error)}.`,
-        { hint: 'Check that the file is complete.', cause: error },
-      );
+    const skipped: SkippedRecord[] = [];
+    const tasks = new Map<string, TaskDraft>();
+    for await (const { number, trial } of trialsOf(file, (record) => skipped.push(record))) {
+      const id = String(trial.entry.task_id);
+      const draft = tasks.get(id) ?? { trials: [] };
+      tasks.set(id, draft);
+      note(draft, number, trial);
     }
-    return readTauBench(parsed, file.name, options);
+    // Attempts by the number of their entry.
+    const attempts = new Map([...tasks.values()].flatMap(({ trials }) => numbered(trials)));
+    return {
+      name: file.name.replace(/\.json$/i, ''),
+      tasks: [...tasks].map(([id, draft]) => taskOf(id, draft)),
+      count: attempts.size,
+      attempts: [...attempts.values()].reduce((most, attempt) => Math.max(most, attempt), 0),
+      skipped,
+      async *rollouts() {
+        for await (const { number, trial } of trialsOf(file, () => undefined)) {
+          const attempt = attempts.get(number);
+          if (attempt === undefined) continue; // only in a file that has changed, which its reader reports
+          const task = String(trial.entry.task_id);
+          yield { task, attempt, events: eventsOf(trial, task, attempt, options) };
+        }
+      },
+    };
   },
 };
 
-/**
- * Reads results from parsed JSON. Throws StudioError `usage` if it is not an array. Skips entries that cannot be read,
- * with reasons.
- */
-export function readTauBench(parsed: unknown, fileName: string, options: ImportOptions): ImportedRecords {
-  if (!Array.isArray(parsed)) {
-    throw new StudioError('usage', `${fileName} is not a tau-bench result file: expected a list.`, {
-      hint: 'Use a JSON array with one entry per trial.',
-    });
+interface NumberedTrial {
+  /** Number of its entry in the file, from 0. */
+  readonly number: number;
+  readonly trial: number | undefined;
+}
+
+/** What is kept of the trials of a task until all are read. */
+interface TaskDraft {
+  readonly trials: NumberedTrial[];
+  /** The first that an entry has. */
+  recorded?: NonNullable<NonNullable<Entry['info']>['task']>;
+  question?: OpenAiMessage['content'];
+}
+
+function note(draft: TaskDraft, number: number, { entry, messages }: Trial): void {
+  draft.trials.push({ number, trial: entry.trial });
+  const recorded = entry.info?.task;
+  if (recorded !== undefined) draft.recorded ??= recorded;
+  const first = messages.find((message) => message.role === 'user');
+  if (first !== undefined) draft.question ??= first.content;
+}
+
+/** Yields the entries that can be read, and reports the others. */
+async function* trialsOf(
+  file: SourceFile,
+  skip: (record: SkippedRecord) => void,
+): AsyncGenerator<{ readonly number: number; readonly trial: Trial }> {
+  let number = -1;
+  for await (const element of file.elements()) {
+    number++;
+    const place = `${file.name}[${number}]`;
+    if ('why' in element) {
+      skip({ place, why: element.why });
+      continue;
+    }
+    const trial = readTrial(element.value, place, skip);
+    if (trial !== undefined) yield { number, trial };
   }
-  const skipped: SkippedRecord[] = [];
-  const byTask = new Map<string, Trial[]>();
-  for (const [index, raw] of parsed.entries()) {
-    const trial = readTrial(raw, `${fileName}[${index}]`, skipped);
-    if (trial === undefined) continue;
-    const id = String(trial.entry.task_id);
-    const trials = byTask.get(id);
-    if (trials === undefined) byTask.set(id, [trial]);
-    else trials.push(trial);
-  }
-  const tasks: TaskRecord[] = [];
-  const rollouts: ImportedRollout[] = [];
-  for (const [id, trials] of byTask) {
-    tasks.push(taskOf(id, trials));
-    for (const { trial, attempt } of numbered(trials))
-      rollouts.push({ task: id, attempt, events: eventsOf(trial, id, attempt, options) });
-  }
-  return { name: fileName.replace(/\.json$/i, ''), tasks, rollouts, skipped };
 }
 
 const TOO_DEEP = `nested deeper than ${MAX_DEPTH} levels`;
 
-function readTrial(raw: unknown, place: string, skipped: SkippedRecord[]): Trial | undefined {
+function readTrial(raw: unknown, place: string, skip: (record: SkippedRecord) => void): Trial | undefined {
   const entry = entrySchema.safeParse(raw);
   if (!entry.success) {
-    skipped.push({ place, why: issueText(entry.error) });
+    skip({ place, why: issueText(entry.error) });
     return undefined;
   }
   const messages: OpenAiMessage[] = [];
@@ -117,21 +138,21 @@ function readTrial(raw: unknown, place: string, skipped: SkippedRecord[]): Trial
     const result = openAiMessage.safeParse(message);
     // A trajectory with a gap would be misleading, so the whole entry is skipped.
     if (!result.success) {
-      skipped.push({ place: `${place}.traj[${index}]`, why: issueText(result.error) });
+      skip({ place: `${place}.traj[${index}]`, why: issueText(result.error) });
       return undefined;
     }
     if (isTooDeep({ ...result.data, tool_calls: undefined })) {
-      skipped.push({ place: `${place}.traj[${index}]`, why: TOO_DEEP });
+      skip({ place: `${place}.traj[${index}]`, why: TOO_DEEP });
       return undefined;
     }
     messages.push(result.data);
   }
   // Arguments of calls are the model's, and are kept as text.
   if (isTooDeep(entry.data.info)) {
-    skipped.push({ place, why: TOO_DEEP });
+    skip({ place, why: TOO_DEEP });
     return undefined;
   }
-  return { entry: entry.data, place, messages };
+  return { entry: entry.data, messages };
 }
 
 function issueText(error: z.ZodError): string {
@@ -144,21 +165,19 @@ function issueText(error: z.ZodError): string {
  * Numbers the attempts: trial 0 is attempt 1. If trial numbers are missing or repeated, counts attempts in the order of
  * the trials, then of the file.
  */
-function numbered(trials: readonly Trial[]): { trial: Trial; attempt: number }[] {
-  const sorted = trials.toSorted((a, b) => (a.entry.trial ?? 0) - (b.entry.trial ?? 0));
-  const numbers = sorted.flatMap(({ entry }) => entry.trial ?? []);
+function numbered(trials: readonly NumberedTrial[]): [number: number, attempt: number][] {
+  const sorted = trials.toSorted((a, b) => (a.trial ?? 0) - (b.trial ?? 0));
+  const numbers = sorted.flatMap(({ trial }) => trial ?? []);
   const distinct = numbers.length === sorted.length && new Set(numbers).size === numbers.length;
-  return sorted.map((trial, index) => ({ trial, attempt: (distinct ? (trial.entry.trial ?? index) : index) + 1 }));
+  return sorted.map(({ number, trial }, index) => [number, (distinct ? (trial ?? index) : index) + 1]);
 }
 
-function taskOf(id: string, trials: readonly Trial[]): TaskRecord {
-  const recorded = trials.find((trial) => trial.entry.info?.task !== undefined)?.entry.info?.task;
-  const first = trials.flatMap((trial) => trial.messages).find((message) => message.role === 'user')?.content;
+function taskOf(id: string, { recorded, question }: TaskDraft): TaskRecord {
   const { instruction, actions, outputs, ...meta } = recorded ?? {};
   const answer = { ...(actions === undefined ? {} : { actions }), ...(outputs === undefined ? {} : { outputs }) };
   return {
     id,
-    question: instruction ?? (typeof first === 'string' ? first : ''),
+    question: instruction ?? (typeof question === 'string' ? question : ''),
     ...(Object.keys(answer).length === 0 ? {} : { answer }),
     meta: jsonObject.parse(meta),
   };

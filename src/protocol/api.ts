@@ -25,7 +25,7 @@ import {
   ticketReply,
 } from './client.ts';
 import { type BatchCommand, type CommandReply, commandReply, type RolloutCommand } from './commands.ts';
-import type { ByteRange, Transport, WireReply } from './transport.ts';
+import type { BlobBytes, ByteRange, Transport, WireReply } from './transport.ts';
 import type { Lineage } from './worker.ts';
 
 export interface RolloutInfo {
@@ -170,7 +170,7 @@ export class Api {
     return this.#json('POST', '/v1/gc', gcResult, options, signal);
   }
 
-  async putBlob(sha: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
+  async putBlob(sha: string, bytes: BlobBytes, signal?: AbortSignal): Promise<void> {
     await this.#request('PUT', `/v1/blobs/${sha}`, bytes, signal);
   }
 
@@ -230,7 +230,7 @@ export class Api {
   async #request(
     method: string,
     path: string,
-    body: string | Uint8Array | undefined,
+    body: string | BlobBytes | undefined,
     signal: AbortSignal | undefined,
     range?: ByteRange,
   ): Promise<WireReply> {

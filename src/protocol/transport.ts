@@ -14,12 +14,14 @@ export interface ByteRange {
   readonly end: number;
 }
 
+export type BlobBytes = Uint8Array | (() => AsyncIterable<Uint8Array>);
+
 export interface WireRequest {
   readonly method: string;
   /** Starts with `/v1/` and includes the query. */
   readonly path: string;
-  /** Text is JSON, bytes are a blob. */
-  readonly body?: string | Uint8Array;
+  /** Text is JSON, bytes are a blob. A function returns those of a large blob, again for every attempt. */
+  readonly body?: string | BlobBytes;
   /** Byte range of a blob, both ends inclusive. A transport without ranges returns the whole blob. */
   readonly range?: ByteRange;
   readonly signal?: AbortSignal;
@@ -49,7 +51,7 @@ export function fetchTransport(address: () => ServerAddress): Transport {
         const response = await fetch(server.url + path, {
           method,
           headers: requestHeaders(request, server),
-          ...(body === undefined ? {} : { body: typeof body === 'string' ? body : new Uint8Array(body) }),
+          ...(body === undefined ? {} : { body: await bodyOf(body) }),
           ...(signal === undefined ? {} : { signal }),
         });
         return {
@@ -62,6 +64,13 @@ export function fetchTransport(address: () => ServerAddress): Transport {
       }
     },
   };
+}
+
+/** Over HTTP/1.1, `fetch` does not stream what it sends. */
+async function bodyOf(body: string | BlobBytes): Promise<NonNullable<RequestInit['body']>> {
+  if (typeof body === 'string') return body;
+  if (typeof body !== 'function') return new Uint8Array(body);
+  return new Blob((await Array.fromAsync(body())).map((chunk) => new Uint8Array(chunk)));
 }
 
 /** Returns the headers of a request over HTTP. */

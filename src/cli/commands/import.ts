@@ -1,8 +1,12 @@
 import path from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { type ImportResult, importFile } from '../../client/importFile.ts';
 import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
 import type { Command } from '../command.ts';
+
+/** Most of what an import allocates is garbage soon: without this, V8 keeps 100 MB more of it. */
+const SMALL_HEAP = '--semi-space-growth-factor=1';
 
 export const importFiles: Command = {
   name: 'import',
@@ -11,6 +15,7 @@ export const importFiles: Command = {
   options: {},
   async run(context, commandLine) {
     if (commandLine.words.length === 0) throw new StudioError('usage', 'usage: rollout import FILE…');
+    setFlagsFromString(SMALL_HEAP);
     const { api } = await context.connect();
     const results: ImportResult[] = [];
     for (const word of commandLine.words) {

@@ -6,15 +6,20 @@ const BETWEEN = /["[\]{},]/g;
 
 /**
  * Splits a JSON array into its elements, holding only one in memory: the splitter looks only at quotes and brackets,
- * and each element is parsed separately, so a broken one does not affect those after it. Throws NotUtf8.
+ * and each element is parsed separately, so a broken one does not affect those after it. `limit`: longest element, in
+ * UTF-16 units. Throws NotUtf8.
  */
-export async function* jsonArrayRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<RawRecord> {
-  const splitter = new ArraySplitter();
+export async function* jsonArrayRecords(
+  bytes: AsyncIterable<Uint8Array>,
+  limit = RECORD_LIMIT,
+): AsyncGenerator<RawRecord> {
+  const splitter = new ArraySplitter(limit);
   for await (const chunk of textChunks(bytes)) yield* splitter.push(chunk);
   yield* splitter.end();
 }
 
 class ArraySplitter {
+  readonly #limit: number;
   /** 0: before or after the array; 1: between its elements. */
   #depth = 0;
   #inString = false;
@@ -29,6 +34,10 @@ class ArraySplitter {
   #blank = true;
   #from = { line: 1, column: 1 };
   #number = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
 
   *push(chunk: string): Generator<RawRecord> {
     let at = 0;
@@ -127,7 +136,7 @@ class ArraySplitter {
           number: at.number,
           error: { message: 'an element is missing before this comma', hint: 'Remove the comma.' },
         }
-      : this.#length > RECORD_LIMIT
+      : this.#length > this.#limit
         ? { ...at, error: TOO_LONG }
         : parseRecord(this.#held.join(''), at);
     this.#held = [];
@@ -146,7 +155,7 @@ class ArraySplitter {
       this.#from = { line: this.#line, column: this.#column };
     }
     this.#length += kept.length;
-    if (this.#length > RECORD_LIMIT) this.#held = [];
+    if (this.#length > this.#limit) this.#held = [];
     else this.#held.push(kept);
     this.#advance(kept);
   }

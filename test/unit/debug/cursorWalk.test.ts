@@ -4,13 +4,13 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { RolloutCursor } from '../../../src/debug/cursor.ts';
-import { readTauBench } from '../../../src/formats/tauBench.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Stops } from '../../../src/trace/stops.ts';
 import { walkAndReturn } from '../../support/cursorWalk.ts';
 import { Random } from '../../support/random.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
+import { readTauBench } from '../../support/tauBench.ts';
 import { task } from '../../support/trajectories.ts';
 
 const SEEDS = 40;
@@ -65,7 +65,8 @@ describe('a walk of the cursor and back again', () => {
 
   it('returns in every recording of the fixtures', async () => {
     const file = path.join(import.meta.dirname, '../../fixtures/tau-bench/two-tasks.json');
-    const { rollouts } = readTauBench(JSON.parse(readFileSync(file, 'utf8')), 'two-tasks.json', { batch: 'b1', at: 0 });
+    const entries = JSON.parse(readFileSync(file, 'utf8')) as unknown[];
+    const { rollouts } = await readTauBench(entries, 'two-tasks.json', { batch: 'b1', at: 0 });
     let moved = 0;
     for (const [index, { task, attempt, events }] of rollouts.entries()) {
       for (let seed = 1; seed <= SEEDS; seed++)

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isTooDeep } from '../../../src/common/json.ts';
-import { readTauBench } from '../../../src/formats/tauBench.ts';
 import { startOf } from '../../../src/rollout/tools/toolEvents.ts';
+import { readTauBench } from '../../support/tauBench.ts';
 
 const DEEP = `{"a":${'['.repeat(3000)}${']'.repeat(3000)}}`;
 
@@ -12,7 +12,7 @@ it('are too deep, however wide', () => {
   assert.equal(isTooDeep({ a: [[1], { b: Array.from({ length: 10_000 }, (_, n) => ({ n })) }] }), false);
 });
 
-it('are kept as text in an import, with all other entries', () => {
+it('are kept as text in an import, with all other entries', async () => {
   const call = (args: unknown) => ({ id: 'c', type: 'function', function: { name: 'find', arguments: args } });
   const entry = (id: number, args: unknown, info: unknown = {}) => ({
     task_id: id,
@@ -24,7 +24,7 @@ it('are kept as text in an import, with all other entries', () => {
       { role: 'assistant', content: null, tool_calls: [call(args)] },
     ],
   });
-  const { rollouts, skipped } = readTauBench(
+  const { rollouts, skipped } = await readTauBench(
     [entry(0, DEEP), entry(1, JSON.parse(DEEP)), entry(2, '{"x":1}'), entry(3, '{}', JSON.parse(DEEP))],
     'r.json',
     { batch: 'b', at: 0 },
