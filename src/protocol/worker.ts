@@ -13,6 +13,8 @@ import { taskRecord } from './task.ts';
 export { PROTOCOL } from './version.ts';
 
 /** Largest `append` frame. */
+/** Header of `PUT /v1/blobs/<sha>`: the rollout that a worker stores the blob for. */
+export const ROLLOUT_HEADER = 'x-rollout';
 export const MAX_APPEND_BYTES = 1024 * 1024;
 /** Unacknowledged events a worker keeps per rollout before its loop waits. */
 export const SPOOL_BYTES = 8 * 1024 * 1024;

@@ -77,6 +77,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     ...(options.tokens === undefined ? {} : { tokens: await tokensIn(options.tokens) }),
     advertise: options.advertise,
     secretsFolder: path.join(folder, 'secrets'),
+    rolloutBytes: options.rolloutGb * 1e9,
     metrics: options.metrics,
     ...(collector === undefined
       ? {}

@@ -38,6 +38,7 @@ import { Counters } from './telemetry/counters.ts';
 import type { Collector } from './telemetry/otlp/collector.ts';
 import { openTraceExport } from './telemetry/otlp/open.ts';
 import { Scrape } from './telemetry/scrape.ts';
+import { BlobQuota } from './workers/blobQuota.ts';
 import { WorkerConnection, type WorkerContext } from './workers/connection.ts';
 import { Hub } from './workers/hub.ts';
 import { Leasing } from './workers/leasing.ts';
@@ -70,6 +71,8 @@ interface RolloutServerOptions {
   /** Path of the demo model's metrics among the mounts. */
   readonly demoMetrics: string | undefined;
   readonly log: Log;
+  /** Bytes of blobs that workers may store for each rollout; any number by default. */
+  readonly rolloutBytes?: number;
   /** Who may read `/metrics`; `token` by default. */
   readonly metrics?: 'token' | 'open';
   /** The collector that receives finished rollouts as traces, and the service name to report. */
@@ -255,7 +258,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     router: new Router([
       ...batchRoutes(services),
       ...rolloutRoutes(services),
-      ...blobRoutes(services, access),
+      ...blobRoutes(services, access, new BlobQuota(options.rolloutBytes ?? Infinity)),
       ...serverRoutes(services),
       ...metricsRoutes(scrape, options.metrics === 'open'),
       ...programRoutes(options.programs),

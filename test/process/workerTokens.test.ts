@@ -71,6 +71,31 @@ describe('tokens of workers', () => {
     assert.equal(await put(token), 200);
   });
 
+  test('what a rollout stores as blobs is limited, whatever others store', async () => {
+    await using other = new TestStore();
+    const limited = await other.start(['--executor', 'none', '--rollout-gb', '0.000001']);
+    const batch = await limited.submit(plainSubmission({ attempts: 1 }), tasks(2));
+    const worker = await limited.worker(batch);
+    const [one, two] = await worker.lease(2);
+    const put = async (rollout: string, text: string): Promise<readonly [number, string]> => {
+      const { sha, bytes } = blobOf(text);
+      const response = await limited.fetch(`/v1/blobs/${sha}`, {
+        method: 'PUT',
+        body: Buffer.from(bytes),
+        token: worker.welcome.token,
+        headers: { 'x-rollout': rollout },
+      });
+      return [response.status, await response.text()];
+    };
+    assert.equal((await put(one!.rollout, 'a'.repeat(600)))[0], 200);
+    const [status, text] = await put(one!.rollout, 'b'.repeat(600));
+    assert.equal(status, 413);
+    assert.match(text, new RegExp(`Rollout ${one!.rollout} has more than 1\\.0 kB of large values`));
+    assert.equal((await put(one!.rollout, 'a'.repeat(600)))[0], 200, 'it is stored already');
+    assert.equal((await put(two!.rollout, 'b'.repeat(600)))[0], 200);
+    assert.equal((await put('r-unknown', 'c'))[0], 403);
+  });
+
   test('the token of a session ends with the session, and with the batch', async () => {
     const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(1));
     const first = await server.worker(batch);

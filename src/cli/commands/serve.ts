@@ -10,7 +10,7 @@ import { type Command, numberOption, textOption } from '../command.ts';
 
 export const serve: Command = {
   name: 'serve',
-  usage: '[--port N] [--host ADDRESS] [--otlp URL] [--metrics open] [--log json]',
+  usage: '[--port N] [--host ADDRESS] [--otlp URL] [--metrics open] [--rollout-gb N] [--log json]',
   text: 'Runs the server of a store in the foreground until Ctrl-C. It does not stop when idle.',
   options: {
     port: { type: 'string', value: 'N', text: 'port to listen on (any free port)' },
@@ -20,6 +20,11 @@ export const serve: Command = {
       type: 'string',
       value: 'token|open',
       text: 'who can read /metrics: clients with a token, or anyone (token)',
+    },
+    'rollout-gb': {
+      type: 'string',
+      value: 'N',
+      text: 'GB of large values that each rollout may store; one that exceeds it is truncated (16, or ROLLOUT_GB)',
     },
     log: { type: 'string', value: 'text|json', text: 'log format on stderr (text)' },
   },
@@ -40,7 +45,7 @@ export const serve: Command = {
         textOption(commandLine, 'host') ?? '127.0.0.1',
         '--idle-seconds',
         '0',
-        ...['otlp', 'metrics', 'log'].flatMap((name) => {
+        ...['otlp', 'metrics', 'rollout-gb', 'log'].flatMap((name) => {
           const value = textOption(commandLine, name);
           return value === undefined ? [] : [`--${name}`, value];
         }),

@@ -27,12 +27,16 @@ export interface ServerOptions {
   /** Folder of the pages for browsers; those of this installation by default. */
   readonly pages: string | undefined;
   readonly log: LogFormat;
+  /** GB of large values that workers may store for each rollout. */
+  readonly rolloutGb: number;
   /** Who may read `/metrics`: clients with a token, or anyone who reaches it. */
   readonly metrics: 'token' | 'open';
   /** Base URL of a collector that receives finished rollouts as traces. undefined: use the OTEL_… variables. */
   readonly otlp: string | undefined;
 }
 
+/** More than any rollout needs: an image of 4 MB in each of 4,000 steps. */
+const ROLLOUT_GB = 16;
 const EXECUTORS = ['local', 'kubernetes', 'none'] as const satisfies readonly ServerOptions['executor'][];
 
 /** Parses the command line. Throws StudioError `usage`. */
@@ -56,6 +60,7 @@ export function parseOptions(
     allowOrigins: values['allow-origin'].map((origin) => origin.toLowerCase()),
     pages: values.pages,
     log: oneOf('log', LOG_FORMATS, values.log),
+    rolloutGb: gigabytes(values['rollout-gb'] ?? env['ROLLOUT_GB'] ?? ''),
     metrics: openWhere(oneOf('metrics', ['token', 'open'], values.metrics), values.host, executor),
     otlp: values.otlp === undefined ? undefined : collector(values.otlp),
   };
@@ -77,6 +82,7 @@ function read(argv: readonly string[]) {
         'allow-origin': { type: 'string', multiple: true, default: [] },
         pages: { type: 'string' },
         log: { type: 'string', default: 'text' },
+        'rollout-gb': { type: 'string' },
         metrics: { type: 'string', default: 'token' },
         otlp: { type: 'string' },
       },
@@ -132,6 +138,13 @@ function whole(name: string, text: string, most: number): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 0 || value > most)
     throw wrong(`--${name} must be a whole number from 0 to ${most}, not “${text}”.`);
+  return value;
+}
+
+function gigabytes(text: string): number {
+  if (text === '') return ROLLOUT_GB;
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0) throw wrong(`--rollout-gb must be a number of GB, not “${text}”.`);
   return value;
 }
 

@@ -1,10 +1,12 @@
 /** Blobs by sha256: PUT, HEAD, GET with one Range. */
 import { pipeline } from 'node:stream/promises';
 import { StudioError } from '../../common/errors.ts';
+import { ROLLOUT_HEADER } from '../../protocol/worker.ts';
 import { type Call, param, tooLarge } from '../http/call.ts';
 import { sendJson } from '../http/reply.ts';
 import type { Route } from '../http/router.ts';
 import type { Services } from '../services.ts';
+import type { BlobQuota } from '../workers/blobQuota.ts';
 import type { SessionAccess } from '../workers/sessionAccess.ts';
 
 const MAX_BLOB_BYTES = 1024 * 1024 * 1024;
@@ -12,14 +14,14 @@ const MAX_BLOB_BYTES = 1024 * 1024 * 1024;
 const SHA = /^[0-9a-f]{64}$/;
 const RANGE = /^bytes=(\d*)-(\d*)$/;
 
-export function blobRoutes(services: Services, access: SessionAccess): Route[] {
+export function blobRoutes(services: Services, access: SessionAccess, quota: BlobQuota): Route[] {
   return [
     {
       method: 'PUT',
       path: '/v1/blobs/:sha',
       access: 'full',
       workers: 'session',
-      handle: (call) => put(services, access, call),
+      handle: (call) => put(services, { access, quota }, call),
     },
     {
       method: 'GET',
@@ -38,12 +40,27 @@ export function blobRoutes(services: Services, access: SessionAccess): Route[] {
   ];
 }
 
-async function put(services: Services, access: SessionAccess, call: Call): Promise<unknown> {
+async function put(
+  services: Services,
+  { access, quota }: { readonly access: SessionAccess; readonly quota: BlobQuota },
+  call: Call,
+): Promise<unknown> {
   const sha = shaOf(call);
-  if (call.identity?.kind === 'session') await access.checkWriting(call.identity);
-  if (Number(call.request.headers['content-length'] ?? 0) > MAX_BLOB_BYTES) throw tooLarge(MAX_BLOB_BYTES);
-  if ((await services.store.blobs.has([sha])).has(sha)) call.request.resume();
-  else await services.store.blobs.put(sha, limited(call.request as AsyncIterable<Uint8Array>));
+  const { request, identity } = call;
+  const named = request.headers[ROLLOUT_HEADER];
+  const rollout =
+    identity?.kind === 'session'
+      ? await access.rolloutToWrite(identity, typeof named === 'string' ? named : undefined)
+      : undefined;
+  const announced = Number(request.headers['content-length'] ?? 0);
+  if (announced > MAX_BLOB_BYTES) throw tooLarge(MAX_BLOB_BYTES);
+  if ((await services.store.blobs.has([sha])).has(sha)) {
+    request.resume();
+    return {};
+  }
+  if (rollout !== undefined) quota.check(rollout, announced);
+  const bytes = limited(request as AsyncIterable<Uint8Array>);
+  await services.store.blobs.put(sha, rollout === undefined ? bytes : quota.metered(rollout, bytes));
   return {};
 }
 

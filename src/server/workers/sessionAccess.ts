@@ -39,9 +39,14 @@ export class SessionAccess {
     await this.#open(of);
   }
 
-  /** Throws `forbidden` unless the session holds a rollout: nothing else stores blobs. */
-  async checkWriting(of: SessionIdentity): Promise<void> {
-    if ((await this.#open(of)).rollouts.length > 0) return;
+  /**
+   * Returns the rollout that a blob is stored for: the named one, or any that the session holds. Throws `forbidden` if
+   * it holds none: nothing else stores blobs.
+   */
+  async rolloutToWrite(of: SessionIdentity, named: string | undefined): Promise<string> {
+    const { rollouts } = await this.#open(of);
+    const rollout = named === undefined ? rollouts[0] : rollouts.find((held) => held === named);
+    if (rollout !== undefined) return rollout;
     throw new StudioError('forbidden', 'A worker stores blobs only for rollouts that it holds.');
   }
 

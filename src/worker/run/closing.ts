@@ -1,4 +1,7 @@
-/** Writes the end of a rollout that cannot end itself: it could not be started, or the server rejects its events. */
+/**
+ * Writes the end of a rollout that cannot end itself: it could not be started, the server rejects its events, or it
+ * stores more than it may.
+ */
 
 import type { Submission } from '../../config/submission.ts';
 import type { Grant } from '../../protocol/worker.ts';
@@ -19,10 +22,21 @@ interface ClosedSpans {
   readonly durable: readonly TraceEvent[];
   readonly last: number;
   readonly message: string;
+  /** `truncated`: a limit, which the rollout itself exceeded. */
+  readonly status?: 'infrastructure' | 'truncated';
 }
 
-/** Returns `rollout.start` and `rollout.lease` if they are missing, and a `rollout.end` with status infrastructure. */
-export function closingEvents({ grant, worker, clock, submission, durable, last, message }: ClosedSpans): TraceEvent[] {
+/** Returns `rollout.start` and `rollout.lease` if they are missing, and a `rollout.end` with the status. */
+export function closingEvents({
+  grant,
+  worker,
+  clock,
+  submission,
+  durable,
+  last,
+  message,
+  status = 'infrastructure',
+}: ClosedSpans): TraceEvent[] {
   const own = durable.filter((event) => event.seq > (grant.fork?.seq ?? 0));
   const at = Math.max(clock.now(), durable.at(-1)?.at ?? 0);
   const events: TraceEvent[] = [];
@@ -42,12 +56,12 @@ export function closingEvents({ grant, worker, clock, submission, durable, last,
     ...next(),
     kind: 'rollout.end',
     data: {
-      status: 'infrastructure',
+      status,
       passed: null,
       reward: null,
       answer: null,
       touched: own.some((event) => event.kind === 'edit'),
-      error: { class: 'infrastructure', message },
+      error: { class: status === 'truncated' ? 'limit' : 'infrastructure', message },
       totals: counter.totals(at - first),
     },
   });

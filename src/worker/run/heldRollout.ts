@@ -77,6 +77,8 @@ export class HeldRollout {
       }
       if (this.#loss?.code === 'invalid')
         await this.#close(`The server rejected an event: ${this.#loss.message}`, this.#loss.durable, loaded);
+      else if (this.#loss?.code === 'too_large')
+        await this.#close(this.#loss.message, this.#loss.durable, loaded, 'truncated');
     } catch (error) {
       if (!this.#stop.signal.aborted) log(`rollout ${this.grant.rollout}: ${errorText(error)}`);
     } finally {
@@ -194,7 +196,7 @@ export class HeldRollout {
   }
 
   #onLoss(loss: Loss): void {
-    if (this.#loss === undefined && loss.code === 'invalid') {
+    if (this.#loss === undefined && loss.code !== 'fenced') {
       this.#loss = loss;
       this.#handle?.abort(loss.message);
       return;
@@ -209,12 +211,18 @@ export class HeldRollout {
   }
 
   /** Writes the end of a rollout that could not write it itself. */
-  async #close(message: string, last: number, loaded: LoadedSubmission | undefined): Promise<void> {
+  async #close(
+    message: string,
+    last: number,
+    loaded: LoadedSubmission | undefined,
+    status: 'infrastructure' | 'truncated' = 'infrastructure',
+  ): Promise<void> {
     const { grant } = this;
     const { worker, clock } = this.#parts;
     const durable = last === 0 ? [] : await this.#parts.events(grant.rollout, last, this.#stop.signal);
     const spool = this.#openSpool(last);
-    spool.append(closingEvents({ grant, worker, clock, submission: loaded?.submission, durable, last, message }), []);
+    const { submission } = loaded ?? {};
+    spool.append(closingEvents({ grant, worker, clock, submission, durable, last, message, status }), []);
     await spool.flushed();
   }
 

@@ -7,12 +7,18 @@ import { Agent, request } from 'undici';
 import { sleep } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import { eventPage, httpError } from '../../protocol/client.ts';
+import { ROLLOUT_HEADER } from '../../protocol/worker.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import type { ServerAddress } from './address.ts';
 
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
 const PAGE = 2_000;
+
+interface RolloutBlob {
+  readonly rollout: string;
+  readonly bytes: Uint8Array;
+}
 
 export class ServerApi {
   readonly #address: ServerAddress;
@@ -30,9 +36,9 @@ export class ServerApi {
     return this.#call('GET', `/v1/blobs/${sha}`, undefined, signal);
   }
 
-  /** Stores a blob. Throws StudioError `too_large` and the like, but never because the server is gone. */
-  async putBlob(sha: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
-    await this.#call('PUT', `/v1/blobs/${sha}`, bytes, signal);
+  /** Stores a blob of a rollout. Throws StudioError `too_large` and the like, but never because the server is gone. */
+  async putBlob(rollout: string, sha: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+    await this.#call('PUT', `/v1/blobs/${sha}`, { rollout, bytes }, signal);
   }
 
   /** Returns events 1..last of a rollout, those of its lineage first. */
@@ -66,7 +72,7 @@ export class ServerApi {
   async #call(
     method: 'GET' | 'PUT',
     path: string,
-    body: Uint8Array | undefined,
+    body: RolloutBlob | undefined,
     signal: AbortSignal,
   ): Promise<Uint8Array> {
     for (let tries = 0; ; tries++) {
@@ -80,7 +86,7 @@ export class ServerApi {
   async #once(
     method: 'GET' | 'PUT',
     path: string,
-    body: Uint8Array | undefined,
+    body: RolloutBlob | undefined,
     signal: AbortSignal,
   ): Promise<Uint8Array | undefined> {
     let status: number;
@@ -90,10 +96,10 @@ export class ServerApi {
         method,
         dispatcher: this.#agent,
         signal,
-        body: body ?? null,
+        body: body?.bytes ?? null,
         headers: {
           authorization: `Bearer ${this.#token()}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/octet-stream' }),
+          ...(body === undefined ? {} : { 'content-type': 'application/octet-stream', [ROLLOUT_HEADER]: body.rollout }),
         },
       });
       status = response.statusCode;

@@ -1,9 +1,9 @@
-/** The blobs of a worker: each is stored once, and reads use a small cache. */
+/** The blobs of a worker: each is stored once for all its rollouts, and reads use a small cache. */
 import { BlobCache } from './blobCache.ts';
 
 interface BlobTransport {
   getBlob(sha: string, signal: AbortSignal): Promise<Uint8Array>;
-  putBlob(sha: string, bytes: Uint8Array, signal: AbortSignal): Promise<void>;
+  putBlob(rollout: string, sha: string, bytes: Uint8Array, signal: AbortSignal): Promise<void>;
 }
 
 /** Number of latest hashes that are known to be stored. Forgetting one only costs a repeated PUT. */
@@ -12,6 +12,7 @@ const REMEMBERED = 20_000;
 export class Blobs {
   readonly #transport: BlobTransport;
   readonly #stored = new Set<string>();
+  /** By rollout and sha: one that may store no more does not keep another from storing the same blob. */
   readonly #uploads = new Map<string, Promise<void>>();
   readonly #cache = new BlobCache();
   readonly #signal: AbortSignal;
@@ -23,12 +24,13 @@ export class Blobs {
   }
 
   /** Resolves once the blob is stored; returns undefined if it already is. */
-  store(sha: string, bytes: Uint8Array): Promise<void> | undefined {
+  store(rollout: string, sha: string, bytes: Uint8Array): Promise<void> | undefined {
     if (this.#stored.has(sha)) return undefined;
-    let put = this.#uploads.get(sha);
+    const key = `${rollout} ${sha}`;
+    let put = this.#uploads.get(key);
     if (put === undefined) {
-      put = this.#put(sha, bytes);
-      this.#uploads.set(sha, put);
+      put = this.#put(rollout, sha, bytes).finally(() => this.#uploads.delete(key));
+      this.#uploads.set(key, put);
     }
     return put;
   }
@@ -41,16 +43,12 @@ export class Blobs {
     return bytes;
   }
 
-  async #put(sha: string, bytes: Uint8Array): Promise<void> {
-    try {
-      await this.#transport.putBlob(sha, bytes, this.#signal);
-      this.#stored.add(sha);
-      if (this.#stored.size > REMEMBERED) {
-        const oldest = this.#stored.values().next();
-        if (oldest.done !== true) this.#stored.delete(oldest.value);
-      }
-    } finally {
-      this.#uploads.delete(sha);
+  async #put(rollout: string, sha: string, bytes: Uint8Array): Promise<void> {
+    await this.#transport.putBlob(rollout, sha, bytes, this.#signal);
+    this.#stored.add(sha);
+    if (this.#stored.size > REMEMBERED) {
+      const oldest = this.#stored.values().next();
+      if (oldest.done !== true) this.#stored.delete(oldest.value);
     }
   }
 }

@@ -6,6 +6,7 @@
 
 import type { Deferred } from '../../common/abort.ts';
 import { deferred } from '../../common/abort.ts';
+import { StudioError } from '../../common/errors.ts';
 import type { ServerToWorker } from '../../protocol/worker.ts';
 import { MAX_APPEND_BYTES, SPOOL_BYTES } from '../../protocol/worker.ts';
 import type { PendingBlob, Recorder } from '../../rollout/ports.ts';
@@ -26,9 +27,10 @@ export interface SpoolLink {
 
 /**
  * Why nothing more can be recorded. `fenced`: another worker has the rollout. `invalid`: the server rejects an event.
+ * `too_large`: it rejects a blob, because of its size or that of all blobs of the rollout.
  */
 export interface Loss {
-  readonly code: 'fenced' | 'invalid';
+  readonly code: 'fenced' | 'invalid' | 'too_large';
   readonly message: string;
   /** seq of the last event that the server has. */
   readonly durable: number;
@@ -293,7 +295,7 @@ export class Spool implements Recorder {
 
   #store(first: number, blobs: readonly PendingBlob[]): void {
     const puts = blobs
-      .map((blob) => this.#options.blobs.store(blob.sha, blob.bytes))
+      .map((blob) => this.#options.blobs.store(this.rollout, blob.sha, blob.bytes))
       .filter((put) => put !== undefined);
     if (puts.length === 0) return;
     this.#blocked.add(first);
@@ -304,7 +306,7 @@ export class Spool implements Recorder {
       },
       (error: unknown) =>
         this.#lose({
-          code: 'invalid',
+          code: StudioError.is(error, 'too_large') ? 'too_large' : 'invalid',
           message: error instanceof Error ? error.message : String(error),
           durable: this.#durable,
         }),

@@ -160,6 +160,7 @@ test('options are parsed from the command line', () => {
     allowOrigins: [],
     pages: undefined,
     log: 'text',
+    rolloutGb: 16,
     metrics: 'token',
     otlp: undefined,
   });
@@ -171,8 +172,11 @@ test('options are parsed from the command line', () => {
     parseOptions(['--store', 'x', '--advertise', 'http://a:1, http://b:2', '--advertise', 'http://c:3']).advertise,
     ['http://a:1', 'http://b:2', 'http://c:3'],
   );
+  assert.equal(parseOptions(['--store', 'x', '--rollout-gb', '0.5'], { ROLLOUT_GB: '2' }).rolloutGb, 0.5);
+  assert.equal(parseOptions(['--store', 'x'], { ROLLOUT_GB: '2' }).rolloutGb, 2);
   for (const wrong of [
     [],
+    ['--store', 'x', '--rollout-gb', '0'],
     ['--store', 'x', '--port', '-1'],
     ['--store', 'x', '--port', '1.5'],
     ['--store', 'x', '--idle-seconds', 'long'],

@@ -179,6 +179,24 @@ describe('closingEvents', () => {
     for (const event of events) assert.deepEqual(checkEvent(event), { ok: true });
   });
 
+  it('ends a rollout that stored too much as truncated, by a limit', () => {
+    const events = closingEvents({
+      grant,
+      worker: 'w',
+      clock,
+      durable: [],
+      last: 0,
+      message: 'too much',
+      status: 'truncated',
+    });
+    const end = events.at(-1);
+    assert.ok(end?.kind === 'rollout.end');
+    assert.deepEqual(
+      [end.data.status, end.data.error, end.data.passed],
+      ['truncated', { class: 'limit', message: 'too much' }, null],
+    );
+  });
+
   it('adds up earlier records', () => {
     const durable: TraceEvent[] = [
       { seq: 1, v: 1, at: 1_000, kind: 'rollout.start', data: { batch: 'b1', task: 't', attempt: 1, try: 2 } },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { StudioError } from '../../../src/common/errors.ts';
 import { SPOOL_BYTES } from '../../../src/protocol/worker.ts';
 import type { PendingBlob } from '../../../src/rollout/ports.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
@@ -57,7 +58,7 @@ function setup(
   const blobs = new Blobs(
     {
       getBlob: () => Promise.reject(new Error('none')),
-      putBlob: (sha, bytes) => options.put?.(sha, bytes) ?? Promise.resolve(),
+      putBlob: (_rollout, sha, bytes) => options.put?.(sha, bytes) ?? Promise.resolve(),
     },
     new AbortController().signal,
   );
@@ -268,6 +269,13 @@ describe('Spool', () => {
     spool.append([event(1)], [blob('big')]);
     await settled();
     assert.deepEqual(losses, [{ code: 'invalid', message: 'too large', durable: 0 }]);
+  });
+
+  it('says when a blob is refused for its size', async () => {
+    const { spool, losses } = setup({ put: () => Promise.reject(new StudioError('too_large', 'too much')) });
+    spool.append([event(1)], [blob('big')]);
+    await settled();
+    assert.deepEqual(losses, [{ code: 'too_large', message: 'too much', durable: 0 }]);
   });
 
   it('sends live text only while somebody watches, then from the beginning', () => {
