@@ -65,7 +65,7 @@ pivot_root . old
 cd /
 umount -l old
 rmdir old
-mount -o remount,ro /
+mount -o remount,bind,ro /
 trap '' CHLD
 echo ${READY}
 exec cat > /dev/null
@@ -150,6 +150,7 @@ function enter(pid: number, { file, args, cwd, setup }: Program, network: boolea
       `--pid=${at}/pid_for_children`,
       `--ipc=${at}/ipc`,
       `--uts=${at}/uts`,
+      '--preserve-credentials', // users other than root must not change their groups there
       ...(network ? [] : [`--net=${at}/net`]),
       '--',
       ...[
