@@ -25,7 +25,7 @@ export async function sandboxWarnings(
 function startsPrograms(entry: SubmittedTools): boolean {
   switch (entry.kind) {
     case 'builtin':
-      return entry.name === 'terminal' || entry.name === 'code';
+      return entry.name === 'terminal' || entry.name === 'code' || entry.name === 'browser';
     case 'mcp':
       return 'command' in entry.server;
     case 'module':

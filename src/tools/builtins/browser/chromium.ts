@@ -11,6 +11,7 @@ import { findChromium, mayHaveSandbox } from '../../chromium.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { killTree } from '../../processes/processTree.ts';
 import { endStrays, marked, newOwner } from '../../processes/strays.ts';
+import { openLauncher } from './launcher.ts';
 import { plainMessage } from './playwrightErrors.ts';
 
 const START_MS = 60_000;
@@ -35,12 +36,16 @@ export interface Chromium {
  * port of the proxy that the browser uses. `closing` ends a browser that hangs while it starts.
  */
 export async function startChromium(
-  { cwd, pools: { env, processGroups } }: ToolEnvironment,
+  environment: ToolEnvironment,
   proxy: number | undefined,
   closing: AbortSignal,
 ): Promise<Chromium> {
-  const executablePath = findChromium();
-  if (executablePath === undefined)
+  const {
+    cwd,
+    pools: { env, processGroups },
+  } = environment;
+  const browser = findChromium();
+  if (browser === undefined)
     throw new ClassedError(
       'tool_error',
       `${CHROMIUM} is not installed on the machine of this rollout. ${installHint(CHROMIUM)}.`,
@@ -49,18 +54,23 @@ export async function startChromium(
   const profile = `${cwd}.browser`;
   if (closing.aborted) throw abortedError(closing);
   await mkdir(profile, { recursive: true });
+  const removeProfile = (): Promise<void> => rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  const launcher = await openLauncher(browser, profile, environment).catch(async (error: unknown) => {
+    await removeProfile();
+    throw error;
+  });
   // Playwright does not support a signal while it starts a browser.
   const owner = newOwner(processGroups.owner);
   const stop = (): void => void endStrays(owner);
   closing.addEventListener('abort', stop, { once: true });
   const launch = (chromiumSandbox: boolean): Promise<BrowserContext> =>
     chromium.launchPersistentContext(profile, {
-      executablePath,
+      executablePath: launcher?.file ?? browser,
       chromiumSandbox,
       args: ARGS,
       ignoreDefaultArgs: OMITTED_ARGS,
       artifactsDir: profile,
-      env: marked(env, owner),
+      env: marked({ ...env, ...launcher?.env }, owner),
       handleSIGHUP: false,
       handleSIGINT: false,
       handleSIGTERM: false,
@@ -72,12 +82,14 @@ export async function startChromium(
   let context: BrowserContext | undefined;
   const end = async (): Promise<void> => {
     if (pid !== undefined) killTree(pid);
+    await launcher?.end().catch(() => undefined); // what is left in its folder is removed with the worker's
     await context?.close().catch(() => undefined);
     if (pid !== undefined) processGroups.remove(pid);
     // Files that cannot be deleted now are deleted with the working directory.
-    await rm(profile, { recursive: true, force: true, maxRetries: 5 }).catch(() => undefined);
+    await removeProfile().catch(() => undefined);
   };
   try {
+    closing.throwIfAborted();
     context = await launch(mayHaveSandbox()).catch((error: unknown) => {
       // Containers often cannot provide a sandbox.
       if (mayHaveSandbox() && !closing.aborted && /sandbox|namespace/i.test(plainMessage(error))) return launch(false);
@@ -92,9 +104,8 @@ export async function startChromium(
     });
     const session = await context.browser()?.newBrowserCDPSession();
     if (session === undefined) throw new Error('Playwright returned a context without its browser.');
-    const { processInfo } = await session.send('SystemInfo.getProcessInfo');
     // Playwright makes it the leader of a process group.
-    pid = processInfo.find(({ type }) => type === 'browser')?.id;
+    pid = launcher === undefined ? await ownPid(session) : await launcher.pid();
     if (pid !== undefined) processGroups.add(pid);
     return {
       context,
@@ -107,12 +118,17 @@ export async function startChromium(
     };
   } catch (error) {
     await end();
-    throw new ClassedError('tool_error', `Cannot start the browser ${executablePath}: ${startProblem(error)}`, {
+    throw new ClassedError('tool_error', `Cannot start the browser ${browser}: ${startProblem(error)}`, {
       cause: error,
     });
   } finally {
     closing.removeEventListener('abort', stop);
   }
+}
+
+async function ownPid(session: CDPSession): Promise<number | undefined> {
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+  return processInfo.find(({ type }) => type === 'browser')?.id;
 }
 
 /** Returns how the browser ended, or otherwise Playwright's message, and the last lines that the browser wrote. */
