@@ -36,6 +36,20 @@ export const INSTALL_OPTIONS = {
     value: 'URL',
     text: 'collector that receives finished rollouts as traces, e.g. http://collector.observability:4318',
   },
+  'allow-egress': {
+    type: 'string',
+    value: 'NETWORK',
+    multiple: true,
+    text:
+      'what pods may reach beyond what they need: CIDR[:PORT] or namespace:NAME[:PORT]; repeatable; `none` takes all ' +
+      'back',
+  },
+  'allow-ingress': {
+    type: 'string',
+    value: 'NETWORK',
+    multiple: true,
+    text: 'who may reach the server besides workers, such as a gateway or Prometheus; in the same form; repeatable',
+  },
   'pod-security': {
     type: 'string',
     value: 'LEVEL',
@@ -79,6 +93,10 @@ export async function readInstallOptions(
   const { resolveOptions } = await import('../kubernetes/install/options.ts');
   const vllm = readVllm(commandLine, installed);
   const names = textOptions(commandLine, 'allow-host');
+  const networks = (name: string): string[] | undefined => {
+    const texts = textOptions(commandLine, name);
+    return texts.length === 0 ? undefined : texts.filter((text) => text !== 'none');
+  };
   return resolveOptions(
     present<InstallInput>(
       {
@@ -94,6 +112,8 @@ export async function readInstallOptions(
         memory: textOption(commandLine, 'memory'),
         replicas: numberOption(commandLine, 'replicas', 1),
         otlp: textOption(commandLine, 'otlp'),
+        allowEgress: networks('allow-egress'),
+        allowIngress: networks('allow-ingress'),
         podSecurity: textOption(commandLine, 'pod-security') as InstallInput['podSecurity'],
         ...(vllm === undefined ? {} : { vllm: vllm === 'none' ? undefined : vllm }),
       },

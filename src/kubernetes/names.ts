@@ -16,6 +16,8 @@ export const NAMES = {
   volume: `${APP}-store`,
   /** PersistentVolumeClaim of a model's weights. */
   cache: `${APP}-vllm-cache`,
+  /** NetworkPolicy of all pods. */
+  allPods: `${APP}-pods`,
   /** NetworkPolicy of the workers' pods, and the ServiceAccount they run as: one without any right. */
   worker: `${APP}-worker`,
   /** Deployment and headless Service of a model. */

@@ -102,7 +102,7 @@ describe('the permissions of the server in a cluster', { timeout: 3 * 60_000 }, 
     ])
       assert.ok(may.includes(needed), needed);
     const beyond = new RegExp(
-      String.raw`(roles|rolebindings|serviceaccounts|networkpolicies|namespaces|nodes|` +
+      String.raw`(roles|rolebindings|serviceaccounts|namespaces|nodes|` +
         String.raw`persistentvolume\w*|resourcequotas|priorityclasses|storageclasses|poddisruptionbudgets)$`,
     );
     assert.deepEqual(

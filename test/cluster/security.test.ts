@@ -7,15 +7,20 @@ import { batchJob } from '../../src/executor/kubernetes/jobManifest.ts';
 import type { KubeObject } from '../../src/kubernetes/access/objects.ts';
 import { manifests } from '../../src/kubernetes/install/manifests/all.ts';
 import { type InstallInput, resolveOptions } from '../../src/kubernetes/install/options.ts';
+import { LABEL, NAMES, SERVER_PORT } from '../../src/kubernetes/names.ts';
 import { podSecurityLabels } from '../../src/kubernetes/security/podSecurity.ts';
+import { type End, isAllowed, selecting } from '../support/networkRules.ts';
 import { steady } from './support/batches.ts';
-import { ClusterBench } from './support/clusterBench.ts';
+import { ClusterBench, until } from './support/clusterBench.ts';
 
 const ARCHIVE = { sha: 'a'.repeat(64), packed: Buffer.from('packed') };
 
 interface Template {
   readonly spec: Record<string, unknown>;
 }
+
+/** An address that a batch names. */
+const NAMED = '203.0.113.8';
 
 /** Prints what the kernel says about the process, and which folders can be written to. */
 const PROBE = `
@@ -151,5 +156,50 @@ describe('the security of pods', { timeout: 5 * 60_000 }, () => {
       writes: [false, false, false, false, false, false, true, true],
       token: false,
     });
+  });
+
+  it('lets pods reach only what they need, by policies that select them and nothing else', async () => {
+    const { workspace, site, cluster, namespace } = bench;
+    const batch = steady(site, { tasks: 2, steps: 40, pods: { count: 1 } });
+    const id = await workspace.launch('network', {
+      ...batch,
+      agent: {
+        ...batch.agent,
+        tools: [
+          { builtin: ['calculator'] },
+          { builtin: ['vision'], vision: { endpoint: `http://${NAMED}:8000/v1`, model: 'm' } },
+        ],
+      },
+    });
+    await until('its pod runs', async () => (await bench.workers(id)).length === 1);
+    const policies = await cluster.list('NetworkPolicy');
+    const pods = await cluster.list('Pod');
+    const [worker] = await bench.workers(id);
+    const end = (pod: KubeObject | undefined): End => ({ namespace, labels: pod?.metadata.labels ?? {} });
+    const server = pods.find((pod) => pod.metadata.labels?.[LABEL.component] === 'server');
+    assert.deepEqual(selecting(policies, end(worker)).sort(), [`rollout-${id}`, NAMES.allPods, NAMES.worker]);
+    // Policies of earlier batches stay as long as their Jobs.
+    const own = selecting(policies, end(server)).filter((name) => !name.startsWith('rollout-b') || name.includes(id));
+    assert.deepEqual(own.sort(), [`rollout-${id}-server`, NAMES.server, NAMES.allPods]);
+    assert.deepEqual(selecting(policies, { namespace, labels: { app: 'foreign' } }), []);
+    const reaches = (to: End, port: number): boolean => isAllowed(policies, end(worker), to, port);
+    const outside: readonly (readonly [ip: string, port: number])[] = [
+      [NAMED, 8000],
+      [NAMED, 443],
+      ['198.51.100.9', 443],
+      ['169.254.169.254', 80],
+    ];
+    assert.deepEqual(
+      outside.map(([ip, port]) => reaches({ ip }, port)),
+      [true, false, false, false],
+    );
+    assert.ok(reaches(end(server), site.port ?? SERVER_PORT));
+    assert.ok(!isAllowed(policies, end(server), end(worker), 80), 'nobody calls a worker');
+    await bench.rollout('cancel', id);
+    await workspace.ended(id);
+    await cluster.remove('Job', `rollout-${id}-1`);
+    await until('its policies are gone with its Job', async () =>
+      (await cluster.list('NetworkPolicy')).every(({ metadata }) => !metadata.name.includes(id)),
+    );
   });
 });

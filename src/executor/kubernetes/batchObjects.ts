@@ -1,16 +1,25 @@
 /** Creates, updates, and removes the cluster objects of batches. */
 import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { requireHarmlessSidecars } from '../../config/sidecars.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import { KINDS } from '../../kubernetes/access/kinds.ts';
-import { type Job, type OwnerReference, readObject } from '../../kubernetes/access/objects.ts';
+import { type Job, type KubeObject, type OwnerReference, readObject } from '../../kubernetes/access/objects.ts';
 import { batchName, LABEL, labels, NAMES, selector } from '../../kubernetes/names.ts';
 import { SECRETS_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
 import type { ClusterHost } from '../executor.ts';
-import { batchConfigMap, batchJob, batchSecret, NOTE } from './jobManifest.ts';
+import { BatchNetwork, batchPolicies, policyNames } from './batchNetwork.ts';
+import {
+  batchConfigMap,
+  batchJob,
+  batchSecret,
+  belongingMetadata,
+  NOTE,
+  type PodObjectOptions,
+} from './jobManifest.ts';
 import { batchOf, type Round } from './jobRounds.ts';
 import { sidecarVariables } from './sidecarSecrets.ts';
 import type { PodSizing } from './sizing.ts';
@@ -43,10 +52,19 @@ const values = z.record(z.string(), z.string());
 
 export class BatchObjects {
   readonly #options: BatchObjectsOptions;
+  readonly #network: BatchNetwork;
+  /** By batch: the policies as they were last applied. */
+  readonly #policies = new Map<string, readonly KubeObject[]>();
   #server: OwnerReference | undefined;
+  #mayLimitNetwork = true;
 
   constructor(options: BatchObjectsOptions) {
     this.#options = options;
+    const { cluster } = options;
+    this.#network = new BatchNetwork({
+      namespace: cluster.namespace,
+      slices: (label, service) => cluster.list('EndpointSlice', { labels: selector({ [label]: service }) }),
+    });
   }
 
   /** Finds the server's Deployment, if it runs in one. Jobs are deleted with it. */
@@ -117,9 +135,46 @@ export class BatchObjects {
     };
     const secrets = await this.#secretsFor(batch, submission, signal);
     await Promise.all([
+      this.#limitNetwork(options, submission, secrets, signal),
       cluster.apply(batchConfigMap(options), { signal }),
       cluster.apply(batchSecret(options, worker, secrets, sidecarVariables(submission.pods ?? {})), { signal }),
     ]);
+  }
+
+  /** Allows the addresses that what the batch names has now. */
+  async refreshNetwork(batch: string, submission: Submission, signal: AbortSignal): Promise<void> {
+    const applied = this.#policies.get(batch)?.[0];
+    if (applied === undefined) return;
+    const [owner] = applied.metadata.ownerReferences ?? [];
+    const secrets = await this.#secretsFor(batch, submission, signal);
+    await this.#limitNetwork({ batch, namespace: this.#options.cluster.namespace, owner }, submission, secrets, signal);
+  }
+
+  /** Applies the policies of a batch if they changed. Without the right to do so, the batch runs all the same. */
+  async #limitNetwork(
+    options: PodObjectOptions,
+    submission: Submission,
+    secrets: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!this.#mayLimitNetwork) return;
+    const { cluster, host } = this.#options;
+    const { batch } = options;
+    try {
+      const rules = await this.#network.rules(submission, secrets, [host.url, ...(host.others ?? [])]);
+      const policies = batchPolicies(batch, rules, (name) => belongingMetadata(options, name));
+      if (isDeepStrictEqual(policies, this.#policies.get(batch))) return;
+      for (const policy of policies) await cluster.apply(policy, { signal });
+      this.#policies.set(batch, policies);
+    } catch (error) {
+      if (!StudioError.is(error, 'forbidden')) throw error;
+      this.#mayLimitNetwork = false;
+      host.log(
+        `Pods may reach only what the installation allows, not what batches name: ${error.message} Run rollout ` +
+          'cluster upgrade.',
+        { level: 'warning' },
+      );
+    }
   }
 
   /** Stores the secrets that were sent to this server in the cluster, for the server that creates the Job. */
@@ -137,7 +192,13 @@ export class BatchObjects {
   async removeSecrets(batch: string, all: boolean, signal: AbortSignal): Promise<void> {
     const { cluster } = this.#options;
     await cluster.remove('Secret', batchName(batch), { signal });
-    if (all) await cluster.remove('ConfigMap', batchName(batch), { signal });
+    this.#policies.delete(batch);
+    if (!all) return;
+    await cluster.remove('ConfigMap', batchName(batch), { signal });
+    for (const name of Object.values(policyNames(batch)))
+      await cluster.remove('NetworkPolicy', name, { signal }).catch((error: unknown) => {
+        if (!StudioError.is(error, 'forbidden')) throw error;
+      });
   }
 
   async removeJob({ name, uid }: Round, signal: AbortSignal): Promise<void> {

@@ -75,6 +75,12 @@ export class BatchPods {
     if (!this.#isRunning) void this.#run();
   }
 
+  /** Allows the addresses that what the batch names has now. */
+  async refreshNetwork(): Promise<void> {
+    const { objects, role, signal } = this.#options;
+    if (this.#hasObjects && role() === 'makes') await objects.refreshNetwork(this.id, this.#submission, signal);
+  }
+
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);

@@ -90,7 +90,7 @@ function failurePolicy(pods: SubmittedPods): Fields {
   };
 }
 
-interface PodObjectOptions {
+export interface PodObjectOptions {
   readonly batch: string;
   readonly namespace: string;
   /** The object with which they are deleted. */
@@ -128,9 +128,13 @@ export function batchSecret(
   };
 }
 
-function belongingMetadata({ batch, namespace, owner }: PodObjectOptions): KubeObject['metadata'] {
+/** Returns the metadata of an object that ends with the batch's Job. */
+export function belongingMetadata(
+  { batch, namespace, owner }: PodObjectOptions,
+  name = batchName(batch),
+): KubeObject['metadata'] {
   return {
-    name: batchName(batch),
+    name,
     namespace,
     labels: batchLabels(batch),
     annotations: { [NOTE.batch]: batch },

@@ -30,6 +30,8 @@ const OUTAGE_MS = 5_000;
 /** Delay before retrying after a failure. Also for a watch that was denied, since its permission may be restored. */
 const RETRY_MS = 15_000;
 const STUCK_EVERY_MS = 5_000;
+/** How often names on the network are resolved again. */
+const ADDRESSES_EVERY_MS = 60_000;
 /** Interval of probes; any response counts. */
 const PROBE_EVERY_MS = 5_000;
 const PROBE_RETRY_MS = 500;
@@ -138,8 +140,13 @@ export class KubernetesExecutor implements Executor {
       () => this.#runInBackground('looking for lost nodes', this.#pods.checkStuck()),
       STUCK_EVERY_MS,
     );
+    const addresses = setInterval(() => {
+      for (const [id, batch] of this.#batches)
+        this.#runInBackground('allowing the addresses it names', batch.refreshNetwork(), id);
+    }, ADDRESSES_EVERY_MS);
     await Promise.all([this.#watchJobs(), this.#watchPods(), this.#watchEvents(), this.#probe()]);
     clearInterval(stuck);
+    clearInterval(addresses);
   }
 
   #play(role: 'makes' | 'watches' | 'unready'): void {

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { SERVER_PORT } from '../names.ts';
+import { parseAllowed } from '../network/peers.ts';
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from '../security/podSecurity.ts';
 import { parseStorage } from './storage.ts';
 
@@ -9,6 +10,13 @@ const quantity = z.string().regex(/^\d+(\.\d+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$/, 'an amo
 const storage = z.string().superRefine((text, context) => {
   try {
     parseStorage(text);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: StudioError.is(error) ? error.message : String(error) });
+  }
+});
+const allowed = z.string().superRefine((text, context) => {
+  try {
+    parseAllowed(text);
   } catch (error) {
     context.addIssue({ code: 'custom', message: StudioError.is(error) ? error.message : String(error) });
   }
@@ -66,6 +74,9 @@ export const installOptions = z.object({
   replicas: oneOrMore.default(1),
   /** Base URL of a collector that receives finished rollouts as traces (OTLP over HTTP). */
   otlp: z.url({ protocol: /^https?$/, error: 'an address like http://collector:4318' }).optional(),
+  /** What all pods may reach beyond what they need, and who may reach the server; see `network/peers.ts`. */
+  allowEgress: z.array(allowed).default([]),
+  allowIngress: z.array(allowed).default([]),
   /** Pod security level of a namespace that install creates. Default: the strictest that the storage allows. */
   podSecurity: z.enum(POD_SECURITY_LEVELS).optional(),
   vllm: vllmOptions.optional(),

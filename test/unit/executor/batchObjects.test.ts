@@ -51,6 +51,7 @@ function fakeCluster() {
 
 async function kit(context: TestContext, secrets?: Record<string, string>) {
   const fake = fakeCluster();
+  const warnings: string[] = [];
   let file: string | undefined;
   if (secrets !== undefined) {
     const folder = await mkdtemp(path.join(tmpdir(), 'objects-'));
@@ -59,12 +60,14 @@ async function kit(context: TestContext, secrets?: Record<string, string>) {
     await writeFile(file, JSON.stringify(secrets));
   }
   const host = {
-    url: 'http://server',
+    url: 'http://203.0.113.1',
     token: (batch: string) => `w.${batch}`,
     secrets: () => Promise.resolve(file),
+    log: (text: string) => warnings.push(text),
   } as unknown as ClusterHost;
   return {
     ...fake,
+    warnings,
     objects: new BatchObjects({
       cluster: fake.cluster,
       host,
@@ -77,7 +80,12 @@ async function kit(context: TestContext, secrets?: Record<string, string>) {
 }
 
 const submission = (names: string[], isolation: 'shared' | 'pod' = 'shared'): Submission =>
-  ({ env: { names, shown: [] }, pods: { isolation } }) as unknown as Submission;
+  ({
+    env: { names, shown: [] },
+    pods: { isolation },
+    agent: { model: { endpoints: ['http://203.0.113.7:8000/v1'] }, tools: [] },
+    scorer: { kind: 'exact' },
+  }) as unknown as Submission;
 const plan = (of: Submission): NewRound => ({
   batch: 'b1',
   submission: of,
@@ -97,15 +105,29 @@ describe('BatchObjects', () => {
     });
     await objects.findServer(SIGNAL);
     await objects.create(plan(submission(['KEY'], 'pod')), SIGNAL);
-    assert.deepEqual(log, [
+    const job = log.indexOf('create Job rollout-b1-1 of Deployment d');
+    assert.deepEqual(log.slice(0, job).sort(), [
       'apply ConfigMap rollout-b1 of Deployment d',
+      'apply NetworkPolicy rollout-b1 of Deployment d',
+      'apply NetworkPolicy rollout-b1-server of Deployment d',
       'apply Secret rollout-b1 of Deployment d',
-      'create Job rollout-b1-1 of Deployment d',
+    ]);
+    assert.deepEqual(log.slice(job + 1).sort(), [
       'apply ConfigMap rollout-b1 of Job uid-rollout-b1-1',
+      'apply NetworkPolicy rollout-b1 of Job uid-rollout-b1-1',
+      'apply NetworkPolicy rollout-b1-server of Job uid-rollout-b1-1',
       'apply Secret rollout-b1 of Job uid-rollout-b1-1',
     ]);
+    const rules = (name: string): unknown =>
+      (there.get(`NetworkPolicy ${name}`)?.['spec'] as { egress: unknown }).egress;
+    const rule = (cidr: string, port: number) => ({ to: [{ ipBlock: { cidr } }], ports: [{ protocol: 'TCP', port }] });
+    assert.deepEqual(rules('rollout-b1'), [rule('203.0.113.1/32', 80), rule('203.0.113.7/32', 8000)]);
+    assert.deepEqual(rules('rollout-b1-server'), [rule('203.0.113.7/32', 8000)]);
+    log.length = 0;
+    await objects.refreshNetwork('b1', submission(['KEY'], 'pod'), SIGNAL);
+    assert.deepEqual(log, [], 'nothing changed');
     assert.deepEqual(secret('rollout-b1', 'worker.json'), {
-      server: 'http://server',
+      server: 'http://203.0.113.1',
       token: 'w.b1',
       batch: 'b1',
       slots: 4,
@@ -115,6 +137,21 @@ describe('BatchObjects', () => {
     });
     assert.deepEqual(secret('rollout-b1', 'secrets.json'), { KEY: 'hidden' });
     assert.deepEqual([...(await objects.batches(SIGNAL))], ['b1']);
+  });
+
+  it('runs a batch without policies of its own if the server may not write any', async (context) => {
+    const { objects, cluster, log, warnings } = await kit(context);
+    const apply = cluster.apply.bind(cluster);
+    context.mock.method(cluster, 'apply', (object: KubeObject, options: object) =>
+      object.kind === 'NetworkPolicy'
+        ? Promise.reject(new StudioError('forbidden', 'You may not patch networkpolicies.'))
+        : apply(object, options),
+    );
+    await objects.create(plan(submission([])), SIGNAL);
+    await objects.write('b2', submission([]), 1, undefined, SIGNAL);
+    assert.ok(log.includes('create Job rollout-b1-1'));
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0] ?? '', /not what batches name: You may not patch networkpolicies\. Run rollout cluster/);
   });
 
   it('uses the Job of an earlier call', async (context) => {
@@ -146,7 +183,13 @@ describe('BatchObjects', () => {
     const { objects, log } = await kit(context);
     await objects.removeSecrets('b1', false, SIGNAL);
     await objects.removeSecrets('b1', true, SIGNAL);
-    assert.deepEqual(log, ['remove Secret rollout-b1', 'remove Secret rollout-b1', 'remove ConfigMap rollout-b1']);
+    assert.deepEqual(log, [
+      'remove Secret rollout-b1',
+      'remove Secret rollout-b1',
+      'remove ConfigMap rollout-b1',
+      'remove NetworkPolicy rollout-b1',
+      'remove NetworkPolicy rollout-b1-server',
+    ]);
   });
 });
 

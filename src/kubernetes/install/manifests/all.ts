@@ -1,12 +1,13 @@
 /** Builds all objects of an installation, in the order in which they are applied. */
 
 import type { KubeObject } from '../../access/objects.ts';
-import { labels, NAMES } from '../../names.ts';
+import { NAMES } from '../../names.ts';
 import type { Archive } from '../../programs/archive.ts';
 import type { InstallOptions } from '../options.ts';
 import { parseStorage } from '../storage.ts';
+import { networkPolicies } from './network.ts';
 import { programMaps } from './programs.ts';
-import { rights, workerNetwork } from './rights.ts';
+import { rights } from './rights.ts';
 import { serverDeployment, serverService } from './server.ts';
 import { vllm } from './vllm.ts';
 import { claimOf } from './volumes.ts';
@@ -16,7 +17,7 @@ export function manifests(options: InstallOptions, archive: Archive, namespace: 
   const programs = programMaps(archive, namespace);
   return [
     ...rights(options, namespace),
-    workerNetwork(namespace, labels('worker')),
+    ...networkPolicies(options, namespace),
     ...programs.objects,
     ...claimOf(
       NAMES.volume,

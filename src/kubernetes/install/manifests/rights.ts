@@ -18,6 +18,8 @@ export const RULES = [
   // The server's own Deployment owns the Jobs.
   { apiGroups: ['apps'], resources: ['deployments'], resourceNames: [NAMES.server], verbs: ['get'] },
   { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
+  // What a batch names on the network is allowed to its pods only.
+  { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['get', ...WRITE] },
 ] as const;
 
 /** Returns the accounts of the server and of the workers, which have no rights, and the server's Role and binding. */
@@ -33,16 +35,4 @@ export function rights(options: InstallOptions, namespace: string): KubeObject[]
       subjects: [{ kind: 'ServiceAccount', name: NAMES.server, namespace }],
     }),
   ];
-}
-
-/** Returns a policy that blocks connections to workers, which need none, in clusters that enforce network policies. */
-export function workerNetwork(namespace: string, workers: Readonly<Record<string, string>>): KubeObject {
-  return object(
-    'NetworkPolicy',
-    NAMES.worker,
-    { namespace, component: 'server' },
-    {
-      spec: { podSelector: { matchLabels: workers }, policyTypes: ['Ingress'], ingress: [] },
-    },
-  );
 }

@@ -9,7 +9,7 @@ import { object, type Place } from './object.ts';
 import { folderOwner, secretEnv } from './pods.ts';
 import { claimOf, dataVolume } from './volumes.ts';
 
-const PORT = 8000;
+export const VLLM_PORT = 8000;
 const CACHE = '/cache';
 /** HOME, and the folder of temporary files. */
 const WORK = '/work';
@@ -38,7 +38,7 @@ export function vllm(options: VllmOptions, installed: InstallOptions, namespace:
       spec: {
         clusterIP: 'None',
         selector: selected,
-        ports: [{ name: 'http', port: PORT, targetPort: 'http', protocol: 'TCP' }],
+        ports: [{ name: 'http', port: VLLM_PORT, targetPort: 'http', protocol: 'TCP' }],
       },
     }),
   ];
@@ -46,7 +46,7 @@ export function vllm(options: VllmOptions, installed: InstallOptions, namespace:
 
 /** Returns the address of the model for batch files. */
 export function vllmUrl(namespace: string): string {
-  return `http://${NAMES.vllm}.${namespace}.svc:${PORT}/v1`;
+  return `http://${NAMES.vllm}.${namespace}.svc:${VLLM_PORT}/v1`;
 }
 
 function podSpec(options: VllmOptions, { image, pullPolicy }: InstallOptions): Readonly<Record<string, unknown>> {
@@ -87,7 +87,7 @@ function container(options: VllmOptions): Readonly<Record<string, unknown>> {
       '--host',
       '0.0.0.0',
       '--port',
-      String(PORT),
+      String(VLLM_PORT),
       '--tensor-parallel-size',
       String(options.gpus),
       ...(options.toolParser === undefined
@@ -109,7 +109,7 @@ function container(options: VllmOptions): Readonly<Record<string, unknown>> {
       { name: 'USER', value: 'vllm' },
       ...(options.tokenSecret === undefined ? [] : [secretEnv('HF_TOKEN', options.tokenSecret, 'token')]),
     ],
-    ports: [{ name: 'http', containerPort: PORT, protocol: 'TCP' }],
+    ports: [{ name: 'http', containerPort: VLLM_PORT, protocol: 'TCP' }],
     resources: { requests: gpus, limits: gpus },
     securityContext: CONTAINER_SECURITY,
     startupProbe: { ...probe, failureThreshold: START_SECONDS / probe.periodSeconds },

@@ -1,0 +1,103 @@
+/**
+ * Builds the network policies of an installation: nothing reaches our pods and they reach nothing, except what each
+ * needs. Addresses that a batch names are allowed by a policy of the batch (see `executor/kubernetes/batchNetwork.ts`).
+ */
+import type { KubeObject } from '../../access/objects.ts';
+import { type Component, LABEL, labels, NAMES } from '../../names.ts';
+import {
+  ANYWHERE,
+  allowedEgress,
+  type EgressRule,
+  type IngressRule,
+  type Peer,
+  parseAllowed,
+} from '../../network/peers.ts';
+import type { InstallOptions } from '../options.ts';
+import { parseStorage } from '../storage.ts';
+import { object } from './object.ts';
+import { VLLM_PORT } from './vllm.ts';
+
+const tcp = (...ports: readonly number[]) => ports.map((port) => ({ protocol: 'TCP' as const, port }));
+const pods = (component: Component): Peer => ({ podSelector: { matchLabels: labels(component) } });
+
+/** Where API servers usually listen: networks are all that a policy can name, and API servers move. */
+const API_PORTS = [443, 6443, 16_443];
+const DATABASE_PORTS = [5432, 6432];
+
+/** Names are resolved by pods of the cluster, or by the node's own cache. OpenShift's listen on 5353. */
+const DNS: EgressRule = {
+  to: [{ namespaceSelector: {} }, { ipBlock: { cidr: '169.254.20.10/32' } }],
+  ports: [53, 5353].flatMap((port) => [
+    { protocol: 'UDP' as const, port },
+    { protocol: 'TCP' as const, port },
+  ]),
+};
+
+export function networkPolicies(options: InstallOptions, namespace: string): KubeObject[] {
+  const allowed = options.allowEgress.map(allowedEgress);
+  const model: EgressRule[] = options.vllm === undefined ? [] : [{ to: [pods('vllm')], ports: tcp(VLLM_PORT) }];
+  const server: IngressRule[] = [
+    {
+      from: [pods('worker'), pods('server'), ...options.allowIngress.map((text) => parseAllowed(text).peer)],
+      ports: tcp(options.port),
+    },
+  ];
+  const policy = (name: string, component: Component | undefined, rules: Policy): KubeObject =>
+    object(
+      'NetworkPolicy',
+      name,
+      { namespace, component: component === 'vllm' ? 'vllm' : 'server' },
+      {
+        spec: {
+          podSelector: { matchLabels: component === undefined ? OURS : labels(component) },
+          policyTypes: ['Ingress', 'Egress'],
+          ingress: rules.ingress ?? [],
+          egress: rules.egress,
+        },
+      },
+    );
+  return [
+    policy(NAMES.allPods, undefined, { egress: [DNS] }),
+    policy(NAMES.server, 'server', {
+      ingress: server,
+      egress: [
+        { to: ANYWHERE, ports: tcp(...API_PORTS) },
+        ...database(options),
+        ...collector(options),
+        ...model,
+        ...allowed,
+      ],
+    }),
+    policy(NAMES.worker, 'worker', {
+      egress: [{ to: [pods('server')], ports: tcp(options.port) }, ...model, ...allowed],
+    }),
+    ...(options.vllm === undefined
+      ? []
+      : [
+          policy(NAMES.vllm, 'vllm', {
+            ingress: [{ from: [pods('worker'), pods('server')], ports: tcp(VLLM_PORT) }],
+            // Weights come from a hub, unless the model is a folder.
+            egress: [...(options.vllm.model.startsWith('/') ? [] : [{ to: ANYWHERE, ports: tcp(443) }]), ...allowed],
+          }),
+        ]),
+  ];
+}
+
+interface Policy {
+  readonly ingress?: readonly IngressRule[];
+  readonly egress: readonly EgressRule[];
+}
+
+/** The labels of all our pods, whatever their component. */
+const OURS = Object.fromEntries(Object.entries(labels('server')).filter(([name]) => name !== LABEL.component));
+
+/** Its address is in a Secret of the user, so only its usual ports are known. */
+function database({ storage }: InstallOptions): EgressRule[] {
+  return parseStorage(storage).kind === 'postgres' ? [{ to: ANYWHERE, ports: tcp(...DATABASE_PORTS) }] : [];
+}
+
+function collector({ otlp }: InstallOptions): EgressRule[] {
+  if (otlp === undefined) return [];
+  const { port, protocol } = new URL(otlp);
+  return [{ to: ANYWHERE, ports: tcp(port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)) }];
+}
