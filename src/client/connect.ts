@@ -19,6 +19,7 @@ import type { ServerAddress } from '../protocol/transport.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import { dataFolder } from './folders.ts';
 import { nodeTransport } from './nodeTransport.ts';
+import { isReadOnlyStore } from './readOnlyStore.ts';
 import { readServerFile } from './serverFile.ts';
 
 const START_TIMEOUT_MS = 30_000;
@@ -69,12 +70,22 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   };
 }
 
-/** Returns the folder of a store's `server.json`: the store, or for PostgreSQL one in the user's data folder. */
+/**
+ * Returns the folder of a store's `server.json`: the store, or for PostgreSQL and a folder that cannot be written to,
+ * one in the user's data folder.
+ */
 export function serverFolder(store: string): string {
-  if (!isPostgresUrl(store)) return path.resolve(store);
+  if (!isPostgresUrl(store)) {
+    const folder = path.resolve(store);
+    return isReadOnlyStore(folder) ? ownFolder('read-only', folder) : folder;
+  }
   const url = new URL(store);
   url.password = '';
-  return path.join(dataFolder(), 'postgres', createHash('sha256').update(url.href).digest('hex').slice(0, 32));
+  return ownFolder('postgres', url.href);
+}
+
+function ownFolder(kind: string, store: string): string {
+  return path.join(dataFolder(), kind, createHash('sha256').update(store).digest('hex').slice(0, 32));
 }
 
 async function attachOrStart(options: ConnectOptions): Promise<LocalAddress> {

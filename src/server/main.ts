@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { serverFolder } from '../client/connect.ts';
 import { workBases } from '../client/folders.ts';
+import { isReadOnlyStore } from '../client/readOnlyStore.ts';
 import { deferred } from '../common/abort.ts';
 import { entryUrl, HEAP_GROWTH, LONG_RUNNING, packageUrl } from '../common/entries.ts';
 import { errorText, exitCodeOf, StudioError } from '../common/errors.ts';
@@ -43,19 +44,20 @@ process.umask(0o077);
 async function main(options: ServerOptions, log: Log): Promise<number> {
   const collector = collectorOf(options.otlp, process.env, log);
   const folder = serverFolder(options.store);
+  const readOnly = isReadOnlyStore(options.store);
   // In a pod, the volume belongs to its group, and nobody else is there.
-  if (options.executor !== 'kubernetes') requirePrivate(folder);
+  if (options.executor !== 'kubernetes') requirePrivate(readOnly ? path.resolve(options.store) : folder);
   // Several servers may share a PostgreSQL database; a folder has one server.
   const lock = isPostgresUrl(options.store) ? undefined : await lockStore(folder, isAlive);
   if (lock?.isTaken === true) {
     print({ type: 'taken', message: takenText(options.store, lock.by) });
     return 3;
   }
-  const store = await openStore(options.store);
+  const store = await openStore(options.store, { readOnly });
   const stopping = deferred<0 | 3>();
   const unwatch = isPostgresUrl(options.store)
     ? undefined
-    : watchStoreFile(databaseFile(folder), () => {
+    : watchStoreFile(databaseFile(path.resolve(options.store)), () => {
         log(deletedText(options.store), { level: 'error' });
         stopping.resolve(3);
       });
@@ -89,10 +91,11 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     pages: options.pages ?? fileURLToPath(packageUrl('dist/webview')),
     ...(kubernetes === undefined ? {} : { programs: kubernetes.programs }),
     ...(kubernetes === undefined ? {} : { replicas: kubernetes.replicas(log) }),
+    readOnly,
     executor:
       kubernetes !== undefined
         ? kubernetes.executor
-        : options.executor === 'none'
+        : options.executor === 'none' || readOnly
           ? undefined
           : (host) =>
               new LocalExecutor({

@@ -9,6 +9,7 @@ import type { ClusterHost, Executor } from '../executor/executor.ts';
 import type { ServerInfo } from '../protocol/client.ts';
 import type { ReplicaSource } from '../protocol/replicas.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
+import { readOnlyError } from '../store/sqlite/readOnlySqlite.ts';
 import type { Store } from '../store/store.ts';
 import type { OriginRules } from './access/origins.ts';
 import { type ClientTokens, Tokens } from './access/tokens.ts';
@@ -61,6 +62,8 @@ interface RolloutServerOptions {
   /** 0: the server never ends on its own. */
   readonly idleMs: number;
   readonly executor: ((host: ClusterHost) => Executor) | undefined;
+  /** Whether the store is only read: nothing in it continues. */
+  readonly readOnly?: boolean;
   /** Source of the replicas behind endpoints. */
   readonly replicas?: ReplicaSource;
   readonly mounts: readonly Mount[];
@@ -237,7 +240,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   };
   const idle = new Idle({
     idleMs: options.idleMs,
-    busy: async () => Object.values(await store.counts()).some((count) => count > 0),
+    busy: async () => options.readOnly !== true && Object.values(await store.counts()).some((count) => count > 0),
     end: options.idle,
     failed: (error) => log(`looking for work failed: ${errorText(error)}`, { level: 'error' }),
   });
@@ -255,16 +258,19 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     health,
     mounts: options.mounts,
     origins: { ...options.origins, host: options.listen.host },
-    router: new Router([
-      ...batchRoutes(services),
-      ...rolloutRoutes(services),
-      ...blobRoutes(services, access, new BlobQuota(options.rolloutBytes ?? Infinity)),
-      ...serverRoutes(services),
-      ...metricsRoutes(scrape, options.metrics === 'open'),
-      ...programRoutes(options.programs),
-      ...ticketRoutes(tokens),
-      ...viewRoutes(options.pages),
-    ]),
+    router: new Router(
+      [
+        ...batchRoutes(services),
+        ...rolloutRoutes(services),
+        ...blobRoutes(services, access, new BlobQuota(options.rolloutBytes ?? Infinity)),
+        ...serverRoutes(services),
+        ...metricsRoutes(scrape, options.metrics === 'open'),
+        ...programRoutes(options.programs),
+        ...ticketRoutes(tokens),
+        ...viewRoutes(options.pages),
+      ],
+      options.readOnly === true ? readOnlyError(store.name) : undefined,
+    ),
     checkSession: (of) => access.check(of),
     worker: (socket, transport, batch) => {
       new WorkerConnection(workerContext, socket, transport, batch);
@@ -297,7 +303,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     late.executor = options.executor(
       executorHost({ services, hub, origins: options.advertise ?? [], listens: origin() }),
     );
-  await supervisor.start();
+  if (options.readOnly !== true) await supervisor.start();
   const traces =
     options.traces === undefined ? undefined : openTraceExport({ store, changes, counters, log, ...options.traces });
   log(`${PRODUCT} listening on ${origin()}, store ${store.name}`);

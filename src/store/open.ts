@@ -2,7 +2,7 @@ import path from 'node:path';
 import { isPostgresUrl } from '../common/postgres.ts';
 import { LEASE_SECONDS } from '../protocol/worker.ts';
 import { openPostgres } from './postgres/openPostgres.ts';
-import { openSqlite } from './sqlite/openSqlite.ts';
+import { openSqlite, openSqliteReadOnly } from './sqlite/openSqlite.ts';
 import type { Store } from './store.ts';
 
 export interface OpenOptions {
@@ -10,6 +10,8 @@ export interface OpenOptions {
   readonly leaseMs?: number;
   /** Delay after the end of a rollout before its stream is compressed; a second by default. */
   readonly packDelayMs?: number;
+  /** Whether a folder is only read: everything that would change it throws `forbidden`. */
+  readonly readOnly?: boolean;
 }
 
 /**
@@ -19,5 +21,6 @@ export interface OpenOptions {
 export function openStore(target: string, options: OpenOptions = {}): Promise<Store> {
   const settings = { leaseMs: options.leaseMs ?? LEASE_SECONDS * 1000, packDelayMs: options.packDelayMs ?? 1000 };
   if (isPostgresUrl(target)) return openPostgres(target, settings);
-  return openSqlite(path.resolve(target), settings);
+  const folder = path.resolve(target);
+  return options.readOnly === true ? openSqliteReadOnly(folder, settings) : openSqlite(folder, settings);
 }

@@ -82,7 +82,8 @@ describe('SQLite store', () => {
     const writer = openDatabase(path.join(place, 'store.db'), { readOnly: false });
     const limit = (pages: number): void => writer.exec(`PRAGMA max_page_count = ${pages}`);
     writer.exec('PRAGMA synchronous = FULL');
-    const sql = new SqliteSql(writer, openDatabase(path.join(place, 'store.db'), { readOnly: true }), place);
+    const reader = openDatabase(path.join(place, 'store.db'), { readOnly: true });
+    const sql = new SqliteSql({ writer, reader, folder: place });
     const store = new SqlStore(sql, new RowBlobs(sql), { name: place, leaseMs: 30_000, packDelayMs: 60_000 });
     limit(80);
     let durable = 0;
@@ -148,12 +149,12 @@ describe('SQLite store', () => {
     const place = path.join(folder, 'urgent');
     await (await openStore(place)).close();
     const file = path.join(place, 'store.db');
-    const sql = new SqliteSql(
-      openDatabase(file, { readOnly: false }),
-      openDatabase(file, { readOnly: true }),
-      place,
-      `${file}-wal`,
-    );
+    const sql = new SqliteSql({
+      writer: openDatabase(file, { readOnly: false }),
+      reader: openDatabase(file, { readOnly: true }),
+      folder: place,
+      log: `${file}-wal`,
+    });
     const order: string[] = [];
     const write = (what: string, urgent?: 'urgent'): Promise<void> =>
       sql.write(async (tx) => {
@@ -170,12 +171,12 @@ describe('SQLite store', () => {
     const place = path.join(folder, 'unsynced');
     await (await openStore(place)).close();
     const file = path.join(place, 'store.db');
-    const sql = new SqliteSql(
-      openDatabase(file, { readOnly: false }),
-      openDatabase(file, { readOnly: true }),
-      place,
-      path.join(place, 'no-such-log'),
-    );
+    const sql = new SqliteSql({
+      writer: openDatabase(file, { readOnly: false }),
+      reader: openDatabase(file, { readOnly: true }),
+      folder: place,
+      log: path.join(place, 'no-such-log'),
+    });
     const store = new SqlStore(sql, new RowBlobs(sql), { name: place, leaseMs: 30_000, packDelayMs: 60_000 });
     const notified: string[] = [];
     store.watch((ids) => notified.push(...ids));

@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { connect } from '../../client/connect.ts';
 import { diskFiles } from '../../client/disk.ts';
+import { isReadOnlyStore } from '../../client/readOnlyStore.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { fileKind } from '../../common/fileKinds.ts';
@@ -96,6 +97,13 @@ function existingFolder(folder: string): string {
 
 async function storeFinding(context: Context): Promise<Finding> {
   if (isPostgresUrl(context.store)) return { name: 'store', state: 'ok', text: publicUrl(context.store) };
+  if (isReadOnlyStore(context.store))
+    return {
+      name: 'store',
+      state: 'wrong',
+      text: `${context.store} is read-only: batches can be viewed, but not run`,
+      hint: 'To run batches, use --store with a writable folder.',
+    };
   try {
     const folder = existingFolder(context.store);
     await access(folder, constants.R_OK | constants.W_OK);

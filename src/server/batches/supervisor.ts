@@ -78,7 +78,7 @@ export class Supervisor {
   readonly #tracked = new Map<string, TrackedBatch>();
   readonly #end = new AbortController();
   readonly #unwatch: () => void;
-  readonly #sessions: NodeJS.Timeout;
+  #sessions: NodeJS.Timeout | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -89,14 +89,14 @@ export class Supervisor {
         );
       else if (BATCH_ID.test(id)) this.check(id);
     });
-    this.#sessions = setInterval(() => void this.#expire(), SESSIONS_EVERY_MS);
-    this.#sessions.unref();
   }
 
   /** Resumes the batches in the store. */
   async start(): Promise<void> {
     const { store, secrets } = this.#options;
     await store.graceForSessions();
+    this.#sessions = setInterval(() => void this.#expire(), SESSIONS_EVERY_MS);
+    this.#sessions.unref();
     const active = await this.#trackActive();
     // A server that crashed right after a batch ended may have left its secrets behind.
     for (const batch of await secrets.batches()) if (!active.has(batch)) await secrets.remove(batch);

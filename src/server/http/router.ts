@@ -27,7 +27,11 @@ interface RouteMatch {
 export class Router {
   readonly #byLength = new Map<number, { route: Route; parts: readonly string[] }[]>();
 
-  constructor(routes: readonly Route[]) {
+  readonly #unchangeable: StudioError | undefined;
+
+  /** `unchangeable`: the error of calls that may change something, if nothing can be changed. */
+  constructor(routes: readonly Route[], unchangeable?: StudioError) {
+    this.#unchangeable = unchangeable;
     for (const route of routes) {
       const parts = route.path.split('/');
       const same = this.#byLength.get(parts.length) ?? [];
@@ -46,6 +50,7 @@ export class Router {
     const { route, params } = this.#find(request.method ?? '', url.pathname);
     const caller = route.access === 'anyone' ? undefined : await authenticate();
     if (caller !== undefined) authorize(route, caller);
+    if (route.access === 'full' && this.#unchangeable !== undefined) throw this.#unchangeable;
     const aborted = new AbortController();
     response.once('close', () => {
       if (!response.writableEnded) aborted.abort();

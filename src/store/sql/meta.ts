@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { StudioError } from '../../common/errors.ts';
 import { text } from './row.ts';
 import { type Definitions, MIGRATIONS, STORE_VERSION } from './schema.ts';
-import type { Sql, Table, Transaction } from './sql.ts';
+import type { Reader, Sql, Table, Transaction } from './sql.ts';
 
 const META: Table = { name: 'meta', columns: { name: 'text', value: 'text' } };
 const CREATE_META = 'CREATE TABLE IF NOT EXISTS meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)';
 
-async function get(tx: Transaction, name: string): Promise<string | undefined> {
+async function get(tx: Reader, name: string): Promise<string | undefined> {
   const row = await tx.get('SELECT value FROM meta WHERE name = ?', name);
   return row === undefined ? undefined : text(row, 'value');
 }
@@ -26,16 +26,7 @@ export async function migrate(
     await before?.(tx);
     await tx.run(CREATE_META);
     const version = Number((await get(tx, 'version')) ?? 0);
-    if (version > STORE_VERSION) {
-      throw new StudioError(
-        'version',
-        `The store ${store} was written by a newer Rollout Studio (store version ${version}; this version supports ` +
-          `${STORE_VERSION}).`,
-        {
-          hint: 'Update Rollout Studio, or use another store with --store.',
-        },
-      );
-    }
+    if (version > STORE_VERSION) throw newerStore(store, version);
     for (const step of MIGRATIONS.slice(version)) {
       for (const statement of step(definitions)) await tx.run(statement);
     }
@@ -44,6 +35,25 @@ export async function migrate(
       await tx.insert(META, ['name', 'value'], [['version', String(STORE_VERSION)]]);
     }
   });
+}
+
+/** Throws `version` for a store that would have to be migrated, and for one of a newer program. */
+export async function requireVersion(sql: Sql, store: string): Promise<void> {
+  const version = await sql.read(async (db) => Number((await get(db, 'version')) ?? 0));
+  if (version > STORE_VERSION) throw newerStore(store, version);
+  if (version < STORE_VERSION)
+    throw new StudioError('version', `The store ${store} is of an older version, and is read-only.`, {
+      hint: 'Copy the folder to a place where you can write, and use the copy with --store: it is upgraded there.',
+    });
+}
+
+function newerStore(store: string, version: number): StudioError {
+  return new StudioError(
+    'version',
+    `The store ${store} was written by a newer Rollout Studio (store version ${version}; this version supports ` +
+      `${STORE_VERSION}).`,
+    { hint: 'Update Rollout Studio, or use another store with --store.' },
+  );
 }
 
 /** A place outside of the database for the secret key. */

@@ -12,7 +12,7 @@ interface SqliteModule {
 let constructor: typeof DatabaseSync | undefined;
 
 /** Opens a database file. Throws errors of SQLite; see `errors.ts`. */
-export function openDatabase(file: string, options: { readonly readOnly: boolean }): DatabaseSync {
+export function openDatabase(file: string | URL, options: { readonly readOnly: boolean }): DatabaseSync {
   constructor ??= load();
   // Wait for other processes (a backup, a shell) that lock the file for a moment.
   return new constructor(file, { readOnly: options.readOnly, timeout: 2000 });

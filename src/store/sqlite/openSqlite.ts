@@ -1,14 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { databaseFile } from '../../protocol/storeFolder.ts';
 import { FileBlobs } from '../blobs/fileBlobs.ts';
 import { RowBlobs } from '../blobs/rowBlobs.ts';
-import { migrate } from '../sql/meta.ts';
+import { migrate, requireVersion } from '../sql/meta.ts';
 import type { Definitions } from '../sql/schema.ts';
 import { SqlStore, type SqlStoreOptions } from '../sqlStore.ts';
 import { openDatabase } from './driver.ts';
 import { sqliteError } from './errors.ts';
 import { readKey, writeKey } from './keyFile.ts';
+import { openReadOnly } from './readOnlySqlite.ts';
 import { SqliteBlobs } from './sqliteBlobs.ts';
 import { SqliteSql } from './sqliteSql.ts';
 
@@ -41,7 +43,7 @@ export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 
       // With a write-ahead log, SqliteSql syncs commits itself.
       writer.exec(`PRAGMA synchronous = ${log === undefined ? 'FULL' : 'NORMAL'}`);
       const reader = openDatabase(file, { readOnly: true });
-      const sql = new SqliteSql(writer, reader, folder, log);
+      const sql = new SqliteSql({ writer, reader, folder, log });
       try {
         await migrate(sql, DEFINITIONS, folder);
       } catch (error) {
@@ -58,6 +60,25 @@ export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 
       if (writer.isOpen) writer.close();
       throw error;
     }
+  } catch (error) {
+    throw sqliteError(error, folder);
+  }
+}
+
+/** Opens a store that cannot be written to. Throws StudioError `storage` or `version`. */
+export async function openSqliteReadOnly(folder: string, options: Omit<SqlStoreOptions, 'name'>): Promise<SqlStore> {
+  try {
+    const sql = new SqliteSql({ reader: openReadOnly(folder), folder });
+    try {
+      await requireVersion(sql, folder);
+    } catch (error) {
+      await sql.close();
+      throw error;
+    }
+    const blobs = new SqliteBlobs(new RowBlobs(sql), new FileBlobs(path.join(folder, 'blobs'), sql), folder);
+    // Nothing that its key has signed is valid while it is read-only.
+    const key = randomBytes(32).toString('hex');
+    return new SqlStore(sql, blobs, { ...options, name: folder, key: { read: () => key, write: () => undefined } });
   } catch (error) {
     throw sqliteError(error, folder);
   }

@@ -5,6 +5,7 @@ import type { Dialect, Reader, Row, Sql, Table, Transaction, Value } from '../sq
 import { Watchers } from '../sql/watchers.ts';
 import type { SqliteDatabase, SqliteStatement } from './driver.ts';
 import { sqliteError } from './errors.ts';
+import { readOnlyError } from './readOnlySqlite.ts';
 
 const DIALECT: Dialect = {
   kind: 'sqlite',
@@ -17,6 +18,15 @@ const DIALECT: Dialect = {
 /** Maximum number of writers per commit, so that no commit takes long. */
 const GROUP = 256;
 const SHRINK_PAGES = 2000;
+
+interface SqliteConnections {
+  /** Absent for a store that is only read. */
+  readonly writer?: SqliteDatabase;
+  readonly reader: SqliteDatabase;
+  readonly folder: string;
+  /** The write-ahead log, if `writer` does not sync it on commit. */
+  readonly log?: string | undefined;
+}
 
 interface PendingWrite {
   readonly run: (tx: Transaction) => Promise<unknown>;
@@ -34,7 +44,8 @@ interface PendingWrite {
 export class SqliteSql implements Sql {
   readonly dialect = DIALECT;
   readonly #folder: string;
-  readonly #writer: Connection;
+  /** undefined: the store is read-only. */
+  readonly #writer: Connection | undefined;
   readonly #reader: Connection;
   readonly #watchers = new Watchers();
   readonly #log: string | undefined;
@@ -45,11 +56,10 @@ export class SqliteSql implements Sql {
   #failure: StudioError | undefined;
   #closed = false;
 
-  /** `log`: the write-ahead log, if `writer` does not sync it on commit. */
-  constructor(writer: SqliteDatabase, reader: SqliteDatabase, folder: string, log?: string) {
+  constructor({ writer, reader, folder, log }: SqliteConnections) {
     this.#folder = folder;
     this.#log = log;
-    this.#writer = new Connection(writer);
+    this.#writer = writer === undefined ? undefined : new Connection(writer);
     this.#reader = new Connection(reader);
   }
 
@@ -67,6 +77,7 @@ export class SqliteSql implements Sql {
 
   write<T>(job: (tx: Transaction) => Promise<T>, urgent?: 'urgent'): Promise<T> {
     if (this.#closed) return Promise.reject(new StudioError('storage', `The store in ${this.#folder} is closed.`));
+    if (this.#writer === undefined) return Promise.reject(readOnlyError(this.#folder));
     return new Promise<T>((resolve, reject) => {
       // `run` and `resolve` of one entry use the same type.
       (urgent === undefined ? this.#waiting : this.#urgent).push({
@@ -98,7 +109,7 @@ export class SqliteSql implements Sql {
       });
     }
     while (this.#writing !== undefined) await this.#writing; // wait until no transaction is open
-    if (!this.#closed) this.#writer.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    if (!this.#closed) this.#writer?.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
   async close(): Promise<void> {
@@ -107,7 +118,7 @@ export class SqliteSql implements Sql {
     await this.#writing;
     await this.#logFile?.close();
     this.#reader.database.close();
-    this.#writer.database.close();
+    this.#writer?.database.close();
   }
 
   async #writeAll(): Promise<void> {
@@ -130,6 +141,7 @@ export class SqliteSql implements Sql {
   async #commit(group: readonly PendingWrite[], tryAlone: boolean): Promise<boolean> {
     const changed = new Set<string>();
     const results: unknown[] = [];
+    if (this.#writer === undefined) return true; // `write` accepts nothing
     const tx = new SqliteTransaction(this.#writer, changed);
     try {
       if (this.#failure !== undefined) throw this.#failure;
@@ -174,7 +186,7 @@ export class SqliteSql implements Sql {
 
   #rollBack(): void {
     try {
-      this.#writer.prepare('ROLLBACK').run();
+      this.#writer?.prepare('ROLLBACK').run();
     } catch {
       // SQLite has already rolled back (disk full, I/O error), or the transaction never started.
     }
