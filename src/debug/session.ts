@@ -171,6 +171,7 @@ export class DebugSession {
     );
     if (result.differs.length > 0)
       this.onOutput.fire({ text: `${differsText(result.differs)}\n`, category: 'important' });
+    for (const warning of result.warnings) this.onOutput.fire({ text: `${warning}\n`, category: 'important' });
     rollout.pending = [];
     const fork = await this.#requireSource().firstTask(result.batch, 1, this.#over.signal);
     // Its threads are removed with it.

@@ -50,6 +50,8 @@ export interface ForkResult {
   readonly batch: string;
   /** Differences in code and configuration to the parent, one line each. */
   readonly differs: readonly string[];
+  /** Values that may be secret, but cannot be hidden, one sentence each. */
+  readonly warnings: readonly string[];
 }
 
 export interface StoppedEvent {

@@ -15,6 +15,8 @@ import {
   type CreateBatch,
   eventPage,
   type Fork,
+  type ForkReply,
+  forkReply,
   httpError,
   type RolloutPage,
   rolloutInfo,
@@ -159,8 +161,8 @@ export class Api {
     return this.#json('POST', `/v1/batches/${batch}/commands`, commandReply, command, signal);
   }
 
-  fork(fork: Fork, signal?: AbortSignal): Promise<{ batch: string }> {
-    return this.#json('POST', '/v1/forks', z.object({ batch: z.string() }), fork, signal);
+  fork(fork: Fork, signal?: AbortSignal): Promise<ForkReply> {
+    return this.#json('POST', '/v1/forks', forkReply, fork, signal);
   }
 
   gc(

@@ -197,6 +197,12 @@ export const fork = z.object({
   by: z.string().optional(),
 });
 export type Fork = z.infer<typeof fork>;
+export const forkReply = z.object({
+  batch: z.string(),
+  /** Values that may be secret, but cannot be hidden, one sentence each. */
+  warnings: z.array(z.string()).default([]),
+});
+export type ForkReply = z.infer<typeof forkReply>;
 
 /** `POST /v1/tickets`: requests a one-use ticket for an address that a browser opens. `edit`: with full access. */
 export const newTicket = z.object({ edit: z.boolean() });

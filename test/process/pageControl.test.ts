@@ -108,7 +108,12 @@ it('a breakpoint of the page holds; the held event is edited in place, an earlie
   const first = data.model.tools[0]!;
   const [, result] = editTargets(data.model, subjectAt(data.model, first.seq)!);
   assert.deepEqual([result?.kind, result?.where], ['result', 'fork']);
-  const fork = await control.fork(result!, editsOf(result!, new Map([['/result', 'noted otherwise']])).edits, 2, false);
+  const { batch: fork } = await control.fork(
+    result!,
+    editsOf(result!, new Map([['/result', 'noted otherwise']])).edits,
+    2,
+    false,
+  );
   await workspace.ended(fork);
   const rows = (await api.rollouts(fork)).rollouts;
   assert.deepEqual(

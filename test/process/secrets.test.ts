@@ -14,7 +14,7 @@ import { Collector } from '../support/collector.ts';
 import { chunk, type FakeEndpoint, fakeEndpoint, refuse, sse, usageChunk } from '../support/endpoint.ts';
 import { FakeClient } from '../support/fakeClient.ts';
 import { LspClient } from '../support/lspClient.ts';
-import { connectMcp } from '../support/mcpClient.ts';
+import { connectMcp, textOf } from '../support/mcpClient.ts';
 import { Workspace } from '../support/testWorkspace.ts';
 
 const TOKEN = 'c4nary/A+"s5~\\wörd w?=&%<x>';
@@ -282,6 +282,24 @@ describe('a secret is not found in', () => {
     const [echo] = (await (await workspace.api()).batches()).batches.filter(({ name }) => name === 'echo');
     assertClean('stream of echo', JSON.stringify(await workspace.events(echo!.batch)));
     assertClean('server', await get('/v1/server'));
+  });
+
+  it('forks name the values that cannot be hidden, as launches do', async () => {
+    const visible = /The value of PGPORT is too common to hide/;
+    const from = `${batch}/one/1:1`;
+    const forked = await workspace.run('fork', from, '--detach');
+    assert.equal(forked.code, 0, forked.stderr);
+    assert.match(forked.stderr, visible);
+    const { warnings } = await workspace.json<{ warnings: string[] }>('fork', from, '--detach');
+    assert.match(warnings.join(), visible);
+    const client = await connectMcp(workspace, { mode: 'legacy', env: { ...process.env, ...ENV } });
+    const answer = await client.callTool({ name: 'fork_rollout', arguments: { from } });
+    assert.match(textOf(answer), visible);
+    await client.close();
+    // The store has the values until their batches end.
+    const { batches } = await (await workspace.api()).batches();
+    for (const one of batches) await workspace.ended(one.batch);
+    assertClean('the answers', forked.stderr + forked.stdout + warnings.join() + textOf(answer));
   });
 
   it('any file of the store, with all logs', () => {

@@ -218,7 +218,7 @@ describe('clients', () => {
     );
     const fork = newId('b');
     await server.api.fork({ ...request, batch: fork, seq: 5 });
-    assert.deepEqual(await server.api.fork({ ...request, batch: fork, seq: 5 }), { batch: fork });
+    assert.deepEqual(await server.api.fork({ ...request, batch: fork, seq: 5 }), { batch: fork, warnings: [] });
     const forked = await server.worker(fork);
     const [child] = await forked.lease(1);
     assert.deepEqual(

@@ -40,16 +40,14 @@ export const dap: Command = {
       fork: async ({ rollout, seq, edits, acceptIrreversible, runs, store, by }, signal) => {
         const { api } = (await linkTo(context, store, signal)).connection;
         const planned = await planForkAt(api, rollout, seq, runs, context, signal);
-        return {
-          batch: await launchFork(
-            api,
-            planned,
-            { edit: edits, acceptIrreversible, debug: true, breakpoints: [{ ...ENTRY, by }], by },
-            context.env,
-            signal,
-          ),
-          differs: planned.runs.differs,
-        };
+        const { batch, warnings } = await launchFork(
+          api,
+          planned,
+          { edit: edits, acceptIrreversible, debug: true, breakpoints: [{ ...ENTRY, by }], by },
+          context.env,
+          signal,
+        );
+        return { batch, differs: planned.runs.differs, warnings };
       },
     });
     const closed = new Promise<void>((resolve) => {

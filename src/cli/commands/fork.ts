@@ -74,7 +74,7 @@ export const fork: Command = {
     }
     const heldBy = textOption(commandLine, 'held-by');
     for (const text of [differsText(differs), ...notes]) if (text !== '') context.log(text);
-    const batch = await launchFork(
+    const { batch, warnings } = await launchFork(
       connection.api,
       planned,
       {
@@ -87,8 +87,9 @@ export const fork: Command = {
       context.env,
       context.signal,
     );
+    for (const warning of warnings) context.log(`warning: ${warning}`);
     if (flag(commandLine, 'detach')) {
-      if (context.json) context.printJson({ batch, rollout, seq, differs });
+      if (context.json) context.printJson({ batch, rollout, seq, differs, warnings });
       else context.print(batch);
       return 0;
     }

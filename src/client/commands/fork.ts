@@ -3,6 +3,7 @@ import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import type { ForkEdit } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
+import type { ForkReply } from '../../protocol/client.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import { startOfStep } from '../../protocol/findStep.ts';
 import { putSubmission } from '../launch.ts';
@@ -66,8 +67,8 @@ export async function planForkAt(
 }
 
 /**
- * Launches a planned fork and returns the ID of its batch. Secret values that the server no longer has are taken
- * from `env`.
+ * Launches a planned fork and returns the ID of its batch, with warnings. Secret values that the server no longer has
+ * are taken from `env`.
  */
 export async function launchFork(
   api: Api,
@@ -75,11 +76,11 @@ export async function launchFork(
   options: ForkOptions,
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<ForkReply> {
   if (runs.sha !== undefined) await putSubmission(api, runs, signal);
   const id = newId('b');
-  const send = async (secrets: Readonly<Record<string, string>>): Promise<string> => {
-    const { batch } = await api.fork(
+  const send = (secrets: Readonly<Record<string, string>>): Promise<ForkReply> =>
+    api.fork(
       {
         batch: id,
         rollout,
@@ -97,8 +98,6 @@ export async function launchFork(
       },
       signal,
     );
-    return batch;
-  };
   try {
     return await send(runs.secrets);
   } catch (error) {

@@ -17,7 +17,7 @@ const MAX_CONTINUATIONS = 1_000;
 const MAX_FILES = 200;
 
 const planReply = z.object({ differs: z.array(z.string()), notes: z.array(z.string()) });
-const launchReply = z.object({ batch: z.string() });
+const launchReply = z.object({ batch: z.string(), warnings: z.array(z.string()) });
 
 /** Arguments of `rollout fork` that change what the fork runs; empty to use the parent's configuration. */
 type RunArguments = readonly string[];
@@ -65,8 +65,10 @@ export async function fork(
     return chosen === undefined ? undefined : run([...args, '--accept-irreversible']);
   });
   if (answer === undefined) return;
+  const { batch, warnings } = launchReply.parse(answer);
   services.batches.refresh();
-  await services.pages.open({ page: 'batch', batch: launchReply.parse(answer).batch });
+  if (warnings.length > 0) void vscode.window.showWarningMessage(`Forked, but: ${warnings.join(' ')}`);
+  await services.pages.open({ page: 'batch', batch });
 }
 
 interface RunItem extends vscode.QuickPickItem {

@@ -5,7 +5,11 @@ import path from 'node:path';
 import { z } from 'zod';
 import type { ForkRequest, ForkResult } from '../../debug/sessionPorts.ts';
 
-const forkReply = z.object({ batch: z.string(), differs: z.array(z.string()) });
+const forkReply = z.object({
+  batch: z.string(),
+  differs: z.array(z.string()),
+  warnings: z.array(z.string()),
+});
 
 /** @param run Runs `rollout ARGS` and returns its JSON document. */
 export async function forkHeld(

@@ -11,15 +11,19 @@ export function overLimit({ launched, maxAttempts }: Session, attempts: number):
 }
 
 /**
- * Launches attempts and returns the ID of their batch. They count from now on, unless launching fails, so that calls at
+ * Launches attempts and returns what `launch` does. They count from now on, unless launching fails, so that calls at
  * the same time do not exceed the limit together.
  */
-export async function spend(session: Session, attempts: number, launch: () => Promise<string>): Promise<string> {
+export async function spend<T extends { readonly batch: string }>(
+  session: Session,
+  attempts: number,
+  launch: () => Promise<T>,
+): Promise<T> {
   session.launched += attempts;
   try {
-    const batch = await launch();
-    session.ownBatches.add(batch);
-    return batch;
+    const launched = await launch();
+    session.ownBatches.add(launched.batch);
+    return launched;
   } catch (error) {
     session.launched -= attempts;
     throw error;

@@ -115,15 +115,16 @@ export const forkRollout = defineTool({
         `A person can fork it with rollout fork ${from}${acceptIrreversible ? ' --accept-irreversible' : ''}, or in ` +
         'the editor.',
     });
-    const batch = await spend(session, attempts, () =>
+    const { batch, warnings } = await spend(session, attempts, () =>
       launchFork(api, planned, { attempts, edit, acceptIrreversible, by: 'rollout mcp' }, env, signal),
     );
     return {
-      data: { batch, rollout, seq, differs: [...differs], notes: [...notes] },
+      data: { batch, rollout, seq, differs: [...differs], notes: [...notes, ...warnings] },
       text: [
         `Batch ${batch} continues rollout ${rollout} after event ${seq}, ${attempts} x. Use wait_for_batch to wait ` +
           'for its end, and show_batch to compare its pass rate with the parent’s.',
         ...notices,
+        ...warnings,
       ].join('\n'),
     };
   },

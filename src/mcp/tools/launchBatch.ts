@@ -55,7 +55,7 @@ export const launchBatch = defineTool({
       reasons: [...overLimit(session, launched), ...places],
       instead: `A person can launch it with rollout run ${file}, or in the editor.`,
     });
-    const batch = await spend(session, launched, () => launch(api, built, { signal }));
+    const { batch } = await spend(session, launched, async () => ({ batch: await launch(api, built, { signal }) }));
     const listed = warnings.slice(0, MAX_WARNINGS).map((warning) => formatProblem(warning, folder));
     return {
       data: { batch, warnings: listed },

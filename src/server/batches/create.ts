@@ -65,18 +65,23 @@ async function createRunnable(
     await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);
 }
 
+/** Returns a sentence for each value that may be secret, but cannot be hidden. Never contains a value. */
+export function visibleValues({ shown }: Submission['env'], secrets: Readonly<Record<string, string>>): string[] {
+  return Object.entries(secrets).flatMap(([name, value]) => {
+    const note = shown.includes(name) ? undefined : hidingNote(value);
+    return note === undefined ? [] : [`The value of ${name} is ${note}.`];
+  });
+}
+
 /** Records which values of a new batch cannot be hidden, and the warnings about its workers. */
 export async function recordWarnings(
   { store }: Pick<Services, 'store'>,
   batch: string,
-  { shown }: Submission['env'],
+  env: Submission['env'],
   secrets: Readonly<Record<string, string>>,
   warnings: readonly EventData['infra'][],
 ): Promise<void> {
-  const notes = Object.entries(secrets).flatMap(([name, value]) => {
-    const note = shown.includes(name) ? undefined : hidingNote(value);
-    return note === undefined ? [] : [`The value of ${name} is ${note}.`];
-  });
+  const notes = visibleValues(env, secrets);
   if (notes.length > 0) await store.addBatchEvent(batch, 'infra', { what: 'not_hidden', text: notes.join(' ') });
   for (const warning of warnings) await store.addBatchEvent(batch, 'infra', warning);
 }

@@ -8,14 +8,14 @@ import type { Json } from '../../common/json.ts';
 import { plural } from '../../common/text.ts';
 import { productDifference, revisionDifferences } from '../../config/revisions.ts';
 import type { ForkEdit, Submission } from '../../config/submission.ts';
-import type { Fork } from '../../protocol/client.ts';
+import type { Fork, ForkReply } from '../../protocol/client.ts';
 import type { Lineage } from '../../protocol/worker.ts';
 import type { BatchRecord, RolloutRecord } from '../../store/store.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import type { Services } from '../services.ts';
 import { StreamReader } from '../streamReader.ts';
-import { recordOf, recordWarnings } from './create.ts';
+import { recordOf, recordWarnings, visibleValues } from './create.ts';
 import { checkBatchId } from './ids.ts';
 import { requireSecrets } from './secrets.ts';
 import { blobsOf, requireBlobs } from './submissions.ts';
@@ -51,7 +51,7 @@ async function readParent(services: Services, id: string): Promise<Parent> {
 }
 
 /** Creates a fork. Idempotent by the fork's batch ID. */
-export async function forkRollout(services: Services, request: Fork): Promise<BatchRecord> {
+export async function forkRollout(services: Services, request: Fork): Promise<ForkReply> {
   const { store, submissions, secrets, supervisor } = services;
   checkBatchId(request.batch);
   const { rollout: parent, batch: parentBatch, task, submission: before } = await readParent(services, request.rollout);
@@ -114,7 +114,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   await store.addTasks(request.batch, 0, [task]);
   await store.seal(request.batch);
   supervisor.check(request.batch);
-  return recordOf(services, request.batch);
+  return { batch: request.batch, warnings: visibleValues(submission.env, values) };
 }
 
 /**

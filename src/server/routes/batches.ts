@@ -82,7 +82,7 @@ export function batchRoutes(services: Services): Route[] {
       method: 'POST',
       path: '/v1/forks',
       access: 'full',
-      handle: async (call) => ({ batch: (await forkRollout(services, await readJson(call, forkBody))).row.batch }),
+      handle: async (call) => forkRollout(services, await readJson(call, forkBody)),
     },
     { method: 'POST', path: '/v1/gc', access: 'full', handle: (call) => gc(services, call) },
   ];

@@ -35,10 +35,16 @@ describe('a fork for the debugger', () => {
           '--model',
           'larger',
         ]);
-        return Promise.resolve({ batch: 'b1', rollout: 'r1', seq: 7, differs: ['agent.model.name: demo → larger'] });
+        return Promise.resolve({
+          batch: 'b1',
+          rollout: 'r1',
+          seq: 7,
+          differs: ['agent.model.name: demo → larger'],
+          warnings: [],
+        });
       },
     );
-    assert.deepEqual(fork, { batch: 'b1', differs: ['agent.model.name: demo → larger'] });
+    assert.deepEqual(fork, { batch: 'b1', differs: ['agent.model.name: demo → larger'], warnings: [] });
     assert.equal(existsSync(edits), false);
   });
 

@@ -4,6 +4,7 @@ import { StudioError } from '../../../src/common/errors.ts';
 import { newId } from '../../../src/common/ids.ts';
 import type { Json } from '../../../src/common/json.ts';
 import type { ForkEdit } from '../../../src/config/submission.ts';
+import type { ForkReply } from '../../../src/protocol/client.ts';
 import type { RolloutCommand } from '../../../src/protocol/commands.ts';
 import type { TrajectoryData } from '../../data/trajectoryData.ts';
 import type { EditTarget } from './edits.ts';
@@ -44,16 +45,16 @@ export class RolloutControl {
   }
 
   /**
-   * Forks the rollout at the cut with a number of attempts. Returns the new batch. Rejects with code `conflict` and
-   * `details.irreversible` if irreversible calls may be repeated.
+   * Forks the rollout at the cut with a number of attempts. Returns the new batch, with warnings. Rejects with code
+   * `conflict` and `details.irreversible` if irreversible calls may be repeated.
    */
   async fork(
     { cut }: EditTarget,
     edits: readonly ForkEdit[],
     attempts: number,
     acceptIrreversible: boolean,
-  ): Promise<string> {
-    const { batch } = await this.#data.api.fork({
+  ): Promise<ForkReply> {
+    return await this.#data.api.fork({
       batch: newId('b'),
       rollout: this.#data.rollout,
       seq: cut,
@@ -62,7 +63,6 @@ export class RolloutControl {
       ...(edits.length === 0 ? {} : { edit: [...edits] }),
       ...(acceptIrreversible ? { accept_irreversible: true } : {}),
     });
-    return batch;
   }
 }
 

@@ -128,11 +128,12 @@ export class PageDebug {
         ? this.#control.apply(target, edits, draft.text)
         : this.#control.fork(target, edits, draft.attempts, consent);
     done.then(
-      (batch) => {
+      (fork) => {
         if (this.draft === draft) this.edit(undefined);
-        if (batch === undefined) return;
+        if (fork === undefined) return;
+        for (const warning of fork.warnings) say(warning);
         this.#page.data.forks.refresh();
-        this.#page.act({ do: 'open', place: { page: 'batch', batch }, beside: true });
+        this.#page.act({ do: 'open', place: { page: 'batch', batch: fork.batch }, beside: true });
       },
       (error: unknown) => draft.fail(errorText(error), needsConsent(error)),
     );
