@@ -70,6 +70,9 @@ export function selector(required: Readonly<Record<string, string>>): string {
 /** Selects all our objects. */
 export const OURS = selector({ [LABEL.name]: APP, [LABEL.managedBy]: APP });
 
+/** How the names of all objects of batches begin. */
+export const BATCH_NAME_PREFIX = 'rollout-b';
+
 /** Returns the name of a batch's Secret and ConfigMap, or, with `round` (from 1), of its Job of that number. */
 export function batchName(batch: string, round?: number): string {
   return round === undefined ? `rollout-${batchKey(batch)}` : `rollout-${batchKey(batch)}-${round}`;

@@ -10,11 +10,15 @@ import { type AuthenticationV1TokenRequest, CoreV1Api } from '@kubernetes/client
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { StudioError } from '../../src/common/errors.ts';
+import { batchJob } from '../../src/executor/kubernetes/jobManifest.ts';
 import { Cluster } from '../../src/kubernetes/access/cluster.ts';
 import { KINDS, type Kind } from '../../src/kubernetes/access/kinds.ts';
+import type { KubeObject } from '../../src/kubernetes/access/objects.ts';
 import { modelOf } from '../../src/kubernetes/access/objects.ts';
-import { NAMES } from '../../src/kubernetes/names.ts';
-import { ClusterBench } from './support/clusterBench.ts';
+import { install } from '../../src/kubernetes/install/install.ts';
+import { resolveOptions } from '../../src/kubernetes/install/options.ts';
+import { batchLabels, NAMES } from '../../src/kubernetes/names.ts';
+import { ClusterBench, until } from './support/clusterBench.ts';
 
 const kubeconfig = z.looseObject({
   'current-context': z.string(),
@@ -23,6 +27,25 @@ const kubeconfig = z.looseObject({
   ),
   users: z.array(z.looseObject({ name: z.string(), user: z.record(z.string(), z.unknown()) })),
 });
+/** A pod template whose fields a hostile server may set as it likes. */
+interface PodTemplate {
+  volumes: Record<string, unknown>[];
+  containers: [Record<string, unknown>];
+  initContainers: [Record<string, unknown>];
+  [field: string]: unknown;
+}
+const PLAN = {
+  batch: 'b7',
+  round: 1,
+  pods: { sidecars: [{ name: 'side', image: 'side:1', env: [{ name: 'KEY', value: '${env:KEY}' }] }] },
+  sizing: { completions: 1, parallelism: 1, slots: 1 },
+  pullPolicy: undefined,
+  owner: undefined,
+  settled: 0,
+  fruitless: 0,
+};
+const denied = (error: unknown): boolean =>
+  StudioError.is(error) && /ValidatingAdmissionPolicy '.*' .*denied request/.test(error.message);
 const VERBS = ['get', 'list', 'watch', 'create', 'patch', 'update', 'delete', 'deletecollection'] as const;
 
 describe('the permissions of the server in a cluster', { timeout: 3 * 60_000 }, () => {
@@ -103,7 +126,8 @@ describe('the permissions of the server in a cluster', { timeout: 3 * 60_000 }, 
       assert.ok(may.includes(needed), needed);
     const beyond = new RegExp(
       String.raw`(roles|rolebindings|serviceaccounts|namespaces|nodes|` +
-        String.raw`persistentvolume\w*|resourcequotas|priorityclasses|storageclasses|poddisruptionbudgets)$`,
+        String.raw`persistentvolume\w*|resourcequotas|priorityclasses|storageclasses|poddisruptionbudgets|` +
+        String.raw`validatingadmission\w*)$`,
     );
     assert.deepEqual(
       may.filter((right) => beyond.test(right)),
@@ -115,6 +139,70 @@ describe('the permissions of the server in a cluster', { timeout: 3 * 60_000 }, 
       'it cannot change its own installation',
     );
     assert.ok(!may.includes('create pods'), 'only by Jobs');
+    assert.ok(!may.includes('list secrets') && !may.includes('watch secrets'), 'a list has the values of all');
+  });
+
+  it('are objects of batches, whose pods use no Secret but their own', async () => {
+    const { namespace } = bench;
+    const job = (change: (pod: PodTemplate) => unknown, name?: string): KubeObject => {
+      const object = batchJob({ ...PLAN, namespace, image: bench.site.image });
+      const spec = object['spec'] as { template: { spec: PodTemplate } };
+      change(spec.template.spec);
+      return name === undefined ? object : { ...object, metadata: { ...object.metadata, name } };
+    };
+    const create = (object: KubeObject): Promise<KubeObject> => server.create(object, { dryRun: true });
+    // A new policy takes effect a moment after it was accepted.
+    await until('the policies take effect', () =>
+      create(job((pod) => (pod.hostNetwork = true))).then(
+        () => false,
+        () => true,
+      ),
+    );
+    await create(job(() => undefined));
+    const foreign = { secretKeyRef: { name: NAMES.tokens, key: 'full' } };
+    const hostile: [string, (pod: PodTemplate) => unknown][] = [
+      ['the tokens', (pod) => pod.volumes.push({ name: 'x', secret: { secretName: NAMES.tokens } })],
+      ['another batch', (pod) => pod.volumes.push({ name: 'x', secret: { secretName: 'rollout-b2' } })],
+      ['a projection', (pod) => pod.volumes.push({ name: 'x', projected: { sources: [{ secret: { name: 'db' } }] } })],
+      ['the node', (pod) => pod.volumes.push({ name: 'x', hostPath: { path: '/' } })],
+      ['a variable', (pod) => (pod.containers[0].env = [{ name: 'X', valueFrom: foreign }])],
+      ['a sidecar', (pod) => (pod.initContainers[0].env = [{ name: 'X', valueFrom: foreign }])],
+      ['all variables', (pod) => (pod.containers[0].envFrom = [{ secretRef: { name: 'db' } }])],
+      ['a pull secret', (pod) => (pod.imagePullSecrets = [{ name: 'db' }])],
+      ['a token', (pod) => (pod.automountServiceAccountToken = true)],
+      ['the account of the server', (pod) => (pod.serviceAccountName = NAMES.server)],
+      ['the processes of the node', (pod) => (pod.hostPID = true)],
+      ['privileges', (pod) => (pod.initContainers[0].securityContext = { privileged: true })],
+    ];
+    for (const [name, change] of hostile) await assert.rejects(create(job(change)), denied, name);
+    await assert.rejects(create(job(() => undefined, 'foreign')), denied, 'a Job of nobody');
+    const secret = { apiVersion: 'v1', kind: 'Secret', type: 'Opaque' };
+    await server.create({ ...secret, metadata: { name: 'rollout-b7', namespace } }, { dryRun: true });
+    await assert.rejects(server.create({ ...secret, metadata: { name: 'foreign', namespace } }), denied);
+    await assert.rejects(server.patch('Secret', NAMES.tokens, { data: { full: '' } }), denied);
+    await assert.rejects(server.remove('Secret', NAMES.tokens), denied);
+    await assert.rejects(server.remove('NetworkPolicy', NAMES.allPods), denied);
+    const policy = (egress: unknown, more: object = {}): KubeObject => ({
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { name: 'rollout-b7', namespace },
+      spec: { podSelector: { matchLabels: batchLabels('b7') }, policyTypes: ['Egress'], egress, ...more },
+    });
+    const to = (cidr: string) => [{ to: [{ ipBlock: { cidr } }] }];
+    await create(policy(to('203.0.113.7/32')));
+    await create(policy([]));
+    for (const hostilePolicy of [
+      policy(to('0.0.0.0/0')),
+      policy(to('169.254.169.254/32')),
+      policy([{}]),
+      policy([], { podSelector: {} }),
+      policy([], { policyTypes: ['Ingress', 'Egress'], ingress: [{}] }),
+    ])
+      await assert.rejects(create(hostilePolicy), denied, JSON.stringify(hostilePolicy['spec']));
+    const [pod] = await bench.cluster.list('Pod');
+    await assert.rejects(server.remove('Pod', pod?.metadata.name ?? ''), denied);
+    const { stdout } = await bench.rollout('target', 'status');
+    assert.match(stdout, /✓ policy +admission policies limit the server to objects of batches/);
   });
 
   it('end at its namespace', async () => {
@@ -141,5 +229,39 @@ describe('the permissions of the server in a cluster', { timeout: 3 * 60_000 }, 
   it('of a worker are empty', async () => {
     assert.deepEqual(await mayDo(worker, bench.namespace), []);
     await assert.rejects(worker.list('Pod'), refused);
+  });
+
+  it('are limited by the server alone where its user may not create admission policies', async () => {
+    const ran = await bench.rollout('cluster', 'uninstall');
+    assert.equal(ran.code, 0, ran.stderr);
+    const kinds = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'] as const;
+    const left = async (): Promise<string[]> =>
+      (await Promise.all(kinds.map((kind) => bench.cluster.list(kind))))
+        .flat()
+        .map(({ metadata }) => metadata.name)
+        .filter((name) => name.endsWith(`.${bench.namespace}`));
+    assert.deepEqual(await left(), [], 'they go with the installation');
+    const notes: string[] = [];
+    const limited = bench.site.cluster.inNamespace(bench.namespace);
+    const apply = limited.apply.bind(limited);
+    limited.apply = (object, options) =>
+      object.kind.startsWith('Validating')
+        ? Promise.reject(new StudioError('forbidden', 'You may not.'))
+        : apply(object, options);
+    await install(
+      limited,
+      {
+        options: resolveOptions({ image: bench.site.image, storage: 'emptyDir', podSecurity: 'privileged' }),
+        createNamespace: true,
+        dryRun: false,
+        timeoutMs: 0,
+        signal: AbortSignal.timeout(60_000),
+      },
+      { change: () => undefined, note: (text) => notes.push(text) },
+    );
+    assert.match(notes.join('\n'), /^Your account may not create admission policies, so only the server itself /m);
+    assert.ok(await bench.cluster.get('Deployment', NAMES.server));
+    const { stdout } = await bench.rollout('target', 'status');
+    assert.match(stdout, /– policy +admission policies are missing: rollout-studio-objects\./);
   });
 });

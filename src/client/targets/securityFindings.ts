@@ -1,5 +1,9 @@
 /** Reports how a cluster limits what pods of its namespace can do. */
+import { StudioError } from '../../common/errors.ts';
+import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { ObjectOf } from '../../kubernetes/access/objects.ts';
+import { admissionNames } from '../../kubernetes/install/manifests/admission.ts';
+import { NAMES } from '../../kubernetes/names.ts';
 import { missingPodSecurity } from '../../kubernetes/security/podSecurity.ts';
 import type { TargetFinding } from './targetStatus.ts';
 
@@ -17,4 +21,32 @@ export function podSecurityFinding({ metadata }: ObjectOf<'Namespace'>): TargetF
       `--overwrite namespace ${metadata.name} ${missing.join(' ')}`,
     data: { missing },
   };
+}
+
+/** Reports whether the API server confines the server's account; nothing if no server is installed. */
+export async function admissionFinding(cluster: Cluster, signal: AbortSignal | undefined): Promise<TargetFinding[]> {
+  const installed = await cluster.get('Deployment', NAMES.server, { signal });
+  if (installed === undefined) return [];
+  const names = Object.values(admissionNames(cluster.namespace));
+  const missing: string[] = [];
+  try {
+    for (const name of names)
+      if ((await cluster.get('ValidatingAdmissionPolicyBinding', name, { signal })) === undefined) missing.push(name);
+  } catch (error) {
+    if (!StudioError.is(error, 'forbidden')) throw error;
+    return [{ name: 'policy', state: 'unknown', text: 'no permission to read admission policies' }];
+  }
+  if (missing.length === 0)
+    return [{ name: 'policy', state: 'ok', text: 'admission policies limit the server to objects of batches' }];
+  return [
+    {
+      name: 'policy',
+      state: 'missing',
+      text: `admission policies are missing: ${missing.join(', ')}`,
+      hint:
+        'Without them, only the server itself ensures that pods of batches use no Secret but their own. Apply them ' +
+        'with rollout cluster upgrade, with an account that may create them, on Kubernetes 1.30 or newer.',
+      data: { missing },
+    },
+  ];
 }

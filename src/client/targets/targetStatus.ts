@@ -12,7 +12,7 @@ import { isReady, isUnresponsive } from '../../kubernetes/access/podReady.ts';
 import { LABEL, OURS } from '../../kubernetes/names.ts';
 import type { Api } from '../../protocol/api.ts';
 import { connectTarget } from './connectTarget.ts';
-import { podSecurityFinding } from './securityFindings.ts';
+import { admissionFinding, podSecurityFinding } from './securityFindings.ts';
 import { obstacleOf } from './serverPod.ts';
 import { clusterRef, type Target, targetPlace } from './target.ts';
 
@@ -24,6 +24,7 @@ export interface TargetFinding {
     | 'cluster'
     | 'namespace'
     | 'security'
+    | 'policy'
     | 'clock'
     | 'server'
     | 'queue'
@@ -106,7 +107,7 @@ async function clusterFindings(cluster: Cluster, signal: AbortSignal | undefined
 async function namespaceFindings(cluster: Cluster, signal: AbortSignal | undefined): Promise<TargetFinding[]> {
   try {
     const namespace = await cluster.get('Namespace', cluster.namespace, { signal });
-    if (namespace !== undefined) return [podSecurityFinding(namespace)];
+    if (namespace !== undefined) return [podSecurityFinding(namespace), ...(await admissionFinding(cluster, signal))];
     return [
       {
         name: 'namespace',

@@ -28,6 +28,8 @@ import type {
   V1ServiceAccount,
   V1Status,
   V1StorageClass,
+  V1ValidatingAdmissionPolicy,
+  V1ValidatingAdmissionPolicyBinding,
 } from '@kubernetes/client-node';
 import { StudioError } from '../../common/errors.ts';
 import { isKind, KINDS, type Kind } from './kinds.ts';
@@ -59,6 +61,8 @@ interface Models {
   StorageClass: V1StorageClass;
   Role: V1Role;
   RoleBinding: V1RoleBinding;
+  ValidatingAdmissionPolicy: V1ValidatingAdmissionPolicy;
+  ValidatingAdmissionPolicyBinding: V1ValidatingAdmissionPolicyBinding;
 }
 
 /** A model in JSON: dates are text, and the API omits empty fields. */

@@ -87,14 +87,41 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
   } else {
     notice.change({ kind: 'Secret', name: NAMES.tokens, change: 'same' });
   }
+  let refused: StudioError | undefined;
   for (const object of objects) {
-    const { change } = await cluster.apply(object, { dryRun, signal });
-    notice.change({ kind: object.kind, name: object.metadata.name, change });
+    try {
+      const { change } = await cluster.apply(object, { dryRun, signal });
+      notice.change({ kind: object.kind, name: object.metadata.name, change });
+    } catch (error) {
+      if (!isAdmission(object) || !isUnavailableHere(error)) throw error;
+      refused ??= error;
+    }
   }
+  if (refused !== undefined) notice.note(admissionNote(refused));
   if (!dryRun && call.timeoutMs > 0)
     await waitUntilReady(cluster, { timeoutMs: call.timeoutMs, signal, note: notice.note });
   // Last: until the new pod runs, the old one may still need its programs.
   await prune(cluster, objects, call, notice);
+}
+
+function isAdmission({ kind }: KubeObject): boolean {
+  return kind.startsWith('ValidatingAdmissionPolicy');
+}
+
+/** Returns whether the account may not change an object of the cluster, or the cluster is too old to know its kind. */
+function isUnavailableHere(error: unknown): error is StudioError {
+  return StudioError.is(error, 'forbidden') || StudioError.is(error, 'not_found');
+}
+
+/** Says that the server works without its admission policies, and what is missing then. */
+function admissionNote(error: StudioError): string {
+  return (
+    (error.code === 'forbidden'
+      ? 'Your account may not create admission policies'
+      : 'The cluster has no admission policies, which need Kubernetes 1.30') +
+    ', so only the server itself ensures that pods of batches use no Secret but their own.' +
+    (error.code === 'forbidden' ? ' An administrator can apply those that rollout cluster render prints.' : '')
+  );
 }
 
 /** Creates the namespace if needed; returns whether it exists now. */

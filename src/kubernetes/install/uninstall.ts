@@ -6,6 +6,7 @@ import type { Kind } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
 import { CREATED_ANNOTATION, OURS } from '../names.ts';
 import { type InstallNotice, installedOptions } from './install.ts';
+import { admissionNames } from './manifests/admission.ts';
 import { parseStorage, type Storage } from './storage.ts';
 
 interface UninstallCall {
@@ -53,6 +54,7 @@ export async function uninstall(cluster: Cluster, call: UninstallCall, notice: I
   let any = false;
   for (const kinds of call.deleteData ? [...STEPS, [DATA]] : STEPS)
     any = (await removeAll(cluster, kinds, call.signal, notice)) || any;
+  any = (await removeAdmission(cluster, call.signal, notice)) || any;
   const kept = await ownObjects(cluster, DATA, call.signal);
   for (const { metadata } of kept) {
     notice.change({ kind: DATA, name: metadata.name, change: 'stays' });
@@ -63,6 +65,24 @@ export async function uninstall(cluster: Cluster, call: UninstallCall, notice: I
   // Removing the namespace would remove the data.
   if (kept.length > 0) return true;
   return (await removeNamespace(cluster, call.signal, notice)) || any;
+}
+
+/** Removes the admission policies, which belong to the cluster; those of other namespaces stay. */
+async function removeAdmission(cluster: Cluster, signal: AbortSignal, notice: InstallNotice): Promise<boolean> {
+  let any = false;
+  for (const kind of ['ValidatingAdmissionPolicyBinding', 'ValidatingAdmissionPolicy'] as const) {
+    for (const name of Object.values(admissionNames(cluster.namespace))) {
+      try {
+        if (!(await cluster.remove(kind, name, { signal }))) continue;
+        any = true;
+        notice.change({ kind, name, change: 'removed' });
+      } catch (error) {
+        // Whoever may not remove them could not create them either, and without the server they have no effect.
+        if (!StudioError.is(error, 'forbidden')) throw error;
+      }
+    }
+  }
+  return any;
 }
 
 /** Says where data outside the namespace stay: uninstall cannot remove those. */

@@ -5,6 +5,7 @@ import { NAMES } from '../../names.ts';
 import type { Archive } from '../../programs/archive.ts';
 import type { InstallOptions } from '../options.ts';
 import { parseStorage } from '../storage.ts';
+import { admissionPolicies } from './admission.ts';
 import { networkPolicies } from './network.ts';
 import { programMaps } from './programs.ts';
 import { rights } from './rights.ts';
@@ -17,6 +18,7 @@ export function manifests(options: InstallOptions, archive: Archive, namespace: 
   const programs = programMaps(archive, namespace);
   return [
     ...rights(options, namespace),
+    ...admissionPolicies(namespace),
     ...networkPolicies(options, namespace),
     ...programs.objects,
     ...claimOf(

@@ -14,7 +14,9 @@ export const RULES = [
   // Frozen pods are deleted.
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'delete'] },
   { apiGroups: [''], resources: ['events'], verbs: READ },
-  { apiGroups: [''], resources: ['secrets', 'configmaps'], verbs: ['get', 'list', ...WRITE] },
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', ...WRITE] },
+  // A list would have the values of all Secrets of the namespace.
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', ...WRITE] },
   // The server's own Deployment owns the Jobs.
   { apiGroups: ['apps'], resources: ['deployments'], resourceNames: [NAMES.server], verbs: ['get'] },
   { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
