@@ -23,8 +23,15 @@ export function endsSentence(text: string): boolean {
 /** Puts the text on one line, and shortens it with … to `max` characters. Never splits a surrogate pair. */
 export function oneLine(text: string, max = Number.POSITIVE_INFINITY): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  if (line.length <= max) return line;
-  return `${line.slice(0, isHighSurrogate(line, max - 2) ? max - 2 : max - 1)}…`;
+  return shortened(line, max);
+}
+
+/**
+ * Shortens a text with … to `max` characters. Texts of others are shortened only with this mark: before it, secrets
+ * that were cut are found and hidden (see redaction/redactor.ts).
+ */
+export function shortened(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, isHighSurrogate(text, max - 2) ? max - 2 : max - 1)}…`;
 }
 
 /** Puts the text on one line: every line break becomes `separator`, together with the whitespace around it. */

@@ -1,6 +1,8 @@
 /** One request to one endpoint, without retries: sends it and reads the response. */
+
 import type OpenAI from 'openai';
 import { isJsonObject } from '../common/json.ts';
+import { shortened } from '../common/text.ts';
 import type { ModelReply, ModelRequest } from '../rollout/ports.ts';
 import type { Answer } from './chat/answer.ts';
 import { AnswerBuilder } from './chat/answer.ts';
@@ -114,7 +116,7 @@ async function readWhole(
   if (!Array.isArray(raw['choices']) || raw['choices'].length === 0) {
     throw new AnswerError({
       what: 'unreadable',
-      text: `the response contains no choices (${type === '' ? 'no content type' : type}): ` + text.slice(0, 200),
+      text: `the response contains no choices (${type === '' ? 'no content type' : type}): ` + shortened(text, 200),
     });
   }
   onText(builder.whole(raw));
@@ -125,10 +127,10 @@ function parseChunk(data: string): Readonly<Record<string, unknown>> {
   try {
     value = JSON.parse(data);
   } catch {
-    throw new AnswerError({ what: 'unreadable', text: `the response is not JSON: ${data.slice(0, 200)}` });
+    throw new AnswerError({ what: 'unreadable', text: `the response is not JSON: ${shortened(data, 200)}` });
   }
   if (!isJsonObject(value))
-    throw new AnswerError({ what: 'unreadable', text: `the response is not a JSON object: ${data.slice(0, 200)}` });
+    throw new AnswerError({ what: 'unreadable', text: `the response is not a JSON object: ${shortened(data, 200)}` });
   return value;
 }
 

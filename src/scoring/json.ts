@@ -1,4 +1,5 @@
 import { canonicalJson, isJsonObject, type Json } from '../common/json.ts';
+import { shortened } from '../common/text.ts';
 import type { Scorer } from '../rollout/ports.ts';
 import { NO_ANSWER, NO_EXPECTATION, verdict } from './expected.ts';
 import { jsonInText } from './jsonInText.ts';
@@ -70,6 +71,5 @@ function firstOf<T>(items: readonly T[], find: (item: T, i: number) => string | 
 }
 
 function short(value: Json): string {
-  const text = JSON.stringify(value);
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+  return shortened(JSON.stringify(value), 80);
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { seedOf } from '../common/hash.ts';
+import { shortened } from '../common/text.ts';
 import type { SubmittedModel } from '../config/submission.ts';
 import type { Message, ModelClient, Sampling, ScoreInput, Scorer } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
@@ -46,7 +47,7 @@ export function judgeScorer(
       if (!result.success) {
         throw new ClassedError(
           'malformed_output',
-          `The judge did not return a verdict {score, explanation}: ${JSON.stringify(text.slice(0, 300))}`,
+          `The judge did not return a verdict {score, explanation}: ${JSON.stringify(shortened(text, 300))}`,
         );
       }
       const { score, explanation } = result.data;

@@ -30,11 +30,20 @@ function cutResponse(output: OutputText, size: number): Response {
   // As a stream, without the character that is cut at the end.
   const head = new TextDecoder().decode(full.subarray(0, RESULT_BYTES), { stream: true });
   const cut = size - RESULT_BYTES;
+  const isCut = full.length > KEPT_BYTES || (output.bytes !== undefined && output.bytes > full.length);
   return {
     response: `${head}\n[${cut} more bytes were cut]`,
     cut,
-    full: full.length > KEPT_BYTES ? Buffer.from(full.subarray(0, KEPT_BYTES)) : full,
+    full: isCut ? cutBlob(full) : full,
   };
+}
+
+/** Returns the beginning with the mark of a cut, before which a secret that was cut is found. */
+function cutBlob(full: Buffer): Buffer {
+  const mark = Buffer.from('…');
+  // As a stream, without the character that is cut at the end.
+  const kept = new TextDecoder().decode(full.subarray(0, KEPT_BYTES - mark.length), { stream: true });
+  return Buffer.concat([Buffer.from(kept), mark]);
 }
 
 function sizeOf(output: OutputText): number {

@@ -81,6 +81,11 @@ before(async () => {
       response.writeHead(404).end();
       return;
     }
+    if (body['model'] === 'cut') {
+      // The message is cut within the key.
+      refuse(response, 400, { message: `${'x'.repeat(2_000 - KEY.length)}${KEY}${'y'.repeat(100)}` });
+      return;
+    }
     if (body['model'] === 'echo') {
       const message = `Incorrect API key: ${headers.authorization ?? ''} at ${url}. ${SPOKEN}`;
       refuse(response, 401, { message });
@@ -282,6 +287,20 @@ describe('a secret is not found in', () => {
     const [echo] = (await (await workspace.api()).batches()).batches.filter(({ name }) => name === 'echo');
     assertClean('stream of echo', JSON.stringify(await workspace.events(echo!.batch)));
     assertClean('server', await get('/v1/server'));
+  });
+
+  it('an error text that was cut within the key', async () => {
+    const file = workspace.batch('cut', {
+      endpoint: endpoint.url,
+      model: { name: 'cut', api_key: '${env:KEY}' },
+      tasks: [{ id: 'one', question: 'Leak.', answer: 'never' }],
+    });
+    await workspace.run('run', file);
+    const [cut] = (await (await workspace.api()).batches()).batches.filter(({ name }) => name === 'cut');
+    const rows = await workspace.rows(cut!.batch);
+    const text = JSON.stringify(await Promise.all(rows.map(({ rollout }) => workspace.events(rollout))));
+    assert.match(text, /xxx\[redacted\]…/);
+    assert.ok(!text.includes(KEY.slice(0, 6)));
   });
 
   it('forks name the values that cannot be hidden, as launches do', async () => {

@@ -16,10 +16,16 @@ const MIN_IN_HASH = 12;
 const BASE64 = /^[A-Za-z0-9+/_-]{256,}=*$/;
 const MIN_IN_BASE64 = 6;
 
+/** The mark of a text that was shortened (see `shortened`). A secret may have been cut before it. */
+const CUT = '…';
+
 export interface Redactor {
   /** Whether there is nothing to hide. */
   readonly empty: boolean;
-  /** Replaces every form of every secret in a text. Returns the text itself if there is none. */
+  /**
+   * Replaces every form of every secret in a text, and what remains of one before the mark of a cut. Returns the text
+   * itself if there is none.
+   */
   text(text: string): string;
   /**
    * Replaces secrets in the strings and keys of a JSON value. Numbers never change. Returns the value itself if it has
@@ -68,7 +74,8 @@ class ValueRedactor implements Redactor {
   }
 
   text(text: string): string {
-    return replaced(text, this.#find(text), () => REDACTED);
+    const clean = replaced(text, this.#find(text), () => REDACTED);
+    return clean.includes(CUT) ? this.#cutEnds(clean) : clean;
   }
 
   cut(text: string): string {
@@ -82,6 +89,18 @@ class ValueRedactor implements Redactor {
 
   json<T>(value: T): T {
     return this.#json(value) as T; // only strings and keys change
+  }
+
+  /** Hides what remains of secrets where a text was shortened. */
+  #cutEnds(text: string): string {
+    const pieces = text.split(CUT);
+    return pieces
+      .map((piece, index) => {
+        if (index === pieces.length - 1) return piece;
+        const open = this.#openAt(piece);
+        return piece.length - open < MIN_SECRET ? piece : piece.slice(0, open) + REDACTED;
+      })
+      .join(CUT);
   }
 
   beginning(text: string): { readonly text: string; readonly rest: string } {

@@ -1,6 +1,8 @@
 /** Classifies failed requests by how to handle them. */
+
 import { APIConnectionError, APIConnectionTimeoutError } from 'openai';
 import { isJsonObject } from '../../common/json.ts';
+import { shortened } from '../../common/text.ts';
 import { retryAfterMs } from './retryAfter.ts';
 import { EndpointRefusal } from './transport.ts';
 
@@ -126,11 +128,11 @@ function exceedsMaxTokens(param: unknown, text: string, maxTokens: number | unde
 
 /** Returns the endpoint's own message: OpenAI's `{message}`, FastAPI's `{detail}`, or plain text. */
 function messageIn(body: unknown): string | undefined {
-  if (typeof body === 'string' && body.trim() !== '') return body.trim().slice(0, 2000);
+  if (typeof body === 'string' && body.trim() !== '') return shortened(body.trim(), 2000);
   if (!isJsonObject(body)) return undefined;
   for (const key of ['message', 'detail', 'error']) {
     const value = body[key];
-    if (typeof value === 'string' && value !== '') return value.slice(0, 2000);
+    if (typeof value === 'string' && value !== '') return shortened(value, 2000);
   }
   return undefined;
 }

@@ -1,8 +1,10 @@
 /** Requests to services that the user configured: search APIs and model endpoints. */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { FormData, fetch } from 'undici';
 import type { z } from 'zod';
 import { isJsonObject, jsonOf } from '../../common/json.ts';
+import { shortened } from '../../common/text.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import { abortedError } from '../aborted.ts';
 import { Gate } from './web/addresses.ts';
@@ -144,5 +146,5 @@ async function read(response: { readonly body: unknown }): Promise<string> {
 
 function excerpt(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line === '' ? 'no text' : line.length > MAX_EXCERPT ? `${line.slice(0, MAX_EXCERPT)}…` : line;
+  return line === '' ? 'no text' : shortened(line, MAX_EXCERPT);
 }

@@ -37,7 +37,12 @@ export class LastLines {
   #text = '';
 
   push(text: string): void {
-    this.#text = (this.#text + text).slice(-KEPT_CHARS);
+    this.#text += text;
+    if (this.#text.length <= 2 * KEPT_CHARS) return;
+    const kept = this.#text.slice(-KEPT_CHARS);
+    // Without the rest of a word, which may be the end of a secret.
+    const start = kept.search(/\s/);
+    this.#text = `…${start === -1 ? '' : kept.slice(start)}`;
   }
 
   /** Returns the last `count` lines, ignoring trailing empty lines. */

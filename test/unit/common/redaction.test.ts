@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { publicUrl, secretsInUrl, visibleReason } from '../../../src/common/redaction/hidable.ts';
 import { REDACTED, redactor } from '../../../src/common/redaction/redactor.ts';
 import { RedactedStream } from '../../../src/common/redaction/stream.ts';
+import { shortened } from '../../../src/common/text.ts';
 import { workerFrame } from '../../../src/protocol/worker.ts';
 import { EVENT_KINDS, eventDataSchema, tokenRecord } from '../../../src/trace/schema.ts';
 import { encodingsOf } from '../../support/canary.ts';
@@ -138,6 +139,20 @@ describe('redaction of a text in pieces', () => {
       assert.ok(cut.length <= `a result ${REDACTED}`.length + 8, cut);
     }
     assert.equal(secrets.cut('a plain end p/A'), 'a plain end p/A');
+  });
+
+  it('hides what remains of a secret that was cut before it was found', () => {
+    const secrets = redactor([SECRET]);
+    for (const encoded of Object.values(encodingsOf(SECRET))) {
+      const text = `no JSON: ${'x'.repeat(20)} ${encoded}`;
+      const message = `It says: ${shortened(text, text.length - 2)}. Try again… soon…`;
+      for (const clean of [secrets.text(message), secrets.json({ message }).message]) {
+        assert.match(clean, /^It says: no JSON: x+ \[redacted\].{0,8}…\. Try again… soon…$/s, clean);
+        assert.ok(!clean.includes(encoded.slice(0, 8)), clean);
+      }
+    }
+    const plain = 'a plain end p/A… and more';
+    assert.equal(secrets.text(plain), plain);
   });
 
   it('shows what only looked like the beginning of a secret', () => {

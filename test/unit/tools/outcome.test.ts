@@ -51,6 +51,10 @@ describe('output of a process', () => {
     const lines = new LastLines();
     for (let i = 0; i < 5000; i++) lines.push(`line ${i}\n`);
     assert.equal(lines.last(2), 'line 4998\nline 4999');
+    // What is left of a word may be the end of a secret.
+    const long = new LastLines();
+    long.push(`${'x'.repeat(9000)}the-end-of-a-secret and more`);
+    assert.equal(long.last(9), '… and more');
   });
 });
 

@@ -29,8 +29,9 @@ export class CallOutput {
     if (this.#chars > FLOOD_CHARS && before <= FLOOD_CHARS) this.#flood();
     const room = PRINT_CHARS - before;
     if (room < text.length) this.#dropped += text.length - Math.max(0, room);
-    if (room <= 0) return;
-    const piece = room < text.length ? text.slice(0, room) : text;
+    if (room < 0 || text === '') return;
+    // With the mark of a cut, before which a secret that was cut is found.
+    const piece = room < text.length ? `${text.slice(0, room)}…` : text;
     const last = this.#waiting.at(-1);
     if (last?.[0] === stream) last[1] += piece;
     else this.#waiting.push([stream, piece]);
