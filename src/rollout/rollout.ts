@@ -284,31 +284,24 @@ export class Rollout {
 
   async #finish(running: RunningRollout, reached: RolloutEnding): Promise<void> {
     const { log, stop, time, history } = running;
-    const { world, team } = this.#opened;
+    const { world } = this.#opened;
     this.#limits?.end();
     running.gates.end();
     if (log.closed) return;
     if (world !== undefined) await settledWithin(world.idle(), IDLE_MS, time);
     // Restoring the world runs in parallel with the agent, and may fail.
     const failed = stop.reason?.class === 'infrastructure' && reached.status !== 'infrastructure';
-    const ending = failed ? endingOf(stop.reason, null, false) : reached;
+    let ending = failed ? endingOf(stop.reason, null, false) : reached;
     const left = closeSpans(log, { class: 'cancelled', message: 'The rollout ended.' }).filter(
       (draft) => draft.kind !== 'world.close',
     );
     if (left.length > 0) log.append(left);
     let score: EventData['score'] | null = null;
     if (ending.status !== 'infrastructure' && ending.status !== 'cancelled') {
-      score = history.score ?? null;
-      if (score === null) {
-        score = await scoreOf(ending, {
-          scorer: this.#ports.scorer,
-          task: await this.#taskToScore(),
-          rolloutSeed: rolloutSeed(this.#job),
-          messages: team?.messages ?? [],
-          world: world?.session,
-          life: this.#life,
-        });
-        log.append([{ kind: 'score', data: score }]);
+      try {
+        score = history.score ?? (await this.#score(running, ending));
+      } catch (error) {
+        ending = endingOf(error, null, false);
       }
     }
     const [worldEnd] = await Promise.all([world?.close(), this.#closeTools(log)]);
@@ -317,6 +310,20 @@ export class Rollout {
       world === undefined || worldEnd === undefined ? [] : [{ kind: 'world.close', span: world.span, data: worldEnd }];
     log.append([...closing, this.#end(running, ending, score)]);
     log.close();
+  }
+
+  /** Scores the final state, and records the score. Throws ClassedError `infrastructure`. */
+  async #score({ log }: RunningRollout, ending: RolloutEnding): Promise<EventData['score']> {
+    const score = await scoreOf(ending, {
+      scorer: this.#ports.scorer,
+      task: await this.#taskToScore(),
+      rolloutSeed: rolloutSeed(this.#job),
+      messages: this.#opened.team?.messages ?? [],
+      world: this.#opened.world?.session,
+      life: this.#life,
+    });
+    log.append([{ kind: 'score', data: score }]);
+    return score;
   }
 
   /** Returns the whole task. */

@@ -1,4 +1,6 @@
+import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
+import { shortageOf } from '../common/shortage.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
 import type { RolloutEnding } from './ending.ts';
@@ -18,7 +20,7 @@ interface ScoringInput {
 
 /**
  * Scores the final state. If the scorer fails, the result has no score but its error; if there is no state to score, it
- * has the reason.
+ * has the reason. Throws ClassedError `infrastructure` if it fails because of the machine: then the attempt is lost.
  */
 export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promise<EventData['score']> {
   const { scorer, task, rolloutSeed, messages, world, life } = input;
@@ -38,8 +40,16 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
       ...(explanation === undefined ? {} : { explanation }),
     };
   } catch (thrown) {
-    return unscored(scorer, faultOf(thrown, 'tool_error', 'tool_error'));
+    const fault = faultOf(thrown, 'tool_error', 'tool_error');
+    if (isMachineFault(thrown))
+      throw new ClassedError('infrastructure', `Scoring failed: ${fault.message}`, { cause: thrown });
+    return unscored(scorer, fault);
   }
+}
+
+/** Whether a scorer failed for a shortage of the machine, or because something of the worker's own is missing. */
+function isMachineFault(thrown: unknown): boolean {
+  return shortageOf(thrown) !== undefined || StudioError.is(thrown, 'unavailable');
 }
 
 function unscored(scorer: Scorer, error: ClassedError): EventData['score'] {

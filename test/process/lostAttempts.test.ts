@@ -35,6 +35,26 @@ export function open() {
     assert.deepEqual([code, report.infrastructure, report.unscored], [3, 1, 0], stderr);
   });
 
+  it('is lost if its scorer fails because the machine has too little of something', async () => {
+    for (const code of ['EMFILE', 'ENOMEM', 'EAGAIN']) {
+      bench.write(
+        `${code}.ts`,
+        `let tries = 0;
+export function score() {
+  tries += 1;
+  if (tries === 1) throw Object.assign(new Error('${code}: too few'), { code: '${code}' });
+  return { value: 1, passed: true };
+}
+`,
+      );
+      const scorer = `{ kind: module, module: ${code}.ts }`;
+      const file = bench.batch(`scored-${code}`, { scorer, batch: 'retry: { infrastructure: 0 }\n' });
+      const { code: exit, report, stderr } = await bench.runBatch(file);
+      assert.deepEqual([exit, report.infrastructure, report.unscored, report.passed], [3, 1, 0, 0], stderr);
+      assert.match(stderr, new RegExp(`Scoring failed: .*${code}: too few`));
+    }
+  });
+
   it('says so in one line with its position and last words, and stops itself', async () => {
     const file = bench.batch('doomed', {
       tools: server('doomed'),

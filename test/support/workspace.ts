@@ -15,6 +15,7 @@ export interface BatchText {
   /** The user's message by task ID. */
   readonly tasks?: Readonly<Record<string, string>>;
   /** Further lines of the batch file. */
+  readonly scorer?: string;
   readonly batch?: string;
 }
 
@@ -51,6 +52,7 @@ export class WorkspaceBench extends Bench {
       agent = '',
       tools = '[{ builtin: [calculator] }]',
       tasks = { one: ADD },
+      scorer = '{ kind: exact }',
       batch = '',
     }: BatchText,
   ): string {
@@ -67,7 +69,7 @@ export class WorkspaceBench extends Bench {
     this.write(
       `${name}.batch.yaml`,
       `version: 1\nagent: ${name}.agent.yaml\ndataset: { file: ${name}.jsonl, question: question, answer: answer ` +
-        `}\nscorer: { kind: exact }\n${batch}${batch.includes('attempts:') ? '' : 'attempts: 1\n'}`,
+        `}\nscorer: ${scorer}\n${batch}${batch.includes('attempts:') ? '' : 'attempts: 1\n'}`,
     );
     return `${name}.batch.yaml`;
   }
