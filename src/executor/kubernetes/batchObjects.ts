@@ -12,6 +12,7 @@ import { batchName, LABEL, labels, NAMES, selector } from '../../kubernetes/name
 import { SECRETS_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
 import type { ClusterHost } from '../executor.ts';
 import { BatchNetwork, batchPolicies, policyNames } from './batchNetwork.ts';
+import { ImagePins } from './imagePins.ts';
 import {
   batchConfigMap,
   batchJob,
@@ -37,6 +38,8 @@ export interface BatchObjectsOptions {
   readonly pullPolicy: string | undefined;
   /** How long a pod waits for an unreachable server. */
   readonly reconnectSeconds: number;
+  /** The pod of this server, if it runs in one: its image is that of workers whose batch sets none. */
+  readonly ownPod?: string | undefined;
 }
 
 export interface NewRound {
@@ -52,6 +55,8 @@ const values = z.record(z.string(), z.string());
 
 export class BatchObjects {
   readonly #options: BatchObjectsOptions;
+  /** The images of pods by their digests. */
+  readonly pins = new ImagePins();
   readonly #network: BatchNetwork;
   /** By batch: the policies as they were last applied. */
   readonly #policies = new Map<string, readonly KubeObject[]>();
@@ -85,7 +90,9 @@ export class BatchObjects {
     requireHarmlessSidecars(submission);
     // Pods wait long for objects that are missing at their start, so the Job is created last, and owns them only then.
     await this.write(batch, submission, sizing.slots, this.#server, signal);
+    await this.#learnOwnImage(signal);
     const object = batchJob({
+      pinned: (named, policy) => this.pins.of(named, policy),
       batch,
       round: plan.round,
       namespace: cluster.namespace,
@@ -108,6 +115,14 @@ export class BatchObjects {
     const { name, uid } = job.metadata;
     if (uid !== undefined) await this.write(batch, submission, sizing.slots, ownerOf({ name, uid }), signal);
     return job;
+  }
+
+  /** Learns which image this server itself runs. */
+  async #learnOwnImage(signal: AbortSignal): Promise<void> {
+    const { cluster, ownPod, image, pullPolicy } = this.#options;
+    if (ownPod === undefined || this.pins.of(image, pullPolicy) !== image) return;
+    const pod = await cluster.get('Pod', ownPod, { signal });
+    if (pod !== undefined) this.pins.learn(pod);
   }
 
   /**

@@ -9,6 +9,7 @@ import { hasProgram, unmetText } from '../../config/needs.ts';
 import { requireHarmlessSidecars } from '../../config/sidecars.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Kind } from '../../kubernetes/access/kinds.ts';
+import type { Pod } from '../../kubernetes/access/objects.ts';
 import { type WatchOptions, watchList } from '../../kubernetes/access/watch.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { Executor } from '../executor.ts';
@@ -17,7 +18,7 @@ import { BatchObjects, type BatchObjectsOptions, OF_BATCHES } from './batchObjec
 import { BatchPods } from './batchPods.ts';
 import { FrozenPods } from './frozenPods.ts';
 import { Outage } from './outage.ts';
-import type { PodEnd } from './podLife.ts';
+import { type PodEnd, unpullable } from './podLife.ts';
 import { PodWatch } from './podWatch.ts';
 import { Rounds } from './rounds.ts';
 
@@ -64,6 +65,7 @@ export class KubernetesExecutor implements Executor {
       record: (batch, infra) =>
         this.#runInBackground('reporting on its pods', options.host.recordInfra(batch, infra), batch),
       workers: (batch) => options.host.workers(batch),
+      onPod: (batch, pod) => this.#learnImages(batch, pod),
       ended: (batch, pod, end) => this.#podEnded(batch, pod, end),
     });
     this.#runInBackground('managing pods', this.#run());
@@ -118,6 +120,25 @@ export class KubernetesExecutor implements Executor {
     this.#pods.forget(id);
     this.#endedRounds.set(id, this.#rounds.last(id));
     if (this.#role === 'makes') this.#runInBackground('removing its cluster objects', this.#removeObjects(id), id);
+  }
+
+  /** Learns what images a pod runs. If a node cannot pull one by its digest, its pods start again by its name. */
+  #learnImages(batch: string, pod: Pod): void {
+    this.#objects.pins.learn(pod);
+    if (this.#role !== 'makes') return;
+    const image = unpullable(pod);
+    const named = image === undefined ? undefined : this.#objects.pins.giveUp(image);
+    const active = this.#rounds.active(batch);
+    if (image === undefined || named === undefined || active === undefined) return;
+    const text = `Image ${image} cannot be pulled. Pods use ${named} instead, which may differ between nodes.`;
+    this.#runInBackground(
+      'using an image by its name',
+      Promise.all([
+        this.#options.host.recordInfra(batch, { what: 'image', text }),
+        this.#objects.removeJob(active, this.#end.signal),
+      ]).then(() => undefined),
+      batch,
+    );
   }
 
   /** Closes the executor. Pods continue without this server, and wait for the next one. */

@@ -43,6 +43,7 @@ export async function openKubernetes(
         reconnectSeconds: RECONNECT_SECONDS,
         image: environment['ROLLOUT_IMAGE'] ?? DEFAULTS.pods.image,
         pullPolicy: environment['ROLLOUT_PULL_POLICY'],
+        ownPod: environment['ROLLOUT_POD'],
       }),
   };
 }

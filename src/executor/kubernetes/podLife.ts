@@ -1,6 +1,7 @@
 /** Derives notices from the state of a worker's pod: why it waits, that it started, and how it ended. Pure. */
 
 import type { ContainerStatus, KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
+import { hasDigest, withDigest } from '../../kubernetes/images/imageDigest.ts';
 import type { EventData } from '../../trace/schema.ts';
 import { WORKER } from './podManifest.ts';
 
@@ -88,6 +89,7 @@ export function podNotices(pod: Pod): PodNotice[] {
       });
     }
   }
+  notices.push(...imageNotices(pod));
   const started = startOf(pod);
   if (started !== undefined) {
     const ms = Math.max(0, started - Date.parse(pod.metadata.creationTimestamp ?? ''));
@@ -105,6 +107,36 @@ export function podNotices(pod: Pod): PodNotice[] {
     });
   }
   return notices;
+}
+
+/** Returns what the containers of a pod run: once for each image of a batch, and again if a name leads to another. */
+function imageNotices(pod: Pod): PodNotice[] {
+  const specified = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
+  return containers(pod).flatMap(({ name, imageID, state }) => {
+    const named = specified.find((container) => container.name === name)?.image;
+    if (named === undefined || imageID === '' || state?.running === undefined) return [];
+    const image = withDigest(named, imageID);
+    return [
+      {
+        key: `runs ${name} ${imageID}`,
+        of: 'batch',
+        infra: {
+          what: 'image',
+          text:
+            image === undefined
+              ? `Container ${name} runs ${named} (${imageID} on its node). It has no digest of a registry, so other ` +
+                'nodes may have another image of this name.'
+              : `Container ${name} runs ${image}.`,
+        },
+      },
+    ];
+  });
+}
+
+/** Returns the pinned image that a node cannot pull, if any. */
+export function unpullable(pod: Pod): string | undefined {
+  return containers(pod).find(({ image, state }) => state?.waiting?.reason === 'ImagePullBackOff' && hasDigest(image))
+    ?.image;
 }
 
 /** Returns the notices for a cluster event about a pod. */

@@ -25,10 +25,13 @@ export interface PodPlan {
   /** Image for a batch that does not set one. */
   readonly image: string;
   readonly pullPolicy: string | undefined;
+  /** Returns an image with its digest, if that is known. */
+  readonly pinned?: ((image: string, pullPolicy: string | undefined) => string) | undefined;
 }
 
-export function podSpec({ batch, pods, image, pullPolicy }: PodPlan): Fields {
-  const sidecars = sidecarContainers(pods.sidecars ?? [], batch);
+export function podSpec({ batch, pods, image, pullPolicy, pinned = (named) => named }: PodPlan): Fields {
+  const sidecars = sidecarContainers(pods.sidecars ?? [], batch, pinned);
+  const policy = pods.pull_policy ?? pullPolicy;
   return {
     restartPolicy: 'Never',
     serviceAccountName: pods.service_account ?? NAMES.worker,
@@ -41,7 +44,7 @@ export function podSpec({ batch, pods, image, pullPolicy }: PodPlan): Fields {
     ...(pods.tolerations === undefined ? {} : { tolerations: pods.tolerations }),
     ...(pods.priority_class === undefined ? {} : { priorityClassName: pods.priority_class }),
     ...(sidecars.containers.length === 0 ? {} : { initContainers: sidecars.containers }),
-    containers: [workerContainer(pods, pods.image ?? image, pods.pull_policy ?? pullPolicy)],
+    containers: [workerContainer(pods, pinned(pods.image ?? image, policy), policy)],
     volumes: [
       { name: 'bootstrap', configMap: { name: batchName(batch) } },
       {

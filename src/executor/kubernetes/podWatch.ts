@@ -26,6 +26,8 @@ interface PodWatchOptions {
   readonly record: (batch: string, infra: PodNotice['infra']) => void;
   /** Returns the pods of the batch whose workers have a session with a valid lease. */
   readonly workers: (batch: string) => Promise<readonly string[]>;
+  /** Handles every state of a pod of a batch. */
+  readonly onPod: (batch: string, pod: Pod) => void;
   /** Handles the end of a pod or its worker. Returns whether it had rollouts. */
   readonly ended: (batch: string, pod: string, end: PodEnd) => Promise<boolean>;
 }
@@ -132,6 +134,7 @@ export class PodWatch {
     const batch = batchOf(pod);
     const key = keyOf(pod);
     if (batch === undefined) return;
+    if (!gone && this.#options.isActive(batch)) this.#options.onPod(batch, pod);
     let state = this.#pods.get(key);
     if (state === undefined)
       this.#pods.set(

@@ -22,11 +22,22 @@ const SECURITY = {
 } as const;
 
 /** Returns containers that start before the worker and end after it, and the volumes they mount. */
-export function sidecarContainers(sidecars: readonly Fields[], batch: string): SidecarParts {
+export function sidecarContainers(
+  sidecars: readonly Fields[],
+  batch: string,
+  pinned: (image: string, pullPolicy: string | undefined) => string,
+): SidecarParts {
   return {
-    containers: sidecars.map((sidecar, index) => sidecarContainer(sidecar, volumeOf(index), batch)),
+    containers: sidecars.map((sidecar, index) => ({
+      ...sidecarContainer(sidecar, volumeOf(index), batch),
+      image: pinned(textOf(sidecar['image']) ?? '', textOf(sidecar['imagePullPolicy'])),
+    })),
     volumes: sidecars.map((_, index) => ({ name: volumeOf(index), emptyDir: { sizeLimit: SCRATCH_LIMIT } })),
   };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function volumeOf(index: number): string {

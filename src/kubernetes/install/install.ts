@@ -4,6 +4,7 @@ import { jsonOf } from '../../common/json.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { Kind } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
+import { hasDigest, withDigest } from '../images/imageDigest.ts';
 import {
   APP,
   type Component,
@@ -98,10 +99,27 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
     }
   }
   if (refused !== undefined) notice.note(admissionNote(refused));
-  if (!dryRun && call.timeoutMs > 0)
+  if (!dryRun && call.timeoutMs > 0) {
     await waitUntilReady(cluster, { timeoutMs: call.timeoutMs, signal, note: notice.note });
+    await noteImage(cluster, options.image, signal, notice);
+  }
   // Last: until the new pod runs, the old one may still need its programs.
   await prune(cluster, objects, call, notice);
+}
+
+/** Says which content the name of the server's image led to. */
+async function noteImage(cluster: Cluster, named: string, signal: AbortSignal, notice: InstallNotice): Promise<void> {
+  if (hasDigest(named)) return;
+  const pods = await cluster.list('Pod', { labels: selector(labels('server')), signal });
+  const ids = pods
+    .filter(({ metadata, spec }) => metadata.deletionTimestamp === undefined && spec?.containers[0]?.image === named)
+    .flatMap(({ status }) => status?.containerStatuses?.[0]?.imageID ?? []);
+  const image = ids.map((id) => withDigest(named, id)).find((found) => found !== undefined);
+  if (image !== undefined) notice.note(`The server and its workers run ${image}.`);
+  else if (ids.length > 0)
+    notice.note(
+      `The server runs ${named}, which has no digest of a registry, so nodes may have different images of it.`,
+    );
 }
 
 function isAdmission({ kind }: KubeObject): boolean {

@@ -54,19 +54,24 @@ export class Kit {
     this.process(kubeletOf(node), 'start');
   }
 
+  /** Returns the digest of an image. */
+  digest(node: string, image: string): string {
+    const found = /sha256:[0-9a-f]{64}/.exec(run('ctr', [...this.#ctr(node), 'images', 'list', `name==${image}`]))?.[0];
+    assert.ok(found !== undefined, image);
+    return found;
+  }
+
   /** Adds a name to an image, or removes it. */
   image(
     node: string,
     ...command: readonly [action: 'tag', from: string, to: string] | readonly [action: 'rm', name: string]
   ): void {
-    run('ctr', [
-      '--address',
-      path.join(this.#state, `node-${numberOf(node)}`, 'containerd.sock'),
-      '--namespace',
-      'k8s.io',
-      'images',
-      ...command,
-    ]);
+    run('ctr', [...this.#ctr(node), 'images', ...command]);
+  }
+
+  #ctr(node: string): string[] {
+    const socket = path.join(this.#state, `node-${numberOf(node)}`, 'containerd.sock');
+    return ['--address', socket, '--namespace', 'k8s.io'];
   }
 }
 
@@ -97,7 +102,8 @@ function kubeletOf(node: string): string {
   return `kubelet-${numberOf(node)}`;
 }
 
-function run(command: string, args: readonly string[]): void {
+function run(command: string, args: readonly string[]): string {
   const done = spawnSync(command, args, { encoding: 'utf8' });
   assert.equal(done.status, 0, `${command} ${args.join(' ')}: ${done.stderr}`);
+  return done.stdout;
 }

@@ -57,6 +57,23 @@ describe('podNews', () => {
   const said = (status: Status): string[] =>
     podNotices(pod(status)).map(({ of, infra }) => `${of} ${infra.what}: ${infra.text}`);
 
+  it('records what its containers run, and says when that is known on its node only', () => {
+    const digest = `sha256:${'ab'.repeat(32)}`;
+    const runs = (imageID: string): string[] =>
+      podNotices({
+        ...pod({
+          containerStatuses: [{ name: 'worker', image: 'node:24', imageID, state: { running: {} } }],
+        }),
+        spec: { containers: [{ name: 'worker', image: 'node:24' }] },
+      }).flatMap(({ of, infra }) => (infra.what === 'image' ? [`${of} ${infra.text}`] : []));
+    assert.deepEqual(runs(`docker.io/library/node@${digest}`), [`batch Container worker runs node:24@${digest}.`]);
+    assert.deepEqual(runs(digest), [
+      `batch Container worker runs node:24 (${digest} on its node). It has no digest of a registry, so other nodes ` +
+        'may have another image of this name.',
+    ]);
+    assert.deepEqual(runs(''), []);
+  });
+
   it('reports why a pod waits', () => {
     assert.deepEqual(said({}), []);
     assert.deepEqual(
@@ -205,6 +222,7 @@ describe('PodWatch', () => {
     const working = new Set<string>();
     const queries: string[] = [];
     const watch = new PodWatch({
+      onPod: () => undefined,
       isReleased: (batch: string) => batch === 'let go',
       isActive: (batch) => active.has(batch),
       record: (batch, { what, pod: of = '' }) => reports.push(`${batch} ${what} ${of}`),

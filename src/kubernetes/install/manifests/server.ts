@@ -148,6 +148,7 @@ function container(
     ],
     env: [
       fieldEnv('ROLLOUT_NAMESPACE', 'metadata.namespace'),
+      fieldEnv('ROLLOUT_POD', 'metadata.name'),
       { name: 'ROLLOUT_IMAGE', value: options.image },
       { name: 'ROLLOUT_PULL_POLICY', value: options.pullPolicy },
       { name: 'HOME', value: WORK },
