@@ -1,12 +1,9 @@
 /** Implements the `Files` interface of `config` on the local disk. */
-import { createReadStream } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isMissing, StudioError, systemCodeOf } from '../common/errors.ts';
 import type { Files } from '../config/files.ts';
-
-/** Larger than any file that people write by hand, and than a prompt or a tool's module. Datasets are streamed. */
-const MAX_TEXT_BYTES = 64 * 1024 * 1024;
+import { openRegular, readRegular } from '../tools/regularFile.ts';
 
 /** Resolves relative paths against `folder`. */
 export function diskFiles(folder: string = process.cwd()): Files {
@@ -14,7 +11,7 @@ export function diskFiles(folder: string = process.cwd()): Files {
   return {
     absolute: (file) => (path.sep === '\\' ? at(file).replaceAll('\\', '/') : at(file)),
     async readText(file) {
-      const bytes = await guarded(file, () => readWhole(at(file)));
+      const bytes = await guarded(file, () => readRegular(at(file)));
       try {
         return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
       } catch {
@@ -22,15 +19,7 @@ export function diskFiles(folder: string = process.cwd()): Files {
       }
     },
     async *bytes(file) {
-      await guarded(file, () => requireRegular(at(file)));
-      const stream = createReadStream(at(file), { highWaterMark: 256 * 1024 });
-      try {
-        for await (const chunk of stream) yield chunk as Uint8Array; // without an encoding, chunks are bytes
-      } catch (thrown) {
-        throw diskError(file, thrown);
-      } finally {
-        stream.destroy();
-      }
+      yield* regularBytes(file, at(file));
     },
     async stat(file) {
       try {
@@ -53,21 +42,17 @@ export function diskFiles(folder: string = process.cwd()): Files {
   };
 }
 
-async function readWhole(full: string): Promise<Uint8Array> {
-  const { size } = await requireRegular(full);
-  if (size > MAX_TEXT_BYTES)
-    throw new StudioError('config', `it is larger than ${MAX_TEXT_BYTES / 1024 / 1024} MB`, {
-      hint: 'Check that it is the right file.',
-    });
-  return await readFile(full);
-}
-
-/** Reading a pipe or a device may never end. Follows links. */
-async function requireRegular(full: string): Promise<{ readonly size: number }> {
-  const stats = await stat(full);
-  if (!stats.isFile() && !stats.isDirectory())
-    throw new StudioError('config', 'it is not a regular file', { hint: 'Use a file, not a pipe or a device.' });
-  return stats;
+/** Yields the content of a file. `name`: its name for people. Throws StudioError `config` if it is not regular. */
+export async function* regularBytes(name: string, file: string): AsyncGenerator<Uint8Array> {
+  const { handle } = await guarded(name, () => openRegular(file));
+  const stream = handle.createReadStream({ highWaterMark: 256 * 1024 });
+  try {
+    for await (const chunk of stream) yield chunk as Uint8Array; // without an encoding, chunks are bytes
+  } catch (thrown) {
+    throw diskError(name, thrown);
+  } finally {
+    stream.destroy();
+  }
 }
 
 async function guarded<T>(file: string, act: () => Promise<T>): Promise<T> {
@@ -81,6 +66,11 @@ async function guarded<T>(file: string, act: () => Promise<T>): Promise<T> {
 /** Returns the error for a file that cannot be read. `file`: its name for people. */
 export function diskError(file: string, thrown: unknown): StudioError {
   const cause = { cause: thrown };
+  if (StudioError.is(thrown))
+    return new StudioError(thrown.code, `${file}: ${thrown.message}.`, {
+      ...cause,
+      ...(thrown.hint === undefined ? {} : { hint: thrown.hint }),
+    });
   switch (systemCodeOf(thrown)) {
     case 'ENOENT':
       return new StudioError('not_found', `File not found: ${file}.`, { ...cause, hint: 'Check the path.' });

@@ -1,11 +1,11 @@
 /** Imports recordings of other tools as batches on a server. */
-import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
 import type { Format, ImportedRecords, SkippedRecord } from '../formats/format.ts';
 import { tauBench } from '../formats/tauBench.ts';
 import type { Api } from '../protocol/api.ts';
+import { openRegular } from '../tools/regularFile.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { spill } from '../trace/spill.ts';
 import { diskError } from './disk.ts';
@@ -66,7 +66,8 @@ export async function importFile(
 async function detect(file: string, name: string): Promise<Format> {
   let head: string;
   try {
-    await using handle = await open(file);
+    const opened = await openRegular(file);
+    await using handle = opened.handle;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     head = buffer.toString('utf8', 0, bytesRead);
   } catch (error) {

@@ -1,9 +1,7 @@
 /** Imports a file unless the store already contains the same content. */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import type { Api } from '../protocol/api.ts';
-import { diskError } from './disk.ts';
 import { type ImportResult, importFile } from './importFile.ts';
+import { HashedFile } from './importSource.ts';
 
 interface ImportedOnce {
   readonly batch: string;
@@ -33,11 +31,7 @@ async function importedBatch(api: Api, sha: string, signal: AbortSignal): Promis
 }
 
 async function shaOfFile(file: string): Promise<string> {
-  const hash = createHash('sha256');
-  try {
-    for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
-  } catch (cause) {
-    throw diskError(file, cause);
-  }
-  return hash.digest('hex');
+  const hashed = new HashedFile(file);
+  for await (const _chunk of hashed.bytes()); // only hashes it
+  return hashed.sha;
 }

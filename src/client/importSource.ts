@@ -1,24 +1,22 @@
 /** Reads a file to import piece by piece, since it can be larger than memory. */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { StudioError } from '../common/errors.ts';
 import { jsonArrayRecords } from '../config/dataset/jsonArray.ts';
 import { TOO_LONG } from '../config/dataset/record.ts';
 import { NotUtf8 } from '../config/dataset/text.ts';
 import type { SourceElement } from '../formats/format.ts';
-import { diskError } from './disk.ts';
+import { regularBytes } from './disk.ts';
 
-const PIECE_BYTES = 64 * 1024;
 /** Longest element, in UTF-16 units. It is held in memory twice: as text, and parsed. */
 const ELEMENT_LIMIT = 256 * 1024 * 1024;
 
 /** A file, and the hash of what was read last. */
 export class HashedFile {
   readonly #file: string;
-  readonly #signal: AbortSignal;
+  readonly #signal: AbortSignal | undefined;
   #sha = '';
 
-  constructor(file: string, signal: AbortSignal) {
+  constructor(file: string, signal?: AbortSignal) {
     this.#file = file;
     this.#signal = signal;
   }
@@ -30,14 +28,10 @@ export class HashedFile {
 
   async *bytes(): AsyncGenerator<Uint8Array> {
     const hash = createHash('sha256');
-    try {
-      for await (const chunk of createReadStream(this.#file, { highWaterMark: PIECE_BYTES, signal: this.#signal })) {
-        hash.update(chunk as Buffer); // without an encoding, chunks are bytes
-        yield chunk as Buffer;
-      }
-    } catch (cause) {
-      if (this.#signal.aborted) throw new StudioError('cancelled', 'The import was cancelled.', { cause });
-      throw diskError(this.#file, cause);
+    for await (const chunk of regularBytes(this.#file, this.#file)) {
+      if (this.#signal?.aborted === true) throw new StudioError('cancelled', 'The import was cancelled.');
+      hash.update(chunk);
+      yield chunk;
     }
     this.#sha = hash.digest('hex');
   }

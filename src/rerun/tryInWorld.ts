@@ -1,5 +1,5 @@
 /** Tries a tool in a world, with the world and the seeds of the first attempt of a task. Nothing is recorded. */
-import { readFile, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { diskFiles } from '../client/disk.ts';
@@ -16,6 +16,7 @@ import { buildWorld } from '../config/submit.ts';
 import type { ToolSpec, WorldSession } from '../rollout/ports.ts';
 import { worldSeed } from '../rollout/world.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
+import { readRegular } from '../tools/regularFile.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { openWorld } from '../worlds/open.ts';
@@ -80,7 +81,8 @@ export async function readBatchWorld(
       files.absolute(cwd),
     );
   const kept = new Map<string, Uint8Array>();
-  for await (const blob of blobs) kept.set(blob.sha, 'bytes' in blob ? blob.bytes : await readFile(blob.path));
+  for await (const blob of blobs)
+    kept.set(blob.sha, 'bytes' in blob ? blob.bytes : await readRegular(blob.path, Infinity));
   const { seed } = value.file;
   return {
     batch: relative(root, value.path),

@@ -135,7 +135,7 @@ async function bundle(paths: readonly string[], root: string): Promise<Bundle[]>
     charset: 'utf8',
     loader: { '.sql': 'text', '.txt': 'text', '.md': 'text' },
     banner: { js: `${REQUIRE}\n${free}` },
-    plugins: [productModules(), libraries(root)],
+    plugins: [regularFiles(root), productModules(), libraries(root)],
     logLevel: 'silent',
   });
   const outputs = new Map(result.outputFiles.map((output) => [path.basename(output.path), output.contents]));
@@ -193,6 +193,21 @@ function problemOf(file: string, message: Message): BundleProblem {
     line: location.line,
     column: before.length + 1,
     message: message.text,
+  };
+}
+
+/** Rejects pipes and devices that a module imports: esbuild would wait for their end. */
+function regularFiles(root: string): Plugin {
+  return {
+    name: 'regular files',
+    setup(build) {
+      build.onLoad({ filter: /./, namespace: 'file' }, async (args) => {
+        const found = await stat(args.path).catch(() => undefined); // esbuild reports what is missing
+        return found === undefined || found.isFile()
+          ? undefined
+          : { errors: [{ text: `${relativeTo(root, args.path)} is not a regular file.` }] };
+      });
+    },
   };
 }
 

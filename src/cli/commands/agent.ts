@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { diskError, diskFiles } from '../../client/disk.ts';
 import { StudioError } from '../../common/errors.ts';
 import { importAworld } from '../../config/aworld/aworld.ts';
 import { checkFiles } from '../../config/checkFiles.ts';
 import { formatProblem } from '../../config/source/problem.ts';
+import { readRegularSync } from '../../tools/regularFile.ts';
 import { type Command, textOption } from '../command.ts';
 
 export const agent: Command = {
@@ -61,7 +62,7 @@ export const agent: Command = {
 
 function textOf(file: string, label: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readRegularSync(file);
   } catch (error) {
     throw diskError(label, error);
   }

@@ -1,12 +1,13 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { forkPoint, launchFork, planFork } from '../../client/commands/fork.ts';
+import { diskError } from '../../client/disk.ts';
 import { differsText } from '../../client/text/forkText.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { type ForkEdit, forkEdit } from '../../config/submission.ts';
 import { ENTRY } from '../../protocol/entry.ts';
+import { readRegularSync } from '../../tools/regularFile.ts';
 import { type Command, flag, HELD_BY_OPTION, numberOption, oneWord, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 import { followBatch } from '../follow.ts';
@@ -103,8 +104,9 @@ function readEdits(context: Context, file: string | undefined): ForkEdit[] | und
     return z
       .array(forkEdit)
       .min(1)
-      .parse(parse(readFileSync(path.resolve(context.cwd, file), 'utf8')));
+      .parse(parse(readRegularSync(path.resolve(context.cwd, file))));
   } catch (error) {
+    if (StudioError.is(error)) throw diskError(file, error);
     const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
     const reason = issue === undefined ? errorText(error) : `${issue.path.join('.')}: ${issue.message}`;
     throw new StudioError('config', `${file}: ${reason}.`, {

@@ -1,6 +1,6 @@
 /** Reads the tokens and CA certificates of URL targets, which are stored outside targets.json. */
-import { readFile } from 'node:fs/promises';
 import { StudioError } from '../../common/errors.ts';
+import { readRegular } from '../../tools/regularFile.ts';
 import type { UrlTarget } from './target.ts';
 
 /** Returns the environment variables for the tokens of a target whose tokens VS Code stores. */
@@ -41,12 +41,13 @@ export function newToken(name: string, { token_env, kept }: UrlTarget): string {
 /** Reads the CA certificates of a target, if any. Throws StudioError `config` if the file contains none. */
 export async function certificatesOf({ ca }: Pick<UrlTarget, 'ca'>): Promise<string | undefined> {
   if (ca === undefined) return undefined;
-  const text = await readFile(ca, 'utf8').catch((cause: unknown) => {
+  const bytes = await readRegular(ca).catch((cause: unknown) => {
     throw new StudioError('config', `Cannot read the CA file ${ca}.`, {
       hint: 'Add the target again with another CA file.',
       cause,
     });
   });
+  const text = bytes.toString('utf8');
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
   throw new StudioError('config', `${ca} contains no certificate.`, {
     hint: 'Use a PEM file, which contains “BEGIN CERTIFICATE”.',

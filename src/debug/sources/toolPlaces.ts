@@ -1,7 +1,7 @@
 /** Finds the source of a rollout's actions: tools in their modules, tool entries and the model in the agent's file. */
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isMap, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { diskFiles } from '../../client/disk.ts';
 import { candidatesOf } from '../../client/sourcePaths.ts';
 import { StudioError } from '../../common/errors.ts';
 import {
@@ -258,10 +258,10 @@ function cached(read: ReadText): ReadText {
 
 async function textOf(file: string): Promise<string | undefined> {
   try {
-    return await readFile(file, 'utf8');
+    return await diskFiles().readText(file);
   } catch (error) {
-    if (error instanceof Error && 'code' in error) return undefined; // missing, a folder, or not readable
-    throw new StudioError('internal', `Cannot read ${file}.`, { cause: error });
+    if (StudioError.is(error)) return undefined; // missing, a folder, a device, or not readable
+    throw error;
   }
 }
 

@@ -1,5 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { ClassedError } from '../../trace/classedError.ts';
+import { readRegular } from '../regularFile.ts';
 import { confine } from './confine.ts';
 import { withFileErrors } from './fileErrors.ts';
 
@@ -11,6 +12,6 @@ export async function bytesOf(cwd: string, file: string, maxBytes: number): Prom
     if (stats.isDirectory()) throw new ClassedError('tool_error', `${file} is a folder.`);
     if (stats.size > maxBytes)
       throw new ClassedError('tool_error', `${file} is too large: ${stats.size} bytes, maximum ${maxBytes}.`);
-    return readFile(target);
+    return readRegular(target, maxBytes);
   });
 }

@@ -1,4 +1,4 @@
-import { lstat, mkdir, readdir, readFile, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rmdir, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { plural } from '../../common/text.ts';
@@ -6,6 +6,7 @@ import type { ToolOutcome } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { ToolEnvironment } from '../environment.ts';
 import { textResponse } from '../outcome.ts';
+import { readRegular, writeRegular } from '../regularFile.ts';
 import type { BuiltinTool } from './builtinHost.ts';
 import { builtin } from './builtinHost.ts';
 import { confine, confineEntry } from './confine.ts';
@@ -57,7 +58,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
         withFileErrors(args.path, async () => {
           const target = await find(args.path);
           await mkdir(path.dirname(target), { recursive: true });
-          await writeFile(target, args.content, { flag: args.append ? 'a' : 'w' });
+          await writeRegular(target, args.content, args.append);
           return {
             response: `${args.append ? 'Appended' : 'Wrote'} ${plural(Buffer.byteLength(args.content), 'byte')}.`,
           };
@@ -85,7 +86,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
               'tool_error',
               `The text to replace occurs ${count} times in ${args.path}. Add more surrounding text, or set \`all\`.`,
             );
-          await writeFile(target, pieces.join(args.replace));
+          await writeRegular(target, pieces.join(args.replace));
           return { response: `Replaced ${count === 1 ? 'one occurrence' : `${count} occurrences`}.` };
         }),
     }),
@@ -127,7 +128,12 @@ async function readText(
     return {
       response: `An image of ${plural(size, 'byte')}.`,
       parts: [
-        { type: 'blob', mime_type: mime, modality: 'image', content: (await readFile(target)).toString('base64') },
+        {
+          type: 'blob',
+          mime_type: mime,
+          modality: 'image',
+          content: (await readRegular(target, MAX_IMAGE)).toString('base64'),
+        },
       ],
     };
   }
@@ -148,7 +154,7 @@ async function bytesAt(target: string): Promise<Buffer> {
     throw new ClassedError('tool_error', 'This is a folder. Use list_files to see its contents.');
   if (stats.size > MAX_READ)
     throw new ClassedError('tool_error', `The file is too large: ${stats.size} bytes, maximum ${MAX_READ}.`);
-  return readFile(target);
+  return readRegular(target, MAX_READ);
 }
 
 async function list(folder: string, recursive: boolean): Promise<ToolOutcome> {

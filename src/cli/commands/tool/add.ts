@@ -1,10 +1,12 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { diskError } from '../../../client/disk.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import { addEntry } from '../../../config/tools/mcp/addEntry.ts';
 import { clientServers, type FoundServer, type McpServer } from '../../../config/tools/mcp/clientFile.ts';
 import { newEntry } from '../../../config/tools/mcp/newEntry.ts';
 import { listTools, serverTools } from '../../../rerun/tryTool.ts';
+import { readRegularSync } from '../../../tools/regularFile.ts';
 import { type CommandLine, flag, type Outcome, textOption, textOptions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 
@@ -52,8 +54,9 @@ export async function add(context: Context, commandLine: CommandLine): Promise<O
 
 function read(file: string, label: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readRegularSync(file);
   } catch (error) {
+    if (StudioError.is(error)) throw diskError(label, error);
     throw new StudioError('not_found', `${label}: ${errorText(error)}`, {
       hint: 'Pass the agent file to add the server to.',
       cause: error,

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { diskError } from '../../../client/disk.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import { openApiTools } from '../../../formats/openapi/openapi.ts';
+import { readRegularSync } from '../../../tools/regularFile.ts';
 import { type CommandLine, flag, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
 
@@ -45,9 +45,11 @@ export async function openapi(context: Context, commandLine: CommandLine): Promi
 
 async function textOf(spec: string, context: Context): Promise<string> {
   if (!/^https?:\/\//.test(spec)) {
-    return readFile(path.resolve(context.cwd, spec), 'utf8').catch((error: unknown) => {
+    try {
+      return readRegularSync(path.resolve(context.cwd, spec), MAX_BYTES);
+    } catch (error) {
       throw diskError(spec, error);
-    });
+    }
   }
   try {
     const response = await fetch(spec, {

@@ -1,6 +1,6 @@
 /** Asks for the URL, CA, and tokens of a URL target. Each answer is verified before the next question. */
-import { readFile } from 'node:fs/promises';
 import * as vscode from 'vscode';
+import { diskFiles } from '../../../client/disk.ts';
 import { certificatesOf } from '../../../client/targets/addressTokens.ts';
 import { checkToken, reachAddress } from '../../../client/targets/checkAddress.ts';
 import { serverUrl } from '../../../client/targets/target.ts';
@@ -110,7 +110,7 @@ async function askAuthority(place: StepPlace, draft: AddressDraft): Promise<Answ
     const problem = await errorOf(async () => {
       await certificatesOf({ ca: file.fsPath });
       const reached = await reachAddress(
-        { url: draft.url, ca: await readFile(file.fsPath, 'utf8') },
+        { url: draft.url, ca: await diskFiles().readText(file.fsPath) },
         new AbortController().signal,
       );
       return reached === 'reached' ? undefined : 'This CA did not issue the certificate of the server';

@@ -1,7 +1,7 @@
 /** Lists the MCP configuration files of other programs on this machine. */
-import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { diskFiles } from '../../../client/disk.ts';
 
 interface ConfigFile {
   readonly file: string;
@@ -27,7 +27,9 @@ export async function mcpConfigFiles(folder: string): Promise<ConfigFile[]> {
   ];
   const read = await Promise.all(
     files.map(async (file): Promise<ConfigFile | undefined> => {
-      const text = await readFile(file, 'utf8').catch(() => undefined); // most do not exist
+      const text = await diskFiles()
+        .readText(file)
+        .catch(() => undefined); // most do not exist
       return text === undefined ? undefined : { file, text };
     }),
   );

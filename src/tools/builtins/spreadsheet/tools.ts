@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Json } from '../../../common/json.ts';
@@ -6,6 +6,7 @@ import { plural } from '../../../common/text.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
+import { writeRegular } from '../../regularFile.ts';
 import { type BuiltinTool, builtin } from '../builtinHost.ts';
 import { bytesOf } from '../bytes.ts';
 import { confine } from '../confine.ts';
@@ -171,7 +172,7 @@ async function save(cwd: string, file: string, workbook: Workbook): Promise<void
   await withFileErrors(file, async () => {
     const target = await confine(cwd, file);
     await mkdir(path.dirname(target), { recursive: true });
-    await writeFile(target, workbook.bytes());
+    await writeRegular(target, workbook.bytes());
   });
 }
 

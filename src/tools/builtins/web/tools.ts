@@ -6,6 +6,7 @@ import { plural } from '../../../common/text.ts';
 import type { SearchSettings } from '../../../config/schema/builtinSettings.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
+import { writeRegular } from '../../regularFile.ts';
 import { type BuiltinTool, builtin } from '../builtinHost.ts';
 import { confine } from '../confine.ts';
 import { withFileErrors } from '../fileErrors.ts';
@@ -75,7 +76,7 @@ export function searchTools({ cwd }: Pick<ToolEnvironment, 'cwd'>, settings: Sea
           const { download } = await import('./download.ts');
           const { bytes, media } = await download(url, gate, outgoing, FILE, signal);
           await mkdir(path.dirname(target), { recursive: true });
-          await writeFile(target, bytes, { flag: overwrite ? 'w' : 'wx' });
+          await (overwrite ? writeRegular(target, bytes) : writeFile(target, bytes, { flag: 'wx' }));
           return { response: `Wrote ${plural(bytes.length, 'byte')}${media === '' ? '' : ` of ${media}`}.` };
         }),
     }),

@@ -1,0 +1,84 @@
+/**
+ * Reads files that people and agents name. A pipe or a device may never end, or block the thread that opens it, so only
+ * regular files are read, and only up to a size. Follows links.
+ */
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { StudioError, systemCodeOf } from '../common/errors.ts';
+
+/** Larger than any file that people write by hand, and than a prompt or a tool's module. Datasets are streamed. */
+const MAX_TEXT_BYTES = 64 * 1024 * 1024;
+const MIB = 1024 * 1024;
+
+/** Opening a pipe waits for its other end without this flag, which Windows does not have. */
+const NO_WAIT = process.platform === 'win32' ? 0 : constants.O_NONBLOCK;
+const FLAGS = constants.O_RDONLY | NO_WAIT;
+
+/** Opens a file. Throws StudioError `config` if it is not regular, and what the system throws. */
+export async function openRegular(file: string): Promise<{ readonly handle: FileHandle; readonly size: number }> {
+  const handle = await open(file, FLAGS);
+  try {
+    return { handle, size: checked(await handle.stat()).size };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Reads a whole file. Throws StudioError `config` if it is not regular or too large, and what the system throws. */
+export async function readRegular(file: string, limit = MAX_TEXT_BYTES): Promise<Buffer> {
+  const { handle, size } = await openRegular(file);
+  try {
+    checkSize(size, limit);
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Writes a file, which is created if necessary. Throws StudioError `config` if something else has its name, and what
+ * the system throws.
+ */
+export async function writeRegular(file: string, content: string | Uint8Array, append = false): Promise<void> {
+  const handle = await open(
+    file,
+    constants.O_WRONLY | constants.O_CREAT | (append ? constants.O_APPEND : constants.O_TRUNC) | NO_WAIT,
+  ).catch((error: unknown) => {
+    throw systemCodeOf(error) === 'ENXIO' ? notRegular() : error; // a pipe that nobody reads
+  });
+  try {
+    checked(await handle.stat());
+    await handle.writeFile(content);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Like `readRegular`, as text. */
+export function readRegularSync(file: string, limit = MAX_TEXT_BYTES): string {
+  const handle = openSync(file, FLAGS);
+  try {
+    checkSize(checked(fstatSync(handle)).size, limit);
+    return readFileSync(handle, 'utf8');
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** A folder is reported by whoever reads it. */
+function checked(stats: Stats): Stats {
+  if (stats.isFile() || stats.isDirectory()) return stats;
+  throw notRegular();
+}
+
+function notRegular(): StudioError {
+  return new StudioError('config', 'it is not a regular file', { hint: 'Use a file, not a pipe or a device.' });
+}
+
+function checkSize(size: number, limit: number): void {
+  if (size <= limit) return;
+  throw new StudioError('config', `it is larger than ${Math.round(limit / MIB)} MB`, {
+    hint: 'Check that it is the right file.',
+  });
+}
