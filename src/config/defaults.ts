@@ -8,7 +8,7 @@ export const DEFAULTS = {
   endpoint_wait: 600,
   retry: { infrastructure: 3 },
   hold_limit: 3600,
-  sandbox: { mode: 'on', network: true },
+  sandbox: { mode: 'on', network: 'filtered' },
   order: 'breadth',
   priority: 0,
   concurrency: 'auto',

@@ -233,7 +233,9 @@ export type SubmittedPods = z.infer<typeof submittedPods>;
 /** Where the programs that a rollout's tools start run (see `tools/sandbox`). Paths are absolute. */
 const submittedSandbox = z.object({
   mode: z.enum(SANDBOX_MODES),
-  network: z.boolean(),
+  network: z.union([z.boolean(), z.literal('filtered')]),
+  /** Addresses that a filtered network reaches besides the public internet. */
+  allow: z.array(z.string()).optional(),
   /** What programs may read, and what they may also change, besides the working directory. */
   read: z.array(z.string()),
   write: z.array(z.string()),

@@ -3,6 +3,7 @@ import type { SubmittedSandbox } from '../config/submission.ts';
 import type { McpConnections } from './mcp/connections.ts';
 import type { ModulePools } from './modules/pools.ts';
 import type { ProcessGroups } from './processes/processGroups.ts';
+import type { Networks } from './sandbox/network/networks.ts';
 
 /** The environment of the tools of one rollout. */
 export interface ToolEnvironment {
@@ -29,6 +30,8 @@ export interface ToolPools {
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
   readonly modules: ModulePools;
+  /** Filtered networks of programs. */
+  readonly networks: Pick<Networks, 'open'>;
   /** Loads the code of MCP connections on first use. */
   connections(): Promise<McpConnections>;
   /** Ends every thread, connection and process. */

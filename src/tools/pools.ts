@@ -3,6 +3,7 @@ import type { McpConnections } from './mcp/connections.ts';
 import { ModulePools } from './modules/pools.ts';
 import type { ProcessGroups } from './processes/processGroups.ts';
 import { marked } from './processes/strays.ts';
+import { Networks } from './sandbox/network/networks.ts';
 
 export interface ToolPoolsOptions {
   /** Folder of the worker for bundles and shared servers; created when needed. */
@@ -35,6 +36,7 @@ export function createToolPools(options: ToolPoolsOptions): ToolPools {
       options.onStuck?.(text);
     },
   });
+  const networks = new Networks(options.processGroups);
   let connections: Promise<McpConnections> | undefined;
   const openConnections = async (): Promise<McpConnections> => {
     const { McpConnections: Connections } = await import('./mcp/connections.ts');
@@ -44,9 +46,10 @@ export function createToolPools(options: ToolPoolsOptions): ToolPools {
     env: options.env,
     processGroups: options.processGroups,
     modules,
+    networks,
     connections: () => (connections ??= openConnections()),
     close: async () => {
-      await Promise.all([modules.close(), connections?.then((opened) => opened.close())]);
+      await Promise.all([modules.close(), networks.close(), connections?.then((opened) => opened.close())]);
     },
   };
 }

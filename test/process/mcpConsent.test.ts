@@ -208,6 +208,11 @@ describe('something new that a batch starts or sends to', () => {
       /It sends requests to http:\/\/127\.0\.0\.1:9\/hook\./,
     ],
     open: [{ endpoint: 'demo:', batch: { sandbox: 'off' } }, /It runs the programs of its tools without a sandbox\./],
+    network: [{ endpoint: 'demo:', batch: { sandbox: { network: true } } }, /Its programs reach everything on your/],
+    address: [
+      { endpoint: 'demo:', batch: { sandbox: { allow: ['localhost:5432'] } } },
+      /Its programs reach localhost:5432\./,
+    ],
     image: [
       { endpoint: 'demo:', batch: { pods: { image: 'example.org/x:1' } } },
       /the image example\.org\/x:1 in its pods/,

@@ -174,14 +174,14 @@ describe('a sandbox', { skip: support.works ? false : support.reason, timeout: 1
     const { port } = z.object({ port: z.number() }).parse(listener.address());
     const code = `require('net').connect(${port}, '127.0.0.1')
       .on('data', (data) => console.log(String(data))).on('error', (error) => console.log(error.code))`;
-    const offline = await openWith({ network: false });
+    const [online, offline] = [await openWith({ network: true }), await openWith({ network: false })];
     try {
       const reach = async (host: ToolHost): Promise<string> =>
         ended.parse((await callTool(host, 'run_code', { code })).response).output.trim();
-      assert.equal(await reach(tools), 'here');
+      assert.equal(await reach(online), 'here');
       assert.match(await reach(offline), /ENETUNREACH|ECONNREFUSED|EADDRNOTAVAIL/);
     } finally {
-      await offline.close();
+      await Promise.all([online.close(), offline.close()]);
       listener.close();
     }
   });
@@ -245,5 +245,8 @@ describe('the profile for macOS', () => {
     assert.ok(at('/Users/a/manuals') < at('deny file-read* file-write* (subpath "/Users/a/store")'));
     assert.ok(at('"/Users/a/say \\"hi\\""') > 0);
     assert.ok(profile.includes('(deny network*)'));
+    const filtered = seatbeltProfile({ read: [], write: [], hide: [], network: [4000] }).split('\n');
+    const rules = filtered.slice(filtered.indexOf('(deny network*)') + 1);
+    assert.ok(rules.includes('(allow network-outbound (remote ip "localhost:4000"))'), rules.join('\n'));
   });
 });

@@ -21,7 +21,7 @@ import { envNamesIn } from '../../config/env.ts';
 import { CHROMIUM, installHint } from '../../config/needs.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { findChromium } from '../../tools/chromium.ts';
-import { type SandboxSupport, sandboxSupport } from '../../tools/sandbox/open.ts';
+import { filterProblem, type SandboxSupport, sandboxSupport } from '../../tools/sandbox/open.ts';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 
@@ -59,7 +59,7 @@ export const doctor: Command = {
         program('git', ['--version'], 'submissions do not record their commit', 'Install git.'),
       ])),
       chromiumFinding(findChromium()),
-      sandboxFinding(await sandboxSupport()),
+      sandboxFinding(await sandboxSupport(), await filterProblem()),
       ...(await endpoints(context)),
     ];
     const wrong = findings.some((finding) => finding.state === 'wrong');
@@ -161,9 +161,19 @@ async function program(name: string, args: readonly string[], without: string, h
 }
 
 /** Reports whether the programs of tools run in a sandbox. */
-function sandboxFinding(support: SandboxSupport): Finding {
+function sandboxFinding(support: SandboxSupport, noFilter: string | undefined): Finding {
+  if (support.works && noFilter !== undefined)
+    return {
+      name: 'sandbox',
+      state: 'missing',
+      text: `works only with \`network: true\` or \`false\`. ${noFilter}`,
+    };
   return support.works
-    ? { name: 'sandbox', state: 'ok', text: 'works: programs of tools do not see other files and processes' }
+    ? {
+        name: 'sandbox',
+        state: 'ok',
+        text: 'works: programs of tools see no other files and processes, and reach only the public internet',
+      }
     : {
         name: 'sandbox',
         state: 'missing',

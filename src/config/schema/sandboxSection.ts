@@ -11,9 +11,27 @@ const MODES =
   '`on`: in a sandbox where the machine has one. `required`: the batch does not start without one. `off`: with all ' +
   'rights of the user.';
 
+const ADDRESS = 'Write a host with a port, such as localhost:5432, or a network, such as 10.1.0.0/16.';
+
 const folders = z.strictObject({
   mode: mode.default(DEFAULTS.sandbox.mode).describe(MODES),
-  network: flag.default(DEFAULTS.sandbox.network).describe('Whether programs can use the network.'),
+  network: z
+    .union([flag, z.literal('filtered')], expects('true, false, or filtered', 'false'))
+    .default(DEFAULTS.sandbox.network)
+    .describe(
+      'What the terminal and code tools reach. `filtered`: through a proxy, the public internet and what `allow` ' +
+        'names. `true`: everything, including services of this machine. `false`: nothing, also for MCP commands.',
+    ),
+  allow: listOf(
+    z.union([z.cidrv4(), z.cidrv6(), z.string().regex(/^[A-Za-z0-9.-]+:\d{1,5}$/)], ADDRESS),
+    'a list of hosts with a port, and networks',
+    '[localhost:5432, 10.1.0.0/16]',
+  )
+    .default([])
+    .describe(
+      'What `filtered` reaches in addition: hosts with a port, and networks. Ports of `localhost` are reached ' +
+        'directly, everything else through the proxy.',
+    ),
   read: listOf(path('../data/manuals'), 'a list of paths', '[../data/manuals]')
     .default([])
     .describe('Files and folders that programs may read, relative to this file.'),

@@ -222,9 +222,9 @@ export async function submittedScorer({ file, path, rubric }: LoadedBatch, bundl
 
 /** Hides the dataset from programs, because it has the expected answers. */
 export function submittedSandbox({ path, file: { sandbox }, dataset }: LoadedBatch, files: Files): SubmittedSandbox {
-  const { mode, network, read, write } =
-    typeof sandbox === 'object' ? sandbox : { ...DEFAULTS.sandbox, mode: sandbox, read: [], write: [] };
+  const { mode, network, allow, read, write } =
+    typeof sandbox === 'object' ? sandbox : { ...DEFAULTS.sandbox, mode: sandbox, allow: [], read: [], write: [] };
   const absolute = (paths: readonly string[]): string[] =>
     paths.map((written) => files.absolute(joinPath(dirname(path), written)));
-  return { mode, network, read: absolute(read), write: absolute(write), hide: [dataset.spec.path] };
+  return { mode, network, allow, read: absolute(read), write: absolute(write), hide: [dataset.spec.path] };
 }

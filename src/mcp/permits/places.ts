@@ -80,6 +80,11 @@ function placesOf({ agent, world, scorer, notify, pods, sandbox }: Submission): 
     ...agentsOf({ agent }).flatMap(({ tools }) => tools.map(toolsPlace)),
     ...(notify === undefined ? [] : [place(notify, notify.url, [requestsTo(notify.url)])]),
     ...(sandbox?.mode === 'off' ? [{ values: undefined, accesses: [NO_SANDBOX] }] : []),
+    ...(sandbox?.network === true ? [{ values: undefined, accesses: [NETWORK] }] : []),
+    ...(sandbox?.allow ?? []).map((address) => ({
+      values: undefined,
+      accesses: [access({ allow: address }, `Its programs reach ${address}.`)],
+    })),
     ...(pods?.image === undefined ? [] : [{ values: undefined, accesses: [image(pods.image)] }]),
     ...(pods?.sidecars ?? []).map((sidecar) =>
       place(sidecar, 'a sidecar of its pods', [
@@ -127,6 +132,7 @@ function mcpPlace(server: Extract<SubmittedTools, { kind: 'mcp' }>['server']): P
   ]);
 }
 
+const NETWORK = access({ network: true }, 'Its programs reach everything on your network.');
 const NO_SANDBOX = access({ sandbox: 'off' }, 'It runs the programs of its tools without a sandbox.');
 
 function image(name: string): Access {

@@ -273,7 +273,8 @@ async function openServerSandbox(
     hide: sandbox.hide,
     caches: named.caches,
     scratch: scratchOf(cwd),
-    network: sandbox.network,
+    // Its command is the user's own program, which may need databases or services of this machine.
+    network: sandbox.network !== false,
   };
   return await openSandbox(sandbox, view, processGroups);
 }

@@ -1,8 +1,8 @@
 /**
  * The sandbox on Linux: user, mount, process, IPC, and host name namespaces, and a network namespace without the
- * network. Uses `unshare`, `mount`, and `nsenter` of util-linux, which all distributions have; Bubblewrap
- * would start a new sandbox for each program, while here, programs enter the rollout's sandbox, which costs little more
- * than starting them. Needs a kernel that lets users create user namespaces.
+ * network, or that of a filtered network (network/). Uses `unshare`, `mount`, and `nsenter` of util-linux, which all
+ * distributions have; Bubblewrap would start a new sandbox for each program, while here, programs enter the rollout's
+ * sandbox, which costs little more than starting them. Needs a kernel that lets users create user namespaces.
  *
  * Programs run in a nested user namespace with the user's own ID and without capabilities, so that they cannot change
  * the mounts.
@@ -95,18 +95,17 @@ export async function openNamespaces(view: View, groups: ProcessGroups): Promise
       ...[...PRIVATE, ...view.hide].map((to): Step => ['hide', '', to]),
     ]).filter(([, , to]) => existsSync(to)),
   ];
+  const filtered = typeof view.network === 'function' ? await view.network() : undefined;
+  const own = filtered !== undefined || view.network === false;
+  // Namespaces inside of a filtered network belong to its user namespace.
+  const [file, ...inside] =
+    filtered?.pid === undefined
+      ? ['unshare', '--user', '--map-root-user', ...(own ? ['--net'] : [])]
+      : ['nsenter', ...users(filtered.pid), `--net=/proc/${filtered.pid}/ns/net`, '--', 'unshare'];
   const child = spawn(
-    'unshare',
+    file,
     [
-      '--user',
-      '--map-root-user',
-      '--mount',
-      '--pid',
-      '--ipc',
-      '--uts',
-      ...(view.network ? [] : ['--net']),
-      '--fork',
-      '--kill-child',
+      ...[...inside, '--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child'],
       ...['/bin/sh', '-c', SETUP, 'sh', root, ...steps.flat()],
     ],
     {
@@ -133,25 +132,24 @@ export async function openNamespaces(view: View, groups: ProcessGroups): Promise
     throw error;
   }
   return {
-    env: { TMPDIR: '/tmp' },
-    command: (program) => enter(pid ?? 0, program, view.network),
+    env: { TMPDIR: '/tmp', ...filtered?.env },
+    command: (program) => enter(pid ?? 0, program, own),
     end,
   };
 }
 
 /** Returns the command that enters the namespaces of `pid`, and drops all privileges there. */
-function enter(pid: number, { file, args, cwd, setup }: Program, network: boolean): ReturnType<Sandbox['command']> {
+function enter(pid: number, { file, args, cwd, setup }: Program, net: boolean): ReturnType<Sandbox['command']> {
   const at = `/proc/${pid}/ns`;
   return {
     file: 'nsenter',
     args: [
-      `--user=${at}/user`,
+      ...users(pid),
       `--mount=${at}/mnt`,
       `--pid=${at}/pid_for_children`,
       `--ipc=${at}/ipc`,
       `--uts=${at}/uts`,
-      '--preserve-credentials', // users other than root must not change their groups there
-      ...(network ? [] : [`--net=${at}/net`]),
+      ...(net ? [`--net=${at}/net`] : []),
       '--',
       ...[
         'unshare',
@@ -163,6 +161,11 @@ function enter(pid: number, { file, args, cwd, setup }: Program, network: boolea
       ...['/bin/sh', '-c', programScript(setup), cwd, file, ...args],
     ],
   };
+}
+
+/** Enters the user namespace of `pid`. Users other than root must not change their groups there. */
+function users(pid: number): string[] {
+  return [`--user=/proc/${pid}/ns/user`, '--preserve-credentials'];
 }
 
 function ready(child: ChildProcess): Promise<void> {

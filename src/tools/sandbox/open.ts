@@ -8,11 +8,14 @@ import { noSandbox } from '../../config/needs.ts';
 import type { SubmittedSandbox } from '../../config/submission.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import { openNamespaces } from './namespaces.ts';
+import { Networks } from './network/networks.ts';
 import type { Sandbox, View } from './sandbox.ts';
 import { openSeatbelt } from './seatbelt.ts';
 
 /** Whether this machine has a sandbox, and if not, why. */
 export type SandboxSupport = { readonly works: true } | { readonly works: false; readonly reason: string };
+
+const NO_GROUPS: ProcessGroups = { owner: '', add: () => undefined, remove: () => undefined };
 
 let support: Promise<SandboxSupport> | undefined;
 
@@ -56,12 +59,25 @@ async function openHere(view: View, groups: ProcessGroups): Promise<Sandbox> {
   }
 }
 
+/** Returns why programs cannot have a filtered network here; undefined if they can, or if there is no sandbox. */
+export async function filterProblem(): Promise<string | undefined> {
+  if (!(await sandboxSupport()).works) return undefined;
+  const networks = new Networks(NO_GROUPS);
+  try {
+    await networks.open([]);
+    return undefined;
+  } catch (error) {
+    return errorText(error);
+  } finally {
+    await networks.close();
+  }
+}
+
 async function trySandbox(): Promise<SandboxSupport> {
   try {
     const scratch = await mkdtemp(path.join(tmpdir(), 'rollout-sandbox-'));
-    const groups = { owner: '', add: () => undefined, remove: () => undefined };
     const view = { read: [], write: [], hide: [], caches: [], scratch, network: true };
-    const sandbox = await openHere(view, groups);
+    const sandbox = await openHere(view, NO_GROUPS);
     await sandbox.end();
     return { works: true };
   } catch (error) {

@@ -40,7 +40,7 @@ export class Programs {
       hide: sandbox.hide,
       caches: [],
       scratch: scratchOf(cwd),
-      network: sandbox.network,
+      network: sandbox.network === 'filtered' ? () => pools.networks.open(sandbox.allow ?? []) : sandbox.network,
     };
     return openSandbox(sandbox, view, pools.processGroups);
   }

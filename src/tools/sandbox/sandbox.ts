@@ -2,6 +2,7 @@
  * The sandbox of the programs that a rollout starts (terminal, code, MCP commands): their own processes, and their own
  * view of the file system.
  */
+import type { FilteredNetwork } from './network/networks.ts';
 
 /** What programs see in addition to the system's folders, which are read-only. Paths are absolute. */
 export interface View {
@@ -14,7 +15,8 @@ export interface View {
   readonly caches: readonly string[];
   /** Folder for the home folder and the temporary folder of programs. Created and removed with the sandbox. */
   readonly scratch: string;
-  readonly network: boolean;
+  /** All of the network, nothing, or a filtered one, which is opened if there is a sandbox. */
+  readonly network: boolean | (() => Promise<FilteredNetwork>);
 }
 
 /** A program to start. */

@@ -28,14 +28,15 @@ export async function openSeatbelt(view: View): Promise<Sandbox> {
   // Rules are matched with real paths, and `/tmp` is a link.
   const real = (paths: readonly string[]): Promise<string[]> =>
     Promise.all(paths.map((file) => realpath(file).catch(() => file)));
+  const filtered = typeof view.network === 'function' ? await view.network() : undefined;
   const profile = seatbeltProfile({
     read: await real(view.read),
     write: await real([...view.write, view.scratch]),
     hide: await real(view.hide),
-    network: view.network,
+    network: filtered?.ports ?? view.network !== false,
   });
   return {
-    env: { HOME: home, TMPDIR: temporary },
+    env: { HOME: home, TMPDIR: temporary, ...filtered?.env },
     command: ({ file, args, cwd, setup }) => ({
       file: PROGRAM,
       args: ['-p', profile, '/bin/sh', '-c', programScript(setup), cwd, file, ...args],
@@ -50,7 +51,10 @@ export function seatbeltProfile({
   write,
   hide,
   network,
-}: Pick<View, 'read' | 'write' | 'hide' | 'network'>): string {
+}: Pick<View, 'read' | 'write' | 'hide'> & {
+  /** All of it, nothing, or ports of this machine. */
+  readonly network: boolean | readonly number[];
+}): string {
   const paths = (files: readonly string[]): string =>
     files.map((file) => `(subpath "${file.replace(/["\\]/g, '\\$&')}")`).join(' ');
   const rule = (text: string, files: readonly string[]): string[] =>
@@ -69,6 +73,12 @@ export function seatbeltProfile({
     '(deny process-info* (target others))',
     '(deny signal (target others))',
     '(deny mach-priv-task-port)',
-    ...(network ? [] : ['(deny network*)']),
+    ...(network === true ? [] : ['(deny network*)']),
+    ...(typeof network === 'boolean'
+      ? []
+      : [
+          '(allow network-bind network-inbound (local ip "localhost:*"))',
+          ...network.map((port) => `(allow network-outbound (remote ip "localhost:${port}"))`),
+        ]),
   ].join('\n');
 }

@@ -1,12 +1,13 @@
 /**
- * The proxy through which a browser accesses the network. It checks every connection with the gate, including redirects
- * and resources of pages, and forwards to the outgoing proxy, if there is one. Playwright cannot do this: it sees
- * addresses as written, not what a name resolves to when connecting.
+ * The proxy through which a browser, and programs in a sandbox, access the network. It checks every connection with the
+ * gate, including redirects and resources of pages, and forwards to the outgoing proxy, if there is one. Playwright
+ * cannot do this: it sees addresses as written, not what a name resolves to when connecting.
  */
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { type RequestOptions, request as secureRequest } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { ClassedError } from '../../../trace/classedError.ts';
 import type { Gate } from '../web/addresses.ts';
 import { type Outgoing, plainHost, proxyAuthorization } from '../web/outgoing.ts';
 
@@ -18,7 +19,30 @@ export interface Proxy {
 /** Headers that concern only the connection between a browser and its proxy. */
 const HOP = /^(proxy-.*|connection|keep-alive|te|trailer|upgrade)$/i;
 
+/** Starts a proxy on loopback. */
 export async function startProxy(gate: Gate, outgoing: Outgoing): Promise<Proxy> {
+  const proxy = createProxy(gate, outgoing);
+  const { server } = proxy;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port, // never a pipe
+    close: () => proxy.close(),
+  };
+}
+
+interface ProxyServer {
+  /** Serves connections, also those that it is given as `connection` events. */
+  readonly server: Server;
+  /** Opens a connection to `host:port`. */
+  tunnel(host: string): Promise<Duplex>;
+  close(): Promise<void>;
+}
+
+/** Creates a proxy that does not listen yet. */
+export function createProxy(gate: Gate, outgoing: Outgoing): ProxyServer {
   const sockets = new Set<Duplex>();
   const tracked = <T extends Duplex>(socket: T): T => {
     sockets.add(socket);
@@ -51,16 +75,14 @@ export async function startProxy(gate: Gate, outgoing: Outgoing): Promise<Proxy>
         remote.pipe(socket).pipe(remote);
       },
       (error: unknown) => {
-        socket.end(`HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n${textOf(error)}`);
+        const status = isRefused(error) ? '403 Forbidden' : '502 Bad Gateway';
+        socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n\r\n${textOf(error)}`);
       },
     );
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
   return {
-    port: (server.address() as AddressInfo).port, // never a pipe
+    server,
+    tunnel: (host) => tunnelTo(gate, outgoing, host, tracked),
     close: () =>
       new Promise((resolve) => {
         server.close(() => {
@@ -79,18 +101,19 @@ async function tunnelTo(
   tracked: <T extends Duplex>(socket: T) => T,
 ): Promise<Duplex> {
   const url = gate.check(`http://${host}`);
+  const to = gate.for(url);
   const port = url.port === '' ? '80' : url.port;
   const via = outgoing.for(new URL(`https://${url.hostname}:${port}`));
   if (via === undefined) {
     return new Promise((resolve, reject) => {
-      const remote = tracked(connect({ host: plainHost(url), port: Number(port), lookup: gate.lookup }));
+      const remote = tracked(connect({ host: plainHost(url), port: Number(port), lookup: to.lookup }));
       remote.once('connect', () => {
         resolve(remote);
       });
       remote.once('error', reject);
     });
   }
-  await gate.checkName(plainHost(url));
+  await to.checkName(plainHost(url));
   return new Promise((resolve, reject) => {
     const target = `${url.hostname}:${port}`;
     const outgoingRequest = requestTo(via, {
@@ -117,12 +140,13 @@ async function tunnelTo(
 
 async function forward(gate: Gate, outgoing: Outgoing, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
   const url = gate.check(asked.url ?? '');
+  const to = gate.for(url);
   const headers = Object.fromEntries(Object.entries(asked.headers).filter(([name]) => !HOP.test(name)));
   const via = outgoing.for(url);
-  if (via !== undefined) await gate.checkName(plainHost(url));
+  if (via !== undefined) await to.checkName(plainHost(url));
   const remote =
     via === undefined
-      ? request(url, { method: asked.method, headers, lookup: gate.lookup })
+      ? request(url, { method: asked.method, headers, lookup: to.lookup })
       : requestTo(via, { method: asked.method, path: url.href, headers: { ...headers, ...proxyAuthorization(via) } });
   remote.once('response', (response) => {
     answer.writeHead(
@@ -157,7 +181,13 @@ function requestTo(
 
 function refuse(answer: ServerResponse, error: unknown): void {
   if (answer.headersSent) answer.destroy();
-  else answer.writeHead(403, { 'content-type': 'text/plain; charset=utf-8' }).end(textOf(error));
+  else
+    answer.writeHead(isRefused(error) ? 403 : 502, { 'content-type': 'text/plain; charset=utf-8' }).end(textOf(error));
+}
+
+/** Whether the gate refused it. Otherwise, the host did not answer. */
+function isRefused(error: unknown): boolean {
+  return error instanceof ClassedError;
 }
 
 function textOf(error: unknown): string {

@@ -69,10 +69,24 @@ function ipv4In(address: string): string {
 /** Decides which addresses a set of tools can access. */
 export class Gate {
   readonly #open: boolean;
+  readonly #allowed: BlockList | undefined;
+  readonly #hint: string;
 
-  /** `open` allows all addresses. */
-  constructor(open: boolean) {
+  /** `open` allows all addresses, `allowed` some that are not on the public internet. `hint`: how to allow more. */
+  constructor(open: boolean, { allowed, hint = HINT }: { readonly allowed?: BlockList; readonly hint?: string } = {}) {
     this.#open = open;
+    this.#allowed = allowed;
+    this.#hint = hint;
+  }
+
+  /** Returns the gate for connections to the host and port of a URL. */
+  for(url: URL): Gate {
+    return this.opens(url) ? new Gate(true) : this;
+  }
+
+  /** Whether the host and port of a URL can be accessed whatever its address is. */
+  protected opens(_url: URL): boolean {
+    return this.#open;
   }
 
   /**
@@ -84,7 +98,7 @@ export class Gate {
     if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
       throw new ClassedError('invalid_arguments', `"${address}" is not an http:// or https:// URL.`);
     const host = url.hostname.replace(/^\[|\]$/g, '');
-    if (!this.#open && isIP(host) !== 0 && isPrivate(host)) throw refused(host);
+    if (isIP(host) !== 0 && !this.for(url).#allows(host)) throw refused(host, this.#hint);
     return url;
   }
 
@@ -93,9 +107,9 @@ export class Gate {
    * is one, of which no address may be private, because the proxy chooses. Throws ClassedError `tool_error`.
    */
   async checkName(host: string): Promise<void> {
-    if (this.#open || isIP(host) !== 0) return;
+    if (this.#open || isIP(host) !== 0) return; // addresses were checked already
     const addresses = await resolveNow(host, { all: true }).catch(() => []);
-    if (addresses.some(({ address }) => isPrivate(address))) throw refused(host);
+    if (addresses.some(({ address }) => !this.#allows(address))) throw refused(host, this.#hint);
   }
 
   /** For `connect` of sockets: fails for names in a private network. */
@@ -109,20 +123,26 @@ export class Gate {
           callback(error, all ? [] : '', 0);
           return;
         }
-        const allowed = this.#open ? addresses : addresses.filter(({ address }) => !isPrivate(address));
+        const allowed = addresses.filter(({ address }) => this.#allows(address));
         const [first] = allowed;
-        if (first === undefined) callback(refused(hostname), all ? [] : '', 0);
+        if (first === undefined) callback(refused(hostname, this.#hint), all ? [] : '', 0);
         else if (all) callback(null, allowed);
         else callback(null, first.address, first.family);
       },
     );
   };
+
+  #allows(address: string): boolean {
+    if (this.#open || !isPrivate(address)) return true;
+    return this.#allowed?.check(address.replace(/%.*$/s, ''), isIP(address) === 6 ? 'ipv6' : 'ipv4') === true;
+  }
 }
 
-function refused(host: string): ClassedError {
+const HINT = 'To allow it, set `private_addresses: true` in the agent file.';
+
+function refused(host: string, hint: string): ClassedError {
   return new ClassedError(
     'tool_error',
-    `${host} is on this machine or its network, which this tool cannot access. To allow it, set ` +
-      '`private_addresses: true` in the agent file.',
+    `${host} is on this machine or its network, which this tool cannot access. ${hint}`,
   );
 }
