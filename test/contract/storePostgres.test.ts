@@ -101,6 +101,32 @@ describe('PostgreSQL store', () => {
     for (const { rollout } of leases) assert.deepEqual(await eventsOf(store, rollout), logLines(1, 40));
   });
 
+  it('repeats a transaction whose ID another one got and committed after a crash', async (t) => {
+    const url = await postgres.createDatabase();
+    const proxy = await proxied(t, url);
+    const store = await opened(t, through(url, proxy.port));
+    const { session } = await openBatch(store, 1, { attempts: 1 });
+    const [lease] = await store.lease(session, 1);
+    // Nothing of the transaction reaches the disk before the crash.
+    await postgres.query(url, "ALTER SYSTEM SET wal_writer_delay = '10s'");
+    await postgres.query(url, 'SELECT pg_reload_conf()');
+    await postgres.query(url, 'CHECKPOINT');
+    const ids = async (): Promise<number> =>
+      Number((await postgres.query(url, 'SELECT pg_current_xact_id()::text AS id'))[0]?.['id']);
+    const before = await ids();
+    const cut = proxy.cutAt('COMMIT', 'before');
+    const writing = append(store, lease!.rollout, lease!.epoch, 1);
+    await cut;
+    proxy.setAway(true);
+    await postgres.restart('crash');
+    assert.ok((await ids()) <= before + 1, 'the crash took IDs back');
+    while ((await ids()) < before + 20);
+    proxy.setAway(false);
+    await writing;
+    await postgres.query(url, 'ALTER SYSTEM RESET wal_writer_delay');
+    assert.deepEqual(await eventsOf(store, lease!.rollout), logLines(1, 1));
+  });
+
   it('gives a role to another server when the connection of its holder breaks', async (t) => {
     const url = await postgres.createDatabase();
     const proxy = await proxied(t, url);

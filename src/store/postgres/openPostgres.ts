@@ -3,6 +3,7 @@ import { RowBlobs } from '../blobs/rowBlobs.ts';
 import { migrate } from '../sql/meta.ts';
 import type { Definitions } from '../sql/schema.ts';
 import { SqlStore, type SqlStoreOptions } from '../sqlStore.ts';
+import { COMMITS_TABLE } from './commitMarkers.ts';
 import { PostgresSql, SCHEMA } from './postgresSql.ts';
 
 const DEFINITIONS: Definitions = {
@@ -26,6 +27,7 @@ export async function openPostgres(url: string, options: Omit<SqlStoreOptions, '
     await migrate(sql, DEFINITIONS, name, async (tx) => {
       await tx.run('SELECT pg_advisory_xact_lock(?)', MIGRATION_LOCK);
       await tx.run(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
+      for (const statement of COMMITS_TABLE) await tx.run(statement);
     });
   } catch (error) {
     await sql.close();

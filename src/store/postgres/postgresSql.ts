@@ -4,6 +4,7 @@ import { StudioError } from '../../common/errors.ts';
 import { int, text } from '../sql/row.ts';
 import type { Dialect, Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
 import { Watchers } from '../sql/watchers.ts';
+import { CommitMarkers, type Marker } from './commitMarkers.ts';
 import { isCollision, isLost, isUnknownTransaction, postgresError } from './errors.ts';
 import { CHANNEL, Listener } from './listener.ts';
 import { insertStatement, ROWS_AT_ONCE, statement, updateStatement } from './statements.ts';
@@ -48,6 +49,7 @@ export class PostgresSql implements Sql {
   readonly #pool: pg.Pool;
   readonly #listener: Listener;
   readonly #watchers = new Watchers();
+  readonly #markers = new CommitMarkers();
   /** Identifies our own notifications, which were already delivered to the watchers. */
   readonly #self = randomBytes(6).toString('hex');
   readonly #growth = new Map<string, { rows: number; analyzed: number }>();
@@ -96,13 +98,14 @@ export class PostgresSql implements Sql {
     let uncertain: UncertainCommit<T> | undefined;
     return this.#withRetries(async () => {
       // The connection broke during the commit: only the database knows whether it succeeded.
-      if (uncertain !== undefined && (await this.#committed(uncertain.xid))) return this.#done(uncertain);
+      if (uncertain !== undefined && (await this.#committed(uncertain))) return this.#done(uncertain);
       uncertain = undefined;
       return this.#withConnection(async (client) => {
         const started = firstRow(await client.query(BEGIN));
         const changed = new Set<string>();
         const inserted = new Map<string, number>();
         const tx = new PostgresTransaction(client, int(started, 'now'), changed, inserted);
+        const marker = this.#markers.next(client);
         let result: T;
         try {
           result = await job(tx);
@@ -111,9 +114,10 @@ export class PostgresSql implements Sql {
           await client.query('ROLLBACK');
           throw error;
         }
-        uncertain = { xid: text(started, 'xid'), result, changed, inserted };
-        await client.query('COMMIT');
-        return this.#done(uncertain);
+        // One that wrote nothing can be repeated.
+        if (tx.wrote) uncertain = { xid: text(started, 'xid'), marker, result, changed, inserted };
+        await client.query(tx.wrote ? `${marker.write}; COMMIT` : 'COMMIT');
+        return this.#done({ result, changed, inserted });
       });
     });
   }
@@ -142,7 +146,7 @@ export class PostgresSql implements Sql {
     await this.#pool.end();
   }
 
-  #done<T>({ result, changed, inserted }: UncertainCommit<T>): T {
+  #done<T>({ result, changed, inserted }: Pick<UncertainCommit<T>, 'result' | 'changed' | 'inserted'>): T {
     if (changed.size > 0) this.#watchers.notify([...changed]);
     for (const [table, rows] of inserted) this.#grown(table, rows);
     return result;
@@ -181,18 +185,21 @@ export class PostgresSql implements Sql {
     if (from !== this.#self) this.#watchers.notify(ids);
   }
 
-  async #committed(xid: string): Promise<boolean> {
+  /** Returns whether a transaction committed, as soon as it has ended. */
+  async #committed({ xid, marker }: Pick<UncertainCommit<unknown>, 'xid' | 'marker'>): Promise<boolean> {
     for (let wait = FIRST_WAIT_MS; ; wait *= 2) {
       const row = await this.#withConnection((client) =>
         new Connection(client).get('SELECT pg_xact_status(?::xid8) AS status', xid),
       ).catch((error: unknown) => {
-        if (isUnknownTransaction(error)) return { status: 'aborted' }; // lost in a crash
+        if (isUnknownTransaction(error)) return undefined; // lost in a crash
         throw error;
       });
-      const status = row?.['status'];
-      if (status !== 'in progress') return status === 'committed';
+      if (row?.['status'] !== 'in progress') break;
       await pause(wait); // the database has not noticed the broken connection yet
     }
+    // Its ID alone does not tell: after a crash, another transaction may have got and committed the same one.
+    const row = await this.#withConnection((client) => new Connection(client).get(...marker.read));
+    return row !== undefined && int(row, 'commits') === marker.commits;
   }
 
   async #withConnection<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
@@ -235,6 +242,7 @@ export class PostgresSql implements Sql {
 
 interface UncertainCommit<T> {
   readonly xid: string;
+  readonly marker: Marker;
   readonly result: T;
   readonly changed: ReadonlySet<string>;
   readonly inserted: ReadonlyMap<string, number>;
@@ -259,6 +267,8 @@ class Connection implements Reader {
 
 class PostgresTransaction extends Connection implements Transaction {
   readonly now: number;
+  /** Whether it changed anything. */
+  wrote = false;
   readonly #changed: Set<string>;
   readonly #inserted: Map<string, number>;
 
@@ -269,7 +279,13 @@ class PostgresTransaction extends Connection implements Transaction {
     this.#inserted = inserted;
   }
 
+  override all(sql: string, ...values: readonly Value[]): Promise<readonly Row[]> {
+    if (!sql.startsWith('SELECT')) this.wrote = true; // with RETURNING
+    return super.all(sql, ...values);
+  }
+
   async run(sql: string, ...values: readonly Value[]): Promise<number> {
+    this.wrote = true;
     return (await this.client.query(statement(sql, values))).rowCount ?? 0;
   }
 
@@ -279,6 +295,7 @@ class PostgresTransaction extends Connection implements Transaction {
     rows: readonly (readonly Value[])[],
     ignore?: 'ignore',
   ): Promise<number> {
+    this.wrote = true;
     let written = 0;
     for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
       const some = rows.slice(at, at + ROWS_AT_ONCE);
@@ -289,6 +306,7 @@ class PostgresTransaction extends Connection implements Transaction {
   }
 
   async update(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[]): Promise<void> {
+    this.wrote = true;
     for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
       await this.client.query(updateStatement(table, columns, rows.slice(at, at + ROWS_AT_ONCE)));
     }
