@@ -12,6 +12,7 @@ export const INSTALL_OPTIONS = {
   'pull-policy': { type: 'string', value: 'POLICY', text: 'Always, IfNotPresent, or Never' },
   'pull-secret': { type: 'string', value: 'SECRET', text: 'Secret with credentials for the image registry' },
   port: { type: 'string', value: 'N', text: 'port of the server (8080)' },
+  'tls-port': { type: 'string', value: 'N', text: 'port of the server for workers, with TLS (8443)' },
   advertise: {
     type: 'string',
     value: 'URL',
@@ -105,6 +106,7 @@ export async function readInstallOptions(
         // `resolveOptions` validates it.
         pullPolicy: textOption(commandLine, 'pull-policy') as InstallInput['pullPolicy'],
         port: numberOption(commandLine, 'port', 1),
+        tlsPort: numberOption(commandLine, 'tls-port', 1),
         advertise: textOption(commandLine, 'advertise'),
         allowHosts: names.length === 0 ? undefined : names,
         storage: textOption(commandLine, 'storage'),

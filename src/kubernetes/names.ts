@@ -10,6 +10,8 @@ export const NAMES = {
   server: APP,
   /** Secret with the client tokens: keys `full` and `read`. */
   tokens: `${APP}-tokens`,
+  /** Secret with the authority that signs the server's certificate: keys `ca.crt` and `ca.key`. */
+  authority: `${APP}-ca`,
   /** ConfigMaps with the programs; their hash and a number follow. */
   programs: `${APP}-programs`,
   /** PersistentVolumeClaim of the store. */
@@ -28,6 +30,13 @@ export const NAMES = {
 export const SERVER_PORT_NAME = 'http';
 /** Default port of the server. */
 export const SERVER_PORT = 8080;
+
+/** Name and default port of the server for TLS. */
+export const TLS_PORT_NAME = 'https';
+export const TLS_PORT = 8443;
+
+/** Keys of the Secret `NAMES.authority`, and names of its files. */
+export const AUTHORITY_KEYS = { cert: 'ca.crt', key: 'ca.key' } as const;
 
 /** Keys of the Secret `NAMES.tokens`, which are the names of its files in the server's pod. */
 export const TOKEN_KEYS = { full: 'full', read: 'read' } as const;
@@ -87,6 +96,6 @@ function batchKey(batch: string): string {
 }
 
 /** Returns the address of the server for pods of usual clusters. */
-export function serviceUrl(namespace: string, port: number): string {
-  return `http://${NAMES.server}.${namespace}.svc:${port}`;
+export function serviceUrl(namespace: string, port: number, protocol: 'http' | 'https' = 'http'): string {
+  return `${protocol}://${NAMES.server}.${namespace}.svc:${port}`;
 }

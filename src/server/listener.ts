@@ -1,5 +1,6 @@
 /** The HTTP server and its two WebSocket routes: authenticates callers and dispatches requests. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { StudioError } from '../common/errors.ts';
@@ -11,7 +12,7 @@ import { errorBody, sendError, statusOf } from './http/reply.ts';
 import type { Router } from './http/router.ts';
 import type { StoreHealth } from './storeHealth.ts';
 
-const MAX_HEADER_BYTES = 16 * 1024;
+const HTTP = { maxHeaderSize: 16 * 1024, keepAliveTimeout: 60_000 } as const;
 /** An append and its envelope. */
 const MAX_WORKER_FRAME = MAX_APPEND_BYTES + 64 * 1024;
 const MAX_CLIENT_FRAME = 64 * 1024;
@@ -41,9 +42,20 @@ interface ListenerOptions {
   readonly draining: () => boolean;
 }
 
+/** A second port, for TLS. */
+export interface SecurePort {
+  readonly port: number;
+  /** Returns a new certificate with its key, as PEM. */
+  readonly certificate: () => { readonly cert: string; readonly key: string };
+  /** How often it is renewed. */
+  readonly renewMs: number;
+}
+
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #server: Server;
+  #secure: TlsServer | undefined;
+  #renewal: NodeJS.Timeout | undefined;
   readonly #sockets: { readonly worker: WebSocketServer; readonly client: WebSocketServer };
   readonly #alive = new WeakSet<WebSocket>();
   readonly #ping: NodeJS.Timeout;
@@ -58,19 +70,35 @@ export class Listener {
         handleProtocols: (offered) => [...offered].find((protocol) => protocol.startsWith('token.')) ?? false,
       });
     this.#sockets = { worker: webSockets(MAX_WORKER_FRAME), client: webSockets(MAX_CLIENT_FRAME) };
-    this.#server = createServer(
-      { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 60_000 },
-      (request, response) => void this.#handle(request, response),
-    );
-    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-      this.#upgrade(request, socket, head),
-    );
+    this.#server = createServer(HTTP);
+    this.#serve(this.#server);
     this.#ping = setInterval(() => this.#pingAll(), PING_EVERY_MS);
     this.#ping.unref();
   }
 
+  #serve(server: Server | TlsServer): void {
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => void this.#handle(request, response));
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.#upgrade(request, socket, head),
+    );
+  }
+
   /** Starts listening and returns the port. Throws `unavailable` when the address is not available. */
   listen(host: string, port: number): Promise<number> {
+    return this.#listen(this.#server, host, port);
+  }
+
+  /** Starts listening on the port for TLS. */
+  async listenSecurely(host: string, { port, certificate, renewMs }: SecurePort): Promise<void> {
+    const secure = createTlsServer({ ...HTTP, ...certificate(), minVersion: 'TLSv1.3' });
+    this.#serve(secure);
+    this.#secure = secure;
+    this.#renewal = setInterval(() => secure.setSecureContext({ ...certificate(), minVersion: 'TLSv1.3' }), renewMs);
+    this.#renewal.unref();
+    await this.#listen(secure, host, port);
+  }
+
+  #listen(server: Server | TlsServer, host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       const failed = (error: Error): void =>
         reject(
@@ -79,10 +107,10 @@ export class Listener {
             cause: error,
           }),
         );
-      this.#server.once('error', failed);
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', failed);
-        const address = this.#server.address();
+      server.once('error', failed);
+      server.listen(port, host, () => {
+        server.off('error', failed);
+        const address = server.address();
         resolve(typeof address === 'object' && address !== null ? address.port : port);
       });
     });
@@ -91,15 +119,17 @@ export class Listener {
   /** Accepts no new connections and closes the existing ones. */
   async close(): Promise<void> {
     clearInterval(this.#ping);
-    const closed = new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
-    });
+    clearInterval(this.#renewal);
+    const servers = [this.#server, ...(this.#secure === undefined ? [] : [this.#secure])];
+    const closed = Promise.all(
+      servers.map((server) => new Promise<void>((resolve) => void server.close(() => resolve()))),
+    );
     for (const { clients } of Object.values(this.#sockets))
       for (const socket of clients) socket.close(1012, 'the server is shutting down');
-    this.#server.closeIdleConnections();
+    for (const server of servers) server.closeIdleConnections();
     const hard = setTimeout(() => {
       for (const { clients } of Object.values(this.#sockets)) for (const socket of clients) socket.terminate();
-      this.#server.closeAllConnections();
+      for (const server of servers) server.closeAllConnections();
     }, 500);
     await closed;
     clearTimeout(hard);

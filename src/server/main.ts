@@ -25,6 +25,7 @@ import { databaseFile, deletedText } from '../protocol/storeFolder.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import { openStore } from '../store/open.ts';
 import { sandboxSupport } from '../tools/sandbox/open.ts';
+import type { SecurePort } from './listener.ts';
 import { stderrLog } from './log.ts';
 import { parseOptions, type ServerOptions } from './process/options.ts';
 import { requirePrivate } from './process/privateStore.ts';
@@ -62,10 +63,13 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
         stopping.resolve(3);
       });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stopping.resolve(0));
+  const authority = await openAuthority(options, log);
+  const advertise =
+    options.authority !== undefined && authority === undefined ? options.advertisePlain : options.advertise;
   // Loaded only when needed.
   const kubernetes =
     options.executor === 'kubernetes'
-      ? await (await import('../executor/kubernetes/open.ts')).openKubernetes(process.env)
+      ? await (await import('../executor/kubernetes/open.ts')).openKubernetes(process.env, authority?.cert)
       : undefined;
   const demo = createDemoModel({ prefix: DEMO });
   const server = await startServer({
@@ -73,11 +77,12 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     log,
     listen: { host: options.host, port: options.port },
     origins: {
-      allowHosts: [...options.allowHosts, ...options.advertise.map((origin) => new URL(origin).hostname)],
+      allowHosts: [...options.allowHosts, ...hostsOf(options)],
       allowOrigins: options.allowOrigins,
     },
     ...(options.tokens === undefined ? {} : { tokens: await tokensIn(options.tokens) }),
-    advertise: options.advertise,
+    advertise,
+    secure: authority?.secure,
     secretsFolder: path.join(folder, 'secrets'),
     rolloutBytes: options.rolloutGb * 1e9,
     metrics: options.metrics,
@@ -131,6 +136,42 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
   await server.stop();
   lock?.release();
   return code;
+}
+
+/** Returns the host names by which workers reach the server. */
+function hostsOf({ advertise, advertisePlain }: ServerOptions): string[] {
+  return [...advertise, ...advertisePlain].map((origin) => new URL(origin).hostname);
+}
+
+/** Opens the port for TLS, if the installation has an authority. */
+async function openAuthority(options: ServerOptions, log: Log): Promise<OpenedAuthority | undefined> {
+  if (options.authority === undefined) return undefined;
+  const { readAuthority, RENEW_MS, serverCertificate } = await import('../kubernetes/tls/authority.ts');
+  const authority = await readAuthority(options.authority);
+  if (authority === undefined) {
+    log('Workers connect without TLS: the installation has no authority. Run rollout cluster upgrade.', {
+      level: 'warning',
+    });
+    return undefined;
+  }
+  const hosts = [...new Set([...hostsOf(options), ...options.allowHosts, 'localhost', '127.0.0.1'])];
+  return {
+    cert: authority.cert,
+    secure: {
+      port: options.tlsPort,
+      renewMs: RENEW_MS,
+      certificate: () =>
+        serverCertificate(
+          authority,
+          hosts.map((host) => host.replace(/^\[|\]$/g, '')),
+        ),
+    },
+  };
+}
+
+interface OpenedAuthority {
+  readonly cert: string;
+  readonly secure: SecurePort;
 }
 
 function takenText(store: string, by: ServerFile | undefined): string {

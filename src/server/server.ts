@@ -21,7 +21,7 @@ import { ClientConnection } from './clients/connection.ts';
 import { Debuggers } from './clients/debuggers.ts';
 import { Deltas } from './clients/deltas.ts';
 import { Router } from './http/router.ts';
-import { Listener, type Mount } from './listener.ts';
+import { Listener, type Mount, type SecurePort } from './listener.ts';
 import { BackPressure } from './pressure/backPressure.ts';
 import { drain } from './process/drain.ts';
 import { Idle } from './process/idle.ts';
@@ -52,6 +52,8 @@ interface RolloutServerOptions {
   /** Folder for secrets. */
   readonly secretsFolder: string;
   readonly listen: { readonly host: string; readonly port: number };
+  /** A port for TLS besides that one. */
+  readonly secure?: SecurePort | undefined;
   readonly origins: Omit<OriginRules, 'host'>;
   /** Client tokens; new ones are created by default. */
   readonly tokens?: ClientTokens;
@@ -295,6 +297,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   };
   try {
     port = await listener.listen(options.listen.host, options.listen.port);
+    if (options.secure !== undefined) await listener.listenSecurely(options.listen.host, options.secure);
   } catch (error) {
     closeParts();
     throw error;

@@ -40,6 +40,8 @@ export interface BatchObjectsOptions {
   readonly reconnectSeconds: number;
   /** The pod of this server, if it runs in one: its image is that of workers whose batch sets none. */
   readonly ownPod?: string | undefined;
+  /** The certificate by which workers know the server, as PEM. undefined: they connect without TLS, or by a gateway. */
+  readonly authority?: string | undefined;
 }
 
 export interface NewRound {
@@ -72,6 +74,11 @@ export class BatchObjects {
     });
   }
 
+  /** Whether pods know the server by its authority. */
+  get tls(): boolean {
+    return this.#options.authority !== undefined;
+  }
+
   /** Finds the server's Deployment, if it runs in one. Jobs are deleted with it. */
   async findServer(signal: AbortSignal): Promise<void> {
     const deployment = await this.#options.cluster.get('Deployment', NAMES.server, { signal });
@@ -93,6 +100,7 @@ export class BatchObjects {
     await this.#learnOwnImage(signal);
     const object = batchJob({
       pinned: (named, policy) => this.pins.of(named, policy),
+      tls: this.tls,
       batch,
       round: plan.round,
       namespace: cluster.namespace,
@@ -152,7 +160,10 @@ export class BatchObjects {
     await Promise.all([
       this.#limitNetwork(options, submission, secrets, signal),
       cluster.apply(batchConfigMap(options), { signal }),
-      cluster.apply(batchSecret(options, worker, secrets, sidecarVariables(submission.pods ?? {})), { signal }),
+      cluster.apply(
+        batchSecret(options, worker, secrets, sidecarVariables(submission.pods ?? {}), this.#options.authority),
+        { signal },
+      ),
     ]);
   }
 

@@ -107,6 +107,11 @@ export class BatchPods {
       return 0;
     }
     const active = rounds.active(this.id);
+    // Pods of an older version do not know this server. Its Job is replaced; their rollouts continue in the next one.
+    if (active !== undefined && objects.tls && !active.tls) {
+      await objects.removeJob(active, signal);
+      return 0;
+    }
     if (active !== undefined) await this.#lookAfter(active);
     if (active !== undefined) await this.#releasePods(active);
     if (this.#record.paused || this.#record.stopping !== undefined) return 0;

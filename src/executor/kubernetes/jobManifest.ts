@@ -6,6 +6,7 @@ import type { SubmittedPods } from '../../config/submission.ts';
 import type { KubeObject, OwnerReference } from '../../kubernetes/access/objects.ts';
 import { batchLabels, batchName } from '../../kubernetes/names.ts';
 import {
+  AUTHORITY_FILE,
   type PodWorker,
   SECRETS_FILE,
   WORKER_BOOTSTRAP,
@@ -27,6 +28,8 @@ export const NOTE = {
   settled: 'rollout-studio/settled',
   /** Number of consecutive Jobs before this one that settled no attempt. */
   fruitless: 'rollout-studio/fruitless',
+  /** Its pods know the server by its authority. */
+  tls: 'rollout-studio/tls',
   /** Suspended by us, because its batch is paused without pods. */
   released: 'rollout-studio/released',
 } as const;
@@ -56,6 +59,7 @@ export function batchJob(plan: JobPlan): KubeObject {
         [NOTE.slots]: String(sizing.slots),
         [NOTE.settled]: String(plan.settled),
         [NOTE.fruitless]: String(plan.fruitless),
+        ...(plan.tls === true ? { [NOTE.tls]: 'true' } : {}),
       },
       ...(owner === undefined ? {} : { ownerReferences: [owner] }),
     },
@@ -107,16 +111,21 @@ export function batchConfigMap(options: PodObjectOptions): KubeObject {
   };
 }
 
-/** Builds the Secret of the batch. `variables`: names of the variables that sidecars get. */
+/**
+ * Builds the Secret of the batch. `variables`: names of the variables that sidecars get; `authority`: the certificate
+ * by which workers know the server.
+ */
 export function batchSecret(
   options: PodObjectOptions,
   worker: PodWorker,
   secrets: Readonly<Record<string, string>>,
   variables: readonly string[],
+  authority?: string,
 ): KubeObject {
   const texts: [string, string][] = [
     [WORKER_FILE, JSON.stringify(worker)],
     [SECRETS_FILE, JSON.stringify(secrets)],
+    ...(authority === undefined ? [] : [[AUTHORITY_FILE, authority] satisfies [string, string]]),
   ];
   for (const name of variables) texts.push([environmentKey(name), secrets[name] ?? '']);
   return {

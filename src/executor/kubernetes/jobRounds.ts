@@ -13,6 +13,8 @@ export interface Round {
   readonly suspended: boolean;
   /** It is suspended because its batch is paused without pods. */
   readonly released: boolean;
+  /** Its pods know the server by its authority. */
+  readonly tls: boolean;
   /** Reason and message of a failed Job. */
   readonly reason: string;
   readonly message: string;
@@ -41,6 +43,7 @@ export function readRound(job: Job): Round | undefined {
     released: suspended && notes[NOTE.released] === 'true',
     reason: ended?.reason ?? '',
     message: ended?.message ?? '',
+    tls: notes[NOTE.tls] === 'true',
     slots: Number(notes[NOTE.slots] ?? 1),
     settled: Number(notes[NOTE.settled] ?? 0),
     fruitless: Number(notes[NOTE.fruitless] ?? 0),

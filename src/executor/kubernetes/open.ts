@@ -21,11 +21,12 @@ interface OpenedKubernetes {
 }
 
 /**
- * Opens the executor. `environment`: the `ROLLOUT_…` variables that the installation sets in the server's pod. Outside
- * a pod, uses the cluster of the kubeconfig.
+ * Opens the executor. `environment`: the `ROLLOUT_…` variables that the installation sets in the server's pod;
+ * `authority`: the certificate by which workers know the server. Outside a pod, uses the cluster of the kubeconfig.
  */
 export async function openKubernetes(
   environment: Readonly<Record<string, string | undefined>>,
+  authority?: string,
 ): Promise<OpenedKubernetes> {
   const namespace = environment['ROLLOUT_NAMESPACE'];
   const [cluster, programs] = await Promise.all([
@@ -44,6 +45,7 @@ export async function openKubernetes(
         image: environment['ROLLOUT_IMAGE'] ?? DEFAULTS.pods.image,
         pullPolicy: environment['ROLLOUT_PULL_POLICY'],
         ownPod: environment['ROLLOUT_POD'],
+        authority,
       }),
   };
 }

@@ -2,7 +2,7 @@
 import { LONG_RUNNING } from '../../common/entries.ts';
 import type { SubmittedPods } from '../../config/submission.ts';
 import { batchName, NAMES } from '../../kubernetes/names.ts';
-import { SECRETS_FILE, WORKER_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
+import { AUTHORITY_FILE, SECRETS_FILE, WORKER_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
 import { CONTAINER_SECURITY, SECRET_MODE, USER } from '../../kubernetes/security/podSecurity.ts';
 import { sidecarContainers } from './sidecarContainers.ts';
 
@@ -25,11 +25,13 @@ export interface PodPlan {
   /** Image for a batch that does not set one. */
   readonly image: string;
   readonly pullPolicy: string | undefined;
+  /** Whether the Secret has the authority by which workers know the server. */
+  readonly tls?: boolean | undefined;
   /** Returns an image with its digest, if that is known. */
   readonly pinned?: ((image: string, pullPolicy: string | undefined) => string) | undefined;
 }
 
-export function podSpec({ batch, pods, image, pullPolicy, pinned = (named) => named }: PodPlan): Fields {
+export function podSpec({ batch, pods, image, pullPolicy, pinned = (named) => named, tls = false }: PodPlan): Fields {
   const sidecars = sidecarContainers(pods.sidecars ?? [], batch, pinned);
   const policy = pods.pull_policy ?? pullPolicy;
   return {
@@ -44,7 +46,7 @@ export function podSpec({ batch, pods, image, pullPolicy, pinned = (named) => na
     ...(pods.tolerations === undefined ? {} : { tolerations: pods.tolerations }),
     ...(pods.priority_class === undefined ? {} : { priorityClassName: pods.priority_class }),
     ...(sidecars.containers.length === 0 ? {} : { initContainers: sidecars.containers }),
-    containers: [workerContainer(pods, pinned(pods.image ?? image, policy), policy)],
+    containers: [workerContainer(pods, pinned(pods.image ?? image, policy), policy, tls)],
     volumes: [
       { name: 'bootstrap', configMap: { name: batchName(batch) } },
       {
@@ -52,7 +54,7 @@ export function podSpec({ batch, pods, image, pullPolicy, pinned = (named) => na
         secret: {
           secretName: batchName(batch),
           defaultMode: SECRET_MODE,
-          items: [WORKER_FILE, SECRETS_FILE].map((key) => ({ key, path: key })),
+          items: [WORKER_FILE, SECRETS_FILE, ...(tls ? [AUTHORITY_FILE] : [])].map((key) => ({ key, path: key })),
         },
       },
       { name: 'work', emptyDir: { sizeLimit: pods.limits?.['ephemeral-storage'] ?? WORK_LIMIT } },
@@ -62,7 +64,7 @@ export function podSpec({ batch, pods, image, pullPolicy, pinned = (named) => na
   };
 }
 
-function workerContainer(pods: SubmittedPods, image: string, pullPolicy: string | undefined): Fields {
+function workerContainer(pods: SubmittedPods, image: string, pullPolicy: string | undefined, tls: boolean): Fields {
   return {
     name: WORKER,
     image,
@@ -72,6 +74,8 @@ function workerContainer(pods: SubmittedPods, image: string, pullPolicy: string 
       { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
       { name: 'HOME', value: `${FOLDERS.work}/home` },
       { name: 'TMPDIR', value: `${FOLDERS.work}/tmp` },
+      // Read when a process of Node.js starts; programs of tools do not get it.
+      ...(tls ? [{ name: 'NODE_EXTRA_CA_CERTS', value: `${FOLDERS.config}/${AUTHORITY_FILE}` }] : []),
     ],
     ...(pods.requests === undefined && pods.limits === undefined
       ? {}

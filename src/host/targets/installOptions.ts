@@ -27,11 +27,19 @@ const ROWS: readonly Row[] = [
     installOnly: true,
   },
   { option: 'port', label: 'Port', defaultText: '8080', prompt: 'Port of the server' },
+  { option: 'tls-port', label: 'TLS port', defaultText: '8443', prompt: 'Port of the server for workers, with TLS' },
   {
     option: 'advertise',
     label: 'URL for workers',
     defaultText: 'its Service',
-    prompt: 'URL at which workers reach the server, if not its Service: http://HOST:PORT',
+    prompt: 'URL at which workers reach the server, if not its Service: https://HOST:PORT',
+  },
+  {
+    option: 'pod-security',
+    label: 'Pod security',
+    defaultText: 'restricted; privileged with hostPath',
+    prompt: 'Pod security level of a namespace that is created: restricted, baseline, or privileged',
+    installOnly: true,
   },
 ];
 
@@ -55,7 +63,7 @@ export async function askInstall(
         { label: installed ? 'Upgrade' : 'Install', detail, icon: 'cloud-upload', value: 'go' },
         {
           label: 'Options…',
-          detail: installed ? 'image, port, address' : 'image, storage, port, address',
+          detail: installed ? 'image, ports, address' : 'image, storage, ports, address, pod security',
           icon: 'settings-gear',
           value: 'options',
         },

@@ -18,6 +18,7 @@ import {
 import { type Archive, pack } from '../programs/archive.ts';
 import { pageFiles, programFiles, SERVER_PROGRAMS } from '../programs/collect.ts';
 import { podSecurityLabels } from '../security/podSecurity.ts';
+import { newAuthoritySecret } from '../tls/authority.ts';
 import { manifests } from './manifests/all.ts';
 import { type InstallOptions, installOptions, podSecurityLevel } from './options.ts';
 import { waitUntilReady } from './ready.ts';
@@ -78,15 +79,15 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
   const { options, dryRun, signal } = call;
   const objects = manifests(options, await serverArchive(), cluster.namespace);
   if (!(await ensureNamespace(cluster, call, notice))) {
-    for (const { kind, metadata } of [newTokens(cluster.namespace), ...objects])
+    for (const { kind, metadata } of [...secretsOf(cluster.namespace), ...objects])
       notice.change({ kind, name: metadata.name, change: 'created' });
     return;
   }
-  if ((await cluster.get('Secret', NAMES.tokens, { signal })) === undefined) {
-    await cluster.create(newTokens(cluster.namespace), { dryRun, signal });
-    notice.change({ kind: 'Secret', name: NAMES.tokens, change: 'created' });
-  } else {
-    notice.change({ kind: 'Secret', name: NAMES.tokens, change: 'same' });
+  for (const secret of secretsOf(cluster.namespace)) {
+    const { name } = secret.metadata;
+    const isThere = (await cluster.get('Secret', name, { signal })) !== undefined;
+    if (!isThere) await cluster.create(secret, { dryRun, signal });
+    notice.change({ kind: 'Secret', name, change: isThere ? 'same' : 'created' });
   }
   let refused: StudioError | undefined;
   for (const object of objects) {
@@ -105,6 +106,11 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
   }
   // Last: until the new pod runs, the old one may still need its programs.
   await prune(cluster, objects, call, notice);
+}
+
+/** Returns the Secrets that are created once and then kept. */
+function secretsOf(namespace: string): KubeObject[] {
+  return [newTokens(namespace), newAuthoritySecret(namespace)];
 }
 
 /** Says which content the name of the server's image led to. */

@@ -1,7 +1,7 @@
 /** Options of an installation. The server's Deployment keeps them, so that an upgrade changes only those it names. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
-import { SERVER_PORT } from '../names.ts';
+import { SERVER_PORT, TLS_PORT } from '../names.ts';
 import { parseAllowed } from '../network/peers.ts';
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from '../security/podSecurity.ts';
 import { parseStorage } from './storage.ts';
@@ -61,6 +61,8 @@ export const installOptions = z.object({
   /** Secret with the credentials of the images' registry. */
   pullSecret: z.string().optional(),
   port: z.number().int().min(1).max(65_535).default(SERVER_PORT),
+  /** Port of the server for TLS, which workers use. */
+  tlsPort: z.number().int().min(1).max(65_535).default(TLS_PORT),
   /** The server's address for workers that cannot use its Service's name. */
   advertise: z.string().optional(),
   /** Further host names of the server, such as that of a gateway in front of it. */

@@ -1,18 +1,23 @@
 /** Renders the manifests as text, for people who apply them by other means. */
 import { stringify } from 'yaml';
-import { NAMES, TOKEN_KEYS } from '../names.ts';
+import { AUTHORITY_KEYS, NAMES, TOKEN_KEYS } from '../names.ts';
 import { serverArchive } from './install.ts';
 import { manifests } from './manifests/all.ts';
 import type { InstallOptions } from './options.ts';
 
-/** Returns YAML documents, without the client tokens: secrets do not belong in a repository. */
+/** Returns YAML documents, without client tokens and authority: secrets do not belong in a repository. */
 export async function render(options: InstallOptions, namespace: string): Promise<string> {
   const objects = manifests(options, await serverArchive(), namespace);
   const head = [
-    `# Rollout Studio in namespace ${namespace}. Create the client tokens once, before you apply this:`,
+    `# Rollout Studio in namespace ${namespace}. Create these Secrets once, before you apply this. Without the second,`,
+    '# workers connect without TLS.',
     `#   kubectl create secret generic ${NAMES.tokens} -n ${namespace} ` +
       `--from-literal=${TOKEN_KEYS.full}="$(openssl rand -hex 32)" --from-literal=${TOKEN_KEYS.read}="$(openssl ` +
       'rand -hex 32)"',
+    '#   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 3650 ' +
+      `-subj "/CN=Rollout Studio" -keyout ${AUTHORITY_KEYS.key} -out ${AUTHORITY_KEYS.cert}`,
+    `#   kubectl create secret generic ${NAMES.authority} -n ${namespace} --from-file=${AUTHORITY_KEYS.cert} ` +
+      `--from-file=${AUTHORITY_KEYS.key} && rm ${AUTHORITY_KEYS.key}`,
     '',
   ].join('\n');
   return (

@@ -10,6 +10,8 @@ import { UNPACK_SCRIPT } from './unpackScript.ts';
 /** Files in the folder `CONFIG`. */
 export const WORKER_FILE = 'worker.json';
 export const SECRETS_FILE = 'secrets.json';
+/** The authority by which Node.js knows the server, if it has one. */
+export const AUTHORITY_FILE = 'ca.crt';
 
 /** Content of `worker.json`: a worker's configuration without what only the pod knows, and the programs to fetch. */
 export interface PodWorker {

@@ -19,6 +19,12 @@ export interface ServerOptions {
    * If empty, the address it listens on.
    */
   readonly advertise: readonly string[];
+  /** Folder with the authority (`ca.crt`, `ca.key`) that signs this server's certificate; it may be empty. */
+  readonly authority: string | undefined;
+  /** Port for TLS, if there is an authority. */
+  readonly tlsPort: number;
+  /** Origins to advertise while there is no authority. */
+  readonly advertisePlain: readonly string[];
   /** Folder with the client tokens in the files `full` and `read`. undefined: new tokens at each start. */
   readonly tokens: string | undefined;
   /** Additional host names and origins by which the server may be called. */
@@ -54,7 +60,10 @@ export function parseOptions(
     port: whole('port', values.port, 65_535),
     idleSeconds: seconds(values['idle-seconds']),
     executor,
-    advertise: [...new Set(values.advertise.flatMap((text) => text.split(',')).map((text) => origin(text.trim())))],
+    advertise: origins(values.advertise),
+    authority: values.authority,
+    tlsPort: whole('tls-port', values['tls-port'], 65_535),
+    advertisePlain: origins(values['advertise-plain']),
     tokens: values.tokens,
     allowHosts: values['allow-host'].map((name) => name.toLowerCase()),
     allowOrigins: values['allow-origin'].map((origin) => origin.toLowerCase()),
@@ -77,6 +86,9 @@ function read(argv: readonly string[]) {
         'idle-seconds': { type: 'string', default: '60' },
         executor: { type: 'string', default: 'local' },
         advertise: { type: 'string', multiple: true, default: [] },
+        authority: { type: 'string' },
+        'tls-port': { type: 'string', default: '0' },
+        'advertise-plain': { type: 'string', multiple: true, default: [] },
         tokens: { type: 'string' },
         'allow-host': { type: 'string', multiple: true, default: [] },
         'allow-origin': { type: 'string', multiple: true, default: [] },
@@ -118,6 +130,10 @@ function collector(text: string): string {
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw wrong(`--otlp must be the address of a collector, such as http://name:4318, not “${text}”.`);
   return url.href;
+}
+
+function origins(texts: readonly string[]): string[] {
+  return [...new Set(texts.flatMap((text) => text.split(',')).map((text) => origin(text.trim())))];
 }
 
 /** Parses the origin of an address; workers add the paths. */

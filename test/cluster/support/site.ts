@@ -51,6 +51,7 @@ export async function site(folder: string): Promise<Site> {
     };
   }
   const port = await freePort();
+  const tlsPort = await freePort();
   return {
     cluster,
     kubeconfig,
@@ -69,8 +70,10 @@ export async function site(folder: string): Promise<Site> {
       'privileged',
       '--port',
       String(port),
+      '--tls-port',
+      String(tlsPort),
       '--advertise',
-      `http://127.0.0.1:${port}`,
+      `https://127.0.0.1:${tlsPort}`,
     ],
   };
 }

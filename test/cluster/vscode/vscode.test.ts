@@ -22,7 +22,9 @@ const OPTIONS: Readonly<Record<string, string>> = {
   '--image': 'Image',
   '--storage': 'Storage',
   '--port': 'Port',
+  '--tls-port': 'TLS port',
   '--advertise': 'URL for workers',
+  '--pod-security': 'Pod security',
 };
 
 describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {

@@ -78,7 +78,7 @@ function jobOf(
   });
 }
 
-function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Submission } = {}) {
+function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Submission; tls?: boolean } = {}) {
   const { submission = SUBMISSION } = options;
   const log: string[] = [];
   const plans: NewRound[] = [];
@@ -90,6 +90,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
     return Promise.resolve();
   };
   const objects = {
+    tls: options.tls ?? false,
     create: (plan: NewRound) => {
       const error = refuse.shift();
       if (error !== undefined) return Promise.reject(error);
@@ -159,6 +160,19 @@ describe('BatchPods', () => {
     assert.deepEqual(await look(), []);
     assert.deepEqual(await look({ queued: 8 }), ['create 1 of 2x4']);
     assert.deepEqual(await look({ queued: 4, running: 4 }), []);
+  });
+
+  it('replaces a Job of an older version, whose pods do not know the server', async () => {
+    const older = { batch: 'b1', round: 1, submission: SUBMISSION, fruitless: 0, settled: 0 };
+    const job = jobOf({ ...older, sizing: { completions: 2, parallelism: 2, slots: 4 } });
+    const before = kit();
+    before.rounds.see(job);
+    assert.deepEqual(await before.look(), ['write 4 for rollout-b1-1']);
+    const { look, rounds } = kit({ tls: true });
+    rounds.see(job);
+    assert.deepEqual(await look(), ['remove job']);
+    rounds.remove(job);
+    assert.deepEqual(await look(), ['create 2 of 2x4']);
   });
 
   it('creates none while the batch is paused or stopped, or another server does', async () => {

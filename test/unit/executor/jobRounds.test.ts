@@ -15,6 +15,7 @@ function round(changes: Partial<Round> = {}): Round {
     released: false,
     reason: '',
     message: '',
+    tls: false,
     slots: 4,
     settled: 0,
     fruitless: 0,

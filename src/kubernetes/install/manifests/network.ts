@@ -39,7 +39,7 @@ export function networkPolicies(options: InstallOptions, namespace: string): Kub
   const server: IngressRule[] = [
     {
       from: [pods('worker'), pods('server'), ...options.allowIngress.map((text) => parseAllowed(text).peer)],
-      ports: tcp(options.port),
+      ports: tcp(options.port, options.tlsPort),
     },
   ];
   const policy = (name: string, component: Component | undefined, rules: Policy): KubeObject =>
@@ -69,7 +69,8 @@ export function networkPolicies(options: InstallOptions, namespace: string): Kub
       ],
     }),
     policy(NAMES.worker, 'worker', {
-      egress: [{ to: [pods('server')], ports: tcp(options.port) }, ...model, ...allowed],
+      // Workers of an older version, which an upgrade meets, use no TLS.
+      egress: [{ to: [pods('server')], ports: tcp(options.port, options.tlsPort) }, ...model, ...allowed],
     }),
     ...(options.vllm === undefined
       ? []

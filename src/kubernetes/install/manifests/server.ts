@@ -3,11 +3,13 @@ import { LONG_RUNNING } from '../../../common/entries.ts';
 import { hashOf } from '../../../common/hash.ts';
 import type { KubeObject } from '../../access/objects.ts';
 import {
+  AUTHORITY_KEYS,
   labels,
   NAMES,
   OPTIONS_ANNOTATION,
   SERVER_PORT_NAME,
   serviceUrl,
+  TLS_PORT_NAME,
   TOKEN_KEYS,
   VERSION_ANNOTATION,
 } from '../../names.ts';
@@ -21,6 +23,7 @@ import { dataVolume } from './volumes.ts';
 
 const PROGRAMS = '/rollout/programs';
 const TOKENS = '/rollout/tokens';
+const AUTHORITY = '/rollout/authority';
 const STORE = '/rollout/store';
 /** Holds the unpacked programs, HOME, and TMPDIR. */
 const WORK = '/rollout/work';
@@ -72,7 +75,10 @@ export function serverService(options: InstallOptions, namespace: string): KubeO
     spec: {
       type: 'ClusterIP',
       selector: labels('server'),
-      ports: [{ name: SERVER_PORT_NAME, port: options.port, targetPort: SERVER_PORT_NAME, protocol: 'TCP' }],
+      ports: [
+        { name: SERVER_PORT_NAME, port: options.port, targetPort: SERVER_PORT_NAME, protocol: 'TCP' },
+        { name: TLS_PORT_NAME, port: options.tlsPort, targetPort: TLS_PORT_NAME, protocol: 'TCP' },
+      ],
     },
   });
 }
@@ -104,6 +110,16 @@ function podSpec(
           items: Object.values(TOKEN_KEYS).map((key) => ({ key, path: key })),
         },
       },
+      {
+        name: 'authority',
+        secret: {
+          secretName: NAMES.authority,
+          defaultMode: SECRET_MODE,
+          items: Object.values(AUTHORITY_KEYS).map((key) => ({ key, path: key })),
+          // Without it, as after an upgrade with rendered manifests, workers connect without TLS.
+          optional: true,
+        },
+      },
       { name: 'work', emptyDir: { sizeLimit: WORK_LIMIT } },
       ...(store === undefined ? [] : [store]),
     ],
@@ -133,7 +149,13 @@ function container(
       '0',
       '--executor',
       'kubernetes',
+      '--authority',
+      AUTHORITY,
+      '--tls-port',
+      String(options.tlsPort),
       '--advertise',
+      options.advertise ?? serviceUrl(namespace, options.tlsPort, 'https'),
+      '--advertise-plain',
       options.advertise ?? serviceUrl(namespace, options.port),
       ...[NAMES.server, new URL(serviceUrl(namespace, options.port)).hostname, ...options.allowHosts].flatMap(
         (name) => ['--allow-host', name],
@@ -155,7 +177,10 @@ function container(
       { name: 'TMPDIR', value: WORK },
       ...(storage.kind === 'postgres' ? [secretEnv(DATABASE, storage.secret, storage.key)] : []),
     ],
-    ports: [{ name: SERVER_PORT_NAME, containerPort: options.port, protocol: 'TCP' }],
+    ports: [
+      { name: SERVER_PORT_NAME, containerPort: options.port, protocol: 'TCP' },
+      { name: TLS_PORT_NAME, containerPort: options.tlsPort, protocol: 'TCP' },
+    ],
     // Without a memory request, the limit is the request.
     resources: { requests: { cpu: '250m' }, limits: { memory: options.memory } },
     securityContext: CONTAINER_SECURITY,
@@ -167,6 +192,7 @@ function container(
     volumeMounts: [
       { name: 'programs', mountPath: PROGRAMS, readOnly: true },
       { name: 'tokens', mountPath: TOKENS, readOnly: true },
+      { name: 'authority', mountPath: AUTHORITY, readOnly: true },
       { name: 'work', mountPath: WORK },
       ...(folder ? [{ name: 'store', mountPath: STORE }] : []),
     ],

@@ -191,10 +191,14 @@ describe('options', () => {
       [container['image'], container['imagePullPolicy'], option(container, '--port')],
       ['mine:1', 'Never', '9000'],
     );
-    assert.equal(option(container, '--advertise'), 'http://rollout-studio.team.svc:9000');
-    assert.equal(
-      option(server({ advertise: 'http://127.0.0.1:7' }).containers[0], '--advertise'),
-      'http://127.0.0.1:7',
+    assert.deepEqual(
+      ['--tls-port', '--advertise', '--advertise-plain'].map((name) => option(container, name)),
+      ['8443', 'https://rollout-studio.team.svc:8443', 'http://rollout-studio.team.svc:9000'],
+    );
+    const [named] = server({ advertise: 'http://127.0.0.1:7' }).containers;
+    assert.deepEqual(
+      ['--advertise', '--advertise-plain'].map((name) => option(named, name)),
+      ['http://127.0.0.1:7', 'http://127.0.0.1:7'],
     );
     assert.equal(container.env.find(({ name }) => name === 'ROLLOUT_IMAGE')?.value, 'mine:1');
     assert.deepEqual(

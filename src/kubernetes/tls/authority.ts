@@ -1,0 +1,43 @@
+/** The authority of an installation, in a Secret: created once, kept by upgrades, used by the server alone. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { KubeObject } from '../access/objects.ts';
+import { object } from '../install/manifests/object.ts';
+import { AUTHORITY_KEYS, NAMES } from '../names.ts';
+import { type Certificate, newAuthority, newCertificate, validFor } from './certificate.ts';
+
+const AUTHORITY_DAYS = 3650;
+/** Certificates of the server never leave its memory, so they can be short-lived. */
+const CERTIFICATE_DAYS = 30;
+const DAY_MS = 86_400_000;
+export const RENEW_MS = 7 * DAY_MS;
+
+/** Returns a Secret with a new authority. */
+export function newAuthoritySecret(namespace: string): KubeObject {
+  const { cert, key } = newAuthority(`Rollout Studio in ${namespace}`, validFor(AUTHORITY_DAYS));
+  const encoded = (text: string): string => Buffer.from(text).toString('base64');
+  return object(
+    'Secret',
+    NAMES.authority,
+    { namespace, component: 'server' },
+    { type: 'Opaque', data: { [AUTHORITY_KEYS.cert]: encoded(cert), [AUTHORITY_KEYS.key]: encoded(key) } },
+  );
+}
+
+/** Reads the authority in a mounted Secret; undefined if there is none, as in installations of older versions. */
+export async function readAuthority(folder: string): Promise<Certificate | undefined> {
+  try {
+    const [cert, key] = await Promise.all(
+      Object.values(AUTHORITY_KEYS).map((name) => readFile(path.join(folder, name), 'utf8')),
+    );
+    return cert === undefined || key === undefined ? undefined : { cert, key };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Returns a new certificate of the server for these names and addresses. */
+export function serverCertificate(authority: Certificate, hosts: readonly string[]): Certificate {
+  return newCertificate(authority, hosts, validFor(CERTIFICATE_DAYS));
+}
