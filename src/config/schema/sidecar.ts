@@ -24,7 +24,11 @@ const portNumber = z.union(
   [whole(1, 8080).max(65_535, expects('a port', '8080')), text('http')],
   expects('a port', '8080'),
 );
-const exec = group({ command: texts('a command', '"true"') }, 'a command', '{ command: ["true"] }');
+const exec = group(
+  { command: texts('a command', '"true"').describe('The program with its arguments.') },
+  'a command',
+  '{ command: ["true"] }',
+);
 
 const variable = group(
   {
@@ -37,11 +41,17 @@ const variable = group(
       {
         fieldRef: group(
           {
-            fieldPath: choice(['metadata.name', 'metadata.namespace', 'metadata.uid', 'status.podIP', 'spec.nodeName']),
+            fieldPath: choice([
+              'metadata.name',
+              'metadata.namespace',
+              'metadata.uid',
+              'status.podIP',
+              'spec.nodeName',
+            ]).describe('Which field, as Kubernetes names it.'),
           },
           'a field of the pod',
           '{ fieldPath: metadata.name }',
-        ),
+        ).describe('The field of the pod that has the value.'),
       },
       'a field of the pod',
       '{ fieldRef: { fieldPath: metadata.name } }',
@@ -55,9 +65,11 @@ const variable = group(
 
 const port = group(
   {
-    name: text('http').optional(),
-    containerPort: whole(1, 8080).max(65_535, expects('a port', '8080')),
-    protocol: choice(['TCP', 'UDP', 'SCTP']).optional(),
+    name: text('http').optional().describe('The name of the port.'),
+    containerPort: whole(1, 8080)
+      .max(65_535, expects('a port', '8080'))
+      .describe('The port that the container listens on.'),
+    protocol: choice(['TCP', 'UDP', 'SCTP']).optional().describe('The protocol of the port. Default: TCP.'),
   },
   'a port',
   '{ containerPort: 8080 }',
@@ -65,29 +77,56 @@ const port = group(
 
 const probe = group(
   {
-    exec: exec.optional(),
+    exec: exec.optional().describe('Runs a command in the container. It succeeds if the command exits with 0.'),
     httpGet: group(
       {
-        path: text('/healthz').optional(),
-        port: portNumber,
-        scheme: choice(['HTTP', 'HTTPS']).optional(),
+        path: text('/healthz').optional().describe('The path to request.'),
+        port: portNumber.describe('The port, or its name.'),
+        scheme: choice(['HTTP', 'HTTPS']).optional().describe('HTTP or HTTPS. Default: HTTP.'),
         httpHeaders: listOf(
-          group({ name: text('accept'), value: z.string() }, 'a header', '{ name: accept, value: text/plain }'),
+          group(
+            { name: text('accept').describe('The name of the header.'), value: z.string().describe('Its value.') },
+            'a header',
+            '{ name: accept, value: text/plain }',
+          ),
           'a list of headers',
           '[]',
-        ).optional(),
+        )
+          .optional()
+          .describe('Headers of the request.'),
       },
       'a request to the container',
       '{ path: /healthz, port: 8080 }',
-    ).optional(),
-    tcpSocket: group({ port: portNumber }, 'a port', '{ port: 8080 }').optional(),
-    grpc: group({ port: whole(1, 8080), service: z.string().optional() }, 'a port', '{ port: 8080 }').optional(),
-    initialDelaySeconds: whole(0, 5).optional(),
-    periodSeconds: whole(1, 5).optional(),
-    timeoutSeconds: whole(1, 5).optional(),
-    successThreshold: whole(1, 1).optional(),
-    failureThreshold: whole(1, 3).optional(),
-    terminationGracePeriodSeconds: whole(1, 30).optional(),
+    )
+      .optional()
+      .describe('Sends an HTTP request. It succeeds with a status from 200 to 399.'),
+    tcpSocket: group({ port: portNumber.describe('The port, or its name.') }, 'a port', '{ port: 8080 }')
+      .optional()
+      .describe('Connects to a port.'),
+    grpc: group(
+      {
+        port: whole(1, 8080).describe('The port.'),
+        service: z.string().optional().describe('The service to ask about. Default: the whole server.'),
+      },
+      'a port',
+      '{ port: 8080 }',
+    )
+      .optional()
+      .describe('Asks a gRPC server for its health.'),
+    initialDelaySeconds: whole(0, 5)
+      .optional()
+      .describe('Seconds from the start of the container to the first probe. Default: 0.'),
+    periodSeconds: whole(1, 5).optional().describe('Seconds between probes. Default: 10.'),
+    timeoutSeconds: whole(1, 5).optional().describe('Seconds until a probe fails. Default: 1.'),
+    successThreshold: whole(1, 1)
+      .optional()
+      .describe('Successes in a row after a failure until the probe counts as successful. Default: 1.'),
+    failureThreshold: whole(1, 3)
+      .optional()
+      .describe('Failures in a row until the probe counts as failed. Default: 3.'),
+    terminationGracePeriodSeconds: whole(1, 30)
+      .optional()
+      .describe('Seconds that the container has to end after a failed probe.'),
   },
   'a probe',
   '{ httpGet: { path: /healthz, port: 8080 } }',
@@ -95,8 +134,10 @@ const probe = group(
 
 const hook = group(
   {
-    exec: exec.optional(),
-    sleep: group({ seconds: whole(1, 5) }, 'seconds', '{ seconds: 5 }').optional(),
+    exec: exec.optional().describe('Runs a command in the container.'),
+    sleep: group({ seconds: whole(1, 5).describe('How long.') }, 'seconds', '{ seconds: 5 }')
+      .optional()
+      .describe('Waits.'),
   },
   'a command',
   '{ exec: { command: ["true"] } }',
@@ -109,17 +150,25 @@ const security = group(
   {
     runAsUser: whole(1, 1000).optional().describe('The user of the container. Default: the user of its image.'),
     runAsGroup: whole(1, 1000).optional().describe('The group of the container.'),
-    runAsNonRoot: fixed(true).optional(),
-    allowPrivilegeEscalation: fixed(false).optional(),
+    runAsNonRoot: fixed(true).optional().describe('Always true.'),
+    allowPrivilegeEscalation: fixed(false).optional().describe('Always false.'),
     readOnlyRootFilesystem: flag
       .optional()
       .describe('`false`: the container may change the files of its image. Default: true.'),
     capabilities: group(
-      { drop: listOf(choice(['ALL']), 'ALL', '[ALL]') },
+      { drop: listOf(choice(['ALL']), 'ALL', '[ALL]').describe('Always all.') },
       'the capabilities to drop',
       '{ drop: [ALL] }',
-    ).optional(),
-    seccompProfile: group({ type: choice(['RuntimeDefault']) }, 'a profile', '{ type: RuntimeDefault }').optional(),
+    )
+      .optional()
+      .describe('Always dropped.'),
+    seccompProfile: group(
+      { type: choice(['RuntimeDefault']).describe('Always the default of the runtime.') },
+      'a profile',
+      '{ type: RuntimeDefault }',
+    )
+      .optional()
+      .describe('Always the default of the runtime.'),
   },
   'a security context',
   '{ runAsUser: 1000 }',
@@ -156,7 +205,10 @@ export const sidecar = group(
       .optional()
       .describe('Ports that the container listens on: `containerPort`, `name`, `protocol`.'),
     resources: group(
-      { requests: amounts.optional(), limits: amounts.optional() },
+      {
+        requests: amounts.optional().describe('What the node must have free.'),
+        limits: amounts.optional().describe('What the container may use.'),
+      },
       'requests and limits',
       '{ limits: { memory: 2Gi } }',
     )
@@ -168,7 +220,10 @@ export const sidecar = group(
     readinessProbe: probe.optional().describe('When the container is ready.'),
     livenessProbe: probe.optional().describe('When the container is restarted.'),
     lifecycle: group(
-      { postStart: hook.optional(), preStop: hook.optional() },
+      {
+        postStart: hook.optional().describe('Runs after the start of the container.'),
+        preStop: hook.optional().describe('Runs before its end.'),
+      },
       'commands',
       '{ preStop: { exec: { command: ["true"] } } }',
     )

@@ -2,7 +2,7 @@
  * Decides which store and target a window uses. Values that come with a workspace count only after the user allowed
  * them: using them starts a server and sends it submissions with their secrets. Does not depend on VS Code.
  */
-import { hashOf } from '../../common/hash.ts';
+import { createHash } from 'node:crypto';
 import type { Memory } from '../launch/memory.ts';
 import { Decisions } from '../window/decisions.ts';
 
@@ -81,6 +81,7 @@ export class WorkspaceServer {
   }
 
   #id(setting: ServerSetting, value: string): string {
-    return hashOf([setting, value.trim(), this.#ports.workspace()]);
+    const content = JSON.stringify([setting, value.trim(), this.#ports.workspace()]);
+    return createHash('sha256').update(content).digest('hex'); // read at activation, so without a library
   }
 }
