@@ -21,6 +21,7 @@ const NODE_BUNDLES: Readonly<Record<string, string>> = {
   server: 'src/server/entry.ts',
   worker: 'src/worker/main.ts',
   reaper: 'src/worker/reaperMain.ts',
+  moduleProcess: 'src/tools/modules/process/main.ts',
   toolThread: 'src/tools/modules/thread.ts',
   readerThread: 'src/tools/builtins/readerThread/thread.ts',
   language: 'src/language/main.ts',

@@ -4,6 +4,7 @@ const SOURCES = {
   server: 'src/server/entry.ts',
   worker: 'src/worker/main.ts',
   reaper: 'src/worker/reaperMain.ts',
+  moduleProcess: 'src/tools/modules/process/main.ts',
   toolThread: 'src/tools/modules/thread.ts',
   readerThread: 'src/tools/builtins/readerThread/thread.ts',
   language: 'src/language/main.ts',
@@ -34,6 +35,12 @@ export function entryUrl(entry: Entry): URL {
       here,
     );
   return new URL(`${here.includes('/chunks/') ? '../' : './'}${entry}.mjs`, here);
+}
+
+/** Returns the folder that contains the programs with all files that they load. */
+export function programsFolder(): URL {
+  const isSource = entryUrl('worker').href.endsWith('.ts');
+  return isSource ? packageUrl('') : new URL('./', entryUrl('worker'));
 }
 
 /** Returns a folder of the installed package, such as `media/sample`. */

@@ -8,7 +8,7 @@ export const DEFAULTS = {
   endpoint_wait: 600,
   retry: { infrastructure: 3 },
   hold_limit: 3600,
-  sandbox: { mode: 'on', network: 'filtered' },
+  sandbox: { mode: 'on', network: 'filtered', modules: 'shared' },
   order: 'breadth',
   priority: 0,
   concurrency: 'auto',

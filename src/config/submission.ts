@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '../common/json.ts';
 import { DEFAULTS } from './defaults.ts';
 import { builtinSettings } from './schema/builtinSettings.ts';
 import { processLimits } from './schema/processLimits.ts';
-import { SANDBOX_MODES } from './schema/sandboxSection.ts';
+import { MODULE_PROCESSES, SANDBOX_MODES } from './schema/sandboxSection.ts';
 import { BUILTINS } from './schema/toolEntry.ts';
 
 const sha = z.string().regex(/^[0-9a-f]{64}$/);
@@ -241,6 +241,7 @@ const submittedSandbox = z.object({
   write: z.array(z.string()),
   /** What programs never see: the dataset, which has the expected answers. */
   hide: z.array(z.string()),
+  modules: z.enum(MODULE_PROCESSES).default(DEFAULTS.sandbox.modules),
 });
 export type SubmittedSandbox = z.infer<typeof submittedSandbox>;
 

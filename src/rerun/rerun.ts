@@ -75,7 +75,13 @@ export function callForm(
   return withTemporaryEnvironment(
     (sha, blobSignal) => api.getBlob(sha, blobSignal),
     async (environment, work) => {
-      const { host, spec, session } = await open(api, call, options, environment(work), signal);
+      const { host, spec, session } = await open(
+        api,
+        call,
+        options,
+        environment(work, { sandbox: call.submission.sandbox }),
+        signal,
+      );
       await host.close();
       return {
         parameters: spec.parameters,
@@ -102,7 +108,8 @@ function rerunWith(api: Api, call: RecordedCall, options: RerunOptions, signal: 
       const log = new TryLog(() => undefined, call.secrets);
       const { print } = log;
       const directory = await makeWorkDirectory(work, call.task, (sha) => api.getBlob(sha, signal));
-      const { host, spec, session, changed } = await open(api, call, options, environment(directory, print), signal);
+      const own = environment(directory, { onLog: print, sandbox: call.submission.sandbox });
+      const { host, spec, session, changed } = await open(api, call, options, own, signal);
       if (spec.effect === 'irreversible' && !options.acceptIrreversible) {
         throw new StudioError('conflict', `${spec.name} may have irreversible effects.`, {
           hint: 'To call it anyway, use --accept-irreversible, or declare the tool pure or restorable.',

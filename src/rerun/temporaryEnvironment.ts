@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { allowedEnvironment } from '../common/environment.ts';
-import { DEFAULT_SANDBOX } from '../config/submission.ts';
+import { DEFAULT_SANDBOX, type SubmittedSandbox } from '../config/submission.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import { createToolPools } from '../tools/pools.ts';
 import { Reaper } from '../worker/reaper/reaper.ts';
@@ -12,7 +12,7 @@ const CLOSE_MS = 500;
 
 type MakeEnvironment = (
   cwd: string,
-  onLog?: (text: string) => void,
+  options?: { readonly onLog?: (text: string) => void; readonly sandbox?: SubmittedSandbox | undefined },
 ) => ToolEnvironment & { readonly own: Map<string, Uint8Array> };
 
 /**
@@ -28,17 +28,18 @@ export async function withTemporaryEnvironment<T>(
   reaper.addFolder(work);
   const pools = createToolPools({
     directory: path.join(work, 'bundles'),
+    work,
     env: allowedEnvironment(process.env),
     processGroups: reaper,
   });
   const own = new Map<string, Uint8Array>();
   try {
     return await run(
-      (cwd, onLog) => ({
+      (cwd, { onLog, sandbox = DEFAULT_SANDBOX } = {}) => ({
         cwd,
         pools,
         own,
-        sandbox: DEFAULT_SANDBOX,
+        sandbox,
         readBlob: async (sha, signal) => own.get(sha) ?? readBlob(sha, signal),
         ...(onLog === undefined ? {} : { onLog: (_stream: string, text: string) => onLog(text) }),
       }),

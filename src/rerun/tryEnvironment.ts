@@ -69,7 +69,7 @@ export function withTryEnvironment<T>(
       if (signal.aborted) stop();
       else signal.addEventListener('abort', stop, { once: true });
     });
-    return Promise.race([run(environment(directory, print)), stopped]);
+    return Promise.race([run(environment(directory, print === undefined ? {} : { onLog: print })), stopped]);
   });
 }
 

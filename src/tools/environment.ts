@@ -32,8 +32,12 @@ export interface ToolPools {
   readonly modules: ModulePools;
   /** Filtered networks of programs. */
   readonly networks: Pick<Networks, 'open'>;
+  /** Modules whose functions score. They have processes of their own, which tools cannot reach. */
+  readonly scorers: ModulePools;
   /** Loads the code of MCP connections on first use. */
   connections(): Promise<McpConnections>;
+  /** Ends what belongs only to the rollout with this working directory. */
+  endRollout(cwd: string): Promise<void>;
   /** Ends every thread, connection and process. */
   close(): Promise<void>;
 }

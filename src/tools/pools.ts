@@ -1,13 +1,15 @@
+import path from 'node:path';
 import type { ToolPools } from './environment.ts';
 import type { McpConnections } from './mcp/connections.ts';
 import { ModulePools } from './modules/pools.ts';
 import type { ProcessGroups } from './processes/processGroups.ts';
-import { marked } from './processes/strays.ts';
 import { Networks } from './sandbox/network/networks.ts';
 
 export interface ToolPoolsOptions {
   /** Folder of the worker for bundles and shared servers; created when needed. */
   readonly directory: string;
+  /** Folder that contains the working directories of its rollouts. */
+  readonly work: string;
   /** Environment of tools (see `allowedEnvironment`). */
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
@@ -17,7 +19,7 @@ export interface ToolPoolsOptions {
   readonly memoryMb?: number;
   /**
    * Called if a thread cannot be terminated (V8 does not check for termination in some tight loops). It keeps a core
-   * busy until its process exits, so the worker should return its rollouts and exit.
+   * busy until the other threads of its process have ended.
    */
   readonly onStuck?: (text: string) => void;
 }
@@ -27,15 +29,21 @@ const MEMORY_MB = 512;
 
 /** Creates the resources that all rollouts of a worker share. Everything is started on first use. */
 export function createToolPools(options: ToolPoolsOptions): ToolPools {
-  const modules = new ModulePools({
-    directory: options.directory,
-    env: marked(options.env, options.processGroups.owner),
-    threads: options.threads ?? THREADS,
-    memoryMb: options.memoryMb ?? MEMORY_MB,
-    onStuck: (text) => {
-      options.onStuck?.(text);
-    },
-  });
+  const modulePools = (name: string, hidden: readonly string[]): ModulePools =>
+    new ModulePools({
+      directory: path.join(options.directory, name),
+      work: options.work,
+      env: options.env,
+      processGroups: options.processGroups,
+      hidden,
+      threads: options.threads ?? THREADS,
+      memoryMb: options.memoryMb ?? MEMORY_MB,
+      onStuck: (text) => {
+        options.onStuck?.(text);
+      },
+    });
+  const modules = modulePools('tools', [path.join(options.directory, 'scorers')]);
+  const scorers = modulePools('scorers', []);
   const networks = new Networks(options.processGroups);
   let connections: Promise<McpConnections> | undefined;
   const openConnections = async (): Promise<McpConnections> => {
@@ -46,10 +54,19 @@ export function createToolPools(options: ToolPoolsOptions): ToolPools {
     env: options.env,
     processGroups: options.processGroups,
     modules,
+    scorers,
     networks,
     connections: () => (connections ??= openConnections()),
+    endRollout: async (cwd) => {
+      await Promise.all([modules.endRollout(cwd), scorers.endRollout(cwd)]);
+    },
     close: async () => {
-      await Promise.all([modules.close(), networks.close(), connections?.then((opened) => opened.close())]);
+      await Promise.all([
+        modules.close(),
+        scorers.close(),
+        networks.close(),
+        connections?.then((opened) => opened.close()),
+      ]);
     },
   };
 }

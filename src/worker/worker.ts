@@ -86,6 +86,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   const { outlet, secrets } = options;
   const pools = createToolPools({
     directory: path.join(folder, 'bundles'),
+    work: folder,
     env: allowedEnvironment(process.env, config.pass_env),
     processGroups: reaper,
     onStuck: options.log,

@@ -37,11 +37,9 @@ export function moduleWorld(submitted: SubmittedWorld, environment: ToolEnvironm
     name: submitted.name,
     kind: submitted.kind,
     open: async (input, signal) => {
-      const pool = await environment.pools.modules
-        .get(submitted.module, (sha) => environment.readBlob(sha))
-        .catch((error: unknown) => {
-          throw StudioError.is(error) ? error : ClassedError.from(error, 'infrastructure'); // its files, not the world
-        });
+      const pool = await environment.pools.modules.get(submitted.module, environment).catch((error: unknown) => {
+        throw StudioError.is(error) ? error : ClassedError.from(error, 'infrastructure'); // its files, not the world
+      });
       return ModuleSession.open(submitted.name, pool, input, environment, signal);
     },
   };
@@ -96,12 +94,12 @@ class ModuleSession implements WorldSession {
     const thread = await pool.acquire(false, signal).catch((error: unknown) => {
       throw error instanceof AbortedCall ? abortedError(signal) : error;
     });
-    const children = new Children(environment.pools.processGroups);
+    const children = new Children(pool, environment.pools.processGroups.owner);
     try {
       const answer = await thread.run(
         // Its tools run next to it, so it learns the expected answer only when it verifies.
         { kind: 'open', task: withoutAnswer(input.task), seed: input.seed, from: input.from },
-        { ...late.quiet(signal), children },
+        { ...late.quiet(signal), mark: children.mark },
       );
       const session = opened.parse(JSON.parse(answer.text));
       return new ModuleSession(
@@ -116,7 +114,13 @@ class ModuleSession implements WorldSession {
     } catch (error) {
       await pool.release(thread, false);
       await children.close();
-      throw classedOpening(error, { mapper: pool.mapper, signal, thrown: 'world_error', threadLost: 'world_error' });
+      throw classedOpening(error, {
+        pool,
+        cwd: environment.cwd,
+        signal,
+        thrown: 'world_error',
+        threadLost: 'world_error',
+      });
     }
   }
 
@@ -128,7 +132,8 @@ class ModuleSession implements WorldSession {
       return outcomeOf(await this.#run(op, this.#late.sinks(context)));
     } catch (error) {
       throw classed(error, {
-        mapper: this.#pool.mapper,
+        pool: this.#pool,
+        cwd: this.#cwd,
         signal: context.signal,
         thrown: 'tool_error',
         threadLost: 'world_error',
@@ -168,7 +173,13 @@ class ModuleSession implements WorldSession {
     try {
       return await this.#run(op, this.#late.quiet(signal));
     } catch (error) {
-      throw classed(error, { mapper: this.#pool.mapper, signal, thrown: 'world_error', threadLost: 'world_error' });
+      throw classed(error, {
+        pool: this.#pool,
+        cwd: this.#cwd,
+        signal,
+        thrown: 'world_error',
+        threadLost: 'world_error',
+      });
     }
   }
 
@@ -176,7 +187,7 @@ class ModuleSession implements WorldSession {
   #run(op: Operation, sinks: Sinks): Promise<Answer> {
     const before = this.#last;
     const result = abortable(before, sinks.signal).then(
-      () => this.#thread.run(op, { ...sinks, children: this.#children }),
+      () => this.#thread.run(op, { ...sinks, mark: this.#children.mark }),
       () => {
         throw new AbortedCall();
       },

@@ -129,7 +129,7 @@ describe('a batch whose tools', () => {
     const log = bench.path('kills.txt');
     const file = bench.batch('deadly', {
       tools: '[{ module: deadly.ts }, { builtin: [calculator] }]',
-      batch: 'retry: { infrastructure: 1 }\n',
+      batch: 'sandbox: off\nretry: { infrastructure: 1 }\n',
       tasks: {
         kills: `call kills_worker ${JSON.stringify({ log })}\nanswer 42`,
         slow: 'call slow {"ms": 1500}\nanswer 42',
@@ -160,7 +160,7 @@ describe('a batch whose tools', () => {
     const log = bench.path('pure-kills.txt');
     const file = bench.batch('purely', {
       tools: '[{ module: deadly.ts }, { builtin: [calculator] }]',
-      batch: 'retry: { infrastructure: 0 }\n',
+      batch: 'sandbox: off\nretry: { infrastructure: 0 }\n',
       tasks: { kills: `call kills_worker_purely ${JSON.stringify({ log })}\nanswer 42`, one: ADD },
     });
     const { code, report, stderr } = await bench.runBatch(file);
@@ -177,6 +177,7 @@ describe('a batch whose tools', () => {
     const file = bench.batch('blocks', {
       tools: '[{ module: deadly.ts }, { module: hostile.ts }, { builtin: [calculator] }]',
       agent: 'limits: { tool_seconds: 1 }\n',
+      batch: 'sandbox: off\n',
       tasks: {
         blocks: `call blocks ${JSON.stringify({ log })}\nanswer 42`,
         loops: 'call loops\nanswer 42',

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
+import { Bench } from '../support/cli.ts';
 import { type DemoServer, startDemoServer } from '../support/demoServer.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 
@@ -13,7 +14,7 @@ let marks: string;
 
 before(async () => {
   demo = await startDemoServer();
-  workspace = new Workspace();
+  workspace = new Workspace(new Bench({ env: { ROLLOUT_SANDBOX: 'off' } })); // its tools leave marks elsewhere
   marks = workspace.bench.path('marks');
   const head = `import { appendFileSync } from 'node:fs';
 import { tool } from 'rollout-studio';

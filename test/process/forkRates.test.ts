@@ -60,7 +60,7 @@ before(async () => {
 after(() => demo.close());
 
 describe('a fork of the sample at the step before a failed call', { timeout: 180_000 }, () => {
-  const bench = new Bench();
+  const bench = new Bench({ env: { ROLLOUT_SANDBOX: 'off' } }); // its tools leave marks elsewhere
   const marks = bench.path('marks');
   const inSample = (args: string[]): { cwd: string } & { args: string[] } => ({ args, cwd: bench.path('desk') });
   const json = <T>(...args: string[]): Promise<T> => bench.json<T>(args, { cwd: inSample(args).cwd });

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { testCase } from '../../src/client/toolCalls/testCase.ts';
 import type { Json } from '../../src/common/json.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
+import { Bench } from '../support/cli.ts';
 import { type DemoServer, startDemoServer } from '../support/demoServer.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
 
@@ -48,7 +49,7 @@ describe('calls of tools', { timeout: 300_000 }, () => {
 
   before(async () => {
     demo = await startDemoServer();
-    workspace = new Workspace();
+    workspace = new Workspace(new Bench({ env: { ROLLOUT_SANDBOX: 'off' } })); // a tool writes elsewhere
     workspace.write('dice.ts', DICE);
     workspace.write(
       'sending.ts',

@@ -24,8 +24,7 @@ before(async () => {
   await writeFile(path.join(folder, 'package.json'), '{}');
   await writeFile(
     path.join(folder, 'tools', 'words.ts'),
-    `import { writeFileSync } from 'node:fs';
-import { tool } from 'rollout-studio';
+    `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 let calls = 0;
 export const count = tool({ description: 'Counts.', input: z.object({ text: z.string() }), effect: 'pure', output: \
@@ -43,8 +42,8 @@ wait_seconds: 0 }, run: () => {
 } });
 export const slow = tool({ description: 'Waits.', input: z.object({}), timeout_seconds: 0.2, run: () => new \
 Promise(() => undefined) });
-export const endless = tool({ description: 'Waits.', input: z.object({ at: z.string() }), run: ({ at }) => {
-  writeFileSync(at, '');
+export const endless = tool({ description: 'Waits.', input: z.object({}), run: (_args, { log }) => {
+  log('started');
   return new Promise(() => undefined);
 } });
 export const where = tool({ description: 'Tells.', input: z.object({}), run: (_args, { cwd, env }) => ({ cwd, names: \
@@ -74,15 +73,13 @@ async function tried(
   file: string,
   tool: string,
   args: Json,
-  { env = { TRY_TOKEN: 'x' }, signal = never }: { env?: Record<string, string>; signal?: AbortSignal } = {},
+  {
+    env = { TRY_TOKEN: 'x' },
+    signal = never,
+    print = () => undefined,
+  }: { env?: Record<string, string>; signal?: AbortSignal; print?: (text: string) => void } = {},
 ): Promise<TriedCall> {
-  return tryTool(
-    await readToolFile(file, folder, process.env),
-    { tool, arguments: args },
-    env,
-    () => undefined,
-    signal,
-  );
+  return tryTool(await readToolFile(file, folder, process.env), { tool, arguments: args }, env, print, signal);
 }
 
 describe('a tool that is tried', () => {
@@ -105,8 +102,8 @@ describe('a tool that is tried', () => {
 
   it('fails with a stack in the source, with a message about wrong arguments, and by its time-out', async () => {
     const { error } = await tried('tools/words.ts', 'fail', {});
-    assert.deepEqual([error?.class, error?.place], ['tool_error', { file: 'tools/words.ts', line: 10, column: 9 }]);
-    assert.match(error?.stack ?? '', /at .*\(?tools\/words\.ts:10:9\)?/);
+    assert.deepEqual([error?.class, error?.place], ['tool_error', { file: 'tools/words.ts', line: 9, column: 9 }]);
+    assert.match(error?.stack ?? '', /at .*\(?tools\/words\.ts:9:9\)?/);
     assert.equal((await tried('tools/words.ts', 'count', { txt: 1 })).error?.class, 'invalid_arguments');
     assert.equal((await tried('tools/words.ts', 'slow', {})).error?.class, 'timeout');
   });
@@ -126,11 +123,13 @@ describe('a tool that is tried', () => {
   });
 
   it('ends when somebody cancels it', async () => {
-    const at = path.join(folder, 'started');
     const stop = new AbortController();
-    const running = tried('tools/words.ts', 'endless', { at }, { signal: stop.signal });
-    while (!existsSync(at)) await new Promise((resolve) => setTimeout(resolve, 5));
-    stop.abort();
+    const running = tried(
+      'tools/words.ts',
+      'endless',
+      {},
+      { signal: stop.signal, print: (text) => text.includes('started') && stop.abort() },
+    );
     await assert.rejects(running, (error) => StudioError.is(error, 'cancelled'));
   });
 

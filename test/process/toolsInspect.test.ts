@@ -13,7 +13,7 @@ let bench: ToolBench;
 let tools: ToolHost;
 
 before(async () => {
-  bench = await toolBench();
+  bench = await toolBench({ sandbox: 'on' });
   const module = await bench.module('debugged.ts');
   tools = await openTools(
     [{ kind: 'module', module: { ...module, path: path.join(FIXTURES, 'debugged.ts') } }],

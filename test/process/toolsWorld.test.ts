@@ -18,7 +18,7 @@ let world: World;
 let submitted: SubmittedWorld;
 
 before(async () => {
-  bench = await toolBench();
+  bench = await toolBench({ sandbox: 'on' });
   submitted = {
     name: 'shop',
     file: 'shop.world.yaml',

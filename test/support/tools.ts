@@ -39,6 +39,7 @@ export async function toolBench({
   const late: string[] = [];
   const pools = createToolPools({
     directory: path.join(folder, 'bundles'),
+    work: folder,
     env: allowedEnvironment(process.env),
     processGroups: { owner: newOwner(), add: (pid) => groups.add(pid), remove: (pid) => groups.delete(pid) },
     ...options,

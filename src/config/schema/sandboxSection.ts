@@ -1,10 +1,11 @@
-/** The `sandbox` of a batch: where the programs that tools start run. */
+/** The `sandbox` of a batch: where modules, and the programs that tools start, run. */
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { choice, expects, flag, listOf, path } from './values.ts';
 
 export const SANDBOX_MODES = ['off', 'on', 'required'] as const;
 export type SandboxMode = (typeof SANDBOX_MODES)[number];
+export const MODULE_PROCESSES = ['shared', 'separate'] as const;
 
 const mode = choice(SANDBOX_MODES);
 const MODES =
@@ -20,7 +21,8 @@ const folders = z.strictObject({
     .default(DEFAULTS.sandbox.network)
     .describe(
       'What the terminal and code tools reach. `filtered`: through a proxy, the public internet and what `allow` ' +
-        'names. `true`: everything, including services of this machine. `false`: nothing, also for MCP commands.',
+        'names. `true`: everything, including services of this machine. `false`: nothing, also for modules and MCP ' +
+        'commands.',
     ),
   allow: listOf(
     z.union([z.cidrv4(), z.cidrv6(), z.string().regex(/^[A-Za-z0-9.-]+:\d{1,5}$/)], ADDRESS),
@@ -34,12 +36,21 @@ const folders = z.strictObject({
     ),
   read: listOf(path('../data/manuals'), 'a list of paths', '[../data/manuals]')
     .default([])
-    .describe('Files and folders that programs may read, relative to this file.'),
+    .describe('Files and folders that modules and programs may read, relative to this file.'),
   write: listOf(path('../build'), 'a list of paths', '[../build]')
     .default([])
-    .describe('Files and folders that programs may also change, relative to this file.'),
+    .describe('Files and folders that modules and programs may also change, relative to this file.'),
+  modules: choice(MODULE_PROCESSES)
+    .default(DEFAULTS.sandbox.modules)
+    .describe(
+      'Processes of modules. `shared`: one for all rollouts of a worker. `separate`: one for each rollout, which ' +
+        'sees only its own working directory.',
+    ),
 });
 
 export const sandboxSection = z
   .union([mode, folders], expects('off, on, required, or a group of keys', 'required'))
-  .describe(`Where the programs that tools start (terminal, code, MCP commands) run. ${MODES}`);
+  .describe(
+    'Where modules (tools, worlds, scorers) and the programs that tools start (terminal, code, MCP commands) run. ' +
+      MODES,
+  );

@@ -220,11 +220,11 @@ export async function submittedScorer({ file, path, rubric }: LoadedBatch, bundl
   }
 }
 
-/** Hides the dataset from programs, because it has the expected answers. */
+/** Hides the dataset from modules and programs, because it has the expected answers. */
 export function submittedSandbox({ path, file: { sandbox }, dataset }: LoadedBatch, files: Files): SubmittedSandbox {
-  const { mode, network, allow, read, write } =
+  const { mode, network, allow, read, write, modules } =
     typeof sandbox === 'object' ? sandbox : { ...DEFAULTS.sandbox, mode: sandbox, allow: [], read: [], write: [] };
   const absolute = (paths: readonly string[]): string[] =>
     paths.map((written) => files.absolute(joinPath(dirname(path), written)));
-  return { mode, network, allow, read: absolute(read), write: absolute(write), hide: [dataset.spec.path] };
+  return { mode, network, allow, read: absolute(read), write: absolute(write), hide: [dataset.spec.path], modules };
 }

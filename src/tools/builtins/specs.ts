@@ -17,6 +17,7 @@ export async function builtinSpecs(name: BuiltinName): Promise<readonly ToolSpec
   const directory = os.tmpdir();
   const pools = createToolPools({
     directory,
+    work: directory,
     env: {},
     processGroups: { owner: '', add: () => undefined, remove: () => undefined },
   });

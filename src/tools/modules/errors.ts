@@ -4,11 +4,15 @@ import { ClassedError } from '../../trace/classedError.ts';
 import type { Change, ErrorClass, Place } from '../../trace/schema.ts';
 import { change } from '../../trace/schema.ts';
 import { abortedError } from '../aborted.ts';
+import type { ModulePool } from './modulePool.ts';
+import type { Thrown } from './protocol.ts';
+import { sandboxHint } from './sandboxHint.ts';
 import { AbortedCall, ThreadLost, UserError } from './threadErrors.ts';
-import type { StackMapper } from './userStack.ts';
 
 interface ErrorContext {
-  readonly mapper: StackMapper;
+  readonly pool: Pick<ModulePool, 'mapper' | 'sandbox'>;
+  /** The working directory. */
+  readonly cwd: string;
   readonly signal: AbortSignal;
   /** Class of errors thrown by user code. */
   readonly thrown: ErrorClass;
@@ -33,7 +37,7 @@ export function classed(error: unknown, context: ErrorContext): ClassedError {
     if (!error.guilty)
       return new ClassedError(context.threadLost, `The thread of this call ended: ${error.message}.`, { cause: error });
     const message = `The tool's thread ended: ${error.message}.`;
-    const { text, place } = context.mapper.userStack(message, error.threadStack);
+    const { text, place } = context.pool.mapper.userStack(message, error.threadStack);
     return new ClassedError(context.thrown, message, { cause: error, place: place ?? context.place, stack: text });
   }
   return ClassedError.from(error, context.thrown);
@@ -41,17 +45,23 @@ export function classed(error: unknown, context: ErrorContext): ClassedError {
 
 function userError(error: UserError, context: ErrorContext): ClassedError {
   const changes = error.changes === undefined ? undefined : readChanges(error.changes);
-  const { kind, message, stack } = error.thrown;
+  const { kind, stack } = error.thrown;
+  const message = withHint(error.thrown, context);
   if (kind === 'invalid') return new ClassedError('invalid_arguments', message, { cause: error, changes });
   if (kind === 'result')
     return new ClassedError(context.thrown, message, { cause: error, place: context.place, changes });
-  const user = context.mapper.userStack(message, stack);
+  const user = context.pool.mapper.userStack(message, stack);
   return new ClassedError(context.thrown, message, {
     cause: error,
     place: user.place ?? context.place,
     stack: user.text,
     changes,
   });
+}
+
+function withHint({ message, file }: Thrown, { pool, cwd }: ErrorContext): string {
+  const hint = file === undefined || pool.sandbox === undefined ? undefined : sandboxHint(file, pool.sandbox, cwd);
+  return hint === undefined ? message : `${message}. ${hint}`;
 }
 
 /** Parses the result of a world's `diff`. Throws ClassedError `world_error`. */

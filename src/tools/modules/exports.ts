@@ -28,7 +28,7 @@ export async function runExport(
     );
     return outcomeOf(answer).response;
   } catch (error) {
-    throw classed(error, { mapper: pool.mapper, signal, thrown: 'tool_error', threadLost: 'infrastructure' });
+    throw classed(error, { pool, cwd: environment.cwd, signal, thrown: 'tool_error', threadLost: 'infrastructure' });
   }
 }
 
@@ -38,7 +38,7 @@ export async function openExport(
   exportName: string,
   environment: ToolEnvironment,
 ): Promise<ModulePool> {
-  const pool = await environment.pools.modules.get(module, (sha) => environment.readBlob(sha));
+  const pool = await environment.pools.scorers.get(module, environment);
   const loaded = await pool.load();
   if (loaded.exports.includes(exportName)) return pool;
   const names = loaded.exports.length === 0 ? 'nothing' : loaded.exports.join(', ');

@@ -20,7 +20,7 @@ export async function openModule(
   environment: ToolEnvironment,
   secrets: Readonly<Record<string, string>> = {},
 ): Promise<ToolHost> {
-  const pool = await environment.pools.modules.get(module, (sha) => environment.readBlob(sha));
+  const pool = await environment.pools.modules.get(module, environment);
   const loaded = await pool.load();
   const problems =
     loaded.problems.length === 0 && loaded.tools.length === 0
@@ -81,7 +81,7 @@ class ModuleHost implements ToolHost {
   ) {
     this.#pool = pool;
     this.#secrets = secrets;
-    this.#children = new Children(environment.pools.processGroups);
+    this.#children = new Children(pool, environment.pools.processGroups.owner);
     this.specs = specs;
     this.#cwd = environment.cwd;
     this.#late = new LateLog(environment.onLog?.bind(environment));
@@ -100,12 +100,13 @@ class ModuleHost implements ToolHost {
       cwd: this.#cwd,
       secrets: this.#secrets,
     };
-    const sinks: Sinks = { ...this.#late.sinks(context), children: this.#children };
+    const sinks: Sinks = { ...this.#late.sinks(context), mark: this.#children.mark };
     try {
       return outcomeOf(await this.#run(op, sinks, spec.effect === 'pure'));
     } catch (error) {
       throw classed(error, {
-        mapper: this.#pool.mapper,
+        pool: this.#pool,
+        cwd: this.#cwd,
         signal: context.signal,
         thrown: 'tool_error',
         threadLost: this.#session ? 'tool_error' : 'infrastructure',

@@ -4,8 +4,9 @@ import type { Deferred } from '../../common/abort.ts';
 import { deferred } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import { shortageOf } from '../../common/shortage.ts';
+import type { SubmittedSandbox } from '../../config/submission.ts';
 import type { BundleProblem } from '../bundle.ts';
-import type { MemoryWatch } from './memoryWatch.ts';
+import type { ModuleProcess } from './process/moduleProcess.ts';
 import type { LoadedModule, Operation } from './protocol.ts';
 import { SessionThreads } from './sessionThreads.ts';
 import type { Starts } from './starts.ts';
@@ -37,7 +38,12 @@ interface ModulePoolOptions extends ThreadOptions {
   readonly file: string;
   /** Maximum number of threads for calls without a session. */
   readonly threads: number;
-  readonly watch: MemoryWatch;
+  /** Returns the process for a new thread. */
+  readonly process: () => ModuleProcess;
+  /** Where its processes run. */
+  readonly sandbox: SubmittedSandbox;
+  /** Ends the processes of an owner that modules started. */
+  readonly endProcesses: (owner: string) => Promise<void>;
   readonly starts: Starts;
 }
 
@@ -111,6 +117,16 @@ export class ModulePool {
     return this.#sessions.release(thread, reusable);
   }
 
+  /** The sandbox that it runs in; undefined if there is none. */
+  get sandbox(): SubmittedSandbox | undefined {
+    return this.#options.process().sandboxed ? this.#options.sandbox : undefined;
+  }
+
+  /** Ends the processes of an owner that the module started. */
+  async endProcesses(owner: string): Promise<void> {
+    if (this.#options.startsProcesses) await this.#options.endProcesses(owner);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#growTimer);
@@ -120,7 +136,7 @@ export class ModulePool {
 
   #start(): WorkerThread {
     if (this.#closed) throw new StudioError('cancelled', 'The worker is shutting down.');
-    return new WorkerThread(this.#options, this.#options.watch);
+    return new WorkerThread(this.#options, this.#options.process());
   }
 
   #startShared(): WorkerThread {
@@ -133,7 +149,6 @@ export class ModulePool {
     thread.loaded.then(
       () => {
         this.#ready.add(thread);
-        thread.recentUtilization(); // loading does not count
         this.#pump();
       },
       (error: unknown) => {
@@ -162,15 +177,20 @@ export class ModulePool {
     if (this.#waiting.length === 0 || this.#growTimer !== undefined || this.#closed) return;
     if (this.#active() === 0) this.#startShared();
     this.#growTimer = setTimeout(() => {
-      this.#growTimer = undefined;
-      this.#grow();
+      void this.#grow().finally(() => {
+        this.#growTimer = undefined;
+        this.#pump();
+      });
     }, PATIENCE_MS);
   }
 
   /** Called if no thread became free in time: starts another one, or lets threads share calls. */
-  #grow(): void {
+  async #grow(): Promise<void> {
     if (this.#waiting.length === 0) return;
-    const idle = [...this.#ready].some((thread) => !thread.retired && thread.recentUtilization() < MIN_UTILIZATION);
+    const ready = [...this.#ready].filter((thread) => !thread.retired);
+    const utilization = await Promise.all(ready.map((thread) => thread.utilization()));
+    const idle = utilization.some((share) => share < MIN_UTILIZATION);
+    if (this.#waiting.length === 0 || this.#closed) return;
     if (idle && this.#callsPerThread < MAX_CALLS_PER_THREAD) this.#callsPerThread *= 2;
     else if (this.#active() < this.#options.threads) {
       // Starts one thread at a time, because loading in parallel is not faster.
@@ -179,7 +199,6 @@ export class ModulePool {
       const leastBusy = this.#pick(() => true);
       if (leastBusy !== undefined) this.#assign(leastBusy);
     }
-    this.#pump();
   }
 
   #active(): number {

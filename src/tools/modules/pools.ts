@@ -5,15 +5,23 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { StudioError } from '../../common/errors.ts';
 import type { SubmittedModule } from '../../config/submission.ts';
-import { MemoryWatch } from './memoryWatch.ts';
+import type { ToolEnvironment } from '../environment.ts';
+import type { ProcessGroups } from '../processes/processGroups.ts';
+import { marked } from '../processes/strays.ts';
 import { ModulePool } from './modulePool.ts';
+import { ModuleProcesses } from './process/moduleProcesses.ts';
 import { Starts } from './starts.ts';
 import { StackMapper } from './userStack.ts';
 
 interface ModulePoolsOptions {
   /** Folder where bundles are written for threads to load. */
   readonly directory: string;
+  /** Folder that contains the working directories of rollouts. */
+  readonly work: string;
   readonly env: Readonly<Record<string, string>>;
+  readonly processGroups: ProcessGroups;
+  /** What modules never see, in addition to what their batch hides. */
+  readonly hidden: readonly string[];
   /** Maximum number of threads per module for calls without a session. */
   readonly threads: number;
   /** Memory limit of a thread (heap and buffers). */
@@ -22,27 +30,28 @@ interface ModulePoolsOptions {
   onStuck(text: string): void;
 }
 
+/** What modules need to know about the rollout that uses them. */
+export type ModuleEnvironment = Pick<ToolEnvironment, 'cwd' | 'sandbox' | 'readBlob'>;
+
 /** The modules of one worker, each loaded on first use. */
 export class ModulePools {
   readonly #options: ModulePoolsOptions;
-  readonly #watch: MemoryWatch;
   /** Uses only half of the cores for starts: short sessions soon return threads for reuse. */
   readonly #starts = new Starts(Math.max(1, Math.floor(availableParallelism() / 2)));
   readonly #pools = new Map<string, Promise<ModulePool>>();
-  /** Threads that have not exited, including those that no longer belong to a pool. */
-  readonly #living = new Set<Promise<void>>();
+  readonly #processes: ModuleProcesses;
 
   constructor(options: ModulePoolsOptions) {
     this.#options = options;
-    this.#watch = new MemoryWatch(options.memoryMb * 1024 * 1024);
+    this.#processes = new ModuleProcesses(options);
   }
 
   /** Returns the pool of a module. `readBlob` is called once per module. */
-  get(module: SubmittedModule, readBlob: (sha: string) => Promise<Uint8Array>): Promise<ModulePool> {
-    const key = `${module.file}\n${module.bundle}`;
+  get(module: SubmittedModule, environment: ModuleEnvironment): Promise<ModulePool> {
+    const key = JSON.stringify([module.file, module.bundle, environment.sandbox, scopeOf(environment)]);
     let pool = this.#pools.get(key);
     if (pool === undefined) {
-      pool = this.#open(module, readBlob);
+      pool = this.#open(module, environment);
       this.#pools.set(key, pool);
       // The next rollout may succeed: a blob that could not be read is not the module's fault.
       pool.catch(() => this.#pools.delete(key));
@@ -50,15 +59,20 @@ export class ModulePools {
     return pool;
   }
 
-  /** Ends all threads and waits for them. Never resolves if a thread is blocked forever. */
+  /** Ends the processes that only the rollout with this working directory has. */
+  async endRollout(cwd: string): Promise<void> {
+    for (const key of this.#pools.keys()) if ((JSON.parse(key) as unknown[]).at(-1) === cwd) this.#pools.delete(key);
+    await this.#processes.endRollout(cwd);
+  }
+
+  /** Ends all threads and processes. */
   async close(): Promise<void> {
     const opened = await Promise.allSettled(this.#pools.values());
     const pools = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-    await Promise.all(pools.map((pool) => pool.close()));
-    await Promise.all(this.#living);
+    await Promise.all([...pools.map((pool) => pool.close()), this.#processes.close()]);
   }
 
-  async #open(module: SubmittedModule, readBlob: (sha: string) => Promise<Uint8Array>): Promise<ModulePool> {
+  async #open(module: SubmittedModule, { readBlob, ...environment }: ModuleEnvironment): Promise<ModulePool> {
     const [code, map] = await Promise.all([readBlob(module.bundle), readBlob(module.map)]);
     if (createHash('sha256').update(code).digest('hex') !== module.bundle)
       throw new StudioError('storage', `The bundle ${module.bundle} is corrupted: its hash does not match.`);
@@ -73,20 +87,18 @@ export class ModulePools {
       cache: path.join(this.#options.directory, 'compiled'),
       startsProcesses: Buffer.from(code).includes('child_process'),
       mapper: new StackMapper(map, url),
-      env: this.#options.env,
+      env: marked(this.#options.env, this.#options.processGroups.owner),
       threads: this.#options.threads,
       memoryMb: this.#options.memoryMb,
-      watch: this.#watch,
+      sandbox: environment.sandbox,
+      process: () => this.#processes.get(environment.sandbox, scopeOf(environment)),
+      endProcesses: (owner) => this.#processes.endProcesses(owner),
       starts: this.#starts,
       writeMap: async () => {
         await this.#write(`${module.bundle}.mjs.map`, Buffer.from(mapForDebugger(map, module)));
       },
       onStuck: (text) => {
         this.#options.onStuck(text);
-      },
-      onStart: (gone) => {
-        this.#living.add(gone);
-        void gone.then(() => this.#living.delete(gone));
       },
     });
   }
@@ -102,6 +114,11 @@ export class ModulePools {
     await rename(temporary, file);
     return file;
   }
+}
+
+/** Returns the working directory whose rollout has processes of its own; '' if all rollouts share them. */
+function scopeOf({ cwd, sandbox }: Pick<ModuleEnvironment, 'cwd' | 'sandbox'>): string {
+  return sandbox.modules === 'separate' ? cwd : '';
 }
 
 /** Returns the source map with sources at their original locations on submission. */

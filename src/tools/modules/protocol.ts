@@ -76,6 +76,8 @@ export const thrown = z.object({
   stack: z.string().optional(),
   /** Code of a shortage that caused it, e.g. `EMFILE`. */
   shortage: z.string().optional(),
+  /** The operation on a file that failed. */
+  file: z.object({ code: z.string(), path: z.string() }).optional(),
   kind: z.enum(['thrown', 'invalid', 'result']),
 });
 export type Thrown = z.infer<typeof thrown>;
@@ -126,8 +128,11 @@ export const fromThread = z.discriminatedUnion('type', [
   z.object({ type: z.literal('aborting'), id }),
   /** An error outside of any call's promise; `id` 0: unknown call. */
   z.object({ type: z.literal('late'), id, error: thrown }),
-  /** A process that the module started, or its end. */
-  z.object({ type: z.literal('child'), id, pid: z.number().int().min(2), alive: z.boolean() }),
+  /**
+   * A process that the module started, or its end. `mark`: the environment variable that identifies it. Handled by the
+   * process of the thread.
+   */
+  z.object({ type: z.literal('child'), mark: z.string(), pid: z.number().int().min(2), alive: z.boolean() }),
   /** The thread is about to exit, e.g. by `process.exit`. */
   z.object({ type: z.literal('exit'), id, how: z.string(), stack: z.string().optional() }),
 ]);

@@ -94,6 +94,7 @@ function describe(value: unknown, kind: Thrown['kind'] = 'thrown'): Thrown {
       message: `${value.message === '' ? value.name : value.message}${cause}`,
       ...(value.stack === undefined ? {} : { stack: value.stack }),
       ...(shortage === undefined ? {} : { shortage }),
+      ...fileOf(value),
     };
   }
   let text: string;
@@ -103,6 +104,12 @@ function describe(value: unknown, kind: Thrown['kind'] = 'thrown'): Thrown {
     text = Object.prototype.toString.call(value);
   }
   return { kind, message: `It threw ${text}` };
+}
+
+function fileOf(error: Error & { code?: unknown; path?: unknown }): Pick<Thrown, 'file'> {
+  return typeof error.code === 'string' && typeof error.path === 'string'
+    ? { file: { code: error.code, path: error.path } }
+    : {};
 }
 
 async function load(): Promise<void> {
@@ -287,8 +294,8 @@ const exit = guard({
 if ((workerData as ThreadStart).startsProcesses)
   watchChildren(
     () => current.getStore()?.mark,
-    (pid, alive) => {
-      send({ type: 'child', id: current.getStore()?.id ?? 0, pid, alive });
+    (mark, pid, alive) => {
+      send({ type: 'child', mark, pid, alive });
     },
   );
 port.on('message', (message: ToThread) => {

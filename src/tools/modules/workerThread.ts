@@ -1,12 +1,8 @@
-import type { EventLoopUtilization } from 'node:perf_hooks';
-import { Worker } from 'node:worker_threads';
 import type { Deferred } from '../../common/abort.ts';
 import { deferred } from '../../common/abort.ts';
-import { entryUrl } from '../../common/entries.ts';
 import type { CallInspection } from '../../rollout/ports.ts';
-import type { Children } from './children.ts';
 import { Inspector } from './inspector.ts';
-import { HARD_LIMIT, type MemoryWatch, type WatchedThread } from './memoryWatch.ts';
+import type { ModuleProcess, ThreadEvents, ThreadLink } from './process/moduleProcess.ts';
 import type { FromThread, LoadedModule, Operation, ThreadStart, Thrown, ToThread } from './protocol.ts';
 import { fromThread, loadedModule } from './protocol.ts';
 import { AbortedCall, ThreadLost, UserError } from './threadErrors.ts';
@@ -25,8 +21,8 @@ export interface Sinks {
   onProgress(): void;
   /** Runs a tool call in a JavaScript debugger. */
   readonly inspect?: CallInspection | undefined;
-  /** Notified when processes of the operation start and end. */
-  readonly children?: Pick<Children, 'mark' | 'update'>;
+  /** Environment variable that identifies processes of the operation. */
+  readonly mark?: string;
   /** Receives output and errors after the operation ended. */
   onLate(stream: 'out' | 'err', text: string): void;
 }
@@ -48,27 +44,23 @@ export interface ThreadOptions extends ThreadStart {
   readonly memoryMb: number;
   /** Writes the module's source map where a debugger looks for it. */
   writeMap(): Promise<void>;
-  /** Called for each thread; `gone` resolves when it has exited. */
-  onStart(gone: Promise<void>): void;
-  /** Called if a thread cannot be terminated, so that only ending the process helps. */
+  /** Called if a thread cannot be terminated, so that only the end of its process helps. */
   onStuck(text: string): void;
 }
 
-/** V8's default per thread is six times as much. */
-const YOUNG_MB = 8;
 /** A thread that has not exited this long after `terminate` never will. */
 const STUCK_MS = 3000;
 /** How many ended operations can still receive late output. */
 const MAX_RECENT = 64;
 
 /** Host side of one thread: requests, responses, and its end. */
-export class WorkerThread implements WatchedThread {
+export class WorkerThread {
   readonly loaded: Promise<LoadedModule>;
   /** Called when the last pending operation or the thread ends. */
   onIdle: (() => void) | undefined;
-  readonly #worker: Worker;
+  readonly #process: ModuleProcess;
+  readonly #thread: ThreadLink;
   readonly #options: ThreadOptions;
-  readonly #watch: MemoryWatch;
   readonly #load = deferred<LoadedModule>();
   readonly #pending = new Map<number, PendingReply>();
   readonly #recent = new Map<number, Sinks>();
@@ -76,35 +68,17 @@ export class WorkerThread implements WatchedThread {
   #nextId = 1;
   #ended = false;
   #retired = false;
-  #utilization: EventLoopUtilization | undefined;
-  #lastUtilization: EventLoopUtilization | undefined;
   /** Reason that the thread reported before it exited. */
   #exitReport: Extract<FromThread, { type: 'exit' }> | undefined;
 
-  constructor(options: ThreadOptions, watch: MemoryWatch) {
+  constructor(options: ThreadOptions, process: ModuleProcess) {
     this.#options = options;
-    this.#watch = watch;
-    const start: ThreadStart = { url: options.url, cache: options.cache, startsProcesses: options.startsProcesses };
-    this.#worker = new Worker(entryUrl('toolThread'), {
-      workerData: start,
-      env: { ...options.env },
-      execArgv: ['--disable-warning=ExperimentalWarning'],
-      // Discards output that bypasses the guards in the thread.
-      stdin: false,
-      stdout: true,
-      stderr: true,
-      // A small young generation: a worker has several threads, and objects of a call are short-lived.
-      resourceLimits: { maxOldGenerationSizeMb: options.memoryMb * HARD_LIMIT, maxYoungGenerationSizeMb: YOUNG_MB },
-    });
-    options.onStart(
-      new Promise((resolve) => {
-        this.#worker.once('exit', () => {
-          resolve();
-        });
-      }),
+    this.#process = process;
+    this.#thread = process.startThread(
+      { url: options.url, cache: options.cache, startsProcesses: options.startsProcesses },
+      { env: options.env, memoryMb: options.memoryMb },
+      this.#events(),
     );
-    this.#worker.stdout.resume();
-    this.#worker.stderr.resume();
     this.loaded = this.#load.promise;
     this.loaded.catch(() => undefined); // reported to callers that await it; there may be none yet
     const loading = setTimeout(() => {
@@ -118,22 +92,6 @@ export class WorkerThread implements WatchedThread {
         clearTimeout(loading);
       },
     );
-    this.#worker.on('message', (message: unknown) => {
-      this.#receive(message);
-    });
-    this.#worker.on('messageerror', () => {
-      this.#end('it sent an unreadable message', []);
-    });
-    this.#worker.on('error', (error: Error & { code?: string }) => {
-      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') this.outOfMemory();
-      else this.#end(`it failed: ${error.message}`, this.#suspects(), error.stack, error);
-    });
-    this.#worker.on('exit', (code) => {
-      const report = this.#exitReport;
-      if (report !== undefined) this.#end(report.how, report.id === 0 ? this.#suspects() : [report.id], report.stack);
-      else this.#end(`it exited with code ${code}`, this.#suspects());
-      this.#exited.resolve(undefined);
-    });
   }
 
   /** Number of running operations. */
@@ -150,31 +108,9 @@ export class WorkerThread implements WatchedThread {
     return this.#retired || this.#ended;
   }
 
-  utilization(): number {
-    const { since, now } = this.#measured(this.#utilization);
-    this.#utilization = now;
-    return since;
-  }
-
-  /** Returns the utilization since the last call, for the pool. */
-  recentUtilization(): number {
-    const { since, now } = this.#measured(this.#lastUtilization);
-    this.#lastUtilization = now;
-    return since;
-  }
-
-  #measured(before: EventLoopUtilization | undefined): { since: number; now: EventLoopUtilization } {
-    const now = this.#worker.performance.eventLoopUtilization();
-    return { since: this.#worker.performance.eventLoopUtilization(now, before).utilization, now };
-  }
-
-  async memory(): Promise<number> {
-    const heap = await this.#worker.getHeapStatistics();
-    return heap.used_heap_size + heap.external_memory;
-  }
-
-  outOfMemory(): void {
-    this.#end(`it used more than its ${this.#options.memoryMb} MB of memory`, this.#suspects());
+  /** Returns the utilization since the last call, from 0 to 1. */
+  utilization(): Promise<number> {
+    return this.#thread.measure();
   }
 
   /** Runs an operation. Throws UserError, ThreadLost, or AbortedCall, at most `GRACE_MS` after the signal. */
@@ -192,7 +128,6 @@ export class WorkerThread implements WatchedThread {
       grace: undefined,
       inspector: undefined,
     };
-    if (this.#pending.size === 0) this.#watch.add(this);
     this.#pending.set(id, pending);
     sinks.signal.addEventListener('abort', pending.onAbort, { once: true });
     try {
@@ -201,7 +136,7 @@ export class WorkerThread implements WatchedThread {
         id,
         op,
         ...(sinks.inspect === undefined ? {} : { inspect: true }),
-        ...(sinks.children === undefined ? {} : { mark: sinks.children.mark }),
+        ...(sinks.mark === undefined ? {} : { mark: sinks.mark }),
       });
     } catch (error) {
       // Values that cannot be cloned; only possible in arguments of a scorer.
@@ -217,7 +152,26 @@ export class WorkerThread implements WatchedThread {
   }
 
   #post(message: ToThread): void {
-    this.#worker.postMessage(message);
+    this.#thread.post(message);
+  }
+
+  #events(): ThreadEvents {
+    const pending = this.#pending;
+    return {
+      message: (message) => this.#receive(message),
+      outOfMemory: () => this.#end(`it used more than its ${this.#options.memoryMb} MB of memory`, this.#suspects()),
+      failed: (why, stack) => this.#end(why, this.#suspects(), stack),
+      lost: (why, alone, cause) => this.#end(why, alone ? this.#suspects() : [], undefined, cause),
+      exited: (code) => {
+        const report = this.#exitReport;
+        if (report !== undefined) this.#end(report.how, report.id === 0 ? this.#suspects() : [report.id], report.stack);
+        else this.#end(`it exited with code ${code}`, this.#suspects());
+        this.#exited.resolve(undefined);
+      },
+      get busy() {
+        return pending.size;
+      },
+    };
   }
 
   #receive(raw: unknown): void {
@@ -257,7 +211,7 @@ export class WorkerThread implements WatchedThread {
         const pending = this.#pending.get(message.id);
         if (pending?.sinks.inspect === undefined) return;
         this.#retired = true; // debugging may leave any state behind
-        pending.inspector = new Inspector(message.url, pending.sinks.inspect, this.#options.writeMap());
+        pending.inspector = new Inspector(message.url, pending.sinks.inspect, this.#process, this.#options.writeMap());
         return;
       }
       case 'inspecting':
@@ -272,11 +226,7 @@ export class WorkerThread implements WatchedThread {
         this.#late(message.id, message.error);
         return;
       case 'child':
-        (this.#pending.get(message.id)?.sinks ?? this.#recent.get(message.id))?.children?.update(
-          message.pid,
-          message.alive,
-        );
-        return;
+        return; // handled by the process of the thread
       case 'exit':
         this.#exitReport = message;
         if (!this.#pending.has(message.id))
@@ -350,7 +300,6 @@ export class WorkerThread implements WatchedThread {
     const oldest = id - MAX_RECENT;
     this.#recent.delete(oldest);
     if (this.#pending.size === 0) {
-      this.#watch.delete(this);
       queueMicrotask(() => {
         this.onIdle?.();
       });
@@ -370,11 +319,11 @@ export class WorkerThread implements WatchedThread {
       else pending.answer.reject(new ThreadLost(why, guilty.includes(id), stack, cause));
     }
     this.#recent.clear();
-    this.#watch.delete(this);
-    void this.#worker.terminate();
+    this.#thread.end();
     for (const inspector of inspectors) inspector.resume();
     // V8 does not check for termination in some tight loops.
     const stuck = setTimeout(() => {
+      this.#process.retire();
       this.#options.onStuck(`Cannot terminate a thread of a tool module (${why}).`);
       this.#exited.resolve(undefined);
     }, STUCK_MS);

@@ -31,11 +31,13 @@ interface SpawnedGroup {
   readonly limits?: ProcessLimits | undefined;
   /** The sandbox that it runs in, if any. */
   readonly sandbox?: Sandbox | undefined;
+  /** Whether it is a Node.js program that exchanges messages with this process (`send`, `message`). */
+  readonly messages?: boolean;
 }
 
 /** Starts a process with pipes. Emits the same `error` events as `spawn`. */
 export function spawnGroup(
-  { file, args, cwd, env, verbatim, limits, sandbox }: SpawnedGroup,
+  { file, args, cwd, env, verbatim, limits, sandbox, messages = false }: SpawnedGroup,
   groups: ProcessGroups,
 ): ChildProcessWithoutNullStreams {
   const options = {
@@ -43,11 +45,13 @@ export function spawnGroup(
     env: marked({ ...env, ...sandbox?.env }, groups.owner),
     detached: OWN_GROUP,
     windowsHide: true,
+    serialization: 'advanced' as const,
   };
+  const channel = messages ? (['ipc'] as const) : [];
   if (!OWN_GROUP || !exists(file, cwd, env)) {
     const child = spawn(file, [...args], {
       ...options,
-      stdio: 'pipe',
+      stdio: ['pipe', 'pipe', 'pipe', ...channel],
       ...(verbatim === true ? { windowsVerbatimArguments: true } : {}),
     });
     if (child.pid !== undefined) groups.add(child.pid);
@@ -61,7 +65,7 @@ export function spawnGroup(
       : [`${GATE}${EXECUTE}`, inside.file, ...inside.args];
   const child = spawn('/bin/sh', ['-c', ...script], {
     ...options,
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe', ...channel],
   });
   if (child.pid !== undefined) groups.add(child.pid);
   const gate = child.stdio[3];

@@ -16,6 +16,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import { killTree } from '../processes/processTree.ts';
 import { marked } from '../processes/strays.ts';
+import { LOOPBACK } from './loopback.ts';
 import { type Program, programScript, type Sandbox, type View } from './sandbox.ts';
 
 const OPEN_MS = 20_000;
@@ -25,6 +26,7 @@ const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 /** Files that only root may read; a worker that runs as root must not share them. */
 const PRIVATE = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/ssl/private', '/etc/sudoers'];
 const READY = 'ready';
+const PROGRAMS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 /**
  * Sets up the file system in `$1` from triples (what, from, to), makes it the root, and waits until its standard input
@@ -106,12 +108,12 @@ export async function openNamespaces(view: View, groups: ProcessGroups): Promise
     file,
     [
       ...[...inside, '--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child'],
-      ...['/bin/sh', '-c', SETUP, 'sh', root, ...steps.flat()],
+      ...['/bin/sh', '-c', `${view.network === false ? `${LOOPBACK} || :` : ''}${SETUP}`, 'sh', root, ...steps.flat()],
     ],
     {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
-      env: marked({ PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }, groups.owner),
+      env: marked({ PATH: PROGRAMS.join(':') }, groups.owner),
     },
   );
   const { pid } = child;
@@ -132,6 +134,7 @@ export async function openNamespaces(view: View, groups: ProcessGroups): Promise
     throw error;
   }
   return {
+    ownProcesses: true,
     env: { TMPDIR: '/tmp', ...filtered?.env },
     command: (program) => enter(pid ?? 0, program, own),
     end,
@@ -142,7 +145,7 @@ export async function openNamespaces(view: View, groups: ProcessGroups): Promise
 function enter(pid: number, { file, args, cwd, setup }: Program, net: boolean): ReturnType<Sandbox['command']> {
   const at = `/proc/${pid}/ns`;
   return {
-    file: 'nsenter',
+    file: systemProgram('nsenter'),
     args: [
       ...users(pid),
       `--mount=${at}/mnt`,
@@ -152,7 +155,7 @@ function enter(pid: number, { file, args, cwd, setup }: Program, net: boolean): 
       ...(net ? [`--net=${at}/net`] : []),
       '--',
       ...[
-        'unshare',
+        systemProgram('unshare'),
         '--user',
         `--map-user=${process.geteuid?.() ?? 0}`,
         `--map-group=${process.getegid?.() ?? 0}`,
@@ -166,6 +169,12 @@ function enter(pid: number, { file, args, cwd, setup }: Program, net: boolean): 
 /** Enters the user namespace of `pid`. Users other than root must not change their groups there. */
 function users(pid: number): string[] {
   return [`--user=/proc/${pid}/ns/user`, '--preserve-credentials'];
+}
+
+/** Returns the path of a program of the system, because the PATH is the user's, and may be empty. */
+function systemProgram(name: string): string {
+  const folder = PROGRAMS.find((each) => existsSync(`${each}/${name}`));
+  return folder === undefined ? name : `${folder}/${name}`;
 }
 
 function ready(child: ChildProcess): Promise<void> {

@@ -30,6 +30,8 @@ export interface Program {
 
 /** A sandbox in which programs can be started until it ends. */
 export interface Sandbox {
+  /** Whether its programs have their own process IDs, which mean nothing outside, and all end with it. */
+  readonly ownProcesses: boolean;
   /** Variables that differ inside, such as the path of the temporary folder. */
   readonly env: Readonly<Record<string, string>>;
   /** Returns the command that runs a program in the sandbox. */

@@ -36,6 +36,7 @@ export async function openSeatbelt(view: View): Promise<Sandbox> {
     network: filtered?.ports ?? view.network !== false,
   });
   return {
+    ownProcesses: false,
     env: { HOME: home, TMPDIR: temporary, ...filtered?.env },
     command: ({ file, args, cwd, setup }) => ({
       file: PROGRAM,

@@ -87,10 +87,12 @@ export class HeldRollout {
       this.#parts.claims.drop(this.grant.rollout);
       this.#spool?.close(new StudioError('fenced', 'The rollout has ended.'));
       const directory = await this.#directory?.catch(() => undefined);
-      if (directory !== undefined)
+      if (directory !== undefined) {
+        await this.#parts.pools.endRollout(directory);
         await removeWorkDirectory(directory).catch((error: unknown) =>
           log(`cannot remove the working directory of ${this.grant.rollout}: ${errorText(error)}`),
         );
+      }
     }
   }
 

@@ -114,7 +114,15 @@ describe('buildSubmission', () => {
       order: 'breadth',
       priority: 0,
       concurrency: 'auto',
-      sandbox: { mode: 'on', network: 'filtered', allow: [], read: [], write: [], hide: ['/w/data/tasks.jsonl'] },
+      sandbox: {
+        mode: 'on',
+        network: 'filtered',
+        allow: [],
+        read: [],
+        write: [],
+        hide: ['/w/data/tasks.jsonl'],
+        modules: 'shared',
+      },
       hold_limit_seconds: 3600,
       notify: { url: '${env:HOOK}' },
       pods: {

@@ -59,6 +59,7 @@ function bench(
   const flusher = new Flusher();
   const pools = createToolPools({
     directory: folder,
+    work: folder,
     env: {},
     processGroups: { owner: 'test', add: () => undefined, remove: () => undefined },
   });

@@ -8,7 +8,7 @@ import { entryUrl } from '../../../common/entries.ts';
 import type { ToolOutcome } from '../../../rollout/ports.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
-import { HARD_LIMIT, MemoryWatch, type WatchedThread } from '../../modules/memoryWatch.ts';
+import { HARD_LIMIT, MemoryWatch, type WatchedThread } from '../../memoryWatch.ts';
 import type { BuiltinTool } from '../builtinHost.ts';
 import type { Job, Reply } from './protocol.ts';
 
@@ -23,7 +23,7 @@ interface Idle {
   readonly timer: NodeJS.Timeout;
 }
 
-const watch = new MemoryWatch(MEMORY_MB * 1024 * 1024);
+const watch = new MemoryWatch();
 const idle: Idle[] = [];
 const waiting: (() => void)[] = [];
 let threads = 0;
@@ -104,6 +104,7 @@ function answer(thread: Worker, job: Job, signal: AbortSignal): Promise<Reply> {
 function watchedThread(thread: Worker, onOutOfMemory: () => void): WatchedThread {
   let before = thread.performance.eventLoopUtilization();
   return {
+    limitBytes: MEMORY_MB * 1024 * 1024,
     utilization: () => {
       const now = thread.performance.eventLoopUtilization();
       const { utilization } = thread.performance.eventLoopUtilization(now, before);

@@ -1,8 +1,8 @@
 /**
- * Intercepts what user code could do to its thread and the worker, and reports it (in the thread).
+ * Intercepts what user code could do to its thread and their process, and reports it (in the thread).
  *
- * This protects only against accidents. A process that a tool starts can still kill the worker, and so can one large
- * allocation: then another worker resumes the rollouts.
+ * This protects only against accidents. One large allocation, for example, can still end the process, and with it the
+ * other threads.
  */
 import type { ChildProcess } from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
@@ -22,7 +22,7 @@ export function guard(guards: Guards): (code: number) => never {
   process.exit = (code?: number) => guards.exit(`called process.exit(${code ?? ''})`);
   process.abort = () => guards.exit('called process.abort()');
   process.kill = (pid, signal) => {
-    // A thread shares the process ID: this would kill the worker with all its rollouts.
+    // A thread shares the process ID: this would kill all threads.
     if (Math.abs(pid) === process.pid || pid === 0) guards.exit(`called process.kill on its own process`);
     return kill(pid, signal);
   };
@@ -48,7 +48,10 @@ export function guard(guards: Guards): (code: number) => never {
  * when a process starts or ends. On systems with process groups, each leads its own. `mark`: the environment variable
  * that a process gets instead of the thread's.
  */
-export function watchChildren(mark: () => string | undefined, onChange: (pid: number, alive: boolean) => void): void {
+export function watchChildren(
+  mark: () => string | undefined,
+  onChange: (mark: string, pid: number, alive: boolean) => void,
+): void {
   // Loaded lazily, because most modules do not start processes.
   const { ChildProcess } = process.getBuiltinModule('node:child_process');
   const prototype = ChildProcess.prototype as unknown as {
@@ -68,9 +71,9 @@ export function watchChildren(mark: () => string | undefined, onChange: (pid: nu
         : { envPairs: [...(options.envPairs ?? []).filter((pair) => !pair.startsWith(name)), own] }),
     });
     const { pid } = this;
-    if (pid !== undefined) {
-      onChange(pid, true);
-      this.once('exit', () => onChange(pid, false));
+    if (pid !== undefined && own !== undefined) {
+      onChange(own, pid, true);
+      this.once('exit', () => onChange(own, pid, false));
     }
     return result;
   };

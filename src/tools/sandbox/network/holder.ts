@@ -8,28 +8,15 @@ import { StudioError } from '../../../common/errors.ts';
 import type { ProcessGroups } from '../../processes/processGroups.ts';
 import { killTree } from '../../processes/processTree.ts';
 import { marked } from '../../processes/strays.ts';
+import { LOOPBACK } from '../loopback.ts';
 
 const OPEN_MS = 20_000;
 /** Exit code if nothing can start loopback. */
 const NO_LOOPBACK = 9;
 
-/** `SIOCGIFFLAGS` and `SIOCSIFFLAGS` on `lo`, for systems without `ip` and `ifconfig`. */
-const PERL = [
-  'use Socket; socket(my $s, PF_INET, SOCK_DGRAM, 0) or exit 1;',
-  'my $r = pack("a16 s x22", "lo", 0); ioctl($s, 0x8913, $r) or exit 1;',
-  'my ($n, $f) = unpack("a16 s", $r); ioctl($s, 0x8914, pack("a16 s x22", "lo", $f | 1)) or exit 1;',
-].join(' ');
-const PYTHON = [
-  'import fcntl, socket, struct; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)',
-  'f = struct.unpack("16sh", fcntl.ioctl(s, 0x8913, struct.pack("16sh22x", b"lo", 0))[:18])[1]',
-  'fcntl.ioctl(s, 0x8914, struct.pack("16sh22x", b"lo", f | 1))',
-].join('; ');
-
-/** Starts loopback, runs the listener `$3…`, and then only waits until its standard input ends. */
+/** Starts loopback, runs the listener `$@`, and then only waits until its standard input ends. */
 const SETUP = `
-{ ip link set lo up || ifconfig lo up || busybox ip link set lo up || perl -e "$1" || python3 -c "$2"; } 2> /dev/null \
-  || exit ${NO_LOOPBACK}
-shift 2
+${LOOPBACK} || exit ${NO_LOOPBACK}
 "$@" || exit 1
 exec cat > /dev/null 3>&-
 `;
@@ -61,7 +48,7 @@ export async function openHolder(requested: readonly number[], groups: ProcessGr
   const child = spawn(
     'unshare',
     [
-      ...['--user', '--map-root-user', '--net', '/bin/sh', '-c', SETUP, 'sh', PERL, PYTHON],
+      ...['--user', '--map-root-user', '--net', '/bin/sh', '-c', SETUP, 'sh'],
       ...[process.execPath, '-e', LISTEN, JSON.stringify(requested)],
     ],
     {

@@ -8,6 +8,8 @@ const MIN_UTILIZATION = 0.2;
 
 /** A thread as the watch sees it. */
 export interface WatchedThread {
+  /** Maximum bytes of heap and buffers. */
+  readonly limitBytes: number;
   /** Returns the utilization since the last call. */
   utilization(): number;
   /** Returns the bytes of heap and buffers. Rejects if the thread is gone. */
@@ -20,15 +22,10 @@ export interface WatchedThread {
  * allocation beyond it ends the whole process. Therefore, V8's limit is set far above this one.
  */
 export class MemoryWatch {
-  readonly #limit: number;
   readonly #busy = new Set<WatchedThread>();
   /** Threads with a pending check. */
   readonly #checking = new Set<WatchedThread>();
   #timer: NodeJS.Timeout | undefined;
-
-  constructor(limitBytes: number) {
-    this.#limit = limitBytes;
-  }
 
   /** Called when a thread starts to work. */
   add(thread: WatchedThread): void {
@@ -56,7 +53,7 @@ export class MemoryWatch {
         .memory()
         .then(
           (bytes) => {
-            if (bytes > this.#limit) thread.outOfMemory();
+            if (bytes > thread.limitBytes) thread.outOfMemory();
           },
           () => undefined,
         )

@@ -1,0 +1,90 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { programsFolder } from '../../../common/entries.ts';
+import type { SubmittedSandbox } from '../../../config/submission.ts';
+import type { ProcessGroups } from '../../processes/processGroups.ts';
+import { interpreterFolders, scratchOf } from '../../sandbox/folders.ts';
+import { openSandbox } from '../../sandbox/open.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { ModuleProcess } from './moduleProcess.ts';
+
+interface ModuleProcessesOptions {
+  /** Folder of bundles; its subfolder `compiled` is the compile cache. */
+  readonly directory: string;
+  readonly work: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly processGroups: ProcessGroups;
+  readonly hidden: readonly string[];
+}
+
+/** The processes that run the modules of a worker: one for all rollouts with the same sandbox, or for each of them. */
+export class ModuleProcesses {
+  readonly #options: ModuleProcessesOptions;
+  readonly #current = new Map<string, ModuleProcess>();
+  readonly #all = new Set<ModuleProcess>();
+
+  constructor(options: ModuleProcessesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Returns the process for a new thread. Starts it if there is none. `scope`: the working directory of the rollout
+   * that it belongs to; '': all rollouts.
+   */
+  get(sandbox: SubmittedSandbox, scope: string): ModuleProcess {
+    const key = JSON.stringify([sandbox, scope]);
+    let process = this.#current.get(key);
+    if (process === undefined || process.retired) {
+      process = this.#start(sandbox, scope);
+      this.#current.set(key, process);
+    }
+    return process;
+  }
+
+  /** Ends the processes that belong to a rollout. */
+  async endRollout(scope: string): Promise<void> {
+    for (const [key, process] of this.#current) {
+      if ((JSON.parse(key) as unknown[])[1] !== scope) continue;
+      this.#current.delete(key);
+      await process.close();
+    }
+  }
+
+  async endProcesses(owner: string): Promise<void> {
+    await Promise.all([...this.#all].map((process) => process.endProcesses(owner)));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#all].map((process) => process.close()));
+  }
+
+  #start(sandbox: SubmittedSandbox, scope: string): ModuleProcess {
+    const { directory, env, processGroups } = this.#options;
+    const process = new ModuleProcess({
+      cwd: directory,
+      env,
+      processGroups,
+      openSandbox: () => this.#openSandbox(sandbox, scope),
+    });
+    this.#all.add(process);
+    void process.ended.then(() => this.#all.delete(process));
+    return process;
+  }
+
+  async #openSandbox(sandbox: SubmittedSandbox, scope: string): Promise<Sandbox | undefined> {
+    const { directory, work, env, processGroups, hidden } = this.#options;
+    const compiled = path.join(directory, 'compiled');
+    // Only what exists can be hidden.
+    for (const folder of [compiled, ...hidden]) await mkdir(folder, { recursive: true, mode: 0o700 });
+    const view = {
+      read: [...interpreterFolders(env), fileURLToPath(programsFolder()), directory, ...sandbox.read],
+      write: [scope === '' ? work : scope, compiled, ...sandbox.write],
+      hide: [...sandbox.hide, ...hidden],
+      caches: [],
+      scratch: scratchOf(directory),
+      network: sandbox.network !== false,
+    };
+    return openSandbox(sandbox, view, processGroups);
+  }
+}
