@@ -9,6 +9,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../common/abort.ts';
+import { createFolder } from '../common/createFolder.ts';
 import { entryUrl, LONG_RUNNING } from '../common/entries.ts';
 import { errorCodeOf, StudioError, systemCodeOf } from '../common/errors.ts';
 import { isPostgresUrl } from '../common/postgres.ts';
@@ -191,7 +192,7 @@ async function startServer(
 
 function openLog(folder: string, file: string): number {
   try {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    createFolder(path.dirname(file), path, (each) => mkdirSync(each, { mode: 0o700 }));
     return openSync(file, 'a', 0o600);
   } catch (cause) {
     const full = ['ENOSPC', 'EDQUOT'].includes(systemCodeOf(cause) ?? '');

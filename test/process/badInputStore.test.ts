@@ -154,6 +154,31 @@ randomBytes(45_000).toString('base64') });
       );
     }));
 
+  it('that the system does not let anyone create is reported, and not waited for', async (test) => {
+    if (process.platform !== 'linux') {
+      test.skip('needs /proc');
+      return;
+    }
+    for (const store of ['/proc/store', '/proc/deep/store']) {
+      const bench = new WorkspaceBench({ store });
+      try {
+        mkdirSync(bench.work);
+        assert.match(
+          await fails(bench, ['batches'], 3, 'storage'),
+          /^rollout: Cannot write to the store \/proc\/.*\. Check its permissions, .*\n$/,
+        );
+        const serve = await bench.rollout(['serve']);
+        assert.equal(serve.code, 3);
+        assert.match(
+          serve.stderr,
+          /^rollout: Cannot create the store folder \/proc\/.*\. Choose another folder with --store\.\n$/m,
+        );
+      } finally {
+        await bench.close();
+      }
+    }
+  });
+
   it('that is not writable or not a folder is reported first', () =>
     withBench(async (bench) => {
       writeFileSync(bench.path('file'), '');

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { diskError, diskFiles } from '../../client/disk.ts';
+import { createFolder } from '../../common/createFolder.ts';
 import { StudioError } from '../../common/errors.ts';
 import { importAworld } from '../../config/aworld/aworld.ts';
 import { checkFiles } from '../../config/checkFiles.ts';
@@ -35,7 +36,7 @@ export const agent: Command = {
       );
     }
     for (const one of imported.files) {
-      mkdirSync(path.dirname(path.join(out, one.path)), { recursive: true });
+      createFolder(path.dirname(path.join(out, one.path)), path, mkdirSync);
       writeFileSync(path.join(out, one.path), one.text);
     }
     const problems = await checkFiles(

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createFolder } from '../../common/createFolder.ts';
 import { packageUrl } from '../../common/entries.ts';
 import { StudioError } from '../../common/errors.ts';
 import { writeEditorTypes } from '../../tools/editorTypes.ts';
@@ -52,7 +53,7 @@ export const init: Command = {
       );
     }
     for (const { from, to } of files) {
-      mkdirSync(path.dirname(path.join(target, to)), { recursive: true });
+      createFolder(path.dirname(path.join(target, to)), path, mkdirSync);
       copyFileSync(path.join(sample, from), path.join(target, to));
     }
     await writeEditorTypes(target);

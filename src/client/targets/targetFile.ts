@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { createFolder } from '../../common/createFolder.ts';
 import { errorText, StudioError, systemCodeOf } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
 import { dataFolder } from '../folders.ts';
@@ -68,7 +69,7 @@ export class TargetFile {
   #write(targets: Readonly<Record<string, Target>>): void {
     const draft = `${this.path}.${process.pid}`;
     try {
-      mkdirSync(path.dirname(this.path), { recursive: true, mode: 0o700 });
+      createFolder(path.dirname(this.path), path, (each) => mkdirSync(each, { mode: 0o700 }));
       writeFileSync(draft, `${JSON.stringify({ targets }, null, 2)}\n`, { mode: 0o600 });
       renameSync(draft, this.path);
     } catch (error) {

@@ -8,6 +8,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, wri
 import { chmod, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { createFolder } from '../../common/createFolder.ts';
 import { StudioError } from '../../common/errors.ts';
 import { isAlive, pidOf } from './workerProcess.ts';
 
@@ -87,7 +88,7 @@ export class WorkFolders {
   }
 
   #create(root: string): string {
-    mkdirSync(path.dirname(root), { recursive: true, mode: 0o700 });
+    createFolder(path.dirname(root), path, (each) => mkdirSync(each, { mode: 0o700 }));
     // Remembers it first: a folder that nobody knows would stay forever.
     writeFileSync(this.#record, JSON.stringify({ folder: root }), { mode: 0o600 });
     mkdirSync(root, { recursive: true, mode: 0o700 });

@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createFolder } from '../../common/createFolder.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { ServerFile } from '../../protocol/serverFile.ts';
 import { sqliteError } from '../../store/sqlite/errors.ts';
@@ -27,7 +28,7 @@ type StoreLock =
  */
 export async function lockStore(folder: string, isAlive: (pid: number) => boolean): Promise<StoreLock> {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    createFolder(folder, path, (each) => mkdirSync(each, { mode: 0o700 }));
   } catch (cause) {
     throw new StudioError('storage', `Cannot create the store folder ${folder}.`, {
       hint: 'Choose another folder with --store.',

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { diskError } from '../../../client/disk.ts';
+import { createFolder } from '../../../common/createFolder.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import { openApiTools } from '../../../formats/openapi/openapi.ts';
 import { readRegularSync } from '../../../tools/regularFile.ts';
@@ -25,7 +26,7 @@ export async function openapi(context: Context, commandLine: CommandLine): Promi
       hint: 'Choose another name, or overwrite it with --force.',
     });
   const generated = openApiTools(spec, await textOf(spec, context));
-  mkdirSync(path.dirname(file), { recursive: true });
+  createFolder(path.dirname(file), path, mkdirSync);
   writeFileSync(file, generated.code);
   const { tools, secrets, skipped, baseUrl } = generated;
   if (context.json) {
