@@ -25,14 +25,8 @@ import { Listener, type Mount, type SecurePort } from './listener.ts';
 import { BackPressure } from './pressure/backPressure.ts';
 import { drain } from './process/drain.ts';
 import { Idle } from './process/idle.ts';
-import { batchRoutes } from './routes/batches.ts';
-import { blobRoutes } from './routes/blobs.ts';
-import { metricsRoutes } from './routes/metrics.ts';
-import { type Programs, programRoutes } from './routes/programs.ts';
-import { rolloutRoutes } from './routes/rollouts.ts';
-import { serverRoutes } from './routes/server.ts';
-import { ticketRoutes } from './routes/tickets.ts';
-import { viewRoutes } from './routes/view.ts';
+import { allRoutes } from './routes/all.ts';
+import type { Programs } from './routes/programs.ts';
 import type { Services } from './services.ts';
 import { StoreHealth } from './storeHealth.ts';
 import { Counters } from './telemetry/counters.ts';
@@ -261,16 +255,11 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     mounts: options.mounts,
     origins: { ...options.origins, host: options.listen.host },
     router: new Router(
-      [
-        ...batchRoutes(services),
-        ...rolloutRoutes(services),
-        ...blobRoutes(services, access, new BlobQuota(options.rolloutBytes ?? Infinity)),
-        ...serverRoutes(services),
-        ...metricsRoutes(scrape, options.metrics === 'open'),
-        ...programRoutes(options.programs),
-        ...ticketRoutes(tokens),
-        ...viewRoutes(options.pages),
-      ],
+      allRoutes({
+        ...{ services, tokens, access, scrape, programs: options.programs, pages: options.pages },
+        quota: new BlobQuota(options.rolloutBytes ?? Infinity),
+        openMetrics: options.metrics === 'open',
+      }),
       options.readOnly === true ? readOnlyError(store.name) : undefined,
     ),
     checkSession: (of) => access.check(of),
