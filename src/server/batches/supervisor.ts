@@ -70,6 +70,8 @@ interface TrackedBatch {
   answered: boolean;
   readonly losses: Losses;
   settled: boolean;
+  /** Whether its rollouts are being ended here, so that workers must not be told to end them. */
+  closing: boolean;
   stopTimer: NodeJS.Timeout | undefined;
 }
 
@@ -175,9 +177,16 @@ export class Supervisor {
   async stop(batch: string, reason: string, status: 'cancelled' | 'infrastructure' = 'cancelled'): Promise<number> {
     const { store } = this.#options;
     const counts = (await store.batch(batch))?.row.counts;
-    await store.stop(batch, reason);
-    await store.closeRollouts({ batch }, { status, reason }, status === 'infrastructure');
-    this.check(batch);
+    const tracked = this.#track(batch);
+    const force = status === 'infrastructure';
+    tracked.closing = force; // workers learn of it when their rollouts have ended
+    try {
+      await store.stop(batch, reason);
+      await store.closeRollouts({ batch }, { status, reason }, force);
+    } finally {
+      tracked.closing = false;
+      this.check(batch);
+    }
     return counts === undefined ? 0 : counts.queued + counts.running + counts.held;
   }
 
@@ -206,6 +215,7 @@ export class Supervisor {
         answered: false,
         losses: new Losses(),
         settled: true,
+        closing: false,
         stopTimer: undefined,
         throttle: new Throttle(
           CHECK_EVERY_MS,
@@ -239,6 +249,7 @@ export class Supervisor {
 
   async #update(tracked: TrackedBatch): Promise<void> {
     const { store, hub, leasing, workers } = this.#options;
+    if (tracked.closing) return;
     const record = await store.batch(tracked.id);
     if (record === undefined || record.row.imported) {
       this.#untrack(tracked.id);
