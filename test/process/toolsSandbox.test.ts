@@ -1,5 +1,6 @@
 // What the programs of a rollout see and reach in its sandbox: terminal, code, and MCP servers on stdio.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -101,6 +102,49 @@ describe('a sandbox', { skip: support.works ? false : support.reason, timeout: 1
       [],
     );
     if (process.getuid?.() === 0) assert.equal(await runs('cat /etc/shadow'), '');
+  });
+
+  it('shows a hidden folder empty, but for what programs may change in it, also by names with spaces', async () => {
+    const shown = path.join(project, 'a shown folder');
+    const inside = path.join(shown, 'hidden', 'its work');
+    await mkdir(inside, { recursive: true });
+    await writeFile(path.join(shown, 'hidden', 'answer'), 'the answer');
+    // What may be read and changed may be changed.
+    const host = await openWith({ read: [shown, inside], write: [inside], hide: [path.join(shown, 'hidden')] });
+    try {
+      assert.equal(await runs(`cd '${inside}' && echo x > made && ls -A ..`, host), 'its work');
+      assert.equal(await readFile(path.join(inside, 'made'), 'utf8'), 'x\n');
+      for (const folder of [shown, path.join(shown, 'hidden'), '/', '/proc'])
+        await fails(`touch '${folder}/here'`, /Read-only file system|Permission denied|No such file/, host);
+    } finally {
+      await host.close();
+    }
+  });
+
+  it('does not let programs write to what is mounted in a folder that they may read', async (test) => {
+    const mounted = path.join(project, 'mounted');
+    const below = path.join(mounted, 'b c');
+    await mkdir(mounted);
+    const mount = (folder: string): number | null =>
+      spawnSync('mount', ['-t', 'tmpfs', '-o', 'nosuid,nodev,noexec,size=64k', 'sandbox', folder]).status;
+    if (mount(mounted) !== 0) {
+      test.skip('only root can mount');
+      return;
+    }
+    const hosts: ToolHost[] = [];
+    try {
+      await mkdir(below);
+      assert.equal(mount(below), 0);
+      const reads = await openWith({ read: [mounted] });
+      hosts.push(reads);
+      for (const folder of [mounted, below]) await fails(`touch '${folder}/here'`, /Read-only file system/, reads);
+      const changes = await openWith({ write: [mounted] });
+      hosts.push(changes);
+      for (const folder of [mounted, below]) await runs(`touch '${folder}/here'`, changes);
+    } finally {
+      for (const host of hosts) await host.close();
+      spawnSync('umount', ['-R', mounted]);
+    }
   });
 
   it('hides other processes, with their environment and memory', async () => {

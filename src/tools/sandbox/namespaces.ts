@@ -9,95 +9,78 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { StudioError } from '../../common/errors.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import { killTree } from '../processes/processTree.ts';
 import { marked } from '../processes/strays.ts';
 import { LOOPBACK } from './loopback.ts';
+import { type Mount, MountPlan } from './mounts.ts';
+import type { FilteredNetwork } from './network/networks.ts';
 import { type Program, programScript, type Sandbox, type View } from './sandbox.ts';
 
 const OPEN_MS = 20_000;
 /** Contents of the system, read-only. Links such as `/bin` are copied as links. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc', '/opt', '/nix'];
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
+const DEVICE_LINKS = [
+  ['ptmx', 'pts/ptmx'],
+  ['fd', '/proc/self/fd'],
+  ['stdin', 'fd/0'],
+  ['stdout', 'fd/1'],
+  ['stderr', 'fd/2'],
+] as const;
 /** Files that only root may read; a worker that runs as root must not share them. */
 const PRIVATE = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/ssl/private', '/etc/sudoers'];
+const MOUNTED = 'mounted';
 const READY = 'ready';
 const PROGRAMS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 /**
- * Sets up the file system in `$1` from triples (what, from, to), makes it the root, and waits until its standard input
- * ends. Ignoring CHLD makes the kernel reap orphans.
+ * Fills the root `$1` with the tree `$2` of a plan and mounts its tables and overlays, makes read-only what it is told,
+ * changes to the root, and waits until its standard input ends. The root is in memory, because programs elsewhere could
+ * change one on disk. Ignoring CHLD makes the kernel reap orphans. `/tmp` is where the old root is for a moment.
  */
 const SETUP = `
 set -eu
-cd "$1"; shift
-mount -t tmpfs -o mode=755,size=16m,nr_inodes=16k sandbox "$PWD"
-cd "$PWD"
-place() {
-  if [ -d "$1" ]; then mkdir -p ".$2"; else mkdir -p ".\${2%/*}"; [ -e ".$2" ] || : > ".$2"; fi
-}
-readonly_below() {
-  while read -r _ _ _ _ point _; do
-    case $point in "$PWD$1"|"$PWD$1"/*) mount -o remount,bind,ro "$point" ;; esac
-  done < /proc/self/mountinfo
-}
+root=$1
+mount -t tmpfs -o mode=755,size=16m,nr_inodes=16k sandbox "$root"
+cp -a "$2/." "$root"
+shift 2
 while [ $# -gt 0 ]; do
-  what=$1 from=$2 to=$3; shift 3
-  case $what in
-    link) mkdir -p ".\${to%/*}"; ln -s "$from" ".$to" ;;
-    write) place "$from" "$to"; mount --rbind "$from" ".$to" ;;
-    read) place "$from" "$to"; mount --rbind "$from" ".$to"; readonly_below "$to" ;;
-    copy) mkdir -p ".$to" "$from.changes" "$from.work"
-      mount -t overlay -o "userxattr,lowerdir=$to,upperdir=$from.changes,workdir=$from.work" sandbox ".$to" || : ;;
-    hide) if [ -d ".$to" ]; then mount -t tmpfs -o mode=755,size=64k sandbox ".$to"
-      elif [ -e ".$to" ]; then mount --bind /dev/null ".$to"; fi ;;
+  case $1 in
+    table) mount -a -T "$2" ;;
+    overlay) mount -t overlay -o "$2" sandbox "$3" || : ;;
   esac
+  shift 3
 done
-mkdir -p dev/shm dev/pts proc old
-mount -t tmpfs -o mode=1777,size=256m sandbox dev/shm
-mount -t devpts -o newinstance,ptmxmode=0666,mode=620 sandbox dev/pts
-ln -s pts/ptmx dev/ptmx; ln -s /proc/self/fd dev/fd
-ln -s fd/0 dev/stdin; ln -s fd/1 dev/stdout; ln -s fd/2 dev/stderr
-mount -t proc proc proc
-pivot_root . old
+echo ${MOUNTED}
+while IFS= read -r point && [ -n "$point" ]; do mount -o remount,bind,ro "$point"; done
+cd "$root"
+pivot_root . tmp
 cd /
-umount -l old
-rmdir old
-mount -o remount,bind,ro /
+umount -l tmp
 trap '' CHLD
 echo ${READY}
 exec cat > /dev/null
 `;
 
-type Step = readonly [what: 'link' | 'write' | 'read' | 'copy' | 'hide', from: string, to: string];
-
 /** Opens a sandbox. Throws StudioError `unavailable` with the system's reason. */
 export async function openNamespaces(view: View, groups: ProcessGroups): Promise<Sandbox> {
-  const { scratch } = view;
-  const [root, temporary, home] = ['root', 'tmp', 'home'].map((name) => path.join(scratch, name)) as [
-    string,
-    string,
-    string,
-  ];
-  for (const folder of [root, temporary, home]) await mkdir(folder, { recursive: true, mode: 0o700 });
-  const steps: Step[] = [
-    ['write', temporary, '/tmp'],
-    ...SYSTEM.flatMap(systemStep),
-    ...DEVICES.map((name): Step => ['write', `/dev/${name}`, `/dev/${name}`]),
-    ['write', home, homedir()],
-    ...resolverStep(),
-    ...byDepth([
-      ...view.caches.filter(canOverlay).map((to): Step => ['copy', path.join(scratch, path.basename(to)), to]),
-      ...view.read.map((to): Step => ['read', to, to]),
-      ...view.write.map((to): Step => ['write', to, to]),
-      ...[...PRIVATE, ...view.hide].map((to): Step => ['hide', '', to]),
-    ]).filter(([, , to]) => existsSync(to)),
-  ];
-  const filtered = typeof view.network === 'function' ? await view.network() : undefined;
+  await mkdir(view.scratch, { recursive: true, mode: 0o700 });
+  const scratch = realpathSync(view.scratch);
+  const remove = (): Promise<void> => rm(scratch, { recursive: true, force: true, maxRetries: 5 });
+  const open = async (): Promise<{ plan: MountPlan; commands: string[]; filtered: FilteredNetwork | undefined }> => {
+    const plan = await planOf(view, scratch);
+    const filtered = typeof view.network === 'function' ? await view.network() : undefined;
+    return { plan, commands: await plan.write(), filtered };
+  };
+  const { plan, commands, filtered } = await open().catch(async (error: unknown) => {
+    await remove();
+    throw error;
+  });
   const own = filtered !== undefined || view.network === false;
   // Namespaces inside of a filtered network belong to its user namespace.
   const [file, ...inside] =
@@ -108,7 +91,15 @@ export async function openNamespaces(view: View, groups: ProcessGroups): Promise
     file,
     [
       ...[...inside, '--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child'],
-      ...['/bin/sh', '-c', `${view.network === false ? `${LOOPBACK} || :` : ''}${SETUP}`, 'sh', root, ...steps.flat()],
+      ...[
+        '/bin/sh',
+        '-c',
+        `${view.network === false ? `${LOOPBACK} || :` : ''}${SETUP}`,
+        'sh',
+        plan.root,
+        plan.tree,
+        ...commands,
+      ],
     ],
     {
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -125,10 +116,10 @@ export async function openNamespaces(view: View, groups: ProcessGroups): Promise
       if (child.exitCode === null && child.signalCode === null) await exited;
       groups.remove(pid);
     }
-    await rm(scratch, { recursive: true, force: true, maxRetries: 5 });
+    await remove();
   };
   try {
-    await ready(child);
+    await ready(child, plan);
   } catch (error) {
     await end();
     throw error;
@@ -177,7 +168,7 @@ function systemProgram(name: string): string {
   return folder === undefined ? name : `${folder}/${name}`;
 }
 
-function ready(child: ChildProcess): Promise<void> {
+function ready(child: ChildProcess, plan: MountPlan): Promise<void> {
   return new Promise((resolve, reject) => {
     let output = '';
     let errors = '';
@@ -188,7 +179,13 @@ function ready(child: ChildProcess): Promise<void> {
     const timer = setTimeout(() => fail(`it took longer than ${OPEN_MS / 1000} s`), OPEN_MS);
     child.stdout?.on('data', (chunk: Buffer) => {
       output += chunk.toString();
-      if (!output.includes(READY)) return;
+      if (!output.includes('\n')) return;
+      const line = output.trim();
+      output = '';
+      if (line === MOUNTED) {
+        protect(child, plan).catch((error: unknown) => fail(errorText(error), error));
+        return;
+      }
       clearTimeout(timer);
       resolve();
     });
@@ -203,26 +200,65 @@ function ready(child: ChildProcess): Promise<void> {
   });
 }
 
-function systemStep(folder: string): Step[] {
+/** Makes the mounts read-only that programs must not change. */
+async function protect(child: ChildProcess, plan: MountPlan): Promise<void> {
+  const points = plan.writable(await readFile(`/proc/${child.pid ?? 0}/mountinfo`, 'utf8'));
+  const unreadable = points.find((point) => point.includes('\n'));
+  if (unreadable !== undefined) throw new Error(`a folder has a line break in its name: ${JSON.stringify(unreadable)}`);
+  child.stdin?.write(`${points.map((point) => `${point}\n`).join('')}\n`);
+}
+
+async function planOf(view: View, scratch: string): Promise<MountPlan> {
+  const [temporary, home] = [path.join(scratch, 'tmp'), path.join(scratch, 'home')];
+  for (const folder of [temporary, home]) await mkdir(folder, { recursive: true, mode: 0o700 });
+  const plan = await MountPlan.create(scratch);
+  const mounts: Mount[] = [
+    { what: 'write', from: temporary, to: '/tmp' },
+    ...SYSTEM.flatMap(systemMount),
+    ...DEVICES.map((name): Mount => ({ what: 'write', from: `/dev/${name}`, to: `/dev/${name}` })),
+    ...DEVICE_LINKS.map(([to, from]): Mount => ({ what: 'link', from, to: `/dev/${to}` })),
+    { what: 'write', from: home, to: homedir() },
+    ...resolverMount(),
+    ...byDepth([
+      ...view.caches
+        .filter(canOverlay)
+        .map((to): Mount => ({ what: 'copy', from: path.join(scratch, path.basename(to)), to })),
+      ...view.read.map((to): Mount => ({ what: 'read', from: to, to })),
+      ...view.write.map((to): Mount => ({ what: 'write', from: to, to })),
+      ...[...PRIVATE, ...view.hide].map((to): Mount => ({ what: 'hide', from: '', to })),
+    ]).filter(({ to }) => existsSync(to)),
+  ];
+  for (const mount of mounts) await plan.add(mount);
+  await plan.addKernel('/dev/shm', 'tmpfs', 'mode=1777,size=256m');
+  await plan.addKernel('/dev/pts', 'devpts', 'newinstance,ptmxmode=0666,mode=620');
+  await plan.addKernel('/proc', 'proc', 'defaults');
+  return plan;
+}
+
+function systemMount(folder: string): Mount[] {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   if (stats === undefined) return [];
-  return [stats.isSymbolicLink() ? ['link', readlinkSync(folder), folder] : ['read', folder, folder]];
+  return [
+    stats.isSymbolicLink()
+      ? { what: 'link', from: readlinkSync(folder), to: folder }
+      : { what: 'read', from: folder, to: folder },
+  ];
 }
 
 /** `/etc/resolv.conf` is often a link to a file in `/run`. */
-function resolverStep(): Step[] {
+function resolverMount(): Mount[] {
   try {
     const file = realpathSync('/etc/resolv.conf');
-    return file.startsWith('/etc/') ? [] : [['read', file, file]];
+    return file.startsWith('/etc/') ? [] : [{ what: 'read', from: file, to: file }];
   } catch {
     return [];
   }
 }
 
 /** Parents come first, because a mount hides what was mounted below it. */
-function byDepth(steps: readonly Step[]): Step[] {
-  const depth = ([, , to]: Step): number => to.split('/').length;
-  return [...steps].sort((a, b) => depth(a) - depth(b));
+function byDepth(mounts: readonly Mount[]): Mount[] {
+  const depth = ({ to }: Mount): number => to.split('/').length;
+  return [...mounts].sort((a, b) => depth(a) - depth(b));
 }
 
 /** The options of an overlay are separated by commas and colons. */
