@@ -170,6 +170,28 @@ describe('a sandbox', { skip: support.works ? false : support.reason, timeout: 1
     assert.equal(existsSync('/usr/here'), false);
   });
 
+  it('lets programs only read what the batch names to read, however it is written', async () => {
+    const spaced = path.join(project, 'my manuals');
+    await mkdir(spaced);
+    const host = await openWith({ read: [`${project}/manuals/`, spaced] });
+    for (const folder of [path.join(project, 'manuals'), spaced])
+      await fails(`touch "${folder}/here"`, /Read-only file system/, host);
+    await host.close();
+  });
+
+  it('does not let programs of root change the settings of the kernel', {
+    skip: process.getuid?.() === 0 ? false : 'only root can change them outside, too',
+  }, async () => {
+    const setting = '/proc/sys/vm/swappiness';
+    await fails(`cat ${setting} > ${setting}`, /Read-only file system/);
+    await fails('echo h > /proc/sysrq-trigger', /Read-only file system|nonexistent/);
+    const fresh = 'mount -t proc proc fresh && cat fresh/sys/vm/swappiness > fresh/sys/vm/swappiness';
+    await fails(
+      `mkdir fresh && unshare --user --map-root-user --mount --pid --fork sh -c '${fresh}'`,
+      /denied|not permitted/,
+    );
+  });
+
   it('ends what programs left running, and removes what they wrote outside of the working directory', async () => {
     const host = await openWith({});
     const marker = path.join(bench.cwd, 'alive');

@@ -61,7 +61,8 @@ export class MountPlan {
   }
 
   /** Adds a mount whose `from` exists. */
-  async add({ what, from, to }: Mount): Promise<void> {
+  async add({ what, from, to: named }: Mount): Promise<void> {
+    const to = path.resolve(named); // without a slash at its end
     switch (what) {
       case 'link':
         await symlink(from, path.join(this.tree, to));
@@ -87,6 +88,15 @@ export class MountPlan {
   async addKernel(to: string, type: string, options: string): Promise<void> {
     await this.#createPoint(to, true);
     this.#push({ to, source: 'sandbox', type, options, aliases: [], access: 'write' });
+  }
+
+  /** Makes a part of a file system of the kernel read-only. */
+  protect(to: string): void {
+    this.#push({
+      ...{ to, source: path.join(this.root, to), type: 'none', options: 'bind,ro' },
+      aliases: [],
+      access: 'read',
+    });
   }
 
   /**

@@ -34,6 +34,8 @@ const DEVICE_LINKS = [
 ] as const;
 /** Files that only root may read; a worker that runs as root must not share them. */
 const PRIVATE = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/ssl/private', '/etc/sudoers'];
+/** Settings of the kernel, which programs of root could change even without capabilities. */
+const SETTINGS = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'];
 const MOUNTED = 'mounted';
 const READY = 'ready';
 const PROGRAMS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
@@ -232,6 +234,8 @@ async function planOf(view: View, scratch: string): Promise<MountPlan> {
   await plan.addKernel('/dev/shm', 'tmpfs', 'mode=1777,size=256m');
   await plan.addKernel('/dev/pts', 'devpts', 'newinstance,ptmxmode=0666,mode=620');
   await plan.addKernel('/proc', 'proc', 'defaults');
+  if (process.geteuid?.() === 0)
+    for (const name of SETTINGS) if (existsSync(`/proc/${name}`)) plan.protect(`/proc/${name}`);
   return plan;
 }
 
