@@ -5,17 +5,17 @@ import type { SubmittedModule } from '../config/submission.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import { openExport } from '../tools/modules/exports.ts';
 import { openModule } from '../tools/modules/moduleHost.ts';
-import { withTryEnvironment } from './tryEnvironment.ts';
+import { withTryEnvironment, workspaceSandbox } from './tryEnvironment.ts';
 
 /** Returns the loader. When `signal` aborts, it ends every thread and throws StudioError `cancelled`. */
 export function modulesLoader(signal: AbortSignal): LoadModules {
-  return async (modules) => {
+  return async (modules, root) => {
     if (modules.length === 0) return [];
     const blobs = new Map(
       modules.flatMap(({ bundle }) => [[bundle.bundleSha, bundle.code] as const, [bundle.mapSha, bundle.map] as const]),
     );
     const task = { id: 'check', question: '', meta: {} };
-    return withTryEnvironment({ blobs, task, signal }, async (environment) => {
+    return withTryEnvironment({ blobs, task, sandbox: workspaceSandbox(root), signal }, async (environment) => {
       const errors: StudioError[] = [];
       for (const module of modules) errors.push(...(await loadErrors(module, environment)));
       return errors;

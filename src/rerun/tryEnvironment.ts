@@ -3,6 +3,7 @@ import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
 import { NO_SECRETS, type Redactor } from '../common/redaction/redactor.ts';
 import { RedactedStream } from '../common/redaction/stream.ts';
+import { DEFAULT_SANDBOX, type SubmittedSandbox } from '../config/submission.ts';
 import type { ToolHost, ToolSpec } from '../rollout/ports.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import type { Change, TraceError } from '../trace/schema.ts';
@@ -41,8 +42,14 @@ interface TryEnvironmentOptions {
   /** Bundles, and attachments of the task, by sha. */
   readonly blobs: ReadonlyMap<string, Uint8Array>;
   readonly task: TaskRecord;
+  readonly sandbox: SubmittedSandbox;
   readonly print?: (text: string) => void;
   readonly signal: AbortSignal;
+}
+
+/** Without a batch, nothing says what modules and programs may read: then it is the workspace. */
+export function workspaceSandbox(root: string): SubmittedSandbox {
+  return { ...DEFAULT_SANDBOX, read: [root] };
 }
 
 /** Longer logs are cut. */
@@ -53,7 +60,7 @@ const MAX_LOG = 20_000;
  * waiting for servers that are still starting: they end with the environment.
  */
 export function withTryEnvironment<T>(
-  { blobs, task, print, signal }: TryEnvironmentOptions,
+  { blobs, task, sandbox, print, signal }: TryEnvironmentOptions,
   run: (environment: ToolEnvironment) => Promise<T>,
 ): Promise<T> {
   const readBlob = (sha: string): Promise<Uint8Array> => {
@@ -69,7 +76,10 @@ export function withTryEnvironment<T>(
       if (signal.aborted) stop();
       else signal.addEventListener('abort', stop, { once: true });
     });
-    return Promise.race([run(environment(directory, print === undefined ? {} : { onLog: print })), stopped]);
+    return Promise.race([
+      run(environment(directory, { sandbox, ...(print === undefined ? {} : { onLog: print }) })),
+      stopped,
+    ]);
   });
 }
 

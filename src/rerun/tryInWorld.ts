@@ -11,7 +11,8 @@ import { MODULE_ENDINGS } from '../config/load/agent.ts';
 import { loadBatch } from '../config/load.ts';
 import { relative } from '../config/paths.ts';
 import { problemsError } from '../config/source/problem.ts';
-import type { SubmittedWorld } from '../config/submission.ts';
+import type { SubmittedSandbox, SubmittedWorld } from '../config/submission.ts';
+import { submittedSandbox } from '../config/submit/sections.ts';
 import { buildWorld } from '../config/submit.ts';
 import type { ToolSpec, WorldSession } from '../rollout/ports.ts';
 import { worldSeed } from '../rollout/world.ts';
@@ -36,6 +37,7 @@ interface BatchWorld {
   readonly callSeed: number;
   /** Default time limit. */
   readonly seconds: number;
+  readonly sandbox: SubmittedSandbox;
   readonly blobs: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -92,6 +94,7 @@ export async function readBatchWorld(
     seed: worldSeed(task, seed),
     callSeed: seedOf(seedOf(seed, task.id, 1), agent.file.name, 1, 0),
     seconds: agent.file.limits.tool_seconds,
+    sandbox: submittedSandbox(value, files),
     blobs: kept,
   };
 }
@@ -115,9 +118,10 @@ export async function tryInWorld(
     seed,
     callSeed,
     seconds,
+    sandbox,
     blobs,
   } = from;
-  return withTryEnvironment({ blobs, task, signal, print: log.print }, async (environment) => {
+  return withTryEnvironment({ blobs, task, sandbox, signal, print: log.print }, async (environment) => {
     const session = await open(from, environment, signal);
     const result = await callAndClose(
       session,

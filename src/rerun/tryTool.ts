@@ -20,11 +20,20 @@ import { openTools } from '../tools/hosts.ts';
 import type { McpEntry } from '../tools/mcp/connection.ts';
 import { NO_STATE } from '../tools/modules/thread/noState.ts';
 import { hidingValues, type Values, withoutSecrets, withValues } from './toolValues.ts';
-import { callAndClose, type ToolCall, type TriedCall, TryLog, withTryEnvironment } from './tryEnvironment.ts';
+import {
+  callAndClose,
+  type ToolCall,
+  type TriedCall,
+  TryLog,
+  withTryEnvironment,
+  workspaceSandbox,
+} from './tryEnvironment.ts';
 
 /** The tools of one file. */
 interface ToolFile {
   readonly file: string;
+  /** Folder of its workspace. */
+  readonly root: string;
   readonly entries: readonly SubmittedTools[];
   readonly blobs: ReadonlyMap<string, Uint8Array>;
   /** Default time limit. */
@@ -51,6 +60,7 @@ export async function readToolFile(file: string, cwd: string, env: NodeJS.Proces
     const bundle = await bundleModule(full, root);
     return {
       file,
+      root,
       seconds: TOOL_SECONDS,
       blobs: new Map([
         [bundle.bundleSha, bundle.code],
@@ -69,7 +79,7 @@ export async function readToolFile(file: string, cwd: string, env: NodeJS.Proces
   const { tools, blobs } = await buildTools(value, root, submitPorts(files, root, env, undefined));
   const kept = new Map<string, Uint8Array>();
   for await (const blob of blobs) if ('bytes' in blob) kept.set(blob.sha, blob.bytes);
-  return { file, seconds: value.file.limits.tool_seconds, entries: tools, blobs: kept };
+  return { file, root, seconds: value.file.limits.tool_seconds, entries: tools, blobs: kept };
 }
 
 /** Returns the tools of a single MCP server, configured like an entry of an agent file in `folder`. */
@@ -85,6 +95,7 @@ export function serverTools(file: string, { mcp, name, tools }: NewEntry, folder
         };
   return {
     file,
+    root: folder,
     seconds: TOOL_SECONDS,
     blobs: new Map(),
     entries: [
@@ -150,14 +161,16 @@ export function tryTool(
 type Open = (entries: readonly SubmittedTools[]) => Promise<ToolHost>;
 
 function within<T>(
-  { blobs }: ToolFile,
+  { root, blobs }: ToolFile,
   signal: AbortSignal,
   run: (open: Open) => Promise<T>,
   print?: (text: string) => void,
 ): Promise<T> {
   const task = { id: 'try', question: '', meta: {} };
-  return withTryEnvironment({ blobs, task, signal, ...(print === undefined ? {} : { print }) }, (environment) =>
-    run((entries) => openTools(entries, environment)),
+  const sandbox = workspaceSandbox(root);
+  return withTryEnvironment(
+    { blobs, task, sandbox, signal, ...(print === undefined ? {} : { print }) },
+    (environment) => run((entries) => openTools(entries, environment)),
   );
 }
 

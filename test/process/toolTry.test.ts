@@ -11,6 +11,7 @@ import type { Json } from '../../src/common/json.ts';
 import type { TriedCall } from '../../src/rerun/tryEnvironment.ts';
 import { readBatchWorld, tryInWorld } from '../../src/rerun/tryInWorld.ts';
 import { listTools, readToolFile, tryTool } from '../../src/rerun/tryTool.ts';
+import { sandboxSupport } from '../../src/tools/sandbox/open.ts';
 
 const EVERYTHING = path.resolve(
   import.meta.dirname,
@@ -24,7 +25,8 @@ before(async () => {
   await writeFile(path.join(folder, 'package.json'), '{}');
   await writeFile(
     path.join(folder, 'tools', 'words.ts'),
-    `import { tool } from 'rollout-studio';
+    `import { readFileSync } from 'node:fs';
+import { tool } from 'rollout-studio';
 import { z } from 'zod';
 let calls = 0;
 export const count = tool({ description: 'Counts.', input: z.object({ text: z.string() }), effect: 'pure', output: \
@@ -46,6 +48,8 @@ export const endless = tool({ description: 'Waits.', input: z.object({}), run: (
   log('started');
   return new Promise(() => undefined);
 } });
+export const look = tool({ description: 'Reads.', input: z.object({ file: z.string() }), run: ({ file }) => \
+readFileSync(file, 'utf8') });
 export const where = tool({ description: 'Tells.', input: z.object({}), run: (_args, { cwd, env }) => ({ cwd, names: \
 Object.keys(env) }) });
 `,
@@ -68,6 +72,7 @@ tools:
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
+const support = await sandboxSupport();
 const never = new AbortController().signal;
 async function tried(
   file: string,
@@ -88,7 +93,7 @@ describe('a tool that is tried', () => {
     assert.deepEqual(problems, []);
     assert.deepEqual(
       tools.map(({ name }) => name),
-      ['count', 'endless', 'fail', 'flaky', 'slow', 'where'],
+      ['count', 'endless', 'fail', 'flaky', 'look', 'slow', 'where'],
     );
     assert.deepEqual(tools[0]?.output?.['required'], ['words']);
     assert.equal(tools[0].place?.file, 'tools/words.ts');
@@ -102,8 +107,8 @@ describe('a tool that is tried', () => {
 
   it('fails with a stack in the source, with a message about wrong arguments, and by its time-out', async () => {
     const { error } = await tried('tools/words.ts', 'fail', {});
-    assert.deepEqual([error?.class, error?.place], ['tool_error', { file: 'tools/words.ts', line: 9, column: 9 }]);
-    assert.match(error?.stack ?? '', /at .*\(?tools\/words\.ts:9:9\)?/);
+    assert.deepEqual([error?.class, error?.place], ['tool_error', { file: 'tools/words.ts', line: 10, column: 9 }]);
+    assert.match(error?.stack ?? '', /at .*\(?tools\/words\.ts:10:9\)?/);
     assert.equal((await tried('tools/words.ts', 'count', { txt: 1 })).error?.class, 'invalid_arguments');
     assert.equal((await tried('tools/words.ts', 'slow', {})).error?.class, 'timeout');
   });
@@ -120,6 +125,17 @@ describe('a tool that is tried', () => {
     assert.ok(names.includes('PATH') && !names.includes('TRY_SECRET'));
     assert.notEqual(cwd, folder);
     assert.ok(!existsSync(cwd));
+  });
+
+  it('reads files of the workspace, since no batch names any, and no others', {
+    skip: support.works ? false : support.reason,
+  }, async () => {
+    assert.equal((await tried('tools/words.ts', 'look', { file: path.join(folder, 'package.json') })).result, '{}');
+    const other = `${folder}-other`;
+    await writeFile(other, 'x');
+    const { error } = await tried('tools/words.ts', 'look', { file: other });
+    await rm(other);
+    assert.match(error?.message ?? '', /^ENOENT: .*Modules run in a sandbox\. If it exists, add it/);
   });
 
   it('ends when somebody cancels it', async () => {

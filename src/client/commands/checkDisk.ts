@@ -29,8 +29,11 @@ export interface BuiltModule {
   readonly uses: readonly ModuleUse[];
 }
 
-/** Loads modules as a worker does. Returns the failures: StudioErrors `config`, each with `details.problems`. */
-export type LoadModules = (modules: readonly BuiltModule[]) => Promise<readonly StudioError[]>;
+/**
+ * Loads modules as a worker does; they can read the folder `root`. Returns the failures: StudioErrors `config`, each with
+ * `details.problems`.
+ */
+export type LoadModules = (modules: readonly BuiltModule[], root: string) => Promise<readonly StudioError[]>;
 
 /**
  * Checks the requested files (relative to `folder`), or if there are none, all agent, world, and batch files in
@@ -117,7 +120,7 @@ async function moduleProblems(
     }
   }
   for (const [root, built] of byRoot) {
-    for (const error of await loadModules(built))
+    for (const error of await loadModules(built, files.absolute(root)))
       problems.push(...problemsOf(error, files.absolute(root), 'The module must load before a rollout can use it.'));
   }
   return problems;

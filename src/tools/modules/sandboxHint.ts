@@ -10,7 +10,7 @@ export interface FileFailure {
 }
 
 /** What is the same inside and outside, or the sandbox's own. */
-const EVERYWHERE = ['/tmp', '/usr', '/bin', '/sbin', '/lib', '/etc', '/opt', '/nix', '/proc', '/dev'];
+const EVERYWHERE = ['/usr', '/bin', '/sbin', '/lib', '/etc', '/opt', '/nix', '/proc', '/dev'];
 
 /**
  * Returns what to change in the batch file so that the operation may succeed; undefined if the sandbox is not the
