@@ -1,5 +1,5 @@
 /** A temporary environment for tool calls outside of rollouts, with separate threads, processes, and a folder. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { allowedEnvironment } from '../common/environment.ts';
@@ -17,23 +17,25 @@ type MakeEnvironment = (
 
 /**
  * Runs a function with an environment that is always removed afterwards. `readBlob` reads the blobs that are not in
- * `own`. `work`: the path of the folder.
+ * `own`. `work`: the path of the folder for working directories.
  */
 export async function withTemporaryEnvironment<T>(
   readBlob: (sha: string, signal?: AbortSignal) => Promise<Uint8Array>,
   run: (environment: MakeEnvironment, work: string) => Promise<T>,
 ): Promise<T> {
-  const work = await mkdtemp(path.join(os.tmpdir(), 'rollout-call-'));
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-call-'));
+  const work = path.join(folder, 'rollouts');
   const reaper = new Reaper();
-  reaper.addFolder(work);
+  reaper.addFolder(folder);
   const pools = createToolPools({
-    directory: path.join(work, 'bundles'),
+    directory: path.join(folder, 'bundles'),
     work,
     env: allowedEnvironment(process.env),
     processGroups: reaper,
   });
   const own = new Map<string, Uint8Array>();
   try {
+    await mkdir(work, { mode: 0o700 });
     return await run(
       (cwd, { onLog, sandbox = DEFAULT_SANDBOX } = {}) => ({
         cwd,
@@ -48,6 +50,6 @@ export async function withTemporaryEnvironment<T>(
   } finally {
     await pools.close();
     await reaper.close(CLOSE_MS);
-    await rm(work, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
 }

@@ -29,6 +29,8 @@ export interface ToolPools {
   /** Environment variables of tools, their threads, and their processes; nothing else is inherited. */
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
+  /** Folder for the scratch folders of sandboxes, which no sandbox shows. */
+  readonly scratch: string;
   readonly modules: ModulePools;
   /** Filtered networks of programs. */
   readonly networks: Pick<Networks, 'open'>;

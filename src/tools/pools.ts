@@ -29,30 +29,37 @@ const MEMORY_MB = 512;
 
 /** Creates the resources that all rollouts of a worker share. Everything is started on first use. */
 export function createToolPools(options: ToolPoolsOptions): ToolPools {
-  const modulePools = (name: string, hidden: readonly string[]): ModulePools =>
+  const scratch = path.join(options.directory, 'sandboxes');
+  const modulePools = (name: string): ModulePools =>
     new ModulePools({
       directory: path.join(options.directory, name),
       work: options.work,
+      scratch,
       env: options.env,
       processGroups: options.processGroups,
-      hidden,
       threads: options.threads ?? THREADS,
       memoryMb: options.memoryMb ?? MEMORY_MB,
       onStuck: (text) => {
         options.onStuck?.(text);
       },
     });
-  const modules = modulePools('tools', [path.join(options.directory, 'scorers')]);
-  const scorers = modulePools('scorers', []);
+  const modules = modulePools('tools');
+  const scorers = modulePools('scorers');
   const networks = new Networks(options.processGroups);
   let connections: Promise<McpConnections> | undefined;
   const openConnections = async (): Promise<McpConnections> => {
     const { McpConnections: Connections } = await import('./mcp/connections.ts');
-    return new Connections({ env: options.env, processGroups: options.processGroups, cwd: options.directory });
+    return new Connections({
+      env: options.env,
+      processGroups: options.processGroups,
+      cwd: path.join(options.directory, 'servers'),
+      scratch,
+    });
   };
   return {
     env: options.env,
     processGroups: options.processGroups,
+    scratch,
     modules,
     scorers,
     networks,

@@ -71,6 +71,8 @@ export function stopMs({ stop_seconds = STOP_SECONDS }: WorkerConfig): number {
 export async function startWorker(config: WorkerConfig, options: WorkerOptions): Promise<RunningWorker> {
   const folder = path.resolve(config.work);
   await makeWorkerFolder(folder);
+  const work = path.join(folder, 'rollouts');
+  await makeWorkerFolder(work);
   const reaper = new Reaper();
   reaper.addFolder(folder);
   if (config.own_group === true) reaper.add(process.pid);
@@ -86,7 +88,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   const { outlet, secrets } = options;
   const pools = createToolPools({
     directory: path.join(folder, 'bundles'),
-    work: folder,
+    work,
     env: allowedEnvironment(process.env, config.pass_env),
     processGroups: reaper,
     onStuck: options.log,
@@ -101,7 +103,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   const pool: RolloutPool = new RolloutPool({
     parts: {
       worker: config.worker,
-      folder,
+      work,
       clock,
       blobs,
       slots,

@@ -214,7 +214,7 @@ test('a hostile agent gets, changes, and leaves nothing', { skip, timeout: SECON
   const bundles = new Map<string, string>();
   for (const one of running) {
     const work = path.dirname(one.victim.cwd);
-    const folder = path.join(work, 'bundles');
+    const folder = path.resolve(work, '..', 'bundles');
     const scorers = path.join(folder, 'scorers');
     const own = readdirSync(scorers).filter((name) => name.endsWith('.mjs'));
     assert.equal(own.length, 1, 'the scorer of the batch was used');

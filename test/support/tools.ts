@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { allowedEnvironment } from '../../src/common/environment.ts';
@@ -33,13 +33,15 @@ export async function toolBench({
   ...options
 }: Partial<ToolPoolsOptions> & { sandbox?: SandboxMode } = {}): Promise<ToolBench> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tools-'));
-  const cwd = await mkdtemp(path.join(folder, 'work-'));
+  const work = path.join(folder, 'rollouts');
+  await mkdir(work);
+  const cwd = await mkdtemp(path.join(work, 'work-'));
   const blobs = new Map<string, Uint8Array>();
   const groups = new Set<number>();
   const late: string[] = [];
   const pools = createToolPools({
     directory: path.join(folder, 'bundles'),
-    work: folder,
+    work,
     env: allowedEnvironment(process.env),
     processGroups: { owner: newOwner(), add: (pid) => groups.add(pid), remove: (pid) => groups.delete(pid) },
     ...options,

@@ -30,8 +30,8 @@ export interface BuiltModule {
 }
 
 /**
- * Loads modules as a worker does; they can read the folder `root`. Returns the failures: StudioErrors `config`, each with
- * `details.problems`.
+ * Loads modules as a worker does; they can read the folder `root`. Returns the failures: StudioErrors `config`, each
+ * with `details.problems`.
  */
 export type LoadModules = (modules: readonly BuiltModule[], root: string) => Promise<readonly StudioError[]>;
 

@@ -13,7 +13,7 @@ import type { OnLog } from '../../rollout/ports.ts';
 import { findChromium, mayHaveSandbox } from '../chromium.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import { ignoredLimitsText } from '../processes/processLimits.ts';
-import { type CommandFolders, commandFolders, interpreterFolders, scratchOf } from '../sandbox/folders.ts';
+import { type CommandFolders, commandFolders, interpreterFolders, scratchIn } from '../sandbox/folders.ts';
 import { openSandbox } from '../sandbox/open.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { answerElicitation } from './elicitation.ts';
@@ -31,6 +31,8 @@ interface ConnectionOptions {
   /** Environment of its process, in addition to that of the entry. */
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
+  /** Folder for the scratch folder of its sandbox. */
+  readonly scratch: string;
   readonly sandbox: SubmittedSandbox;
   /** Receives the server's output and log messages. */
   readonly onLog: OnLog;
@@ -265,14 +267,14 @@ function createTransport(options: ConnectionOptions): StdioTransport | HttpTrans
 /** Opens the sandbox of a server: it sees what its command names, and its working directory. */
 async function openServerSandbox(
   named: CommandFolders,
-  { sandbox, processGroups, cwd, env }: ConnectionOptions,
+  { sandbox, processGroups, cwd, env, scratch }: ConnectionOptions,
 ): Promise<Sandbox | undefined> {
   const view = {
     read: [...interpreterFolders(env), ...named.read, ...sandbox.read],
     write: [cwd, ...named.write, ...sandbox.write],
     hide: sandbox.hide,
     caches: named.caches,
-    scratch: scratchOf(cwd),
+    scratch: scratchIn(scratch),
     // Its command is the user's own program, which may need databases or services of this machine.
     network: sandbox.network !== false,
   };

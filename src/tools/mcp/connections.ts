@@ -8,6 +8,8 @@ import type { McpEntry } from './connection.ts';
 import { ConnectionLost, McpConnection } from './connection.ts';
 
 interface McpConnectionsOptions {
+  /** Folder for the scratch folders of sandboxes. */
+  readonly scratch: string;
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
   /** Default working directory of shared stdio servers. */
@@ -80,6 +82,7 @@ class SharedServer {
       cwd: this.#options.cwd,
       env: this.#options.env,
       processGroups: this.#options.processGroups,
+      scratch: this.#options.scratch,
       sandbox: this.#sandbox,
       // Output of a shared server cannot be assigned to a rollout.
       onLog: () => undefined,
@@ -115,7 +118,11 @@ export class McpConnections {
     { cwd, sandbox, pools: { processGroups } }: Pick<ToolEnvironment, 'cwd' | 'sandbox' | 'pools'>,
     onLog: OnLog,
   ): Promise<McpConnection> {
-    const connection = await McpConnection.open({ entry, cwd, env: this.#options.env, processGroups, sandbox, onLog });
+    const connection = await McpConnection.open({
+      ...{ entry, cwd, processGroups, sandbox, onLog },
+      env: this.#options.env,
+      scratch: this.#options.scratch,
+    });
     this.#unshared.add(connection);
     return connection;
   }

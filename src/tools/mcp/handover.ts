@@ -70,6 +70,7 @@ export class HandoverTransport implements Transport {
   }
 
   #receive(message: JSONRPCMessage): void {
+    if (this.#detached) return; // e.g. the rejection of `initialize`, right after the answer that is continued with
     const isLate = this.#initialize !== undefined && this.#probe !== undefined;
     const isAnswer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
     if (isAnswer && message.id === this.#probe) {

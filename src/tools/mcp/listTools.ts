@@ -43,6 +43,7 @@ export async function listMcpTools(
         cwd,
         env,
         processGroups: processes,
+        scratch: cwd, // unused without a sandbox
         // No model calls them, and the server may install itself, which a sandbox would forget.
         sandbox: { ...DEFAULT_SANDBOX, mode: 'off' },
         onLog: () => undefined,

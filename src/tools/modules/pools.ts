@@ -18,10 +18,9 @@ interface ModulePoolsOptions {
   readonly directory: string;
   /** Folder that contains the working directories of rollouts. */
   readonly work: string;
+  readonly scratch: string;
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
-  /** What modules never see, in addition to what their batch hides. */
-  readonly hidden: readonly string[];
   /** Maximum number of threads per module for calls without a session. */
   readonly threads: number;
   /** Memory limit of a thread (heap and buffers). */

@@ -78,12 +78,9 @@ function librariesOf(folder: string): string[] {
   return found;
 }
 
-/**
- * Returns an unused name for the scratch folder of a sandbox: next to a working directory, so that programs do not see
- * it, and it is removed with the worker's folder at the latest.
- */
-export function scratchOf(workDirectory: string): string {
-  return `${workDirectory}.sandbox-${randomUUID()}`;
+/** Returns an unused name for the scratch folder of a sandbox, in the folder for all of them. */
+export function scratchIn(folder: string): string {
+  return path.join(folder, randomUUID());
 }
 
 /** Whether a folder is the home folder or contains it: then it contains everything. */

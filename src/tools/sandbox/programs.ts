@@ -1,7 +1,7 @@
 /** The programs of one rollout's tools, in the rollout's sandbox if there is one. */
 import type { ToolEnvironment } from '../environment.ts';
 import { type ProcessRequest, type ProcessResult, runProcess } from '../processes/runProcess.ts';
-import { interpreterFolders, scratchOf } from './folders.ts';
+import { interpreterFolders, scratchIn } from './folders.ts';
 import { openSandbox } from './open.ts';
 import type { Sandbox } from './sandbox.ts';
 
@@ -39,7 +39,7 @@ export class Programs {
       write: [cwd, ...sandbox.write],
       hide: sandbox.hide,
       caches: [],
-      scratch: scratchOf(cwd),
+      scratch: scratchIn(pools.scratch),
       network: sandbox.network === 'filtered' ? () => pools.networks.open(sandbox.allow ?? []) : sandbox.network,
     };
     return openSandbox(sandbox, view, pools.processGroups);

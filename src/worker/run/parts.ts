@@ -38,8 +38,8 @@ export interface RolloutHandle {
 
 export interface WorkerParts {
   readonly worker: string;
-  /** The worker's own folder, absolute. */
-  readonly folder: string;
+  /** Folder for the working directories of rollouts, absolute. */
+  readonly work: string;
   readonly clock: Clock;
   readonly blobs: Blobs;
   readonly submissions: Submissions;

@@ -76,7 +76,7 @@ function bench(
   const outlet = new Outlet({});
   const parts: WorkerParts = {
     worker: 'w',
-    folder,
+    work: folder,
     clock: { now: () => 5 },
     blobs,
     pools,

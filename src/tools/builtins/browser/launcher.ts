@@ -7,7 +7,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
-import { scratchOf } from '../../sandbox/folders.ts';
+import { scratchIn } from '../../sandbox/folders.ts';
 import { openSandbox } from '../../sandbox/open.ts';
 
 /** Longer files are programs, not scripts. */
@@ -30,7 +30,7 @@ export interface Launcher {
 export async function openLauncher(
   browser: string,
   profile: string,
-  { cwd, sandbox, pools: { processGroups } }: Pick<ToolEnvironment, 'cwd' | 'sandbox' | 'pools'>,
+  { cwd, sandbox, pools }: Pick<ToolEnvironment, 'cwd' | 'sandbox' | 'pools'>,
 ): Promise<Launcher | undefined> {
   if (process.platform !== 'linux') return undefined;
   if (sandbox.mode !== 'off' && isSnap(browser)) {
@@ -41,7 +41,7 @@ export async function openLauncher(
         'to another Chromium.',
     );
   }
-  const scratch = scratchOf(cwd);
+  const scratch = scratchIn(pools.scratch);
   const view = {
     // What the browser consists of, e.g. in Playwright's cache; the font cache, without which it starts slowly.
     read: [path.dirname(realpathSync(browser)), '/var/cache/fontconfig'],
@@ -51,7 +51,7 @@ export async function openLauncher(
     scratch,
     network: true,
   };
-  const opened = await openSandbox(sandbox, view, processGroups);
+  const opened = await openSandbox(sandbox, view, pools.processGroups);
   if (opened === undefined) return undefined;
   const [file, pidFile] = [path.join(scratch, 'browser'), path.join(scratch, 'pid')];
   const { file: program, args } = opened.command({ file: browser, args: [], cwd, setup: '' });

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { programsFolder } from '../../../common/entries.ts';
 import type { SubmittedSandbox } from '../../../config/submission.ts';
 import type { ProcessGroups } from '../../processes/processGroups.ts';
-import { interpreterFolders, scratchOf } from '../../sandbox/folders.ts';
+import { interpreterFolders, scratchIn } from '../../sandbox/folders.ts';
 import { openSandbox } from '../../sandbox/open.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { ModuleProcess } from './moduleProcess.ts';
@@ -13,9 +13,9 @@ interface ModuleProcessesOptions {
   /** Folder of bundles; its subfolder `compiled` is the compile cache. */
   readonly directory: string;
   readonly work: string;
+  readonly scratch: string;
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
-  readonly hidden: readonly string[];
 }
 
 /** The processes that run the modules of a worker: one for all rollouts with the same sandbox, or for each of them. */
@@ -73,16 +73,15 @@ export class ModuleProcesses {
   }
 
   async #openSandbox(sandbox: SubmittedSandbox, scope: string): Promise<Sandbox | undefined> {
-    const { directory, work, env, processGroups, hidden } = this.#options;
+    const { directory, work, scratch, env, processGroups } = this.#options;
     const compiled = path.join(directory, 'compiled');
-    // Only what exists can be hidden.
-    for (const folder of [compiled, ...hidden]) await mkdir(folder, { recursive: true, mode: 0o700 });
+    await mkdir(compiled, { recursive: true, mode: 0o700 });
     const view = {
       read: [...interpreterFolders(env), fileURLToPath(programsFolder()), directory, ...sandbox.read],
       write: [scope === '' ? work : scope, compiled, ...sandbox.write],
-      hide: [...sandbox.hide, ...hidden],
+      hide: sandbox.hide,
       caches: [],
-      scratch: scratchOf(directory),
+      scratch: scratchIn(scratch),
       network: sandbox.network !== false,
     };
     return openSandbox(sandbox, view, processGroups);
