@@ -60,7 +60,7 @@ test('another user reads neither files nor memory, and finds no open socket', { 
     for (const name of ['server.json', 'store.db', 'secrets', 'work.json'])
       assert.ok(files.includes(path.join(store.folder, name)), `${name} is there`);
     assert.ok(
-      files.some((file) => /rollout-work-\w+\/local-\d+\/\w{32}$/.test(file)),
+      files.some((file) => /rollout-work-\w+\/local-\d+\/rollouts\/\w{32}$/.test(file)),
       'a working directory is there',
     );
     assert.deepEqual(openedByOther(['/etc/hostname', ...files]), ['/etc/hostname']);

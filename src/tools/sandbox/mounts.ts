@@ -21,7 +21,8 @@ interface Entry {
   readonly options: string;
   /** Other names of `to`. */
   readonly aliases: readonly string[];
-  readonly access: 'write' | 'read';
+  /** `none`: what is there cannot be seen. */
+  readonly access: 'write' | 'read' | 'none';
   /** The new, empty folder that it shows, in which mount points must be created. */
   readonly own?: string;
 }
@@ -133,7 +134,9 @@ export class MountPlan {
       .filter(({ point }) => {
         const at = path.join('/', path.relative(this.root, point));
         const covers = ({ to, aliases }: Entry): boolean => [to, ...aliases].some((each) => isBelow(each, at));
-        return this.#entries.findLast(covers)?.access === 'read';
+        const cover = this.#entries.findLast(covers);
+        // What a hidden folder covers, e.g. this root in a folder that may be changed, cannot be reached.
+        return cover?.access === 'read' || (cover?.access === 'none' && cover.to === at);
       })
       .map(({ point }) => point);
   }
@@ -162,7 +165,7 @@ export class MountPlan {
       await mkdir(own, { recursive: true, mode: 0o755 });
       this.#push({
         ...{ to, source: path.join(this.root, empty), type: 'none', options: 'rbind,ro' },
-        ...{ aliases: [], access: 'read', own },
+        ...{ aliases: [], access: 'none', own },
       });
     } else this.#bind(to, '/dev/null', 'write');
   }
