@@ -160,7 +160,7 @@ async function program(name: string, args: readonly string[], without: string, h
   }
 }
 
-/** Reports whether the programs of tools run in a sandbox. */
+/** Reports whether modules and the programs of tools run in a sandbox. */
 function sandboxFinding(support: SandboxSupport, noFilter: string | undefined): Finding {
   if (support.works && noFilter !== undefined)
     return {
@@ -172,12 +172,12 @@ function sandboxFinding(support: SandboxSupport, noFilter: string | undefined): 
     ? {
         name: 'sandbox',
         state: 'ok',
-        text: 'works: programs of tools see no other files and processes, and reach only the public internet',
+        text: 'works: tools see no other files and processes; the terminal and code reach only the public internet',
       }
     : {
         name: 'sandbox',
         state: 'missing',
-        text: `not available: ${support.reason}. Programs of tools run with all rights of the user`,
+        text: `not available: ${support.reason}. Tools run with all rights of the user`,
         hint:
           process.platform === 'linux'
             ? 'Install util-linux, and allow users to create user namespaces.'

@@ -1,6 +1,6 @@
-/** Reports batches whose programs run without a sandbox, because this machine has none. */
+/** Reports batches whose modules and programs run without a sandbox, because this machine has none. */
 import { noSandbox } from '../../config/needs.ts';
-import { DEFAULT_SANDBOX, type Submission, type SubmittedTools, toolsOf } from '../../config/submission.ts';
+import { DEFAULT_SANDBOX, modulesOf, type Submission, type SubmittedTools, toolsOf } from '../../config/submission.ts';
 import type { EventData } from '../../trace/schema.ts';
 
 /**
@@ -12,12 +12,13 @@ export async function sandboxWarnings(
   reasonOf: () => Promise<string | undefined>,
 ): Promise<EventData['infra'][]> {
   const { mode } = submission.sandbox ?? DEFAULT_SANDBOX;
-  if (mode === 'off' || !toolsOf(submission).some(startsPrograms)) return [];
+  const isConcerned = modulesOf(submission).length > 0 || toolsOf(submission).some(startsPrograms);
+  if (mode === 'off' || !isConcerned) return [];
   const reason = await reasonOf();
   if (reason === undefined) return [];
   if (mode === 'required') throw noSandbox(reason);
   const text =
-    `Programs of tools run without a sandbox, with all rights of the user: ${reason}. To refuse that, use ` +
+    `Tools run without a sandbox, with all rights of the user: ${reason}. To refuse that, use ` +
     '`sandbox: required` in the batch file.';
   return [{ what: 'no_sandbox', text }];
 }
@@ -29,6 +30,6 @@ function startsPrograms(entry: SubmittedTools): boolean {
     case 'mcp':
       return 'command' in entry.server;
     case 'module':
-      return false;
+      return true;
   }
 }
