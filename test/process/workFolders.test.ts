@@ -124,7 +124,7 @@ test('a program without a sandbox finds neither the store nor other rollouts fro
     const [directory = '', worker = ''] = readFileSync(out, 'utf8').split('\n');
     assert.ok(!directory.startsWith(store.folder), directory);
     const parts = path.relative(path.join(cache, 'rollout-studio'), directory).split(path.sep);
-    assert.match(parts.join('/'), /^rollout-work-[0-9a-f]{32}\/local-\d+\/[0-9a-f]{32}$/);
+    assert.match(parts.join('/'), /^rollout-work-[0-9a-f]{32}\/local-\d+\/rollouts\/[0-9a-f]{32}$/);
     assert.equal(parts[1], `local-${worker}`);
     assert.equal(statSync(path.dirname(directory)).mode & 0o777, 0o300, 'its parent cannot be listed');
     if (process.getuid?.() !== 0) assert.throws(() => readdirSync(path.dirname(directory)), { code: 'EACCES' });

@@ -19,7 +19,7 @@ const warnings = (tools: readonly SubmittedTools[], mode: SandboxMode, reason?: 
 describe('a machine without a sandbox', () => {
   it('is reported for modules, as for programs', async () => {
     const [warning] = await warnings([MODULE], 'on', 'unshare is not installed');
-    assert.deepEqual([warning?.what, warning?.text?.slice(0, 29)], ['no_sandbox', 'Tools run without a sandbox, ']);
+    assert.deepEqual([warning?.what, warning?.text.slice(0, 29)], ['no_sandbox', 'Tools run without a sandbox, ']);
   });
   it('is refused if the batch requires one', async () => {
     await assert.rejects(warnings([MODULE], 'required', 'unshare is not installed'), { code: 'config' });
