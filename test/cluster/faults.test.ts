@@ -30,12 +30,15 @@ const CUT_MS = 2_000;
 const LOADING_MS = 2_000;
 const HOUR_MS = 3_600_000;
 const HOG = `
+import { writeFileSync } from 'node:fs';
 import { tool } from 'rollout-studio';
 import { z } from 'zod';
 const held: Buffer[] = [];
 export const hog = tool({
   description: 'Takes memory until there is none.', input: z.object({ megabytes: z.number() }), effect: 'pure',
   run: ({ megabytes }) => {
+    // The kernel ends the worker, and not only the process that runs this.
+    writeFileSync('/proc/' + process.ppid + '/oom_score_adj', '1000');
     for (let n = 0; n < megabytes; n++) held.push(Buffer.alloc(1024 * 1024, 1));
     return held.length;
   },

@@ -34,6 +34,12 @@ export interface ThreadLink {
   measure(): Promise<number>;
 }
 
+/** Describes the end of the process. */
+function endingOf(code: number | null, signal: NodeJS.Signals | null): string {
+  if (signal === null) return `it exited with code ${code}`;
+  return signal === 'SIGKILL' ? 'it was killed (SIGKILL), as when memory runs out' : `it was ended by ${signal}`;
+}
+
 /** V8 prints a stack after its last words. */
 const FATAL_LINES = 40;
 
@@ -156,7 +162,7 @@ export class ModuleProcess {
     child.on('message', (message: unknown) => this.#receive(message));
     child.on('error', (error) => this.#end(errorText(error), error));
     child.on('exit', (code, signal) => {
-      this.#end(`it ${signal === null ? `exited with code ${code}` : `was ended by ${signal}`}${this.#lastWords()}`);
+      this.#end(`${endingOf(code, signal)}${this.#lastWords()}`);
       void this.#cleanUp(child);
     });
     for (const message of this.#waiting.splice(0)) this.#send(message);
