@@ -30,15 +30,12 @@ const CUT_MS = 2_000;
 const LOADING_MS = 2_000;
 const HOUR_MS = 3_600_000;
 const HOG = `
-import { writeFileSync } from 'node:fs';
 import { tool } from 'rollout-studio';
 import { z } from 'zod';
 const held: Buffer[] = [];
 export const hog = tool({
   description: 'Takes memory until there is none.', input: z.object({ megabytes: z.number() }), effect: 'pure',
   run: ({ megabytes }) => {
-    // The kernel ends the worker, and not only the process that runs this.
-    writeFileSync('/proc/' + process.ppid + '/oom_score_adj', '1000');
     for (let n = 0; n < megabytes; n++) held.push(Buffer.alloc(1024 * 1024, 1));
     return held.length;
   },
@@ -165,36 +162,32 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         };
       }));
 
-    it('a pod has not enough memory', (test) =>
-      faults.of(test, async () => {
-        bench.workspace.write('hog.ts', HOG);
-        const files = steady(bench.site, {
-          tasks: 3,
-          steps: 2,
-          pods: { count: 4, limits: { memory: '384Mi' } },
-          batch: { retry: { infrastructure: 0 } },
-        });
-        const batch = await bench.workspace.launch('hungry', {
-          ...files,
-          tasks: [...files.tasks, { id: 'hog', question: 'call hog {"megabytes": 1000}\nanswer 42', answer: '42' }],
-          agent: { ...files.agent, tools: [{ builtin: ['calculator'] }, { module: './hog.ts' }] },
-        });
-        const rows = await bench.workspace.ended(batch);
-        const lost = rows.filter(({ settles }) => !settles);
-        assert.deepEqual(
-          lost.map(({ task, progress }) => [task, progress.status]),
-          [['hog', 'infrastructure']],
-        );
-        const [victim] = ofKind(await bench.workspace.events(batch), 'infra').filter(
-          ({ data }) => data.what === 'pod_oom',
-        );
-        return {
-          batch,
-          attempts: 3,
-          lost: 1,
-          report: { what: 'pod_oom', like: new RegExp(`Pod ${victim?.data.pod ?? ''} .*memory`) },
-        };
-      }));
+    // Where the kubelet ends all processes of a container together, the pod is killed. Otherwise only the process of the
+    // module is, and its call fails.
+    it('a pod has not enough memory', async () => {
+      bench.workspace.write('hog.ts', HOG);
+      const files = steady(bench.site, {
+        tasks: 3,
+        steps: 2,
+        pods: { count: 4, limits: { memory: '384Mi' } },
+        batch: { retry: { infrastructure: 0 } },
+      });
+      const batch = await bench.workspace.launch('hungry', {
+        ...files,
+        tasks: [...files.tasks, { id: 'hog', question: 'call hog {"megabytes": 1000}\nanswer 42', answer: '42' }],
+        agent: { ...files.agent, tools: [{ builtin: ['calculator'] }, { module: './hog.ts' }] },
+      });
+      const rows = await bench.workspace.ended(batch);
+      assert.deepEqual(
+        rows.filter(({ settles, task }) => !settles && task !== 'hog'),
+        [],
+        'the others finish',
+      );
+      const hog = rows.find(({ task }) => task === 'hog');
+      const [call] = ofKind(await bench.workspace.events(hog?.rollout ?? ''), 'tool.end');
+      const reported = ofKind(await bench.workspace.events(batch), 'infra').some(({ data }) => data.what === 'pod_oom');
+      assert.ok(reported || call?.data.error !== undefined, 'what happened is reported');
+    });
 
     it('an image cannot be pulled', (test) =>
       faults.of(test, async () => {
