@@ -162,8 +162,8 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         };
       }));
 
-    // Where the kubelet ends all processes of a container together, the pod is killed. Otherwise only the process of the
-    // module is, and its call fails.
+    // Where the kubelet ends all processes of a container together, the pod is killed. Otherwise only the process of
+    // the module is, and its call fails.
     it('a pod has not enough memory', async () => {
       bench.workspace.write('hog.ts', HOG);
       const files = steady(bench.site, {

@@ -41,7 +41,11 @@ test('a rollout whose worker is lost during scoring is scored by the next one', 
     [2, 2, 1, 1, 1],
   );
   assert.equal(row!.progress.passed, true);
-  assert.match(JSON.stringify(judge.seen.at(-1)?.body), /forty-two/, 'the judge knows the expected answer');
+  assert.match(
+    JSON.stringify(judge.seen.findLast(({ path }) => path.endsWith('/chat/completions'))?.body),
+    /forty-two/,
+    'the judge knows the expected answer',
+  );
   assert.ok(
     !(await server.api.events(batch)).events.some(({ kind, data }) => kind === 'infra' && data.what === 'tampering'),
   );
