@@ -17,7 +17,7 @@ const SCRIPT = `
 const fs = require('fs');
 const opened = JSON.parse(fs.readFileSync(0, 'utf8')).filter((file) => {
   for (const act of [fs.readFileSync, fs.readdirSync, fs.readlinkSync])
-    try { act(file); return true; } catch {}
+    try { act(file); return true; } catch {} // refused, as it should be
   return false;
 });
 console.log(JSON.stringify(opened));

@@ -40,8 +40,9 @@ interface ModulePoolOptions extends ThreadOptions {
   readonly threads: number;
   /** Returns the process for a new thread. */
   readonly process: () => ModuleProcess;
-  /** Where its processes run. */
+  /** The sandbox of its processes, where there is one. */
   readonly sandbox: SubmittedSandbox;
+  readonly isSandboxed: () => boolean;
   /** Ends the processes of an owner that modules started. */
   readonly endProcesses: (owner: string) => Promise<void>;
   readonly starts: Starts;
@@ -119,7 +120,8 @@ export class ModulePool {
 
   /** The sandbox that it runs in; undefined if there is none. */
   get sandbox(): SubmittedSandbox | undefined {
-    return this.#options.process().sandboxed ? this.#options.sandbox : undefined;
+    const { sandbox, isSandboxed } = this.#options;
+    return sandbox.mode !== 'off' && isSandboxed() ? sandbox : undefined;
   }
 
   /** Ends the processes of an owner that the module started. */

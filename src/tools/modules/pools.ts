@@ -37,7 +37,7 @@ export class ModulePools {
   readonly #options: ModulePoolsOptions;
   /** Uses only half of the cores for starts: short sessions soon return threads for reuse. */
   readonly #starts = new Starts(Math.max(1, Math.floor(availableParallelism() / 2)));
-  readonly #pools = new Map<string, Promise<ModulePool>>();
+  readonly #pools = new Map<string, { readonly pool: Promise<ModulePool>; readonly scope: string }>();
   readonly #processes: ModuleProcesses;
 
   constructor(options: ModulePoolsOptions) {
@@ -47,26 +47,26 @@ export class ModulePools {
 
   /** Returns the pool of a module. `readBlob` is called once per module. */
   get(module: SubmittedModule, environment: ModuleEnvironment): Promise<ModulePool> {
-    const key = JSON.stringify([module.file, module.bundle, environment.sandbox, scopeOf(environment)]);
-    let pool = this.#pools.get(key);
-    if (pool === undefined) {
-      pool = this.#open(module, environment);
-      this.#pools.set(key, pool);
-      // The next rollout may succeed: a blob that could not be read is not the module's fault.
-      pool.catch(() => this.#pools.delete(key));
-    }
+    const scope = scopeOf(environment);
+    const key = JSON.stringify([module.file, module.bundle, environment.sandbox, scope]);
+    const opened = this.#pools.get(key);
+    if (opened !== undefined) return opened.pool;
+    const pool = this.#open(module, environment);
+    this.#pools.set(key, { pool, scope });
+    // The next rollout may succeed: a blob that could not be read is not the module's fault.
+    pool.catch(() => this.#pools.delete(key));
     return pool;
   }
 
   /** Ends the processes that only the rollout with this working directory has. */
   async endRollout(cwd: string): Promise<void> {
-    for (const key of this.#pools.keys()) if ((JSON.parse(key) as unknown[]).at(-1) === cwd) this.#pools.delete(key);
+    for (const [key, { scope }] of this.#pools) if (scope === cwd) this.#pools.delete(key);
     await this.#processes.endRollout(cwd);
   }
 
   /** Ends all threads and processes. */
   async close(): Promise<void> {
-    const opened = await Promise.allSettled(this.#pools.values());
+    const opened = await Promise.allSettled([...this.#pools.values()].map(({ pool }) => pool));
     const pools = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     await Promise.all([...pools.map((pool) => pool.close()), this.#processes.close()]);
   }
@@ -90,6 +90,7 @@ export class ModulePools {
       threads: this.#options.threads,
       memoryMb: this.#options.memoryMb,
       sandbox: environment.sandbox,
+      isSandboxed: () => this.#processes.sandboxed,
       process: () => this.#processes.get(environment.sandbox, scopeOf(environment)),
       endProcesses: (owner) => this.#processes.endProcesses(owner),
       starts: this.#starts,

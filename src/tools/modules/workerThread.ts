@@ -168,6 +168,10 @@ export class WorkerThread {
         else this.#end(`it exited with code ${code}`, this.#suspects());
         this.#exited.resolve(undefined);
       },
+      retired: () => {
+        this.#retired = true;
+        if (pending.size === 0) this.onIdle?.();
+      },
       get busy() {
         return pending.size;
       },
@@ -323,7 +327,7 @@ export class WorkerThread {
     for (const inspector of inspectors) inspector.resume();
     // V8 does not check for termination in some tight loops.
     const stuck = setTimeout(() => {
-      this.#process.retire();
+      this.#thread.abandon();
       this.#options.onStuck(`Cannot terminate a thread of a tool module (${why}).`);
       this.#exited.resolve(undefined);
     }, STUCK_MS);

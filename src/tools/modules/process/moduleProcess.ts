@@ -21,6 +21,8 @@ export interface ThreadEvents {
   failed(why: string, stack?: string, cause?: unknown): void;
   /** The process is gone. `alone`: no other thread was busy. */
   lost(why: string, alone: boolean, cause?: unknown): void;
+  /** The process ends when its threads have ended. */
+  retired(): void;
   exited(code: number): void;
   readonly busy: number;
 }
@@ -30,14 +32,10 @@ export interface ThreadLink {
   post(message: ToThread): void;
   /** Terminates it. `exited` follows. */
   end(): void;
+  /** Gives up a thread that does not end: the process ends as soon as its other threads have. */
+  abandon(): void;
   /** Returns its utilization since the last call, from 0 to 1. */
   measure(): Promise<number>;
-}
-
-/** Describes the end of the process. */
-function endingOf(code: number | null, signal: NodeJS.Signals | null): string {
-  if (signal === null) return `it exited with code ${code}`;
-  return signal === 'SIGKILL' ? 'it was killed (SIGKILL), as when memory runs out' : `it was ended by ${signal}`;
 }
 
 /** V8 prints a stack after its last words. */
@@ -65,7 +63,6 @@ export class ModuleProcess {
   #child: ChildProcess | undefined;
   #sandbox: Sandbox | undefined;
   #next = 1;
-  /** Whether it gets no new threads. */
   #retired = false;
   #ended = false;
 
@@ -84,6 +81,7 @@ export class ModuleProcess {
     return this.#sandbox !== undefined;
   }
 
+  /** Whether it gets no new threads. */
   get retired(): boolean {
     return this.#retired || this.#ended;
   }
@@ -95,6 +93,7 @@ export class ModuleProcess {
     return {
       post: (message) => this.#send({ type: 'post', thread, message }),
       end: () => this.#send({ type: 'end', thread }),
+      abandon: () => this.#abandon(thread),
       measure: () => this.#request((id) => ({ type: 'measure', id, thread })),
     };
   }
@@ -126,11 +125,6 @@ export class ModuleProcess {
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('The server has no port.');
     return address.port;
-  }
-
-  /** Lets its threads end, but starts no others. It ends with the last one. */
-  retire(): void {
-    this.#retired = true;
   }
 
   /** Kills it. Resolves when it has ended, and all processes in its sandbox with it. */
@@ -175,7 +169,10 @@ export class ModuleProcess {
 
   async #cleanUp({ pid }: ChildProcess): Promise<void> {
     const { processGroups } = this.#options;
-    for (const group of this.#groups) this.#groupChanged(group, false);
+    for (const group of this.#groups) {
+      killTree(group); // nobody else knows that the module started it
+      this.#groupChanged(group, false);
+    }
     await this.#sandbox?.end();
     if (pid !== undefined) {
       killTree(pid); // what it started in its group
@@ -224,7 +221,7 @@ export class ModuleProcess {
         const thread = this.#threads.get(message.thread);
         this.#threads.delete(message.thread);
         thread?.exited(message.code);
-        if (this.#retired && this.#threads.size === 0) this.#end('it was ended');
+        this.#endIfUnused();
         return;
       }
       case 'done':
@@ -251,6 +248,17 @@ export class ModuleProcess {
     } else if (this.#groups.delete(pid)) this.#options.processGroups.remove(pid);
   }
 
+  #abandon(thread: number): void {
+    this.#threads.delete(thread);
+    this.#retired = true;
+    for (const other of [...this.#threads.values()]) other.retired();
+    this.#endIfUnused();
+  }
+
+  #endIfUnused(): void {
+    if (this.#retired && this.#threads.size === 0) this.#end('it was ended');
+  }
+
   #end(why: string, cause?: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -270,4 +278,10 @@ export class ModuleProcess {
       thread.exited(1);
     }
   }
+}
+
+/** Describes the end of the process. */
+function endingOf(code: number | null, signal: NodeJS.Signals | null): string {
+  if (signal === null) return `it exited with code ${code}`;
+  return signal === 'SIGKILL' ? 'it was killed (SIGKILL), as when memory runs out' : `it was ended by ${signal}`;
 }

@@ -21,7 +21,8 @@ interface ModuleProcessesOptions {
 /** The processes that run the modules of a worker: one for all rollouts with the same sandbox, or for each of them. */
 export class ModuleProcesses {
   readonly #options: ModuleProcessesOptions;
-  readonly #current = new Map<string, ModuleProcess>();
+  /** By sandbox and scope. */
+  readonly #current = new Map<string, { readonly process: ModuleProcess; readonly scope: string }>();
   readonly #all = new Set<ModuleProcess>();
 
   constructor(options: ModuleProcessesOptions) {
@@ -34,20 +35,24 @@ export class ModuleProcesses {
    */
   get(sandbox: SubmittedSandbox, scope: string): ModuleProcess {
     const key = JSON.stringify([sandbox, scope]);
-    let process = this.#current.get(key);
-    if (process === undefined || process.retired) {
-      process = this.#start(sandbox, scope);
-      this.#current.set(key, process);
-    }
+    const current = this.#current.get(key);
+    if (current?.process.retired === false) return current.process;
+    const process = this.#start(sandbox, scope);
+    this.#current.set(key, { process, scope });
     return process;
+  }
+
+  /** Whether any of them runs in a sandbox. */
+  get sandboxed(): boolean {
+    return [...this.#all].some((process) => process.sandboxed);
   }
 
   /** Ends the processes that belong to a rollout. */
   async endRollout(scope: string): Promise<void> {
-    for (const [key, process] of this.#current) {
-      if ((JSON.parse(key) as unknown[])[1] !== scope) continue;
+    for (const [key, current] of this.#current) {
+      if (current.scope !== scope) continue;
       this.#current.delete(key);
-      await process.close();
+      await current.process.close();
     }
   }
 
