@@ -188,22 +188,25 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
   it('one killed during a call causes a classified error of that attempt; the others pass @deep', async () => {
     const batch = await workspace.launch('killed', {
       endpoint: demo.url,
-      agent: { tools: [stdio('killed', 'everything', ['stdio'])] },
+      agent: { tools: [stdio('killed', 'everything', ['stdio']), stdio('killed-files', 'filesystem', ['.'])] },
       tasks: [
-        { id: 'long', question: `call ${LONG} {"duration": 2, "steps": 8}\nanswer {{last}}`, answer: 'completed' },
+        {
+          id: 'long',
+          question: `call list_allowed_directories {}\ncall ${LONG} {"duration": 2, "steps": 8}\nanswer {{last}}`,
+          answer: 'completed',
+        },
       ],
       batch: { ...VISIBLE, attempts: 4 },
     });
-    // A rollout whose call has begun: its server runs in its folder.
-    const started = await workspace.waitForRows(batch, (rows) =>
-      rows.some((row) => row.state === 'running' && row.progress.tools.length > 0),
-    );
-    const victim = started.find((row) => row.state === 'running' && row.progress.tools.length > 0)!;
-    const pid = announced('killed').find(({ cwd }) => path.basename(cwd) === victim.rollout)!.pid;
+    const isWaiting = (row: RolloutRow): boolean => row.state === 'running' && row.progress.tools.includes(LONG);
+    const victim = (await workspace.waitForRows(batch, (rows) => rows.some(isWaiting))).find(isWaiting)!;
+    // Its servers run in its working directory, which one of them has named.
+    const recorded = JSON.stringify(await workspace.events(victim.rollout));
+    const { pid } = announced('killed').find(({ cwd }) => recorded.includes(cwd))!;
     process.kill(pid, 'SIGKILL');
     const rows = await workspace.ended(batch);
     const errors = await Promise.all(
-      rows.map(async (row) => ofKind(await workspace.events(row.rollout), 'tool.end')[0]?.data.error),
+      rows.map(async (row) => ofKind(await workspace.events(row.rollout), 'tool.end')[1]?.data.error),
     );
     for (const [index, row] of rows.entries()) {
       assert.deepEqual([row.progress.status, row.try, row.settles], ['done', 1, true]);
