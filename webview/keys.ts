@@ -1,5 +1,5 @@
 /** Single-letter keyboard shortcuts of a page. Text fields, menus, and shortcuts of the host have priority. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 export type Bindings = Readonly<Record<string, () => void>>;
 
@@ -11,7 +11,8 @@ export type Bindings = Readonly<Record<string, () => void>>;
 export function useKeys(bindings: Bindings, enabled = true): void {
   const current = useRef(bindings);
   current.current = bindings;
-  useEffect(() => {
+  // Before what the keys are for is painted.
+  useLayoutEffect(() => {
     if (!enabled) return;
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.isComposing || takesText(event.target)) return;

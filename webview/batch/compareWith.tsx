@@ -1,5 +1,5 @@
 /** Chooses the batch to compare with: a list of the others, newest first, with a filter field. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
 import { count } from '../../src/common/units.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
@@ -28,20 +28,23 @@ export function CompareWith({
   const [selected, setSelected] = useState(0);
   const field = useRef<HTMLElement | null>(null);
   const { api, batch } = view.data;
-  useEffect(() => {
+  // Before it is painted, so that a key pressed as soon as it shows reaches it.
+  useLayoutEffect(() => {
     const before = document.activeElement;
-    const stop = new AbortController();
     field.current?.focus();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  useEffect(() => {
+    const stop = new AbortController();
     api.batches({ limit: MAX_BATCHES }, stop.signal).then(
       (page) => setBatches(page.batches.filter((row) => row.batch !== batch)),
       (error: unknown) => {
         if (!stop.signal.aborted) setProblem(errorText(error));
       },
     );
-    return () => {
-      stop.abort();
-      if (before instanceof HTMLElement) before.focus();
-    };
+    return () => stop.abort();
   }, [api, batch]);
   const words = text
     .toLowerCase()

@@ -1,5 +1,5 @@
 /** Shows the notes on the selection, and a field to add one. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
 import { Button, TextField } from '../components/controls.tsx';
 import type { TrajectorySession } from './session.ts';
@@ -17,7 +17,7 @@ export function NoteBox({
   const notes = data.notes.at(data.rollout, seq);
   const [text, setText] = useState('');
   const field = useRef<HTMLElement | null>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (open) field.current?.focus();
   }, [open]);
   if (!open && notes.length === 0) return null;

@@ -1,5 +1,5 @@
 /** Two attempts side by side: this one and the nearest passed one, with what differs in full. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import type { PageAction } from '../../../src/protocol/page.ts';
 import { decidingSplit } from '../../../src/trace/align/deciding.ts';
 import { foldedRows, runAt, type SideRow, sideRows } from '../../../src/trace/align/twoSides.ts';
@@ -46,7 +46,8 @@ export function TwoView({ compared, reading, place, rollout, onLeft, act, onAll 
   const left = leftOf(attempts, rollout);
   /** undefined: chosen by the page. */
   const [chosen, setChosen] = useState<number>();
-  useEffect(() => setChosen(undefined), [place]);
+  // Before other attempts are painted, so that what a key chooses then is kept.
+  useLayoutEffect(() => setChosen(undefined), [place]);
   const nearest = useMemo(() => nearestTo(left, compared), [left, compared]);
   const right = (chosen === left ? undefined : chosen) ?? nearest?.index ?? left;
   const sides = { left, right };
@@ -57,7 +58,7 @@ export function TwoView({ compared, reading, place, rollout, onLeft, act, onAll 
   const rows = useMemo(() => sideRows(leftActions ?? [], rightActions ?? []), [leftActions, rightActions]);
   const items = useMemo(() => foldedRows(rows, open), [rows, open]);
   const [cursor, setCursor] = useState(() => firstDifference(rows));
-  useEffect(() => {
+  useLayoutEffect(() => {
     setOpen(new Set());
     setCursor(firstDifference(rows));
   }, [rows]);

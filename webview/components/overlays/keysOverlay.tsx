@@ -1,5 +1,5 @@
 /** Lists all keyboard shortcuts of a page. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from '../controls.tsx';
 
 export interface KeyGroup {
@@ -15,7 +15,8 @@ export function KeysOverlay({
   readonly onClose: () => void;
 }) {
   const dialog = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // Before it is painted, so that a key pressed as soon as it shows reaches it.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     dialog.current?.focus();
     return () => {

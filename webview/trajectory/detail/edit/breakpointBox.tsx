@@ -1,5 +1,5 @@
 /** The breakpoint on the selection with its condition, and a list of all others. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../../../src/common/errors.ts';
 import { Button, Dropdown, TextField } from '../../../components/controls.tsx';
 import { useChanges } from '../../../data/observe.ts';
@@ -71,7 +71,7 @@ function Conditions({
   const [text, setText] = useState(existing?.log ?? '');
   const [problem, setProblem] = useState<string>();
   const field = useRef<HTMLElement | null>(null);
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   const count = Number(hits);
   const wrongCount = hits.trim() !== '' && !(Number.isInteger(count) && count >= 1);
   const narrowing: SpotCondition = {

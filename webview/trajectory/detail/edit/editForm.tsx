@@ -1,5 +1,5 @@
 /** The form of an edit: applied in place at a hold, or as a fork of a recording. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Button, TextField } from '../../../components/controls.tsx';
 import { useChanges } from '../../../data/observe.ts';
 import { type Draft, MAX_ATTEMPTS } from '../../debug/draft.ts';
@@ -26,7 +26,7 @@ export function EditForm({ view, draft }: { readonly view: TrajectoryView; reado
   const form = useRef<HTMLElement>(null);
   const { target, busy, problem, needsConsent } = draft;
   const { kind, title, where, fields } = target;
-  useEffect(() => form.current?.querySelector<HTMLElement>('vscode-text-field, textarea')?.focus(), [draft]);
+  useLayoutEffect(() => form.current?.querySelector<HTMLElement>('vscode-text-field, textarea')?.focus(), [draft]);
   const apply = (consent = false): void => {
     if (!busy) view.debug.apply(draft, consent);
   };
