@@ -192,7 +192,7 @@ export interface WorldSession<State = unknown> {
   /** Passed to each tool as `context.state`, and to `verify`. */
   readonly state?: State;
   readonly tools: Readonly<Record<string, ToolDefinition>>;
-  /** Scores the final state. */
+  /** Scores the final state: if there is a `snapshot`, in another process, in a world that continues from it. */
   verify?(input: {
     readonly answer: JsonValue;
     readonly expected: JsonValue | undefined;

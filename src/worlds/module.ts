@@ -19,30 +19,63 @@ import { classed, classedOpening } from '../tools/modules/errors.ts';
 import { LateLog } from '../tools/modules/lateLog.ts';
 import { outcomeOf } from '../tools/modules/moduleHost.ts';
 import type { ModulePool } from '../tools/modules/modulePool.ts';
+import type { ModulePools } from '../tools/modules/pools.ts';
 import type { Operation } from '../tools/modules/protocol.ts';
 import { opened } from '../tools/modules/protocol.ts';
 import { AbortedCall } from '../tools/modules/threadErrors.ts';
 import { toolSpecs } from '../tools/modules/toolSpecs.ts';
 import type { Answer, Sinks, WorkerThread } from '../tools/modules/workerThread.ts';
 import { ClassedError } from '../trace/classedError.ts';
-import { type TaskRecord, withoutAnswer } from '../trace/task.ts';
+import { withoutAnswer } from '../trace/task.ts';
 import { verdictOf } from './verdict.ts';
+
+/** Pools whose worlds have a verifier but no snapshots. */
+const notRestorable = new WeakSet<ModulePool>();
 
 /**
  * A world written as a module that exports `open`. Each session runs in its own thread; a session that closed cleanly
- * leaves its thread to the next one. `environment`: the environment of the rollout that opens the world.
+ * leaves its thread to the next one. `environment`: the environment of the rollout that opens the world. `judges`:
+ * whether the world is the scorer, too.
+ *
+ * The expected answer never enters a process that runs code of an attempt which goes on. If there are snapshots, the
+ * final state is opened once more in the process of scorers, and judged there: what the rollout's code left behind can
+ * neither read the answer nor touch the verdict. Repeating the calls there would not do, because some must not be
+ * repeated. A world without snapshots can judge only where it is. So it has a process of its own, whose agent has ended
+ * by then. That costs a process per rollout, and shows only in an open session: the first one is opened again.
  */
-export function moduleWorld(submitted: SubmittedWorld, environment: ToolEnvironment): World {
+export function moduleWorld(submitted: SubmittedWorld, environment: ToolEnvironment, judges: boolean): World {
+  const { modules, scorers } = environment.pools;
+  const poolOf = (pools: ModulePools, { sandbox }: Pick<ToolEnvironment, 'sandbox'>): Promise<ModulePool> =>
+    pools.get(submitted.module, { ...environment, sandbox }).catch((error: unknown) => {
+      throw StudioError.is(error) ? error : ClassedError.from(error, 'infrastructure'); // its files, not the world
+    });
+  const judge = (): Promise<ModulePool> => poolOf(scorers, environment);
+  const isShared = environment.sandbox.modules === 'shared';
   return {
     name: submitted.name,
     kind: submitted.kind,
     open: async (input, signal) => {
-      const pool = await environment.pools.modules.get(submitted.module, environment).catch((error: unknown) => {
-        throw StudioError.is(error) ? error : ClassedError.from(error, 'infrastructure'); // its files, not the world
-      });
-      return ModuleSession.open(submitted.name, pool, input, environment, signal);
+      const opening: Opening = { name: submitted.name, input, environment, judge };
+      const pool = await poolOf(modules, environment);
+      if (!judges || !notRestorable.has(pool)) {
+        const session = await ModuleSession.open(pool, opening, signal);
+        if (!judges || !isShared || session.verify === undefined || session.snapshot !== undefined) return session;
+        notRestorable.add(pool);
+        await session.close();
+      }
+      const own = await poolOf(modules, { sandbox: { ...environment.sandbox, modules: 'separate' } });
+      return ModuleSession.open(own, opening, signal);
     },
   };
+}
+
+/** What a session is opened with. */
+interface Opening {
+  readonly name: string;
+  readonly input: Parameters<World['open']>[0];
+  readonly environment: ToolEnvironment;
+  /** Returns the pool where its final state is judged. */
+  readonly judge: () => Promise<ModulePool>;
 }
 
 interface Capabilities {
@@ -56,7 +89,7 @@ class ModuleSession implements WorldSession {
   readonly snapshot?: NonNullable<WorldSession['snapshot']>;
   readonly #pool: ModulePool;
   readonly #thread: WorkerThread;
-  readonly #cwd: string;
+  readonly #opening: Opening;
   readonly #late: LateLog;
   readonly #children: Children;
   /** The last operation. Operations run one after another, so that changes belong to the right call. */
@@ -68,7 +101,7 @@ class ModuleSession implements WorldSession {
     thread: WorkerThread,
     late: LateLog,
     children: Children,
-    cwd: string,
+    opening: Opening,
     specs: readonly ToolSpec[],
     can: Capabilities,
   ) {
@@ -76,20 +109,15 @@ class ModuleSession implements WorldSession {
     this.#thread = thread;
     this.#late = late;
     this.#children = children;
-    this.#cwd = cwd;
+    this.#opening = opening;
     this.specs = specs;
     if (can.verify) this.verify = (input, signal) => this.#verify(input, signal);
     if (can.snapshot) this.snapshot = (signal) => this.#snapshot(signal);
   }
 
   /** Opens a session. Throws StudioError `config` or ClassedError `world_error`. */
-  static async open(
-    name: string,
-    pool: ModulePool,
-    input: { task: TaskRecord; seed: number; from?: Uint8Array },
-    environment: ToolEnvironment,
-    signal: AbortSignal,
-  ): Promise<ModuleSession> {
+  static async open(pool: ModulePool, opening: Opening, signal: AbortSignal): Promise<ModuleSession> {
+    const { name, input, environment } = opening;
     const late = new LateLog(environment.onLog?.bind(environment));
     const thread = await pool.acquire(false, signal).catch((error: unknown) => {
       throw error instanceof AbortedCall ? abortedError(signal) : error;
@@ -107,7 +135,7 @@ class ModuleSession implements WorldSession {
         thread,
         late,
         children,
-        environment.cwd,
+        opening,
         toolSpecs(session.tools, pool.mapper, { kind: 'world', name }, 'restorable'),
         session,
       );
@@ -128,12 +156,18 @@ class ModuleSession implements WorldSession {
     const spec = this.specs.find((candidate) => candidate.name === call.name);
     if (spec === undefined) throw new ClassedError('unknown_tool', `Unknown tool "${call.name}".`);
     try {
-      const op: Operation = { kind: 'call', name: call.name, args: call.arguments, seed: context.seed, cwd: this.#cwd };
+      const op: Operation = {
+        kind: 'call',
+        name: call.name,
+        args: call.arguments,
+        seed: context.seed,
+        cwd: this.#opening.environment.cwd,
+      };
       return outcomeOf(await this.#run(op, this.#late.sinks(context)));
     } catch (error) {
       throw classed(error, {
         pool: this.#pool,
-        cwd: this.#cwd,
+        cwd: this.#opening.environment.cwd,
         signal: context.signal,
         thrown: 'tool_error',
         threadLost: 'world_error',
@@ -156,10 +190,30 @@ class ModuleSession implements WorldSession {
   }
 
   async #verify(
-    input: { readonly answer: Json; readonly expected: Json | undefined },
+    judged: { readonly answer: Json; readonly expected: Json | undefined },
     signal: AbortSignal,
   ): Promise<Verdict> {
-    const answer = await this.#judge({ kind: 'verify', ...input }, signal);
+    if (this.snapshot === undefined) return this.#verifyHere(judged, signal);
+    const { input, environment, judge } = this.#opening;
+    const from = await this.#snapshot(signal);
+    const opening: Opening = {
+      ...this.#opening,
+      input: { ...input, from },
+      environment: { ...environment, onLog: this.#late.write },
+    };
+    const final = await ModuleSession.open(await judge(), opening, signal);
+    try {
+      return await final.#verifyHere(judged, signal);
+    } finally {
+      await final.close();
+    }
+  }
+
+  async #verifyHere(
+    judged: { readonly answer: Json; readonly expected: Json | undefined },
+    signal: AbortSignal,
+  ): Promise<Verdict> {
+    const answer = await this.#judge({ kind: 'verify', ...judged }, signal);
     return verdictOf(outcomeOf(answer).response, 'verify');
   }
 
@@ -175,7 +229,7 @@ class ModuleSession implements WorldSession {
     } catch (error) {
       throw classed(error, {
         pool: this.#pool,
-        cwd: this.#cwd,
+        cwd: this.#opening.environment.cwd,
         signal,
         thrown: 'world_error',
         threadLost: 'world_error',

@@ -4,7 +4,7 @@ import type { World } from '../rollout/ports.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import { moduleWorld } from './module.ts';
 
-/** Returns the submitted world. Its sessions run in the environment of their rollout. */
-export function openWorld(submitted: SubmittedWorld, environment: ToolEnvironment): World {
-  return moduleWorld(submitted, environment); // the only kind of world so far
+/** Returns the submitted world, whose sessions run in the environment of their rollout. `judges`: it is the scorer. */
+export function openWorld(submitted: SubmittedWorld, environment: ToolEnvironment, judges = false): World {
+  return moduleWorld(submitted, environment, judges); // the only kind of world so far
 }

@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
-import type { SubmittedWorld } from '../../src/config/submission.ts';
-import type { World, WorldSession } from '../../src/rollout/ports.ts';
+import type { SubmittedModule, SubmittedWorld } from '../../src/config/submission.ts';
+import type { Verdict, World, WorldSession } from '../../src/rollout/ports.ts';
 import { runExport } from '../../src/tools/modules/exports.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
 import { openWorld } from '../../src/worlds/open.ts';
+import { hasEnded } from '../support/cli.ts';
 import { isClass } from '../support/stubServer.ts';
 import type { ToolBench } from '../support/tools.ts';
-import { callContext, callTool, toolBench } from '../support/tools.ts';
+import { callContext, callText, callTool, toolBench } from '../support/tools.ts';
 
 const never = new AbortController().signal;
 const task = { id: 't1', question: 'q', meta: {} };
@@ -145,6 +146,70 @@ describe('a world of a module', () => {
   it('without open is a world_error', async () => {
     const wrong = openWorld({ ...submitted, module: await bench.module('hostile.ts') }, bench.environment);
     await assert.rejects(wrong.open({ task, seed: 1 }, never), isClass('world_error', /must export a function `open`/));
+  });
+});
+
+describe('a world that judges', () => {
+  let own: ToolBench; // without a sandbox, in which processes would have IDs of their own
+  let module: SubmittedModule;
+  let judge: World;
+  before(async () => {
+    own = await toolBench();
+    module = await own.module('spy.world.ts');
+    judge = openWorld({ ...submitted, module }, own.environment, true);
+  });
+  after(() => own.close());
+  const openJudge = (id: string): Promise<WorldSession> => judge.open({ task: { ...task, id }, seed: 1 }, never);
+  const judged = (session: WorldSession): Promise<Verdict> | undefined =>
+    session.verify?.({ answer: 'x', expected: 'the answer' }, never);
+  const pidOf = (session: WorldSession): Promise<string> => callText(session, 'pid');
+
+  it('gets the answer where no tool runs, and judges the final state there', async () => {
+    const spy = await openJudge('saved');
+    await callTool(spy, 'listen');
+    await spy.close();
+    const honest = await openJudge('saved'); // on the same thread
+    await callTool(honest, 'write', { text: 'the answer' });
+    own.late.length = 0;
+    const verdict = await judged(honest);
+    assert.equal(verdict?.passed, true);
+    assert.deepEqual(own.late, ['out: judged\n']);
+    const pid = await pidOf(honest);
+    await honest.close();
+    const next = await openJudge('saved');
+    assert.deepEqual((await callTool(next, 'heard')).response, []);
+    await next.close();
+    assert.notEqual(verdict.explanation, pid);
+  });
+
+  it('fails with what its own code says', async () => {
+    const session = await openJudge('saved');
+    await callTool(session, 'write', { text: 'broken' });
+    await assert.rejects(
+      async () => judged(session),
+      (error) =>
+        isClass('world_error', /^no rule for this$/)(error) &&
+        error instanceof ClassedError &&
+        error.place?.file === 'spy.world.ts',
+    );
+    await callTool(session, 'write', { text: 'unsavable' });
+    await assert.rejects(async () => judged(session), isClass('world_error', /^cannot save$/));
+    await session.close();
+  });
+
+  it('has a process of its own if it has no snapshots, which ends with its rollout', async () => {
+    const shared = openWorld({ ...submitted, module }, own.environment);
+    const other = await shared.open({ task, seed: 1 }, never);
+    for (const _ of [1, 2]) {
+      const session = await openJudge('unsaved');
+      const pid = await pidOf(session);
+      assert.notEqual(pid, await pidOf(other));
+      assert.equal((await judged(session))?.explanation, pid);
+      await session.close();
+      await own.environment.pools.endRollout(own.cwd);
+      assert.ok(await hasEnded(Number(pid), 10_000));
+    }
+    await other.close();
   });
 });
 

@@ -79,7 +79,9 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
     modelOf: client,
     ...(submission.world?.user === undefined ? {} : { user: client(submission.world.user.model) }),
     openTools: (_signal, agent) => openTools(agent.tools, environment),
-    ...(submission.world === undefined ? {} : { world: openWorld(submission.world, environment) }),
+    ...(submission.world === undefined
+      ? {}
+      : { world: openWorld(submission.world, environment, submission.scorer.kind === 'world') }),
     scorer: createScorer(submission.scorer, {
       createModelClient: client,
       untrusted: untrustedWork,
