@@ -8,6 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
+import { allowedEnvironment } from '../../src/common/environment.ts';
 import { DEFAULT_SANDBOX, type SubmittedSandbox, type SubmittedTools } from '../../src/config/submission.ts';
 import type { ToolHost } from '../../src/rollout/ports.ts';
 import { openTools } from '../../src/tools/hosts.ts';
@@ -81,6 +82,23 @@ describe('a sandbox', { skip: support.works ? false : support.reason, timeout: 1
     });
     assert.match(ended.parse(response).output, /note/);
     assert.equal(await runs(`cat ${path.join(project, 'manuals', 'desk.md')}`), 'the manual');
+  });
+
+  it('leaves programs the locale of the user', async () => {
+    for (const locale of [undefined, "it's C.UTF-8"]) {
+      const { LC_ALL: _, ...env } = allowedEnvironment(process.env);
+      const own = await toolBench({
+        sandbox: 'required',
+        env: locale === undefined ? env : { ...env, LC_ALL: locale },
+      });
+      const host = await openTools(BUILTINS, own.environment);
+      try {
+        assert.equal(await runs('env | grep LC_ALL= || :', host), locale === undefined ? '' : `LC_ALL=${locale}`);
+      } finally {
+        await host.close();
+        await own.close();
+      }
+    }
   });
 
   it('hides the store, the dataset, other working directories, and the home folder', async () => {

@@ -14,7 +14,7 @@ import { OWN_GROUP } from './processTree.ts';
 import { marked } from './strays.ts';
 
 /**
- * A shell that executes the program after reading a line, and exits if there is none. Otherwise, a worker killed
+ * In a shell, before it executes the program: waits for a line, and exits if there is none. Otherwise, a worker killed
  * between starting a process and registering it with the reaper would leave it running forever.
  */
 const GATE = 'read -r _ <&3 || exit 1; exec 3<&-; ';
@@ -57,14 +57,11 @@ export function spawnGroup(
     if (child.pid !== undefined) groups.add(child.pid);
     return child as ChildProcessWithoutNullStreams; // `pipe` creates all three
   }
-  const setup = limitsScript(limits);
-  const inside = sandbox?.command({ file, args, cwd, setup });
-  const script =
-    inside === undefined
-      ? [`${GATE}${setup}${EXECUTE}`, file, ...args]
-      : [`${GATE}${EXECUTE}`, inside.file, ...inside.args];
-  const child = spawn('/bin/sh', ['-c', ...script], {
+  const setup = `${GATE}${limitsScript(limits)}`;
+  const command = sandbox?.command({ file, args, cwd, setup: `${localeScript(options.env['LC_ALL'])}${setup}` });
+  const child = spawn(command?.file ?? '/bin/sh', [...(command?.args ?? ['-c', `${setup}${EXECUTE}`, file, ...args])], {
     ...options,
+    ...(command === undefined ? {} : { env: { ...options.env, LC_ALL: 'C' } }),
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', ...channel],
   });
   if (child.pid !== undefined) groups.add(child.pid);
@@ -74,6 +71,14 @@ export function spawnGroup(
     gate.end('\n');
   }
   return child as ChildProcessWithoutNullStreams; // the first three are pipes
+}
+
+/**
+ * Returns the shell command that restores a variable. The programs that enter a sandbox do without the user's locale,
+ * because loading it takes as long as everything else that they do.
+ */
+function localeScript(locale: string | undefined): string {
+  return locale === undefined ? 'unset LC_ALL; ' : `LC_ALL='${locale.replaceAll("'", "'\\''")}'; `;
 }
 
 /** Returns whether the shell would find the program. A plain `spawn` reports missing programs best. */

@@ -147,16 +147,16 @@ function enter(pid: number, { file, args, cwd, setup }: Program, net: boolean): 
       `--uts=${at}/uts`,
       ...(net ? [`--net=${at}/net`] : []),
       '--',
-      ...[
-        systemProgram('unshare'),
-        '--user',
-        `--map-user=${process.geteuid?.() ?? 0}`,
-        `--map-group=${process.getegid?.() ?? 0}`,
-        '--',
-      ],
+      ...[systemProgram('unshare'), '--user', ...ownIds(), '--'],
       ...['/bin/sh', '-c', programScript(setup), cwd, file, ...args],
     ],
   };
+}
+
+/** Maps the user's own ID. With an ID, `unshare` looks for a user of that name, which takes as long as all it does. */
+function ownIds(): string[] {
+  const [user, group] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
+  return user === 0 && group === 0 ? ['--map-root-user'] : [`--map-user=${user}`, `--map-group=${group}`];
 }
 
 /** Enters the user namespace of `pid`. Users other than root must not change their groups there. */
