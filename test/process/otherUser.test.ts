@@ -1,12 +1,13 @@
 // Another user of the machine, while a batch runs: nothing of it can be read, and no port or socket is open.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { DEFAULT_SANDBOX } from '../../src/config/submission.ts';
 import { submission, task } from '../support/directed.ts';
+import { listeningSockets } from '../support/listeners.ts';
 import { TestServer, TestStore } from '../support/rolloutServer.ts';
 
 const OTHER = 54_321;
@@ -99,37 +100,10 @@ function descendants(pid: number): number[] {
   return found;
 }
 
-/** Returns the listening sockets of a process that others could connect to: TCP, and Unix with a name. */
-function listeningSockets(pid: number): string[] {
-  const inodes = new Set(
-    readdirSync(`/proc/${pid}/fd`).flatMap(
-      (fd) => /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.[1] ?? [],
-    ),
-  );
-  const tcp = ['tcp', 'tcp6']
-    .flatMap((name) => textOf(`/proc/net/${name}`).split('\n').slice(1))
-    .map((line) => line.trim().split(/\s+/))
-    .filter((fields) => fields[3] === '0A' && inodes.has(fields[9] ?? ''));
-  const unix = textOf('/proc/net/unix')
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/))
-    // Flag of listening sockets. Those with a path are in folders that were tried above.
-    .filter((fields) => fields[3] === '00010000' && inodes.has(fields[6] ?? '') && fields[7]?.startsWith('@') === true);
-  return [...tcp, ...unix].map((fields) => `${pid}: ${fields.join(' ')}`);
-}
-
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
     return ''; // the process has ended
-  }
-}
-
-function linkOf(file: string): string {
-  try {
-    return readlinkSync(file);
-  } catch {
-    return ''; // it was closed
   }
 }

@@ -1,15 +1,19 @@
 // The built-in browser in a real Chromium, on pages served on loopback.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { findProgram } from '../../src/build/system/programs.ts';
 import type { BrowserSettings } from '../../src/config/schema/builtinSettings.ts';
 import type { ToolHost } from '../../src/rollout/ports.ts';
+import { startChromium } from '../../src/tools/builtins/browser/chromium.ts';
+import { browserAccess } from '../../src/tools/builtins/browser/network.ts';
 import { openTools } from '../../src/tools/hosts.ts';
+import { listeningPorts } from '../support/listeners.ts';
 import { isClass, type StubServer, startStub } from '../support/stubServer.ts';
 import { callContext, callTool, type ToolBench, toolBench } from '../support/tools.ts';
 
@@ -33,6 +37,8 @@ const STUCK = `<title>Stuck</title><button onclick="while (true) {}">Spin</butto
   <div style="position: relative"><button>Covered</button><div id=cover style="position: absolute; inset: \
 0"></div></div>
   <div onclick="this.textContent = 'Folded'" style="cursor: pointer">Fold</div><input aria-label=Text value=old>`;
+
+const onLinux = process.platform === 'linux' ? false : 'reads /proc';
 
 let bench: ToolBench;
 let site: StubServer;
@@ -431,5 +437,48 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
       );
     }, {});
     assert.deepEqual(asked, []);
+  });
+
+  it('has no network if the batch says so, also without a sandbox', async () => {
+    asked = [];
+    const access = browserAccess({ private_addresses: true }, { network: false });
+    const browser = await startChromium(bench.environment, access, new AbortController().signal);
+    try {
+      const page = await browser.context.newPage();
+      await page.goto(site.url);
+      assert.match((await page.textContent('body')) ?? '', /`sandbox: \{ network: false \}`/);
+    } finally {
+      await browser.end();
+    }
+    assert.deepEqual(asked, []);
+  });
+
+  it('has a proxy that serves nobody else, also without a sandbox', { skip: onLinux }, async () => {
+    const before = new Set(listeningPorts(process.pid));
+    const access = browserAccess({}, { network: 'filtered', allow: [new URL(site.url).host] });
+    const browser = await startChromium(bench.environment, access, new AbortController().signal);
+    try {
+      const [port = 0, ...more] = listeningPorts(process.pid).filter((each) => !before.has(each));
+      assert.deepEqual(more, []);
+      const page = await browser.context.newPage();
+      await page.goto(site.url);
+      assert.equal(await page.title(), 'Form');
+      const wrong = { 'proxy-authorization': `Basic ${btoa('browser:wrong')}` };
+      for (const headers of [{}, wrong])
+        for (const method of ['GET', 'CONNECT']) {
+          const asking = request({ port, method, path: method === 'GET' ? site.url : new URL(site.url).host, headers });
+          asking.end();
+          const [answer] = (await Promise.race([once(asking, 'response'), once(asking, 'connect')])) as [
+            IncomingMessage,
+          ];
+          assert.equal(answer.statusCode, 407);
+          answer.destroy();
+        }
+      const commands = processesWith(`${bench.cwd}.browser`).map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+      assert.ok(commands.some((text) => text.includes(`127.0.0.1:${port}`)));
+      assert.ok(!commands.some((text) => text.includes('browser:')));
+    } finally {
+      await browser.end();
+    }
   });
 });

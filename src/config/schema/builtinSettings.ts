@@ -83,7 +83,13 @@ export type AudioSettings = z.output<typeof audioSettings>;
 
 export const browserSettings = group(
   {
-    private_addresses: privateAddresses('the browser'),
+    private_addresses: flag
+      .optional()
+      .describe(
+        'Whether the browser may access this machine and its network (127.0.0.1, 10.0.0.0/8, 192.168.0.0/16, …), not ' +
+          'only what `sandbox.allow` names. Default: no, so that a page cannot send the agent there. With ' +
+          '`sandbox: { network: false }` it accesses nothing.',
+      ),
     proxy,
   },
   'a group of keys',

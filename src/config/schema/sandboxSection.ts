@@ -20,9 +20,9 @@ const folders = z.strictObject({
     .union([flag, z.literal('filtered')], expects('true, false, or filtered', 'false'))
     .default(DEFAULTS.sandbox.network)
     .describe(
-      'What the terminal and code tools reach. `filtered`: through a proxy, the public internet and what `allow` ' +
-        'names. `true`: everything, including services of this machine. `false`: nothing, also for modules and MCP ' +
-        'commands.',
+      'What the terminal, code, and browser tools reach. `filtered`: through a proxy, the public internet and what ' +
+        '`allow` names. `true`: everything, including services of this machine, which the browser reaches only with ' +
+        '`private_addresses: true`. `false`: nothing, also for modules and MCP commands.',
     ),
   allow: listOf(
     z.union([z.cidrv4(), z.cidrv6(), z.string().regex(/^[A-Za-z0-9.-]+:\d{1,5}$/)], ADDRESS),

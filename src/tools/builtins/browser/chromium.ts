@@ -3,7 +3,7 @@
  * browser of this machine, registering the process group with the worker's reaper, and deleting the profile.
  */
 import { mkdir, rm } from 'node:fs/promises';
-import { type BrowserContext, type CDPSession, chromium } from 'playwright-core';
+import { type BrowserContext, type CDPSession, chromium, type LaunchOptions } from 'playwright-core';
 import { CHROMIUM, installHint } from '../../../config/needs.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
@@ -12,6 +12,7 @@ import type { ToolEnvironment } from '../../environment.ts';
 import { killTree } from '../../processes/processTree.ts';
 import { endStrays, marked, newOwner } from '../../processes/strays.ts';
 import { openLauncher } from './launcher.ts';
+import { type BrowserAccess, BrowserNetwork } from './network.ts';
 import { plainMessage } from './playwrightErrors.ts';
 
 const START_MS = 60_000;
@@ -32,12 +33,12 @@ export interface Chromium {
 }
 
 /**
- * Starts a browser. Throws ClassedError `tool_error` if none is installed, or if it does not start. `proxy`: the local
- * port of the proxy that the browser uses. `closing` ends a browser that hangs while it starts.
+ * Starts a browser. Throws ClassedError `tool_error` if none is installed, or if it does not start. `closing` ends a
+ * browser that hangs while it starts.
  */
 export async function startChromium(
   environment: ToolEnvironment,
-  proxy: number | undefined,
+  access: BrowserAccess,
   closing: AbortSignal,
 ): Promise<Chromium> {
   const {
@@ -55,18 +56,18 @@ export async function startChromium(
   if (closing.aborted) throw abortedError(closing);
   await mkdir(profile, { recursive: true });
   const removeProfile = (): Promise<void> => rm(profile, { recursive: true, force: true, maxRetries: 5 });
-  const launcher = await openLauncher(browser, profile, environment).catch(async (error: unknown) => {
-    await removeProfile();
+  const network = new BrowserNetwork(access, processGroups);
+  const launcher = await openLauncher(browser, profile, environment, network.view).catch(async (error: unknown) => {
+    await Promise.all([network.end(), removeProfile()]);
     throw error;
   });
   // Playwright does not support a signal while it starts a browser.
   const owner = newOwner(processGroups.owner);
   const stop = (): void => void endStrays(owner);
   closing.addEventListener('abort', stop, { once: true });
-  const launch = (chromiumSandbox: boolean): Promise<BrowserContext> =>
+  const launch = (options: Pick<LaunchOptions, 'proxy' | 'chromiumSandbox'>): Promise<BrowserContext> =>
     chromium.launchPersistentContext(profile, {
       executablePath: launcher?.file ?? browser,
-      chromiumSandbox,
       args: ARGS,
       ignoreDefaultArgs: OMITTED_ARGS,
       artifactsDir: profile,
@@ -76,7 +77,7 @@ export async function startChromium(
       handleSIGTERM: false,
       timeout: START_MS,
       viewport: null,
-      ...(proxy === undefined ? {} : { proxy: { server: `http://127.0.0.1:${proxy}`, bypass: '<-loopback>' } }),
+      ...options,
     });
   let pid: number | undefined;
   let context: BrowserContext | undefined;
@@ -84,15 +85,18 @@ export async function startChromium(
     if (pid !== undefined) killTree(pid);
     await launcher?.end().catch(() => undefined); // what is left in its folder is removed with the worker's
     await context?.close().catch(() => undefined);
+    await network.end();
     if (pid !== undefined) processGroups.remove(pid);
     // Files that cannot be deleted now are deleted with the working directory.
     await removeProfile().catch(() => undefined);
   };
   try {
     closing.throwIfAborted();
-    context = await launch(mayHaveSandbox()).catch((error: unknown) => {
+    const options = await network.launchOptions(launcher !== undefined);
+    const chromiumSandbox = mayHaveSandbox();
+    context = await launch({ ...options, chromiumSandbox }).catch((error: unknown) => {
       // Containers often cannot provide a sandbox.
-      if (mayHaveSandbox() && !closing.aborted && /sandbox|namespace/i.test(plainMessage(error))) return launch(false);
+      if (chromiumSandbox && !closing.aborted && /sandbox|namespace/i.test(plainMessage(error))) return launch(options);
       throw error;
     });
     let hasEnded = false;

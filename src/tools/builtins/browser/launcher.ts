@@ -9,6 +9,7 @@ import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { scratchIn } from '../../sandbox/folders.ts';
 import { openSandbox } from '../../sandbox/open.ts';
+import type { View } from '../../sandbox/sandbox.ts';
 
 /** Longer files are programs, not scripts. */
 const SCRIPT_BYTES = 64 * 1024;
@@ -31,6 +32,7 @@ export async function openLauncher(
   browser: string,
   profile: string,
   { cwd, sandbox, pools }: Pick<ToolEnvironment, 'cwd' | 'sandbox' | 'pools'>,
+  network: View['network'],
 ): Promise<Launcher | undefined> {
   if (process.platform !== 'linux') return undefined;
   if (sandbox.mode !== 'off' && isSnap(browser)) {
@@ -49,7 +51,7 @@ export async function openLauncher(
     hide: sandbox.hide,
     caches: [],
     scratch,
-    network: true,
+    network,
   };
   const opened = await openSandbox(sandbox, view, pools.processGroups);
   if (opened === undefined) return undefined;

@@ -3,6 +3,7 @@
  * gate, including redirects and resources of pages, and forwards to the outgoing proxy, if there is one. Playwright
  * cannot do this: it sees addresses as written, not what a name resolves to when connecting.
  */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { type RequestOptions, request as secureRequest } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -12,23 +13,27 @@ import type { Gate } from '../web/addresses.ts';
 import { type Outgoing, plainHost, proxyAuthorization } from '../web/outgoing.ts';
 
 export interface Proxy {
-  readonly port: number;
+  readonly address: { readonly port: number; readonly username: string; readonly password: string };
   close(): Promise<void>;
 }
 
 /** Headers that concern only the connection between a browser and its proxy. */
 const HOP = /^(proxy-.*|connection|keep-alive|te|trailer|upgrade)$/i;
 
-/** Starts a proxy on loopback. */
+const USER = 'browser';
+const REALM = 'Basic realm="Rollout Studio"';
+
+/** Starts a proxy on loopback. It asks for a password, because everybody on the machine reaches it. */
 export async function startProxy(gate: Gate, outgoing: Outgoing): Promise<Proxy> {
-  const proxy = createProxy(gate, outgoing);
+  const password = randomBytes(24).toString('base64url');
+  const proxy = createProxy(gate, outgoing, password);
   const { server } = proxy;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
   });
   return {
-    port: (server.address() as AddressInfo).port, // never a pipe
+    address: { port: (server.address() as AddressInfo).port, username: USER, password }, // never a pipe
     close: () => proxy.close(),
   };
 }
@@ -41,8 +46,13 @@ interface ProxyServer {
   close(): Promise<void>;
 }
 
-/** Creates a proxy that does not listen yet. */
-export function createProxy(gate: Gate, outgoing: Outgoing): ProxyServer {
+/** Creates a proxy that does not listen yet. `password`: what its HTTP clients must send. */
+export function createProxy(gate: Gate, outgoing: Outgoing, password?: string): ProxyServer {
+  const needed = password === undefined ? undefined : Buffer.from(`Basic ${btoa(`${USER}:${password}`)}`);
+  const isKnown = ({ headers }: IncomingMessage): boolean => {
+    const sent = Buffer.from(headers['proxy-authorization'] ?? '');
+    return needed === undefined || (sent.length === needed.length && timingSafeEqual(sent, needed));
+  };
   const sockets = new Set<Duplex>();
   const tracked = <T extends Duplex>(socket: T): T => {
     sockets.add(socket);
@@ -50,6 +60,10 @@ export function createProxy(gate: Gate, outgoing: Outgoing): ProxyServer {
     return socket;
   };
   const server = createServer((asked, answer) => {
+    if (!isKnown(asked)) {
+      answer.writeHead(407, { 'proxy-authenticate': REALM }).end();
+      return;
+    }
     forward(gate, outgoing, asked, answer).catch((error: unknown) => {
       refuse(answer, error);
     });
@@ -60,6 +74,11 @@ export function createProxy(gate: Gate, outgoing: Outgoing): ProxyServer {
   // HTTPS and WebSockets use a tunnel whose content the proxy does not see.
   server.on('connect', (asked: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => undefined);
+    if (!isKnown(asked)) {
+      const headers = `proxy-authenticate: ${REALM}\r\nconnection: close\r\ncontent-length: 0\r\n`;
+      socket.end(`HTTP/1.1 407 Proxy Authentication Required\r\n${headers}\r\n`);
+      return;
+    }
     tunnelTo(gate, outgoing, asked.url ?? '', tracked).then(
       (remote) => {
         remote.on('error', () => undefined);

@@ -7,11 +7,9 @@ import type { Page } from 'playwright-core';
 import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
 import type { ToolEnvironment } from '../../environment.ts';
-import type { Gate } from '../web/addresses.ts';
-import type { Outgoing } from '../web/outgoing.ts';
 import { type Chromium, startChromium } from './chromium.ts';
+import type { BrowserAccess } from './network.ts';
 import { plainMessage, shortMessage } from './playwrightErrors.ts';
-import { type Proxy, startProxy } from './proxy.ts';
 import { Tab } from './tab.ts';
 
 /** How long to wait for a new tab to be listed. */
@@ -22,16 +20,13 @@ const REASON_MS = 200;
 /** A running browser. */
 interface Running {
   readonly chromium: Chromium;
-  readonly proxy: Proxy | undefined;
   /** In the order in which they were opened. */
   readonly tabs: Tab[];
 }
 
 export class BrowserSession {
   readonly #environment: ToolEnvironment;
-  readonly #gate: Gate;
-  readonly #open: boolean;
-  readonly #outgoing: Outgoing;
+  readonly #access: BrowserAccess;
   /** Events outside of calls, reported with the next result. */
   readonly #notes: string[] = [];
   #running: Promise<Running> | undefined;
@@ -44,12 +39,9 @@ export class BrowserSession {
   /** The last call in the queue: calls run one at a time, because they share the page. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** `open`: all addresses are allowed. */
-  constructor(environment: ToolEnvironment, gate: Gate, open: boolean, outgoing: Outgoing) {
+  constructor(environment: ToolEnvironment, access: BrowserAccess) {
     this.#environment = environment;
-    this.#gate = gate;
-    this.#open = open;
-    this.#outgoing = outgoing;
+    this.#access = access;
   }
 
   /** Runs `act` in the current tab, after all earlier calls. */
@@ -109,7 +101,7 @@ export class BrowserSession {
     this.#closing.abort();
     const running = await this.#running?.catch(() => undefined);
     this.#running = undefined;
-    if (running !== undefined) await endRunning(running);
+    await running?.chromium.end();
     await this.#ending;
   }
 
@@ -130,7 +122,7 @@ export class BrowserSession {
       (started) =>
         started.chromium.ended.then(() => {
           forget();
-          this.#ending = endRunning(started);
+          this.#ending = started.chromium.end();
         }),
       forget,
     );
@@ -139,16 +131,14 @@ export class BrowserSession {
 
   async #start(): Promise<Running> {
     await this.#ending;
-    const proxy = this.#open && !this.#outgoing.any ? undefined : await startProxy(this.#gate, this.#outgoing);
-    let chromium: Chromium | undefined;
+    const chromium = await startChromium(this.#environment, this.#access, this.#closing.signal);
     try {
-      chromium = await startChromium(this.#environment, proxy?.port, this.#closing.signal);
       const tabs: Tab[] = [];
       for (const page of chromium.context.pages()) this.#add(page, tabs);
       await this.#watch(chromium);
-      return { chromium, proxy, tabs };
+      return { chromium, tabs };
     } catch (error) {
-      await Promise.all([chromium?.end(), proxy?.close()]);
+      await chromium.end();
       throw error;
     }
   }
@@ -185,10 +175,6 @@ export class BrowserSession {
       eventsEnabled: true,
     });
   }
-}
-
-async function endRunning({ chromium, proxy }: Running): Promise<void> {
-  await Promise.all([chromium.end(), proxy?.close()]);
 }
 
 /** Converts an error of Playwright to an error for the agent. */

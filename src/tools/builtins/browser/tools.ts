@@ -9,8 +9,7 @@ import { textResponse } from '../../outcome.ts';
 import { type BuiltinTool, builtin } from '../builtinHost.ts';
 import { confine } from '../confine.ts';
 import { withFileErrors } from '../fileErrors.ts';
-import { Gate } from '../web/addresses.ts';
-import { Outgoing } from '../web/outgoing.ts';
+import { browserAccess } from './network.ts';
 import type { BrowserSession } from './session.ts';
 import type { Tab } from './tab.ts';
 
@@ -24,13 +23,10 @@ export function browserTools(
   environment: ToolEnvironment,
   settings: BrowserSettings,
 ): { readonly tools: BuiltinTool[]; close(): Promise<void> } {
-  const open = settings.private_addresses === true;
-  const gate = new Gate(open);
+  const access = browserAccess(settings, environment.sandbox);
   let opened: Promise<BrowserSession> | undefined;
   const session = (): Promise<BrowserSession> =>
-    (opened ??= import('./session.ts').then(
-      ({ BrowserSession: Session }) => new Session(environment, gate, open, new Outgoing(settings.proxy)),
-    ));
+    (opened ??= import('./session.ts').then(({ BrowserSession: Session }) => new Session(environment, access)));
   const reading = { effect: 'pure', sessionBound: true } as const;
   const acting = { effect: 'irreversible', sessionBound: true } as const;
 
@@ -54,7 +50,7 @@ export function browserTools(
       input: z.object({ url: z.string().min(1).describe('The http:// or https:// URL.') }),
       run: ({ url }, { signal }) =>
         withPage(async (tab) => {
-          await tab.navigate(gate.check(url).href, signal);
+          await tab.navigate(access.gate.check(url).href, signal);
           return undefined;
         }, signal),
     }),

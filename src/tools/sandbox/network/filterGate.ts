@@ -10,8 +10,8 @@ export class FilterGate extends Gate {
   readonly forwarded: readonly number[];
   readonly #hosts: ReadonlySet<string>;
 
-  /** `allow`: hosts with a port, and networks such as `10.1.0.0/16`. */
-  constructor(allow: readonly string[]) {
+  /** `allow`: hosts with a port, and networks such as `10.1.0.0/16`. `hint`: how to allow more. */
+  constructor(allow: readonly string[], hint = HINT) {
     const networks = new BlockList();
     const hosts = new Set<string>();
     for (const entry of allow) {
@@ -19,7 +19,7 @@ export class FilterGate extends Gate {
       if (bits === undefined) hosts.add(entry.toLowerCase());
       else networks.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
     }
-    super(false, { allowed: networks, hint: HINT });
+    super(false, { allowed: networks, hint });
     this.#hosts = hosts;
     this.forwarded = [...hosts].flatMap((host) => {
       const port = /^(?:localhost|127\.0\.0\.1):(\d+)$/.exec(host)?.[1];
@@ -29,6 +29,7 @@ export class FilterGate extends Gate {
 
   protected override opens(url: URL): boolean {
     const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
-    return this.#hosts.has(`${plainHost(url)}:${port}`);
+    const host = plainHost(url);
+    return this.#hosts.has(`${host}:${port}`) || (host === '127.0.0.1' && this.forwarded.includes(Number(port)));
   }
 }

@@ -43,8 +43,15 @@ export interface Holder {
   end(): Promise<void>;
 }
 
-/** Opens a network that listens on the ports (0: any). Throws StudioError `unavailable`. */
-export async function openHolder(requested: readonly number[], groups: ProcessGroups): Promise<Holder> {
+/**
+ * Opens a network that listens on the ports (0: any). Throws StudioError `unavailable`. `unfiltered`: the setting that
+ * does without it.
+ */
+export async function openHolder(
+  requested: readonly number[],
+  groups: ProcessGroups,
+  unfiltered: string,
+): Promise<Holder> {
   const child = spawn(
     'unshare',
     [
@@ -78,22 +85,15 @@ export async function openHolder(requested: readonly number[], groups: ProcessGr
   child.stdin?.on('error', () => undefined); // its exit is reported
   try {
     await new Promise<void>((resolve, reject) => {
-      const fail = (reason: string, hint?: string): void => {
+      const fail = (reason: string, hint = `To do without the filter, use ${unfiltered}.`): void => {
         clearTimeout(timer);
-        reject(
-          new StudioError('unavailable', `Cannot filter the network of programs: ${reason}.`, {
-            hint: hint ?? 'To give them the whole network, use `sandbox: { network: true }` in the batch file.',
-          }),
-        );
+        reject(new StudioError('unavailable', `Cannot filter the network of programs: ${reason}.`, { hint }));
       };
       const timer = setTimeout(() => fail(`it took longer than ${OPEN_MS / 1000} s`), OPEN_MS);
       child.once('error', (error) => fail(error.message));
       child.once('exit', (code) =>
         code === NO_LOOPBACK
-          ? fail(
-              'nothing on this machine can start loopback',
-              'Install iproute2, or use `sandbox: { network: true }` in the batch file.',
-            )
+          ? fail('nothing on this machine can start loopback', `Install iproute2, or use ${unfiltered}.`)
           : fail(errors.trim().split('\n')[0] ?? 'it ended'),
       );
       child.on('message', (message: { port: number; at?: number; error?: string }, handle) => {

@@ -4,11 +4,14 @@
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createProxy } from '../../builtins/browser/proxy.ts';
+import type { Gate } from '../../builtins/web/addresses.ts';
 import { Outgoing } from '../../builtins/web/outgoing.ts';
 import type { ProcessGroups } from '../../processes/processGroups.ts';
 import { FilterGate } from './filterGate.ts';
 import { openHolder } from './holder.ts';
 import { isSocks, serveSocks } from './socks.ts';
+
+const UNFILTERED = '`sandbox: { network: true }` in the batch file';
 
 export interface FilteredNetwork {
   /** On Linux, a process in the network, in whose namespaces the sandbox is opened. */
@@ -19,7 +22,7 @@ export interface FilteredNetwork {
   readonly env: Readonly<Record<string, string>>;
 }
 
-interface OpenNetwork extends FilteredNetwork {
+export interface OpenNetwork extends FilteredNetwork {
   readonly ended: Promise<void>;
   end(): Promise<void>;
 }
@@ -37,7 +40,14 @@ export class Networks {
     const key = JSON.stringify(allow);
     const existing = this.#open.get(key);
     if (existing !== undefined) return existing;
-    const opening = openNetwork(new FilterGate(allow), this.#groups);
+    const gate = new FilterGate(allow);
+    const { forwarded } = gate;
+    const opening = openNetwork(gate, {
+      outgoing: new Outgoing(undefined),
+      groups: this.#groups,
+      forwarded,
+      unfiltered: UNFILTERED,
+    });
     this.#open.set(key, opening);
     const forget = (): void => {
       if (this.#open.get(key) === opening) this.#open.delete(key);
@@ -60,11 +70,23 @@ export class Networks {
   }
 }
 
-async function openNetwork(gate: FilterGate, groups: ProcessGroups): Promise<OpenNetwork> {
-  const { forwarded } = gate;
-  const holder = process.platform === 'linux' ? await openHolder([0, ...forwarded], groups) : undefined;
+interface NetworkParts {
+  readonly outgoing: Outgoing;
+  readonly groups: ProcessGroups;
+  /** Ports of this machine that programs reach directly. */
+  readonly forwarded: readonly number[];
+  /** The setting that does without a filter. */
+  readonly unfiltered: string;
+}
+
+/** Opens a network in which everything leads through the gate. Throws StudioError `unavailable`. */
+export async function openNetwork(
+  gate: Gate,
+  { outgoing, groups, forwarded, unfiltered }: NetworkParts,
+): Promise<OpenNetwork> {
+  const holder = process.platform === 'linux' ? await openHolder([0, ...forwarded], groups, unfiltered) : undefined;
   const listening = holder?.servers ?? [await listen()];
-  const proxy = createProxy(gate, new Outgoing(undefined));
+  const proxy = createProxy(gate, outgoing);
   const sockets = new Set<Socket>();
   const track = (socket: Socket): void => {
     sockets.add(socket);
