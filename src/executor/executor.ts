@@ -32,6 +32,8 @@ export interface ExecutorHost {
 
 /** Further services for an executor whose workers run on other machines and outlive the server. */
 export interface ClusterHost extends ExecutorHost {
+  /** Returns the enrollment token for pods of a batch that each get a single rollout. */
+  podToken(batch: string): string;
   /** Records in the batch's stream what happened to its workers. */
   recordInfra(batch: string, what: EventData['infra']): Promise<void>;
   /** Ends a batch that cannot run, with a reason. */
@@ -57,6 +59,8 @@ export interface Executor {
   updateBatch(record: BatchRecord, submission: Submission): void;
   /** Reports that a worker did not renew its lease. Its process may be alive and frozen. */
   workerLost?(batch: string, worker: string): void;
+  /** Returns the UID of the running pod of a batch with this name; undefined if there is none. */
+  podUid?(batch: string, name: string): Promise<string | undefined>;
   /** Reports that the batch has ended or was removed. */
   removeBatch(batch: string): void;
   /** Closes the executor with the server. Workers that cannot outlive the server end; their rollouts are requeued. */

@@ -1,6 +1,6 @@
 /**
  * Worker ↔ server, one JSON frame per WebSocket message at `/v1/worker` (bearer: the enrollment token of the
- * batch). The worker's HTTP requests use the token of its session.
+ * batch or of its pods). The worker's HTTP requests use the token of its session.
  * The receiver validates every frame with these schemas, and ignores unknown fields.
  */
 import { z } from 'zod';
@@ -68,9 +68,12 @@ export const workerFrame = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('hello'),
     protocol: int,
-    worker: z.string(),
+    /** Recorded in the batch, even if the worker is refused. Names of pods are not longer. */
+    worker: z.string().max(253),
     slots: int.min(1),
     rollouts: z.array(z.object({ rollout: z.string(), epoch: int, last: int })),
+    /** The UID of its pod: with the enrollment token of pods, it proves which of them this is. */
+    pod: z.string().min(1).max(100).optional(),
     /** The token of its previous session: only with it, the session's name and rollouts can be taken over. */
     resume: z.string().optional(),
     /** How long ago an earlier connection was lost. */

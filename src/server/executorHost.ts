@@ -19,6 +19,7 @@ export function executorHost(parts: {
     url,
     others,
     token: (batch) => tokens.enrollment(batch),
+    podToken: (batch) => tokens.podEnrollment(batch),
     secrets: async (batch) => ((await secrets.get(batch)) === undefined ? undefined : secrets.path(batch)),
     workers: async (batch) => (await store.sessions({ batch })).map((session) => session.worker),
     workerEnded: async (batch, worker, reason, infra) => {

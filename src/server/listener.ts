@@ -7,7 +7,14 @@ import { StudioError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 import { MAX_APPEND_BYTES } from '../protocol/worker.ts';
 import { checkOrigin, type OriginRules } from './access/origins.ts';
-import { type Identity, notSession, presentedToken, type SessionIdentity, type Tokens } from './access/tokens.ts';
+import {
+  type EnrollmentIdentity,
+  type Identity,
+  notSession,
+  presentedToken,
+  type SessionIdentity,
+  type Tokens,
+} from './access/tokens.ts';
 import { errorBody, sendError, statusOf } from './http/reply.ts';
 import type { Router } from './http/router.ts';
 import type { StoreHealth } from './storeHealth.ts';
@@ -32,7 +39,7 @@ interface ListenerOptions {
   readonly log: Log;
   readonly health: StoreHealth;
   /** `transport`: the stream below the WebSocket. */
-  readonly worker: (socket: WebSocket, transport: Duplex, batch: string) => void;
+  readonly worker: (socket: WebSocket, transport: Duplex, as: EnrollmentIdentity) => void;
   /** Throws unless the session of a token is open. */
   readonly checkSession: (of: SessionIdentity) => Promise<void>;
   readonly client: (socket: WebSocket, readOnly: boolean) => void;
@@ -195,7 +202,7 @@ export class Listener {
       const caller = authenticate(request, tokens);
       if (draining()) throw new StudioError('unavailable', 'The server is shutting down.', { hint: 'Connect again.' });
       if (pathname === '/v1/worker' && caller.kind === 'enrollment') {
-        this.#accept(this.#sockets.worker, request, socket, head, (accepted) => worker(accepted, socket, caller.batch));
+        this.#accept(this.#sockets.worker, request, socket, head, (accepted) => worker(accepted, socket, caller));
       } else if (pathname === '/v1/client' && caller.kind === 'client') {
         this.#accept(this.#sockets.client, request, socket, head, (accepted) => {
           accepted.once('close', entered());

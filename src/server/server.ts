@@ -38,6 +38,7 @@ import { BlobQuota } from './workers/blobQuota.ts';
 import { WorkerConnection, type WorkerContext } from './workers/connection.ts';
 import { Hub } from './workers/hub.ts';
 import { Leasing } from './workers/leasing.ts';
+import { PodEnrollment } from './workers/podEnrollment.ts';
 import { Returns } from './workers/returns.ts';
 import { SessionAccess } from './workers/sessionAccess.ts';
 import { endTampered } from './workers/tampering.ts';
@@ -157,9 +158,13 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
             headers: { authorization: `Bearer ${tokens.full}` },
           },
   });
+  // Created last, because its workers need the port. Nothing uses it before.
+  const late: { executor?: Executor } = {};
+  const pods = new PodEnrollment({ store, log, uid: async (batch, name) => late.executor?.podUid?.(batch, name) });
   const leasing: Leasing = new Leasing({
     store,
     hub,
+    pods,
     log,
     counters,
     submission: (sha) => submissions.get(sha),
@@ -170,8 +175,6 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       hub.watch(rollout, true);
     },
   });
-  // Created last, because its workers need the port. Nothing uses it before.
-  const late: { executor?: Executor } = {};
   const supervisor: Supervisor = new Supervisor({
     store,
     changes,
@@ -211,6 +214,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     server: serverId,
     hub,
     leasing,
+    pods,
     deltas,
     log,
     health,
@@ -264,8 +268,8 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       options.readOnly === true ? readOnlyError(store.name) : undefined,
     ),
     checkSession: (of) => access.check(of),
-    worker: (socket, transport, batch) => {
-      new WorkerConnection(workerContext, socket, transport, batch);
+    worker: (socket, transport, enrollment) => {
+      new WorkerConnection(workerContext, socket, transport, enrollment);
     },
     client: (socket, readOnly) => {
       const client = new ClientConnection({ store, changes, deltas, debuggers, log, health }, socket, readOnly);

@@ -14,6 +14,7 @@ import { importRollouts } from './logic/importing.ts';
 import { Leaser } from './logic/leaser.ts';
 import * as lists from './logic/lists.ts';
 import { Packer } from './logic/packing.ts';
+import { podRollout } from './logic/podRollouts.ts';
 import * as sessions from './logic/sessions.ts';
 import { addTasks, findTask, listTasks } from './logic/tasks.ts';
 import { debuggerLeft, type KeyPlace, secretKey, setDebugger } from './sql/meta.ts';
@@ -212,8 +213,12 @@ export class SqlStore implements Store {
     return this.#sql.write((tx) => sessions.adopt(tx, session, held));
   }
 
-  lease(session: string, want: number): Promise<Lease[]> {
-    return this.#leaser.lease(session, want);
+  lease(session: string, want: number, pod?: string): Promise<Lease[]> {
+    return this.#leaser.lease({ session, want, pod });
+  }
+
+  podRollout(batch: string, pod: string): Promise<string | undefined> {
+    return this.#sql.read((db) => podRollout(db, batch, pod));
   }
 
   append(request: AppendRequest): Promise<AppendResult> {

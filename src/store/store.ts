@@ -115,9 +115,12 @@ export interface Store {
   adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<AdoptedSession>;
   /**
    * Leases up to `want` queued rollouts of the session's batch in queue order: state running, epoch + 1. Never leases a
-   * rollout to two sessions.
+   * rollout to two sessions. `pod`: the session is that of a pod that gets a single rollout. A later session of the pod
+   * gets the same one again while it is queued, and never another.
    */
-  lease(session: string, want: number): Promise<Lease[]>;
+  lease(session: string, want: number, pod?: string): Promise<Lease[]>;
+  /** Returns the rollout that a pod was given; undefined if it has not got one. */
+  podRollout(batch: string, pod: string): Promise<string | undefined>;
 
   // ---- appends
   /**

@@ -8,11 +8,13 @@ const workerConfig = z.object({
   server: z.url(),
   /** Origins of other servers of the same store, tried in turn whenever the server is gone. */
   others: z.array(z.url()).optional(),
-  /** The enrollment token of the batch, with which the worker opens its session. */
+  /** The enrollment token of the batch or of its pods, with which the worker opens its session. */
   token: z.string().min(1),
   batch: z.string().min(1),
   /** Name for people and for `rollout.lease`, e.g. `local-1`. */
   worker: z.string().min(1),
+  /** The UID of its pod. */
+  pod: z.string().min(1).optional(),
   /** Number of rollouts that run at once. */
   slots: z.number().int().min(1),
   /**

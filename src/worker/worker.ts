@@ -138,6 +138,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       address,
       token: config.token,
       worker: config.worker,
+      pod: config.pod,
       slots: config.slots,
       outlet,
       maxOutageSeconds: config.reconnect_seconds,

@@ -234,6 +234,21 @@ describe('SQLite store', () => {
     );
   });
 
+  it('upgrades a store of version 1, unless it may only read it', async () => {
+    const place = path.join(folder, 'older');
+    const store = await openStore(place);
+    const { batch, session } = await openBatch(store, 1);
+    await store.close();
+    const database = openDatabase(path.join(place, 'store.db'), { readOnly: false });
+    database.exec("DROP TABLE pod_rollout; UPDATE meta SET value = '1' WHERE name = 'version'");
+    database.close();
+    await assert.rejects(openStore(place, { readOnly: true }), (error) => StudioError.is(error, 'version'));
+    const upgraded = await openStore(place);
+    const [lease] = await upgraded.lease(session, 1, 'uid');
+    assert.equal(await upgraded.podRollout(batch, 'uid'), lease?.rollout);
+    await upgraded.close();
+  });
+
   it('refuses a store of a newer version, and leaves it unchanged', async () => {
     const place = path.join(folder, 'newer');
     await (await openStore(place)).close();

@@ -16,6 +16,8 @@ interface FakeWorkerOptions {
   name?: string;
   slots?: number;
   rollouts?: { rollout: string; epoch: number; last: number }[];
+  /** The UID of its pod. */
+  pod?: string;
   /** The token of its previous session. */
   resume?: string;
 }
@@ -51,6 +53,7 @@ export class FakeWorker {
       worker: name,
       slots: options.slots ?? 8,
       rollouts: options.rollouts ?? [],
+      ...(options.pod === undefined ? {} : { pod: options.pod }),
       ...(options.resume === undefined ? {} : { resume: options.resume }),
     });
     worker.welcome = await worker.frames.next('welcome');

@@ -146,15 +146,16 @@ export class BatchObjects {
   ): Promise<void> {
     const { cluster, host, programs, reconnectSeconds } = this.#options;
     const options = { batch, namespace: cluster.namespace, owner };
+    const single = submission.pods?.isolation === 'pod';
     const worker = {
       server: host.url,
       ...((host.others ?? []).length === 0 ? {} : { others: host.others }),
-      token: host.token(batch),
+      token: single ? host.podToken(batch) : host.token(batch),
       batch,
       slots,
       reconnect_seconds: reconnectSeconds,
       programs,
-      ...(submission.pods?.isolation === 'pod' ? { rollouts: 1 } : {}),
+      ...(single ? { rollouts: 1 } : {}),
     };
     const secrets = await this.#secretsFor(batch, submission, signal);
     await Promise.all([

@@ -107,8 +107,10 @@ export class BatchPods {
       return 0;
     }
     const active = rounds.active(this.id);
-    // Pods of an older version do not know this server. Its Job is replaced; their rollouts continue in the next one.
-    if (active !== undefined && objects.tls && !active.tls) {
+    // Pods of an older version do not know this server, or cannot prove which one they are. Their Job is replaced, and
+    // their rollouts continue in the next one.
+    const proves = this.#submission.pods?.isolation === 'pod';
+    if (active !== undefined && ((objects.tls && !active.tls) || (proves && !active.single))) {
       await objects.removeJob(active, signal);
       return 0;
     }

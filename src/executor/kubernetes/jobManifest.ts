@@ -30,6 +30,8 @@ export const NOTE = {
   fruitless: 'rollout-studio/fruitless',
   /** Its pods know the server by its authority. */
   tls: 'rollout-studio/tls',
+  /** Its pods prove which one they are, and get a single rollout each. */
+  single: 'rollout-studio/single',
   /** Suspended by us, because its batch is paused without pods. */
   released: 'rollout-studio/released',
 } as const;
@@ -60,6 +62,7 @@ export function batchJob(plan: JobPlan): KubeObject {
         [NOTE.settled]: String(plan.settled),
         [NOTE.fruitless]: String(plan.fruitless),
         ...(plan.tls === true ? { [NOTE.tls]: 'true' } : {}),
+        ...(pods.isolation === 'pod' ? { [NOTE.single]: 'true' } : {}),
       },
       ...(owner === undefined ? {} : { ownerReferences: [owner] }),
     },

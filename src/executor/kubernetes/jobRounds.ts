@@ -15,6 +15,8 @@ export interface Round {
   readonly released: boolean;
   /** Its pods know the server by its authority. */
   readonly tls: boolean;
+  /** Its pods prove which one they are. */
+  readonly single: boolean;
   /** Reason and message of a failed Job. */
   readonly reason: string;
   readonly message: string;
@@ -44,6 +46,7 @@ export function readRound(job: Job): Round | undefined {
     reason: ended?.reason ?? '',
     message: ended?.message ?? '',
     tls: notes[NOTE.tls] === 'true',
+    single: notes[NOTE.single] === 'true',
     slots: Number(notes[NOTE.slots] ?? 1),
     settled: Number(notes[NOTE.settled] ?? 0),
     fruitless: Number(notes[NOTE.fruitless] ?? 0),

@@ -17,8 +17,9 @@ import { requireNeeds } from '../needs.ts';
 import { BatchObjects, type BatchObjectsOptions, OF_BATCHES } from './batchObjects.ts';
 import { BatchPods } from './batchPods.ts';
 import { FrozenPods } from './frozenPods.ts';
+import { batchOf } from './jobRounds.ts';
 import { Outage } from './outage.ts';
-import { type PodEnd, unpullable } from './podLife.ts';
+import { type PodEnd, podEnd, unpullable } from './podLife.ts';
 import { PodWatch } from './podWatch.ts';
 import { Rounds } from './rounds.ts';
 
@@ -110,6 +111,11 @@ export class KubernetesExecutor implements Executor {
 
   workerLost(batch: string, worker: string): void {
     this.#runInBackground('deleting a frozen pod', this.#frozen.workerLost(batch, worker), batch);
+  }
+
+  async podUid(batch: string, name: string): Promise<string | undefined> {
+    const pod = await this.#options.cluster.get('Pod', name, { signal: this.#end.signal });
+    return pod === undefined || batchOf(pod) !== batch || podEnd(pod) !== undefined ? undefined : pod.metadata.uid;
   }
 
   removeBatch(id: string): void {

@@ -72,6 +72,7 @@ function workerContainer(pods: SubmittedPods, image: string, pullPolicy: string 
     command: ['node', ...LONG_RUNNING, `${FOLDERS.bootstrap}/${BOOTSTRAP_FILE}`, FOLDERS.config, FOLDERS.work],
     env: [
       { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
       { name: 'HOME', value: `${FOLDERS.work}/home` },
       { name: 'TMPDIR', value: `${FOLDERS.work}/tmp` },
       // Read when a process of Node.js starts; programs of tools do not get it.

@@ -97,6 +97,7 @@ const written = path.join(work, '${WORKER_FILE}');
 writeFileSync(written, JSON.stringify({
   ...worker,
   worker: process.env.POD_NAME,
+  pod: process.env.POD_UID,
   work: path.join(work, 'rollouts'),
   interrupted_exit: 3,
   stop_seconds: 10,

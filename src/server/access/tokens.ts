@@ -3,6 +3,8 @@
  * signed with the store's key, so they outlive the server and are valid at every server of the store:
  *
  * - The enrollment token of a batch, which all its workers share, only opens sessions and gets their programs.
+ * - The enrollment token of pods does so for pods of the batch, each of which gets a single rollout. All share it, so a
+ *   pod also says its UID, which other pods do not know.
  * - The token of a session gives access to what the session holds, until it ends.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -15,13 +17,16 @@ export interface ClientTokens {
   readonly read: string;
 }
 
-export type Identity =
-  | { readonly kind: 'client'; readonly readOnly: boolean }
-  /** May open sessions of one batch. */
-  | { readonly kind: 'enrollment'; readonly batch: string }
-  | SessionIdentity;
+export type Identity = { readonly kind: 'client'; readonly readOnly: boolean } | EnrollmentIdentity | SessionIdentity;
 
-/** A session, which may have ended. `owner` identifies the name of its worker. */
+/** May open sessions of one batch. `pods`: only as a pod of the batch that gets a single rollout. */
+export interface EnrollmentIdentity {
+  readonly kind: 'enrollment';
+  readonly batch: string;
+  readonly pods: boolean;
+}
+
+/** A session, which may have ended. `owner` identifies its worker, see `ownerOf`. */
 export interface SessionIdentity {
   readonly kind: 'session';
   readonly batch: string;
@@ -29,7 +34,7 @@ export interface SessionIdentity {
   readonly owner: string;
 }
 
-const ENROLLMENT = /^w\.([A-Za-z0-9_-]{1,64})\.([0-9a-f]{64})$/;
+const ENROLLMENT = /^([wp])\.([A-Za-z0-9_-]{1,64})\.([0-9a-f]{64})$/;
 const SESSION = /^s\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{1,64})\.([0-9a-f]{16})\.([0-9a-f]{64})$/;
 /** A browser's WebSocket cannot send headers: there the token is a subprotocol. */
 const SUBPROTOCOL = /^token\.(.+)$/;
@@ -53,8 +58,14 @@ export class Tokens {
     return `w.${batch}.${this.#sign(`worker:${batch}`)}`;
   }
 
-  session(batch: string, session: string, worker: string): string {
-    const what = `${batch}.${session}.${ownerOf(worker)}`;
+  /** Returns the enrollment token for the pods of a batch that each get a single rollout. */
+  podEnrollment(batch: string): string {
+    return `p.${batch}.${this.#sign(`pod:${batch}`)}`;
+  }
+
+  /** `pod`: see `ownerOf`. */
+  session(batch: string, session: string, worker: string, pod?: string): string {
+    const what = `${batch}.${session}.${ownerOf(worker, pod)}`;
     return `s.${what}.${this.#sign(`session:${what}`)}`;
   }
 
@@ -70,8 +81,11 @@ export class Tokens {
   identify(token: string): Identity | undefined {
     const enrollment = ENROLLMENT.exec(token);
     if (enrollment !== null) {
-      const [, batch = '', signature = ''] = enrollment;
-      return same(signature, this.#sign(`worker:${batch}`)) ? { kind: 'enrollment', batch } : undefined;
+      const [, kind, batch = '', signature = ''] = enrollment;
+      const pods = kind === 'p';
+      return same(signature, this.#sign(`${pods ? 'pod' : 'worker'}:${batch}`))
+        ? { kind: 'enrollment', batch, pods }
+        : undefined;
     }
     const ofSession = SESSION.exec(token);
     if (ofSession !== null) {
@@ -96,9 +110,10 @@ export function notSession(): StudioError {
   return new StudioError('forbidden', 'The enrollment token only opens sessions. Use the token of the session.');
 }
 
-/** Returns what a session token contains of the name of its worker. */
-export function ownerOf(worker: string): string {
-  return createHash('sha256').update(worker).digest('hex').slice(0, 16);
+/** Returns what a session token contains of its worker: its name, and its pod if that gets a single rollout. */
+export function ownerOf(worker: string, pod?: string): string {
+  const owner = pod === undefined ? worker : JSON.stringify([worker, pod]);
+  return createHash('sha256').update(owner).digest('hex').slice(0, 16);
 }
 
 /** Returns the token of a request. */
@@ -113,6 +128,6 @@ export function presentedToken(request: IncomingMessage): string | undefined {
 }
 
 /** Compares in constant time, independent of the lengths. */
-function same(a: string, b: string): boolean {
+export function same(a: string, b: string): boolean {
   return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest());
 }

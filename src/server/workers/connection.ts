@@ -10,12 +10,13 @@ import { BEAT_SECONDS, LEASE_SECONDS, PROTOCOL, type WorkerFrame, workerFrame } 
 import type { AdoptedSession } from '../../store/store.ts';
 import type { EventData } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
-import { ownerOf, type Tokens } from '../access/tokens.ts';
+import { type EnrollmentIdentity, ownerOf, type Tokens } from '../access/tokens.ts';
 import { commandDone, commandFailed } from '../commands/result.ts';
 import { rawText } from '../socketText.ts';
 import { Appends, type AppendsContext } from './appends.ts';
 import { type Hub, TRANSIENT } from './hub.ts';
 import type { Leasing } from './leasing.ts';
+import type { PodEnrollment } from './podEnrollment.ts';
 import type { Return } from './returns.ts';
 import { CLOSE_FOR_GOOD, closeReason, type HeldLease, WorkerSession } from './session.ts';
 
@@ -33,6 +34,7 @@ export interface WorkerContext extends AppendsContext {
   readonly server: string;
   readonly hub: Hub;
   readonly leasing: Leasing;
+  readonly pods: PodEnrollment;
   readonly permits: (session: string) => Record<string, number>;
   /** Handles a report on an endpoint's load, or its refusal of the batch. */
   readonly endpoint: (batch: string, report: Frame<'endpoint'>) => void;
@@ -50,16 +52,19 @@ export class WorkerConnection {
   readonly #socket: WebSocket;
   readonly #transport: Duplex;
   readonly #batch: string;
+  /** Whether it connects as a pod that gets a single rollout. */
+  readonly #isPod: boolean;
   readonly #appends: Appends;
   #session: WorkerSession | undefined;
   #greeting = false;
 
   /** `transport`: the stream below the WebSocket. */
-  constructor(context: WorkerContext, socket: WebSocket, transport: Duplex, batch: string) {
+  constructor(context: WorkerContext, socket: WebSocket, transport: Duplex, { batch, pods }: EnrollmentIdentity) {
     this.#context = context;
     this.#socket = socket;
     this.#transport = transport;
     this.#batch = batch;
+    this.#isPod = pods;
     this.#appends = new Appends(context);
     socket.on('message', (data) => this.#receive(data));
     socket.on('close', () => {
@@ -142,15 +147,18 @@ export class WorkerConnection {
     const record = await store.batch(this.#batch);
     if (record === undefined) throw new StudioError('gone', `Batch ${this.#batch} no longer exists.`);
     const { parent } = record.spec;
-    const { id, keep, ended, drop, before } = await this.#open(frame);
+    const pod = this.#podOf(frame);
+    const { id, keep, ended, drop, before } = await this.#open(frame, pod);
     const session = new WorkerSession(this.#socket, this.#transport, id, {
       batch: this.#batch,
       fork: parent === undefined ? undefined : { rollout: parent.rollout, seq: parent.seq },
       worker: frame.worker,
+      pod,
       slots: frame.slots,
       paused: record.paused,
       breakpoints: JSON.stringify(record.breakpoints),
     });
+    if (pod !== undefined) session.only = await store.podRollout(this.#batch, pod);
     for (const rollout of [...ended, ...drop]) session.lost.add(rollout);
     for (const { rollout } of keep) {
       const row = (await store.rollout(rollout))?.row;
@@ -164,7 +172,7 @@ export class WorkerConnection {
     session.send({
       type: 'welcome',
       session: id,
-      token: tokens.session(this.#batch, id, frame.worker),
+      token: tokens.session(this.#batch, id, frame.worker, pod),
       clock: await store.now(),
       beat_s: BEAT_SECONDS,
       lease_s: LEASE_SECONDS,
@@ -185,13 +193,23 @@ export class WorkerConnection {
       if (deltas.watched(rollout)) hub.control(session, 'watch', { on: true }, 'server', rollout);
   }
 
+  /** Returns the UID of its pod, if that gets a single rollout. */
+  #podOf({ pod }: Frame<'hello'>): string | undefined {
+    if (this.#isPod && pod === undefined)
+      throw new StudioError('forbidden', 'The enrollment token of pods is accepted only with the UID of a pod.');
+    return this.#isPod ? pod : undefined;
+  }
+
   /**
    * Opens the session, in place of the previous one whose token the worker presents. `before`: the server of that one.
+   * `pod`: see `#podOf`.
    */
-  async #open({ worker, slots, rollouts, resume }: Frame<'hello'>): Promise<OpenedSession> {
-    const { store, hub, tokens, server } = this.#context;
+  async #open({ worker, slots, rollouts, resume }: Frame<'hello'>, pod: string | undefined): Promise<OpenedSession> {
+    const { store, hub, tokens, server, pods } = this.#context;
     const opening = { batch: this.#batch, worker, slots, server };
-    let previous = resume === undefined ? undefined : this.#previousSession(resume, worker);
+    let previous = resume === undefined ? undefined : this.#previousSession(resume, worker, pod);
+    // The token of an earlier session shows that its pod was admitted, also while the cluster cannot be asked.
+    if (pod !== undefined && resume === undefined) await pods.admit(this.#batch, worker, pod);
     for (let passed = 0; previous !== undefined && passed <= MAX_LOST_WELCOMES; passed++) {
       const id = tokens.nextSession(previous);
       const taken = await store.takeOver({ ...opening, session: id }, previous, rollouts);
@@ -210,9 +228,9 @@ export class WorkerConnection {
   }
 
   /** Returns the session of the token that a reconnecting worker presents. Throws `unauthorized`. */
-  #previousSession(token: string, worker: string): string {
+  #previousSession(token: string, worker: string, pod: string | undefined): string {
     const previous = this.#context.tokens.identify(token);
-    if (previous?.kind === 'session' && previous.batch === this.#batch && previous.owner === ownerOf(worker))
+    if (previous?.kind === 'session' && previous.batch === this.#batch && previous.owner === ownerOf(worker, pod))
       return previous.session;
     throw new StudioError('unauthorized', `The token that worker ${worker} presents is not that of its last session.`);
   }

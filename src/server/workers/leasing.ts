@@ -11,6 +11,7 @@ import type { Counters } from '../telemetry/counters.ts';
 import { Throttle } from '../throttle.ts';
 import { grantedTask, type TaskNeeds, taskNeeds } from './grantedTask.ts';
 import { breakpointsOf, type Hub } from './hub.ts';
+import type { PodEnrollment } from './podEnrollment.ts';
 import type { WorkerSession } from './session.ts';
 
 /** Batches change often. Waiting workers do not notice this delay. */
@@ -19,6 +20,7 @@ const LOOK_EVERY_MS = 50;
 interface LeasingOptions {
   readonly store: Store;
   readonly hub: Hub;
+  readonly pods: PodEnrollment;
   readonly log: Log;
   readonly counters: Counters;
   readonly submission: (sha: string) => Promise<Submission>;
@@ -41,7 +43,7 @@ export class Leasing {
 
   /** Handles a worker's request for more rollouts. */
   request(session: WorkerSession, want: number): void {
-    session.requested += want;
+    session.requested = session.pod === undefined ? session.requested + want : Math.min(want, 1);
     if (!session.unanswered) session.requestedAt = performance.now();
     session.unanswered = true;
     const waiting = this.#waiting.get(session.batch) ?? new Set();
@@ -89,7 +91,7 @@ export class Leasing {
   async #lease(batch: string): Promise<void> {
     const { store } = this.#options;
     const record = await store.batch(batch);
-    const waiting = this.#waitingFor(batch);
+    const waiting = await this.#waitingFor(batch);
     if (record === undefined || record.row.state === 'ended') {
       waiting.forEach(sendDrained);
       return;
@@ -103,11 +105,15 @@ export class Leasing {
     }
   }
 
-  #waitingFor(batch: string): WorkerSession[] {
+  async #waitingFor(batch: string): Promise<WorkerSession[]> {
     const waiting = this.#waiting.get(batch) ?? new Set();
     for (const session of waiting) {
-      if (this.#options.hub.session(session.id) !== session || (session.requested === 0 && !session.unanswered))
+      if (this.#options.hub.session(session.id) !== session || (session.requested === 0 && !session.unanswered)) {
         waiting.delete(session);
+      } else if (session.only !== undefined && !(await this.#options.pods.mayLease(session))) {
+        waiting.delete(session);
+        sendDrained(session);
+      }
     }
     if (waiting.size === 0) this.#waiting.delete(batch);
     return [...waiting];
@@ -152,7 +158,7 @@ export class Leasing {
 
   async #leaseRollouts(session: WorkerSession, want: number): Promise<Lease[]> {
     try {
-      return await this.#options.store.lease(session.id, want);
+      return await this.#options.store.lease(session.id, want, session.pod);
     } catch (error) {
       if (!StudioError.is(error, 'not_found')) throw error;
       // Its lease ended while its connection was open (the machine slept), so the worker must reconnect.
@@ -164,6 +170,7 @@ export class Leasing {
 
   #grant(session: WorkerSession, lease: Lease, fields: GrantFields, needs: TaskNeeds): void {
     session.requested -= 1;
+    if (session.pod !== undefined) session.only = lease.rollout;
     const { epoch, task, attempt } = lease;
     session.rollouts.set(lease.rollout, { epoch, task: task.id, attempt, try: lease.try });
     session.lost.delete(lease.rollout);

@@ -29,6 +29,8 @@ export class WorkerSession {
   /** Where the rollouts of the batch leave their parent, if it is a fork. */
   readonly fork: { readonly rollout: string; readonly seq: number } | undefined;
   readonly worker: string;
+  /** The UID of its pod, if that gets a single rollout. */
+  readonly pod: string | undefined;
   readonly slots: number;
   readonly #socket: WebSocket;
   readonly #transport: Duplex;
@@ -40,6 +42,8 @@ export class WorkerSession {
   /** Rollouts that it has ended. */
   readonly ended: Set<string> = new Set();
   readonly held: Set<string> = new Set();
+  /** The rollout that its pod got in this or an earlier session. There is no other one for it. */
+  only: string | undefined;
   /** Number of rollouts it requested and did not get yet. */
   requested = 0;
   /** Whether its latest request was not answered yet. */
@@ -61,7 +65,7 @@ export class WorkerSession {
     socket: WebSocket,
     transport: Duplex,
     id: string,
-    about: Pick<WorkerSession, 'batch' | 'fork' | 'worker' | 'slots' | 'paused' | 'breakpoints'>,
+    about: Pick<WorkerSession, 'batch' | 'fork' | 'worker' | 'pod' | 'slots' | 'paused' | 'breakpoints'>,
   ) {
     this.#socket = socket;
     this.#transport = transport;
@@ -69,6 +73,7 @@ export class WorkerSession {
     this.batch = about.batch;
     this.fork = about.fork;
     this.worker = about.worker;
+    this.pod = about.pod;
     this.slots = about.slots;
     this.paused = about.paused;
     this.breakpoints = about.breakpoints;

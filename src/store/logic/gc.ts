@@ -114,7 +114,7 @@ async function remove(sql: Sql, id: number): Promise<void> {
   }
   await sql.write(async (tx) => {
     await tx.run('DELETE FROM event WHERE stream = ?', batchStream(id));
-    for (const table of ['task', 'session', 'command', 'claim'])
+    for (const table of ['task', 'session', 'command', 'claim', 'pod_rollout'])
       await tx.run(`DELETE FROM ${table} WHERE batch = ?`, id);
     await tx.run('DELETE FROM batch WHERE id = ?', id);
   });

@@ -4,17 +4,21 @@ import type { Row, Transaction } from '../sql/sql.ts';
 import type { Lease } from '../store.ts';
 import type { Batch } from './batchState.ts';
 import { Ledger } from './ledger.ts';
+import { PodRollouts } from './podRollouts.ts';
 import { lineageOf, type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
 export interface LeaseRequest {
   readonly session: string;
   readonly want: number;
+  /** The pod of the session, if it gets a single rollout. */
+  readonly pod?: string | undefined;
 }
 
 /** A session that leases queued rollouts of its batch. */
 interface PendingGroup {
   readonly session: Row;
   readonly want: number;
+  readonly pod: string | undefined;
   readonly leases: Lease[];
 }
 
@@ -31,10 +35,10 @@ export async function leaseAll(
   );
   const sessions = new Map(rows.map((row) => [text(row, 'name'), row]));
   const groups = new Map<number, PendingGroup[]>();
-  const results = requests.map(({ session: name, want }) => {
+  const results = requests.map(({ session: name, want, pod }) => {
     const session = sessions.get(name);
     if (session === undefined) return 'no session';
-    const group: PendingGroup = { session, want, leases: [] };
+    const group: PendingGroup = { session, want: pod === undefined ? want : 1, pod, leases: [] };
     const batch = int(session, 'batch');
     const others = groups.get(batch);
     if (others === undefined) groups.set(batch, [group]);
@@ -54,15 +58,20 @@ async function leaseOf(tx: Transaction, id: number, groups: readonly PendingGrou
     id,
     groups.reduce((sum, { want }) => sum + want, 0),
   );
-  const rollouts = rows.map(readRollout);
-  const ledger = await Ledger.of(tx, rollouts);
+  const pods = await PodRollouts.of(
+    tx,
+    id,
+    groups.flatMap(({ pod }) => pod ?? []),
+  );
+  const own = new Set(pods.queued.map(({ name }) => name));
+  const queue = rows.map(readRollout).filter(({ name }) => !own.has(name));
+  const all = [...pods.queued, ...queue];
+  const ledger = await Ledger.of(tx, all);
   const batch = ledger.findBatch(id);
   if (batch === undefined || batch.paused || batch.stopping !== null || batch.endedAt !== null) return;
-  const tasks = await tasksOf(tx, id, rollouts);
-  let next = 0;
-  for (const { session, want, leases } of groups) {
-    const leased = rollouts.slice(next, next + want);
-    next += leased.length;
+  const tasks = await tasksOf(tx, id, all);
+  for (const { session, want, pod, leases } of groups) {
+    const leased = pod === undefined ? queue.splice(0, want) : await pods.take(pod, queue);
     for (const rollout of leased) leases.push(leaseRollout(ledger, batch, session, rollout, tasks));
   }
   await ledger.save();

@@ -25,10 +25,10 @@ export class Leaser {
     this.#sql = sql;
   }
 
-  lease(session: string, want: number): Promise<Lease[]> {
-    if (want <= 0) return Promise.resolve([]);
+  lease(request: LeaseRequest): Promise<Lease[]> {
+    if (request.want <= 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ request: { session, want }, resolve, reject });
+      this.#waiting.push({ request, resolve, reject });
       this.#writing ??= this.#writeAll();
     });
   }

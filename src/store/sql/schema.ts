@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 1;
+export const STORE_VERSION = 2;
 
 export const BATCH = {
   name: 'batch',
@@ -117,6 +117,11 @@ export const CLAIM = {
   name: 'claim',
   columns: { batch: 'int', breakpoint: 'text', rollout: 'text' },
 } as const satisfies Table;
+/** The rollout that a pod was given. It gets no other one. */
+export const POD_ROLLOUT = {
+  name: 'pod_rollout',
+  columns: { batch: 'int', pod: 'text', rollout: 'text' },
+} as const satisfies Table;
 
 /** Values of `rollout.state`, and of `rollout.outcome` after its end. */
 export const STATES = ['queued', 'running', 'held', 'ended'] as const;
@@ -133,7 +138,7 @@ export interface Definitions {
 }
 
 /** Migrations from version n to n + 1. The first one turns an empty database into a store of version 1. */
-export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [firstVersion];
+export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [firstVersion, podRollouts];
 
 function firstVersion(d: Definitions): readonly string[] {
   return [
@@ -195,5 +200,12 @@ function firstVersion(d: Definitions): readonly string[] {
     'CREATE INDEX command_open ON command (batch, id) WHERE result IS NULL',
     `CREATE TABLE claim (batch ${d.int} NOT NULL, breakpoint TEXT NOT NULL, rollout TEXT NOT NULL, PRIMARY KEY ` +
       `(batch, breakpoint))${d.clustered}`,
+  ];
+}
+
+function podRollouts(d: Definitions): readonly string[] {
+  return [
+    `CREATE TABLE pod_rollout (batch ${d.int} NOT NULL, pod TEXT NOT NULL, rollout TEXT NOT NULL, PRIMARY KEY ` +
+      `(batch, pod))${d.clustered}`,
   ];
 }

@@ -17,9 +17,11 @@ type Beat = Extract<WorkerFrame, { type: 'beat' }>;
 
 export interface SessionOptions {
   readonly address: ServerAddress;
-  /** The enrollment token of the batch. */
+  /** The enrollment token of the batch or of its pods. */
   readonly token: string;
   readonly worker: string;
+  /** The UID of its pod. */
+  readonly pod?: string | undefined;
   readonly slots: number;
   readonly outlet: Outlet;
   /** How long the server may be gone. Default: the lease that it reported. */
@@ -141,6 +143,7 @@ export class Session {
         worker: this.#options.worker,
         slots: this.#options.slots,
         rollouts: this.#handlers.rollouts(),
+        ...(this.#options.pod === undefined ? {} : { pod: this.#options.pod }),
         ...(this.#sessionToken === undefined ? {} : { resume: this.#sessionToken }),
         ...(this.#lostAt === undefined ? {} : { away_ms: Math.round(this.#helloAt - this.#lostAt) }),
       };

@@ -62,6 +62,7 @@ async function kit(context: TestContext, secrets?: Record<string, string>) {
   const host = {
     url: 'http://203.0.113.1',
     token: (batch: string) => `w.${batch}`,
+    podToken: (batch: string) => `p.${batch}`,
     secrets: () => Promise.resolve(file),
     log: (text: string) => warnings.push(text),
   } as unknown as ClusterHost;
@@ -128,7 +129,7 @@ describe('BatchObjects', () => {
     assert.deepEqual(log, [], 'nothing changed');
     assert.deepEqual(secret('rollout-b1', 'worker.json'), {
       server: 'http://203.0.113.1',
-      token: 'w.b1',
+      token: 'p.b1',
       batch: 'b1',
       slots: 4,
       reconnect_seconds: 600,

@@ -175,6 +175,21 @@ describe('BatchPods', () => {
     assert.deepEqual(await look(), ['create 2 of 2x4']);
   });
 
+  it('replaces a Job of an older version, whose pods cannot prove which one they are', async () => {
+    const submission: Submission = { ...SUBMISSION, pods: { isolation: 'pod' } };
+    const plan = { batch: 'b1', round: 1, fruitless: 0, settled: 0 };
+    const job = (of: Submission) =>
+      jobOf({ ...plan, submission: of, sizing: { completions: 2, parallelism: 2, slots: 1 } });
+    for (const [of, expected] of [
+      [SUBMISSION, 'remove job'],
+      [submission, 'write 1 for rollout-b1-1'],
+    ] as const) {
+      const { look, rounds } = kit({ submission });
+      rounds.see(job(of));
+      assert.deepEqual(await look(), [expected]);
+    }
+  });
+
   it('creates none while the batch is paused or stopped, or another server does', async () => {
     const { look, be } = kit({ first: { paused: true } });
     assert.deepEqual(await look(), []);

@@ -122,7 +122,7 @@ describe('the Job of a batch', () => {
     ]);
     assert.deepEqual(
       (worker['env'] as { name: string }[]).map(({ name }) => name),
-      ['POD_NAME', 'HOME', 'TMPDIR'],
+      ['POD_NAME', 'POD_UID', 'HOME', 'TMPDIR'],
     );
     assert.ok(
       spec.volumes.some(

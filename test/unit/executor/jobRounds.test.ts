@@ -16,6 +16,7 @@ function round(changes: Partial<Round> = {}): Round {
     reason: '',
     message: '',
     tls: false,
+    single: false,
     slots: 4,
     settled: 0,
     fruitless: 0,

@@ -24,7 +24,7 @@ describe('tokens', () => {
     const token = tokens.session('b1', 's1', 'local-1');
     const identity = { kind: 'session', batch: 'b1', session: 's1', owner: ownerOf('local-1') };
     assert.deepEqual(new Tokens('key').identify(token), identity);
-    assert.notEqual(ownerOf('local-1'), ownerOf('local-2'));
+    assert.equal(new Set([ownerOf('local-1'), ownerOf('local-2'), ownerOf('local-1', 'uid')]).size, 3);
     for (const [from, to] of [
       ['b1', 'b2'],
       ['s1', 's2'],
@@ -38,7 +38,14 @@ describe('tokens', () => {
 
   test('of batches are valid for one batch, at every server of the store, and at no other', () => {
     const token = new Tokens('key').enrollment('b1');
-    assert.deepEqual(new Tokens('key').identify(token), { kind: 'enrollment', batch: 'b1' });
+    assert.deepEqual(new Tokens('key').identify(token), { kind: 'enrollment', batch: 'b1', pods: false });
+    const ofPods = new Tokens('key').podEnrollment('b1');
+    assert.deepEqual(new Tokens('key').identify(ofPods), { kind: 'enrollment', batch: 'b1', pods: true });
+    for (const [from, to] of [
+      ['b1', 'b2'],
+      ['p.', 'w.'],
+    ] as const)
+      assert.equal(new Tokens('key').identify(ofPods.replace(from, to)), undefined);
     assert.equal(new Tokens('key').identify(token.replace('b1', 'b2')), undefined);
     assert.equal(new Tokens('other').identify(token), undefined);
   });
@@ -142,7 +149,9 @@ describe('routes', () => {
     await call('POST', '/v1/things/a', { kind: 'client', readOnly: false });
     const session: Identity = { kind: 'session', batch: 'b', session: 's', owner: '' };
     await assert.rejects(call('GET', '/v1/things/a', session), { code: 'forbidden' });
-    await assert.rejects(call('PUT', '/v1/things/a', { kind: 'enrollment', batch: 'b' }), { code: 'forbidden' });
+    await assert.rejects(call('PUT', '/v1/things/a', { kind: 'enrollment', batch: 'b', pods: false }), {
+      code: 'forbidden',
+    });
     await call('PUT', '/v1/things/a', session);
   });
 });

@@ -42,6 +42,7 @@ const timer = setInterval(() => {
 }, 20);
 `;
 const LEAVING_ARCHIVE = await pack([{ path: 'dist/worker.mjs', bytes: Buffer.from(LEAVING) }]);
+const POD = { POD_NAME: 'pod-1', POD_UID: 'uid-1' };
 /** Runs a command as process 1, like in a container. */
 const AS_FIRST = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child', '--mount-proc'];
 const canBeFirst = process.platform === 'linux' && spawnSync('unshare', [...AS_FIRST.slice(1), 'true']).status === 0;
@@ -105,7 +106,7 @@ async function run(
   const command = [process.execPath, path.join(folder, 'bootstrap.mjs'), folder, work];
   const [program = '', ...args] = [...(options.within ?? []), ...command];
   const child = spawn(program, args, {
-    env: { ...process.env, POD_NAME: 'pod-1', HOME: path.join(work, 'home'), TMPDIR: path.join(work, 'tmp') },
+    env: { ...process.env, ...POD, HOME: path.join(work, 'home'), TMPDIR: path.join(work, 'tmp') },
   });
   let out = '';
   let err = '';
@@ -142,6 +143,7 @@ describe('the bootstrap of a worker pod', () => {
       slots: 3,
       reconnect_seconds: 60,
       worker: 'pod-1',
+      pod: 'uid-1',
       work: path.join(work, 'rollouts'),
       interrupted_exit: 3,
       stop_seconds: 10,
