@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { Exec, KubeConfig } from '@kubernetes/client-node';
+import { labels, selector } from '../../src/kubernetes/names.ts';
 import { PROTOCOL } from '../../src/protocol/version.ts';
 import { steady } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
@@ -65,34 +66,40 @@ describe('a pod with one rollout', { timeout: 5 * 60_000 }, () => {
     const { workspace, site, cluster } = bench;
     const id = await workspace.launch(
       'greedy',
-      steady(site, { tasks: 2, steps: 40, pods: { isolation: 'pod', count: 1 }, batch: { attempts: 1 } }),
+      steady(site, { tasks: 2, steps: 60, pods: { isolation: 'pod', count: 1 }, batch: { attempts: 1 } }),
     );
     const rowsNow = await workspace.waitForRows(id, (rows) => rows.some(({ progress }) => progress.steps > 0));
     const running = rowsNow.find(({ progress }) => progress.steps > 0);
     await until('its pod runs', async () => (await bench.workers(id)).length === 1);
     const [pod] = await bench.workers(id);
     assert.ok(running !== undefined && pod !== undefined);
-    const ends: unknown = JSON.parse(await inWorker(pod.metadata.name, THIEF));
-    assert.deepEqual(ends, [
+    const { name } = pod.metadata;
+    const refused = [
       `1008 This pod already got its rollout, ${running.rollout}.`,
       `1008 This pod already got its rollout, ${running.rollout}.`,
       '1008 The enrollment token of pods is accepted only with the UID of a pod.',
-      `1008 There is no running pod ${pod.metadata.name} of the batch with this UID.`,
-    ]);
+      `1008 There is no running pod ${name} of the batch with this UID.`,
+    ];
+    assert.deepEqual(JSON.parse(await inWorker(name, THIEF)), refused);
     const tampering = (await bench.infra(id)).filter((line) => line.startsWith('Tampering'));
     assert.equal(tampering.length, 1);
     assert.match(tampering[0] ?? '', new RegExp(`enrolled again as a pod that already got rollout ${running.rollout}`));
 
-    await cluster.remove('Pod', pod.metadata.name);
-    await until('it is replaced', async () =>
-      (await bench.workers(id)).some(({ metadata }) => metadata.name !== pod.metadata.name),
+    const [server] = await cluster.list('Pod', { labels: selector(labels('server')) });
+    await cluster.remove('Pod', server?.metadata.name ?? '');
+    await workspace.waitForEvents(id, (events) =>
+      events.some((event) => event.kind === 'infra' && event.data.what === 'server_back'),
     );
+    assert.deepEqual(JSON.parse(await inWorker(name, THIEF)), refused, 'another server knows what the pod got');
+
+    await cluster.remove('Pod', name);
+    await until('it is replaced', async () => (await bench.workers(id)).some(({ metadata }) => metadata.name !== name));
     const rows = await bench.assertSettledOnce(id, 2);
     assert.ok(
       rows.every((row) => row.try === 1 && row.progress.passed === true),
       'none started over',
     );
     assert.equal(new Set(rows.map(({ worker }) => worker)).size, 2);
-    assert.ok(rows.every(({ worker }) => worker !== pod.metadata.name));
+    assert.ok(rows.every(({ worker }) => worker !== name));
   });
 });
