@@ -6,14 +6,26 @@ import { z } from 'zod';
 import type { Json, JsonObject } from '../../common/json.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 
-/** Start parameters of a thread. */
-export interface ThreadStart {
+/** What a thread loads. */
+export interface ModuleStart {
   /** file: URL of the bundle. */
   readonly url: string;
   /** Folder for V8's compile cache, which speeds up the start of later threads. */
   readonly cache: string;
   /** Whether the code may start processes, which must then be watched. */
   readonly startsProcesses: boolean;
+}
+
+/** Start parameters of a thread. */
+export interface ThreadStart extends ModuleStart {
+  /** Where it connects for calls. */
+  readonly calls: CallAddress;
+}
+
+/** Where a thread connects: a path from the working directory of its process, and what it has to send first. */
+export interface CallAddress {
+  readonly at: string;
+  readonly token: string;
 }
 
 export type Operation =

@@ -8,6 +8,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { shortageOf } from '../../common/shortage.ts';
 import type { OpenWorld, ToolContext, ToolDefinition, WorldSession } from '../sdk.ts';
 import type { FromThread, Operation, ThreadStart, Thrown, ToThread } from './protocol.ts';
+import { CallSocket } from './thread/callSocket.ts';
 import type { Tools } from './thread/definitions.ts';
 import {
   ArgumentsError,
@@ -33,6 +34,8 @@ interface RunningCall {
   progressAt: number;
   /** Whether a tool read `state` while no world is open. */
   stateless: boolean;
+  /** Whether its answer can take the way that the call came, and need not wait for what was sent through the port. */
+  direct: boolean;
 }
 
 type CallReply = Omit<Extract<FromThread, { type: 'done' }>, 'type' | 'id' | 'printed'>;
@@ -57,15 +60,20 @@ const outside = newRunning(0);
 // in a thread, it contains only what the host set
 const env = Object.freeze({ ...process.env }) as Record<string, string>;
 
+let calls: CallSocket | undefined;
 let exported: Record<string, unknown> = {};
 let tools: Tools = { byName: new Map(), wire: [], problems: [] };
 let world: { session: WorldSession; tools: Tools } | undefined;
 
 function send(message: FromThread, transfer: ArrayBuffer[] = []): void {
+  if ('id' in message) {
+    // The answer must not arrive before this.
+    for (const call of running.values()) if (message.id === call.id || message.id === 0) call.direct = false;
+  }
   port.postMessage(message, transfer);
 }
 
-function newRunning(id: number, inspect = false, mark?: string): RunningCall {
+function newRunning(id: number, { inspect = false, mark }: { inspect?: boolean; mark?: string } = {}): RunningCall {
   const output = new CallOutput(
     (printed) => {
       send({ type: 'print', id, printed });
@@ -74,12 +82,14 @@ function newRunning(id: number, inspect = false, mark?: string): RunningCall {
       reportExit('printed too much output');
     },
   );
-  return { id, abort: new AbortController(), output, inspect, mark, progressAt: 0, stateless: false };
+  return { id, abort: new AbortController(), output, inspect, mark, progressAt: 0, stateless: false, direct: false };
 }
 
 /** Reports to the host why the thread exits, then exits. */
 function reportExit(how: string): never {
   send({ type: 'exit', id: current.getStore()?.id ?? 0, how, stack: new Error('exit').stack ?? '' });
+  const unsent = calls?.unsent;
+  if (unsent !== undefined) send(unsent);
   return exit(0);
 }
 
@@ -113,13 +123,16 @@ function fileOf(error: Error & { code?: unknown; path?: unknown }): Pick<Thrown,
 }
 
 async function load(): Promise<void> {
-  const { url, cache } = workerData as ThreadStart; // set by our host
+  const start = workerData as ThreadStart; // set by our host
+  const { url, cache } = start;
   enableCompileCache(cache);
+  const connecting = CallSocket.open(start.calls, (message) => receive(message, true));
   try {
     exported = exportsOf((await import(url)) as Record<string, unknown>);
     // A terminated thread does not write the cache.
     flushCompileCache();
     tools = readTools(exported);
+    calls = await connecting;
     send({
       type: 'ready',
       tools: JSON.stringify(tools.wire),
@@ -261,8 +274,9 @@ function openedWorld(): { session: WorldSession; tools: Tools } {
   return world;
 }
 
-async function run({ id, op, inspect, mark }: Extract<ToThread, { type: 'run' }>): Promise<void> {
-  const call = newRunning(id, inspect, mark);
+async function run({ id, op, ...how }: Extract<ToThread, { type: 'run' }>, direct: boolean): Promise<void> {
+  const call = newRunning(id, how);
+  call.direct = direct;
   running.set(id, call);
   let answer: FromThread;
   try {
@@ -279,7 +293,17 @@ async function run({ id, op, inspect, mark }: Extract<ToThread, { type: 'run' }>
   running.delete(id);
   const printed = call.output.takeUnsent();
   const whole: FromThread = printed === undefined ? answer : { ...answer, printed };
+  if (call.direct && calls?.send(whole) === true) return;
   send(whole, whole.type === 'done' && whole.snapshot !== undefined ? [whole.snapshot.buffer] : []);
+}
+
+function receive(message: ToThread, direct: boolean): void {
+  if (message.type === 'run') {
+    void run(message, direct);
+    return;
+  }
+  send({ type: 'aborting', id: message.id });
+  running.get(message.id)?.abort.abort();
 }
 
 const exit = guard({
@@ -298,12 +322,5 @@ if ((workerData as ThreadStart).startsProcesses)
       send({ type: 'child', mark, pid, alive });
     },
   );
-port.on('message', (message: ToThread) => {
-  if (message.type === 'run') {
-    void run(message);
-    return;
-  }
-  send({ type: 'aborting', id: message.id });
-  running.get(message.id)?.abort.abort();
-});
+port.on('message', (message: ToThread) => receive(message, false));
 await load();

@@ -3,7 +3,7 @@ import { deferred } from '../../common/abort.ts';
 import type { CallInspection } from '../../rollout/ports.ts';
 import { Inspector } from './inspector.ts';
 import type { ModuleProcess, ThreadEvents, ThreadLink } from './process/moduleProcess.ts';
-import type { FromThread, LoadedModule, Operation, ThreadStart, Thrown, ToThread } from './protocol.ts';
+import type { FromThread, LoadedModule, ModuleStart, Operation, Thrown, ToThread } from './protocol.ts';
 import { fromThread, loadedModule } from './protocol.ts';
 import { AbortedCall, ThreadLost, UserError } from './threadErrors.ts';
 import type { StackMapper } from './userStack.ts';
@@ -28,6 +28,8 @@ export interface Sinks {
 }
 
 interface PendingReply {
+  /** Whether it can go directly to the thread: tool calls are JSON. */
+  readonly direct: boolean;
   readonly sinks: Sinks;
   readonly answer: Deferred<Answer>;
   readonly onAbort: () => void;
@@ -37,7 +39,7 @@ interface PendingReply {
   inspector: Inspector | undefined;
 }
 
-export interface ThreadOptions extends ThreadStart {
+export interface ThreadOptions extends ModuleStart {
   readonly env: Readonly<Record<string, string>>;
   readonly mapper: StackMapper;
   /** Memory limit for heap and buffers. */
@@ -118,7 +120,9 @@ export class WorkerThread {
     if (this.#ended) return Promise.reject(new ThreadLost('its thread has exited', false));
     if (sinks.signal.aborted) return Promise.reject(new AbortedCall());
     const id = this.#nextId++;
+    const direct = op.kind === 'call';
     const pending: PendingReply = {
+      direct,
       sinks,
       answer: deferred<Answer>(),
       onAbort: () => {
@@ -131,13 +135,16 @@ export class WorkerThread {
     this.#pending.set(id, pending);
     sinks.signal.addEventListener('abort', pending.onAbort, { once: true });
     try {
-      this.#post({
-        type: 'run',
-        id,
-        op,
-        ...(sinks.inspect === undefined ? {} : { inspect: true }),
-        ...(sinks.mark === undefined ? {} : { mark: sinks.mark }),
-      });
+      this.#post(
+        {
+          type: 'run',
+          id,
+          op,
+          ...(sinks.inspect === undefined ? {} : { inspect: true }),
+          ...(sinks.mark === undefined ? {} : { mark: sinks.mark }),
+        },
+        direct,
+      );
     } catch (error) {
       // Values that cannot be cloned; only possible in arguments of a scorer.
       this.#settle(id)?.answer.reject(error);
@@ -151,8 +158,8 @@ export class WorkerThread {
     await this.#exited.promise;
   }
 
-  #post(message: ToThread): void {
-    this.#thread.post(message);
+  #post(message: ToThread, direct: boolean): void {
+    this.#thread.post(message, direct);
   }
 
   #events(): ThreadEvents {
@@ -273,7 +280,7 @@ export class WorkerThread {
   #abort(id: number): void {
     const pending = this.#pending.get(id);
     if (pending === undefined || this.#ended) return;
-    this.#post({ type: 'abort', id });
+    this.#post({ type: 'abort', id }, pending.direct);
     pending.grace = setTimeout(() => {
       this.#retired = true;
       if (!pending.confirmed) {

@@ -1,7 +1,7 @@
 /**
- * Entry point of the process that runs the threads of user modules for a worker. It forwards messages, and does what
- * must be done where the threads are: it watches their memory, and ends the processes that they started, whose IDs the
- * worker may not know. It ends with the worker.
+ * Entry point of the process that runs the threads of user modules for a worker. It forwards messages other than most
+ * calls, which the threads get themselves (callServer.ts), and does what must be done where the threads are: it watches
+ * their memory, and ends the processes that they started, whose IDs the worker may not know. It ends with the worker.
  */
 import { connect, type Socket } from 'node:net';
 import type { EventLoopUtilization } from 'node:perf_hooks';
@@ -34,8 +34,6 @@ class ModuleThread implements WatchedThread {
   readonly limitBytes: number;
   readonly #id: number;
   readonly #worker: Worker;
-  /** Running operations. */
-  readonly #running = new Set<number>();
   #watched: EventLoopUtilization | undefined;
   #measured: EventLoopUtilization | undefined;
 
@@ -68,22 +66,18 @@ class ModuleThread implements WatchedThread {
         });
     });
     this.#worker.on('exit', (code) => {
-      this.#unwatch();
+      watch.delete(this);
       threads.delete(id);
       send({ type: 'exited', thread: id, code });
     });
   }
 
   post(message: ToThread): void {
-    if (message.type === 'run') {
-      if (this.#running.size === 0) watch.add(this);
-      this.#running.add(message.id);
-    }
     this.#worker.postMessage(message);
   }
 
   end(): void {
-    this.#unwatch();
+    watch.delete(this);
     void this.#worker.terminate();
   }
 
@@ -114,11 +108,7 @@ class ModuleThread implements WatchedThread {
     switch (message.type) {
       case 'ready':
         this.measure(); // loading does not count
-        break;
-      case 'done':
-      case 'error':
-        this.#running.delete(message.id);
-        if (this.#running.size === 0) this.#unwatch();
+        watch.add(this);
         break;
       case 'child':
         childChanged(message.mark, message.pid, message.alive);
@@ -126,10 +116,6 @@ class ModuleThread implements WatchedThread {
       default:
     }
     send({ type: 'message', thread: this.#id, message });
-  }
-
-  #unwatch(): void {
-    watch.delete(this);
   }
 
   #utilizationSince(before: EventLoopUtilization | undefined): { since: number; now: EventLoopUtilization } {

@@ -11,7 +11,8 @@ import type { ProcessGroups } from '../../processes/processGroups.ts';
 import { killTree } from '../../processes/processTree.ts';
 import { spawnGroup } from '../../processes/spawnGroup.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import type { ThreadStart, ToThread } from '../protocol.ts';
+import type { ModuleStart, ToThread } from '../protocol.ts';
+import { type CallLink, CallServer } from './callServer.ts';
 import { type FromProcess, fromProcess, type ThreadLimits, type ToProcess } from './protocol.ts';
 
 /** Receives what happens to a thread. */
@@ -29,7 +30,8 @@ export interface ThreadEvents {
 
 /** A thread in the process. */
 export interface ThreadLink {
-  post(message: ToThread): void;
+  /** `direct`: without the main thread of the process if possible. Must be the same for all messages about a run. */
+  post(message: ToThread, direct: boolean): void;
   /** Terminates it. `exited` follows. */
   end(): void;
   /** Gives up a thread that does not end: the process ends as soon as its other threads have. */
@@ -52,6 +54,8 @@ interface ModuleProcessOptions {
 export class ModuleProcess {
   readonly #options: ModuleProcessOptions;
   readonly #threads = new Map<number, ThreadEvents>();
+  readonly #calls = new CallServer();
+  readonly #links = new Map<number, CallLink>();
   readonly #requests = new Map<number, (value: number) => void>();
   readonly #connections = new Map<number, Socket>();
   readonly #groups = new Set<number>();
@@ -86,12 +90,16 @@ export class ModuleProcess {
     return this.#retired || this.#ended;
   }
 
-  startThread(start: ThreadStart, limits: ThreadLimits, events: ThreadEvents): ThreadLink {
+  startThread(start: ModuleStart, limits: ThreadLimits, events: ThreadEvents): ThreadLink {
     const thread = this.#next++;
     this.#threads.set(thread, events);
-    this.#send({ type: 'start', thread, start, limits });
+    const link = this.#calls.expect(events);
+    this.#links.set(thread, link);
+    this.#send({ type: 'start', thread, start: { ...start, calls: link.address }, limits });
     return {
-      post: (message) => this.#send({ type: 'post', thread, message }),
+      post: (message, direct) => {
+        if (!direct || !link.post(message)) this.#send({ type: 'post', thread, message });
+      },
       end: () => this.#send({ type: 'end', thread }),
       abandon: () => this.#abandon(thread),
       measure: () => this.#request((id) => ({ type: 'measure', id, thread })),
@@ -138,6 +146,7 @@ export class ModuleProcess {
     const sandbox = await openSandbox();
     if (this.#ended) return await sandbox?.end();
     this.#sandbox = sandbox;
+    this.#calls.listen(cwd);
     const child = spawnGroup(
       {
         file: process.execPath,
@@ -217,13 +226,9 @@ export class ModuleProcess {
       case 'failed':
         this.#threads.get(message.thread)?.failed(`it failed: ${message.message}`, message.stack);
         return;
-      case 'exited': {
-        const thread = this.#threads.get(message.thread);
-        this.#threads.delete(message.thread);
-        thread?.exited(message.code);
-        this.#endIfUnused();
+      case 'exited':
+        void this.#exitedThread(message.thread, message.code);
         return;
-      }
       case 'done':
         this.#requests.get(message.id)?.(message.value);
         this.#requests.delete(message.id);
@@ -239,6 +244,15 @@ export class ModuleProcess {
         this.#connections.get(message.connection)?.end();
         return;
     }
+  }
+
+  async #exitedThread(id: number, code: number): Promise<void> {
+    await this.#links.get(id)?.drained();
+    this.#links.delete(id);
+    const thread = this.#threads.get(id);
+    this.#threads.delete(id);
+    thread?.exited(code);
+    this.#endIfUnused();
   }
 
   #groupChanged(pid: number, alive: boolean): void {
@@ -262,6 +276,7 @@ export class ModuleProcess {
   #end(why: string, cause?: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#calls.close();
     const child = this.#child;
     if (child?.pid === undefined) {
       const opened = this.#sandbox?.end() ?? Promise.resolve();
