@@ -1,5 +1,5 @@
 /** A temporary environment for tool calls outside of rollouts, with separate threads, processes, and a folder. */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { allowedEnvironment } from '../common/environment.ts';
@@ -7,6 +7,7 @@ import { DEFAULT_SANDBOX, type SubmittedSandbox } from '../config/submission.ts'
 import type { ToolEnvironment } from '../tools/environment.ts';
 import { createToolPools } from '../tools/pools.ts';
 import { Reaper } from '../worker/reaper/reaper.ts';
+import { removeWorkerFolder } from '../worker/run/workDirectory.ts';
 
 const CLOSE_MS = 500;
 
@@ -50,6 +51,6 @@ export async function withTemporaryEnvironment<T>(
   } finally {
     await pools.close();
     await reaper.close(CLOSE_MS);
-    await rm(folder, { recursive: true, force: true });
+    await removeWorkerFolder(folder);
   }
 }

@@ -14,11 +14,17 @@ const MIB = 1024 * 1024;
 const NO_WAIT = process.platform === 'win32' ? 0 : constants.O_NONBLOCK;
 const FLAGS = constants.O_RDONLY | NO_WAIT;
 
-/** Opens a file. Throws StudioError `config` if it is not regular, and what the system throws. */
-export async function openRegular(file: string): Promise<{ readonly handle: FileHandle; readonly size: number }> {
-  const handle = await open(file, FLAGS);
+/** A file that is open for reading. */
+export interface OpenFile {
+  readonly handle: FileHandle;
+  readonly stats: Stats;
+}
+
+/** Opens a file, with more `flags`. Throws StudioError `config` if it is not regular, and what the system throws. */
+export async function openRegular(file: string, flags = 0): Promise<OpenFile> {
+  const handle = await open(file, FLAGS | flags);
   try {
-    return { handle, size: checked(await handle.stat()).size };
+    return { handle, stats: checked(await handle.stat()) };
   } catch (error) {
     await handle.close();
     throw error;
@@ -27,9 +33,9 @@ export async function openRegular(file: string): Promise<{ readonly handle: File
 
 /** Reads a whole file. Throws StudioError `config` if it is not regular or too large, and what the system throws. */
 export async function readRegular(file: string, limit = MAX_TEXT_BYTES): Promise<Buffer> {
-  const { handle, size } = await openRegular(file);
+  const { handle, stats } = await openRegular(file);
   try {
-    checkSize(size, limit);
+    checkSize(stats.size, limit);
     return await handle.readFile();
   } finally {
     await handle.close();
@@ -37,14 +43,15 @@ export async function readRegular(file: string, limit = MAX_TEXT_BYTES): Promise
 }
 
 /**
- * Writes a file, which is created if necessary. Throws StudioError `config` if something else has its name, and what
- * the system throws.
+ * Writes a file, which is created if necessary. `flags`: whether to replace, continue, or refuse an existing one.
+ * Throws StudioError `config` if something else has its name, and what the system throws.
  */
-export async function writeRegular(file: string, content: string | Uint8Array, append = false): Promise<void> {
-  const handle = await open(
-    file,
-    constants.O_WRONLY | constants.O_CREAT | (append ? constants.O_APPEND : constants.O_TRUNC) | NO_WAIT,
-  ).catch((error: unknown) => {
+export async function writeRegular(
+  file: string,
+  content: string | Uint8Array | AsyncIterable<Uint8Array>,
+  flags: number,
+): Promise<void> {
+  const handle = await open(file, constants.O_WRONLY | constants.O_CREAT | NO_WAIT | flags).catch((error: unknown) => {
     throw systemCodeOf(error) === 'ENXIO' ? notRegular() : error; // a pipe that nobody reads
   });
   try {

@@ -31,6 +31,8 @@ const FIXTURES = path.resolve(import.meta.dirname, '../fixtures/hostile');
 /** Attempts look for this form, so that they find values wherever they are, but know none. */
 const canary = (kind: string): string => `canary-${kind}-${randomBytes(8).toString('hex')}`;
 const SECONDS = 90;
+/** How often files are read and written while a program replaces them. */
+const SWAPS = 12;
 
 const result = z.object({
   name: z.string(),
@@ -182,6 +184,17 @@ test('a hostile agent gets, changes, and leaves nothing', { skip, timeout: SECON
     ),
   ].join('\n');
 
+  const swaps = (kit: string): string =>
+    [
+      call('write_file', { path: 'notes.txt', content: 'own' }),
+      call('write_file', { path: 'offline/own.txt', content: 'own' }),
+      call('swap_files', { kit, names: ['notes.txt', 'offline'] }),
+      ...Array.from({ length: SWAPS }, () => [
+        call('read_file', { path: 'notes.txt' }),
+        call('write_file', { path: 'offline/written', content: 'pwned' }),
+      ]).flat(),
+    ].join('\n');
+
   // By default; without a network, and modules apart; with all of the network.
   const running = await Promise.all([
     launch('standard', {}, [terminal, { builtin: ['code', 'files', 'documents'] }], (kit) => ({
@@ -192,13 +205,14 @@ test('a hostile agent gets, changes, and leaves nothing', { skip, timeout: SECON
     launch(
       'offline',
       { network: false, modules: 'separate' },
-      [terminal, { builtin: ['code'] }, { module: 'offline/module.ts' }, mcp(workspace.path('offline'))],
+      [terminal, { builtin: ['code', 'files'] }, { module: 'offline/module.ts' }, mcp(workspace.path('offline'))],
       (kit) => ({
         'terminal offline': inTerminal(kit, 'terminal-offline'),
         'code offline': inCode(kit, 'code-offline'),
         module: call('attack_module', { kit }),
         world: call('attack_world', { kit }),
         mcp: call('attack_mcp', {}),
+        swaps: swaps(kit),
       }),
     ),
     launch('open', { network: true }, [terminal], (kit) => ({ 'terminal online': inTerminal(kit, 'terminal-online') })),
@@ -286,15 +300,21 @@ test('a hostile agent gets, changes, and leaves nothing', { skip, timeout: SECON
     await new Promise((resolve) => setTimeout(resolve, 20));
   const left = stays();
   report('outlive its rollout, seen from outside', 'all', left.length === 0 ? undefined : left.join());
-  for (const row of rows.filter(({ task }) => task === 'files')) {
+  const written = [outside('written'), path.join(path.dirname(running[0].victim.cwd), 'written')];
+  for (const [task, how, made] of [
+    ['files', '', written],
+    ['swaps', ', while a program replaces names with links', [outside('offline/written')]],
+  ] as const) {
+    const row = rows.find((each) => each.task === task) ?? assert.fail(task);
     const text = JSON.stringify(await workspace.events(row.rollout));
-    report('read outside with the tools for files', 'files', text.includes(notes) ? notes : undefined);
-    const written = [outside('written'), path.join(path.dirname(running[0].victim.cwd), 'written')];
+    report(`read outside with the tools for files${how}`, task, text.includes(notes) ? notes : undefined);
     report(
-      'write outside with the tools for files',
-      'files',
-      written.find((file) => existsSync(file)),
+      `write outside with the tools for files${how}`,
+      task,
+      made.find((file) => existsSync(file)),
     );
+    // The program ran.
+    if (task === 'swaps') assert.match(text, /"begun"/);
   }
   workspace.write('../loot/release', '');
   for (const { batch } of running) {

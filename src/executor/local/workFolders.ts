@@ -5,15 +5,16 @@
  */
 import { randomBytes } from 'node:crypto';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { chmod, rm } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { createFolder } from '../../common/createFolder.ts';
 import { StudioError } from '../../common/errors.ts';
+import { removeTree } from '../../disk/removeTree.ts';
 import { isAlive, pidOf } from './workerProcess.ts';
 
 /** A tool that is being killed may still use its folder (Windows then refuses to remove it). */
-const REMOVE = { recursive: true, force: true, maxRetries: 10, retryDelay: 200 } as const;
+const REMOVE = { retries: 10, retryMs: 200 } as const;
 const ROOT = /^rollout-work-[0-9a-f]{32}$/;
 /** File in a root with the path of its record. */
 const MARK = 'record';
@@ -147,7 +148,7 @@ async function removeDead(root: string): Promise<void> {
 /** Removes the folder of a worker, which cannot be listed before. */
 async function removeFolder(folder: string): Promise<void> {
   await chmod(folder, 0o700).catch(() => undefined); // it does not exist
-  await rm(folder, REMOVE);
+  await removeTree(folder, REMOVE);
 }
 
 /** Removes a root without workers. Returns whether it is gone. */

@@ -1,4 +1,3 @@
-import { lstat, mkdir, readdir, rmdir, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { plural } from '../../common/text.ts';
@@ -6,10 +5,9 @@ import type { ToolOutcome } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { ToolEnvironment } from '../environment.ts';
 import { textResponse } from '../outcome.ts';
-import { readRegular, writeRegular } from '../regularFile.ts';
+import { type WorkFile, WorkFolder } from '../workFolder.ts';
 import type { BuiltinTool } from './builtinHost.ts';
 import { builtin } from './builtinHost.ts';
-import { confine, confineEntry } from './confine.ts';
 import { textIn, utf8In } from './encoding.ts';
 import { withFileErrors } from './fileErrors.ts';
 
@@ -29,8 +27,7 @@ const file = z.string().min(1).describe('Path relative to the working directory.
 
 /** Creates the tools for the working directory: `read_file`, `write_file`, `edit_file`, `list_files`, `delete_file`. */
 export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
-  const { cwd } = environment;
-  const find = (name: string): Promise<string> => confine(cwd, name);
+  const folder = new WorkFolder(environment.cwd);
   const readOnly = { effect: 'pure', sessionBound: false } as const;
   const changing = { effect: 'irreversible', sessionBound: true } as const;
   return [
@@ -43,7 +40,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
         first_line: z.number().int().min(1).optional().describe('The first line to return, from 1.'),
         lines: z.number().int().min(1).optional().describe('How many lines to return.'),
       }),
-      run: async (args) => withFileErrors(args.path, async () => readText(await find(args.path), args)),
+      run: (args) => withFileErrors(args.path, () => folder.open(args.path, (opened) => readText(opened, args))),
     }),
     builtin('files', {
       name: 'write_file',
@@ -56,9 +53,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
       }),
       run: (args) =>
         withFileErrors(args.path, async () => {
-          const target = await find(args.path);
-          await mkdir(path.dirname(target), { recursive: true });
-          await writeRegular(target, args.content, args.append);
+          await folder.write(args.path, args.content, args.append ? 'append' : 'replace');
           return {
             response: `${args.append ? 'Appended' : 'Wrote'} ${plural(Buffer.byteLength(args.content), 'byte')}.`,
           };
@@ -71,8 +66,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
       input: z.object({ path: file, find: z.string().min(1), replace: z.string(), all: z.boolean().default(false) }),
       run: (args) =>
         withFileErrors(args.path, async () => {
-          const target = await find(args.path);
-          const before = utf8In(await bytesAt(target));
+          const before = utf8In(await folder.open(args.path, bytesIn));
           if (before === undefined)
             throw new ClassedError(
               'tool_error',
@@ -86,7 +80,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
               'tool_error',
               `The text to replace occurs ${count} times in ${args.path}. Add more surrounding text, or set \`all\`.`,
             );
-          await writeRegular(target, pieces.join(args.replace));
+          await folder.write(args.path, pieces.join(args.replace));
           return { response: `Replaced ${count === 1 ? 'one occurrence' : `${count} occurrences`}.` };
         }),
     }),
@@ -98,7 +92,11 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
         path: z.string().default('.').describe('A folder, relative to the working directory.'),
         recursive: z.boolean().default(false),
       }),
-      run: (args) => withFileErrors(args.path, async () => list(await find(args.path), args.recursive)),
+      run: (args) =>
+        withFileErrors(args.path, async () => {
+          const { entries, more } = await folder.list(args.path, args.recursive, MAX_ENTRIES);
+          return { response: { entries, ...(more ? { more } : {}) } };
+        }),
     }),
     builtin('files', {
       name: 'delete_file',
@@ -107,9 +105,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
       input: z.object({ path: file }),
       run: (args) =>
         withFileErrors(args.path, async () => {
-          const target = await confineEntry(cwd, args.path);
-          if ((await lstat(target)).isDirectory()) await rmdir(target);
-          else await unlink(target);
+          await folder.remove(args.path);
           return { response: `Deleted ${args.path}.` };
         }),
     }),
@@ -117,12 +113,12 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
 }
 
 async function readText(
-  target: string,
+  opened: WorkFile,
   range: { readonly first_line?: number | undefined; readonly lines?: number | undefined },
 ): Promise<ToolOutcome> {
-  const mime = IMAGES[path.extname(target).toLowerCase()];
+  const mime = IMAGES[path.extname(opened.name).toLowerCase()];
   if (mime !== undefined) {
-    const { size } = await stat(target);
+    const { size } = opened.stats;
     if (size > MAX_IMAGE)
       throw new ClassedError('tool_error', `The image is too large: ${size} bytes, maximum ${MAX_IMAGE}.`);
     return {
@@ -132,12 +128,12 @@ async function readText(
           type: 'blob',
           mime_type: mime,
           modality: 'image',
-          content: (await readRegular(target, MAX_IMAGE)).toString('base64'),
+          content: await opened.handle.readFile('base64'),
         },
       ],
     };
   }
-  const text = textIn(await bytesAt(target)).replace(/^\uFEFF/, '');
+  const text = textIn(await bytesIn(opened)).replace(/^\uFEFF/, '');
   if (range.first_line === undefined && range.lines === undefined) return textResponse({ text });
   const first = (range.first_line ?? 1) - 1;
   return textResponse({
@@ -148,36 +144,10 @@ async function readText(
   });
 }
 
-async function bytesAt(target: string): Promise<Buffer> {
-  const stats = await stat(target);
+async function bytesIn({ handle, stats }: WorkFile): Promise<Buffer> {
   if (stats.isDirectory())
     throw new ClassedError('tool_error', 'This is a folder. Use list_files to see its contents.');
   if (stats.size > MAX_READ)
     throw new ClassedError('tool_error', `The file is too large: ${stats.size} bytes, maximum ${MAX_READ}.`);
-  return readRegular(target, MAX_READ);
-}
-
-async function list(folder: string, recursive: boolean): Promise<ToolOutcome> {
-  const entries: { path: string; kind: string; bytes?: number }[] = [];
-  const waiting = [folder];
-  let truncated = false;
-  for (let next = waiting.shift(); next !== undefined && !truncated; next = waiting.shift()) {
-    for (const entry of (await readdir(next, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      if (entries.length >= MAX_ENTRIES) {
-        truncated = true;
-        break;
-      }
-      const full = path.join(next, entry.name);
-      const name = path.relative(folder, full).split(path.sep).join('/');
-      if (entry.isDirectory()) {
-        entries.push({ path: name, kind: 'folder' });
-        if (recursive) waiting.push(full);
-      } else if (entry.isFile()) {
-        entries.push({ path: name, kind: 'file', bytes: (await stat(full)).size });
-      } else {
-        entries.push({ path: name, kind: entry.isSymbolicLink() ? 'link' : 'other' });
-      }
-    }
-  }
-  return { response: { entries, ...(truncated ? { more: true } : {}) } };
+  return handle.readFile();
 }

@@ -4,9 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmdirSync } from 'node:fs';
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { StudioError } from '../../common/errors.ts';
+import { StudioError, systemCodeOf } from '../../common/errors.ts';
+import { removeTree } from '../../disk/removeTree.ts';
+import { WorkFolder } from '../../tools/workFolder.ts';
+import { ClassedError } from '../../trace/classedError.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 
 /** Only its user can use what is in it, and nobody can list it. (The superuser can, and Windows has no modes.) */
@@ -23,7 +26,7 @@ export async function makeWorkerFolder(folder: string): Promise<void> {
 /** Removes the folder of a worker with its contents. A process that is just ending may still hold a file. */
 export async function removeWorkerFolder(folder: string): Promise<void> {
   await chmod(folder, 0o700).catch(() => undefined); // it does not exist, or belongs to the system
-  await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  await removeTree(folder, { retries: 20 });
 }
 
 /**
@@ -52,16 +55,20 @@ async function addAttachments(
   task: TaskRecord,
   readBlob: (sha: string) => Promise<Uint8Array>,
 ): Promise<void> {
+  const folder = new WorkFolder(directory);
   for (const { name, sha } of task.files ?? []) {
-    const target = path.resolve(directory, name);
-    const relative = path.relative(directory, target);
-    if (relative === '' || relative.startsWith('..') || path.isAbsolute(relative)) {
-      throw new StudioError('config', `The attachment “${name}” of task ${task.id} is outside the working directory.`, {
+    const content = await readBlob(sha);
+    try {
+      await folder.write(name, content);
+    } catch (error) {
+      const isOutside = error instanceof ClassedError;
+      if (!isOutside && systemCodeOf(error) !== 'EISDIR') throw error;
+      const problem = isOutside ? 'is outside the working directory' : 'has the name of a folder';
+      throw new StudioError('config', `The attachment “${name}” of task ${task.id} ${problem}.`, {
         hint: 'Use attachment names without “..” and without a leading slash.',
+        cause: error,
       });
     }
-    await mkdir(path.dirname(target), { recursive: true });
-    await writeFile(target, await readBlob(sha));
   }
 }
 
@@ -71,6 +78,6 @@ export async function removeWorkDirectory(directory: string): Promise<void> {
     rmdirSync(directory);
   } catch {
     // It is not empty, or was never created.
-    await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    await removeTree(directory);
   }
 }

@@ -1,7 +1,7 @@
 /** Files that are no files: reading them would never end, and opening some would block a thread. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { constants, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, it } from 'node:test';
@@ -47,7 +47,7 @@ it('a pipe is neither read nor written, and blocks nobody', { skip }, async () =
   await refused(files.readText('pipe.ts'), /^it is not a regular file$/);
   await refused(Array.fromAsync(files.bytes('pipe.ts')), /^it is not a regular file$/);
   await refused(readRegular(pipe), NOT_REGULAR);
-  await refused(writeRegular(pipe, 'text'), NOT_REGULAR);
+  await refused(writeRegular(pipe, 'text', constants.O_TRUNC), NOT_REGULAR);
   assert.throws(() => readJsonFile(folder, 'pipe.ts'), isRefused(/^pipe\.ts: it is not a regular file\.$/));
   // A model that makes a pipe in its working directory would block a thread of the worker with each call.
   await assert.rejects(bytesOf(folder, 'pipe.ts', 1000), /^ClassedError: pipe\.ts: it is not a regular file$/);
@@ -70,8 +70,8 @@ it('a huge file is not read as text', async () => {
 
 it('a regular file is written whole, or continued', async () => {
   const file = path.join(folder, 'notes.txt');
-  await writeRegular(file, 'a longer text');
-  await writeRegular(file, 'one');
-  await writeRegular(file, ' two', true);
+  await writeRegular(file, 'a longer text', constants.O_EXCL);
+  await writeRegular(file, 'one', constants.O_TRUNC);
+  await writeRegular(file, ' two', constants.O_APPEND);
   assert.equal(readFileSync(file, 'utf8'), 'one two');
 });

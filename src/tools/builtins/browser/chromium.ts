@@ -2,9 +2,10 @@
  * Starts and ends the browser of one rollout. Playwright starts the process. This file adds what it lacks: finding the
  * browser of this machine, registering the process group with the worker's reaper, and deleting the profile.
  */
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { type BrowserContext, type CDPSession, chromium, type LaunchOptions } from 'playwright-core';
 import { CHROMIUM, installHint } from '../../../config/needs.ts';
+import { removeTree } from '../../../disk/removeTree.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
 import { findChromium, mayHaveSandbox } from '../../chromium.ts';
@@ -14,6 +15,7 @@ import { endStrays, marked, newOwner } from '../../processes/strays.ts';
 import { openLauncher } from './launcher.ts';
 import { type BrowserAccess, BrowserNetwork } from './network.ts';
 import { plainMessage } from './playwrightErrors.ts';
+import { profileOf } from './profile.ts';
 
 const START_MS = 60_000;
 const STDERR_LINES = 5;
@@ -51,11 +53,11 @@ export async function startChromium(
       'tool_error',
       `${CHROMIUM} is not installed on the machine of this rollout. ${installHint(CHROMIUM)}.`,
     );
-  // Next to the working directory, so that the agent does not see it and it is deleted with the directory.
-  const profile = `${cwd}.browser`;
+  const profile = profileOf(cwd);
   if (closing.aborted) throw abortedError(closing);
-  await mkdir(profile, { recursive: true });
-  const removeProfile = (): Promise<void> => rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  const removeProfile = (): Promise<void> => removeTree(profile);
+  await removeProfile(); // perhaps a link
+  await mkdir(profile);
   const network = new BrowserNetwork(access, processGroups);
   const launcher = await openLauncher(browser, profile, environment, network.view).catch(async (error: unknown) => {
     await Promise.all([network.end(), removeProfile()]);

@@ -1,5 +1,4 @@
 /** The tools of the `browser` set, on top of Playwright. Names and arguments match those of Playwright's MCP server. */
-import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { BrowserSettings } from '../../../config/schema/builtinSettings.ts';
 import type { ToolOutcome } from '../../../rollout/ports.ts';
@@ -7,9 +6,8 @@ import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
 import { type BuiltinTool, builtin } from '../builtinHost.ts';
-import { confine } from '../confine.ts';
-import { withFileErrors } from '../fileErrors.ts';
 import { browserAccess } from './network.ts';
+import { copyForUpload } from './profile.ts';
 import type { BrowserSession } from './session.ts';
 import type { Tab } from './tab.ts';
 
@@ -151,15 +149,12 @@ export function browserTools(
           .optional()
           .describe('The ref of the file field in the last snapshot. Default: the open file dialog.'),
       }),
-      run: async (args, { signal }) => {
-        const files = await Promise.all(
-          args.paths.map((file) => withFileErrors(file, () => fileAt(environment.cwd, file))),
-        );
-        return withPage(async (tab) => {
-          await tab.upload(args.ref, files, signal);
+      run: (args, { signal }) =>
+        withPage(async (tab) => {
+          const copies = await Promise.all(args.paths.map((file) => copyForUpload(environment.cwd, file)));
+          await tab.upload(args.ref, copies, signal);
           return `Uploaded: ${args.paths.join(', ')}`;
-        }, signal);
-      },
+        }, signal),
     }),
     builtin('browser', {
       name: 'browser_evaluate',
@@ -240,12 +235,6 @@ export function browserTools(
     }),
   ];
   return { tools, close: async () => (await opened)?.close() };
-}
-
-async function fileAt(cwd: string, name: string): Promise<string> {
-  const file = await confine(cwd, name);
-  if (!(await stat(file)).isFile()) throw new ClassedError('tool_error', `${name} is not a file.`);
-  return file;
 }
 
 async function pageText(

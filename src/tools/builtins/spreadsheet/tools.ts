@@ -1,15 +1,12 @@
-import { mkdir } from 'node:fs/promises';
-import path from 'node:path';
 import { z } from 'zod';
 import type { Json } from '../../../common/json.ts';
 import { plural } from '../../../common/text.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
-import { writeRegular } from '../../regularFile.ts';
+import { WorkFolder } from '../../workFolder.ts';
 import { type BuiltinTool, builtin } from '../builtinHost.ts';
 import { bytesOf } from '../bytes.ts';
-import { confine } from '../confine.ts';
 import { withFileErrors } from '../fileErrors.ts';
 import { type Area, CellError, columnLetters, parseSpot, type Spot, spotName, type Value } from './cells.ts';
 import { FormulaError } from './formula/tokens.ts';
@@ -169,11 +166,7 @@ async function openOrNew(cwd: string, file: string): Promise<Workbook> {
 }
 
 async function save(cwd: string, file: string, workbook: Workbook): Promise<void> {
-  await withFileErrors(file, async () => {
-    const target = await confine(cwd, file);
-    await mkdir(path.dirname(target), { recursive: true });
-    await writeRegular(target, workbook.bytes());
-  });
+  await withFileErrors(file, () => new WorkFolder(cwd).write(file, workbook.bytes()));
 }
 
 function spot(reference: string): Spot {

@@ -1,14 +1,10 @@
-import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { z } from 'zod';
 import { plural } from '../../../common/text.ts';
 import type { SearchSettings } from '../../../config/schema/builtinSettings.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
-import { writeRegular } from '../../regularFile.ts';
+import { WorkFolder } from '../../workFolder.ts';
 import { type BuiltinTool, builtin } from '../builtinHost.ts';
-import { confine } from '../confine.ts';
 import { withFileErrors } from '../fileErrors.ts';
 import { runInThread } from '../readerThread/pool.ts';
 import { Gate } from './addresses.ts';
@@ -67,16 +63,15 @@ export function searchTools({ cwd }: Pick<ToolEnvironment, 'cwd'>, settings: Sea
       }),
       run: ({ url, output_file_path, overwrite }, { signal }) =>
         withFileErrors(output_file_path, async () => {
-          const target = await confine(cwd, output_file_path);
-          if (!overwrite && existsSync(target))
+          const folder = new WorkFolder(cwd);
+          if ((await folder.exists(output_file_path)) && !overwrite)
             throw new ClassedError(
               'tool_error',
               `${output_file_path} already exists. Set \`overwrite\` to replace it.`,
             );
           const { download } = await import('./download.ts');
           const { bytes, media } = await download(url, gate, outgoing, FILE, signal);
-          await mkdir(path.dirname(target), { recursive: true });
-          await (overwrite ? writeRegular(target, bytes) : writeFile(target, bytes, { flag: 'wx' }));
+          await folder.write(output_file_path, bytes, overwrite ? 'replace' : 'create');
           return { response: `Wrote ${plural(bytes.length, 'byte')}${media === '' ? '' : ` of ${media}`}.` };
         }),
     }),
