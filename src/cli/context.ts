@@ -5,7 +5,7 @@ import type { TargetConnection } from '../client/targets/connectTarget.ts';
 import { LOCAL } from '../client/targets/local.ts';
 import { TargetFile } from '../client/targets/targetFile.ts';
 import { StudioError } from '../common/errors.ts';
-import { log, print, printColored, printJson, printJsonList } from './output.ts';
+import { log, print, printColored, printColoredBlocks, printJson, printJsonList } from './output.ts';
 
 export interface Terminal {
   /** Line width in characters. */
@@ -32,6 +32,7 @@ export interface Context {
   readonly print: (text: string) => void;
   /** Writes a line that has colors to stdout. */
   readonly printColored: (text: string) => void;
+  readonly printColoredBlocks: typeof printColoredBlocks;
   /** Writes one JSON document to stdout. */
   readonly printJson: (value: unknown) => void;
   /** Writes one JSON document to stdout: an object with these fields, and a list as its last member. */
@@ -96,6 +97,7 @@ export function makeContext(input: ContextInput): Context {
     },
     print,
     printColored,
+    printColoredBlocks,
     printJson,
     printJsonList,
     log,

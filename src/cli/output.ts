@@ -14,6 +14,11 @@ export function printColored(text: string): void {
   process.stdout.write(`${harmlessColored(text)}\n`);
 }
 
+/** Like `printColored`, for blocks of lines that are not held in memory. */
+export async function printColoredBlocks(blocks: AsyncIterable<{ readonly text: string }>): Promise<void> {
+  for await (const { text } of blocks) await written(harmlessColored(text));
+}
+
 /** Writes one JSON document to stdout, on one line. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${harmlessJson(value)}\n`);

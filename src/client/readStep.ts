@@ -29,68 +29,103 @@ export async function readStep(api: Api, info: RolloutInfo, step: number, signal
   return (await readPart(api, info, step, signal)) ?? readWhole(api, info.row.rollout, step, signal);
 }
 
+/** Reads all of a trajectory, or its events up to `until`. */
+export async function readModel(
+  api: Api,
+  rollout: string,
+  signal: AbortSignal,
+  until?: number,
+): Promise<TrajectoryModel> {
+  const model = new TrajectoryModel();
+  for await (const page of api.allEvents(rollout, signal, until)) model.push(toModel(page));
+  return model;
+}
+
 async function readWhole(api: Api, rollout: string, step: number, signal: AbortSignal): Promise<OneStep> {
   const model = new TrajectoryModel();
   const stored: TraceEvent[] = [];
   for await (const page of api.allEvents(rollout, signal)) {
     stored.push(...page);
-    model.push(read(page));
+    model.push(toModel(page));
   }
   return { model, header: headerOf(model), events: eventsOf(model, step, stored) };
+}
+
+/** Whether a trajectory may be read in parts. A short one is read at once, and so is a fork. */
+export function isLarge({ row, lineage }: RolloutInfo): boolean {
+  return lineage.length === 0 && row.last > SMALL;
+}
+
+export interface Edges {
+  readonly header: Header;
+  /** The last events. */
+  readonly tail: readonly TraceEvent[];
+}
+
+/** Reads how a trajectory began and ended. Returns undefined if that takes more than a few events. */
+export async function readEdges(
+  api: Events,
+  { row }: Pick<RolloutInfo, 'row'>,
+  signal: AbortSignal,
+): Promise<Edges | undefined> {
+  const { rollout, last, progress } = row;
+  const [head, tail] = await Promise.all([
+    api.events(rollout, { after: 0, limit: EDGE }, signal),
+    api.events(rollout, { after: last - EDGE }, signal),
+  ]);
+  const first = find(toModel(head.events), 'model.start');
+  const header: Header = {
+    start: find(toModel(head.events), 'rollout.start'),
+    end: find(toModel(tail.events), 'rollout.end'),
+    steps: progress.step ?? 0,
+    tokens: progress.input_tokens + progress.output_tokens,
+    model: first?.data.model,
+    hold: progress.hold,
+  };
+  const hasHeader = header.start !== undefined && (header.start.data.model !== undefined || first !== undefined);
+  return hasHeader && (row.state === 'ended') === (header.end !== undefined)
+    ? { header, tail: tail.events }
+    : undefined;
 }
 
 /**
  * Reads only the events around the step. Returns undefined if that is not certain to show what the whole trajectory
  * does: for a short one, a fork, or a team, whose steps overlap.
  */
-async function readPart(
+export async function readPart(
   api: Events,
-  { row, lineage }: RolloutInfo,
+  info: RolloutInfo,
   step: number,
   signal: AbortSignal,
 ): Promise<OneStep | undefined> {
-  const { rollout, last, progress } = row;
+  const { rollout, last, state, progress } = info.row;
   const newest = progress.step ?? 0;
-  if (lineage.length > 0 || last <= SMALL || step > newest) return undefined;
-  const [head, tail, begin] = await Promise.all([
-    api.events(rollout, { after: 0, limit: EDGE }, signal),
-    api.events(rollout, { after: last - EDGE }, signal),
+  if (!isLarge(info) || step > newest) return undefined;
+  const [edges, begin] = await Promise.all([
+    readEdges(api, info, signal),
     step === 0 ? 1 : startOfStep(api, rollout, step, { last, steps: newest }, signal),
   ]);
-  if (begin === undefined) return undefined;
-  const header: Header = {
-    start: find(read(head.events), 'rollout.start'),
-    end: find(read(tail.events), 'rollout.end'),
-    steps: newest,
-    tokens: progress.input_tokens + progress.output_tokens,
-    model: find(read(head.events), 'model.start')?.data.model,
-    hold: progress.hold,
-  };
-  const hasHeader = header.start !== undefined && (header.start.data.model ?? header.model) !== undefined;
-  if (!hasHeader || (row.state === 'ended') !== (header.end !== undefined)) return undefined;
+  if (begin === undefined || edges === undefined) return undefined;
+  const { header, tail } = edges;
 
   const model = new TrajectoryModel();
   model.skip(begin - 1, step - 1);
   const stored: TraceEvent[] = [];
   const push = (events: readonly TraceEvent[]): void => {
     stored.push(...events);
-    for (const event of read(events)) {
-      // What began in an earlier step also ends in it.
-      if (event.span !== undefined && event.span < begin) model.skip(event.seq, 0);
-      else model.push([event]);
-    }
+    pushFrom(model, toModel(events), begin);
   };
   while (!isComplete(model, step)) {
     const { events } = await api.events(rollout, { after: Math.max(model.last, begin - 1), limit: PAGE }, signal);
     if (events.length === 0) break;
     push(events);
-    const [first] = tail.events;
+    const [first] = tail;
     if (step > 0 || model.steps.length === 1 || first === undefined || first.seq <= model.last) continue;
     // Spans around all steps, such as that of the world, end with the trajectory.
     model.skip(first.seq - 1, newest);
-    push(tail.events);
+    push(tail);
   }
-  const isLost = row.state === 'ended' && hasOpen(model, step);
+  const isLost = state === 'ended' && hasOpen(model, step);
   return isLost || !isOfOneAgent(stored, begin) ? undefined : { model, header, events: eventsOf(model, step, stored) };
 }
 
@@ -103,9 +138,12 @@ function hasOpen(model: TrajectoryModel, step: number): boolean {
   return model.openSpans().some((span) => span.step === step);
 }
 
-/** Returns whether all belongs to one agent, and only model calls are part of something that began earlier. */
-function isOfOneAgent(events: readonly TraceEvent[], begin: number): boolean {
-  const agents = new Set(events.flatMap(({ agent }) => agent ?? []));
+/**
+ * Returns whether all belongs to one agent, and only model calls are part of something that began earlier. `agents`:
+ * those of earlier events, to which it adds.
+ */
+export function isOfOneAgent(events: readonly TraceEvent[], begin: number, agents = new Set<string>()): boolean {
+  for (const { agent } of events) if (agent !== undefined) agents.add(agent);
   return agents.size <= 1 && events.every(({ kind, parent = begin }) => parent >= begin || kind === 'model.start');
 }
 
@@ -118,6 +156,14 @@ function find<K extends EventKind>(events: readonly AnyEvent[], kind: K): EventO
   return events.find((event): event is EventOf<K> => !('unknown' in event) && event.kind === kind);
 }
 
-function read(events: readonly TraceEvent[]): AnyEvent[] {
+/** Adds events to a part. What began before `begin` also ends there. */
+export function pushFrom(model: TrajectoryModel, events: readonly AnyEvent[], begin: number): void {
+  for (const event of events) {
+    if (event.span !== undefined && event.span < begin) model.skip(event.seq, 0);
+    else model.push([event]);
+  }
+}
+
+export function toModel(events: readonly TraceEvent[]): AnyEvent[] {
   return events.map((event) => readEvent(event, { checked: true }));
 }

@@ -8,7 +8,8 @@ import {
 } from '@modelcontextprotocol/server';
 import { batchId, parseReference } from '../client/reference.ts';
 import { plural } from '../common/text.ts';
-import { type OpenedAttempt, openAttempt } from './reading/attempt.ts';
+import type { Api } from '../protocol/api.ts';
+import { type FoundAttempt, findAttempt } from './reading/attempt.ts';
 import type { Session } from './session.ts';
 import { readPage } from './tools/readTrajectory.ts';
 import { batchAnswer } from './tools/showBatch.ts';
@@ -68,15 +69,21 @@ async function read(
   const text =
     parsed.kind === 'batch'
       ? (await batchAnswer(api, await batchId(api, parsed.batch, signal), [], signal)).text
-      : trajectoryStart(await openAttempt(reference, { api, session, signal }));
+      : await trajectoryStart(await findAttempt(reference, { api, signal }), session, api, signal);
   return { contents: [{ uri: uri.href, mimeType: MIME, text }] };
 }
 
-function trajectoryStart(opened: OpenedAttempt): string {
-  const { text, next } = readPage(opened, { first: 0, last: Infinity, full: false }, { step: -1, offset: 0 });
+async function trajectoryStart(
+  { info, rollout, reference }: FoundAttempt,
+  { trajectories }: Session,
+  api: Api,
+  signal: AbortSignal,
+): Promise<string> {
+  const parts = trajectories.openSteps(api, info, 0, signal);
+  const { text, next } = await readPage(parts, rollout, { last: Infinity, full: false }, { step: -1, offset: 0 });
   return next === undefined
     ? text
-    : `${text}\n… continue with read_trajectory ${opened.reference} and from_step ${Math.max(0, next.step)}.\n`;
+    : `${text}\n… continue with read_trajectory ${reference} and from_step ${Math.max(0, next.step)}.\n`;
 }
 
 /** Returns the IDs of batches with this prefix. */

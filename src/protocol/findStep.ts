@@ -82,6 +82,23 @@ export async function startOfStep(
   return seq;
 }
 
+/** Returns the step of the newest model call up to `seq`; 0 if there is none. */
+export async function stepBefore(api: Events, rollout: string, seq: number, signal: AbortSignal): Promise<number> {
+  let end = seq;
+  for (let size = PROBE; end > 0; size = Math.min(size * 4, MAX_EVENTS)) {
+    const begin = Math.max(0, end - size);
+    let newest: number | undefined;
+    for (let cursor = begin; cursor < end; ) {
+      const { events } = await api.events(rollout, { after: cursor, until: end, limit: MAX_EVENTS }, signal);
+      newest = startsIn(events).at(-1)?.step ?? newest;
+      cursor = events.at(-1)?.seq ?? end;
+    }
+    if (newest !== undefined) return newest;
+    end = begin;
+  }
+  return 0;
+}
+
 /** Returns the model calls of the first page after `after` that has any, and that page. */
 async function startsAfter(
   api: Events,

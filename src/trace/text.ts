@@ -19,34 +19,67 @@ interface TextOptions extends PageOptions {
 
 /** Returns the whole trajectory: a header, every step with its messages, calls, and changes, the score, the answer. */
 export function trajectoryText(model: TrajectoryModel, options: TextOptions): string {
-  return [...trajectoryPieces(model, options)].map(({ text }) => text).join('');
+  const part = wholePart(model);
+  return [headerPiece(part, options), ...partPieces(part, options, false)].map(({ text }) => text).join('');
 }
 
 interface TextPiece {
-  /** Absent: the header, or the end. */
-  readonly step?: number;
+  readonly what: 'header' | 'step' | 'end';
+  /** −1: the header; one after the last step: the end. */
+  readonly step: number;
   readonly text: string;
 }
 
-/** Yields the trajectory piece by piece: the header, the steps from `from` on, in `full` or shortened, and the end. */
-export function* trajectoryPieces(
-  model: TrajectoryModel,
+/** Consecutive steps of a trajectory, `from` up to but without `to`, which are complete in the model. */
+export interface TrajectoryPart {
+  readonly model: TrajectoryModel;
+  /** That of the whole trajectory. */
+  readonly header: Header;
+  readonly from: number;
+  readonly to: number;
+  /** Whether the trajectory ends with it. */
+  readonly isLast: boolean;
+  /** Whether the model has the whole trajectory. */
+  readonly isWhole: boolean;
+}
+
+/** Returns a complete trajectory, from a step on, as one part. */
+export function wholePart(model: TrajectoryModel, from = 0, header = headerOf(model)): TrajectoryPart {
+  return { model, header, from, to: model.steps.length, isLast: true, isWhole: true };
+}
+
+/** Yields the trajectory piece by piece: the header, the steps of the parts, in `full` or shortened, and the end. */
+export async function* trajectoryPieces(
+  parts: AsyncIterable<TrajectoryPart> | Iterable<TrajectoryPart>,
   options: TextOptions,
-  {
-    from = 0,
-    full = false,
-    header = headerOf(model),
-  }: { readonly from?: number; readonly full?: boolean; readonly header?: Header } = {},
-): Generator<TextPiece> {
-  const piece = (write: (page: Page) => void): string => {
-    const page = new Page(options);
-    write(page);
-    return page.text();
-  };
-  yield { text: piece((page) => writeHeader(page, header, options.rollout)) };
-  for (const step of model.steps.slice(from))
-    yield { step: step.index, text: piece((page) => writeStep(page, model, step, full ? WHOLE : OVERVIEW)) };
-  if (model.end !== undefined) yield { text: piece((page) => writeEnd(page, model)) };
+  full = false,
+): AsyncGenerator<TextPiece> {
+  let isFirst = true;
+  for await (const part of parts) {
+    if (isFirst) yield headerPiece(part, options);
+    isFirst = false;
+    yield* partPieces(part, options, full);
+  }
+}
+
+function headerPiece({ header }: TrajectoryPart, options: TextOptions): TextPiece {
+  return { what: 'header', step: -1, text: textOf(options, (page) => writeHeader(page, header, options.rollout)) };
+}
+
+function* partPieces(part: TrajectoryPart, options: TextOptions, full: boolean): Generator<TextPiece> {
+  const { model, from, to, isLast, isWhole } = part;
+  // A part does not know whether there are other agents.
+  const detail: Detail = { ...(full ? WHOLE : OVERVIEW), named: !isWhole || model.agents.length > 1 };
+  for (const step of model.steps.slice(from, to))
+    yield { what: 'step', step: step.index, text: textOf(options, (page) => writeStep(page, model, step, detail)) };
+  if (isLast && model.end !== undefined)
+    yield { what: 'end', step: to, text: textOf(options, (page) => writeEnd(page, model)) };
+}
+
+function textOf(options: TextOptions, write: (page: Page) => void): string {
+  const page = new Page(options);
+  write(page);
+  return page.text();
 }
 
 /**
@@ -89,12 +122,12 @@ function writeStep(page: Page, model: TrajectoryModel, step: Step, detail: Detai
   }
 }
 
-function factsOf(model: TrajectoryModel, step: Step, { full }: Detail): string[] {
+function factsOf(model: TrajectoryModel, step: Step, { full, named = false }: Detail): string[] {
   if (step.model === undefined) return ['before the first model call'];
   const end = step.model.end?.data;
   return [
     // The full text of a step may come from a part, which does not know whether there are other agents.
-    (full || model.agents.length > 1) && step.agent !== '' ? step.agent : undefined,
+    (full || named) && step.agent !== '' ? step.agent : undefined,
     end === undefined ? (model.end === undefined ? 'waiting for the model' : 'no response') : undefined,
     end?.ms === undefined ? undefined : duration(end.ms),
     end?.queue_ms === undefined || end.queue_ms < 1 ? undefined : `${duration(end.queue_ms)} queued`,

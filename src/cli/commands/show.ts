@@ -1,18 +1,17 @@
 import { batchSnapshot } from '../../client/commands/batchSnapshot.ts';
-import { readStep } from '../../client/readStep.ts';
+import { readModel, readStep } from '../../client/readStep.ts';
+import { readSteps } from '../../client/readSteps.ts';
 import { batchId, type Point, parseReference, resolveRollout } from '../../client/reference.ts';
 import { batchGrid, batchHeading, heldAttempts, legend } from '../../client/text/batchText.ts';
 import { differsText, forkText } from '../../client/text/forkText.ts';
 import { finish } from '../../common/piecewise.ts';
 import type { Api, RolloutInfo } from '../../protocol/api.ts';
 import { forkRates } from '../../protocol/forkParent.ts';
-import { TrajectoryModel } from '../../trace/model.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { unspill } from '../../trace/spill.ts';
 import { attemptRows } from '../../trace/statistics/outcomes.ts';
 import { rateOf } from '../../trace/statistics/throughput.ts';
-import { stepText, trajectoryPieces } from '../../trace/text.ts';
-import { readEvent } from '../../trace/upgrades.ts';
+import { stepText, trajectoryPieces, wholePart } from '../../trace/text.ts';
 import { type Command, type Outcome, oneWord } from '../command.ts';
 import type { Context } from '../context.ts';
 
@@ -57,14 +56,15 @@ async function showRollout(context: Context, api: Api, rollout: string, point: P
     else context.printColored(stepText(model, point.step, options, header));
     return 0;
   }
-  const pages = api.allEvents(rollout, context.signal, point.seq);
   if (context.json) {
-    await printEvents(context, api, info, {}, pages);
+    await printEvents(context, api, info, {}, api.allEvents(rollout, context.signal, point.seq));
     return 0;
   }
-  const model = new TrajectoryModel();
-  for await (const page of pages) model.push(page.map((event) => readEvent(event, { checked: true })));
-  for (const { text } of trajectoryPieces(model, options)) context.printColored(text.slice(0, -1));
+  const parts =
+    point.seq === undefined
+      ? readSteps(api, info, 0, context.signal)
+      : [wholePart(await readModel(api, rollout, context.signal, point.seq))];
+  await context.printColoredBlocks(trajectoryPieces(parts, options));
   context.print('');
   return 0;
 }

@@ -8,15 +8,30 @@ import { tryReference } from '../answers/shapes.ts';
 import type { Call } from '../tool.ts';
 import { wholeOf } from './trajectories.ts';
 
-export interface OpenedAttempt {
-  /** Complete, or with only the requested step. */
-  readonly model: TrajectoryModel;
-  readonly header: Header;
+export interface FoundAttempt {
   readonly info: RolloutInfo;
   readonly rollout: string;
   /** Its reference without a point, for use with other tools. */
   readonly reference: string;
   readonly point: Point;
+}
+
+export interface OpenedAttempt extends FoundAttempt {
+  /** Complete, or with only the requested step. */
+  readonly model: TrajectoryModel;
+  readonly header: Header;
+}
+
+/** Finds an attempt or rollout. Throws StudioError `usage` if the text is a batch. */
+export async function findAttempt(text: string, { api, signal }: Pick<Call, 'api' | 'signal'>): Promise<FoundAttempt> {
+  const reference = parseReference(text);
+  if (reference.kind === 'batch')
+    throw new StudioError('usage', `“${text}” is a batch, not an attempt.`, {
+      hint: 'Pass BATCH/TASK/ATTEMPT or a rollout ID. List the attempts of a batch with list_attempts.',
+    });
+  const rollout = await resolveRollout(api, reference, signal);
+  const info = await api.rollout(rollout, signal);
+  return { info, rollout, reference: tryReference(info.row), point: reference.point };
 }
 
 /**
@@ -28,18 +43,13 @@ export async function openAttempt(
   { api, session, signal }: Pick<Call, 'api' | 'session' | 'signal'>,
   onlyStep: (point: Point) => number | undefined = () => undefined,
 ): Promise<OpenedAttempt> {
-  const reference = parseReference(text);
-  if (reference.kind === 'batch')
-    throw new StudioError('usage', `“${text}” is a batch, not an attempt.`, {
-      hint: 'Pass BATCH/TASK/ATTEMPT or a rollout ID. List the attempts of a batch with list_attempts.',
-    });
-  const rollout = await resolveRollout(api, reference, signal);
-  const info = await api.rollout(rollout, signal);
+  const found = await findAttempt(text, { api, signal });
+  const { info, rollout, point } = found;
   const { trajectories } = session;
-  const step = onlyStep(reference.point);
+  const step = onlyStep(point);
   const { model, header } =
     step === undefined
       ? wholeOf(await trajectories.open(api, rollout, signal))
       : await trajectories.openStep(api, info, step, signal);
-  return { model, header, info, rollout, reference: tryReference(info.row), point: reference.point };
+  return { ...found, model, header };
 }

@@ -1,9 +1,11 @@
 /** Reads trajectories as models. Caches the last few, so that paging reads each only once. */
 
 import { readStep } from '../../client/readStep.ts';
+import { readSteps } from '../../client/readSteps.ts';
 import type { Api, RolloutInfo } from '../../protocol/api.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
 import { type Header, headerOf } from '../../trace/text/header.ts';
+import { type TrajectoryPart, wholePart } from '../../trace/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 
 const MAX_KEPT = 8;
@@ -37,6 +39,13 @@ export class Trajectories {
     return this.#cache.has(info.row.rollout)
       ? this.open(api, info.row.rollout, signal).then(wholeOf)
       : readStep(api, info, step, signal);
+  }
+
+  /** Yields the steps from `from` on; the whole only if it is cached, short, or cannot be read in parts. */
+  async *openSteps(api: Api, info: RolloutInfo, from: number, signal: AbortSignal): AsyncGenerator<TrajectoryPart> {
+    const whole = (): Promise<TrajectoryModel> => this.open(api, info.row.rollout, signal);
+    if (this.#cache.has(info.row.rollout)) yield wholePart(await whole(), from);
+    else yield* readSteps(api, info, from, signal, whole);
   }
 
   /** Reads a trajectory without caching it, for searches through many. */

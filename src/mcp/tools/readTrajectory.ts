@@ -1,16 +1,17 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
+import { stepBefore } from '../../protocol/findStep.ts';
 import { outcomeOf } from '../../trace/outcome.ts';
 import { trajectoryPieces } from '../../trace/text.ts';
 import { bytesOf, PAGE_BYTES, sliceBytes } from '../answers/bounds.ts';
 import { cursor } from '../answers/cursor.ts';
 import { CURSOR, NEXT, outcome } from '../answers/shapes.ts';
-import { type OpenedAttempt, openAttempt } from '../reading/attempt.ts';
+import { findAttempt } from '../reading/attempt.ts';
 import { defineTool } from '../tool.ts';
 
 const WIDTH = 120;
 
-/** Position of the next piece and the offset in its text. `step` −1 is the header; last step + 1 is the end. */
+/** The step of the next piece, and the offset in its text. */
 const place = z.object({ step: z.number().int().min(-1), offset: z.number().int().min(0) });
 type Place = z.infer<typeof place>;
 const places = cursor('read_trajectory', place);
@@ -42,15 +43,12 @@ export const readTrajectory = defineTool({
   }),
   effect: 'read',
   async run({ reference, from_step: fromStep, to_step: toStep, detail, cursor: position }, call) {
-    const opened = await openAttempt(reference, call, (point) => {
-      const step = fromStep ?? point.step;
-      return step === toStep ? step : undefined;
-    });
-    const { steps } = opened.header;
+    const found = await findAttempt(reference, call);
+    const { info, rollout, point } = found;
+    const { api, signal, session } = call;
     const first =
-      fromStep ??
-      opened.point.step ??
-      (opened.point.seq === undefined ? 0 : (opened.model.stepOf(opened.point.seq)?.index ?? 0));
+      fromStep ?? point.step ?? (point.seq === undefined ? 0 : await stepBefore(api, rollout, point.seq, signal));
+    const steps = info.row.progress.step ?? 0;
     if (first > steps)
       throw new StudioError('not_found', `This trajectory has no step ${first}.`, {
         hint: `Use a step from 0 to ${steps}.`,
@@ -59,13 +57,14 @@ export const readTrajectory = defineTool({
     if (last < first)
       throw new StudioError('usage', `from_step ${first} is after to_step ${last}.`, { hint: 'Swap them.' });
     const start = position === undefined ? { step: -1, offset: 0 } : places.read(position);
-    const { text, next } = readPage(opened, { first, last, full: detail === 'full' }, start);
+    const parts = session.trajectories.openSteps(api, info, Math.max(first, start.step), signal);
+    const { text, next } = await readPage(parts, rollout, { last, full: detail === 'full' }, start);
     const nextCursor = next === undefined ? undefined : places.write(next);
     return {
       data: {
-        reference: opened.reference,
-        rollout: opened.rollout,
-        outcome: outcomeOf(opened.info.row),
+        reference: found.reference,
+        rollout,
+        outcome: outcomeOf(info.row),
         steps,
         text,
         ...(nextCursor === undefined ? {} : { next_cursor: nextCursor }),
@@ -78,24 +77,19 @@ export const readTrajectory = defineTool({
   },
 });
 
-/** Renders one page of a trajectory from a position. */
-export function readPage(
-  { model, header, rollout }: Pick<OpenedAttempt, 'model' | 'header' | 'rollout'>,
-  range: { readonly first: number; readonly last: number; readonly full: boolean },
+/** Renders one page from a position. `parts`: the trajectory from its step on, of which no more is read than needed. */
+export async function readPage(
+  parts: Parameters<typeof trajectoryPieces>[0],
+  rollout: string,
+  { last, full }: { readonly last: number; readonly full: boolean },
   start: Place,
-): { text: string; next?: Place } {
+): Promise<{ text: string; next?: Place }> {
   let text = '';
   let left = PAGE_BYTES;
-  const ends = header.steps + 1;
-  let isFirst = true;
-  for (const piece of trajectoryPieces(
-    model,
-    { width: WIDTH, color: false, rollout },
-    { from: Math.max(range.first, start.step), full: range.full, header },
-  )) {
-    const step = piece.step ?? (isFirst ? -1 : ends);
-    isFirst = false;
-    if (step < start.step || (step > range.last && range.last < ends - 1)) continue;
+  for await (const piece of trajectoryPieces(parts, { width: WIDTH, color: false, rollout }, full)) {
+    const { step } = piece;
+    if (step < start.step) continue;
+    if (piece.what === 'end' ? step - 1 > last : step > last) break;
     const offset = step === start.step ? start.offset : 0;
     const part = sliceBytes(piece.text, offset, left);
     // Move a piece to the next page, unless it is larger than a page.

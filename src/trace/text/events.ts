@@ -16,6 +16,8 @@ export interface Detail {
   readonly text?: number;
   readonly value?: number;
   readonly log?: number;
+  /** Whether steps say which agent they belong to. A full one does. */
+  readonly named?: boolean;
 }
 
 export const OVERVIEW: Detail = { full: false, text: 8, value: 4, log: 3 };

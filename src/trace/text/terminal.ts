@@ -36,10 +36,13 @@ const WIDE = new RegExp(
     String.raw`\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]`,
   'u',
 );
+/** Text in which each character is one column: most text is. */
+const PLAIN = /^[ -~]*$/;
 const COMBINING = /[\p{Mn}\u200b-\u200d\ufe0f]/u;
 
 /** Returns the number of columns of a text. */
 export function columns(text: string): number {
+  if (PLAIN.test(text)) return text.length;
   let count = 0;
   for (const character of text) count += COMBINING.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
   return count;
@@ -67,9 +70,10 @@ function wrapLine(line: string, width: number): string[] {
     if (current.trim() !== '') lines.push(current);
     current = indent.length < width / 2 ? indent : '';
     used = current.length;
+    const isPlain = PLAIN.test(word);
     for (const character of word.trimStart()) {
       // a word longer than the line is broken anywhere
-      const wide = columns(character);
+      const wide = isPlain ? 1 : columns(character);
       if (used + wide > width) {
         lines.push(current);
         current = '';

@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readStep } from '../../../src/client/readStep.ts';
+import { readSteps } from '../../../src/client/readSteps.ts';
 import { StudioError } from '../../../src/common/errors.ts';
 import { Api, type RolloutInfo } from '../../../src/protocol/api.ts';
+import { stepBefore } from '../../../src/protocol/findStep.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { advanceProgress } from '../../../src/trace/progress.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS } from '../../../src/trace/summary.ts';
-import { stepText } from '../../../src/trace/text.ts';
+import { stepText, type TrajectoryPart, trajectoryPieces, wholePart } from '../../../src/trace/text.ts';
 import { Random } from '../../support/random.ts';
 import { Stream } from '../../support/stream.ts';
 import { task } from '../../support/trajectories.ts';
@@ -120,6 +122,59 @@ function someSteps(): number[] {
   const between = Array.from({ length: 60 }, () => 1 + Math.floor(random.next() * (STEPS - 1)));
   return [0, 1, 2, ...between, STEPS / 2, STEPS / 2 + 1, STEPS - 1, STEPS];
 }
+
+/** Compares the text of all parts from a step on with that of the whole. */
+async function partsAsWhole(events: readonly TraceEvent[], from: number, full: boolean): Promise<number> {
+  const whole = new TrajectoryModel();
+  whole.push(events);
+  const { api, info } = served(events);
+  const parts: TrajectoryPart[] = [];
+  async function* counted(): AsyncGenerator<TrajectoryPart> {
+    for await (const part of readSteps(api, info, from, signal)) {
+      parts.push(part);
+      yield part;
+    }
+  }
+  const pieces = await Array.fromAsync(trajectoryPieces(counted(), WIDE, full));
+  const expected = [{ ...wholePart(whole, from), isWhole: false }]; // it says whose each step is, as parts do
+  assert.deepEqual(pieces, await Array.fromAsync(trajectoryPieces(expected, WIDE, full)));
+  const most = Math.max(...parts.map(({ model }) => Object.keys(model.events).length));
+  assert.ok(parts.length === 1 || most < 6_000 || parts.at(-1)?.isWhole === true, `${most} events in a part`);
+  return parts.length;
+}
+
+describe('reading all steps', () => {
+  it('shows what the whole trajectory does, in parts', async () => {
+    const events = eventful();
+    for (const full of [true, false]) assert.ok((await partsAsWhole(events, 0, full)) >= 4);
+    await partsAsWhole(events, STEPS - 5, true);
+    await partsAsWhole(events, STEPS + 1, true);
+  });
+
+  it('shows a running trajectory, and a team', async () => {
+    await partsAsWhole(eventful({ ended: false }), 0, true);
+    await partsAsWhole(eventful({ team: true }), 0, false);
+    await partsAsWhole(eventful({ team: true }), STEPS / 2 - 3, true);
+  });
+
+  it('reads no more than what is asked for', async () => {
+    for (const from of [0, 1, STEPS / 2]) {
+      const { api, info, read } = served(eventful());
+      for await (const piece of trajectoryPieces(readSteps(api, info, from, signal), WIDE))
+        if (piece.step === from + 3) break;
+      assert.ok(read() < 2_000_000, `${read()} characters were read from step ${from} on`);
+    }
+  });
+
+  it('finds the step of an event', async () => {
+    const events = eventful();
+    const whole = new TrajectoryModel();
+    whole.push(events);
+    const { api } = served(events);
+    for (const { seq } of events.filter((_, index) => index % 997 === 0))
+      assert.equal(await stepBefore(api, 'r1', seq, signal), whole.stepOf(seq)?.index);
+  });
+});
 
 describe('reading one step', () => {
   it('reads a small part of a long trajectory', async () => {

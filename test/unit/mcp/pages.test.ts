@@ -9,8 +9,7 @@ import { readPage } from '../../../src/mcp/tools/readTrajectory.ts';
 import { Api } from '../../../src/protocol/api.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { compileQuery } from '../../../src/trace/query.ts';
-import { headerOf } from '../../../src/trace/text/header.ts';
-import { trajectoryText } from '../../../src/trace/text.ts';
+import { trajectoryText, wholePart } from '../../../src/trace/text.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
 
 function modelOf(stream: Stream): TrajectoryModel {
@@ -32,11 +31,15 @@ function long(steps: number, size: number): TrajectoryModel {
   return modelOf(s);
 }
 
-function allPages(model: TrajectoryModel, range: { first: number; last: number; full: boolean }): string[] {
+async function allPages(
+  model: TrajectoryModel,
+  { first, ...range }: { first: number; last: number; full: boolean },
+): Promise<string[]> {
   const pages: string[] = [];
   let place: { step: number; offset: number } | undefined = { step: -1, offset: 0 };
   while (place !== undefined) {
-    const page: ReturnType<typeof readPage> = readPage({ model, header: headerOf(model), rollout: 'r1' }, range, place);
+    const parts = [wholePart(model, Math.max(first, place.step))];
+    const page: Awaited<ReturnType<typeof readPage>> = await readPage(parts, 'r1', range, place);
     assert.ok(bytesOf(page.text) <= PAGE_BYTES && page.text !== '');
     pages.push(page.text);
     place = page.next;
@@ -46,28 +49,28 @@ function allPages(model: TrajectoryModel, range: { first: number; last: number; 
 
 const PLAIN = { width: 120, color: false, rollout: 'r1' } as const;
 
-test('pages add up to the whole text, and begin where steps begin', () => {
+test('pages add up to the whole text, and begin where steps begin', async () => {
   const model = long(400, 400);
-  const pages = allPages(model, { first: 0, last: Infinity, full: false });
+  const pages = await allPages(model, { first: 0, last: Infinity, full: false });
   assert.ok(pages.length > 2);
   assert.equal(pages.join(''), trajectoryText(model, PLAIN));
   for (const page of pages.slice(1)) assert.match(page, /^\nstep \d+ ──/);
 });
 
-test('a step larger than a page is split', () => {
+test('a step larger than a page is split', async () => {
   const model = long(2, 3 * PAGE_BYTES);
-  const pages = allPages(model, { first: 0, last: Infinity, full: true });
+  const pages = await allPages(model, { first: 0, last: Infinity, full: true });
   assert.ok(pages.length >= 6);
   assert.equal(pages.join('').split('wörd').length - 1, (2 * (3 * PAGE_BYTES)) / 5);
 });
 
-test('a range of steps has its header and nothing of the others', () => {
+test('a range of steps has its header and nothing of the others', async () => {
   const model = long(6, 10);
-  const [page = ''] = allPages(model, { first: 2, last: 3, full: false });
+  const [page = ''] = await allPages(model, { first: 2, last: 3, full: false });
   assert.match(page, /^task renew-overdue/);
   assert.match(page, /Step 2 it is[^]*Step 3 it is/);
   assert.doesNotMatch(page, /Step [1456] it is|── done/);
-  assert.match(allPages(model, { first: 5, last: 6, full: false }).join(''), /Step 6 it is[^]*end/);
+  assert.match((await allPages(model, { first: 5, last: 6, full: false })).join(''), /Step 6 it is[^]*end/);
 });
 
 test('a call has all its parts, and values in blobs are whole', async () => {
