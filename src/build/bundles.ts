@@ -22,6 +22,8 @@ const NODE_BUNDLES: Readonly<Record<string, string>> = {
   worker: 'src/worker/main.ts',
   reaper: 'src/worker/reaperMain.ts',
   moduleProcess: 'src/tools/modules/process/main.ts',
+  toolServer: 'src/tools/toolServer/main.ts',
+  toolRelay: 'src/tools/toolServer/relay/main.ts',
   toolThread: 'src/tools/modules/thread.ts',
   readerThread: 'src/tools/builtins/readerThread/thread.ts',
   language: 'src/language/main.ts',

@@ -5,6 +5,8 @@ const SOURCES = {
   worker: 'src/worker/main.ts',
   reaper: 'src/worker/reaperMain.ts',
   moduleProcess: 'src/tools/modules/process/main.ts',
+  toolServer: 'src/tools/toolServer/main.ts',
+  toolRelay: 'src/tools/toolServer/relay/main.ts',
   toolThread: 'src/tools/modules/thread.ts',
   readerThread: 'src/tools/builtins/readerThread/thread.ts',
   language: 'src/language/main.ts',

@@ -30,6 +30,15 @@ const workerConfig = z.object({
   stop_seconds: z.number().positive().optional(),
   /** The worker's own folder, for working directories. It is created here and removed with the worker. */
   work: z.string().min(1),
+  /** The container in which programs of tools run. Default: they run here. */
+  tools: z
+    .object({
+      /** Socket of the tool server. */
+      socket: z.string().min(1),
+      /** Folder for working directories and modules, at the same path in both containers. */
+      work: z.string().min(1),
+    })
+    .optional(),
   /** `server.json` of a local store, read again on reconnection, because a restarted server has another port. */
   discovery: z.string().optional(),
   /** 0600 file with the values of `${env:…}` as one JSON object. Default: no values. */

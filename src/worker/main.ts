@@ -27,6 +27,8 @@ function print(text: string): void {
 
 async function main(): Promise<void> {
   const config = await readWorkerConfig(process.argv[2], process.stdin);
+  // Programs in another container, which have the same group, use the same files.
+  if (config.tools !== undefined) process.umask(0o007);
   const secrets = await readSecrets(config.secrets);
   outlet = new Outlet(secrets);
   const log = (text: string): void => print(`${new Date().toISOString()} ${config.worker}: ${text}`);

@@ -11,6 +11,8 @@ import { Replicas } from '../model/replicas.ts';
 import type { HoldPermits } from '../rollout/job.ts';
 import { MAX_BREAKPOINT_HOLDS } from '../rollout/job.ts';
 import { createToolPools } from '../tools/pools.ts';
+import { ToolClient } from '../tools/toolServer/client.ts';
+import { RemoteTools } from '../tools/toolServer/remoteSandbox.ts';
 import type { WorkerConfig } from './config.ts';
 import type { Outlet } from './outlet.ts';
 import { Reaper } from './reaper/reaper.ts';
@@ -21,7 +23,7 @@ import { RolloutPool } from './run/pool.ts';
 import { Scorings } from './run/scorings.ts';
 import { Slots } from './run/slots.ts';
 import { Submissions } from './run/submissions.ts';
-import { makeWorkerFolder } from './run/workDirectory.ts';
+import { bundlesIn, makeSharedFolder, makeWorkerFolder } from './run/workDirectory.ts';
 import { ServerAddress } from './session/address.ts';
 import { openFrameLog } from './session/frameLog.ts';
 import { ServerApi } from './session/serverApi.ts';
@@ -71,8 +73,9 @@ export function stopMs({ stop_seconds = STOP_SECONDS }: WorkerConfig): number {
 export async function startWorker(config: WorkerConfig, options: WorkerOptions): Promise<RunningWorker> {
   const folder = path.resolve(config.work);
   await makeWorkerFolder(folder);
-  const work = path.join(folder, 'rollouts');
-  await makeWorkerFolder(work);
+  const { tools } = config;
+  const work = tools === undefined ? path.join(folder, 'rollouts') : path.resolve(tools.work);
+  await (tools === undefined ? makeWorkerFolder(work) : makeSharedFolder(work));
   const reaper = new Reaper();
   reaper.addFolder(folder);
   if (config.own_group === true) reaper.add(process.pid);
@@ -86,14 +89,25 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   const gate = new PermitGate();
   const connections = new ModelConnections();
   const { outlet, secrets } = options;
+  const toolServer = tools === undefined ? undefined : await ToolClient.connect(tools.socket);
   const pools = createToolPools({
     directory: path.join(folder, 'bundles'),
     work,
+    container:
+      tools === undefined || toolServer === undefined
+        ? undefined
+        : { server: new RemoteTools(toolServer, tools.socket), directory: bundlesIn(work) },
     env: allowedEnvironment(process.env, config.pass_env),
     processGroups: reaper,
     onStuck: options.log,
   });
   const ended = Promise.withResolvers<WorkerEnd>();
+  let closing = false;
+  void toolServer?.lost.then((error) => {
+    if (closing) return;
+    options.log(`${error.message} Its rollouts continue in other workers.`);
+    ended.resolve({ why: 'stopped', interrupted: true });
+  });
 
   // The session, the pool, and the slots refer to each other; none is used before all exist.
   const slots: Slots = new Slots(config.slots, () => pool.requestMore());
@@ -104,6 +118,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
     parts: {
       worker: config.worker,
       work,
+      shared: tools !== undefined,
       clock,
       blobs,
       slots,
@@ -171,6 +186,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   return {
     ended: ended.promise,
     close: async (end) => {
+      closing = true;
       const late = new Promise<'late'>((resolve) => setTimeout(resolve, stopMs(config) * FLUSH_SHARE, 'late'));
       await Promise.race([
         pool.close(end.why === 'gone' ? end.error.message : 'The worker stops.', end.why !== 'gone'),
@@ -181,11 +197,12 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       reports.close();
       flusher.close();
       gate.close();
-      const closing = await Promise.allSettled([Promise.race([pools.close(), late]), api.close(), connections.close()]);
-      for (const result of closing) if (result.status === 'rejected') options.log(errorText(result.reason));
+      const closed = await Promise.allSettled([Promise.race([pools.close(), late]), api.close(), connections.close()]);
+      for (const result of closed) if (result.status === 'rejected') options.log(errorText(result.reason));
       // Because it leads its own process group, what is left can only be ended after this process is gone.
       if (config.own_group !== true) await reaper.close(REAPER_MS);
-      const [threads] = closing;
+      toolServer?.close();
+      const [threads] = closed;
       return threads.status === 'fulfilled' && threads.value !== 'late';
     },
   };

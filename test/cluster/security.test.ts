@@ -24,13 +24,24 @@ const NAMED = '203.0.113.8';
 
 /** Prints what the kernel says about the process, and which folders can be written to. */
 const PROBE = `
-const { readFileSync, writeFileSync, existsSync } = require('node:fs');
+const { readFileSync, readdirSync, renameSync, writeFileSync, existsSync } = require('node:fs');
 const status = readFileSync('/proc/self/status', 'utf8');
 const field = (name) => new RegExp('^' + name + ':\\\\s*(\\\\S+)', 'm').exec(status)[1];
-const writes = ['/', '/usr', '/etc', '/app', '/rollout/config', '/rollout/bootstrap', '/tmp', process.env.TMPDIR]
-  .map((folder) => { try { writeFileSync(folder + '/probe', ''); return true; } catch { return false; } });
+const does = (action) => { try { action(); return true; } catch { return false; } };
+const folders = ['/', '/usr', '/etc', '/app', '/rollout', '/rollout/programs', '/rollout/work', '/tmp'];
+const directories = '/rollout/work/rollouts';
+const named = (pid, text) =>
+  does(() => { if (!readFileSync('/proc/' + pid + '/cmdline', 'utf8').includes(text)) throw 0; });
 console.log('probe ' + JSON.stringify({ uid: field('Uid'), caps: field('CapEff'), bounding: field('CapBnd'),
-  noNew: field('NoNewPrivs'), writes, token: existsSync('/var/run/secrets/kubernetes.io') }));`;
+  noNew: field('NoNewPrivs'),
+  writes: [...folders, process.env.TMPDIR].map((folder) => does(() => writeFileSync(folder + '/probe', ''))),
+  token: existsSync('/var/run/secrets/kubernetes.io'),
+  others: ['/rollout/config', '/rollout/bootstrap', '/rollout/own'].filter((folder) => existsSync(folder)),
+  worker: readdirSync('/proc').filter((pid) => Number(pid) > 0 && named(pid, 'worker.mjs')).length +
+    Object.keys(process.env).filter((name) => /TOKEN|SECRET|POD_NAME/.test(name)).length,
+  replaced: does(() => renameSync(process.cwd(), process.cwd() + 'x')),
+  parent: does(() => renameSync(directories, '/rollout/work/x')),
+  listed: does(() => readdirSync(directories)) }));`;
 
 describe('the security of pods', { timeout: 5 * 60_000 }, () => {
   let bench: ClusterBench;
@@ -149,12 +160,17 @@ describe('the security of pods', { timeout: 5 * 60_000 }, () => {
     const found = /probe (\{.*?\})/.exec(result.replaceAll('\\', ''))?.[1];
     assert.ok(found !== undefined, result);
     assert.deepEqual(JSON.parse(found), {
-      uid: '1000',
+      uid: '1001',
       caps: '0000000000000000',
       bounding: '0000000000000000',
       noNew: '1',
-      writes: [false, false, false, false, false, false, true, true],
+      writes: [false, false, false, false, false, false, false, true, true],
       token: false,
+      others: [],
+      worker: 0,
+      replaced: false,
+      parent: false,
+      listed: false,
     });
   });
 

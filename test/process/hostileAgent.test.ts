@@ -16,6 +16,7 @@ import type { JsonObject } from '../../src/common/json.ts';
 import { PROTOCOL } from '../../src/protocol/version.ts';
 import { filterProblem, sandboxSupport } from '../../src/tools/sandbox/open.ts';
 import { alive, Bench, root } from '../support/cli.ts';
+import { AttemptTable, canary, HOSTILE, readAttempts } from '../support/hostile.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 
 const support = await sandboxSupport();
@@ -27,20 +28,10 @@ const skip =
       : support.reason;
 
 const TAG = randomBytes(4).toString('hex');
-const FIXTURES = path.resolve(import.meta.dirname, '../fixtures/hostile');
-/** Attempts look for this form, so that they find values wherever they are, but know none. */
-const canary = (kind: string): string => `canary-${kind}-${randomBytes(8).toString('hex')}`;
 const SECONDS = 90;
 /** How often files are read and written while a program replaces them. */
 const SWAPS = 12;
 
-const result = z.object({
-  name: z.string(),
-  canaries: z.array(z.string()),
-  effects: z.array(z.string()),
-  wrote: z.array(z.string()),
-  reasons: z.array(z.string()),
-});
 const victimFile = z.object({ cwd: z.string(), port: z.number() });
 
 interface Running {
@@ -102,7 +93,7 @@ async function launch(
   more: JsonObject = {},
 ): Promise<Running> {
   const kit = workspace.path(name);
-  cpSync(FIXTURES, kit, { recursive: true });
+  cpSync(HOSTILE, kit, { recursive: true });
   workspace.write(`${name}/package.json`, '{}');
   const command = `${process.execPath} ${kit}/victim.mjs victim-${TAG} ${loot} ${name}`;
   const honest = `${call('execute_command', { command })}\nanswer held`;
@@ -260,17 +251,12 @@ test('a hostile agent gets, changes, and leaves nothing', { skip, timeout: SECON
       ),
     )
   ).flat();
-  const table = new Map<string, { tried: number; succeeded: string[] }>();
-  const report = (name: string, way: string, success: string | undefined): void => {
-    const row = table.get(name) ?? { tried: 0, succeeded: [] };
-    row.tried += 1;
-    if (success !== undefined) row.succeeded.push(`${way}: ${success}`);
-    table.set(name, row);
-  };
+  const table = new AttemptTable();
+  const report = table.add.bind(table);
   const reasons: string[] = [];
   for (const way of ways) {
     const text = textOf(path.join(loot, `${way}.json`)) ?? assert.fail(`${way} told nothing`);
-    for (const one of z.array(result).parse(JSON.parse(text))) {
+    for (const one of readAttempts(text)) {
       const changed = one.wrote.filter((file) => ['pwned', ''].includes(textOf(file) ?? 'absent'));
       const got = [...one.canaries, ...one.effects, ...changed];
       report(one.name, way, got.length === 0 ? undefined : got.join(', ').slice(0, 300));
@@ -333,16 +319,8 @@ test('a hostile agent gets, changes, and leaves nothing', { skip, timeout: SECON
     report('disturb the batch, seen from outside', batch, troubles.length === 0 ? undefined : JSON.stringify(troubles));
   }
 
-  const lines = Array.from(
-    table,
-    ([name, { tried, succeeded }]) =>
-      `${name} | ${succeeded.length === 0 ? `refused, ${tried} of ${tried}` : `SUCCESS (${succeeded.join('; ')})`}`,
-  );
-  console.log(['attempt | one machine', ...lines].join('\n'));
+  const succeeded = table.print('one machine');
   if (process.env['HOSTILE_REASONS'] !== undefined) console.log(reasons.join('\n'));
-  assert.deepEqual(
-    lines.filter((line) => line.includes('SUCCESS')),
-    [],
-  );
+  assert.deepEqual(succeeded, []);
   assert.ok(table.size >= 40);
 });

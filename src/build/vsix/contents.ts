@@ -4,7 +4,7 @@ import { zipEntries } from './zip.ts';
 /** Everything that may be in the extension; a file that matches none of these does not belong there. */
 export const VSIX_ALLOWED: readonly RegExp[] = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|ThirdPartyNotices\.txt)$/,
-  /^dist\/(extension|cli|server|worker|reaper|moduleProcess|toolThread|readerThread|language)\.mjs$/,
+  /^dist\/(extension|cli|server|worker|reaper|moduleProcess|tool(Server|Relay|Thread)|readerThread|language)\.mjs$/,
   /^dist\/chunks\/[\w.-]+\.mjs$/,
   /^dist\/zodInOne\.json$/,
   /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
@@ -31,6 +31,8 @@ const VSIX_REQUIRED: readonly string[] = [
   'dist/worker.mjs',
   'dist/reaper.mjs',
   'dist/moduleProcess.mjs',
+  'dist/toolServer.mjs',
+  'dist/toolRelay.mjs',
   'dist/toolThread.mjs',
   'dist/readerThread.mjs',
   'dist/language.mjs',

@@ -62,10 +62,12 @@ export const podsSection = z.strictObject({
   isolation: choice(['shared', 'pod'])
     .optional()
     .describe('`shared`: a pod runs many rollouts. `pod`: each rollout has its own pod.'),
-  requests: amounts('Resources that each pod requests from the cluster.').optional(),
+  requests: amounts(
+    'Resources that the tools of each pod request from the cluster. Its worker adds a little.',
+  ).optional(),
   limits: amounts(
-    'Maximum resources of a pod. A pod that exceeds its memory limit is killed, and its rollouts continue in another ' +
-      'pod.',
+    'Maximum resources of the tools of a pod, and of its worker. A pod that exceeds a memory limit ends, and its ' +
+      'rollouts continue in another pod.',
   ).optional(),
   sidecars: listOf(sidecar, 'a list of containers', '[]')
     .optional()

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { choice, expects, fault, flag, group, listOf, text, whole } from './values.ts';
 
 /** Names of our own containers. */
-const TAKEN: readonly string[] = ['worker', 'tools'];
+const TAKEN: readonly string[] = ['worker', 'tools', 'prepare'];
 /** Name of the volume that each sidecar has of its own. */
 export const SCRATCH = 'scratch';
 /** A value that consists only of an environment variable. */

@@ -3,7 +3,7 @@
 import type { ContainerStatus, KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
 import { hasDigest, withDigest } from '../../kubernetes/images/imageDigest.ts';
 import type { EventData } from '../../trace/schema.ts';
-import { WORKER } from './podManifest.ts';
+import { TOOLS, WORKER } from './podManifest.ts';
 
 type Infra = EventData['infra'];
 
@@ -204,7 +204,10 @@ export function podEnd(pod: Pod, gone = false): PodEnd | undefined {
   if (!gone && worker === undefined && phase !== 'Succeeded' && phase !== 'Failed') return undefined;
   const name = pod.metadata.name;
   const ended = (what: string, text: string): PodEnd => ({ isClean: false, infra: { what, ...at(pod), text } });
-  if (worker?.reason === 'OOMKilled') {
+  // The worker ends with them.
+  const tools = pod.status?.initContainerStatuses?.find(({ name: named }) => named === TOOLS);
+  const ends = [worker, ...(worker?.exitCode === 0 ? [] : [tools?.state?.terminated, tools?.lastState?.terminated])];
+  if (ends.some((end) => end?.reason === 'OOMKilled')) {
     return ended(
       'pod_oom',
       `Pod ${name} was killed${onNode(pod)} because it exceeded its memory limit (OOMKilled). Increase ` +

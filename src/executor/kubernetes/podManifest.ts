@@ -2,8 +2,9 @@
 import { LONG_RUNNING } from '../../common/entries.ts';
 import type { SubmittedPods } from '../../config/submission.ts';
 import { batchName, NAMES } from '../../kubernetes/names.ts';
+import { PREPARE_SCRIPT, TOOLS_SCRIPT } from '../../kubernetes/programs/toolsBootstrap.ts';
 import { AUTHORITY_FILE, SECRETS_FILE, WORKER_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
-import { CONTAINER_SECURITY, SECRET_MODE, USER } from '../../kubernetes/security/podSecurity.ts';
+import { CONTAINER_SECURITY, SECRET_MODE, TOOLS_USER, USER } from '../../kubernetes/security/podSecurity.ts';
 import { sidecarContainers } from './sidecarContainers.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -13,11 +14,32 @@ export const WORKER = 'worker';
 /** A worker stops within 10 s of a signal. */
 const GRACE_SECONDS = 15;
 export const BOOTSTRAP_FILE = 'bootstrap.mjs';
-const FOLDERS = { bootstrap: '/rollout/bootstrap', config: '/rollout/config', work: '/rollout/work' } as const;
-/** What a worker may write: programs, HOME, and the folders of rollouts, unless its batch limits its disk space. */
+const SOCKET_FILE = 'tools.sock';
+/** The container that runs the programs of tools. */
+export const TOOLS = 'tools';
+const FOLDERS = {
+  bootstrap: '/rollout/bootstrap',
+  config: '/rollout/config',
+  own: '/rollout/own',
+  programs: '/rollout/programs',
+  socket: '/rollout/socket',
+  work: '/rollout/work',
+  scratch: '/rollout/scratch',
+} as const;
+/** The folder of working directories in its volume. */
+const DIRECTORIES = 'rollouts';
+/** What a worker may write besides the files of rollouts: programs, HOME, and scorers. */
+const OWN_LIMIT = '4Gi';
+/** The files of rollouts, and what their programs write elsewhere, unless the batch limits its disk space. */
 const WORK_LIMIT = '16Gi';
 /** What programs may write to `/tmp` that do not use TMPDIR. */
 const TMP_LIMIT = '4Gi';
+const PROGRAMS_LIMIT = '256Mi';
+const SOCKET_LIMIT = '1Mi';
+/** What a worker needs of its node itself, if its batch says what its tools need. */
+const WORKER_REQUESTS = { cpu: '50m', memory: '64Mi' } as const;
+/** GPUs and the like are for tools. */
+const WORKER_RESOURCES = ['cpu', 'memory', 'ephemeral-storage'];
 
 export interface PodPlan {
   readonly batch: string;
@@ -34,6 +56,14 @@ export interface PodPlan {
 export function podSpec({ batch, pods, image, pullPolicy, pinned = (named) => named, tls = false }: PodPlan): Fields {
   const sidecars = sidecarContainers(pods.sidecars ?? [], batch, pinned);
   const policy = pods.pull_policy ?? pullPolicy;
+  const disk = pods.limits?.['ephemeral-storage'] ?? WORK_LIMIT;
+  const base = {
+    image: pinned(pods.image ?? image, policy),
+    ...(policy === undefined ? {} : { imagePullPolicy: policy }),
+    // Its last lines say why it failed.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+  };
+  const scratch = (name: string, sizeLimit: string): Fields => ({ name, emptyDir: { sizeLimit } });
   return {
     restartPolicy: 'Never',
     serviceAccountName: pods.service_account ?? NAMES.worker,
@@ -45,8 +75,13 @@ export function podSpec({ batch, pods, image, pullPolicy, pinned = (named) => na
     ...(pods.node_selector === undefined ? {} : { nodeSelector: pods.node_selector }),
     ...(pods.tolerations === undefined ? {} : { tolerations: pods.tolerations }),
     ...(pods.priority_class === undefined ? {} : { priorityClassName: pods.priority_class }),
-    ...(sidecars.containers.length === 0 ? {} : { initContainers: sidecars.containers }),
-    containers: [workerContainer(pods, pinned(pods.image ?? image, policy), policy, tls)],
+    // The tools start before the worker and end after it.
+    initContainers: [
+      { ...base, ...prepareContainer(pods) },
+      ...sidecars.containers,
+      { ...base, ...toolsContainer(pods) },
+    ],
+    containers: [{ ...base, ...workerContainer(pods, tls) }],
     volumes: [
       { name: 'bootstrap', configMap: { name: batchName(batch) } },
       {
@@ -57,49 +92,106 @@ export function podSpec({ batch, pods, image, pullPolicy, pinned = (named) => na
           items: [WORKER_FILE, SECRETS_FILE, ...(tls ? [AUTHORITY_FILE] : [])].map((key) => ({ key, path: key })),
         },
       },
-      { name: 'work', emptyDir: { sizeLimit: pods.limits?.['ephemeral-storage'] ?? WORK_LIMIT } },
-      { name: 'tmp', emptyDir: { sizeLimit: TMP_LIMIT } },
+      scratch('own', OWN_LIMIT),
+      scratch('tmp', TMP_LIMIT),
+      scratch('programs', PROGRAMS_LIMIT),
+      scratch('socket', SOCKET_LIMIT),
+      scratch('work', disk),
+      scratch('tools', disk),
+      scratch('tools-tmp', TMP_LIMIT),
       ...sidecars.volumes,
     ],
   };
 }
 
-function workerContainer(pods: SubmittedPods, image: string, pullPolicy: string | undefined, tls: boolean): Fields {
+/** Makes the folder of working directories. */
+function prepareContainer(pods: SubmittedPods): Fields {
+  return {
+    name: 'prepare',
+    command: ['node', '--eval', PREPARE_SCRIPT, `${FOLDERS.work}/${DIRECTORIES}`],
+    ...workerResources(pods),
+    securityContext: securityOf(USER),
+    volumeMounts: [{ name: 'work', mountPath: FOLDERS.work }],
+  };
+}
+
+function workerContainer(pods: SubmittedPods, tls: boolean): Fields {
   return {
     name: WORKER,
-    image,
-    ...(pullPolicy === undefined ? {} : { imagePullPolicy: pullPolicy }),
-    command: ['node', ...LONG_RUNNING, `${FOLDERS.bootstrap}/${BOOTSTRAP_FILE}`, FOLDERS.config, FOLDERS.work],
+    command: [
+      ...['node', ...LONG_RUNNING, `${FOLDERS.bootstrap}/${BOOTSTRAP_FILE}`, FOLDERS.config, FOLDERS.own],
+      ...[FOLDERS.programs, `${FOLDERS.work}/${DIRECTORIES}`, `${FOLDERS.socket}/${SOCKET_FILE}`],
+    ],
     env: [
       { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
       { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
-      { name: 'HOME', value: `${FOLDERS.work}/home` },
-      { name: 'TMPDIR', value: `${FOLDERS.work}/tmp` },
+      ...homeOf(FOLDERS.own),
       // Read when a process of Node.js starts; programs of tools do not get it.
       ...(tls ? [{ name: 'NODE_EXTRA_CA_CERTS', value: `${FOLDERS.config}/${AUTHORITY_FILE}` }] : []),
     ],
-    ...(pods.requests === undefined && pods.limits === undefined
-      ? {}
-      : {
-          resources: {
-            ...(pods.requests === undefined ? {} : { requests: pods.requests }),
-            ...(pods.limits === undefined ? {} : { limits: pods.limits }),
-          },
-        }),
-    securityContext: {
-      runAsUser: USER,
-      runAsGroup: USER,
-      runAsNonRoot: true,
-      ...CONTAINER_SECURITY,
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
-    // Its last lines say why it failed.
-    terminationMessagePolicy: 'FallbackToLogsOnError',
+    ...workerResources(pods),
+    securityContext: securityOf(USER),
     volumeMounts: [
       { name: 'bootstrap', mountPath: FOLDERS.bootstrap, readOnly: true },
       { name: 'config', mountPath: FOLDERS.config, readOnly: true },
-      { name: 'work', mountPath: FOLDERS.work },
+      { name: 'own', mountPath: FOLDERS.own },
       { name: 'tmp', mountPath: '/tmp' },
+      { name: 'programs', mountPath: FOLDERS.programs },
+      { name: 'socket', mountPath: FOLDERS.socket },
+      { name: 'work', mountPath: FOLDERS.work },
     ],
+  };
+}
+
+function toolsContainer({ requests, limits }: SubmittedPods): Fields {
+  return {
+    name: TOOLS,
+    restartPolicy: 'Always',
+    command: [
+      ...['node', ...LONG_RUNNING, '--eval', TOOLS_SCRIPT],
+      ...[FOLDERS.programs, `${FOLDERS.socket}/${SOCKET_FILE}`],
+    ],
+    env: homeOf(FOLDERS.scratch),
+    ...resourcesOf(requests, limits),
+    securityContext: securityOf(TOOLS_USER),
+    volumeMounts: [
+      { name: 'tools', mountPath: FOLDERS.scratch },
+      { name: 'tools-tmp', mountPath: '/tmp' },
+      { name: 'programs', mountPath: FOLDERS.programs, readOnly: true },
+      { name: 'socket', mountPath: FOLDERS.socket },
+      // Not the whole volume, so that programs cannot replace the folder itself.
+      { name: 'work', mountPath: `${FOLDERS.work}/${DIRECTORIES}`, subPath: DIRECTORIES },
+    ],
+  };
+}
+
+function homeOf(folder: string): Fields[] {
+  return [
+    { name: 'HOME', value: `${folder}/home` },
+    { name: 'TMPDIR', value: `${folder}/tmp` },
+  ];
+}
+
+function securityOf(user: number): Fields {
+  return {
+    runAsUser: user,
+    runAsGroup: USER,
+    runAsNonRoot: true,
+    ...CONTAINER_SECURITY,
+    seccompProfile: { type: 'RuntimeDefault' },
+  };
+}
+
+/** The limits of the batch hold for the worker, too, but it requests little. */
+function workerResources({ requests, limits }: SubmittedPods): Fields {
+  if (requests === undefined && limits === undefined) return {};
+  const own = Object.entries(limits ?? {}).filter(([name]) => WORKER_RESOURCES.includes(name));
+  return resourcesOf(WORKER_REQUESTS, own.length === 0 ? undefined : Object.fromEntries(own));
+}
+
+function resourcesOf(requests: Fields | undefined, limits: Fields | undefined): Fields {
+  if (requests === undefined && limits === undefined) return {};
+  return {
+    resources: { ...(requests === undefined ? {} : { requests }), ...(limits === undefined ? {} : { limits }) },
   };
 }

@@ -10,7 +10,7 @@ import type {
   V1DeleteOptions,
   V1SelfSubjectAccessReview,
 } from '@kubernetes/client-node';
-import { StudioError } from '../../common/errors.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import { APP } from '../names.ts';
 import { Connection, skewOf } from './connection.ts';
 import { type ClusterRef, loadContext, loadInCluster } from './contexts.ts';
@@ -297,6 +297,8 @@ export class Cluster {
     } catch (error) {
       // 400: the container has not started, or has not run before.
       if ([400, 404].includes(responseStatus(error) ?? 0)) return undefined;
+      // An empty log has no type of content, which the library requires.
+      if (StudioError.is(error) && /No Content-Type/.test(errorText(error.cause))) return '';
       throw error;
     }
   }

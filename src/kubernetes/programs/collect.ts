@@ -7,7 +7,15 @@ import { StudioError } from '../../common/errors.ts';
 import type { ProgramFile } from './archive.ts';
 
 /** The programs of a worker's pod: the worker and those that it starts. */
-export const WORKER_PROGRAMS: readonly Entry[] = ['worker', 'reaper', 'moduleProcess', 'toolThread', 'readerThread'];
+export const WORKER_PROGRAMS: readonly Entry[] = [
+  'worker',
+  'reaper',
+  'moduleProcess',
+  'toolServer',
+  'toolRelay',
+  'toolThread',
+  'readerThread',
+];
 /** The programs of the server's pod, which also sends those of workers to them. */
 export const SERVER_PROGRAMS: readonly Entry[] = ['server', ...WORKER_PROGRAMS];
 

@@ -1,8 +1,10 @@
 /**
- * The script that a worker's pod starts: `node bootstrap.mjs CONFIG WORK`. Fetches the worker's programs from the
- * server by their hash, unpacks them, and continues as the worker. `CONFIG` holds `worker.json` and, if the batch has
- * secrets, `secrets.json`; it reads `worker.json` again before each attempt, since an upgraded server has other
- * programs.
+ * The script that a worker's container starts: `node bootstrap.mjs CONFIG WORK [PROGRAMS SHARED SOCKET]`. Fetches the
+ * worker's programs from the server by their hash, unpacks them, and continues as the worker. `CONFIG` holds
+ * `worker.json` and, if the batch has secrets, `secrets.json`; it reads `worker.json` again before each attempt, since
+ * an upgraded server has other programs. `PROGRAMS`, `SHARED`, and `SOCKET`, which the container of the tools has, too:
+ * the folders of programs and of working directories, and the socket of the tool server.
+ *
  * Exit codes: 2 it will never work (Node is too old, the token is invalid), 3 another pod may succeed.
  */
 import { UNPACK_SCRIPT } from './unpackScript.ts';
@@ -12,6 +14,9 @@ export const WORKER_FILE = 'worker.json';
 export const SECRETS_FILE = 'secrets.json';
 /** The authority by which Node.js knows the server, if it has one. */
 export const AUTHORITY_FILE = 'ca.crt';
+
+/** Tells the container of the tools that the programs are complete. */
+export const READY_FILE = 'ready';
 
 /** Content of `worker.json`: a worker's configuration without what only the pod knows, and the programs to fetch. */
 export interface PodWorker {
@@ -28,7 +33,7 @@ export interface PodWorker {
 }
 
 /** Runs a command as a child: passes signals on, reaps every process, and ends with the command's exit code. */
-const FIRST_PROCESS = [
+export const FIRST_PROCESS = [
   `trap 'stop=1; [ -z "$pid" ] || kill -TERM "$pid"' TERM INT`,
   '"$@" & pid=$!',
   '[ -z "$stop" ] || kill -TERM "$pid"',
@@ -40,7 +45,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
-const [folder, work] = process.argv.slice(2);
+const [folder, work, programsFolder, shared, socket] = process.argv.slice(2);
 const signals = ['SIGTERM', 'SIGINT'];
 const stopped = () => end(3, 'Stopped before the worker ran.');
 for (const signal of signals) process.on(signal, stopped);
@@ -85,12 +90,13 @@ for (let pause = 250, tried = 0; ; pause = Math.min(5_000, pause * 2)) {
   await sleep(pause * (0.5 + Math.random() / 2));
 }
 const { programs, ...worker } = config;
-const home = path.join(work, 'programs');
+const home = programsFolder ?? path.join(work, 'programs');
 try {
   unpack(packed, programs, home);
 } catch (error) {
   end(3, 'Cannot unpack the programs: ' + error.message);
 }
+writeFileSync(path.join(home, '${READY_FILE}'), '');
 for (const name of ['HOME', 'TMPDIR']) if (process.env[name]) mkdirSync(process.env[name], { recursive: true });
 const secrets = path.join(folder, '${SECRETS_FILE}');
 const written = path.join(work, '${WORKER_FILE}');
@@ -102,6 +108,7 @@ writeFileSync(written, JSON.stringify({
   interrupted_exit: 3,
   stop_seconds: 10,
   ...(existsSync(secrets) ? { secrets } : {}),
+  ...(socket === undefined ? {} : { tools: { socket, work: shared } }),
 }), { mode: 0o600 });
 for (const signal of signals) process.off(signal, stopped);
 const file = path.join(home, 'dist', 'worker.mjs');
@@ -109,6 +116,6 @@ if (process.pid === 1 && existsSync(SHELL)) {
   const command = [process.execPath, ...process.execArgv, file, written];
   process.execve(SHELL, [SHELL, '-c', FIRST_PROCESS, SHELL, ...command], process.env);
 }
-process.argv.splice(1, 3, file, written);
+process.argv.splice(1, process.argv.length, file, written);
 await import(pathToFileURL(file).href);
 `;

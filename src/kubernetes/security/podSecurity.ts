@@ -2,6 +2,8 @@
 
 /** User and group as a number, which works in images without a name for it; mounted files belong to them. */
 export const USER = 1000;
+/** User of the programs of tools: of the same group, so that the worker and they share files, but no processes. */
+export const TOOLS_USER = 1001;
 /** Mode of secret files: readable by their group, which is `fsGroup`. */
 export const SECRET_MODE = 0o440;
 

@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
@@ -6,9 +5,9 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/client';
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import type { OnLog } from '../../rollout/ports.ts';
+import { type GroupProcess, isStarted, killGroup } from '../processes/groupProcess.ts';
 import { LastLines } from '../processes/output.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
-import { killTree } from '../processes/processTree.ts';
 import { spawnGroup } from '../processes/spawnGroup.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { Lines } from './lines.ts';
@@ -49,7 +48,7 @@ export class StdioTransport implements Transport {
   readonly #onLog: OnLog;
   readonly #messages = new Lines(MAX_MESSAGE);
   readonly #lines = new LastLines();
-  #child: ChildProcess | undefined;
+  #child: GroupProcess | undefined;
   #sandbox: Sandbox | undefined;
   #exited: Promise<void> | undefined;
   #closing = false;
@@ -73,7 +72,7 @@ export class StdioTransport implements Transport {
 
   /** Whether the process could be started. */
   get started(): boolean {
-    return this.pid !== null;
+    return this.#child !== undefined && isStarted(this.#child);
   }
 
   get pid(): number | null {
@@ -120,7 +119,7 @@ export class StdioTransport implements Transport {
       });
       // All output has been read.
       child.on('close', done);
-      child.on('error', (error: NodeJS.ErrnoException) => {
+      child.on('error', (error: Error & { code?: string }) => {
         // A missing program and a missing folder have the same code.
         const missing = existsSync(cwd) ? 'program not found' : `folder ${cwd} not found`;
         this.#ended(`could not be started: ${error.code === 'ENOENT' ? missing : error.message}`);
@@ -150,9 +149,9 @@ export class StdioTransport implements Transport {
       await this.#sandbox?.end();
       return;
     }
-    if (!this.#closing) this.#ranUntilClosed = this.ending === undefined && child.stdin?.writable === true;
+    if (!this.#closing) this.#ranUntilClosed = this.ending === undefined && child.stdin.writable;
     this.#closing = true;
-    child.stdin?.end();
+    child.stdin.end();
     const timer = setTimeout(() => {
       this.#kill();
     }, CLOSE_MS);
@@ -182,8 +181,7 @@ export class StdioTransport implements Transport {
   }
 
   #kill(): void {
-    const pid = this.#child?.pid;
-    if (pid !== undefined) killTree(pid);
+    if (this.#child !== undefined) killGroup(this.#child);
   }
 
   #ended(outcome: string): void {
@@ -195,8 +193,8 @@ export class StdioTransport implements Transport {
     this.ending = lines === '' ? outcome : `${outcome}. Last output:\n${lines}`;
     const pid = this.#child?.pid;
     if (pid !== undefined) this.#groups.remove(pid);
-    this.#child?.stdout?.destroy();
-    this.#child?.stderr?.destroy();
+    this.#child?.stdout.destroy();
+    this.#child?.stderr.destroy();
     void this.#sandbox?.end().catch(() => undefined); // what is left in its folder is removed with the worker's
     this.onclose?.();
   }

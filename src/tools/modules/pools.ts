@@ -108,9 +108,9 @@ export class ModulePools {
     const file = path.join(this.#options.directory, name);
     const existing = await stat(file).catch(() => undefined);
     if (existing?.size === bytes.length) return file;
-    await mkdir(this.#options.directory, { recursive: true });
+    await mkdir(this.#options.directory, { recursive: true, mode: 0o750 });
     const temporary = `${file}.${randomUUID()}`;
-    await writeFile(temporary, bytes);
+    await writeFile(temporary, bytes, { mode: 0o640 });
     await rename(temporary, file);
     return file;
   }

@@ -1,10 +1,11 @@
+import { StudioError } from '../../common/errors.ts';
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import { abortedError } from '../aborted.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { killGroup } from './groupProcess.ts';
 import { Output } from './output.ts';
 import type { ProcessGroups } from './processGroups.ts';
-import { killTree } from './processTree.ts';
 import { spawnGroup } from './spawnGroup.ts';
 
 export interface ProcessRequest {
@@ -57,7 +58,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   child.stdin.on('error', () => undefined);
   child.stdin.end(request.input ?? '');
   const kill = (): void => {
-    if (pid !== undefined) killTree(pid);
+    killGroup(child);
   };
   let timedOut = false;
   const timer =
@@ -81,7 +82,11 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
         if (signal.aborted) reject(abortedError(signal));
         else resolve({ ...exit, timedOut, output });
       };
-      child.on('error', (error: NodeJS.ErrnoException) => {
+      child.on('error', (error: Error & { code?: string }) => {
+        if (StudioError.is(error)) {
+          reject(error); // its container is gone
+          return;
+        }
         reject(
           new ClassedError(
             'tool_error',

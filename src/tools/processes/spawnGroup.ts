@@ -8,6 +8,7 @@ import path from 'node:path';
 import spawn from 'cross-spawn'; // also starts scripts such as npx on Windows
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { GroupProcess } from './groupProcess.ts';
 import type { ProcessGroups } from './processGroups.ts';
 import { limitsScript } from './processLimits.ts';
 import { OWN_GROUP } from './processTree.ts';
@@ -39,7 +40,9 @@ interface SpawnedGroup {
 export function spawnGroup(
   { file, args, cwd, env, verbatim, limits, sandbox, messages = false }: SpawnedGroup,
   groups: ProcessGroups,
-): ChildProcessWithoutNullStreams {
+): GroupProcess {
+  if (sandbox?.spawn !== undefined)
+    return sandbox.spawn({ file, args, cwd, env, limits, owner: groups.owner, messages });
   const options = {
     cwd,
     env: marked({ ...env, ...sandbox?.env }, groups.owner),

@@ -76,7 +76,7 @@ export async function openNamespaces(view: View, groups: ProcessGroups): Promise
   const remove = (): Promise<void> => rm(scratch, { recursive: true, force: true, maxRetries: 5 });
   const open = async (): Promise<{ plan: MountPlan; commands: string[]; filtered: FilteredNetwork | undefined }> => {
     const plan = await planOf(view, scratch);
-    const filtered = typeof view.network === 'function' ? await view.network() : undefined;
+    const filtered = typeof view.network === 'object' ? await view.network.open() : undefined;
     return { plan, commands: await plan.write(), filtered };
   };
   const { plan, commands, filtered } = await open().catch(async (error: unknown) => {

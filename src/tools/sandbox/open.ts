@@ -41,6 +41,7 @@ export async function openSandbox(
   view: View,
   groups: ProcessGroups,
 ): Promise<Sandbox | undefined> {
+  if (groups.toolServer !== undefined) return await groups.toolServer.openSandbox({ mode }, view, groups.owner);
   if (mode === 'off') return undefined;
   const supported = await sandboxSupport();
   if (supported.works) return await openHere(view, groups);

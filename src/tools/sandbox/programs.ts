@@ -34,13 +34,14 @@ export class Programs {
 
   #open(): Promise<Sandbox | undefined> {
     const { cwd, sandbox, pools } = this.#environment;
+    const { allow = [] } = sandbox;
     const view = {
       read: [...interpreterFolders(pools.env), ...sandbox.read],
       write: [cwd, ...sandbox.write],
       hide: sandbox.hide,
       caches: [],
       scratch: scratchIn(pools.scratch),
-      network: sandbox.network === 'filtered' ? () => pools.networks.open(sandbox.allow ?? []) : sandbox.network,
+      network: sandbox.network === 'filtered' ? { allow, open: () => pools.networks.open(allow) } : sandbox.network,
     };
     return openSandbox(sandbox, view, pools.processGroups);
   }

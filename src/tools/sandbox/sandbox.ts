@@ -2,6 +2,8 @@
  * The sandbox of the programs that a rollout starts (terminal, code, MCP commands): their own processes, and their own
  * view of the file system.
  */
+import type { ProcessLimits } from '../../config/schema/processLimits.ts';
+import type { GroupProcess } from '../processes/groupProcess.ts';
 import type { FilteredNetwork } from './network/networks.ts';
 
 /** What programs see in addition to the system's folders, which are read-only. Paths are absolute. */
@@ -16,7 +18,25 @@ export interface View {
   /** Folder for the home folder and the temporary folder of programs. Created and removed with the sandbox. */
   readonly scratch: string;
   /** All of the network, nothing, or a filtered one, which is opened if there is a sandbox. */
-  readonly network: boolean | (() => Promise<FilteredNetwork>);
+  readonly network: boolean | FilteredSource;
+}
+
+/** A filtered network that can be opened. */
+export interface FilteredSource {
+  /** Addresses that it reaches besides the public internet. */
+  readonly allow: readonly string[];
+  readonly open: () => Promise<FilteredNetwork>;
+}
+
+/** A program to start in another container. */
+export interface ProgramToStart {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly limits: ProcessLimits | undefined;
+  readonly owner: string;
+  readonly messages: boolean;
 }
 
 /** A program to start. */
@@ -34,6 +54,8 @@ export interface Sandbox {
   readonly ownProcesses: boolean;
   /** Variables that differ inside, such as the path of the temporary folder. */
   readonly env: Readonly<Record<string, string>>;
+  /** Starts a program in another container, if it is there. */
+  readonly spawn?: (program: ProgramToStart) => GroupProcess;
   /** Returns the command that runs a program in the sandbox. */
   command(program: Program): { readonly file: string; readonly args: readonly string[] };
   /** Ends all programs in the sandbox and removes its scratch folder. */

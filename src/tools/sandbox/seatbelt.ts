@@ -28,7 +28,7 @@ export async function openSeatbelt(view: View): Promise<Sandbox> {
   // Rules are matched with real paths, and `/tmp` is a link.
   const real = (paths: readonly string[]): Promise<string[]> =>
     Promise.all(paths.map((file) => realpath(file).catch(() => file)));
-  const filtered = typeof view.network === 'function' ? await view.network() : undefined;
+  const filtered = typeof view.network === 'object' ? await view.network.open() : undefined;
   const profile = seatbeltProfile({
     read: await real(view.read),
     write: await real([...view.write, view.scratch]),

@@ -153,7 +153,7 @@ export class HeldRollout {
     const { signal } = this.#stop;
     const parts = this.#parts;
     const spool = this.#openSpool(grant.last);
-    this.#directory = makeWorkDirectory(parts.work, grant.task, (sha) => parts.blobs.read(sha, signal));
+    this.#directory = makeWorkDirectory(parts.work, grant.task, (sha) => parts.blobs.read(sha, signal), parts.shared);
     const [prefix, directory] = await Promise.all([
       grant.last === 0 ? [] : parts.events(grant.rollout, grant.last, signal),
       this.#directory,

@@ -40,6 +40,8 @@ export interface WorkerParts {
   readonly worker: string;
   /** Folder for the working directories of rollouts, absolute. */
   readonly work: string;
+  /** Whether programs of the same group, in another container, use it as well. */
+  readonly shared: boolean;
   readonly clock: Clock;
   readonly blobs: Blobs;
   readonly submissions: Submissions;

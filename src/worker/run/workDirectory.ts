@@ -23,6 +23,22 @@ export async function makeWorkerFolder(folder: string): Promise<void> {
   });
 }
 
+/**
+ * Creates the folder for working directories that another container, with another user of the same group, uses, too,
+ * and in it the folder for bundles.
+ */
+export async function makeSharedFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  // Programs cannot replace the directories of others, because only their creator may rename them.
+  await chmod(folder, 0o1730).catch(() => undefined); // it was made before
+  await mkdir(bundlesIn(folder), { recursive: true, mode: 0o750 });
+}
+
+/** Returns the folder for bundles in one that another container uses, too. */
+export function bundlesIn(shared: string): string {
+  return path.join(shared, 'bundles');
+}
+
 /** Removes the folder of a worker with its contents. A process that is just ending may still hold a file. */
 export async function removeWorkerFolder(folder: string): Promise<void> {
   await chmod(folder, 0o700).catch(() => undefined); // it does not exist, or belongs to the system
@@ -37,10 +53,11 @@ export async function makeWorkDirectory(
   parent: string,
   task: TaskRecord,
   readBlob: (sha: string) => Promise<Uint8Array>,
+  shared = false,
 ): Promise<string> {
   const directory = path.join(parent, randomBytes(16).toString('hex'));
   // Every rollout has a directory, and few use it. A synchronous call is faster than passing it to another thread.
-  mkdirSync(directory, { mode: 0o700 });
+  mkdirSync(directory, { mode: shared ? 0o770 : 0o700 });
   try {
     await addAttachments(directory, task, readBlob);
   } catch (error) {

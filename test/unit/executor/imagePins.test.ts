@@ -64,7 +64,7 @@ describe('the images of pods', () => {
     const { containers, initContainers } = template.spec;
     assert.deepEqual(
       [...containers, ...initContainers].map(({ image }) => image),
-      ['node:24@pinned', 'a:1@pinned', 'b:1'],
+      ['node:24@pinned', 'node:24@pinned', 'a:1@pinned', 'b:1', 'node:24@pinned'],
     );
   });
 });

@@ -108,18 +108,28 @@ describe('the Job of a batch', () => {
       capabilities: { drop: ['ALL'] },
       seccompProfile: { type: 'RuntimeDefault' },
     });
-    const limits = (plan: Partial<JobPlan>): unknown[] =>
-      (job(plan).spec.template.spec.volumes as { name: string; emptyDir?: unknown }[]).flatMap(({ name, emptyDir }) =>
-        emptyDir === undefined ? [] : [[name, emptyDir]],
+    const limits = (plan: Partial<JobPlan>): [string, { sizeLimit?: string }][] =>
+      (job(plan).spec.template.spec.volumes as { name: string; emptyDir?: { sizeLimit?: string } }[]).flatMap(
+        ({ name, emptyDir }) => (emptyDir === undefined ? [] : [[name, emptyDir]]),
       );
     assert.deepEqual(limits({}), [
-      ['work', { sizeLimit: '16Gi' }],
+      ['own', { sizeLimit: '4Gi' }],
       ['tmp', { sizeLimit: '4Gi' }],
+      ['programs', { sizeLimit: '256Mi' }],
+      ['socket', { sizeLimit: '1Mi' }],
+      ['work', { sizeLimit: '16Gi' }],
+      ['tools', { sizeLimit: '16Gi' }],
+      ['tools-tmp', { sizeLimit: '4Gi' }],
     ]);
-    assert.deepEqual(limits({ pods: { limits: { 'ephemeral-storage': '100Gi' } } })[0], [
-      'work',
-      { sizeLimit: '100Gi' },
-    ]);
+    assert.deepEqual(
+      limits({ pods: { limits: { 'ephemeral-storage': '100Gi' } } }).filter(
+        ([, { sizeLimit }]) => sizeLimit === '100Gi',
+      ),
+      [
+        ['work', { sizeLimit: '100Gi' }],
+        ['tools', { sizeLimit: '100Gi' }],
+      ],
+    );
     assert.deepEqual(
       (worker['env'] as { name: string }[]).map(({ name }) => name),
       ['POD_NAME', 'POD_UID', 'HOME', 'TMPDIR'],
@@ -132,7 +142,34 @@ describe('the Job of a batch', () => {
             '{"key":"worker.json","path":"worker.json"},{"key":"secrets.json","path":"secrets.json"}]}}',
       ),
     );
-    assert.equal(spec.initContainers, undefined);
+  });
+
+  it('gives the programs of tools a container of their own, without the configuration and the secrets', () => {
+    const { spec } = job().spec.template;
+    const [prepare = {}, tools = {}] = spec.initContainers ?? [];
+    assert.deepEqual([prepare['name'], tools['name'], tools['restartPolicy']], ['prepare', 'tools', 'Always']);
+    const mounts = (container: Readonly<Record<string, unknown>>): string[] =>
+      (container['volumeMounts'] as { name: string }[]).map(({ name }) => name).sort();
+    assert.deepEqual(mounts(tools), ['programs', 'socket', 'tools', 'tools-tmp', 'work']);
+    assert.deepEqual(
+      mounts(spec.containers[0] ?? {}).filter((name) => mounts(tools).includes(name)),
+      ['programs', 'socket', 'work'],
+    );
+    assert.deepEqual(
+      [prepare, tools, spec.containers[0]].map((container) => {
+        const security = container?.['securityContext'] as { runAsUser: number; runAsGroup: number };
+        return [security.runAsUser, security.runAsGroup];
+      }),
+      [
+        [1000, 1000],
+        [1001, 1000],
+        [1000, 1000],
+      ],
+    );
+    assert.deepEqual(
+      (tools['env'] as { name: string }[]).map(({ name }) => name),
+      ['HOME', 'TMPDIR'],
+    );
   });
 
   it("applies the batch file's pod settings", () => {
@@ -155,6 +192,11 @@ describe('the Job of a batch', () => {
     const pod = spec.template.spec;
     assert.deepEqual(
       [pod.containers[0]?.['image'], pod.containers[0]?.['imagePullPolicy'], pod.containers[0]?.['resources']],
+      ['mine:1', 'Never', { requests: { cpu: '50m', memory: '64Mi' }, limits: { memory: '2Gi' } }],
+    );
+    const tools = pod.initContainers?.at(-1);
+    assert.deepEqual(
+      [tools?.['image'], tools?.['imagePullPolicy'], tools?.['resources']],
       ['mine:1', 'Never', { requests: { cpu: '1' }, limits: { memory: '2Gi' } }],
     );
     assert.deepEqual(
@@ -184,7 +226,7 @@ describe('the Job of a batch', () => {
         readinessProbe: { httpGet: { port: 80 } },
       },
     ];
-    const [browser, plain] = job({ pods: { sidecars } }).spec.template.spec.initContainers ?? [];
+    const [, browser, plain] = job({ pods: { sidecars } }).spec.template.spec.initContainers ?? [];
     assert.deepEqual(browser, {
       ...sidecars[0],
       restartPolicy: 'Always',
@@ -203,7 +245,7 @@ describe('the Job of a batch', () => {
 
 describe('a sidecar', () => {
   it('runs without rights, and writes only to a volume of its own with a limit', () => {
-    const { initContainers = [], volumes } = job({
+    const { initContainers: containers = [], volumes } = job({
       pods: {
         sidecars: [
           { name: 'a', image: 'a:1' },
@@ -219,6 +261,7 @@ describe('a sidecar', () => {
         ],
       },
     }).spec.template.spec;
+    const initContainers = containers.slice(1, -1);
     assert.deepEqual(
       initContainers.map(({ securityContext }) => securityContext),
       [SIDECAR_SECURITY, { ...SIDECAR_SECURITY, runAsUser: 70, readOnlyRootFilesystem: false }],

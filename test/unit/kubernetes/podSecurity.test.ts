@@ -79,7 +79,7 @@ describe('every pod passes the level restricted, and writes to limited volumes o
         if (type === 'emptyDir')
           assert.match(
             (volume['emptyDir'] as { sizeLimit?: string }).sizeLimit ?? '',
-            /^\d+Gi$/,
+            /^\d+[MG]i$/,
             JSON.stringify(volume),
           );
       }

@@ -77,6 +77,7 @@ function bench(
   const parts: WorkerParts = {
     worker: 'w',
     work: folder,
+    shared: false,
     clock: { now: () => 5 },
     blobs,
     pools,

@@ -55,7 +55,10 @@ export async function startChromium(
     );
   const profile = profileOf(cwd);
   if (closing.aborted) throw abortedError(closing);
-  const removeProfile = (): Promise<void> => removeTree(profile);
+  const removeProfile = async (): Promise<void> => {
+    await processGroups.toolServer?.clear(profile);
+    await removeTree(profile);
+  };
   await removeProfile(); // perhaps a link
   await mkdir(profile);
   const network = new BrowserNetwork(access, processGroups);

@@ -9,7 +9,7 @@ import type { SubmittedSandbox } from '../../../config/submission.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ProcessGroups } from '../../processes/processGroups.ts';
 import { FilterGate } from '../../sandbox/network/filterGate.ts';
-import { type OpenNetwork, openNetwork } from '../../sandbox/network/networks.ts';
+import { type FilteredNetwork, type OpenNetwork, openNetwork } from '../../sandbox/network/networks.ts';
 import type { View } from '../../sandbox/sandbox.ts';
 import { Gate } from '../web/addresses.ts';
 import { Outgoing } from '../web/outgoing.ts';
@@ -55,28 +55,30 @@ class ClosedGate extends Gate {
 
 /**
  * The network of one browser. In a sandbox, it is one of its own, in which only the browser reaches its proxy.
- * Elsewhere the proxy listens where every program and user of the machine could use it, so it asks for a password.
+ * Elsewhere, and in a pod, the proxy listens where every program and user could use it, so it asks for a password.
  */
 export class BrowserNetwork {
   /** What the sandbox of the browser has of the network. */
   readonly view: View['network'];
   readonly #access: BrowserAccess;
+  readonly #isRemote: boolean;
   #inside: OpenNetwork | undefined;
   #proxy: Proxy | undefined;
 
   constructor(access: BrowserAccess, groups: ProcessGroups) {
     this.#access = access;
+    this.#isRemote = groups.toolServer !== undefined;
     const { way, gate, outgoing } = access;
-    this.view =
-      way === 'proxy'
-        ? async () =>
-            (this.#inside = await openNetwork(gate, { outgoing, groups, forwarded: [], unfiltered: UNFILTERED }))
-        : way === 'direct';
+    const open = async (): Promise<FilteredNetwork> =>
+      (this.#inside = await openNetwork(gate, { outgoing, groups, forwarded: [], unfiltered: UNFILTERED }));
+    this.view = way === 'proxy' && !this.#isRemote ? { allow: [], open } : way !== 'none';
   }
 
   /** Returns how the browser is started. Call it after its sandbox has opened. */
-  async launchOptions(isSandboxed: boolean): Promise<Pick<LaunchOptions, 'proxy'>> {
+  async launchOptions(hasSandbox: boolean): Promise<Pick<LaunchOptions, 'proxy'>> {
     const { gate, outgoing, way } = this.#access;
+    // Only the other container knows whether it has a sandbox.
+    const isSandboxed = hasSandbox && !this.#isRemote;
     if (way === 'direct' || (way === 'none' && isSandboxed)) return {};
     if (!isSandboxed) this.#proxy = await startProxy(gate, outgoing);
     const { port = this.#inside?.ports[0] ?? 0, ...credentials } = this.#proxy?.address ?? {};

@@ -1,11 +1,11 @@
 /** A process that runs the threads of user modules, as the worker sees it. */
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { deferred } from '../../../common/abort.ts';
 import { entryUrl, LONG_RUNNING } from '../../../common/entries.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
+import { type GroupProcess, isStarted, killGroup } from '../../processes/groupProcess.ts';
 import { LastLines } from '../../processes/output.ts';
 import type { ProcessGroups } from '../../processes/processGroups.ts';
 import { killTree } from '../../processes/processTree.ts';
@@ -64,7 +64,7 @@ export class ModuleProcess {
   readonly #starting: Promise<void>;
   /** Messages to send once it runs. */
   #waiting: ToProcess[] = [];
-  #child: ChildProcess | undefined;
+  #child: GroupProcess | undefined;
   #sandbox: Sandbox | undefined;
   #next = 1;
   #retired = false;
@@ -176,17 +176,15 @@ export class ModuleProcess {
     return fatal === undefined ? '' : `: ${fatal}`;
   }
 
-  async #cleanUp({ pid }: ChildProcess): Promise<void> {
+  async #cleanUp(child: GroupProcess): Promise<void> {
     const { processGroups } = this.#options;
     for (const group of this.#groups) {
       killTree(group); // nobody else knows that the module started it
       this.#groupChanged(group, false);
     }
     await this.#sandbox?.end();
-    if (pid !== undefined) {
-      killTree(pid); // what it started in its group
-      processGroups.remove(pid);
-    }
+    killGroup(child); // what it started in its group
+    if (child.pid !== undefined) processGroups.remove(child.pid);
     this.#exited.resolve(undefined);
   }
 
@@ -278,10 +276,10 @@ export class ModuleProcess {
     this.#ended = true;
     this.#calls.close();
     const child = this.#child;
-    if (child?.pid === undefined) {
+    if (child === undefined || !isStarted(child)) {
       const opened = this.#sandbox?.end() ?? Promise.resolve();
       void opened.finally(() => this.#exited.resolve(undefined));
-    } else killTree(child.pid);
+    } else killGroup(child);
     for (const resolve of this.#requests.values()) resolve(0);
     for (const socket of this.#connections.values()) socket.destroy();
     const threads = [...this.#threads.values()];

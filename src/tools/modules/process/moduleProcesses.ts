@@ -80,7 +80,8 @@ export class ModuleProcesses {
   async #openSandbox(sandbox: SubmittedSandbox, scope: string): Promise<Sandbox | undefined> {
     const { directory, work, scratch, env, processGroups } = this.#options;
     const compiled = path.join(directory, 'compiled');
-    await mkdir(compiled, { recursive: true, mode: 0o700 });
+    await mkdir(directory, { recursive: true, mode: 0o750 });
+    await mkdir(compiled, { recursive: true, mode: processGroups.toolServer === undefined ? 0o700 : 0o770 });
     const view = {
       read: [...interpreterFolders(env), fileURLToPath(programsFolder()), directory, ...sandbox.read],
       write: [scope === '' ? work : scope, compiled, ...sandbox.write],

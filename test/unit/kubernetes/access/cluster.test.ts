@@ -257,3 +257,12 @@ test('may checks the group and the subresource', async () => {
   assert.equal(version.git, 'v1.34.4');
   assert.ok(Math.abs(version.skewSeconds ?? 99) <= 1);
 });
+
+test('a log is empty if the container has not written anything, and absent if it has not started', async () => {
+  await using api = await startKubeApi(({ path }) =>
+    path.includes('/empty/') ? (response) => response.end() : statusReply(400, 'BadRequest', 'is waiting to start'),
+  );
+  const cluster = await opened(api);
+  assert.equal(await cluster.log('empty', { container: 'worker' }), '');
+  assert.equal(await cluster.log('pending', { container: 'worker' }), undefined);
+});
