@@ -262,7 +262,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     router: new Router(
       allRoutes({
         ...{ services, tokens, access, scrape, programs: options.programs, pages: options.pages },
-        quota: new BlobQuota(options.rolloutBytes ?? Infinity),
+        quota: new BlobQuota(options.rolloutBytes ?? Infinity, services.store),
         openMetrics: options.metrics === 'open',
       }),
       options.readOnly === true ? readOnlyError(store.name) : undefined,

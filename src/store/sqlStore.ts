@@ -16,6 +16,7 @@ import * as lists from './logic/lists.ts';
 import { Packer } from './logic/packing.ts';
 import { podRollout } from './logic/podRollouts.ts';
 import * as sessions from './logic/sessions.ts';
+import { addStoredBytes, storedBytes } from './logic/storedBytes.ts';
 import { addTasks, findTask, listTasks } from './logic/tasks.ts';
 import { debuggerLeft, type KeyPlace, secretKey, setDebugger } from './sql/meta.ts';
 import type { Sql } from './sql/sql.ts';
@@ -219,6 +220,14 @@ export class SqlStore implements Store {
 
   podRollout(batch: string, pod: string): Promise<string | undefined> {
     return this.#sql.read((db) => podRollout(db, batch, pod));
+  }
+
+  storedBytes(rollout: string): Promise<number> {
+    return this.#sql.read((db) => storedBytes(db, rollout));
+  }
+
+  addStoredBytes(rollout: string, bytes: number): Promise<number> {
+    return this.#sql.write((tx) => addStoredBytes(tx, rollout, bytes));
   }
 
   append(request: AppendRequest): Promise<AppendResult> {

@@ -155,6 +155,12 @@ export interface Store {
   /** Returns true only for the first claim of a `once` breakpoint. */
   claim(batch: string, breakpoint: string, rollout: string): Promise<boolean>;
 
+  // ---- quotas
+  /** Returns how many bytes of blobs workers stored for a rollout. */
+  storedBytes(rollout: string): Promise<number>;
+  /** Adds to `storedBytes`. Returns the sum. */
+  addStoredBytes(rollout: string, bytes: number): Promise<number>;
+
   // ---- commands
   /** Stores a command. Idempotent by ID. Returns its current state. */
   putCommand(command: NewCommand): Promise<CommandRecord>;

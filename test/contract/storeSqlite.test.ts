@@ -240,12 +240,14 @@ describe('SQLite store', () => {
     const { batch, session } = await openBatch(store, 1);
     await store.close();
     const database = openDatabase(path.join(place, 'store.db'), { readOnly: false });
-    database.exec("DROP TABLE pod_rollout; UPDATE meta SET value = '1' WHERE name = 'version'");
+    database.exec('DROP TABLE pod_rollout; ALTER TABLE rollout DROP COLUMN stored');
+    database.exec("UPDATE meta SET value = '1' WHERE name = 'version'");
     database.close();
     await assert.rejects(openStore(place, { readOnly: true }), (error) => StudioError.is(error, 'version'));
     const upgraded = await openStore(place);
     const [lease] = await upgraded.lease(session, 1, 'uid');
     assert.equal(await upgraded.podRollout(batch, 'uid'), lease?.rollout);
+    assert.equal(await upgraded.storedBytes(lease?.rollout ?? ''), 0);
     await upgraded.close();
   });
 

@@ -71,14 +71,16 @@ describe('tokens of workers', () => {
     assert.equal(await put(token), 200);
   });
 
-  test('what a rollout stores as blobs is limited, whatever others store', async () => {
+  test('what a rollout stores as blobs is limited, whatever others store, also after a restart', async () => {
     await using other = new TestStore();
-    const limited = await other.start(['--executor', 'none', '--rollout-gb', '0.000001']);
+    const options = ['--executor', 'none', '--rollout-gb', '0.000001'];
+    let limited = await other.start(options);
     const batch = await limited.submit(plainSubmission({ attempts: 1 }), tasks(2));
-    const worker = await limited.worker(batch);
+    let worker = await limited.worker(batch);
     const [one, two] = await worker.lease(2);
-    const put = async (rollout: string, text: string): Promise<readonly [number, string]> => {
-      const { sha, bytes } = blobOf(text);
+    const put = async (rollout: string, text: string, claimed = text): Promise<readonly [number, string]> => {
+      const { bytes } = blobOf(text);
+      const { sha } = blobOf(claimed);
       const response = await limited.fetch(`/v1/blobs/${sha}`, {
         method: 'PUT',
         body: Buffer.from(bytes),
@@ -94,6 +96,16 @@ describe('tokens of workers', () => {
     assert.equal((await put(one!.rollout, 'a'.repeat(600)))[0], 200, 'it is stored already');
     assert.equal((await put(two!.rollout, 'b'.repeat(600)))[0], 200);
     assert.equal((await put('r-unknown', 'c'))[0], 403);
+
+    worker.send({ type: 'bye' });
+    await worker.frames.closed;
+    await limited.kill('SIGKILL');
+    limited = await other.start(options);
+    worker = await limited.worker(batch);
+    await worker.lease(2);
+    assert.equal((await put(one!.rollout, 'c'.repeat(600)))[0], 413);
+    assert.notEqual((await put(one!.rollout, 'c'.repeat(300), 'something else'))[0], 200, 'it is not stored');
+    assert.equal((await put(one!.rollout, 'c'.repeat(300)))[0], 200);
   });
 
   test('the token of a session ends with the session, and with the batch', async () => {

@@ -58,9 +58,9 @@ async function put(
     request.resume();
     return {};
   }
-  if (rollout !== undefined) quota.check(rollout, announced);
+  const store = (content: AsyncIterable<Uint8Array>): Promise<void> => services.store.blobs.put(sha, content);
   const bytes = limited(request as AsyncIterable<Uint8Array>);
-  await services.store.blobs.put(sha, rollout === undefined ? bytes : quota.metered(rollout, bytes));
+  await (rollout === undefined ? store(bytes) : quota.meter(rollout, announced, bytes, store));
   return {};
 }
 

@@ -1,24 +1,62 @@
 /**
  * Limits what the workers may store as blobs for each rollout: a tool that writes without end, or somebody with the
- * token of a worker, must not fill the disk of the store. Counted since the start of this server.
+ * token of a worker, must not fill the disk of the store. The store has the count, so that it survives a restart.
  */
 import { StudioError } from '../../common/errors.ts';
 import { bytes as bytesText } from '../../common/units.ts';
+import type { Store } from '../../store/store.ts';
 
-/** Rollouts whose bytes are remembered. Forgetting an old one only gives it its quota again. */
-const REMEMBERED = 100_000;
+/** Rollouts whose bytes are cached. */
+const CACHED = 100_000;
 
 export class BlobQuota {
   readonly #most: number;
+  readonly #store: Pick<Store, 'storedBytes' | 'addStoredBytes'>;
+  /** By rollout: what is stored, and what arrives at the moment. */
   readonly #used = new Map<string, number>();
 
   /** @param most Bytes per rollout. */
-  constructor(most: number) {
+  constructor(most: number, store: Pick<Store, 'storedBytes' | 'addStoredBytes'>) {
     this.#most = most;
+    this.#store = store;
   }
 
-  /** Throws StudioError `too_large` if the rollout may not store so many more bytes. */
-  check(rollout: string, bytes: number): void {
+  /**
+   * Stores a blob with `put`. Throws StudioError `too_large` as soon as it is known that the rollout may not store it.
+   * What was not stored does not count.
+   */
+  async meter(
+    rollout: string,
+    announced: number,
+    bytes: AsyncIterable<Uint8Array>,
+    put: (bytes: AsyncIterable<Uint8Array>) => Promise<void>,
+  ): Promise<void> {
+    if (this.#most === Infinity) {
+      await put(bytes);
+      return;
+    }
+    if (!this.#used.has(rollout)) {
+      const stored = await this.#store.storedBytes(rollout);
+      if (!this.#used.has(rollout)) this.#set(rollout, stored);
+    }
+    this.#check(rollout, announced);
+    let counted = 0;
+    const count = (size: number): void => {
+      this.#check(rollout, size);
+      this.#add(rollout, size);
+      counted += size;
+    };
+    try {
+      await put(metered(bytes, count));
+    } catch (error) {
+      this.#add(rollout, -counted);
+      throw error;
+    }
+    const total = await this.#store.addStoredBytes(rollout, counted);
+    this.#set(rollout, Math.max(total, this.#used.get(rollout) ?? 0)); // another server may have stored some, too
+  }
+
+  #check(rollout: string, bytes: number): void {
     if ((this.#used.get(rollout) ?? 0) + bytes <= this.#most) return;
     throw new StudioError(
       'too_large',
@@ -27,27 +65,20 @@ export class BlobQuota {
     );
   }
 
-  /** Passes the bytes of a blob on while the rollout may store them. What was not stored does not count. */
-  async *metered(rollout: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    let counted = 0;
-    let complete = false;
-    try {
-      for await (const chunk of bytes) {
-        this.check(rollout, chunk.length);
-        this.#add(rollout, chunk.length);
-        counted += chunk.length;
-        yield chunk;
-      }
-      complete = true;
-    } finally {
-      if (!complete) this.#add(rollout, -counted);
-    }
+  #add(rollout: string, bytes: number): void {
+    this.#set(rollout, (this.#used.get(rollout) ?? 0) + bytes);
   }
 
-  #add(rollout: string, bytes: number): void {
-    const used = (this.#used.get(rollout) ?? 0) + bytes;
+  #set(rollout: string, used: number): void {
     this.#used.delete(rollout);
     this.#used.set(rollout, used);
-    if (this.#used.size > REMEMBERED) this.#used.delete(this.#used.keys().next().value ?? '');
+    if (this.#used.size > CACHED) this.#used.delete(this.#used.keys().next().value ?? '');
+  }
+}
+
+async function* metered(bytes: AsyncIterable<Uint8Array>, count: (size: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bytes) {
+    count(chunk.length);
+    yield chunk;
   }
 }

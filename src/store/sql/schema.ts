@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 2;
+export const STORE_VERSION = 3;
 
 export const BATCH = {
   name: 'batch',
@@ -71,6 +71,7 @@ export const ROLLOUT = {
     duplicate_of: 'text',
     fingerprint: 'text',
     progress: 'text',
+    stored: 'int',
   },
 } as const satisfies Table;
 
@@ -138,7 +139,7 @@ export interface Definitions {
 }
 
 /** Migrations from version n to n + 1. The first one turns an empty database into a store of version 1. */
-export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [firstVersion, podRollouts];
+export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [firstVersion, podRollouts, storedBytes];
 
 function firstVersion(d: Definitions): readonly string[] {
   return [
@@ -201,6 +202,10 @@ function firstVersion(d: Definitions): readonly string[] {
     `CREATE TABLE claim (batch ${d.int} NOT NULL, breakpoint TEXT NOT NULL, rollout TEXT NOT NULL, PRIMARY KEY ` +
       `(batch, breakpoint))${d.clustered}`,
   ];
+}
+
+function storedBytes(d: Definitions): readonly string[] {
+  return [`ALTER TABLE rollout ADD COLUMN stored ${d.int} NOT NULL DEFAULT 0`];
 }
 
 function podRollouts(d: Definitions): readonly string[] {

@@ -33,6 +33,19 @@ async function put(store: Store, size = 100): Promise<string> {
 
 export function blobTests(subject: Subject): void {
   describe('blobs', () => {
+    it('are counted for each rollout, also by another server', async () => {
+      const [store, other] = [subject.store(), subject.other()];
+      const { session } = await openBatch(store, 2, { attempts: 1 });
+      const [one, two] = await store.lease(session, 2);
+      assert.ok(one !== undefined && two !== undefined);
+      assert.equal(await store.addStoredBytes(one.rollout, 3_000_000_000), 3_000_000_000);
+      assert.equal(await other.addStoredBytes(one.rollout, 3_000_000_000), 6_000_000_000);
+      assert.deepEqual(
+        await Promise.all([one.rollout, two.rollout, 'r-unknown'].map((rollout) => other.storedBytes(rollout))),
+        [6_000_000_000, 0, 0],
+      );
+    });
+
     for (const size of [0, 1, 1000, 32 * 1024, 32 * 1024 + 1, 512 * 1024, 2_500_000]) {
       it(`keeps ${size} bytes, at once and in pieces`, async () => {
         const store = subject.store();
