@@ -202,9 +202,11 @@ export function unmetText(
   };
 }
 
-/** Returns the error for a batch that requires a sandbox on a machine that has none. */
-export function noSandbox(reason: string): StudioError {
-  return new StudioError('config', `The batch requires a sandbox, and this machine has none: ${reason}.`, {
-    hint: 'Use `sandbox: on` to run its programs without one, or run the batch on another machine.',
+/** Returns the error for a batch that requires a sandbox where there is none. */
+export function noSandbox(reason: string, place: 'machine' | 'pods' = 'machine'): StudioError {
+  const [text, other] =
+    place === 'machine' ? ['this machine has', 'on another machine'] : ['its pods have', 'elsewhere'];
+  return new StudioError('config', `The batch requires a sandbox, and ${text} none: ${reason}.`, {
+    hint: `Use \`sandbox: on\` to run its programs without one, or run the batch ${other}.`,
   });
 }

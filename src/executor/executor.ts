@@ -34,8 +34,8 @@ export interface ExecutorHost {
 export interface ClusterHost extends ExecutorHost {
   /** Returns the enrollment token for pods of a batch that each get a single rollout. */
   podToken(batch: string): string;
-  /** Records in the batch's stream what happened to its workers. */
-  recordInfra(batch: string, what: EventData['infra']): Promise<void>;
+  /** Records in the batch's stream what happened to its workers. `once`: unless it has been recorded before. */
+  recordInfra(batch: string, what: EventData['infra'], once?: boolean): Promise<void>;
   /** Ends a batch that cannot run, with a reason. */
   giveUp(batch: string, reason: string): Promise<void>;
   /** Returns whether the batch has ended or was removed. */
@@ -61,6 +61,11 @@ export interface Executor {
   workerLost?(batch: string, worker: string): void;
   /** Returns the UID of the running pod of a batch with this name; undefined if there is none. */
   podUid?(batch: string, name: string): Promise<string | undefined>;
+  /**
+   * Reports that a worker has no sandbox for what the tools of its batch start, and why. Resolves when the batch says
+   * so, or has been ended because it requires one.
+   */
+  noSandbox?(batch: string, submission: Submission, reason: string): Promise<void>;
   /** Reports that the batch has ended or was removed. */
   removeBatch(batch: string): void;
   /** Closes the executor with the server. Workers that cannot outlive the server end; their rollouts are requeued. */

@@ -76,6 +76,8 @@ export const workerFrame = z.discriminatedUnion('type', [
     pod: z.string().min(1).max(100).optional(),
     /** The token of its previous session: only with it, the session's name and rollouts can be taken over. */
     resume: z.string().optional(),
+    /** Why there is no sandbox for what its tools start, if only the worker can tell. */
+    no_sandbox: z.string().max(1000).optional(),
     /** How long ago an earlier connection was lost. */
     away_ms: int.min(0).optional(),
   }),

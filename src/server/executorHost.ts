@@ -1,7 +1,10 @@
 /** What the server offers to its executor. */
 import type { ClusterHost } from '../executor/executor.ts';
+import type { Store } from '../store/store.ts';
 import type { Services } from './services.ts';
 import type { Hub } from './workers/hub.ts';
+
+const READ_BYTES = 1024 * 1024;
 
 /** Returns the host. `origins`: where workers reach the server, best first; `listens`: if there are none. */
 export function executorHost(parts: {
@@ -40,7 +43,8 @@ export function executorHost(parts: {
       return connected.length > 0;
     },
     refresh: (batch) => supervisor.check(batch),
-    recordInfra: async (batch, what) => {
+    recordInfra: async (batch, what, once = false) => {
+      if (once && (await hasInfra(store, batch, what.what))) return;
       await store.addBatchEvent(batch, 'infra', secrets.clean(batch, what));
     },
     giveUp: async (batch, why) => {
@@ -52,4 +56,16 @@ export function executorHost(parts: {
     elect: (role) => store.elect(role),
     log,
   };
+}
+
+/** Returns whether the batch's stream has an `infra` event of this kind, also from before a restart. */
+async function hasInfra(store: Store, batch: string, what: string): Promise<boolean> {
+  let after = 0;
+  for (;;) {
+    const events = await store.read(batch, after, READ_BYTES);
+    if (events.some(({ body }) => body.includes(`"what":${JSON.stringify(what)}`))) return true;
+    const last = events.at(-1)?.seq;
+    if (last === undefined) return false;
+    after = last;
+  }
 }

@@ -233,6 +233,9 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     rolloutEnded: (batch) => supervisor.rolloutEnded(batch),
     followed: (batch, rollout, event) => supervisor.followed(batch, rollout, event),
     returned: (batch, one) => returns.add(batch, one),
+    noSandbox: async ({ row, spec }, reason) => {
+      await late.executor?.noSandbox?.(row.batch, await submissions.get(spec.submission), reason);
+    },
     tampered: (session, rollout, problem) => {
       endTampered({ store, supervisor, leasing, log }, session, rollout, problem).catch((error: unknown) =>
         log(`ending the session of ${session.worker} failed: ${errorText(error)}`, { level: 'error' }),

@@ -155,6 +155,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       worker: config.worker,
       pod: config.pod,
       slots: config.slots,
+      noSandbox: await toolServer?.noSandbox(),
       outlet,
       maxOutageSeconds: config.reconnect_seconds,
       fenceSeconds: config.fence_seconds,

@@ -7,8 +7,10 @@ import { test } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import { newId } from '../../src/common/ids.ts';
 import { canonicalJson } from '../../src/common/json.ts';
-import { submissionSha } from '../../src/config/submission.ts';
+import type { SandboxMode } from '../../src/config/schema/sandboxSection.ts';
+import { DEFAULT_SANDBOX, submissionSha } from '../../src/config/submission.ts';
 import type { ClusterHost, ExecutorHost } from '../../src/executor/executor.ts';
+import { NoSandboxReports } from '../../src/executor/kubernetes/noSandbox.ts';
 import { Api } from '../../src/protocol/api.ts';
 import { fetchTransport } from '../../src/protocol/transport.ts';
 import { startServer } from '../../src/server/server.ts';
@@ -244,3 +246,83 @@ test(
     }
   },
 );
+
+test('workers without a sandbox: the batch says so once, and one that requires a sandbox ends', async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
+  const start = async (run: number) => {
+    let host: ClusterHost | undefined;
+    const server = await startServer({
+      store: await openStore(folder),
+      secretsFolder: path.join(folder, `secrets-${run}`),
+      listen: { host: '127.0.0.1', port: 0 },
+      origins: { allowHosts: [], allowOrigins: [] },
+      idleMs: 0,
+      mounts: [],
+      demoMetrics: undefined,
+      pages: '',
+      log: () => undefined,
+      idle: () => undefined,
+      executor: (executorHost) => {
+        host = executorHost;
+        const reports = new NoSandboxReports(executorHost);
+        return {
+          ...NO_NEEDS,
+          noSandbox: (batch, submission, reason) => reports.report(batch, submission, reason),
+          updateBatch: () => undefined,
+          removeBatch: () => undefined,
+          close: () => Promise.resolve(),
+        };
+      },
+    });
+    assert.ok(host !== undefined);
+    return {
+      server,
+      host,
+      url: host.url,
+      api: new Api(fetchTransport(() => ({ url: host!.url, token: server.token }))),
+    };
+  };
+  let running = await start(1);
+  const create = async (mode: SandboxMode): Promise<string> => {
+    const batch = newId('b');
+    const plain = plainSubmission({ attempts: 1 });
+    const submission = {
+      ...plain,
+      agent: { ...plain.agent, tools: [{ kind: 'builtin' as const, name: 'terminal' as const }] },
+      sandbox: { ...DEFAULT_SANDBOX, mode },
+    };
+    const sha = submissionSha(submission);
+    await running.api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
+    await running.api.createBatch({ batch, submission: sha, open: false, tasks: tasks(1) });
+    return batch;
+  };
+  const connect = (batch: string): Promise<FakeWorker> =>
+    FakeWorker.connect(running.url, running.host.token(batch), { noSandbox: 'user namespaces are not allowed' });
+  const infra = async (batch: string): Promise<string[]> =>
+    (await running.api.events(batch)).events.flatMap((event) =>
+      event.kind === 'infra' ? [`${event.data.what}: ${event.data.text}`] : [],
+    );
+  try {
+    const [on, off, required] = [await create('on'), await create('off'), await create('required')];
+    for (const worker of await Promise.all([connect(on), connect(on), connect(off)])) worker.close();
+    await running.server.stop();
+    running = await start(2);
+    (await connect(on)).close();
+    assert.deepEqual(await infra(on), [
+      'no_sandbox: Tools run without a sandbox in the pods, and reach each other there and what their pod reaches: ' +
+        'user namespaces are not allowed. To refuse that, use `sandbox: required` in the batch file.',
+    ]);
+    assert.deepEqual(await infra(off), []);
+    assert.equal((await running.api.batch(on)).state, 'running');
+
+    (await connect(required)).close();
+    assert.equal((await running.api.batch(required)).state, 'ended');
+    assert.match(
+      (await infra(required)).join(),
+      /^given_up: The batch requires a sandbox, and its pods have none: user/,
+    );
+  } finally {
+    await running.server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -18,6 +18,7 @@ import { browserAccess } from '../../src/tools/builtins/browser/network.ts';
 import { findChromium } from '../../src/tools/chromium.ts';
 import { openTools } from '../../src/tools/hosts.ts';
 import { runExport } from '../../src/tools/modules/exports.ts';
+import { sandboxSupport } from '../../src/tools/sandbox/open.ts';
 import { ToolClient } from '../../src/tools/toolServer/client.ts';
 import { RemoteTools } from '../../src/tools/toolServer/remoteSandbox.ts';
 import { openWorld } from '../../src/worlds/open.ts';
@@ -94,6 +95,11 @@ describe('a tool server', { skip: process.platform === 'win32' ? 'Pods run Linux
 
   const run = async (command: string, host = tools): Promise<string> =>
     JSON.stringify((await callTool(host, 'execute_command', { command })).response);
+
+  it('says whether its container has a sandbox', async () => {
+    const support = await sandboxSupport();
+    assert.equal(await client.noSandbox(), support.works ? undefined : support.reason);
+  });
 
   it('runs programs, with its own places and nothing of the worker', async () => {
     const found = await run('echo $PPID > parent; env; pwd');

@@ -16,6 +16,8 @@ interface FakeWorkerOptions {
   name?: string;
   slots?: number;
   rollouts?: { rollout: string; epoch: number; last: number }[];
+  /** Why what its tools start has no sandbox. */
+  noSandbox?: string;
   /** The UID of its pod. */
   pod?: string;
   /** The token of its previous session. */
@@ -54,6 +56,7 @@ export class FakeWorker {
       slots: options.slots ?? 8,
       rollouts: options.rollouts ?? [],
       ...(options.pod === undefined ? {} : { pod: options.pod }),
+      ...(options.noSandbox === undefined ? {} : { no_sandbox: options.noSandbox }),
       ...(options.resume === undefined ? {} : { resume: options.resume }),
     });
     worker.welcome = await worker.frames.next('welcome');

@@ -18,6 +18,7 @@ import { BatchObjects, type BatchObjectsOptions, OF_BATCHES } from './batchObjec
 import { BatchPods } from './batchPods.ts';
 import { FrozenPods } from './frozenPods.ts';
 import { batchOf } from './jobRounds.ts';
+import { NoSandboxReports } from './noSandbox.ts';
 import { Outage } from './outage.ts';
 import { type PodEnd, podEnd, unpullable } from './podLife.ts';
 import { PodWatch } from './podWatch.ts';
@@ -47,6 +48,7 @@ export class KubernetesExecutor implements Executor {
   readonly #batches = new Map<string, BatchPods>();
   /** For ended batches: the number of their last Job at that time. */
   readonly #endedRounds = new Map<string, number>();
+  readonly #noSandbox: NoSandboxReports;
   readonly #rounds = new Rounds();
   readonly #pods: PodWatch;
   readonly #frozen: FrozenPods;
@@ -59,6 +61,7 @@ export class KubernetesExecutor implements Executor {
   constructor(options: KubernetesExecutorOptions) {
     this.#options = options;
     this.#objects = new BatchObjects(options);
+    this.#noSandbox = new NoSandboxReports(options.host);
     this.#frozen = new FrozenPods({ cluster: options.cluster, host: options.host, signal: this.#end.signal });
     this.#pods = new PodWatch({
       isActive: (batch) => this.#batches.has(batch),
@@ -78,6 +81,10 @@ export class KubernetesExecutor implements Executor {
       hasProgram(submission.pods, name) === 'no' ? unmetText(of, name, instead) : undefined,
     );
     return await Promise.resolve([]);
+  }
+
+  noSandbox(batch: string, submission: Submission, reason: string): Promise<void> {
+    return this.#noSandbox.report(batch, submission, reason);
   }
 
   secrets(batch: string): Promise<Record<string, string> | undefined> {
@@ -124,6 +131,7 @@ export class KubernetesExecutor implements Executor {
     batch.close();
     this.#batches.delete(id);
     this.#pods.forget(id);
+    this.#noSandbox.forget(id);
     this.#endedRounds.set(id, this.#rounds.last(id));
     if (this.#role === 'makes') this.#runInBackground('removing its cluster objects', this.#removeObjects(id), id);
   }

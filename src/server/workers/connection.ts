@@ -7,7 +7,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import { duration } from '../../common/units.ts';
 import { BEAT_SECONDS, LEASE_SECONDS, PROTOCOL, type WorkerFrame, workerFrame } from '../../protocol/worker.ts';
-import type { AdoptedSession } from '../../store/store.ts';
+import type { AdoptedSession, BatchRecord } from '../../store/store.ts';
 import type { EventData } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { type EnrollmentIdentity, ownerOf, type Tokens } from '../access/tokens.ts';
@@ -38,6 +38,8 @@ export interface WorkerContext extends AppendsContext {
   readonly permits: (session: string) => Record<string, number>;
   /** Handles a report on an endpoint's load, or its refusal of the batch. */
   readonly endpoint: (batch: string, report: Frame<'endpoint'>) => void;
+  /** Reports that a worker has no sandbox for what its tools start. */
+  readonly noSandbox: (batch: BatchRecord, reason: string) => Promise<void>;
   /** Called when a worker has reconnected after it lost its server. */
   readonly returned: (batch: string, one: Return) => void;
 }
@@ -148,6 +150,8 @@ export class WorkerConnection {
     if (record === undefined) throw new StudioError('gone', `Batch ${this.#batch} no longer exists.`);
     const { parent } = record.spec;
     const pod = this.#podOf(frame);
+    // Before it gets rollouts: they cannot run if the batch requires one.
+    if (frame.no_sandbox !== undefined) await this.#context.noSandbox(record, frame.no_sandbox);
     const { id, keep, ended, drop, before } = await this.#open(frame, pod);
     const session = new WorkerSession(this.#socket, this.#transport, id, {
       batch: this.#batch,

@@ -44,12 +44,12 @@ export interface ProgramLink {
   kill(): void;
 }
 
-type Answered = Extract<ToolRequest, { type: 'open' | 'close' | 'endStrays' | 'clear' }>;
+type Answered = Extract<ToolRequest, { type: 'open' | 'close' | 'noSandbox' | 'endStrays' | 'clear' }>;
 /** Each of a union without a field. */
 type Without<T, Field extends PropertyKey> = T extends unknown ? Omit<T, Field> : never;
 
 interface Waiting {
-  resolve(): void;
+  resolve(text: string | undefined): void;
   reject(error: StudioError): void;
 }
 
@@ -97,14 +97,22 @@ export class ToolClient {
     }
   }
 
-  /** Sends a request and waits for its answer. Throws StudioError as the server says, `unavailable` if it is gone. */
-  async request(request: Without<Answered, 'id'>): Promise<void> {
+  /** Returns why the other container has no sandbox; undefined if it has one, or if that cannot be told. */
+  noSandbox(): Promise<string | undefined> {
+    return this.request({ type: 'noSandbox' }).catch(() => undefined); // what needs a sandbox reports the reason
+  }
+
+  /**
+   * Sends a request and returns the text of its answer, if any. Throws StudioError as the server says, `unavailable` if
+   * it is gone.
+   */
+  async request(request: Without<Answered, 'id'>): Promise<string | undefined> {
     if (this.#lost !== undefined) throw this.#lost;
     const id = this.#next++;
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    this.#waiting.set(id, { resolve: () => resolve(undefined), reject });
+    const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
+    this.#waiting.set(id, { resolve, reject });
     this.#send({ ...request, id });
-    await promise;
+    return await promise;
   }
 
   /** Starts a program. What happens is reported later. */
@@ -171,7 +179,7 @@ export class ToolClient {
     const program = this.#programs.get(id);
     switch (event.type) {
       case 'done':
-        this.#waiting.get(id)?.resolve();
+        this.#waiting.get(id)?.resolve(event.text);
         this.#waiting.delete(id);
         return;
       case 'failed': {

@@ -13,7 +13,7 @@ import { spawnGroup } from '../processes/spawnGroup.ts';
 import { endStrays, marked } from '../processes/strays.ts';
 import { scratchIn } from '../sandbox/folders.ts';
 import type { Networks } from '../sandbox/network/networks.ts';
-import { openSandbox } from '../sandbox/open.ts';
+import { openSandbox, sandboxSupport } from '../sandbox/open.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { clearFolder } from './clearFolder.ts';
 import {
@@ -92,6 +92,9 @@ export class ToolConnection {
       case 'open':
         this.#answer(request.id, this.#open(request));
         return;
+      case 'noSandbox':
+        this.#answer(request.id, noSandboxHere());
+        return;
       case 'close':
         this.#answer(request.id, this.#close(request.sandbox));
         return;
@@ -114,9 +117,9 @@ export class ToolConnection {
     }
   }
 
-  #answer(id: number, work: Promise<void>): void {
+  #answer(id: number, work: Promise<unknown>): void {
     work.then(
-      () => this.#send({ type: 'done', id }),
+      (text) => this.#send({ type: 'done', id, ...(typeof text === 'string' ? { text } : {}) }),
       (error: unknown) => {
         const known = StudioError.is(error) ? error : undefined;
         this.#send({
@@ -259,4 +262,9 @@ function places(): Record<string, string> {
     if (value !== undefined) env[name] = value;
   }
   return env;
+}
+
+async function noSandboxHere(): Promise<string | undefined> {
+  const support = await sandboxSupport();
+  return support.works ? undefined : support.reason;
 }

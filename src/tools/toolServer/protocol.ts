@@ -45,6 +45,8 @@ export const toolRequest = z.discriminatedUnion('type', [
     /** Further pipes of a browser: it reads commands from 3 and writes to 4. */
     commands: z.boolean(),
   }),
+  /** Asks why there is no sandbox; the text of `done` is the answer, absent if there is one. */
+  z.strictObject({ type: z.literal('noSandbox'), id }),
   /** Kills a program with its group. */
   z.strictObject({ type: z.literal('kill'), id }),
   /** Kills processes with the mark of the owner. */
@@ -59,8 +61,8 @@ export type ViewRequest = z.infer<typeof view>;
 
 /** The worker validates them: programs that the server starts have its rights. */
 export const toolEvent = z.discriminatedUnion('type', [
-  /** Answers `open`, `close`, `endStrays`, and `clear`. */
-  z.strictObject({ type: z.literal('done'), id }),
+  /** Answers `open`, `close`, `noSandbox`, `endStrays`, and `clear`. */
+  z.strictObject({ type: z.literal('done'), id, text: text.optional() }),
   z.strictObject({
     type: z.literal('failed'),
     id,

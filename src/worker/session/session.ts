@@ -23,6 +23,8 @@ export interface SessionOptions {
   /** The UID of its pod. */
   readonly pod?: string | undefined;
   readonly slots: number;
+  /** Why there is no sandbox for what its tools start, if the server cannot know it. */
+  readonly noSandbox?: string | undefined;
   readonly outlet: Outlet;
   /** How long the server may be gone. Default: the lease that it reported. */
   readonly maxOutageSeconds?: number | undefined;
@@ -144,6 +146,7 @@ export class Session {
         slots: this.#options.slots,
         rollouts: this.#handlers.rollouts(),
         ...(this.#options.pod === undefined ? {} : { pod: this.#options.pod }),
+        ...(this.#options.noSandbox === undefined ? {} : { no_sandbox: this.#options.noSandbox }),
         ...(this.#sessionToken === undefined ? {} : { resume: this.#sessionToken }),
         ...(this.#lostAt === undefined ? {} : { away_ms: Math.round(this.#helloAt - this.#lostAt) }),
       };

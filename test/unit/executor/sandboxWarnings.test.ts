@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SandboxMode } from '../../../src/config/schema/sandboxSection.ts';
 import { DEFAULT_SANDBOX, type SubmittedTools } from '../../../src/config/submission.ts';
-import { sandboxWarnings } from '../../../src/executor/local/sandboxWarnings.ts';
+import { sandboxWarnings } from '../../../src/executor/sandboxWarnings.ts';
 import { submission } from '../../support/directed.ts';
 
 const MODULE: SubmittedTools = { kind: 'module', module: { file: 'tools.ts', bundle: 'a', map: 'b' } };

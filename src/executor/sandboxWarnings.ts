@@ -1,0 +1,41 @@
+/** Reports batches whose modules and programs run without a sandbox, because there is none where they run. */
+import { noSandbox } from '../config/needs.ts';
+import { DEFAULT_SANDBOX, modulesOf, type Submission, type SubmittedTools, toolsOf } from '../config/submission.ts';
+import type { EventData } from '../trace/schema.ts';
+
+type Place = 'machine' | 'pods';
+
+const MISSING: Readonly<Record<Place, string>> = {
+  machine: 'Tools run without a sandbox, with all rights of the user',
+  pods: 'Tools run without a sandbox in the pods, and reach each other there and what their pod reaches',
+};
+
+/**
+ * Returns a warning for the batch's stream if there is no sandbox. `reasonOf` returns why there is none; undefined if
+ * there is one. Throws StudioError `config` if the batch requires one.
+ */
+export async function sandboxWarnings(
+  submission: Submission,
+  reasonOf: () => Promise<string | undefined>,
+  place: Place = 'machine',
+): Promise<EventData['infra'][]> {
+  const { mode } = submission.sandbox ?? DEFAULT_SANDBOX;
+  const isConcerned = modulesOf(submission).length > 0 || toolsOf(submission).some(startsPrograms);
+  if (mode === 'off' || !isConcerned) return [];
+  const reason = await reasonOf();
+  if (reason === undefined) return [];
+  if (mode === 'required') throw noSandbox(reason, place);
+  const text = `${MISSING[place]}: ${reason}. To refuse that, use \`sandbox: required\` in the batch file.`;
+  return [{ what: 'no_sandbox', text }];
+}
+
+function startsPrograms(entry: SubmittedTools): boolean {
+  switch (entry.kind) {
+    case 'builtin':
+      return entry.name === 'terminal' || entry.name === 'code' || entry.name === 'browser';
+    case 'mcp':
+      return 'command' in entry.server;
+    case 'module':
+      return true;
+  }
+}
