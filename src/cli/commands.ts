@@ -19,6 +19,7 @@ const LOADERS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['call', async (): Promise<Command> => (await import('./commands/call.ts')).call],
   ['agent', async (): Promise<Command> => (await import('./commands/agent.ts')).agent],
   ['tool', async (): Promise<Command> => (await import('./commands/tool.ts')).tool],
+  ['world', async (): Promise<Command> => (await import('./commands/world.ts')).world],
   ['test', async (): Promise<Command> => (await import('./commands/test.ts')).test],
   ['cancel', async (): Promise<Command> => (await import('./commands/control.ts')).cancel],
   ['pause', async (): Promise<Command> => (await import('./commands/control.ts')).pause],
