@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -15,6 +15,7 @@ import { openTools } from '../../src/tools/hosts.ts';
 import { sandboxSupport } from '../../src/tools/sandbox/open.ts';
 import { seatbeltProfile } from '../../src/tools/sandbox/seatbelt.ts';
 import { submission, task } from '../support/directed.ts';
+import { files, inSteps } from '../support/fsSteps.ts';
 import { TestStore } from '../support/rolloutServer.ts';
 import { callTool, type ToolBench, toolBench } from '../support/tools.ts';
 import { TestWorker } from '../support/workerProcess.ts';
@@ -270,20 +271,51 @@ describe('a sandbox', { skip: support.works ? false : support.reason, timeout: 1
     }
   });
 
+  it('does not open if a module has replaced the working directory with a link, at whatever moment', {
+    skip: process.platform === 'linux' ? false : 'looks at mounts',
+  }, async () => {
+    const other = `${bench.cwd}.other`;
+    const isLink = (): boolean => files.lstatSync(bench.cwd).isSymbolicLink();
+    const swapBack = (): void => {
+      files.unlinkSync(bench.cwd);
+      files.renameSync(other, bench.cwd);
+    };
+    for (const inTime of [true, false]) {
+      const own = await openWith({});
+      files.renameSync(bench.cwd, other);
+      files.symlinkSync(project, bench.cwd);
+      const command = `cat ${path.join(bench.cwd, 'tasks.jsonl')}; echo pwned > ${path.join(bench.cwd, 'made')}`;
+      const opening = (): Promise<void> =>
+        assert.rejects(callTool(own, 'execute_command', { command }), /Cannot open a sandbox: .* was replaced/);
+      try {
+        await inSteps(opening, (_, file) => {
+          // Everything is mounted, and the sandbox looks at it.
+          if (inTime && isLink() && /^\/proc\/\d+\/(mountinfo|root\/)/.test(String(file))) swapBack();
+        });
+      } finally {
+        if (isLink()) swapBack();
+        await own.close();
+      }
+    }
+    assert.ok(!existsSync(path.join(project, 'made')));
+  });
+
   it('shows an MCP server what its command names, without the store and the dataset', async () => {
     const server = path.join(project, 'server.mjs');
     await writeFile(
       server,
       `import { readFileSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-const read = (file) => { try { return readFileSync(file, 'utf8'); } catch (error) { return error.code; } };
+const attempt = (act) => { try { return act() ?? 'done'; } catch (error) { return error.code; } };
+const use = ({ file, text }) =>
+  attempt(() => text === undefined ? readFileSync(file, 'utf8') : writeFileSync(file, text));
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined) continue;
   const result = method === 'initialize'
     ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } }
     : method === 'tools/list' ? { tools: [{ name: 'read', inputSchema: { type: 'object' } }] }
-    : method === 'tools/call' ? { content: [{ type: 'text', text: read(params.arguments.file) }] } : undefined;
+    : method === 'tools/call' ? { content: [{ type: 'text', text: use(params.arguments) }] } : undefined;
   const error = { code: -32601, message: 'no' };
   console.log(JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) }));
 }
@@ -294,14 +326,18 @@ for await (const line of createInterface({ input: process.stdin })) {
       name: 'reader',
       position,
       shared: false,
-      server: { command: process.execPath, args: [server], env: {} },
+      // What is in the working directory may be a link of another program.
+      server: { command: process.execPath, args: [server, 'link/'], env: {} },
     };
+    await symlink(path.relative(bench.cwd, path.join(project, 'manuals')), path.join(bench.cwd, 'link'));
     const host = await openWith({ hide: [path.join(project, 'store'), path.join(project, 'tasks.jsonl')] }, [entry]);
     try {
       const read = async (file: string): Promise<unknown> =>
         (await callTool(host, 'read', { file: path.join(project, file) })).response;
       assert.equal(await read('package.json'), '{}');
       assert.equal(await read('manuals/desk.md'), 'the manual');
+      const change = { file: path.join(project, 'manuals', 'desk.md'), text: 'changed' };
+      assert.equal((await callTool(host, 'read', change)).response, 'EROFS');
       assert.equal(await read('tasks.jsonl'), '');
       assert.equal(await read('store/server.json'), 'ENOENT');
       assert.equal(await read(`../../proc/${process.pid}/environ`), 'ENOENT');

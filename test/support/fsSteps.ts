@@ -28,15 +28,18 @@ const ASYNC = [
   ...['rename', 'rmdir', 'stat', 'symlink', 'truncate', 'unlink', 'writeFile'],
 ];
 
-/** Runs `act` and calls `before` with the number of each step, from 0. Returns how many steps there were. */
-export async function inSteps(act: () => Promise<unknown>, before: (step: number) => void): Promise<number> {
+/** Runs `act` and calls `before` with the number of each step, from 0, and its path. Returns the number of steps. */
+export async function inSteps(
+  act: () => Promise<unknown>,
+  before: (step: number, at: unknown) => void,
+): Promise<number> {
   let step = 0;
   const undo: (() => void)[] = [];
   const intercept = (owner: Functions, names: readonly string[]): void => {
     for (const name of names) {
       const own = owner[name] as (...args: unknown[]) => unknown;
       owner[name] = Object.assign((...args: unknown[]) => {
-        before(step++);
+        before(step++, args[0]);
         return own(...args);
       }, own);
       undo.push(() => (owner[name] = own));

@@ -257,7 +257,8 @@ function createTransport(options: ConnectionOptions): StdioTransport | HttpTrans
       env: { ...options.env, ...server.env },
       cwd,
       limits,
-      openSandbox: () => openServerSandbox(commandFolders({ file: command, args, env: server.env, cwd }), options),
+      openSandbox: () =>
+        openServerSandbox(commandFolders({ file: command, args, env: server.env, cwd }, options.cwd), options),
     },
     options.processGroups,
     options.onLog,
@@ -272,6 +273,7 @@ async function openServerSandbox(
   const view = {
     read: [...interpreterFolders(env), ...named.read, ...sandbox.read],
     write: [cwd, ...named.write, ...sandbox.write],
+    own: [cwd],
     hide: sandbox.hide,
     caches: named.caches,
     scratch: scratchIn(scratch),

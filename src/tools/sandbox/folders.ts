@@ -45,18 +45,20 @@ export interface CommandFolders {
 
 /**
  * Returns the folders of a command: what it names in arguments and variables can be changed, also files that it will
- * create, and the projects of these files, with their libraries, can be read.
+ * create, and the projects of these files, with their libraries, can be read. Leaves out what is in `work`, the working
+ * directory of the rollout, because it sees all of that, and programs may replace what it names there with links.
  */
-export function commandFolders({ file, args, env, cwd }: Command): CommandFolders {
+export function commandFolders({ file, args, env, cwd }: Command, work: string): CommandFolders {
   const named = [file, ...args.flatMap((arg) => [arg, arg.replace(/^--?[\w-]+=/, '')]), ...Object.values(env)]
     .filter((text) => text.includes('/') && !text.includes('://'))
     .map((text) => path.resolve(cwd, text))
     .map((each) => (existsSync(each) ? each : path.dirname(each)))
     .filter((each) => existsSync(each) && !SYSTEM.test(each) && !isAboveHome(each));
+  const beyond = (files: readonly string[]): string[] => unique(files).filter((each) => !isBelow(work, each));
   const folders = [cwd, ...named.map((each) => (isFolder(each) ? each : path.dirname(each)))];
   return {
-    read: unique(folders.flatMap((folder) => [projectOf(folder), ...librariesOf(folder), ...withLibraries(folder)])),
-    write: unique([cwd, ...named]),
+    read: beyond(folders.flatMap((folder) => [projectOf(folder), ...librariesOf(folder), ...withLibraries(folder)])),
+    write: beyond([cwd, ...named]),
     caches: RUNNER_CACHES.map((cache) => path.join(homedir(), cache)).filter((each) => existsSync(each)),
   };
 }
@@ -90,6 +92,11 @@ function isAboveHome(folder: string): boolean {
 
 function isFolder(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Whether `file` is `folder` or in it. */
+export function isBelow(folder: string, file: string): boolean {
+  return file === folder || file.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
 function unique(paths: readonly string[]): string[] {

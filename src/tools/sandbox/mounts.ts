@@ -5,6 +5,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isBelow } from './folders.ts';
 
 /** What programs see at `to`: `from`, with or without changing it, a copy of it that they may change, or nothing. */
 export interface Mount {
@@ -188,11 +189,6 @@ export class MountPlan {
     );
     return LOCKED.filter((option) => nearest?.options.includes(option) === true);
   }
-}
-
-/** Whether `file` is `folder` or in it. */
-function isBelow(folder: string, file: string): boolean {
-  return file === folder || file.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
 function isFolder(file: string): boolean {

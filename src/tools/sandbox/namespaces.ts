@@ -8,7 +8,7 @@
  * the mounts.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -121,7 +121,7 @@ export async function openNamespaces(view: View, groups: ProcessGroups): Promise
     await remove();
   };
   try {
-    await ready(child, plan);
+    await ready(child, plan, view.own ?? []);
   } catch (error) {
     await end();
     throw error;
@@ -170,7 +170,7 @@ function systemProgram(name: string): string {
   return folder === undefined ? name : `${folder}/${name}`;
 }
 
-function ready(child: ChildProcess, plan: MountPlan): Promise<void> {
+function ready(child: ChildProcess, plan: MountPlan, own: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     let output = '';
     let errors = '';
@@ -185,7 +185,7 @@ function ready(child: ChildProcess, plan: MountPlan): Promise<void> {
       const line = output.trim();
       output = '';
       if (line === MOUNTED) {
-        protect(child, plan).catch((error: unknown) => fail(errorText(error), error));
+        protect(child, plan, own).catch((error: unknown) => fail(errorText(error), error));
         return;
       }
       clearTimeout(timer);
@@ -202,12 +202,22 @@ function ready(child: ChildProcess, plan: MountPlan): Promise<void> {
   });
 }
 
-/** Makes the mounts read-only that programs must not change. */
-async function protect(child: ChildProcess, plan: MountPlan): Promise<void> {
+/** Makes the mounts read-only that programs must not change, if the folders `own` are what was mounted. */
+async function protect(child: ChildProcess, plan: MountPlan, own: readonly string[]): Promise<void> {
+  for (const folder of own) {
+    const mounted = statSync(path.join(`/proc/${child.pid ?? 0}/root`, plan.root, folder));
+    if (!isSame(mounted, folder)) throw new Error(`${folder} was replaced`);
+  }
   const points = plan.writable(await readFile(`/proc/${child.pid ?? 0}/mountinfo`, 'utf8'));
   const unreadable = points.find((point) => point.includes('\n'));
   if (unreadable !== undefined) throw new Error(`a folder has a line break in its name: ${JSON.stringify(unreadable)}`);
   child.stdin?.write(`${points.map((point) => `${point}\n`).join('')}\n`);
+}
+
+/** Whether a folder is this one itself, not through a link. */
+function isSame({ dev, ino }: Stats, folder: string): boolean {
+  const stats = lstatSync(folder, { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && stats.dev === dev && stats.ino === ino;
 }
 
 async function planOf(view: View, scratch: string): Promise<MountPlan> {

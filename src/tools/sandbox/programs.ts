@@ -38,6 +38,7 @@ export class Programs {
     const view = {
       read: [...interpreterFolders(pools.env), ...sandbox.read],
       write: [cwd, ...sandbox.write],
+      own: [cwd],
       hide: sandbox.hide,
       caches: [],
       scratch: scratchIn(pools.scratch),

@@ -10,6 +10,11 @@ import type { FilteredNetwork } from './network/networks.ts';
 export interface View {
   /** Files and folders that programs may change. */
   readonly write: readonly string[];
+  /**
+   * Those of `write` that are folders of a rollout, and no links. Modules that share a process could replace them with
+   * links before programs of the same rollout start.
+   */
+  readonly own?: readonly string[];
   readonly read: readonly string[];
   /** Files and folders to hide inside the others. They need not exist. */
   readonly hide: readonly string[];

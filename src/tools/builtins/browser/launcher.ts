@@ -48,6 +48,7 @@ export async function openLauncher(
     // What the browser consists of, e.g. in Playwright's cache; the font cache, without which it starts slowly.
     read: [path.dirname(realpathSync(browser)), '/var/cache/fontconfig'],
     write: [cwd, profile],
+    own: [cwd, profile],
     hide: sandbox.hide,
     caches: [],
     scratch,

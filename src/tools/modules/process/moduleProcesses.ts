@@ -85,6 +85,7 @@ export class ModuleProcesses {
     const view = {
       read: [...interpreterFolders(env), fileURLToPath(programsFolder()), directory, ...sandbox.read],
       write: [scope === '' ? work : scope, compiled, ...sandbox.write],
+      own: scope === '' ? [] : [scope],
       hide: sandbox.hide,
       caches: [],
       scratch: scratchIn(scratch),
