@@ -17,7 +17,7 @@ import { cliOf } from '../../src/host/server/runCli.ts';
 import { WindowServerLink } from '../../src/host/server/serverLink.ts';
 import { TargetTokens } from '../../src/host/targets/address/targetTokens.ts';
 import { until } from '../e2e/support/poll.ts';
-import { selfSigned } from '../support/certificate.ts';
+import { certificateFor, expiredCertificateFor } from '../support/certificate.ts';
 import { Bench } from '../support/cli.ts';
 import { freePort } from '../support/freePort.ts';
 import { type TestServer, TestStore } from '../support/rolloutServer.ts';
@@ -35,15 +35,15 @@ const never = new AbortController().signal;
 describe('a server by its address', { timeout: 120_000 }, () => {
   const store = new TestStore();
   const bench = new Bench({ where: [] });
-  const { cert, key } = selfSigned({ host: '127.0.0.1' });
+  const { ca, ...certificate } = certificateFor('127.0.0.1');
   const caFile = bench.path('ca.pem');
   let server: TestServer;
   let proxy: TlsProxy;
   let target: UrlTarget;
   before(async () => {
-    writeFileSync(caFile, cert);
+    writeFileSync(caFile, ca);
     server = await store.start();
-    proxy = await tlsProxy(() => server.file.port, { cert, key });
+    proxy = await tlsProxy(() => server.file.port, certificate);
     target = { url: proxy.url, token_env: 'LAB_TOKEN', read_token_env: 'LAB_READ', ca: caFile, kept: 'vscode' };
   });
   after(async () => {
@@ -67,14 +67,14 @@ describe('a server by its address', { timeout: 120_000 }, () => {
 
   it('is checked before it is saved: response, certificate subject, scope of its token', async () => {
     assert.equal(await reachAddress({ url: proxy.url }, never), 'untrusted');
-    assert.equal(await reachAddress({ url: proxy.url, ca: cert }, never), 'reached');
+    assert.equal(await reachAddress({ url: proxy.url, ca }, never), 'reached');
     assert.equal(
-      await reachAddress({ url: proxy.url, ca: selfSigned({ host: '127.0.0.1' }).cert }, never),
+      await reachAddress({ url: proxy.url, ca: certificateFor('127.0.0.1').ca }, never),
       'untrusted',
       'another authority',
     );
     await assert.rejects(
-      reachAddress({ url: proxy.url.replace('127.0.0.1', 'localhost'), ca: cert }, never),
+      reachAddress({ url: proxy.url.replace('127.0.0.1', 'localhost'), ca }, never),
       of('unavailable', /for another name \(IP Address:127\.0\.0\.1\)\. .*name in the certificate/),
     );
     await assert.rejects(
@@ -86,11 +86,11 @@ describe('a server by its address', { timeout: 120_000 }, () => {
       of('unavailable', /Connection to 127\.0\.0\.1:\d+ refused\. .*port is correct/),
     );
     await assert.rejects(reachAddress({ url: 'https://nobody.invalid' }, never), of('unavailable', NOBODY));
-    const old = selfSigned({ host: '127.0.0.1', from: new Date('2020-01-01'), until: new Date('2020-02-01') });
+    const old = expiredCertificateFor('127.0.0.1');
     await using expired = await tlsProxy(() => server.file.port, old);
-    await assert.rejects(reachAddress({ url: expired.url, ca: old.cert }, never), of('unavailable', /has expired/));
+    await assert.rejects(reachAddress({ url: expired.url, ca: old.ca }, never), of('unavailable', /has expired/));
 
-    const at = (token: string) => checkToken({ url: proxy.url, ca: cert, token }, never);
+    const at = (token: string) => checkToken({ url: proxy.url, ca, token }, never);
     assert.equal((await at(server.file.token)).access, 'write');
     assert.equal((await at(server.file.read_token)).access, 'read');
     await assert.rejects(at('wrong'), of('unauthorized', /rejected the token\. .*server\.json/));
@@ -179,8 +179,8 @@ describe('a server by its address', { timeout: 120_000 }, () => {
 
   it('that does not respond is reported with the reason and its hint, by every command @deep', async () => {
     await bench.run(['init', 'desk']);
-    const old = selfSigned({ host: '127.0.0.1', from: new Date('2020-01-01'), until: new Date('2020-02-01') });
-    writeFileSync(bench.path('old.pem'), old.cert);
+    const old = expiredCertificateFor('127.0.0.1');
+    writeFileSync(bench.path('old.pem'), old.ca);
     await using expired = await tlsProxy(() => server.file.port, old);
     await using cutting = await listening((socket) => socket.destroy());
     await using speaking = await listening((socket) => socket.end('220 mail.example.org ready\r\n'));
@@ -256,7 +256,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
 
   it('that goes away is reported once with the reason to everything in progress', async () => {
     await using ways = new AsyncDisposableStack();
-    const route = ways.use(await tlsProxy(() => server.file.port, { cert, key }));
+    const route = ways.use(await tlsProxy(() => server.file.port, certificate));
     const notices: string[] = [];
     const connection = await connectTarget(
       NAME,

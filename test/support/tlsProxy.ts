@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
-import type { Certificate } from './certificate.ts';
+import type { Certificate } from '../../src/kubernetes/tls/certificate.ts';
 
 export interface TlsProxy extends AsyncDisposable {
   readonly url: string;

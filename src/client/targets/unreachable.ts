@@ -42,6 +42,8 @@ const UNTRUSTED: readonly string[] = [
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'UNABLE_TO_GET_ISSUER_CERT',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  // Another CA of the same name, such as that of another installation.
+  'CERT_SIGNATURE_FAILURE',
 ];
 
 function explainDns(code: string, { url }: Place): Explanation | undefined {
