@@ -92,6 +92,23 @@ export function cpuSeconds(pid: number): number {
     .reduce((sum, part, index) => sum + Number(part) * ([1, 60, 3600, 86400][index] ?? 0), 0);
 }
 
+/**
+ * Notes the CPU seconds of the programs that run in sandboxes of a worker, by ID (Linux). What is killed together with
+ * the program that entered the sandbox is counted for nobody.
+ */
+export function noteSandboxed(worker: number, seen: Map<number, number>): void {
+  if (process.platform !== 'linux') return;
+  for (const child of childrenOf(worker)) {
+    if (readFileSync(`/proc/${child}/comm`, 'utf8').trim() !== 'nsenter') continue;
+    for (const inside of childrenOf(child)) seen.set(inside, cpuSeconds(inside));
+  }
+}
+
+/** Returns the children of a process's first thread, which starts all of Node's. */
+function childrenOf(pid: number): number[] {
+  return (readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? []).map(Number);
+}
+
 /** Largest resident set so far, in bytes (Linux; elsewhere the current one). */
 export function peakRss(pid: number): number {
   if (process.platform === 'linux')

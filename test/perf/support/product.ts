@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '../../../src/common/json.ts';
 import { alive } from '../../support/cli.ts';
-import { cpuSeconds, peakRss } from './processes.ts';
+import { cpuSeconds, noteSandboxed, peakRss } from './processes.ts';
 import { AGENT, BATCH_SEED, RESULT_TEXT, TOOL, taskIds } from './work.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -52,7 +52,8 @@ export class ProductBench {
     if (options.cold !== true) await this.rollout(['batches', '--json']);
     const cpuBefore = options.cold === true ? 0 : cpuSeconds(this.serverPid());
     const peaks = new Map<number, number>();
-    const watch = setInterval(() => this.#watchWorkers(peaks), 100);
+    const sandboxed = new Map<number, number>();
+    const watch = setInterval(() => this.#watchWorkers(peaks, sandboxed), 100);
     const spawnedAt = Date.now();
     const started = performance.now();
     let endedAt = 0;
@@ -68,7 +69,7 @@ export class ProductBench {
     const workerRss = [...peaks.values()].reduce((sum, bytes) => sum + bytes, 0);
     return {
       report,
-      cpuSeconds: cpuSeconds(pid) - cpuBefore,
+      cpuSeconds: cpuSeconds(pid) - cpuBefore + [...sandboxed.values()].reduce((sum, seconds) => sum + seconds, 0),
       serverRss: peakRss(pid),
       workerRss,
       wallMs,
@@ -146,10 +147,11 @@ export class ProductBench {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
-  #watchWorkers(peaks: Map<number, number>): void {
+  #watchWorkers(peaks: Map<number, number>, sandboxed: Map<number, number>): void {
     for (const pid of this.workers()) {
       try {
         peaks.set(pid, Math.max(peaks.get(pid) ?? 0, peakRss(pid)));
+        noteSandboxed(pid, sandboxed);
       } catch {
         // It has just ended: what was seen of it counts.
       }

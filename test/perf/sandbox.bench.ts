@@ -1,0 +1,81 @@
+/**
+ * What the sandbox costs: opening one, and calls of the terminal in it, against calls without it. CPU is that of this
+ * process and of all programs it waited for.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { openTools } from '../../src/tools/hosts.ts';
+import { interpreterFolders, scratchIn } from '../../src/tools/sandbox/folders.ts';
+import { openSandbox, sandboxSupport } from '../../src/tools/sandbox/open.ts';
+import { callTool, toolBench } from '../support/tools.ts';
+import { cpuSeconds } from './support/processes.ts';
+import { median, rounds, spread, table } from './support/table.ts';
+
+const OPENINGS = 20;
+const CALLS = 200;
+const WARM = 10;
+
+interface Times {
+  readonly wall: number[];
+  readonly cpu: number[];
+}
+const times = (): Times => ({ wall: [], cpu: [] });
+
+/** Adds the time of one of `count` repetitions, in ms. */
+async function measure({ wall, cpu }: Times, count: number, repeat: () => Promise<unknown>): Promise<void> {
+  const [from, used] = [performance.now(), cpuSeconds(process.pid)];
+  for (let n = 0; n < count; n++) await repeat();
+  wall.push((performance.now() - from) / count);
+  cpu.push(((cpuSeconds(process.pid) - used) * 1000) / count);
+}
+
+const support = await sandboxSupport();
+if (!support.works) throw new Error(`This machine has no sandbox: ${support.reason}`);
+const work = await mkdtemp(path.join(os.tmpdir(), 'sandbox-bench-'));
+const groups = { owner: 'bench', add: () => undefined, remove: () => undefined };
+const opening = times();
+const opened = times();
+const calls = { off: times(), on: times() };
+try {
+  for (let round = 0; round < rounds(3); round++) {
+    await measure(opened, OPENINGS, async () => {
+      const view = {
+        ...{ read: interpreterFolders(process.env as Record<string, string>), write: [work], hide: [], caches: [] },
+        ...{ scratch: scratchIn(work), network: true },
+      };
+      const from = performance.now();
+      const sandbox = await openSandbox({ mode: 'required' }, view, groups);
+      opening.wall.push(performance.now() - from);
+      await sandbox?.end();
+    });
+    for (const mode of ['off', 'on'] as const) {
+      const bench = await toolBench({ sandbox: mode });
+      const tools = await openTools(
+        [{ kind: 'builtin', name: 'terminal', position: { file: '', line: 1, column: 1 } }],
+        bench.environment,
+      );
+      const call = (): Promise<unknown> => callTool(tools, 'execute_command', { command: 'echo hi' });
+      for (let n = 0; n < WARM; n++) await call();
+      await measure(calls[mode], CALLS, call);
+      await tools.close();
+      await bench.close();
+    }
+  }
+} finally {
+  await rm(work, { recursive: true });
+}
+const ratio = median(calls.on.cpu) / median(calls.off.cpu);
+console.log(
+  table(
+    [
+      [`one after the other (${rounds(3)} runs: min / median / max)`, 'ms', 'CPU ms', 'ratio of CPU'],
+      ['opening a sandbox', spread(opening.wall, 1), '', ''],
+      ['opening and ending it', spread(opened.wall, 1), spread(opened.cpu, 1), ''],
+      ['terminal, without', spread(calls.off.wall, 1), spread(calls.off.cpu, 1), '1.00'],
+      ['terminal, in the sandbox', spread(calls.on.wall, 1), spread(calls.on.cpu, 1), ratio.toFixed(2)],
+    ],
+    [1, 2, 3],
+  ),
+);
+console.log('Bound: opening ≤ 60 ms, ratio ≤ 1.5.');
