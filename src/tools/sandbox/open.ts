@@ -43,6 +43,12 @@ export async function openSandbox(
 ): Promise<Sandbox | undefined> {
   if (groups.toolServer !== undefined) return await groups.toolServer.openSandbox({ mode }, view, groups.owner);
   if (mode === 'off') return undefined;
+  // The first one is its own trial: another one would double the time until the first call of a worker's tools.
+  const first = support === undefined ? await openHere(view, groups).catch(() => undefined) : undefined;
+  if (first !== undefined) {
+    support ??= Promise.resolve({ works: true });
+    return first;
+  }
   const supported = await sandboxSupport();
   if (supported.works) return await openHere(view, groups);
   if (mode === 'required') throw noSandbox(supported.reason);
