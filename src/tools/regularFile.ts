@@ -31,6 +31,18 @@ export async function openRegular(file: string, flags = 0): Promise<OpenFile> {
   }
 }
 
+/** Returns what a file contained when it was opened: a program may append to it without end. */
+export async function contentOf({ handle, stats: { size } }: OpenFile): Promise<Buffer> {
+  const content = Buffer.allocUnsafe(size);
+  let length = 0;
+  while (length < size) {
+    const { bytesRead } = await handle.read(content, length, size - length, length);
+    if (bytesRead === 0) break; // it has become shorter
+    length += bytesRead;
+  }
+  return content.subarray(0, length);
+}
+
 /** Reads a whole file. Throws StudioError `config` if it is not regular or too large, and what the system throws. */
 export async function readRegular(file: string, limit = MAX_TEXT_BYTES): Promise<Buffer> {
   const { handle, stats } = await openRegular(file);

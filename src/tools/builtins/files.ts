@@ -5,6 +5,7 @@ import type { ToolOutcome } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { ToolEnvironment } from '../environment.ts';
 import { textResponse } from '../outcome.ts';
+import { contentOf } from '../regularFile.ts';
 import { type WorkFile, WorkFolder } from '../workFolder.ts';
 import type { BuiltinTool } from './builtinHost.ts';
 import { builtin } from './builtinHost.ts';
@@ -128,7 +129,7 @@ async function readText(
           type: 'blob',
           mime_type: mime,
           modality: 'image',
-          content: await opened.handle.readFile('base64'),
+          content: (await contentOf(opened)).toString('base64'),
         },
       ],
     };
@@ -144,10 +145,11 @@ async function readText(
   });
 }
 
-async function bytesIn({ handle, stats }: WorkFile): Promise<Buffer> {
+async function bytesIn(opened: WorkFile): Promise<Buffer> {
+  const { stats } = opened;
   if (stats.isDirectory())
     throw new ClassedError('tool_error', 'This is a folder. Use list_files to see its contents.');
   if (stats.size > MAX_READ)
     throw new ClassedError('tool_error', `The file is too large: ${stats.size} bytes, maximum ${MAX_READ}.`);
-  return handle.readFile();
+  return contentOf(opened);
 }

@@ -9,10 +9,11 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { removeTree } from '../../disk/removeTree.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import { killTree } from '../processes/processTree.ts';
 import { marked } from '../processes/strays.ts';
@@ -73,7 +74,7 @@ exec cat > /dev/null
 export async function openNamespaces(view: View, groups: ProcessGroups): Promise<Sandbox> {
   await mkdir(view.scratch, { recursive: true, mode: 0o700 });
   const scratch = realpathSync(view.scratch);
-  const remove = (): Promise<void> => rm(scratch, { recursive: true, force: true, maxRetries: 5 });
+  const remove = (): Promise<void> => removeTree(scratch);
   const open = async (): Promise<{ plan: MountPlan; commands: string[]; filtered: FilteredNetwork | undefined }> => {
     const plan = await planOf(view, scratch);
     const filtered = typeof view.network === 'object' ? await view.network.open() : undefined;

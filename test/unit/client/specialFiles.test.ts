@@ -1,7 +1,16 @@
 /** Files that are no files: reading them would never end, and opening some would block a thread. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { constants, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  constants,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, it } from 'node:test';
@@ -11,7 +20,8 @@ import { HashedFile } from '../../../src/client/importSource.ts';
 import { StudioError } from '../../../src/common/errors.ts';
 import { bytesOf } from '../../../src/tools/builtins/bytes.ts';
 import { bundleModule } from '../../../src/tools/bundle.ts';
-import { readRegular, readRegularSync, writeRegular } from '../../../src/tools/regularFile.ts';
+import { contentOf, readRegular, readRegularSync, writeRegular } from '../../../src/tools/regularFile.ts';
+import { WorkFolder } from '../../../src/tools/workFolder.ts';
 
 const skip = process.platform === 'win32' ? 'no devices and pipes in folders' : false;
 
@@ -74,4 +84,17 @@ it('a regular file is written whole, or continued', async () => {
   await writeRegular(file, 'one', constants.O_TRUNC);
   await writeRegular(file, ' two', constants.O_APPEND);
   assert.equal(readFileSync(file, 'utf8'), 'one two');
+});
+
+it('a file of a working directory is read as it was when it was opened', async () => {
+  const file = path.join(folder, 'growing.txt');
+  for (const before of ['', 'one']) {
+    writeFileSync(file, before);
+    const content = await new WorkFolder(folder).open('growing.txt', (opened) => {
+      // A program may do so for as long as it is read.
+      appendFileSync(file, ' two');
+      return contentOf(opened);
+    });
+    assert.equal(content.toString(), before);
+  }
 });
