@@ -107,6 +107,7 @@ export function keyOf(row: unknown, part: AwmPart): AwmKey | undefined {
   return { scenario: scenarioKey(name), ...(isVerifier(part) ? { task: data?.task_idx ?? 0 } : {}) };
 }
 
-function isVerifier(part: AwmPart): boolean {
+/** Whether a part is one of a task. */
+export function isVerifier(part: AwmPart): boolean {
   return part === 'codeVerifier' || part === 'sqlVerifier';
 }

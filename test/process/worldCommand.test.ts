@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { writeAgentWorld } from '../support/agentWorldFolder.ts';
 import { scenarioRows, writeAwmFolder, writePart } from '../support/awmFolder.ts';
 import { Bench } from '../support/cli.ts';
 
@@ -41,7 +42,18 @@ describe('rollout world', () => {
     assert.match(verifier.stdout, /^def verify_task\(initial, final\):\n/);
     const none = await bench.run(['world', 'show', folder, 'library', '--part', 'sqlVerifier', '--task', '9']);
     assert.equal(none.code, 2);
-    assert.match(none.stderr, /gen_verifier\.jsonl has no row for library, task 9\./);
+    assert.match(none.stderr, /The files have no sqlVerifier of library for task 9\./);
+  });
+
+  it('reads the format of Agent-World, too', async () => {
+    const gardens = bench.path('gardens');
+    writeAgentWorld(gardens, 'env_1');
+    const listed = await bench.run(['world', 'list', gardens, 'water']);
+    assert.match(listed.stdout, /\nenv_1 +1 +A garden with plants\./);
+    const shown = await bench.run(['world', 'show', gardens, 'env_1']);
+    assert.match(shown.stdout, /^water_plant +Waters a plant\.$/m);
+    const code = await bench.run(['world', 'show', gardens, 'env_1', '--part', 'code', '--json']);
+    assert.match((JSON.parse(code.stdout) as { text: string }).text, /^def water_plant/);
   });
 
   it('reports what is wrong with the files, and what to do about a name or a folder that does not exist', async () => {
@@ -51,6 +63,8 @@ describe('rollout world', () => {
     const listed = await bench.run(['world', 'list', broken]);
     assert.equal(listed.code, 0);
     assert.match(listed.stderr, /✗ gen_tasks\.jsonl:2: the row is cut off — Download the file again\./);
+    const part = await bench.run(['world', 'show', folder, 'library', '--part', 'rubric']);
+    assert.match(part.stderr, /There is no part “rubric” in the format of Agent World Model.*Parts: scenario, tasks/s);
     const unknown = await bench.run(['world', 'show', folder, 'lib']);
     assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /There is no scenario lib in .*Similar: library\./s);

@@ -1,10 +1,10 @@
 import path from 'node:path';
-import { AwmFolder, type ScenarioSummary } from '../../client/published/awmFolder.ts';
+import { openPublished } from '../../client/published/open.ts';
 import { type FileProblem, problemText } from '../../client/published/problems.ts';
+import { type PublishedWorlds, type ScenarioSummary, scenarioNamed } from '../../client/published/worlds.ts';
 import { table } from '../../client/text/table.ts';
 import { StudioError } from '../../common/errors.ts';
 import { oneLine, plural } from '../../common/text.ts';
-import { AWM_FILES, AWM_PARTS, type AwmPart, type AwmRow } from '../../formats/awm.ts';
 import { type Command, type CommandLine, numberOption, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 
@@ -16,12 +16,12 @@ export const world: Command = {
   name: 'world',
   usage: 'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]]',
   text:
-    'Lists and shows the scenarios of published worlds: a folder in the format of Agent World Model. `list` finds ' +
-    'scenarios whose name, description, tasks, tables, or tools contain all words.',
+    'Lists and shows the scenarios of published worlds: a folder in the format of Agent World Model or Agent-World. ' +
+    '`list` finds scenarios whose name, description, tasks, tables, or tools contain all words.',
   options: {
     limit: { type: 'string', value: 'N', text: `list: number of scenarios to list (${LISTED})` },
-    part: { type: 'string', value: 'PART', text: `show: print one part as published: ${AWM_PARTS.join(', ')}` },
-    task: { type: 'string', value: 'N', text: 'show: task of the verifier to print, from 0 (0)' },
+    part: { type: 'string', value: 'PART', text: 'show: print one part as published, e.g. code' },
+    task: { type: 'string', value: 'N', text: 'show: task whose part is printed, from 0 (0)' },
   },
   async run(context, commandLine) {
     const [verb, folder, ...words] = commandLine.words;
@@ -30,13 +30,7 @@ export const world: Command = {
       throw new StudioError('usage', `usage: rollout world ${world.usage}`, {
         hint: 'See all options with rollout world --help.',
       });
-    const at = path.resolve(context.cwd, folder);
-    const found = AwmFolder.folderOf(at);
-    if (found === undefined)
-      throw new StudioError('config', `There are no published worlds in ${at}.`, {
-        hint: `Name the folder that contains ${AWM_FILES.scenario}.`,
-      });
-    const opened = await AwmFolder.open(found, context.signal);
+    const opened = await openPublished(path.resolve(context.cwd, folder), context.signal);
     try {
       return await run(context, opened, words, commandLine);
     } finally {
@@ -47,7 +41,7 @@ export const world: Command = {
 
 async function list(
   context: Context,
-  folder: AwmFolder,
+  folder: PublishedWorlds,
   words: readonly string[],
   commandLine: CommandLine,
 ): Promise<Outcome> {
@@ -77,58 +71,39 @@ async function list(
 
 async function show(
   context: Context,
-  folder: AwmFolder,
+  worlds: PublishedWorlds,
   [name = '']: readonly string[],
   commandLine: CommandLine,
 ): Promise<Outcome> {
-  const scenario = folder.scenario(name);
+  const scenario = scenarioNamed(worlds, name);
   const part = textOption(commandLine, 'part');
   if (part !== undefined) {
-    await printPart(context, folder, scenario, partNamed(part), numberOption(commandLine, 'task', 0) ?? 0);
+    const text = await readPart(context, worlds, scenario, part, numberOption(commandLine, 'task', 0) ?? 0);
+    if (context.json) context.printJson({ scenario: scenario.key, part, text });
+    else context.print(text);
     return 0;
   }
-  const { signal } = context;
-  const [schema, rows, spec, code, codeVerifiers, sqlVerifiers] = [
-    await folder.read('schema', scenario.key, signal),
-    await folder.read('rows', scenario.key, signal),
-    await folder.read('spec', scenario.key, signal),
-    await folder.read('code', scenario.key, signal),
-    await folder.verified('codeVerifier', scenario.key, signal),
-    await folder.verified('sqlVerifier', scenario.key, signal),
-  ];
-  const tables = tablesOf(schema, rows);
-  const tools = toolsOf(spec);
-  const codeLines = code?.full_code.split('\n').length ?? 0;
+  const { tables, tools, codeLines, verifiers } = await worlds.details(scenario.key, context.signal);
   if (context.json) {
-    context.printJson({
-      ...scenario,
-      tables,
-      tools,
-      code_lines: codeLines,
-      verifiers: { code: codeVerifiers, sql: sqlVerifiers },
-      problems: folder.problems,
-    });
+    const { problems } = worlds;
+    context.printJson({ ...scenario, tables, tools, code_lines: codeLines, verifiers, problems });
     return 0;
   }
-  context.print(`${scenario.name}\n\n${scenario.description}\n`);
-  const mark = (index: number): string => {
-    const kinds = [
-      ...(codeVerifiers.includes(index) ? ['code'] : []),
-      ...(sqlVerifiers.includes(index) ? ['SQL'] : []),
-    ];
-    return kinds.length === 0 ? 'none' : kinds.join(', ');
-  };
+  const judged = (task: number): string => verifiers[task]?.join(', ') || 'none';
+  const hasRequests = tools.some(({ request }) => request !== undefined);
   context.print(
-    table(
-      [['task', 'verifiers', 'text'], ...scenario.tasks.map((text, index) => [String(index), mark(index), text])],
-      [0],
-    ),
+    [
+      scenario.name,
+      scenario.description,
+      table([['task', 'verifiers', 'text'], ...scenario.tasks.map((text, at) => [String(at), judged(at), text])], [0]),
+      table([['table', 'rows'], ...tables.map((each) => [each.name, String(each.rows)])], [1]),
+      table([
+        ['tool', ...(hasRequests ? ['request'] : []), 'summary'],
+        ...tools.map((tool) => [tool.name, ...(hasRequests ? [tool.request ?? ''] : []), oneLine(tool.summary, 100)]),
+      ]),
+    ].join('\n\n'),
   );
-  context.print(`\n${table([['table', 'rows'], ...tables.map((each) => [each.name, String(each.rows)])], [1])}`);
-  context.print(
-    `\n${table([['tool', 'request', 'summary'], ...tools.map((tool) => [tool.name, tool.request, tool.summary])])}`,
-  );
-  logProblems(context, folder.problems);
+  logProblems(context, worlds.problems);
   context.log(
     codeLines === 0
       ? 'The files have no code for it, so it cannot run.'
@@ -137,57 +112,20 @@ async function show(
   return 0;
 }
 
-async function printPart(
-  context: Context,
-  folder: AwmFolder,
+async function readPart(
+  { signal }: Context,
+  worlds: PublishedWorlds,
   { key }: ScenarioSummary,
-  part: AwmPart,
+  name: string,
   task: number,
-): Promise<void> {
-  const isVerifier = part === 'codeVerifier' || part === 'sqlVerifier';
-  const row = await folder.read(part, key, context.signal, isVerifier ? task : undefined);
-  if (row === undefined)
-    throw new StudioError(
-      'not_found',
-      `${AWM_FILES[part]} has no row for ${key}${isVerifier ? `, task ${task}` : ''}.`,
-    );
-  context.print(
-    context.json || !('full_code' in row || 'verification' in row) ? JSON.stringify(row, null, 2) : textOf(row),
-  );
-}
-
-function textOf(row: AwmRow<'code'> | AwmRow<'codeVerifier'>): string {
-  return 'full_code' in row ? row.full_code : row.verification.code;
-}
-
-function partNamed(name: string): AwmPart {
-  const part = AWM_PARTS.find((each) => each === name);
-  if (part !== undefined) return part;
-  throw new StudioError('usage', `There is no part “${name}”.`, { hint: `Parts: ${AWM_PARTS.join(', ')}.` });
-}
-
-function tablesOf(
-  schema: AwmRow<'schema'> | undefined,
-  rows: AwmRow<'rows'> | undefined,
-): { readonly name: string; readonly rows: number }[] {
-  const counts = new Map(
-    rows?.sample_data.tables.map(({ table_name, insert_statements }) => [table_name, insert_statements.length]),
-  );
-  return schema?.db_schema.tables.map(({ name }) => ({ name, rows: counts.get(name) ?? 0 })) ?? [];
-}
-
-function toolsOf(
-  spec: AwmRow<'spec'> | undefined,
-): { readonly name: string; readonly request: string; readonly summary: string }[] {
-  return (
-    spec?.api_spec.api_groups.flatMap(({ endpoints }) =>
-      endpoints.map(({ operation_id, method, path: at, summary }) => ({
-        name: operation_id,
-        request: `${method.toUpperCase()} ${at}`,
-        summary,
-      })),
-    ) ?? []
-  );
+): Promise<string> {
+  if (!worlds.parts.includes(name))
+    throw new StudioError('usage', `There is no part “${name}” in the format of ${worlds.format}.`, {
+      hint: `Parts: ${worlds.parts.join(', ')}.`,
+    });
+  const text = await worlds.part(name, key, task, signal);
+  if (text !== undefined) return text;
+  throw new StudioError('not_found', `The files have no ${name} of ${key} for task ${task}.`);
 }
 
 function logProblems(context: Context, problems: readonly FileProblem[]): void {

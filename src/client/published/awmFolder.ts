@@ -1,30 +1,25 @@
 /** Reads the published files of Agent World Model, row by row: some have hundreds of megabytes. */
-import { existsSync, statSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { errorText, StudioError } from '../../common/errors.ts';
-import { plural } from '../../common/text.ts';
-import { AWM_FILES, AWM_ROWS, type AwmPart, type AwmRow, keyAtStart, keyOf } from '../../formats/awm.ts';
+import {
+  AWM_FILES,
+  AWM_PARTS,
+  AWM_ROWS,
+  type AwmPart,
+  type AwmRow,
+  isVerifier,
+  keyAtStart,
+  keyOf,
+} from '../../formats/awm.ts';
+import { openRegular } from '../../tools/regularFile.ts';
 import { type Line, readLine, visitLines } from './lines.ts';
 import { type FileProblem, problemText } from './problems.ts';
+import { type PublishedWorlds, type ScenarioDetails, type ScenarioSummary, scenariosWith } from './worlds.ts';
 
 /** Bytes at the ends of a line that are looked at. Names are shorter. */
 const EDGE = 512;
-
-/** A scenario in a list. */
-export interface ScenarioSummary {
-  /** The name by which tasks and commands mean it. */
-  readonly key: string;
-  readonly name: string;
-  readonly description: string;
-  readonly tasks: readonly string[];
-}
-
-/** The names in a scenario, for searches. */
-interface ScenarioNames {
-  readonly tables: readonly string[];
-  readonly tools: readonly string[];
-}
 
 /** Where the rows of a part are: by scenario, verifiers by scenario and task. */
 type PartIndex = ReadonlyMap<string, Line>;
@@ -34,26 +29,25 @@ interface Part {
   readonly index: PartIndex;
 }
 
-export class AwmFolder {
+export class AwmFolder implements PublishedWorlds {
+  readonly format = 'Agent World Model';
   readonly folder: string;
-  /** What is wrong with the files that were read so far. */
+  readonly parts = AWM_PARTS;
   readonly problems: FileProblem[] = [];
   readonly scenarios: readonly ScenarioSummary[];
-  readonly #byKey: ReadonlyMap<string, ScenarioSummary>;
   readonly #parts = new Map<AwmPart, Promise<Part | undefined>>();
-  #names: Promise<ReadonlyMap<string, ScenarioNames>> | undefined;
+  /** By scenario: the names of its tables and tools. */
+  #names: Promise<ReadonlyMap<string, readonly string[]>> | undefined;
 
   private constructor(folder: string, scenarios: readonly ScenarioSummary[], problems: readonly FileProblem[]) {
     this.folder = folder;
     this.scenarios = scenarios;
     this.problems.push(...problems);
-    this.#byKey = new Map(scenarios.map((scenario) => [scenario.key, scenario]));
   }
 
-  /** Whether a folder, or the folder of a file, has the published files. */
-  static folderOf(at: string): string | undefined {
-    const folder = statSync(at, { throwIfNoEntry: false })?.isDirectory() === true ? at : path.dirname(at);
-    return existsSync(path.join(folder, AWM_FILES.scenario)) ? folder : undefined;
+  /** Whether a folder has such files. */
+  static isIn(folder: string): boolean {
+    return existsSync(path.join(folder, AWM_FILES.scenario));
   }
 
   /** Reads the scenarios and their tasks. Throws StudioError `config` if there are none. */
@@ -92,33 +86,47 @@ export class AwmFolder {
     );
   }
 
-  /**
-   * Returns the scenarios whose name, description, tasks, tables, or tools contain all words, in the order of the file.
-   * The first search reads the names of tables and tools.
-   */
+  /** The first search reads the names of tables and tools. */
   async search(words: string, signal: AbortSignal): Promise<ScenarioSummary[]> {
-    const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
     const names = await this.#searchNames(signal);
-    return this.scenarios.filter((scenario) => {
-      const { tables = [], tools = [] } = names.get(scenario.key) ?? {};
-      const text = [scenario.name, scenario.key, scenario.description, ...scenario.tasks, ...tables, ...tools]
-        .join('\n')
-        .toLowerCase();
-      return wanted.every((word) => text.includes(word));
-    });
+    return scenariosWith(words, this.scenarios, (key) => names.get(key) ?? []);
   }
 
-  /** Returns a scenario. Throws StudioError `not_found` with similar names. */
-  scenario(name: string): ScenarioSummary {
-    const found = this.#byKey.get(name) ?? this.scenarios.find((scenario) => scenario.name === name);
-    if (found !== undefined) return found;
-    const similar = this.scenarios.filter(({ key }) => key.includes(name.toLowerCase())).slice(0, 5);
-    throw new StudioError('not_found', `There is no scenario ${name} in ${this.folder}.`, {
-      hint:
-        similar.length === 0
-          ? `List its ${plural(this.scenarios.length, 'scenario')} with rollout world list ${this.folder}.`
-          : `Similar: ${similar.map(({ key }) => key).join(', ')}.`,
-    });
+  async details(key: string, signal: AbortSignal): Promise<ScenarioDetails> {
+    const schema = await this.read('schema', key, signal);
+    const rows = await this.read('rows', key, signal);
+    const spec = await this.read('spec', key, signal);
+    const code = await this.read('code', key, signal);
+    const [byCode, bySql] = [await this.#verified('codeVerifier', signal), await this.#verified('sqlVerifier', signal)];
+    const counts = new Map(
+      rows?.sample_data.tables.map(({ table_name, insert_statements }) => [table_name, insert_statements.length]),
+    );
+    return {
+      tables: schema?.db_schema.tables.map(({ name }) => ({ name, rows: counts.get(name) ?? 0 })) ?? [],
+      tools:
+        spec?.api_spec.api_groups.flatMap(({ endpoints }) =>
+          endpoints.map(({ operation_id, method, path: at, summary }) => ({
+            name: operation_id,
+            request: `${method.toUpperCase()} ${at}`,
+            summary,
+          })),
+        ) ?? [],
+      codeLines: code?.full_code.split('\n').length ?? 0,
+      verifiers:
+        this.scenarios
+          .find((scenario) => scenario.key === key)
+          ?.tasks.map((_, task) => [...(byCode(key, task) ? ['code'] : []), ...(bySql(key, task) ? ['SQL'] : [])]) ??
+        [],
+    };
+  }
+
+  async part(name: string, key: string, task: number, signal: AbortSignal): Promise<string | undefined> {
+    const part = AWM_PARTS.find((each) => each === name);
+    if (part === undefined) return undefined;
+    const row = await this.read(part, key, signal, isVerifier(part) ? task : undefined);
+    if (row === undefined) return undefined;
+    if ('full_code' in row) return row.full_code;
+    return 'verification' in row ? row.verification.code : JSON.stringify(row, null, 2);
   }
 
   /**
@@ -141,13 +149,6 @@ export class AwmFolder {
     });
   }
 
-  /** Returns the indexes of the tasks of a scenario that have this verifier. */
-  async verified(name: 'codeVerifier' | 'sqlVerifier', key: string, signal: AbortSignal): Promise<number[]> {
-    const index = (await this.#part(name, signal))?.index;
-    const { tasks } = this.scenario(key);
-    return [...tasks.keys()].filter((task) => index?.has(keyText(key, task)) === true);
-  }
-
   async close(): Promise<void> {
     for (const part of this.#parts.values()) await (await part.catch(() => undefined))?.handle.close();
     this.#parts.clear();
@@ -166,7 +167,7 @@ export class AwmFolder {
   async #index(name: AwmPart, signal: AbortSignal): Promise<Part | undefined> {
     const file = path.join(this.folder, AWM_FILES[name]);
     if (!existsSync(file)) return undefined;
-    const handle = await open(file);
+    const { handle } = await openRegular(file);
     try {
       return { handle, index: await indexRows(handle, name, this.problems, signal) };
     } catch (error) {
@@ -175,7 +176,13 @@ export class AwmFolder {
     }
   }
 
-  #searchNames(signal: AbortSignal): Promise<ReadonlyMap<string, ScenarioNames>> {
+  /** Returns whether the tasks of a scenario have this verifier. */
+  async #verified(name: AwmPart, signal: AbortSignal): Promise<(key: string, task: number) => boolean> {
+    const index = (await this.#part(name, signal))?.index;
+    return (key, task) => index?.has(keyText(key, task)) === true;
+  }
+
+  #searchNames(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>> {
     this.#names ??= this.#readNames(signal).catch((error: unknown) => {
       this.#names = undefined;
       throw error;
@@ -183,20 +190,24 @@ export class AwmFolder {
     return this.#names;
   }
 
-  async #readNames(signal: AbortSignal): Promise<ReadonlyMap<string, ScenarioNames>> {
-    const names = new Map<string, { tables: string[]; tools: string[] }>();
-    for (const { key } of this.scenarios) names.set(key, { tables: [], tools: [] });
+  async #readNames(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>> {
+    const names = new Map<string, string[]>();
+    const add = (key: string, more: readonly string[]): void => {
+      names.set(key, [...(names.get(key) ?? []), ...more]);
+    };
     const problems: FileProblem[] = []; // those of the rows are found when they are indexed
-    await eachRow(this.folder, 'schema', problems, signal, (key, { db_schema }) => {
-      names.get(key)?.tables.push(...db_schema.tables.map(({ name }) => name));
-    });
-    await eachRow(this.folder, 'spec', problems, signal, (key, { api_spec }) => {
-      names
-        .get(key)
-        ?.tools.push(
-          ...api_spec.api_groups.flatMap(({ endpoints }) => endpoints.map(({ operation_id }) => operation_id)),
-        );
-    });
+    await eachRow(this.folder, 'schema', problems, signal, (key, { db_schema }) =>
+      add(
+        key,
+        db_schema.tables.map(({ name }) => name),
+      ),
+    );
+    await eachRow(this.folder, 'spec', problems, signal, (key, { api_spec }) =>
+      add(
+        key,
+        api_spec.api_groups.flatMap(({ endpoints }) => endpoints.map(({ operation_id }) => operation_id)),
+      ),
+    );
     return names;
   }
 }
@@ -263,7 +274,7 @@ async function eachRow<Name extends AwmPart>(
 ): Promise<void> {
   const file = path.join(folder, AWM_FILES[name]);
   if (!existsSync(file)) return;
-  const handle = await open(file);
+  const { handle } = await openRegular(file);
   try {
     const index = await indexRows(handle, name, problems, signal);
     for (const [key, line] of index) {

@@ -15,8 +15,7 @@ const found = await timed(() => worlds.search(words, signal));
 await timed(() => worlds.search(words, signal));
 const last = worlds.scenarios.at(-1)?.key ?? '';
 await timed(async () => {
-  for (const part of ['code', 'spec', 'schema', 'rows'] as const) await worlds.read(part, last, signal);
-  await worlds.verified('sqlVerifier', last, signal);
+  await worlds.details(last, signal);
 });
 await timed(() => worlds.read('code', worlds.scenarios[0]?.key ?? '', signal));
 console.log(JSON.stringify({ times, found: found.length, mb: process.resourceUsage().maxRSS / 1024 }));

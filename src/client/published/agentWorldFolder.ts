@@ -1,0 +1,200 @@
+/** Reads the published files of Agent-World. */
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { z } from 'zod';
+import { errorText, StudioError } from '../../common/errors.ts';
+import {
+  AGENT_WORLD_FOLDERS,
+  type AgentWorldCheckpoint,
+  type AgentWorldQuestions,
+  agentWorldCheckpoint,
+  agentWorldQuestions,
+  CHECKPOINT_END,
+} from '../../formats/agentWorld.ts';
+import { diskFiles } from '../disk.ts';
+import { type FileProblem, problemText } from './problems.ts';
+import { type PublishedWorlds, type ScenarioDetails, type ScenarioSummary, scenariosWith } from './worlds.ts';
+
+const PARTS = ['code', 'answer', 'rubric'] as const;
+const AT_ONCE = 8;
+
+interface Environment {
+  readonly summary: ScenarioSummary;
+  /** Relative to the folder. */
+  readonly checkpoint: string;
+  readonly toolNames: readonly string[];
+  readonly collections: readonly string[];
+  readonly questions: AgentWorldQuestions | undefined;
+}
+
+export class AgentWorldFolder implements PublishedWorlds {
+  readonly format = 'Agent-World';
+  readonly folder: string;
+  readonly parts = PARTS;
+  readonly problems: FileProblem[];
+  readonly scenarios: readonly ScenarioSummary[];
+  readonly #environments: ReadonlyMap<string, Environment>;
+
+  private constructor(folder: string, environments: readonly Environment[], problems: FileProblem[]) {
+    this.folder = folder;
+    this.problems = problems;
+    this.scenarios = environments.map(({ summary }) => summary);
+    this.#environments = new Map(environments.map((environment) => [environment.summary.key, environment]));
+  }
+
+  /** Whether a folder has such files. */
+  static isIn(folder: string): boolean {
+    return existsSync(path.join(folder, AGENT_WORLD_FOLDERS.environments));
+  }
+
+  /** Reads the checkpoints and the questions. Throws StudioError `config` if there are none. */
+  static async open(folder: string, signal: AbortSignal): Promise<AgentWorldFolder> {
+    const problems: FileProblem[] = [];
+    const entries = await readdir(path.join(folder, AGENT_WORLD_FOLDERS.environments), { withFileTypes: true });
+    const ids = entries
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+      .sort();
+    const environments: Environment[] = [];
+    for (let from = 0; from < ids.length; from += AT_ONCE) {
+      signal.throwIfAborted();
+      const read = await Promise.all(
+        ids.slice(from, from + AT_ONCE).map((id) => readEnvironment(folder, id, problems)),
+      );
+      environments.push(...read.filter((each) => each !== undefined));
+    }
+    if (environments.length > 0) return new AgentWorldFolder(folder, environments, problems);
+    throw new StudioError('config', `${path.join(folder, AGENT_WORLD_FOLDERS.environments)} has no environments.`, {
+      hint: problems[0] === undefined ? 'Name the folder with the published files.' : problemText(problems[0]),
+    });
+  }
+
+  search(words: string): Promise<ScenarioSummary[]> {
+    return Promise.resolve(
+      scenariosWith(words, this.scenarios, (key) => {
+        const { toolNames = [], collections = [] } = this.#environments.get(key) ?? {};
+        return [...toolNames, ...collections];
+      }),
+    );
+  }
+
+  async details(key: string, signal: AbortSignal): Promise<ScenarioDetails> {
+    const { checkpoint, collections, questions } = this.#environment(key);
+    const { data } = await this.#checkpoint(checkpoint);
+    const tables: { name: string; rows: number }[] = [];
+    for (const name of collections) {
+      signal.throwIfAborted();
+      tables.push({ name, rows: await this.#countRecords(path.join(AGENT_WORLD_FOLDERS.environments, key, name)) });
+    }
+    const tools = data.ToolDesignAgent.tool_schemas;
+    return {
+      tables,
+      tools: tools.map(({ name, description }) => ({ name, summary: description })),
+      codeLines: tools.reduce((lines, { implementation }) => lines + implementation.split('\n').length, 0),
+      verifiers: questions?.tasks.map(({ grading_rubric }) => (grading_rubric === undefined ? [] : ['rubric'])) ?? [],
+    };
+  }
+
+  async part(name: string, key: string, task: number): Promise<string | undefined> {
+    const { checkpoint, questions } = this.#environment(key);
+    const question = questions?.tasks[task];
+    switch (name) {
+      case 'code': {
+        const { data } = await this.#checkpoint(checkpoint);
+        return data.ToolDesignAgent.tool_schemas.map(({ implementation }) => implementation.trim()).join('\n\n\n');
+      }
+      case 'answer': {
+        const answer = question?.reference_answer;
+        return typeof answer === 'string' ? answer : answer === undefined ? undefined : JSON.stringify(answer, null, 2);
+      }
+      case 'rubric':
+        return question?.grading_rubric?.success_criteria.map((criterion) => `- ${criterion}`).join('\n');
+      default:
+        return undefined;
+    }
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #environment(key: string): Environment {
+    const found = this.#environments.get(key);
+    if (found !== undefined) return found;
+    throw new StudioError('not_found', `There is no scenario ${key} in ${this.folder}.`);
+  }
+
+  async #checkpoint(file: string): Promise<AgentWorldCheckpoint> {
+    const read = await readJson(this.folder, file, agentWorldCheckpoint);
+    if ('value' in read) return read.value;
+    throw new StudioError('config', problemText(read.problem), { hint: 'Download the file again.' });
+  }
+
+  /** Returns the number of records of a collection; 0 for a file that is none. */
+  async #countRecords(file: string): Promise<number> {
+    try {
+      const parsed: unknown = JSON.parse(await diskFiles(this.folder).readText(file));
+      if (Array.isArray(parsed)) return parsed.length;
+      this.#report({ file, message: 'not a JSON array of records' });
+    } catch (error) {
+      this.#report({ file, message: errorText(error) });
+    }
+    return 0;
+  }
+
+  #report(problem: FileProblem): void {
+    if (!this.problems.some(({ file }) => file === problem.file)) this.problems.push(problem);
+  }
+}
+
+async function readEnvironment(folder: string, id: string, problems: FileProblem[]): Promise<Environment | undefined> {
+  const { environments, questions: questionsFolder } = AGENT_WORLD_FOLDERS;
+  const name = `${id}${CHECKPOINT_END}`;
+  const places = [path.join(environments, name), path.join(environments, id, name)];
+  const checkpoint = places.find((file) => existsSync(path.join(folder, file)));
+  if (checkpoint === undefined) {
+    problems.push({ file: path.join(environments, name), message: `there is no checkpoint for environment ${id}` });
+    return undefined;
+  }
+  const read = await readJson(folder, checkpoint, agentWorldCheckpoint);
+  if ('problem' in read) {
+    problems.push(read.problem);
+    return undefined;
+  }
+  const asked = path.join(questionsFolder, `${id}.json`);
+  const questions = existsSync(path.join(folder, asked))
+    ? await readJson(folder, asked, agentWorldQuestions)
+    : undefined;
+  if (questions !== undefined && 'problem' in questions) problems.push(questions.problem);
+  const found = questions !== undefined && 'value' in questions ? questions.value : undefined;
+  const { data, metadata } = read.value;
+  const files = await readdir(path.join(folder, environments, id));
+  return {
+    summary: {
+      key: id,
+      name: metadata.name ?? found?.name ?? id,
+      description: metadata.description,
+      tasks: found?.tasks.map(({ task }) => task) ?? [],
+    },
+    checkpoint,
+    toolNames: data.ToolDesignAgent.tool_schemas.map((tool) => tool.name),
+    collections: files.filter((file) => file.endsWith('.json') && !file.endsWith(CHECKPOINT_END)).sort(),
+    questions: found,
+  };
+}
+
+async function readJson<T>(
+  folder: string,
+  file: string,
+  schema: z.ZodType<T>,
+): Promise<{ readonly value: T } | { readonly problem: FileProblem }> {
+  try {
+    const result = schema.safeParse(JSON.parse(await diskFiles(folder).readText(file)));
+    if (result.success) return { value: result.data };
+    const [issue] = result.error.issues;
+    return { problem: { file, message: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'another format'}` } };
+  } catch (error) {
+    return { problem: { file, message: errorText(error) } };
+  }
+}
