@@ -153,10 +153,12 @@ describe('a hostile agent in a pod', { timeout: 5 * 60_000 }, () => {
       const leases = ofKind(events, 'rollout.lease').length;
       table.add('take over a rollout, seen from outside', task, leases === 1 ? undefined : `${leases} leases`);
     }
-    const troubles = ofKind(await workspace.events(batch), 'infra').filter(({ data }) =>
-      ['tampering', 'worker_lost'].includes(data.what),
-    );
+    const infra = ofKind(await workspace.events(batch), 'infra');
+    const troubles = infra.filter(({ data }) => ['tampering', 'worker_lost'].includes(data.what));
     table.add('disturb the batch, seen from outside', batch, troubles[0] && JSON.stringify(troubles));
+    const missing = infra.filter(({ data }) => data.what === 'no_sandbox').map(({ data }) => data.text);
+    assert.equal(missing.length, 1, missing.join('\n'));
+    assert.match(missing[0] ?? '', /^Tools run without a sandbox in the pods, /);
     assert.deepEqual(table.print('pod'), []);
     assert.ok(table.size >= 40);
   });
