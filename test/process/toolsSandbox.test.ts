@@ -85,6 +85,23 @@ describe('a sandbox', { skip: support.works ? false : support.reason, timeout: 1
     assert.equal(await runs(`cat ${path.join(project, 'manuals', 'desk.md')}`), 'the manual');
   });
 
+  it('runs command lines as a shell outside of it does', async () => {
+    const lines = [
+      'foo',
+      '&& foo',
+      'echo "foo',
+      'echo foo; cd /foo',
+      'echo 1\nfoo\n| x',
+      'echo $0 $# $LINENO',
+      '# foo',
+      'exit 3',
+    ];
+    for (const line of lines) {
+      const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', line], { encoding: 'utf8' });
+      assert.deepEqual(await run(line), { exit_code: status, output: stdout + stderr }, line);
+    }
+  });
+
   it('leaves programs the locale of the user', async () => {
     for (const locale of [undefined, "it's C.UTF-8"]) {
       const { LC_ALL: _, ...env } = allowedEnvironment(process.env);

@@ -12,6 +12,7 @@ import type { GroupProcess } from './groupProcess.ts';
 import type { ProcessGroups } from './processGroups.ts';
 import { limitsScript } from './processLimits.ts';
 import { OWN_GROUP } from './processTree.ts';
+import { quoted } from './quoted.ts';
 import { marked } from './strays.ts';
 
 /**
@@ -81,7 +82,7 @@ export function spawnGroup(
  * because loading it takes as long as everything else that they do.
  */
 function localeScript(locale: string | undefined): string {
-  return locale === undefined ? 'unset LC_ALL; ' : `LC_ALL='${locale.replaceAll("'", "'\\''")}'; `;
+  return locale === undefined ? 'unset LC_ALL; ' : `LC_ALL=${quoted(locale)}; `;
 }
 
 /** Returns whether the shell would find the program. A plain `spawn` reports missing programs best. */

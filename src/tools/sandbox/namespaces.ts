@@ -20,7 +20,7 @@ import { marked } from '../processes/strays.ts';
 import { LOOPBACK } from './loopback.ts';
 import { type Mount, MountPlan } from './mounts.ts';
 import type { FilteredNetwork } from './network/networks.ts';
-import { type Program, programScript, type Sandbox, type View } from './sandbox.ts';
+import { type Program, programCommand, type Sandbox, type View } from './sandbox.ts';
 
 const OPEN_MS = 20_000;
 /** Contents of the system, read-only. Links such as `/bin` are copied as links. */
@@ -136,7 +136,7 @@ export async function openNamespaces(view: View, groups: ProcessGroups): Promise
 }
 
 /** Returns the command that enters the namespaces of `pid`, and drops all privileges there. */
-function enter(pid: number, { file, args, cwd, setup }: Program, net: boolean): ReturnType<Sandbox['command']> {
+function enter(pid: number, program: Program, net: boolean): ReturnType<Sandbox['command']> {
   const at = `/proc/${pid}/ns`;
   return {
     file: systemProgram('nsenter'),
@@ -149,7 +149,7 @@ function enter(pid: number, { file, args, cwd, setup }: Program, net: boolean): 
       ...(net ? [`--net=${at}/net`] : []),
       '--',
       ...[systemProgram('unshare'), '--user', ...ownIds(), '--'],
-      ...['/bin/sh', '-c', programScript(setup), cwd, file, ...args],
+      ...programCommand(program),
     ],
   };
 }

@@ -2,8 +2,11 @@
  * The sandbox of the programs that a rollout starts (terminal, code, MCP commands): their own processes, and their own
  * view of the file system.
  */
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import type { GroupProcess } from '../processes/groupProcess.ts';
+import { quoted } from '../processes/quoted.ts';
 import type { FilteredNetwork } from './network/networks.ts';
 
 /** What programs see in addition to the system's folders, which are read-only. Paths are absolute. */
@@ -67,7 +70,18 @@ export interface Sandbox {
   end(): Promise<void>;
 }
 
-/** Shell script that runs a program in its folder: `sh -c SCRIPT CWD FILE ARGUMENT…`. */
-export function programScript(setup: string): string {
-  return `cd -- "$0" || exit 126; ${setup}exec "$@"`;
+const SHELL = '/bin/sh';
+/** Shells whose errors do not quote the line. */
+const TERSE = ['dash', 'busybox'];
+
+/**
+ * Returns the command of a shell that runs a program in its folder. A shell that runs a command line starts no other
+ * one for it.
+ */
+export function programCommand({ file, args, cwd, setup }: Program): string[] {
+  const [option, line, ...others] = args;
+  if (file === SHELL && option === '-c' && line !== undefined && others.length === 0)
+    if (TERSE.includes(path.basename(realpathSync(SHELL))))
+      return [SHELL, '-c', `cd -- ${quoted(cwd)} || exit 126; ${setup}${line}`];
+  return [SHELL, '-c', `cd -- "$0" || exit 126; ${setup}exec "$@"`, cwd, file, ...args];
 }

@@ -7,7 +7,7 @@ import { mkdir, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
 import type { Sandbox, View } from './sandbox.ts';
-import { programScript } from './sandbox.ts';
+import { programCommand } from './sandbox.ts';
 
 const PROGRAM = '/usr/bin/sandbox-exec';
 /** Where files of people, other programs, and volumes are. */
@@ -38,9 +38,9 @@ export async function openSeatbelt(view: View): Promise<Sandbox> {
   return {
     ownProcesses: false,
     env: { HOME: home, TMPDIR: temporary, ...filtered?.env },
-    command: ({ file, args, cwd, setup }) => ({
+    command: (program) => ({
       file: PROGRAM,
-      args: ['-p', profile, '/bin/sh', '-c', programScript(setup), cwd, file, ...args],
+      args: ['-p', profile, ...programCommand(program)],
     }),
     end: () => rm(view.scratch, { recursive: true, force: true, maxRetries: 5 }),
   };

@@ -7,6 +7,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
+import { quoted } from '../../processes/quoted.ts';
 import { scratchIn } from '../../sandbox/folders.ts';
 import { openSandbox } from '../../sandbox/open.ts';
 import type { View } from '../../sandbox/sandbox.ts';
@@ -83,8 +84,4 @@ function isSnap(browser: string): boolean {
   return (
     existsSync('/snap') && statSync(file).size < SCRIPT_BYTES && readFileSync(file, 'latin1').includes('/snap/bin/')
   );
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
