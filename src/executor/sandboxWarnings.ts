@@ -5,9 +5,13 @@ import type { EventData } from '../trace/schema.ts';
 
 type Place = 'machine' | 'pods';
 
-const MISSING: Readonly<Record<Place, string>> = {
-  machine: 'Tools run without a sandbox, with all rights of the user',
-  pods: 'Tools run without a sandbox in the pods, and reach each other there and what their pod reaches',
+const WARNINGS: Readonly<Record<Place, (reason: string) => string>> = {
+  machine: (reason) =>
+    `Tools run without a sandbox, with all rights of the user: ${reason}. To refuse that, use ` +
+    '`sandbox: required` in the batch file.',
+  pods: (reason) =>
+    `Rollouts in the same pod can reach each other, because their tools have no sandbox: ${reason}. To separate ` +
+    'them, use `pods: { isolation: pod }` in the batch file.',
 };
 
 /**
@@ -25,8 +29,9 @@ export async function sandboxWarnings(
   const reason = await reasonOf();
   if (reason === undefined) return [];
   if (mode === 'required') throw noSandbox(reason, place);
-  const text = `${MISSING[place]}: ${reason}. To refuse that, use \`sandbox: required\` in the batch file.`;
-  return [{ what: 'no_sandbox', text }];
+  // A container of their own separates tools from the worker in any case.
+  if (place === 'pods' && submission.pods?.isolation === 'pod') return [];
+  return [{ what: 'no_sandbox', text: WARNINGS[place](reason) }];
 }
 
 function startsPrograms(entry: SubmittedTools): boolean {

@@ -156,9 +156,7 @@ describe('a hostile agent in a pod', { timeout: 5 * 60_000 }, () => {
     const infra = ofKind(await workspace.events(batch), 'infra');
     const troubles = infra.filter(({ data }) => ['tampering', 'worker_lost'].includes(data.what));
     table.add('disturb the batch, seen from outside', batch, troubles[0] && JSON.stringify(troubles));
-    const missing = infra.filter(({ data }) => data.what === 'no_sandbox').map(({ data }) => data.text);
-    assert.equal(missing.length, 1, missing.join('\n'));
-    assert.match(missing[0] ?? '', /^Tools run without a sandbox in the pods, /);
+    assert.ok(!infra.some(({ data }) => data.what === 'no_sandbox'), 'the pod is enough');
     assert.deepEqual(table.print('pod'), []);
     assert.ok(table.size >= 40);
   });

@@ -309,8 +309,8 @@ test('workers without a sandbox: the batch says so once, and one that requires a
     running = await start(2);
     (await connect(on)).close();
     assert.deepEqual(await infra(on), [
-      'no_sandbox: Tools run without a sandbox in the pods, and reach each other there and what their pod reaches: ' +
-        'user namespaces are not allowed. To refuse that, use `sandbox: required` in the batch file.',
+      'no_sandbox: Rollouts in the same pod can reach each other, because their tools have no sandbox: user ' +
+        'namespaces are not allowed. To separate them, use `pods: { isolation: pod }` in the batch file.',
     ]);
     assert.deepEqual(await infra(off), []);
     assert.equal((await running.api.batch(on)).state, 'running');

@@ -16,6 +16,19 @@ const warnings = (tools: readonly SubmittedTools[], mode: SandboxMode, reason?: 
   );
 };
 
+describe('pods without a sandbox', () => {
+  const inPods = (isolation: 'shared' | 'pod', mode: SandboxMode) => {
+    const plain = submission({ sandbox: { ...DEFAULT_SANDBOX, mode }, pods: { isolation } });
+    const batch = { ...plain, agent: { ...plain.agent, tools: [MODULE] } };
+    return sandboxWarnings(batch, () => Promise.resolve('not allowed'), 'pods');
+  };
+  it('are reported where rollouts share them, and refused if the batch requires a sandbox', async () => {
+    assert.match((await inPods('shared', 'on'))[0]?.text ?? '', /^Rollouts in the same pod can reach each other, /);
+    assert.deepEqual(await inPods('pod', 'on'), []);
+    await assert.rejects(inPods('pod', 'required'), { code: 'config' });
+  });
+});
+
 describe('a machine without a sandbox', () => {
   it('is reported for modules, as for programs', async () => {
     const [warning] = await warnings([MODULE], 'on', 'unshare is not installed');
