@@ -11,20 +11,10 @@ import { TrajectoryModel } from '../trace/model.ts';
 import type { Effect, TraceError } from '../trace/schema.ts';
 import { wholeValue } from '../trace/spill.ts';
 import type { TaskRecord } from '../trace/task.ts';
+import { hasHappened } from '../trace/undone.ts';
 import { readEvent } from '../trace/upgrades.ts';
 import { isBlobRef, unescapeKeys } from '../trace/values/keys.ts';
 import { hidingValues, type Values, withValues } from './toolValues.ts';
-
-/** Errors of calls that never reached the tool. */
-const UNREACHED: ReadonlySet<string> = new Set([
-  'invalid_arguments',
-  'unknown_tool',
-  'malformed_output',
-  'timeout',
-  'cancelled',
-  'limit',
-  'infrastructure',
-]);
 
 /** An earlier call that may have changed the world. */
 export interface EarlierCall {
@@ -59,7 +49,7 @@ export interface RecordedCall {
     readonly seed: number;
     /** Hash and seq of the newest snapshot before the call. */
     readonly snapshot?: { readonly sha: string; readonly seq: number };
-    /** Calls since that snapshot that reached a tool, in order of their end. */
+    /** Calls since that snapshot that happened (`hasHappened`), in order of their end. */
     readonly since: readonly EarlierCall[];
     /** The same since the beginning. */
     readonly before: readonly EarlierCall[];
@@ -135,14 +125,7 @@ async function worldBefore(
     if (event.kind === 'world.snapshot') snapshot = { sha: event.data.snapshot, seq: event.seq };
   }
   const ended = model.tools
-    .filter(
-      (one) =>
-        one !== span &&
-        one.end !== undefined &&
-        one.end.seq < until &&
-        one.end.data.source !== 'edited' &&
-        !UNREACHED.has(one.end.data.error?.class ?? ''),
-    )
+    .filter((one) => one !== span && one.end !== undefined && one.end.seq < until && hasHappened(one.end.data))
     .sort((a, b) => (a.end?.seq ?? 0) - (b.end?.seq ?? 0));
   const before: (EarlierCall & { readonly end: number })[] = [];
   for (const one of ended) {

@@ -14,6 +14,7 @@ import { bundleModule } from '../tools/bundle.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import { openTools } from '../tools/hosts.ts';
 import type { Change, TraceError } from '../trace/schema.ts';
+import { isUndone } from '../trace/undone.ts';
 import { makeWorkDirectory } from '../worker/run/workDirectory.ts';
 import { openWorld } from '../worlds/open.ts';
 import { type CallOutcome, callOnce } from './callTool.ts';
@@ -94,8 +95,9 @@ export function callForm(
 }
 
 /**
- * Repeats the call. Errors of the tool are results. Throws StudioError `conflict` with `details.irreversible` for an
- * irreversible tool unless accepted, `config` if a module cannot be built, and `not_found` if the tool is gone.
+ * Repeats the call. Errors of the tool are results. Throws StudioError `conflict` if the world cannot be restored, and
+ * with `details.irreversible` for an irreversible tool unless accepted, `config` if a module cannot be built, and
+ * `not_found` if the tool is gone.
  */
 export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signal: AbortSignal): Promise<Rerun> {
   return withoutSecrets(call.secrets, () => rerunWith(api, call, options, signal));
@@ -164,7 +166,7 @@ async function replayCalls(session: WorldSession, call: RecordedCall, signal: Ab
     }
     const spec = session.specs.find(({ name }) => name === earlier.name);
     if (spec === undefined) continue;
-    await callOnce(
+    const { error } = await callOnce(
       session,
       spec,
       { id: `again-${earlier.seq}`, arguments: earlier.arguments, seed: earlier.seed },
@@ -172,6 +174,14 @@ async function replayCalls(session: WorldSession, call: RecordedCall, signal: Ab
       () => undefined,
       signal,
     );
+    // The call happened in the rollout, so the world before it is no use, and its session may have ended.
+    if (error !== undefined && isUndone(error.class))
+      throw new StudioError(
+        'conflict',
+        `The world cannot be restored: repeating the earlier call ${earlier.name} @${earlier.seq} failed: ` +
+          error.message,
+        { hint: 'If its code has changed since the rollout, use the recorded code.' },
+      );
   }
   if (skipped.length > 0)
     notes.push(

@@ -27,8 +27,6 @@ import { RolloutWorld } from './world.ts';
 const CLOSE_MS = 5_000;
 /** The same, after a cancellation or the loss of the lease, when somebody waits. */
 const CLOSE_AT_ONCE_MS = 1_000;
-/** Interrupted work ends within a second; scoring waits a little longer than that. */
-const IDLE_MS = 1_500;
 
 /** A command of a person or the server. `args`: as in `verbArgs`. */
 interface RolloutOrder {
@@ -239,6 +237,7 @@ export class Rollout {
             stop,
             life: this.#life,
             time,
+            watch,
             sha256,
             toolSeconds,
             isAgent: (path) => agentAt(submission, path) !== undefined,
@@ -283,12 +282,12 @@ export class Rollout {
   }
 
   async #finish(running: RunningRollout, reached: RolloutEnding): Promise<void> {
-    const { log, stop, time, history } = running;
+    const { log, stop, history } = running;
     const { world } = this.#opened;
     this.#limits?.end();
     running.gates.end();
     if (log.closed) return;
-    if (world !== undefined) await settledWithin(world.idle(), IDLE_MS, time);
+    await world?.settle();
     // Restoring the world runs in parallel with the agent, and may fail.
     const failed = stop.reason?.class === 'infrastructure' && reached.status !== 'infrastructure';
     let ending = failed ? endingOf(stop.reason, null, false) : reached;

@@ -171,6 +171,7 @@ class ModuleSession implements WorldSession {
         signal: context.signal,
         thrown: 'tool_error',
         threadLost: 'world_error',
+        threadEnded: 'world_error', // the session ended with it
         place: spec.place,
       });
     }

@@ -125,7 +125,7 @@ describe('a world of a module', () => {
     );
     await session.close();
     const other = await open();
-    await assert.rejects(callTool(other, 'leave'), isClass('tool_error', /process\.exit\(1\)/));
+    await assert.rejects(callTool(other, 'leave'), isClass('world_error', /process\.exit\(1\)/));
     await other.close();
     const next = await open();
     assert.deepEqual((await callTool(next, 'count')).response, { apple: 5, pear: 2 });

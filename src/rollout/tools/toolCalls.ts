@@ -3,19 +3,20 @@ import { seedOf } from '../../common/hash.ts';
 import type { Json } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { EventData } from '../../trace/schema.ts';
+import { isUndone } from '../../trace/undone.ts';
 import type { Act, ActRequest, EffectResult, Outcome } from '../act/act.ts';
 import { toolKey } from '../act/history.ts';
 import type { Edits } from '../gates/edits.ts';
 import { editStart } from '../gates/edits.ts';
 import type { Gates } from '../gates/gates.ts';
 import type { Subject } from '../gates/subject.ts';
+import type { WorldCall } from '../liveWorld.ts';
 import type { Log } from '../log/log.ts';
 import type { Sha256 } from '../log/messages.ts';
 import { Counter, type Stopwatch } from '../loop/limits.ts';
 import type { CallInspection, ToolOutcome, UntrustedWork } from '../ports.ts';
 import { type Stop, settledWithin } from '../stop.ts';
 import { roundMs, type Time } from '../time.ts';
-import type { WorldCall } from '../world.ts';
 import { ProgressTimeout } from './progressTimeout.ts';
 import { checkedTool } from './requestCheck.ts';
 import { type ToolRetries, withRetries } from './retries.ts';
@@ -140,7 +141,7 @@ export class ToolCaller {
             settled: (done: EffectResult<'tool'>) =>
               done.recorded
                 ? world.afterRecordedCall(worldCall(done.span), done)
-                : world.afterCall(effect, outcome.value),
+                : world.afterCall(worldCall(done.span), done, outcome.value),
           }),
     };
   }
@@ -157,14 +158,27 @@ export class ToolCaller {
     const output = new ToolLog(log, this.#agent, subject.span);
     const retries: ToolRetries = [];
     const timing = (): CallTiming => ({ ms: roundMs(now() - began), ...(retries.length === 0 ? {} : { retries }) });
+    const world = this.#tools.find(request.name)?.world;
+    /** How the last try failed, unless it is undone. */
+    let failed: ClassedError | undefined;
+    const undo = async (why: ClassedError | undefined): Promise<void> => {
+      if (world === undefined || failed === undefined || why === undefined || !isUndone(why.class)) return;
+      failed = undefined;
+      await world.undo(request.name, (text) => output.add('err', text));
+    };
     try {
       stop.check();
       const tool = await stop.race(checkedTool(this.#tools, request, untrusted, stop.signal));
-      const made = await withRetries(tool.spec, this.#retryPorts(output), retries, () =>
-        outcome.call === undefined
-          ? this.#make(tool, request, subject, seed, output)
-          : delegate(outcome.call, request, subject),
-      );
+      const made = await withRetries(tool.spec, this.#retryPorts(output), retries, async () => {
+        if (outcome.call !== undefined) return delegate(outcome.call, request, subject);
+        await undo(failed);
+        try {
+          return await this.#make(tool, request, subject, seed, output);
+        } catch (thrown) {
+          failed = this.#toClassed(thrown);
+          throw thrown;
+        }
+      });
       const result = cleanCut(made, log);
       outcome.value = result;
       output.end();
@@ -172,8 +186,10 @@ export class ToolCaller {
     } catch (thrown) {
       const error = this.#toClassed(thrown);
       if (error.class === 'infrastructure') stop.stop(error); // ends the attempt and its other calls
+      const took = timing();
+      await undo(error);
       output.end();
-      return failureOf(request, error, timing(), outcome.call?.envelope);
+      return failureOf(request, error, took, outcome.call?.envelope);
     }
   }
 

@@ -25,8 +25,8 @@ export const NO_TOOLS: ModelTools = {
 
 export interface ToolEntry {
   readonly spec: ToolSpec;
-  /** Absent for the tool that only submits the answer. */
-  readonly host: ToolHost | undefined;
+  /** Makes its calls. Absent for the tool that only submits the answer. */
+  readonly host: Pick<ToolHost, 'call'> | undefined;
   /** Set if the call goes to the world. */
   readonly world: RolloutWorld | undefined;
   /** Set if another agent handles it. */
@@ -63,7 +63,7 @@ export class ToolSet {
     agents: readonly AgentTool[] = [],
   ) {
     for (const spec of moduleTools?.specs ?? []) this.#add({ spec, host: moduleTools, world: undefined });
-    for (const spec of world?.session.specs ?? []) this.#add({ spec, host: world?.session, world });
+    for (const spec of world?.session.specs ?? []) this.#add({ spec, host: world, world });
     for (const agent of agents) this.#add({ spec: agent.spec, host: undefined, world: undefined, agent });
     if (rule.kind === 'tool' && !this.#byName.has(rule.tool))
       this.#add({ spec: answerTool(rule.tool), host: undefined, world: undefined });

@@ -18,6 +18,8 @@ interface ErrorContext {
   readonly thrown: ErrorClass;
   /** Class if another call on the same thread caused it to end. */
   readonly threadLost: ErrorClass;
+  /** Class if this call caused it to end. Default: as errors thrown by user code. */
+  readonly threadEnded?: ErrorClass;
   /** Definition of the tool, for errors without a frame in user code. */
   readonly place?: Place | undefined;
 }
@@ -38,7 +40,11 @@ export function classed(error: unknown, context: ErrorContext): ClassedError {
       return new ClassedError(context.threadLost, `The thread of this call ended: ${error.message}.`, { cause: error });
     const message = `The tool's thread ended: ${error.message}.`;
     const { text, place } = context.pool.mapper.userStack(message, error.threadStack);
-    return new ClassedError(context.thrown, message, { cause: error, place: place ?? context.place, stack: text });
+    return new ClassedError(context.threadEnded ?? context.thrown, message, {
+      cause: error,
+      place: place ?? context.place,
+      stack: text,
+    });
   }
   return ClassedError.from(error, context.thrown);
 }

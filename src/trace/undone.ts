@@ -1,0 +1,23 @@
+/** Which calls of a world count as having happened: only those are repeated to restore its state. */
+import type { ErrorClass, EventData } from './schema.ts';
+
+/** Errors of calls that ended no other way than by being interrupted, or together with the world's session. */
+const UNDONE: ReadonlySet<ErrorClass> = new Set(['timeout', 'world_error', 'cancelled', 'limit']);
+/** Errors of calls that were refused before they reached a tool, or whose worker was lost. */
+const NOT_MADE: ReadonlySet<ErrorClass> = new Set([
+  'invalid_arguments',
+  'unknown_tool',
+  'malformed_output',
+  'infrastructure',
+]);
+
+/** Returns whether a call of a world that failed this way counts as never having happened, whatever it did. */
+export function isUndone(error: ErrorClass): boolean {
+  return UNDONE.has(error);
+}
+
+/** Returns whether the call of a world with this end happened, so that it may have changed the world. */
+export function hasHappened(end: EventData['tool.end'] | undefined): boolean {
+  if (end === undefined || end.source === 'edited' || end.status === 'cut') return false;
+  return end.error === undefined || !(isUndone(end.error.class) || NOT_MADE.has(end.error.class));
+}
