@@ -29,6 +29,11 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
   output_tokens: (row) => row.progress.output_tokens,
   cached_tokens: (row) => row.progress.cached_tokens,
   cost: (row) => row.progress.cost,
+  side_calls: (row) => row.progress.side?.calls ?? 0,
+  side_input_tokens: (row) => row.progress.side?.input_tokens ?? 0,
+  side_output_tokens: (row) => row.progress.side?.output_tokens ?? 0,
+  side_cached_tokens: (row) => row.progress.side?.cached_tokens ?? 0,
+  side_cost: (row) => row.progress.side?.cost,
   started_at: (row) => isoTime(row.progress.started_at),
   seconds: ({ progress: { started_at: start, ended_at: end } }) =>
     start === undefined || end === undefined ? undefined : (end - start) / 1000,

@@ -73,7 +73,10 @@ export async function readEdges(
     api.events(rollout, { after: 0, limit: EDGE }, signal),
     api.events(rollout, { after: last - EDGE }, signal),
   ]);
-  const first = find(toModel(head.events), 'model.start');
+  const first = toModel(head.events).find(
+    (event): event is EventOf<'model.start'> =>
+      !('unknown' in event) && event.kind === 'model.start' && event.data.side === undefined,
+  );
   const header: Header = {
     start: find(toModel(head.events), 'rollout.start'),
     end: find(toModel(tail.events), 'rollout.end'),

@@ -146,11 +146,11 @@ function gateOf(model: TrajectoryModel, event: AnyEvent): GateSide | undefined {
   if ('unknown' in event) return undefined;
   switch (event.kind) {
     case 'model.start':
-      return { side: 'before', kind: 'model', name: event.data.model ?? '' };
+      return { side: 'before', kind: 'model', name: event.data.model ?? '', sideModel: event.data.side };
     case 'tool.start':
       return { side: 'before', kind: 'tool', name: event.data.name };
     case 'model.end':
-      return { side: 'after', kind: 'model', name: '' };
+      return { side: 'after', kind: 'model', name: '', sideModel: model.sideOf(event) };
     case 'tool.end': {
       const span = event.span === undefined ? undefined : model.span(event.span);
       return { side: 'after', kind: 'tool', name: span?.kind === 'tool' ? span.start.data.name : '' };

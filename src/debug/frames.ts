@@ -5,6 +5,7 @@ import type { MessageEntry } from '../trace/model/messages.ts';
 import type { AgentSpan, ModelSpan, ToolSpan } from '../trace/model/spans.ts';
 import type { TrajectoryModel } from '../trace/model.ts';
 import { type Place, Stops } from '../trace/stops.ts';
+import { sideLabel } from '../trace/text/labels.ts';
 import { inline, partsText } from '../trace/text/values.ts';
 import { unescapeKeys } from '../trace/values/keys.ts';
 
@@ -38,7 +39,7 @@ export function framesAt(model: TrajectoryModel, place: Place): Frame[] {
     const event = model.event(seq);
     const path = event?.agent ?? '';
     // Without a recorded start, the agent started with the rollout: its frame is below its outermost stop.
-    if (agent !== undefined && path !== agent && frames.at(-1)?.kind !== 'agent')
+    if (agent !== undefined && path !== agent && frames.at(-1)?.kind !== 'agent' && isAgent(model, agent))
       frames.push({
         kind: 'agent',
         seq: model.agent(agent)?.span?.seq ?? seq,
@@ -59,10 +60,20 @@ export function framesAt(model: TrajectoryModel, place: Place): Frame[] {
       if (entry !== undefined) frames.push({ kind: 'message', seq, entry });
     }
   }
-  if (agent !== undefined && agent !== '' && frames.at(-1)?.kind !== 'agent')
+  if (agent !== undefined && agent !== '' && frames.at(-1)?.kind !== 'agent' && isAgent(model, agent))
     frames.push({ kind: 'agent', seq: place.seq, path: agent, span: undefined, tool });
   frames.push({ kind: 'rollout', seq: 0 });
   return frames;
+}
+
+/** A side model has no frame of its own: its call is inside of a step or a tool call. */
+function isAgent(model: TrajectoryModel, path: string): boolean {
+  return model.agent(path)?.side === undefined;
+}
+
+/** Returns what a model call is called: `step 3`, or `Judge`. */
+function callName({ start }: ModelSpan): string {
+  return start.data.side === undefined ? `step ${start.data.step}` : sideLabel(start.data.side);
 }
 
 /** Returns the name of a frame in the call stack. */
@@ -75,9 +86,7 @@ export function frameName(frame: Frame, title: string): string {
       );
     case 'step':
       return (
-        'step ' +
-        `${frame.span.start.data.step}` +
-        (frame.span.start.data.model === undefined ? '' : ` · ${frame.span.start.data.model}`)
+        callName(frame.span) + (frame.span.start.data.model === undefined ? '' : ` · ${frame.span.start.data.model}`)
       );
     case 'message':
       return `${frame.entry.event.data.role} message`;
@@ -94,7 +103,7 @@ export function stopLabel(model: TrajectoryModel, seq: number): string {
   const event = model.event(seq);
   if (span?.kind === 'tool')
     return short(`${span.start.data.name} ${inline(unescapeKeys(model.argumentsOf(span).value))}`);
-  if (span?.kind === 'model') return `step ${span.start.data.step}`;
+  if (span?.kind === 'model') return callName(span);
   if (span?.kind === 'agent') return `agent ${span.agent}`;
   return event !== undefined && !('unknown' in event) && event.kind === 'message'
     ? short(`${event.data.role}: ${partsText(event.data.parts)}`)

@@ -9,6 +9,8 @@ export interface GateSide {
   readonly kind: string;
   /** The tool's name, for a tool call. */
   readonly name: string;
+  /** For a call of a side model: which one. */
+  readonly sideModel?: string | undefined;
 }
 
 /** A piece of a logpoint's text: literal, or an expression to evaluate. */
@@ -75,6 +77,8 @@ export class BreakpointSet {
   #hit({ breakpoint, when }: Compiled, gate: GateSide, environment: () => QueryEnvironment): boolean {
     if (breakpoint.side !== gate.side) return false;
     if (breakpoint.kind !== undefined && breakpoint.kind !== gate.kind) return false;
+    // Model calls are those of agents, unless the condition names the side model.
+    if (gate.sideModel !== undefined && when?.namesSide !== true) return false;
     if (breakpoint.tool !== undefined && (gate.kind !== 'tool' || breakpoint.tool !== gate.name)) return false;
     if (when !== undefined && (isUnrelated(when, gate) || !when.matches(environment()).matched)) return false;
     const hits = (this.#hits.get(breakpoint.id) ?? 0) + 1;

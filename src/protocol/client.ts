@@ -151,6 +151,8 @@ export const batchRow = z.object({
   steps: int,
   input_tokens: int,
   output_tokens: int,
+  /** Used by side models. The tokens above are those of the agents alone. Absent: none. */
+  side_tokens: z.object({ input: int, output: int }).optional(),
   parent: forkPoint.optional(),
   imported: z.boolean(),
   reason: z.string().optional(),

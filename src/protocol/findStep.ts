@@ -119,5 +119,7 @@ async function startsAfter(
 }
 
 function startsIn(events: readonly TraceEvent[]): Start[] {
-  return events.flatMap((event) => (event.kind === 'model.start' ? [{ seq: event.seq, step: event.data.step }] : []));
+  return events.flatMap((event) =>
+    event.kind === 'model.start' && event.data.side === undefined ? [{ seq: event.seq, step: event.data.step }] : [],
+  );
 }

@@ -3,6 +3,7 @@
  * the real implementations, tests provide small ones.
  */
 import type { Json, JsonObject } from '../common/json.ts';
+import type { SubmittedModel } from '../config/submission.ts';
 import type { Change, Check, Effect, Part, Place, Role, TraceEvent, Usage } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
@@ -210,6 +211,14 @@ export interface UntrustedWork {
 
 // ---- tasks and scores -----------------------------------------------------------------------------------------
 
+/** One call of a side model: a model other than the agents', such as a judge. */
+export interface SideQuestion {
+  /** Which one, for the record: `judge`, or the name of another one. */
+  readonly side: string;
+  readonly model: SubmittedModel;
+  readonly messages: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly text: string }[];
+}
+
 export interface ScoreInput {
   readonly task: TaskRecord;
   readonly answer: Json;
@@ -217,6 +226,8 @@ export interface ScoreInput {
   readonly world: WorldSession | undefined;
   readonly seed: number;
   readonly signal: AbortSignal;
+  /** Asks a side model and returns the text of its reply. The call is recorded. Throws ClassedError. */
+  ask(question: SideQuestion): Promise<string>;
 }
 
 export interface Scorer {

@@ -15,7 +15,7 @@ import { AgentFactory, rolloutSeed } from './loop/agentFactory.ts';
 import { Limits } from './loop/limits.ts';
 import type { ToolHost } from './ports.ts';
 import { begin, type RunningRollout } from './running.ts';
-import { scoreOf } from './scoring.ts';
+import { type FinalState, scoreOf } from './scoring.ts';
 import { Stop, settledWithin } from './stop.ts';
 import { Team } from './team/team.ts';
 import { systemTime } from './time.ts';
@@ -38,11 +38,9 @@ interface RolloutOrder {
 }
 
 /** What a rollout opened and must close. */
-interface OpenedRollout {
+interface OpenedRollout extends FinalState {
   readonly tools: ToolHost[];
-  world?: RolloutWorld;
   worldEnd?: EventData['world.close'] | undefined;
-  team?: Team;
 }
 
 /**
@@ -246,6 +244,7 @@ export class Rollout {
     running.onDiverged = () => world?.forget();
     const limits = (this.#limits = new Limits(submission.agent.limits, watch));
     const factory = new AgentFactory({ ...running, job, ports, life: this.#life, limits, hosts, world });
+    this.#opened.sideModels = factory.sideModels();
     this.#checkSessions(running, factory);
     limits.start((error) => stop.stop(error));
     return (this.#opened.team = new Team(factory));
@@ -285,7 +284,6 @@ export class Rollout {
     const { log, stop, history } = running;
     const { world } = this.#opened;
     this.#limits?.end();
-    running.gates.end();
     if (log.closed) return;
     await world?.settle();
     // Restoring the world runs in parallel with the agent, and may fail.
@@ -297,12 +295,14 @@ export class Rollout {
     if (left.length > 0) log.append(left);
     let score: EventData['score'] | null = null;
     if (ending.status !== 'infrastructure' && ending.status !== 'cancelled') {
+      running.beginScoring();
       try {
         score = history.score ?? (await this.#score(running, ending));
       } catch (error) {
         ending = endingOf(error, null, false);
       }
     }
+    running.gates.end();
     const [worldEnd] = await Promise.all([world?.close(), this.#closeTools(log)]);
     this.#opened.worldEnd = worldEnd;
     const closing: readonly Draft[] =
@@ -317,8 +317,7 @@ export class Rollout {
       scorer: this.#ports.scorer,
       task: await this.#taskToScore(),
       rolloutSeed: rolloutSeed(this.#job),
-      messages: this.#opened.team?.messages ?? [],
-      world: this.#opened.world?.session,
+      state: this.#opened,
       life: this.#life,
     });
     log.append([{ kind: 'score', data: score }]);

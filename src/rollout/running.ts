@@ -7,8 +7,8 @@ import { Repeats } from '../trace/repeats.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { Act } from './act/act.ts';
 import { History } from './act/history.ts';
-import { Prefix, type PrefixRequest } from './act/prefix.ts';
-import { isLost } from './act/recorded.ts';
+import { type MatchPolicy, Prefix, type PrefixRequest } from './act/prefix.ts';
+import { isLost, type RecordedAction } from './act/recorded.ts';
 import { closeSpans, deadlyCalls, openIrreversible } from './act/takeover.ts';
 import { faultOf } from './faults.ts';
 import { forkEditDrafts } from './gates/forkEdits.ts';
@@ -19,8 +19,9 @@ import type { RolloutJob, RolloutPorts } from './job.ts';
 import { type Draft, Log } from './log/log.ts';
 import type { Sha256 } from './log/messages.ts';
 import { TotalsCounter } from './log/totals.ts';
-import { rolloutSeed, userPath } from './loop/agentFactory.ts';
+import { rolloutSeed } from './loop/agentFactory.ts';
 import { Stopwatch } from './loop/limits.ts';
+import { sidePath } from './loop/sideModel.ts';
 import type { Stop } from './stop.ts';
 import { systemTime, type Time } from './time.ts';
 
@@ -44,6 +45,8 @@ export interface RunningRollout {
   readonly refusal: ClassedError | undefined;
   /** Whether a person changed it while it ran. */
   touched: boolean;
+  /** From now on, only cancellation or a loss ends effects and holds: a limit of the agent does not end scoring. */
+  beginScoring(): void;
   /** Called when an agent of a fork makes a request that its record does not contain. */
   onDiverged: () => void;
 }
@@ -53,7 +56,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const sha256 = ports.sha256 ?? sha256Hex;
   const time = ports.time ?? systemTime;
   const log = new Log(ports.recorder, ports.clock, sha256, ports.redactor);
-  const totals = new TotalsCounter((agent) => modelOf(job.submission, agent).price);
+  const totals = new TotalsCounter((agent, side) => modelOf(job.submission, agent, side).price);
   const fingerprint = new Fingerprint();
   const repeats = new Repeats();
   const ownFrom = (job.fork?.seq ?? 0) + 1;
@@ -82,11 +85,14 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
 
   const watch = new Stopwatch(time, history);
   const { stop } = life.child();
+  const phase = { stop };
   const holds = new Holds({
     log,
     slot: ports.slot,
     watch,
-    life: stop,
+    get life() {
+      return phase.stop;
+    },
     permits: ports.holdPermits,
     time,
     limitMs: job.submission.hold_limit_seconds * 1000,
@@ -95,8 +101,11 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   // A hold by a pause of the batch ends with the pause: nobody would release it.
   const pauseEnded = hold?.ofBatch === true && !job.paused;
   const restored = hold !== undefined && !pauseEnded && (job.held || hold.carried) ? hold : undefined;
-  const running: Pick<RunningRollout, 'touched' | 'onDiverged'> = {
+  const running: Pick<RunningRollout, 'touched' | 'beginScoring' | 'onDiverged'> = {
     touched: history.touched,
+    beginScoring: () => {
+      phase.stop = life;
+    },
     onDiverged: () => undefined,
   };
   const gates = new Gates({
@@ -117,7 +126,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     },
   });
   if (job.held && restored === undefined && !pauseEnded) gates.setPaused(true);
-  const prefix = new Prefix(history.actions, (expected) => (expected.seq < ownFrom ? 'in_order' : 'strict'));
+  const prefix = new Prefix(history.actions, (expected) => policyFor(expected, ownFrom));
   const logDivergence = logOnce(log);
   const act = new Act({
     log,
@@ -125,7 +134,9 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     prefix,
     edits: history.edits,
     gates,
-    stop,
+    get stop() {
+      return phase.stop;
+    },
     diverged: (request, lost) => {
       logDivergence(request);
       if (lost) running.onDiverged();
@@ -148,10 +159,26 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   });
 }
 
-/** Returns the model of an agent of a submission, by instance path. */
-export function modelOf(submission: Submission, agent: string | undefined): Submission['agent']['model'] {
+/**
+ * Returns what applies if a request differs from the record: an ancestor's answers are used in order, but its judge
+ * said nothing about another answer of the agent.
+ */
+function policyFor({ seq, start }: RecordedAction, ownFrom: number): MatchPolicy {
+  if (seq >= ownFrom) return 'strict';
+  return 'side' in start && start.side !== undefined && start.side !== 'user' ? 'none' : 'in_order';
+}
+
+/** Returns the model of an agent of a submission, by instance path, or of one of its side models. */
+export function modelOf(
+  submission: Submission,
+  agent: string | undefined,
+  side: string | undefined,
+): Submission['agent']['model'] {
   const user = submission.world?.user;
-  if (user !== undefined && agent === userPath(submission.agent.name)) return user.model;
+  const { scorer } = submission;
+  if (side === 'judge' && scorer.kind === 'judge') return scorer.model;
+  // In recordings from before side models, the calls of a simulated user have only its path.
+  if (user !== undefined && (side === 'user' || agent === sidePath('user', submission.agent.name))) return user.model;
   return (agentAt(submission, agent ?? '') ?? submission.agent).model;
 }
 

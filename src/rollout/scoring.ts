@@ -3,33 +3,54 @@ import { seedOf } from '../common/hash.ts';
 import { shortageOf } from '../common/shortage.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
+import { PrefixDivergence } from './act/prefix.ts';
 import type { RolloutEnding } from './ending.ts';
 import { faultOf } from './faults.ts';
-import type { Message, ScoreInput, Scorer, WorldSession } from './ports.ts';
+import type { SideModels } from './loop/sideModel.ts';
+import type { ScoreInput, Scorer } from './ports.ts';
 import type { Stop } from './stop.ts';
+import type { Team } from './team/team.ts';
+import type { RolloutWorld } from './world.ts';
+
+/** What a rollout leaves to its scorer. */
+export interface FinalState {
+  world?: RolloutWorld;
+  team?: Team;
+  /** Set once the rollout can be scored. */
+  sideModels?: SideModels;
+}
 
 interface ScoringInput {
   readonly scorer: Scorer;
   readonly task: ScoreInput['task'];
   readonly rolloutSeed: number;
-  readonly messages: readonly Message[];
-  readonly world: WorldSession | undefined;
+  readonly state: Readonly<FinalState>;
   /** Cancellation and loss of the lease. */
   readonly life: Stop;
 }
 
 /**
  * Scores the final state. If the scorer fails, the result has no score but its error; if there is no state to score, it
- * has the reason. Throws ClassedError `infrastructure` if it fails because of the machine: then the attempt is lost.
+ * has the reason. Throws ClassedError `infrastructure` if it fails because of the machine, and PrefixDivergence: then
+ * the attempt is lost.
  */
 export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promise<EventData['score']> {
-  const { scorer, task, rolloutSeed, messages, world, life } = input;
-  if (!ending.scorable)
+  const { scorer, task, rolloutSeed, state, life } = input;
+  const { sideModels } = state;
+  if (!ending.scorable || sideModels === undefined)
     return unscored(scorer, ending.error ?? new ClassedError('world_error', 'There is no final state to score.'));
   try {
     const seed = seedOf(rolloutSeed, 'score');
     const { value, passed, parts, checks, explanation } = await life.race(
-      scorer.score({ task, answer: ending.answer, messages, world, seed, signal: life.signal }),
+      scorer.score({
+        task,
+        answer: ending.answer,
+        messages: state.team?.messages ?? [],
+        world: state.world?.session,
+        seed,
+        signal: life.signal,
+        ask: (question) => sideModels.ask(question),
+      }),
     );
     return {
       scorer: scorer.name,
@@ -40,6 +61,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
       ...(explanation === undefined ? {} : { explanation }),
     };
   } catch (thrown) {
+    if (thrown instanceof PrefixDivergence) throw thrown;
     const fault = faultOf(thrown, 'tool_error', 'tool_error');
     if (isMachineFault(thrown))
       throw new ClassedError('infrastructure', `Scoring failed: ${fault.message}`, { cause: thrown });

@@ -1,5 +1,5 @@
-import type { SubmittedModel, SubmittedScorer } from '../config/submission.ts';
-import type { ModelClient, Scorer, UntrustedWork } from '../rollout/ports.ts';
+import type { SubmittedScorer } from '../config/submission.ts';
+import type { Scorer, UntrustedWork } from '../rollout/ports.ts';
 import { withAnswerCheck } from './answerCheck.ts';
 import { containsScorer } from './contains.ts';
 import { exactScorer } from './exact.ts';
@@ -11,8 +11,6 @@ import { regexScorer } from './regex.ts';
 import { worldScorer } from './world.ts';
 
 export interface ScorerDeps extends ExportRunner {
-  /** Creates the client of a judge's model. Called at most once, and only for a judge. */
-  createModelClient(model: SubmittedModel): ModelClient;
   readonly untrusted: UntrustedWork;
 }
 
@@ -34,6 +32,6 @@ export function createScorer(scorer: SubmittedScorer, deps: ScorerDeps): Scorer 
     case 'world':
       return worldScorer;
     case 'judge':
-      return judgeScorer(scorer, deps.createModelClient(scorer.model));
+      return judgeScorer(scorer);
   }
 }

@@ -106,7 +106,12 @@ export function stateAt(model: TrajectoryModel, seq: number, agent?: string): Ro
 
 /** Returns the agent of the event, else of its step, else the first agent. */
 function agentAt(model: TrajectoryModel, seq: number): string {
-  return model.event(seq)?.agent ?? model.stepOf(seq)?.model?.agent ?? model.agents[0]?.path ?? '';
+  return (
+    model.event(seq)?.agent ??
+    model.stepOf(seq)?.model?.agent ??
+    model.agents.find(({ side }) => side === undefined)?.path ??
+    ''
+  );
 }
 
 function contextAt(model: TrajectoryModel, seq: number, path: string): MessageEntry[] {

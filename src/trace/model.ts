@@ -40,7 +40,7 @@ export class TrajectoryModel {
   readonly #messages = new MessageBook();
   readonly #edits = new EditLog();
   readonly #changes = new ChangeLog();
-  readonly #usage = new UsageLog();
+  readonly #usage = { agents: new UsageLog(), side: new UsageLog() };
   readonly #holds = new HoldLog();
   readonly #scores: EventOf<'score'>[] = [];
   readonly #logs: EventOf<'log'>[] = [];
@@ -243,8 +243,17 @@ export class TrajectoryModel {
     return this.#changes;
   }
 
-  usageAt(seq = this.last): UsageTotals {
-    return this.#usage.at(seq);
+  /** Returns what the agents used; `of` side: what side models used. */
+  usageAt(seq = this.last, of: 'agents' | 'side' = 'agents'): UsageTotals {
+    return this.#usage[of].at(seq);
+  }
+
+  /** Returns whose event it is, if it is a side model's: of its call, or a message that only it sees or writes. */
+  sideOf(event: AnyEvent): string | undefined {
+    if ('unknown' in event) return undefined;
+    if (event.kind === 'message') return event.data.side;
+    const span = this.#spans.get(event.span ?? event.seq);
+    return span?.kind === 'model' ? span.start.data.side : undefined;
   }
 
   get holds(): readonly Hold[] {
@@ -293,7 +302,7 @@ export class TrajectoryModel {
     else if (isEnd(event)) this.#close(event);
     const error = errorOf(event);
     if (error !== undefined) this.#errors.push({ seq: event.seq, step: step.index, error });
-    this.#note(event, agent);
+    this.#note(event, agent, step);
   }
 
   #open(event: StartEvent, step: StepDraft, agent: AgentDraft | undefined): void {
@@ -301,10 +310,11 @@ export class TrajectoryModel {
     this.#spans.set(span.seq, span);
     this.#openSpans.open(span.seq);
     this.#newestStart = span.seq;
-    this.#tree.add(event.seq, this.#parent(event));
+    this.#tree.add(event.seq, this.#parent(event, step));
     switch (span.kind) {
       case 'model':
-        step.model = span;
+        if (span.start.data.side === undefined) step.model = span;
+        else step.sides.push(span);
         agent?.modelStarts.push(span.seq);
         return;
       case 'tool':
@@ -324,15 +334,15 @@ export class TrajectoryModel {
   #close(event: EndEvent): void {
     const span = event.span === undefined ? undefined : this.#spans.get(event.span);
     if (span !== undefined && closeSpan(span, event)) this.#openSpans.close(span.seq, event.seq);
-    if (event.kind === 'model.end') this.#usage.add(event);
+    if (event.kind === 'model.end') this.#usage[this.sideOf(event) === undefined ? 'agents' : 'side'].add(event);
   }
 
-  #note(event: TraceEvent, agent: AgentDraft | undefined): void {
+  #note(event: TraceEvent, agent: AgentDraft | undefined, step: StepDraft): void {
     switch (event.kind) {
       case 'message':
         this.#messages.add(event);
         agent?.messages.push(event.seq);
-        this.#tree.add(event.seq, this.#parent(event));
+        this.#tree.add(event.seq, this.#parent(event, step));
         return;
       case 'world.diff':
         this.#changes.add(event);
@@ -381,8 +391,9 @@ export class TrajectoryModel {
     if (targetMessage !== undefined && m === undefined) this.#messages.edit(targetMessage, event);
   }
 
-  #parent(event: TraceEvent): number {
-    const seq = event.parent ?? (event.kind === 'message' ? event.span : undefined);
+  #parent(event: TraceEvent, step: StepDraft): number {
+    const of = event.kind === 'message' ? event.span : undefined;
+    const seq = event.parent ?? of ?? (this.sideOf(event) === undefined ? undefined : step.model?.seq);
     return seq !== undefined && this.#spans.has(seq) ? seq : 0;
   }
 }

@@ -17,7 +17,8 @@ const ERROR_TEXT = 600;
  * Returns the row after these events, which follow those already counted. Pure: returns `progress` itself if nothing
  * changed.
  *
- * Counts only events of the stream itself, not those that a fork shares with its parent. Tokens are those of
+ * Counts only events of the stream itself, not those that a fork shares with its parent. Calls of side models are
+ * counted separately. Tokens are those of
  * `model.end.usage`; a call without it adds none. `started_at` and `ended_at` stay absent in streams without times.
  */
 export function advanceProgress(progress: Progress, events: readonly (TraceEvent | UnknownEvent)[]): Progress {
@@ -41,7 +42,7 @@ function changesRow(event: TraceEvent, row: Progress): boolean {
     case 'rollout.end':
       return true;
     case 'model.end':
-      return event.data.usage !== undefined || event.data.source === 'edited';
+      return event.data.usage !== undefined || event.data.source === 'edited' || isSide(event, row);
     case 'release':
     case 'rollout.lease':
       return row.hold !== undefined;
@@ -59,15 +60,18 @@ function apply(row: Progress, event: TraceEvent): void {
       if (event.data.times !== 'none') row.started_at = event.at;
       return;
     case 'model.start':
+      if (event.data.side !== undefined) {
+        row.open_side = [...(row.open_side ?? []), event.seq];
+        return;
+      }
       if (event.data.step > (row.step ?? 0)) {
         row.steps += 1;
         row.step = event.data.step;
       }
       return;
     case 'model.end':
-      row.input_tokens += event.data.usage?.input_tokens ?? 0;
-      row.output_tokens += event.data.usage?.output_tokens ?? 0;
-      row.cached_tokens += event.data.usage?.cached_tokens ?? 0;
+      if (isSide(event, row)) applySideEnd(row, event);
+      else addUsage(row, event);
       if (event.data.source === 'edited') row.touched = true;
       return;
     case 'tool.start':
@@ -105,6 +109,31 @@ function apply(row: Progress, event: TraceEvent): void {
       return;
     default:
   }
+}
+
+const NO_SIDE = { calls: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0 } as const;
+
+function isSide({ span }: EventOf<'model.end'>, row: Progress): boolean {
+  return span !== undefined && row.open_side?.includes(span) === true;
+}
+
+function applySideEnd(row: Progress, event: EventOf<'model.end'>): void {
+  const open = row.open_side?.filter((seq) => seq !== event.span) ?? [];
+  if (open.length === 0) delete row.open_side;
+  else row.open_side = open;
+  const { status, error } = event.data;
+  if (status === 'cut' || error?.class === 'infrastructure') return; // lost with its worker: it is repeated
+  row.side = { ...NO_SIDE, ...row.side, calls: (row.side?.calls ?? 0) + 1 };
+  addUsage(row.side, event);
+}
+
+function addUsage(
+  sums: Pick<Progress, 'input_tokens' | 'output_tokens' | 'cached_tokens'>,
+  { data: { usage } }: EventOf<'model.end'>,
+): void {
+  sums.input_tokens += usage?.input_tokens ?? 0;
+  sums.output_tokens += usage?.output_tokens ?? 0;
+  sums.cached_tokens += usage?.cached_tokens ?? 0;
 }
 
 /**
@@ -149,7 +178,9 @@ function applyEnd(row: Progress, event: EventOf<'rollout.end'>): void {
   else if (error !== undefined) row.cause = causeOfEnding(error);
   else row.cause ??= causeWithoutScore(answer, row.failed_call);
   delete row.open_calls;
+  delete row.open_side;
   delete row.failed_call;
+  if (totals.side?.cost !== undefined) row.side = { ...NO_SIDE, ...row.side, cost: totals.side.cost };
   if (totals.ms !== undefined) row.ms = totals.ms;
   if (totals.cost !== undefined) row.cost = totals.cost;
   if (fingerprint !== undefined) row.fingerprint = fingerprint;

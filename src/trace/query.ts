@@ -1,6 +1,6 @@
 /**
  * The expression language for breakpoints, filters, watches, perturbations, and exports: CEL over event, step, tool,
- * message, agent, task, attempt, usage, world, reward, and status (query/vocabulary.ts), and plain text.
+ * message, agent, side, task, attempt, usage, world, reward, and status (query/vocabulary.ts), and plain text.
  *
  * `compileQuery` interprets a text as follows (`compileCondition` accepts only CEL):
  * 1. Empty, or completely in one pair of quotes: text.
@@ -30,6 +30,8 @@ export interface Query {
   readonly words?: readonly string[];
   /** The records that must not be empty for a match. */
   readonly needs: readonly ('tool' | 'message')[];
+  /** Whether it is CEL that uses the variable `side`. */
+  readonly namesSide: boolean;
   matches(environment: QueryEnvironment): Match;
 }
 
@@ -109,6 +111,7 @@ function celQuery(text: string, program: CelProgram): Query {
     text,
     explain: `events for which \`${text.trim()}\` is true`,
     needs: program.needs.map(({ record }) => record),
+    namesSide: program.namesSide,
     matches: (environment) => {
       for (const { record, field } of program.needs) {
         if (isEmpty(environment[record])) return { matched: false, why: `there is no "${field}" here` };
@@ -135,6 +138,7 @@ function textQuery(text: string, words: readonly string[]): Query {
     explain:
       words.length === 0 ? 'everything' : `events that contain ${words.map((word) => `"${word}"`).join(' and ')}`,
     needs: [],
+    namesSide: false,
     matches: (environment) => (test(environment.everything) ? MATCH : NO_MATCH),
   };
 }

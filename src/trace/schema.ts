@@ -7,8 +7,10 @@
  */
 import { z } from 'zod';
 import { blobRef, int, json, part, sha } from './schema/parts.ts';
+import { totals } from './schema/totals.ts';
 
 export { type BlobRef, type Part, part } from './schema/parts.ts';
+export { type SideUsage, sideUsage, type Totals, totals } from './schema/totals.ts';
 
 export const TRACE_VERSION = 1;
 
@@ -115,19 +117,6 @@ export type Change = z.infer<typeof change>;
 export const rolloutStatus = z.enum(['done', 'truncated', 'cancelled', 'infrastructure']);
 export type RolloutEndStatus = z.infer<typeof rolloutStatus>;
 
-export const totals = z.object({
-  steps: int.min(0),
-  tool_calls: int.min(0),
-  input_tokens: int.min(0),
-  output_tokens: int.min(0),
-  cached_tokens: int.min(0),
-  /** Wall time of the rollout without holds. */
-  ms,
-  held_ms: ms,
-  cost: z.number().optional(),
-});
-export type Totals = z.infer<typeof totals>;
-
 /** The tokens of one model call: the content of the blob to which `model.end` refers. */
 export const tokenRecord = z.object({
   /** The prompt as a difference: the first `keep` IDs of prompt + completion of the call with span `of`, then `ids`. */
@@ -176,12 +165,20 @@ const eventData = {
       from: z.string().optional(),
       to: z.string().optional(),
       topic: z.string().optional(),
+      /** For a message that only a side model sees or writes: as in `model.start`. */
+      side: z.string().min(1).optional(),
       priority: int.optional(),
       headers: z.record(z.string(), json).optional(),
     }),
   'model.start': () =>
     z.object({
-      step: int.min(1),
+      /** Number of its step, from 1. For a call of a side model: the step that contains it, 0 before the first. */
+      step: int.min(0),
+      /**
+       * For a call of a side model (a model other than the agents'), which is not a step: `user` (the simulated user),
+       * `judge`, or the name of another one. Absent for an agent's call.
+       */
+      side: z.string().min(1).optional(),
       /** Absent only in imported streams whose source lacks it. */
       model: z.string().optional(),
       endpoint: z.string().optional(),

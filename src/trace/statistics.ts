@@ -3,6 +3,7 @@
  * = scored + unscored + cancelled + infrastructure + open, and unavailable values are null, with a reason.
  */
 import { each, finish, type Piecewise } from '../common/piecewise.ts';
+import type { SideUsage } from './schema.ts';
 import { LEVEL, methodText, resamplesFor } from './statistics/bootstrap.ts';
 import { attemptOf, attemptRows } from './statistics/outcomes.ts';
 import { type Counts, reportedKs } from './statistics/passRates.ts';
@@ -106,6 +107,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
       pass_all: intervals?.pass_all ?? null,
     },
     tokens,
+    side: usage.side,
     ms,
     per_hour: perHour ?? null,
     cost,
@@ -136,6 +138,8 @@ function stoppedEarly({ passesPerTask }: ReportInput, { tasks }: Tally): boolean
 
 class Usage {
   cost: number | null = null;
+  /** Of the side models; null if there were no calls of them. */
+  side: Report['side'] = null;
   readonly #tokens = { input: 0, output: 0, cached: 0 };
 
   add({ progress }: RolloutRow): void {
@@ -143,12 +147,25 @@ class Usage {
     this.#tokens.output += progress.output_tokens;
     this.#tokens.cached += progress.cached_tokens;
     if (progress.cost !== undefined) this.cost = (this.cost ?? 0) + progress.cost;
+    if (progress.side !== undefined) this.side = sumOf(this.side, progress.side);
   }
 
   /** null without tokens: then the calls did not record usage, as in some imported recordings. */
   get tokens(): Report['tokens'] {
     return this.#tokens.input + this.#tokens.output === 0 ? null : this.#tokens;
   }
+}
+
+function sumOf(sum: Report['side'], side: SideUsage): SideUsage {
+  if (sum === null) return side;
+  const cost = side.cost === undefined ? sum.cost : (sum.cost ?? 0) + side.cost;
+  return {
+    calls: sum.calls + side.calls,
+    input_tokens: sum.input_tokens + side.input_tokens,
+    output_tokens: sum.output_tokens + side.output_tokens,
+    cached_tokens: sum.cached_tokens + side.cached_tokens,
+    ...(cost === undefined ? {} : { cost }),
+  };
 }
 
 function durationsOf(durations: readonly number[]): Report['ms'] {

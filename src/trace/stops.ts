@@ -1,7 +1,8 @@
 /**
  * Where a debugger stops in a trajectory, and how it steps: at input messages, model calls, tool calls, and agents.
  * Stops are nested: a tool call in the model call that requested it, the stops of a team member in its `agent.start`,
- * and that in the tool call that called the member. A reply is not a stop, but part of its call.
+ * and that in the tool call that called the member. A reply is not a stop, but part of its call. A call of a side model
+ * is nested in its tool call or in the step that contains it, so stepping over skips it; its prompt is part of it.
  */
 import { countUpTo } from './model/search.ts';
 import type { AnyEvent, TrajectoryModel } from './model.ts';
@@ -136,10 +137,16 @@ export class Stops {
     if ('unknown' in event) return undefined;
     switch (event.kind) {
       case 'message':
+        if (event.data.side !== undefined) return undefined;
         // Replies are part of their calls, and edited messages part of the originals.
         return event.data.origin === 'given' || event.data.origin === 'compacted' ? this.#enclosing(event) : undefined;
       case 'model.start':
-        return this.#enclosing(event);
+        if (event.data.side === undefined) return this.#enclosing(event);
+        return (
+          this.#existing(event.parent) ??
+          this.#existing(this.#model.stepOf(event.seq)?.model?.seq) ??
+          this.#enclosing(event)
+        );
       case 'tool.start': {
         const step = this.#model.stepOf(event.seq)?.model?.seq;
         return step === undefined || step >= event.seq ? this.#enclosing(event) : step;

@@ -3,7 +3,7 @@
  * events, with `advanceProgress`.
  */
 import { z } from 'zod';
-import { errorClass, rolloutStatus } from './schema.ts';
+import { errorClass, rolloutStatus, sideUsage } from './schema.ts';
 
 export const rolloutState = z.enum(['queued', 'running', 'held', 'ended']);
 export type RolloutState = z.infer<typeof rolloutState>;
@@ -69,6 +69,10 @@ export const progress = z.object({
   input_tokens: z.number().int(),
   output_tokens: z.number().int(),
   cached_tokens: z.number().int(),
+  /** Of the side models; the numbers above are those of the agents alone. */
+  side: sideUsage.optional(),
+  /** seqs of the side models' calls in progress. */
+  open_side: z.array(z.number().int()).optional(),
   /** Names of the tools called, in order of first use. */
   tools: z.array(z.string()),
   /** The current hold. */

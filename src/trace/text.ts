@@ -10,7 +10,7 @@ import type { TrajectoryModel } from './model.ts';
 import { type Detail, OVERVIEW, WHOLE, writeEvent } from './text/events.ts';
 import { type Header, headerOf, writeHeader } from './text/header.ts';
 import { Page, type PageOptions } from './text/page.ts';
-import { inline, valueText } from './text/values.ts';
+import { inline, sideUsageText, valueText } from './text/values.ts';
 
 interface TextOptions extends PageOptions {
   /** ID of the rollout, for the header. */
@@ -69,7 +69,10 @@ function headerPiece({ header }: TrajectoryPart, options: TextOptions): TextPiec
 function* partPieces(part: TrajectoryPart, options: TextOptions, full: boolean): Generator<TextPiece> {
   const { model, from, to, isLast, isWhole } = part;
   // A part does not know whether there are other agents.
-  const detail: Detail = { ...(full ? WHOLE : OVERVIEW), named: !isWhole || model.agents.length > 1 };
+  const detail: Detail = {
+    ...(full ? WHOLE : OVERVIEW),
+    named: !isWhole || model.agents.filter(({ side }) => side === undefined).length > 1,
+  };
   for (const step of model.steps.slice(from, to))
     yield { what: 'step', step: step.index, text: textOf(options, (page) => writeStep(page, model, step, detail)) };
   if (isLast && model.end !== undefined)
@@ -166,6 +169,7 @@ function writeEnd(page: Page, model: TrajectoryModel): void {
       totals.output_tokens === undefined ? undefined : `${compact(totals.output_tokens)} out`,
       totals.held_ms === undefined || totals.held_ms < 1 ? undefined : `${duration(totals.held_ms)} held`,
       totals.cost === undefined ? undefined : `cost ${totals.cost.toPrecision(3)}`,
+      totals.side === undefined ? undefined : sideUsageText(totals.side),
     ]
       .filter((part) => part !== undefined)
       .join(' · '),

@@ -241,6 +241,8 @@ describe('SQLite store', () => {
     await store.close();
     const database = openDatabase(path.join(place, 'store.db'), { readOnly: false });
     database.exec('DROP TABLE pod_rollout; ALTER TABLE rollout DROP COLUMN stored');
+    for (const column of ['side_input_tokens', 'side_output_tokens'])
+      database.exec(`ALTER TABLE batch DROP COLUMN ${column}`);
     database.exec("UPDATE meta SET value = '1' WHERE name = 'version'");
     database.close();
     await assert.rejects(openStore(place, { readOnly: true }), (error) => StudioError.is(error, 'version'));

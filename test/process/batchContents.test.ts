@@ -175,12 +175,14 @@ describe('a simulated user', { timeout: 180_000 }, () => {
     assert.deepEqual([report.scored, report.passed, report.truncated], [2, 2, 1]);
     const statement = events.get('statement')!;
     assert.deepEqual([endOf(statement).status, endOf(statement).answer], ['done', 'It is done.']);
-    // Both sides are model calls in one order; only the agent's own are trainable.
-    const starts = ofKind(statement, 'model.start').map((event) => [event.agent, event.data.step]);
+    // The user's call is in the agent's step, and nobody trains on it.
+    const starts = ofKind(statement, 'model.start').map((event) => [event.agent, event.data.step, event.data.side]);
     assert.deepEqual(starts, [
-      ['tester', 1],
-      ['user', 2],
+      ['tester', 1, undefined],
+      ['user', 1, 'user'],
     ]);
+    const { totals } = endOf(statement);
+    assert.deepEqual([totals.steps, totals.side?.calls], [1, 1]);
     assert.deepEqual(
       ofKind(statement, 'model.end')
         .map((event) => event.data.trainable)

@@ -37,9 +37,11 @@ test('a rollout whose worker is lost during scoring is scored by the next one', 
   const count = (kind: string): number => events.filter((event) => event.kind === kind).length;
   // Nothing of the agent happened again.
   assert.deepEqual(
-    [count('rollout.lease'), count('model.start'), count('tool.start'), count('score'), row!.try],
+    [count('rollout.lease'), row!.progress.steps, count('tool.start'), count('score'), row!.try],
     [2, 2, 1, 1, 1],
   );
+  // The judge was asked again, because its answer was lost with the worker.
+  assert.deepEqual([count('model.start'), row!.progress.side?.calls], [4, 1]);
   assert.equal(row!.progress.passed, true);
   assert.match(
     JSON.stringify(judge.seen.findLast(({ path }) => path.endsWith('/chat/completions'))?.body),

@@ -65,7 +65,7 @@ export class Stream {
     content: string | Part[],
     origin: EventData['message']['origin'] = 'given',
     envelope: Envelope = {},
-    mail: Pick<EventData['message'], 'from' | 'to' | 'topic' | 'priority'> = {},
+    mail: Pick<EventData['message'], 'from' | 'to' | 'topic' | 'priority' | 'side'> = {},
   ): number {
     this.#m += 1;
     this.add(
@@ -113,6 +113,47 @@ export class Stream {
         source: 'live',
       },
       { ...of, span },
+    );
+    return span;
+  }
+
+  /**
+   * A call of a side model in the newest step, with a prompt that only it sees. What a user says is a message to
+   * `agent`. Returns the seq of its start.
+   */
+  side(side: string, prompt: string, reply: string, over: { agent?: string; parent?: number } = {}): number {
+    this.message('system', prompt, 'given', { agent: side }, { to: side, side });
+    const { m } = this;
+    const parent = over.parent === undefined ? {} : { parent: over.parent };
+    const span = this.add(
+      'model.start',
+      { step: this.#steps, side, model: `${side}-model`, context: [[m, m]], sampling: {} },
+      { agent: side, ...parent },
+    );
+    const isUser = side === 'user';
+    this.message(
+      isUser ? 'user' : 'assistant',
+      reply,
+      'given',
+      { agent: side },
+      {
+        from: side,
+        ...(isUser ? { to: over.agent ?? 'desk' } : { side }),
+      },
+    );
+    this.add(
+      'model.end',
+      {
+        status: 'ok',
+        m: this.#m,
+        finish_reason: 'stop',
+        usage: { input_tokens: 40, output_tokens: 4 },
+        ms: 300,
+        trainable: false,
+        why_not: 'it is a call of a side model',
+        source: 'live',
+      },
+      { agent: side, span },
     );
     return span;
   }
@@ -211,6 +252,38 @@ export function lendingDesk(): Stream {
     reward: 0,
     answer: 'One loan was renewed, the other has reached its limit.',
     totals: { steps: 3, tool_calls: 3, input_tokens: 300, output_tokens: 30, cached_tokens: 0, ms: 4_321, held_ms: 0 },
+  });
+  return s;
+}
+
+/** Two steps of an agent, with a simulated user between them and a judge at the end. */
+export function conversation(): Stream {
+  const s = new Stream();
+  s.start();
+  s.message('user', 'Renew my loan.', 'given', { agent: 'desk' });
+  s.model('Which loan?', [], { agent: 'desk' });
+  s.side('user', 'You are Ada.', 'Loan 17, please.');
+  s.model('Loan 17 is renewed.', [], {
+    agent: 'desk',
+    context: [
+      [1, 2],
+      [4, 4],
+    ],
+  });
+  s.side('judge', 'You are a judge.', '{"score": 1, "explanation": "It is renewed."}');
+  s.add('score', { scorer: 'judge', value: 1, passed: true, explanation: 'It is renewed.' });
+  s.end({
+    answer: 'Loan 17 is renewed.',
+    totals: {
+      steps: 2,
+      tool_calls: 0,
+      input_tokens: 200,
+      output_tokens: 20,
+      cached_tokens: 0,
+      ms: 4_321,
+      held_ms: 0,
+      side: { calls: 2, input_tokens: 80, output_tokens: 8, cached_tokens: 0 },
+    },
   });
   return s;
 }

@@ -45,6 +45,17 @@ describe('the transcript', { timeout: 300_000 }, () => {
       await page.getByRole('tree', { name: 'Steps' }).waitFor();
     }));
 
+  it('folds calls of side models below what they belong to', () =>
+    open('side-calls', async (page) => {
+      const rows = transcript(page).getByRole('article');
+      const judge = rows.filter({ hasText: 'Judge' }).first();
+      await judge.getByText('judge-model · 40 → 4 tokens').waitFor();
+      assert.equal(await judge.locator('[aria-expanded="true"]').count(), 0);
+      await judge.getByRole('button', { name: /Prompt/ }).click();
+      await judge.getByText('You are a judge.').last().waitFor();
+      await rows.filter({ hasText: 'Simulated user' }).first().waitFor();
+    }));
+
   it('opens arguments and results alone, and everything in a row with X', () =>
     open('failed-call', async (page) => {
       const row = await current(page, 'update_reservation_flights');

@@ -47,7 +47,7 @@ export async function readAround(
     near.some((event) => event.seq === seq - MIN_MARGIN) && near.some((event) => event.seq === seq + MIN_MARGIN);
   const events = isEnough ? near : await readNeighbors(api, rollout, seq, signal);
   // Events before the first model call belong to a step whose number is unknown.
-  const begin = events.findIndex((event) => event.kind === 'model.start');
+  const begin = events.findIndex((event) => event.kind === 'model.start' && event.data.side === undefined);
   const start = events[begin];
   if (start?.kind !== 'model.start' || start.seq > seq) return undefined;
   const model = new TrajectoryModel();

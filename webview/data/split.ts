@@ -110,7 +110,9 @@ function* nearestSplit(
 }
 
 function newestModel(events: readonly AnyEvent[]): number | undefined {
-  return events.findLast((event) => event.kind === 'model.start')?.seq;
+  return events.findLast(
+    (event) => !('unknown' in event) && event.kind === 'model.start' && event.data.side === undefined,
+  )?.seq;
 }
 
 function placesOf(

@@ -172,7 +172,10 @@ export class TrajectoryData extends StreamData {
   /** Whether the target is in these events or before. */
   #reachesTarget(events: readonly TraceEvent[]): boolean {
     const { seq = Infinity, step = Infinity } = this.#target?.place ?? {};
-    return events.some((event) => event.seq >= seq || (event.kind === 'model.start' && event.data.step >= step));
+    return events.some(
+      (event) =>
+        event.seq >= seq || (event.kind === 'model.start' && event.data.side === undefined && event.data.step >= step),
+    );
   }
 
   /** Reads the data around the events. The events are shown without waiting for it. */

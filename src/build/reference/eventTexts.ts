@@ -4,8 +4,13 @@ import type { EventKind } from '../../trace/schema.ts';
 export const EVENT_TEXTS: Readonly<Record<EventKind, string>> = {
   'rollout.start': 'A rollout starts. Written by its first worker.',
   'rollout.lease': 'A worker takes the rollout.',
-  message: 'A message of the conversation, numbered by `m`.',
-  'model.start': 'A model call begins. `context` lists the messages that it sees.',
+  message:
+    'A message of the conversation, numbered by `m`. With `side`, only a side model sees or writes it, as in ' +
+    '`model.start`.',
+  'model.start':
+    'A model call begins. `context` lists the messages that it sees. With `side`, it is a call of a side model ' +
+    '(`user`, `judge`, or the name of another one) and not a step: `step` is the one that contains it, 0 before ' +
+    'the first.',
   'model.end': 'A model call ends with a message or an error.',
   'tool.start': 'A tool call begins, as the model requested it.',
   'tool.end': 'A tool call ends with a result or an error.',
@@ -20,7 +25,7 @@ export const EVENT_TEXTS: Readonly<Record<EventKind, string>> = {
   release: 'The rollout continues after a hold.',
   edit: 'A person changed a recorded value.',
   log: 'Output of a tool.',
-  'rollout.end': 'The rollout ended.',
+  'rollout.end': 'The rollout ended. `totals` are those of the agents; `totals.side` are those of the side models.',
   'batch.start': 'A batch was created.',
   infra: 'Something happened to a pod, a worker, or an endpoint.',
   control: 'A person or a client sent a command, e.g. pause or cancel.',

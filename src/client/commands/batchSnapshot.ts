@@ -31,8 +31,14 @@ function withFigures(batch: BatchRow, rows: readonly RolloutRow[]): BatchRow {
   counts.queued += Math.max(0, batch.tasks * batch.attempts - counting.length);
   const sum = (of: (progress: RolloutRow['progress']) => number): number =>
     rows.reduce((total, { progress }) => total + of(progress), 0);
+  const side = {
+    input: sum((progress) => progress.side?.input_tokens ?? 0),
+    output: sum((progress) => progress.side?.output_tokens ?? 0),
+  };
+  const { side_tokens: _older, ...rest } = batch;
   return {
-    ...batch,
+    ...rest,
+    ...(side.input + side.output === 0 ? {} : { side_tokens: side }),
     counts,
     truncated: counting.filter(({ settles, progress }) => settles && progress.status === 'truncated').length,
     steps: sum(({ steps }) => steps),

@@ -80,6 +80,9 @@ export function batchHeading(batch: BatchRow, width: number, rate?: number): str
     counts.queued > 0 && batch.state !== 'ended' ? `${counts.queued} queued` : '',
     `${batch.steps.toLocaleString('en-US')} ${nounFor(batch.steps, 'step')}`,
     `${compact(batch.input_tokens + batch.output_tokens)} tokens`,
+    batch.side_tokens === undefined
+      ? ''
+      : `${compact(batch.side_tokens.input + batch.side_tokens.output)} tokens of side models`,
     rate === undefined ? '' : `${count(rate)} rollouts/h`,
     moment(batch.created_at),
     batch.ended_at === undefined || batch.imported ? '' : duration(batch.ended_at - batch.created_at),

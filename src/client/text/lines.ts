@@ -46,7 +46,9 @@ function detail(event: TraceEvent): string {
     case 'message':
       return `${event.data.role}: ${event.data.parts.map(partText).join(' ')}`;
     case 'model.start':
-      return `step ${event.data.step}, ${event.data.model}`;
+      return (
+        (event.data.side === undefined ? '' : `${event.data.side} in `) + `step ${event.data.step}, ${event.data.model}`
+      );
     case 'model.end':
       return [
         event.data.status,

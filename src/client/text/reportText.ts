@@ -78,6 +78,14 @@ function totalsLines(report: Report, width: number): string[] {
       `tokens     ${compact(tokens.input)} in${tokens.cached > 0 ? ` (${compact(tokens.cached)} cached)` : ''}, ` +
         `${compact(tokens.output)} out`,
     );
+  if (report.side !== null) {
+    const { calls, input_tokens: input, output_tokens: output, cost: price } = report.side;
+    const cached = report.side.cached_tokens > 0 ? ` (${compact(report.side.cached_tokens)} cached)` : '';
+    lines.push(
+      `side       ${plural(calls, 'call')} of side models, ${compact(input)} in${cached}, ${compact(output)} out` +
+        (price === undefined ? '' : `, cost ${price.toFixed(2)}`),
+    );
+  }
   if (ms !== null)
     lines.push(
       `time       p50 ${duration(ms.p50)}, p95 ${duration(ms.p95)}, max ${duration(ms.max)}, total ` +

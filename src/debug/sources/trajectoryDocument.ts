@@ -10,6 +10,7 @@ import { countUpTo } from '../../trace/model/search.ts';
 import type { AnyEvent, TrajectoryModel } from '../../trace/model.ts';
 import type { EventOf } from '../../trace/schema.ts';
 import { Stops } from '../../trace/stops.ts';
+import { sideLabel } from '../../trace/text/labels.ts';
 import { scoreText } from '../../trace/text/score.ts';
 import { changeText, errorText, inline, partsText } from '../../trace/text/values.ts';
 import { unescapeKeys } from '../../trace/values/keys.ts';
@@ -84,6 +85,8 @@ export class TrajectoryDocument {
       case 'message':
         return this.#message(event);
       case 'model.start':
+        if (event.data.side !== undefined)
+          return [sideLabel(event.data.side) + (event.data.model === undefined ? '' : ` · ${event.data.model}`)];
         return [
           'step ' +
             `${event.data.step}${event.agent === undefined ? '' : ` · ${event.agent}`}` +

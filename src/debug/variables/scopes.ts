@@ -207,6 +207,7 @@ function contextScope(agent: string, context: ScopeContext, expensive: boolean):
 
 function usageScope({ debuggee: { model }, place, limits }: ScopeContext): Scope {
   const used = model.usageAt(place.at);
+  const side = model.usageAt(place.at, 'side');
   const step = model.stepOf(place.at)?.index ?? 0;
   const of = (name: string): string => (limits[name] === undefined ? '' : ` of ${limits[name]}`);
   return scope(
@@ -221,6 +222,7 @@ function usageScope({ debuggee: { model }, place, limits }: ScopeContext): Scope
       { name: 'input tokens', value: String(used.input_tokens), expression: 'usage.input_tokens' },
       { name: 'output tokens', value: String(used.output_tokens), expression: 'usage.output_tokens' },
       { name: 'cached tokens', value: String(used.cached_tokens), expression: 'usage.cached_tokens' },
+      ...(side.calls === 0 ? [] : factNode("side models' tokens", side.input_tokens + side.output_tokens)),
       ...factNode('time limit (s)', limits['seconds']),
       ...factNode('tool time limit (s)', limits['tool_seconds']),
     ]),

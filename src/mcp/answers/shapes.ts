@@ -5,7 +5,7 @@ import { type BatchRow, batchState } from '../../protocol/client.ts';
 import { causeOf } from '../../trace/cause.ts';
 import { heldText, holdOf } from '../../trace/holder.ts';
 import { OUTCOMES, outcomeOf } from '../../trace/outcome.ts';
-import { errorClass } from '../../trace/schema.ts';
+import { errorClass, sideUsage } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 
 const count = z.number().int().min(0);
@@ -35,6 +35,10 @@ export const batchShape = z.object({
     .describe('Attempts by outcome'),
   input_tokens: count,
   output_tokens: count,
+  side_tokens: z
+    .object({ input: count, output: count })
+    .optional()
+    .describe('Tokens of side models (simulated user, judge), which the other tokens do not include'),
   imported: z.boolean(),
   debug: z.boolean().optional().describe('A run of a debugger: its figures say nothing about the agent'),
   forked_from: z.string().optional().describe('ROLLOUT@SEQ if it is a fork'),
@@ -52,6 +56,7 @@ export function batchData(row: BatchRow): z.input<typeof batchShape> {
     counts,
     input_tokens,
     output_tokens,
+    ...(row.side_tokens === undefined ? {} : { side_tokens: row.side_tokens }),
     imported,
     ...(row.debug === true ? { debug: true } : {}),
     created: new Date(row.created_at).toISOString(),
@@ -80,6 +85,7 @@ export const attemptShape = z.object({
   tools: z.array(z.string()).describe('Tools it called, in order of first use'),
   input_tokens: count,
   output_tokens: count,
+  side: sideUsage.optional().describe('Calls and tokens of side models, which the other numbers do not include'),
   ms: z.number().optional(),
   cause: z.string().optional().describe('Why it did not pass; the same for attempts that failed for the same reason'),
   error_class: errorClass.optional(),
@@ -104,6 +110,7 @@ export function attemptData(row: RolloutRow): z.input<typeof attemptShape> {
     tools: progress.tools.slice(0, MAX_TOOLS),
     input_tokens: progress.input_tokens,
     output_tokens: progress.output_tokens,
+    ...(progress.side === undefined ? {} : { side: progress.side }),
     ...(progress.ms === undefined ? {} : { ms: progress.ms }),
     ...(cause === undefined ? {} : { cause: oneLine(cause.text, MAX_MESSAGE) }),
     ...(progress.error_class === undefined ? {} : { error_class: progress.error_class }),

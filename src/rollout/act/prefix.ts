@@ -5,7 +5,7 @@ import { type EffectKind, isComplete, type RecordedAction } from './recorded.ts'
  * the same code). `in_order`: use the next answer of the same kind and name (a fork, which may have another prompt or
  * model). `none`: there is no answer (recorded worlds, `replay:` models).
  */
-type MatchPolicy = 'strict' | 'in_order' | 'none';
+export type MatchPolicy = 'strict' | 'in_order' | 'none';
 
 /** A request for a prefix. */
 export interface PrefixRequest {

@@ -1,7 +1,7 @@
 import type { EventData, EventOf, TraceError } from '../../trace/schema.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 
-/** Kinds of outside effects and the events that record them. A question to the simulated user is a model call. */
+/** Kinds of outside effects and the events that record them. A call of a side model is a model call. */
 export interface Effects {
   readonly model: { readonly start: EventData['model.start']; readonly end: EventData['model.end'] };
   readonly tool: { readonly start: EventData['tool.start']; readonly end: EventData['tool.end'] };

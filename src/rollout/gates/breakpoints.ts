@@ -1,4 +1,4 @@
-import { BreakpointSet, type MatchedBreakpoint } from '../../protocol/breakpointSet.ts';
+import { BreakpointSet, type GateSide, type MatchedBreakpoint } from '../../protocol/breakpointSet.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import { type Gate, gateEnvironment } from '../../trace/query/environment.ts';
 import type { QueryEnvironment } from '../../trace/query/vocabulary.ts';
@@ -34,15 +34,12 @@ export class Breakpoints {
 
   /** Returns the matching breakpoints with enough hits, in order. Counts a hit for each match. */
   matches(side: Side, subject: Subject): readonly MatchedBreakpoint[] {
-    return !this.#set.any
-      ? NONE
-      : this.#set.matches({ side, kind: subject.kind, name: subject.name }, () => this.#environment(side, subject));
+    return !this.#set.any ? NONE : this.#set.matches(gateOf(side, subject), () => this.#environment(side, subject));
   }
 
   /** Counts hits without holding, for recorded effects. */
   count(side: Side, subject: Subject): void {
-    if (this.#set.counts)
-      this.#set.count({ side, kind: subject.kind, name: subject.name }, () => this.#environment(side, subject));
+    if (this.#set.counts) this.#set.count(gateOf(side, subject), () => this.#environment(side, subject));
   }
 
   #environment(side: Side, subject: Subject): QueryEnvironment {
@@ -77,6 +74,10 @@ class SubjectGate implements Gate {
     return this.#subject.agent;
   }
 
+  get sideModel(): string | undefined {
+    return sideModelOf(this.#subject);
+  }
+
   get task(): TaskRecord {
     return this.#surroundings.task;
   }
@@ -105,6 +106,14 @@ class SubjectGate implements Gate {
 
 const START = { model: 'model.start', tool: 'tool.start', world: 'world.open' } as const;
 const END = { model: 'model.end', tool: 'tool.end', world: 'world.close' } as const;
+
+function gateOf(side: Side, subject: Subject): GateSide {
+  return { side, kind: subject.kind, name: subject.name, sideModel: sideModelOf(subject) };
+}
+
+function sideModelOf({ start }: Subject): string | undefined {
+  return 'side' in start ? start.side : undefined;
+}
 
 function isTool(subject: Subject): subject is Subject<'tool'> {
   return subject.kind === 'tool';

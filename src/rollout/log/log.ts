@@ -26,12 +26,13 @@ export interface NewMessage {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly topic?: string | undefined;
+  readonly side?: string | undefined;
   readonly priority?: number | undefined;
   readonly headers?: EventData['message']['headers'] | undefined;
 }
 
-/** Sender, recipient, topic, and headers of a message between agents. */
-export type Envelope = Pick<NewMessage, 'from' | 'to' | 'topic' | 'priority' | 'headers'>;
+/** Sender, recipient, topic, and headers of a message between agents, or the side model to which it belongs. */
+export type Envelope = Pick<NewMessage, 'from' | 'to' | 'topic' | 'side' | 'priority' | 'headers'>;
 
 /** Receives each event when it is appended, complete (before values become blobs). */
 type Observer = (event: TraceEvent) => void;
@@ -215,6 +216,7 @@ export function messageDraft(message: LoggedMessage, extra: Envelope, agent: str
       ...(extra.from === undefined ? undefined : { from: extra.from }),
       ...(extra.to === undefined ? undefined : { to: extra.to }),
       ...(extra.topic === undefined ? undefined : { topic: extra.topic }),
+      ...(extra.side === undefined ? undefined : { side: extra.side }),
       ...(extra.priority === undefined ? undefined : { priority: extra.priority }),
       ...(extra.headers === undefined ? undefined : { headers: extra.headers }),
     },

@@ -1,20 +1,26 @@
 import type { SubmittedModel } from '../../config/submission.ts';
-import type { Totals, TraceEvent } from '../../trace/schema.ts';
+import type { SideUsage, Totals, TraceEvent, Usage } from '../../trace/schema.ts';
 import { isLost } from '../act/recorded.ts';
 
-/** Computes the totals of a rollout's own events: for a fork, without its prefix. Retried steps count once. */
-export class TotalsCounter {
-  readonly #priceOf: (agent: string | undefined) => SubmittedModel['price'];
-  readonly #steps = new Set<number>();
-  #calls = 0;
-  #input = 0;
-  #output = 0;
-  #cached = 0;
-  #heldMs = 0;
-  #cost: number | undefined;
+type Price = SubmittedModel['price'];
 
-  /** `priceOf` returns the price of an agent's model; without a price, there is no cost. */
-  constructor(priceOf: (agent: string | undefined) => SubmittedModel['price']) {
+/**
+ * Computes the totals of a rollout's own events: for a fork, without its prefix. Retried steps count once. Calls of
+ * side models are counted separately.
+ */
+export class TotalsCounter {
+  readonly #priceOf: (agent: string | undefined, side: string | undefined) => Price;
+  readonly #steps = new Set<number>();
+  readonly #agents = new UsageCounter();
+  readonly #side = new UsageCounter();
+  /** Side models' calls in progress: their side, by seq of their start. */
+  readonly #open = new Map<number, string>();
+  #sideCalls = 0;
+  #calls = 0;
+  #heldMs = 0;
+
+  /** `priceOf` returns the price of a model, by its agent and its side; without a price, there is no cost. */
+  constructor(priceOf: (agent: string | undefined, side: string | undefined) => Price) {
     this.#priceOf = priceOf;
   }
 
@@ -22,22 +28,15 @@ export class TotalsCounter {
   add(event: TraceEvent): void {
     switch (event.kind) {
       case 'model.start':
-        this.#steps.add(event.data.step);
+        if (event.data.side === undefined) this.#steps.add(event.data.step);
+        else this.#open.set(event.seq, event.data.side);
         return;
       case 'model.end': {
-        const { usage } = event.data;
-        if (usage === undefined) return;
-        const cached = usage.cached_tokens ?? 0;
-        this.#input += usage.input_tokens;
-        this.#output += usage.output_tokens;
-        this.#cached += cached;
-        const price = this.#priceOf(event.agent);
-        if (price === undefined) return;
-        const cost =
-          (usage.input_tokens - cached) * price.input +
-          cached * (price.cached ?? price.input) +
-          usage.output_tokens * price.output;
-        this.#cost = (this.#cost ?? 0) + cost / 1e6;
+        const side = event.span === undefined ? undefined : this.#open.get(event.span);
+        if (event.span !== undefined) this.#open.delete(event.span);
+        if (side !== undefined && !isLost(event.data)) this.#sideCalls++;
+        const counter = side === undefined ? this.#agents : this.#side;
+        if (event.data.usage !== undefined) counter.add(event.data.usage, this.#priceOf(event.agent, side));
         return;
       }
       case 'tool.end':
@@ -51,14 +50,43 @@ export class TotalsCounter {
   }
 
   totals(wallMs: number): Totals {
+    const { cost, ...tokens } = this.#agents.sums;
     return {
       steps: this.#steps.size,
       tool_calls: this.#calls,
+      ...tokens,
+      ms: Math.round(wallMs),
+      held_ms: Math.round(this.#heldMs),
+      ...(cost === undefined ? {} : { cost }),
+      ...(this.#sideCalls === 0 ? {} : { side: { calls: this.#sideCalls, ...this.#side.sums } }),
+    };
+  }
+}
+
+class UsageCounter {
+  #input = 0;
+  #output = 0;
+  #cached = 0;
+  #cost: number | undefined;
+
+  add(usage: Usage, price: Price): void {
+    const cached = usage.cached_tokens ?? 0;
+    this.#input += usage.input_tokens;
+    this.#output += usage.output_tokens;
+    this.#cached += cached;
+    if (price === undefined) return;
+    const cost =
+      (usage.input_tokens - cached) * price.input +
+      cached * (price.cached ?? price.input) +
+      usage.output_tokens * price.output;
+    this.#cost = (this.#cost ?? 0) + cost / 1e6;
+  }
+
+  get sums(): Omit<SideUsage, 'calls'> {
+    return {
       input_tokens: this.#input,
       output_tokens: this.#output,
       cached_tokens: this.#cached,
-      ms: Math.round(wallMs),
-      held_ms: Math.round(this.#heldMs),
       ...(this.#cost === undefined ? {} : { cost: this.#cost }),
     };
   }

@@ -19,6 +19,7 @@ import { Context } from './context.ts';
 import type { Allowance, Limits, Stopwatch } from './limits.ts';
 import { ModelCaller, type ModelCallerParts } from './modelCall.ts';
 import { questionParts, renderPrompt } from './prompt.ts';
+import { type SideModelParts, SideModels, sideCaller, sidePath } from './sideModel.ts';
 import { fromUsersSide, SimulatedUser, userReply } from './user.ts';
 
 interface AgentFactoryParts {
@@ -57,11 +58,6 @@ interface Place {
 /** Returns the seed of a rollout: the same for every try of an attempt. */
 export function rolloutSeed(job: RolloutJob): number {
   return seedOf(job.submission.seed, job.task.id, job.attempt);
-}
-
-/** Returns the instance path of the simulated user. */
-export function userPath(agentName: string): string {
-  return agentName === 'user' ? 'simulated_user' : 'user';
 }
 
 /** Creates the agents of a rollout, each with its tools, context, and model. */
@@ -185,6 +181,29 @@ export class AgentFactory {
     return new ToolSet(hosts.get(agent), world, agent.answer, sha256, agents);
   }
 
+  /** Returns what asks the side models of a scorer, whose calls belong to the last step. */
+  sideModels(): SideModels {
+    const { job, ports, life } = this.parts;
+    return new SideModels(
+      this.#sideParts(life),
+      job.submission.agent.name,
+      (model) => ports.modelOf?.(model) ?? ports.model,
+    );
+  }
+
+  /** `stop`: what ends the calls. */
+  #sideParts(stop: Stop): SideModelParts {
+    const { log, history, sha256 } = this.parts;
+    return {
+      models: { ...this.#models, stop },
+      log,
+      edits: history.edits,
+      sha256,
+      inbox: (path) => history.inbox(path),
+      step: () => this.#step,
+    };
+  }
+
   #context(path: string): Context {
     const { history, sha256 } = this.parts;
     return new Context(history.edits, history.inbox(path), sha256);
@@ -200,12 +219,11 @@ export class AgentFactory {
     if (ports.user === undefined)
       throw new ClassedError('infrastructure', 'The world has a simulated user, but there is no client for its model.');
     const { name } = job.submission.agent;
-    const path = userPath(name);
-    const model = new ModelCaller(this.#models, {
-      path,
+    const path = sidePath('user', name);
+    const model = sideCaller(this.#sideParts(this.parts.stop), path, {
+      side: 'user',
       client: ports.user,
-      model: { ...user.model, capture: { token_ids: false, logprobs: false } },
-      tokens: this.#tokens(),
+      model: user.model,
       show: fromUsersSide,
       reply: userReply(path, name),
       whyNot: "it is the simulated user's",

@@ -23,15 +23,17 @@ export interface ModelCallerParts {
   readonly stop: Stop;
   readonly watch: Stopwatch;
   readonly time: Time;
-  /** Returns the number of the rollout's next step. */
+  /** Returns the number of the rollout's next step; for a side model, that of the step that contains the call. */
   nextStep(): number;
   readonly rolloutSeed: number;
   chooseEndpoint?(endpoints: readonly string[], current: string): string;
 }
 
-interface ModelCallerAgent {
+export interface ModelCallerAgent {
   /** Instance path. */
   readonly path: string;
+  /** For a side model: which one. */
+  readonly side?: string;
   readonly client: ModelClient;
   readonly model: SubmittedModel;
   readonly tokens: TokenChain;
@@ -45,7 +47,7 @@ interface ModelCallerAgent {
   readonly whyNot?: string;
 }
 
-/** Makes the model calls of one agent. */
+/** Makes the model calls of one agent or side model. */
 export class ModelCaller {
   readonly #parts: ModelCallerParts;
   readonly #agent: ModelCallerAgent;
@@ -82,7 +84,7 @@ export class ModelCaller {
     tools: ModelTools = NO_TOOLS,
   ): Promise<EffectResult<'model'> & { readonly end: EventData['model.end'] }> {
     const { act, rolloutSeed } = this.#parts;
-    const { path, model, tokens, parent } = this.#agent;
+    const { path, side, model, tokens, parent } = this.#agent;
     const seed = seedOf(rolloutSeed, path, ++this.#calls);
     const done = await act.one<'model'>({
       kind: 'model',
@@ -93,12 +95,13 @@ export class ModelCaller {
       key: (before) => context.key(before),
       isNew: (m) => context.isNew(m),
       start: (again) => {
-        const step = again?.start.step ?? this.#parts.nextStep();
+        const step = (side === undefined ? again?.start.step : undefined) ?? this.#parts.nextStep();
         const { endpoints } = model;
         this.#endpoint = this.#parts.chooseEndpoint?.(endpoints, this.#endpoint) ?? this.#endpoint;
         context.insertInjected();
         const data: EventData['model.start'] = {
           step,
+          ...(side === undefined ? {} : { side }),
           model: model.name,
           endpoint: this.#endpoint,
           context: rangesOf(context.view()),

@@ -12,9 +12,7 @@ import { renderPrompt } from './prompt.ts';
 /** The text with which a simulated user ends the conversation. */
 const USER_STOP = '###STOP###';
 
-/**
- * A model that plays the person whom the agent works for. Its calls are recorded as model calls of a separate agent.
- */
+/** A side model that plays the person whom the agent works for. Its calls are one conversation. */
 export class SimulatedUser {
   readonly #path: string;
   readonly #log: Log;
@@ -42,7 +40,13 @@ export class SimulatedUser {
     if (!this.#started) {
       this.#context.push(
         this.#log.intern(
-          { role: 'system', parts: [{ type: 'text', content: this.#opening }], origin: 'given', to: this.#path },
+          {
+            role: 'system',
+            parts: [{ type: 'text', content: this.#opening }],
+            origin: 'given',
+            to: this.#path,
+            side: 'user',
+          },
           this.#path,
         ),
       );

@@ -1,8 +1,9 @@
 /** `POST /v1/rollouts/<id>/commands`. */
+import { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import { type CommandReply, type RolloutCommand, verbArgs } from '../../protocol/commands.ts';
-import type { CommandRecord, RolloutRecord } from '../../store/store.ts';
+import type { CommandRecord, RolloutRecord, Store } from '../../store/store.ts';
 import { parse } from '../http/call.ts';
 import type { Services } from '../services.ts';
 import { commandDone, commandFailed, replyOf } from './result.ts';
@@ -160,11 +161,14 @@ function answer(services: Services, command: CommandRecord, signal: AbortSignal)
       const rollout = await store.rollout(command.rollout ?? '');
       if (rollout !== undefined && rollout.row.state !== 'ended') return;
       const reached = command.verb === 'cancel' && rollout !== undefined;
+      const seq = rollout === undefined ? undefined : await appliedAt(store, rollout, command.id);
       await store.finishCommand(
         command.id,
         reached
           ? commandDone({ text: 'The rollout has ended.' })
-          : commandFailed({ code: 'conflict', message: 'The rollout ended before the command was applied.' }),
+          : seq !== undefined
+            ? commandDone({ seq })
+            : commandFailed({ code: 'conflict', message: 'The rollout ended before the command was applied.' }),
       );
     };
     const onChange = (): void => void check().catch((error: unknown) => finish(() => reject(error)));
@@ -183,6 +187,21 @@ function answer(services: Services, command: CommandRecord, signal: AbortSignal)
     onChange();
   });
 }
+
+/** Events at the end of a rollout among which that of its last command is. */
+const TAIL = 100;
+const TAIL_BYTES = 256 * 1024;
+
+/** Returns the event by which a command was applied: the rollout may end before its worker says so. */
+async function appliedAt(store: Store, { row }: RolloutRecord, command: string): Promise<number | undefined> {
+  const tail = await store.read(row.rollout, Math.max(0, row.last - TAIL), TAIL_BYTES);
+  return tail.find(({ body }) => {
+    const { data } = stored.parse(JSON.parse(body));
+    return data.command === command;
+  })?.seq;
+}
+
+const stored = z.object({ data: z.looseObject({ command: z.string().optional() }) });
 
 /** Returns the record of a rollout. Throws `not_found`. */
 export async function rolloutOf(services: Services, id: string): Promise<RolloutRecord> {

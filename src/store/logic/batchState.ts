@@ -37,6 +37,8 @@ export interface Batch {
   steps: number;
   input_tokens: number;
   output_tokens: number;
+  side_input_tokens: number;
+  side_output_tokens: number;
   rev: number;
   last: number;
   lastAt: number;
@@ -59,6 +61,8 @@ const SAVED = [
   'steps',
   'input_tokens',
   'output_tokens',
+  'side_input_tokens',
+  'side_output_tokens',
   'rev',
   'last',
   'last_at',
@@ -98,6 +102,8 @@ export function readBatch(row: Row): Batch {
     steps: int(row, 'steps'),
     input_tokens: int(row, 'input_tokens'),
     output_tokens: int(row, 'output_tokens'),
+    side_input_tokens: int(row, 'side_input_tokens'),
+    side_output_tokens: int(row, 'side_output_tokens'),
     rev: int(row, 'rev'),
     last: int(row, 'last'),
     lastAt: int(row, 'last_at'),
@@ -157,12 +163,19 @@ export async function saveBatches(tx: Transaction, batches: Iterable<Batch>): Pr
       batch.steps,
       batch.input_tokens,
       batch.output_tokens,
+      batch.side_input_tokens,
+      batch.side_output_tokens,
       batch.rev,
       batch.last,
       batch.lastAt,
     ]);
   }
   await tx.update(BATCH, SAVED, rows);
+}
+
+/** Returns the fields of a row for the tokens of side models: none if there are none. */
+function sideTokens(input: number, output: number): Pick<BatchRow, 'side_tokens'> {
+  return input + output === 0 ? {} : { side_tokens: { input, output } };
 }
 
 /** Returns the public information on a fork's parent. */
@@ -190,6 +203,7 @@ export function batchRow(batch: Batch): BatchRow {
     steps: batch.steps,
     input_tokens: batch.input_tokens,
     output_tokens: batch.output_tokens,
+    ...sideTokens(batch.side_input_tokens, batch.side_output_tokens),
     ...parentOf(spec),
     imported: spec.imported,
     ...(batch.reason === null ? {} : { reason: batch.reason }),

@@ -162,7 +162,7 @@ export async function batchProgress(db: Reader, name: string, passes: number | u
   return {
     settled: passed + failed + unscored,
     failed: failed + unscored,
-    tokens: batch.input_tokens + batch.output_tokens,
+    tokens: batch.input_tokens + batch.output_tokens + batch.side_input_tokens + batch.side_output_tokens,
     satisfied: rows.map((row) => unquote(text(row, 'name'))),
   };
 }

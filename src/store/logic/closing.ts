@@ -128,6 +128,7 @@ async function closingEvents(
         cached_tokens: progress.cached_tokens,
         ms: Math.max(0, elapsedMs - heldMs),
         held_ms: heldMs,
+        ...(progress.side === undefined ? {} : { side: progress.side }),
       },
     },
   });

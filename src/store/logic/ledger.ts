@@ -73,6 +73,9 @@ export class Ledger {
       batch.steps += rollout.progress.steps - before.progress.steps;
       batch.input_tokens += rollout.progress.input_tokens - before.progress.input_tokens;
       batch.output_tokens += rollout.progress.output_tokens - before.progress.output_tokens;
+      const [side, sideBefore] = [rollout.progress.side, before.progress.side];
+      batch.side_input_tokens += (side?.input_tokens ?? 0) - (sideBefore?.input_tokens ?? 0);
+      batch.side_output_tokens += (side?.output_tokens ?? 0) - (sideBefore?.output_tokens ?? 0);
     }
     if (this.#before.size > 0) await saveRollouts(this.#tx, this.#before, (id) => this.batch(id));
     for (const [batch, tries] of this.#tries) await insertRollouts(this.#tx, batch, tries, 'queued');

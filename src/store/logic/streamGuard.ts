@@ -50,7 +50,8 @@ export function follow(
 function problemOf(guard: StreamGuard, epoch: number, event: TraceEvent): string | undefined {
   const ends = ENDS[event.kind];
   if (ends !== undefined) return isOpen(guard, event, ends) ? undefined : 'ends a span that is not open';
-  if (STARTS[event.kind] !== undefined)
+  // A scorer may ask side models.
+  if (STARTS[event.kind] !== undefined && !isSide(event))
     return guard.scoring === epoch ? 'is an action of the agent after scoring began' : undefined;
   switch (event.kind) {
     case 'rollout.start':
@@ -77,6 +78,10 @@ function problemOfEnd(
   if (score !== undefined)
     return score.passed === end.passed && score.value === end.reward ? undefined : 'differs from the score';
   return isUnscored || scoring === epoch ? undefined : 'has a reward before scoring began';
+}
+
+function isSide(event: TraceEvent): boolean {
+  return event.kind === 'model.start' && event.data.side !== undefined;
 }
 
 /** A fork also closes the spans in which it was cut, which its parent has opened. */

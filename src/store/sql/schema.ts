@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 3;
+export const STORE_VERSION = 4;
 
 export const BATCH = {
   name: 'batch',
@@ -36,6 +36,8 @@ export const BATCH = {
     steps: 'int',
     input_tokens: 'int',
     output_tokens: 'int',
+    side_input_tokens: 'int',
+    side_output_tokens: 'int',
     rev: 'int',
     last: 'int',
     last_at: 'int',
@@ -139,7 +141,12 @@ export interface Definitions {
 }
 
 /** Migrations from version n to n + 1. The first one turns an empty database into a store of version 1. */
-export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [firstVersion, podRollouts, storedBytes];
+export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [
+  firstVersion,
+  podRollouts,
+  storedBytes,
+  sideTokens,
+];
 
 function firstVersion(d: Definitions): readonly string[] {
   return [
@@ -213,4 +220,10 @@ function podRollouts(d: Definitions): readonly string[] {
     `CREATE TABLE pod_rollout (batch ${d.int} NOT NULL, pod TEXT NOT NULL, rollout TEXT NOT NULL, PRIMARY KEY ` +
       `(batch, pod))${d.clustered}`,
   ];
+}
+
+function sideTokens(d: Definitions): readonly string[] {
+  return ['side_input_tokens', 'side_output_tokens'].map(
+    (column) => `ALTER TABLE batch ADD COLUMN ${column} ${d.int} NOT NULL DEFAULT 0`,
+  );
 }

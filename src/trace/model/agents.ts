@@ -26,7 +26,12 @@ export class AgentBook {
     const path = event.agent ?? '';
     let agent = this.#byPath.get(path);
     if (agent === undefined && (event.agent !== undefined || isStart(event) || event.kind === 'message'))
-      this.#byPath.set(path, (agent = { path, firstSeq: event.seq, modelStarts: [], messages: [] }));
+      this.#byPath.set(path, (agent = { path, firstSeq: event.seq, ...sideOf(event), modelStarts: [], messages: [] }));
     return agent;
   }
+}
+
+function sideOf(event: TraceEvent): Pick<Agent, 'side'> {
+  const side = event.kind === 'message' || event.kind === 'model.start' ? event.data.side : undefined;
+  return side === undefined ? {} : { side };
 }

@@ -8,7 +8,7 @@ import type { Step } from './step.ts';
 export type StepDraft = { -readonly [K in keyof Step]: Step[K] extends readonly (infer I)[] ? I[] : Step[K] };
 
 export class StepBook {
-  readonly #steps: StepDraft[] = [{ index: 0, seq: 1, agent: '', tools: [], seqs: [] }];
+  readonly #steps: StepDraft[] = [{ index: 0, seq: 1, agent: '', tools: [], sides: [], seqs: [] }];
   /** Step indexes by seq − 1. */
   readonly #stepOf: number[] = [];
   /** The newest step of each agent. */
@@ -27,7 +27,9 @@ export class StepBook {
   /** Adds the next event to its step. `spans`: the spans before it. */
   add(event: TraceEvent | UnknownEvent, spans: ReadonlyMap<number, Span>): StepDraft {
     const step =
-      event.kind === 'model.start' && !('unknown' in event) ? this.#begin(event) : this.#stepFor(event, spans);
+      event.kind === 'model.start' && !('unknown' in event) && event.data.side === undefined
+        ? this.#begin(event)
+        : this.#stepFor(event, spans);
     this.#stepOf.push(step.index);
     step.seqs.push(event.seq);
     return step;
@@ -42,7 +44,7 @@ export class StepBook {
   skip(seq: number, step: number): void {
     this.#stepOf.length = seq;
     for (let index = this.#steps.length; index <= step; index++)
-      this.#steps.push({ index, seq: 0, agent: '', tools: [], seqs: [] });
+      this.#steps.push({ index, seq: 0, agent: '', tools: [], sides: [], seqs: [] });
   }
 
   #begin(event: EventOf<'model.start'>): StepDraft {
@@ -54,6 +56,7 @@ export class StepBook {
       seq: event.seq,
       agent: event.agent ?? '',
       tools: [],
+      sides: [],
       seqs: [],
     };
     this.#steps.push(step);
@@ -63,6 +66,10 @@ export class StepBook {
 
   /** Returns the step of the event's span, else the newest step of its agent, else the newest of all. */
   #stepFor(event: TraceEvent | UnknownEvent, spans: ReadonlyMap<number, Span>): StepDraft {
+    if (event.kind === 'model.start' && !('unknown' in event)) {
+      const containing = this.#steps[event.data.step];
+      if (containing !== undefined) return containing;
+    }
     const span = event.span === undefined ? undefined : spans.get(event.span);
     const parent = event.parent === undefined ? undefined : spans.get(event.parent);
     const own = event.agent === undefined ? undefined : this.#agentStep.get(event.agent);

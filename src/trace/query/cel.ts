@@ -19,6 +19,8 @@ export interface CelProgram {
    * cheaper than an evaluation that fails, which it would for most events of a trajectory.
    */
   readonly needs: readonly { readonly record: 'tool' | 'message'; readonly field: string }[];
+  /** Whether it uses the variable `side`. */
+  readonly namesSide: boolean;
 }
 
 type CelResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: string };
@@ -71,6 +73,7 @@ export function compileCel(text: string): CompileResult {
         hasVariable: parsed.ast.op !== 'id' && namesVariable(parsed.ast),
         run: (environment) => run(limited, environment),
         needs: needsOf(parsed.ast),
+        namesSide: namesVariable(parsed.ast, (name) => name === 'side'),
       },
     };
   } catch (error) {
@@ -226,6 +229,8 @@ function loopVariables(node: ASTNode): string[] {
   return [...own, ...operands(node).flatMap(loopVariables)];
 }
 
-function namesVariable(node: ASTNode): boolean {
-  return (node.op === 'id' && isVariable(node.args)) || operands(node).some(namesVariable);
+function namesVariable(node: ASTNode, isWanted: (name: string) => boolean = isVariable): boolean {
+  return (
+    (node.op === 'id' && isWanted(node.args)) || operands(node).some((operand) => namesVariable(operand, isWanted))
+  );
 }

@@ -29,6 +29,9 @@ export function environmentOf(model: TrajectoryModel, seq: number, task?: TaskRe
     event: (event ?? EMPTY) as Values, // an event is a record of JSON
     step: model.stepOf(seq)?.index ?? 0,
     agent: event?.agent ?? '',
+    get side() {
+      return event === undefined ? '' : (model.sideOf(event) ?? '');
+    },
     attempt: model.start?.data.attempt ?? 0,
     everything: event,
     get task() {
@@ -70,6 +73,8 @@ export interface Gate {
   readonly step: number;
   /** Instance path. */
   readonly agent: string;
+  /** Of a side model's call. */
+  readonly sideModel?: string | undefined;
   readonly task: TaskRecord;
   readonly attempt: number;
   readonly tool?:
@@ -119,6 +124,10 @@ class GateEnvironment implements QueryEnvironment {
 
   get agent(): string {
     return this.#gate.agent;
+  }
+
+  get side(): string {
+    return this.#gate.sideModel ?? '';
   }
 
   get attempt(): number {
@@ -173,6 +182,7 @@ export function rowEnvironment(row: RolloutRow, task?: TaskRecord): QueryEnviron
     tool: EMPTY,
     message: EMPTY,
     agent: '',
+    side: '',
     attempt: row.attempt,
     usage: usageValues(row.progress),
     world: { changes: [] },

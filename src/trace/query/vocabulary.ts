@@ -21,10 +21,12 @@ export interface QueryEnvironment {
   readonly message: Values;
   /** Instance path of the agent; '' in streams without agents. */
   readonly agent: string;
+  /** For events of a side model's call: `user`, `judge`, or the name of another one. Otherwise ''. */
+  readonly side: string;
   /** id, and if the task is available: question, answer, level, files, world, meta. */
   readonly task: Values;
   readonly attempt: number;
-  /** Tokens used so far: input_tokens, output_tokens, cached_tokens. */
+  /** Tokens that the agents used so far: input_tokens, output_tokens, cached_tokens. */
   readonly usage: Values;
   /** changes: the changes by the event's call. */
   readonly world: Values;
@@ -45,6 +47,7 @@ export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
   tool: 'map',
   message: 'map',
   agent: 'string',
+  side: 'string',
   task: 'map',
   attempt: 'dyn',
   usage: 'map',

@@ -1,5 +1,6 @@
 /** The format of `report --json`. Other programs read it: only add fields, never change them. */
 import { z } from 'zod';
+import { sideUsage } from '../schema.ts';
 import { CAUSE_KINDS } from '../summary.ts';
 
 const int = z.number().int().min(0);
@@ -46,6 +47,8 @@ export const reportSchema = z.object({
   }),
   /** Of all rollouts, including tries that do not count. */
   tokens: z.object({ input: int, output: int, cached: int }).nullable(),
+  /** Of side models (simulated user, judge), which `tokens` and `cost` do not include. null: there were no calls. */
+  side: sideUsage.nullable(),
   /** Durations of the rollouts that count, without holds. */
   ms: z.object({ p50: z.number(), p95: z.number(), max: z.number(), total: z.number() }).nullable(),
   /**

@@ -1,10 +1,11 @@
 /** Writes events as lines of a page. */
 
 import { nounFor } from '../../common/text.ts';
-import { duration } from '../../common/units.ts';
+import { compact, duration } from '../../common/units.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { AnyEvent, TrajectoryModel } from '../model.ts';
 import type { EventOf, TraceEvent } from '../schema.ts';
+import { sideLabel } from './labels.ts';
 import type { Page } from './page.ts';
 import { scoreText } from './score.ts';
 import { changeText, errorText, inline, partsText, placeText, valueText } from './values.ts';
@@ -35,6 +36,9 @@ export function writeEvent(page: Page, model: TrajectoryModel, event: AnyEvent, 
   switch (event.kind) {
     case 'message':
       writeMessage(page, model, event, detail);
+      return;
+    case 'model.start':
+      writeSideCall(page, model, event);
       return;
     case 'model.end':
       writeModelEnd(page, event, detail);
@@ -67,10 +71,18 @@ export function writeEvent(page: Page, model: TrajectoryModel, event: AnyEvent, 
 }
 
 function writeMessage(page: Page, model: TrajectoryModel, event: EventOf<'message'>, detail: Detail): void {
-  const { role, origin, parts, from, to, topic, m } = event.data;
+  const { role, origin, parts, from, to, topic, side, m } = event.data;
   if (role === 'tool' && isOfTool(model, event)) return;
+  // The prompt of a side model is part of its call, which only the full text unfolds.
+  if (side !== undefined && from === undefined && !detail.full) return;
   const label =
-    origin === 'sampled' ? 'says' : origin === 'compacted' ? 'summary' : origin === 'edited' ? 'edited' : role;
+    origin === 'sampled' || (side !== undefined && from !== undefined)
+      ? 'says'
+      : origin === 'compacted'
+        ? 'summary'
+        : origin === 'edited'
+          ? 'edited'
+          : role;
   const route =
     from === undefined && to === undefined
       ? undefined
@@ -96,6 +108,23 @@ function writeMessage(page: Page, model: TrajectoryModel, event: EventOf<'messag
 }
 
 const LABELS = { system: 'magenta', user: 'blue', assistant: 'cyan', tool: 'dim' } as const;
+
+/** Writes a line for a side model's call. The model call of a step is its heading. */
+function writeSideCall(page: Page, model: TrajectoryModel, event: EventOf<'model.start'>): void {
+  const { side, model: name } = event.data;
+  if (side === undefined) return;
+  const span = model.span(event.seq);
+  const end = span?.kind === 'model' ? span.end?.data : undefined;
+  const facts = [
+    name,
+    end === undefined ? (model.end === undefined ? 'running' : 'no response') : undefined,
+    end?.ms === undefined ? undefined : duration(end.ms),
+    end?.usage === undefined
+      ? undefined
+      : `${compact(end.usage.input_tokens)} in, ${compact(end.usage.output_tokens)} out`,
+  ].filter((fact) => fact !== undefined);
+  page.line('side', sideLabel(side), { labelStyle: 'dim', note: facts.join(', ') || undefined });
+}
 
 function writeModelEnd(page: Page, event: EventOf<'model.end'>, detail: Detail): void {
   const { error, retries, finish_reason: finish, why_not: whyNot } = event.data;

@@ -17,3 +17,15 @@ const HOLDS: Readonly<Record<string, string>> = {
   input: 'waiting for an answer',
   lost_server: 'server lost',
 };
+
+/** Returns what a side model is called: `Simulated user` for `user`; its own name if the product does not know it. */
+export function sideLabel(side: string): string {
+  return SIDES[side] ?? side;
+}
+
+const SIDES: Readonly<Record<string, string>> = {
+  user: 'Simulated user',
+  judge: 'Judge',
+  world: 'World model',
+  shadow: 'Shadow',
+};

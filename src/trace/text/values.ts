@@ -1,7 +1,8 @@
 /** Formats values of users, tools, and models as text. */
 import { isJsonObject, type Json } from '../../common/json.ts';
+import { plural } from '../../common/text.ts';
 import { compact } from '../../common/units.ts';
-import type { Change, Part, TraceError } from '../schema.ts';
+import type { Change, Part, SideUsage, TraceError } from '../schema.ts';
 import { isBlobRef, unescapeKeys } from '../values/keys.ts';
 
 /**
@@ -88,4 +89,12 @@ export function changeText(change: Pick<Change, 'op' | 'table' | 'file' | 'key' 
 
 function display(value: Json | undefined): string {
   return value === undefined ? 'nothing' : inline(value);
+}
+
+/** Returns `side models: 2 calls, 1.2k tokens in, 80 out, cost 0.01`. */
+export function sideUsageText({ calls, input_tokens, output_tokens, cost }: SideUsage): string {
+  return (
+    `side models: ${plural(calls, 'call')}, ${compact(input_tokens)} tokens in, ${compact(output_tokens)} out` +
+    (cost === undefined ? '' : `, cost ${cost.toPrecision(3)}`)
+  );
 }

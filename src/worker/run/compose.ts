@@ -83,7 +83,6 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
       ? {}
       : { world: openWorld(submission.world, environment, submission.scorer.kind === 'world') }),
     scorer: createScorer(submission.scorer, {
-      createModelClient: client,
       untrusted: untrustedWork,
       runExport: (module, name, input, { signal }) => runExport(module, name, [input], environment, signal),
     }),

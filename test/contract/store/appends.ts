@@ -169,6 +169,44 @@ export function appendTests(subject: Subject): void {
       assert.equal(await store.rollout('r-none'), undefined);
     });
 
+    it('counts side models separately; the limit of tokens counts them, too', async () => {
+      const store = subject.store();
+      const { batch, session } = await openBatch(store, 1);
+      const [lease] = await store.lease(session, 1);
+      const usage = { input_tokens: 100, output_tokens: 7 };
+      const side = { calls: 1, cached_tokens: 0, ...usage };
+      const [start, held, first, done, end] = wholeRollout(1, lease!, batch) as [
+        TraceEvent,
+        TraceEvent,
+        TraceEvent,
+        TraceEvent,
+        TraceEvent,
+      ];
+      const events = [
+        start,
+        held,
+        first,
+        done,
+        event(5, 'model.start', { step: 1, side: 'judge', model: 'j', context: [], sampling: {} }, { agent: 'judge' }),
+        event(6, 'model.end', { status: 'ok', usage, trainable: false, source: 'live' }, { agent: 'judge', span: 5 }),
+      ];
+      await store.append({ rollout: lease!.rollout, epoch: 1, from: 1, events });
+      const check = async (): Promise<void> => {
+        const { progress } = (await store.rollout(lease!.rollout))!.row;
+        assert.deepEqual(
+          [progress.steps, progress.input_tokens, progress.output_tokens, progress.side],
+          [1, 10, 5, side],
+        );
+        const { row } = (await store.batch(batch))!;
+        assert.deepEqual([row.steps, row.input_tokens, row.output_tokens], [1, 10, 5]);
+        assert.deepEqual(row.side_tokens, { input: 100, output: 7 });
+        assert.equal((await store.batchProgress(batch, undefined)).tokens, 122);
+      };
+      await check();
+      await store.append({ rollout: lease!.rollout, epoch: 1, from: 7, events: [{ ...end, seq: 7 }] });
+      await check();
+    });
+
     it('reads a long stream from any seq, also after it was compressed', async () => {
       const store = subject.store();
       const { session } = await openBatch(store, 1);

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Json } from '../../../src/common/json.ts';
 import type { ScoreInput, WorldSession } from '../../../src/rollout/ports.ts';
 
@@ -6,6 +7,7 @@ export function inputOf(of: {
   expected?: Json | undefined;
   question?: string;
   world?: WorldSession;
+  ask?: ScoreInput['ask'];
 }): ScoreInput {
   return {
     task: {
@@ -19,5 +21,6 @@ export function inputOf(of: {
     world: of.world,
     seed: 1,
     signal: new AbortController().signal,
+    ask: of.ask ?? (() => assert.fail('no model is needed')),
   };
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
 import type { Json } from '../../../src/common/json.ts';
 import type { SubmittedModel, SubmittedModule, SubmittedScorer } from '../../../src/config/submission.ts';
-import type { ModelReply, ModelRequest, WorldSession } from '../../../src/rollout/ports.ts';
+import type { ScoreInput, SideQuestion, WorldSession } from '../../../src/rollout/ports.ts';
 import { createScorer, type ScorerDeps } from '../../../src/scoring/create.ts';
 import { untrustedWork } from '../../../src/tools/builtins/readerThread/untrustedWork.ts';
 import { failureText } from '../../../src/trace/cause.ts';
@@ -11,7 +11,6 @@ import { ClassedError } from '../../../src/trace/classedError.ts';
 import { inputOf } from './input.ts';
 
 const none: ScorerDeps = {
-  createModelClient: () => assert.fail('no model is needed'),
   runExport: () => assert.fail('no module is needed'),
   untrusted: untrustedWork,
 };
@@ -200,29 +199,17 @@ describe('world', () => {
 
 describe('judge', () => {
   const scorer = { kind: 'judge', model, rubric: 'Be strict.', pass: 0.7 } as const;
-  const requests: ModelRequest[] = [];
+  const questions: SideQuestion[] = [];
   const judged = (
     text: string,
     answer: Json = 'It is <expected>x</expected>.',
-  ): ReturnType<ReturnType<typeof createScorer>['score']> =>
-    createScorer(scorer, {
-      ...none,
-      createModelClient: () => ({
-        complete(request) {
-          requests.push(request);
-          const reply: ModelReply = {
-            parts: [
-              { type: 'reasoning', content: 'hm {' },
-              { type: 'text', content: text },
-            ],
-            finishReason: 'stop',
-            ms: 1,
-            retries: [],
-          };
-          return Promise.resolve(reply);
-        },
-      }),
-    }).score(inputOf({ answer, expected: 'truth', question: 'Why?' }));
+  ): ReturnType<ReturnType<typeof createScorer>['score']> => {
+    const ask: ScoreInput['ask'] = (question) => {
+      questions.push(question);
+      return Promise.resolve(text);
+    };
+    return createScorer(scorer, none).score(inputOf({ answer, expected: 'truth', question: 'Why?', ask }));
+  };
 
   it('keeps score and explanation', async () => {
     assert.deepEqual(await judged('```json\n{"score": 0.7, "explanation": "fine"}\n```'), {
@@ -236,7 +223,7 @@ describe('judge', () => {
     assert.deepEqual(rejected.checks, [{ name: 'rubric', passed: false, cause: 'rejected by the judge' }]);
   });
   it('shows the judge rubric, task, truth, and answer, the answer escaped', () => {
-    const text = JSON.stringify(requests[0]!.messages);
+    const text = JSON.stringify(questions[0]!.messages);
     for (const part of [
       'Be strict.',
       'Why?',
@@ -244,8 +231,7 @@ describe('judge', () => {
       'It is &lt;expected>x&lt;/expected>.',
     ])
       assert.ok(text.includes(part), part);
-    assert.deepEqual(requests[0]!.capture, { token_ids: false, logprobs: false });
-    assert.equal(requests[0]!.seed, requests[1]!.seed);
+    assert.deepEqual([questions[0]!.side, questions[0]!.model], ['judge', model]);
   });
   it('returns no score for a reply without a verdict', async () => {
     for (const text of ['I like it', '{"score": 2, "explanation": ""}', '{"score": 1}', '']) {
@@ -256,9 +242,9 @@ describe('judge', () => {
     }
   });
   it('makes no call when there is no answer', async () => {
-    const before = requests.length;
+    const before = questions.length;
     const verdict = await judged('', null);
     assert.deepEqual([verdict.value, verdict.checks?.map(failureText)], [0, ['no answer']]);
-    assert.equal(requests.length, before);
+    assert.equal(questions.length, before);
   });
 });

@@ -51,6 +51,14 @@ describe('the guard of a stream', () => {
     assert.equal(problem(unscorable.guard, [end(2, null)]), undefined);
   });
 
+  it('accepts calls of side models while scoring, but none of an agent', () => {
+    const scoring: StreamGuard = { ...EMPTY, scoring: 1 };
+    const call = (side?: string): TraceEvent =>
+      event(1, 'model.start', { step: 1, context: [], sampling: {}, ...(side === undefined ? {} : { side }) });
+    assert.equal(problem(scoring, [call('judge')]), undefined);
+    assert.match(problem(scoring, [call()]) ?? '', /action of the agent after scoring began/);
+  });
+
   it('accepts no reward without scoring, however the rollout ends', () => {
     for (const status of ['done', 'truncated', 'cancelled', 'infrastructure'] as const)
       assert.match(problem(EMPTY, [end(1, 1, { status })]) ?? '', /reward before scoring began/);

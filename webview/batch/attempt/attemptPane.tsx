@@ -1,9 +1,10 @@
 /** Details and actions of the attempt under the pointer, or else at the cursor. */
 
 import { useState } from 'preact/hooks';
-import { nounFor } from '../../../src/common/text.ts';
+import { nounFor, plural } from '../../../src/common/text.ts';
 import { compact, count, duration, percent } from '../../../src/common/units.ts';
 import { causeOf } from '../../../src/trace/cause.ts';
+import type { SideUsage } from '../../../src/trace/schema.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { errorLabel } from '../../../src/trace/text/labels.ts';
 import { Button, TextField } from '../../components/controls.tsx';
@@ -65,7 +66,7 @@ function Attempt({ view, actions, cell }: PaneProps & { readonly cell: CellAt })
 
 function Facts({ view, row }: { readonly view: BatchView; readonly row: RolloutRow }) {
   const { progress } = row;
-  const { input_tokens: input, cached_tokens: cached } = progress;
+  const { input_tokens: input, cached_tokens: cached, side } = progress;
   return (
     <section>
       <dl class="attempt-facts">
@@ -75,6 +76,7 @@ function Facts({ view, row }: { readonly view: BatchView; readonly row: RolloutR
           name="Cost"
           value={progress.cost === undefined ? undefined : `$${progress.cost.toFixed(progress.cost < 0.1 ? 4 : 2)}`}
         />
+        <Fact name="Side models" value={side === undefined ? undefined : sideText(side)} />
         <Fact name="Level" value={view.level(row.task_index)} />
         <Fact name="Worker" value={row.worker} />
         <Fact name="Started" value={progress.started_at === undefined ? undefined : clock(progress.started_at)} />
@@ -209,4 +211,8 @@ export function AttemptSheet({ view, actions }: PaneProps) {
       )}
     </aside>
   );
+}
+
+function sideText({ calls, input_tokens: input, output_tokens: output }: SideUsage): string {
+  return `${plural(calls, 'call')}, ${compact(input + output)} tokens`;
 }

@@ -15,12 +15,13 @@ const ENOUGH = 20;
 
 /** Returns undefined without a limit or recorded usage. `over`: the batch has ended. */
 export function tokenLimitOf(
-  { tokens, attempts, open }: Pick<Report, 'tokens' | 'attempts' | 'open'>,
+  { tokens, side, attempts, open }: Pick<Report, 'tokens' | 'side' | 'attempts' | 'open'>,
   most: number | undefined,
   over: boolean,
 ): TokenLimit | undefined {
   if (tokens === null || most === undefined || most <= 0) return undefined;
-  const used = tokens.input + tokens.output;
+  // Side models count, too.
+  const used = tokens.input + tokens.output + (side === null ? 0 : side.input_tokens + side.output_tokens);
   const ended = attempts - open;
   return { most, used, expected: over || open === 0 || ended < ENOUGH ? undefined : (used / ended) * attempts };
 }

@@ -96,6 +96,7 @@ export class Outline {
     const current = newest === 'gap' ? undefined : newest;
     switch (event.kind) {
       case 'model.start': {
+        if (event.data.side !== undefined) return; // not a step
         if (current !== undefined && depth > current.depth) {
           // A sub-agent's step.
           current.within += 1;

@@ -1,4 +1,6 @@
 /** The tokens of a batch: input, cached input, output, wasted tokens, cost, and the limit. */
+
+import { plural } from '../../../src/common/text.ts';
 import { compact, count, percent } from '../../../src/common/units.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import type { TokenLimit } from '../figures/tokenLimit.ts';
@@ -14,7 +16,7 @@ const WASTED = 'Spent on tries that do not count, and on attempts that ended wit
 
 /** Draws nothing if no usage is recorded, and no wasted tokens or limit if there are none. */
 export function TokenRows({ report, wasted, limit }: TokenRowsProps) {
-  const { tokens, cost, cost_per_solved: perSolved } = report;
+  const { tokens, side, cost, cost_per_solved: perSolved } = report;
   if (tokens === null) return cost === null ? null : <CostRow cost={cost} perSolved={perSolved} />;
   const { input, output, cached } = tokens;
   const total = input + output;
@@ -45,6 +47,7 @@ export function TokenRows({ report, wasted, limit }: TokenRowsProps) {
           </span>
         </RunRow>
       )}
+      {side !== null && <SideRow side={side} />}
       {limit !== undefined && <LimitRow limit={limit} />}
     </>
   );
@@ -58,6 +61,22 @@ function listed(texts: readonly string[], separator: string): string {
 function CostRow({ cost, perSolved }: { readonly cost: number; readonly perSolved: number | null }) {
   return (
     <RunRow name="cost" value={money(cost)} title={solvedText(perSolved)}>
+      {null}
+    </RunRow>
+  );
+}
+
+function SideRow({ side }: { readonly side: NonNullable<Report['side']> }) {
+  const { calls, input_tokens: input, output_tokens: output, cost } = side;
+  const title =
+    `Tokens of side models (simulated user, judge), which the tokens above do not include: ${plural(calls, 'call')}, ` +
+    `input ${compact(input)}, output ${compact(output)}`;
+  return (
+    <RunRow
+      name="side"
+      value={`${compact(input + output)}${cost === undefined ? '' : ` · ${money(cost)}`}`}
+      title={title}
+    >
       {null}
     </RunRow>
   );

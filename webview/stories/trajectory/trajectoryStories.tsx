@@ -1,6 +1,7 @@
 /** The trajectory page in all its states. */
 import type { PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
+import { conversation } from '../../../test/support/stream.ts';
 import type { Host } from '../../host/host.ts';
 import type { StoryHost } from '../../host/story.ts';
 import { TrajectoryPage } from '../../trajectory/trajectoryPage.tsx';
@@ -317,3 +318,7 @@ page('forks', () => failed, {
 function endedAs(end: Partial<Extract<TraceEvent, { kind: 'rollout.end' }>['data']>): TraceEvent[] {
   return desk().map((event) => (event.kind === 'rollout.end' ? { ...event, data: { ...event.data, ...end } } : event));
 }
+
+/** A simulated user between two steps, and a judge at the end. */
+const talk = (): readonly TraceEvent[] => conversation().events;
+page('side-calls', talk, { ended: true, seq: at(talk(), 'model.start', 3), tab: 'messages' });

@@ -1,6 +1,6 @@
 /** The transcript of a trajectory in all its states. */
 import type { TraceEvent } from '../../../src/trace/schema.ts';
-import { Stream } from '../../../test/support/stream.ts';
+import { conversation, Stream } from '../../../test/support/stream.ts';
 import { TrajectoryPage } from '../../trajectory/trajectoryPage.tsx';
 import { story } from '../index.ts';
 import { failedDesk } from './desk/ended.ts';
@@ -165,3 +165,5 @@ transcript('running', running, { live: 'I look at both loans and renew them, one
 transcript('long', () => long(1_000), { seq: at(long(1_000), 'tool.start', 700) });
 transcript('early', () => long(3_000), { hold: true });
 transcript('empty', silentRecording);
+
+transcript('side-calls', () => conversation().events, { ended: true });

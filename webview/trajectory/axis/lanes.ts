@@ -4,6 +4,7 @@ import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { Span } from '../../../src/trace/model/spans.ts';
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import type { EventOf, TraceEvent } from '../../../src/trace/schema.ts';
+import { sideLabel } from '../../../src/trace/text/labels.ts';
 import { type Trouble, troubleIn, worse } from '../../../src/trace/trouble.ts';
 import { outsideItem } from './outside.ts';
 
@@ -213,9 +214,10 @@ export class Lanes {
         this.#add(this.#laneOf(event.agent, 'model'), {
           form: 'model',
           ...this.#spanned(event, at),
-          label: event.data.model ?? 'model',
+          label: event.data.side === undefined ? (event.data.model ?? 'model') : sideLabel(event.data.side),
           row: 0,
         });
+        if (event.data.side !== undefined) return; // not a step
         const index = this.model.stepOf(event.seq)?.index ?? 0;
         if (this.steps.at(-1)?.index !== index) this.steps.push({ seq: event.seq, index, from: at });
         return;

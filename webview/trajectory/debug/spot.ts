@@ -28,6 +28,8 @@ const MODEL = 'model';
 export function spotOfRow(model: TrajectoryModel, row: Row): Spot | undefined {
   const call = model.span(row.call ?? (row.kind === 'hold' ? (model.event(row.seq)?.span ?? row.seq) : row.seq));
   if (call?.kind === 'tool') return { on: 'tool', name: call.start.data.name };
+  // Breakpoints of rows are for calls of agents.
+  if (call?.kind === 'model' && call.start.data.side !== undefined) return undefined;
   if (row.kind === 'step' || call?.kind === 'model') {
     const step = model.stepOf(row.seq)?.index;
     return step === undefined ? undefined : { on: 'step', step };
@@ -117,5 +119,7 @@ export function spotOfEditor({ on }: EditorBreakpoint, model: TrajectoryModel, r
   if ('name' in on) return on.name === MODEL ? { on: 'model' } : { on: 'tool', name: on.name };
   if (on.rollout !== rollout) return undefined;
   const span = model.span(on.seq);
-  return span?.kind === 'model' ? { on: 'step', step: span.step } : { on: 'event', seq: on.seq };
+  return span?.kind === 'model' && span.start.data.side === undefined
+    ? { on: 'step', step: span.step }
+    : { on: 'event', seq: on.seq };
 }

@@ -6,7 +6,7 @@ import { checksOf } from '../../../src/trace/checkRows.ts';
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
 import type { Effect, EventOf, TraceError } from '../../../src/trace/schema.ts';
-import { errorLabel } from '../../../src/trace/text/labels.ts';
+import { errorLabel, sideLabel } from '../../../src/trace/text/labels.ts';
 import { troubleIn } from '../../../src/trace/trouble.ts';
 import { Button } from '../../components/controls.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
@@ -128,7 +128,10 @@ function headOf(model: TrajectoryModel, subject: Subject): Head {
     }
     case 'model':
       return {
-        name: subject.span.start.data.model ?? 'model',
+        name:
+          subject.span.start.data.side === undefined
+            ? (subject.span.start.data.model ?? 'model')
+            : sideLabel(subject.span.start.data.side),
         place: step,
         ...(heldAt(model, subject.span.seq) ?? ending(subject.span.end?.data)),
         ms: subject.span.end?.data.ms,

@@ -38,6 +38,8 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
   const usage = part ?? data.model.usageAt();
   const steps = totals?.steps ?? part?.step ?? data.model.steps.length - 1;
   const tokens = (totals?.input_tokens ?? usage.input_tokens) + (totals?.output_tokens ?? usage.output_tokens);
+  const side = totals?.side ?? part?.side ?? data.model.usageAt(undefined, 'side');
+  const sideTokens = side.input_tokens + side.output_tokens;
   const ms = totals?.ms ?? row?.progress.ms;
   const cost = totals?.cost;
   const running = !data.ended && data.loading === 'head';
@@ -82,6 +84,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
         {data.model.last > 0 && <Quantity value={count(steps)} unit={steps === 1 ? 'step' : 'steps'} />}
         {ms !== undefined && <b>{duration(ms)}</b>}
         {tokens > 0 && <Quantity value={compact(tokens)} unit="tokens" />}
+        {sideTokens > 0 && <Quantity value={compact(sideTokens)} unit="side tokens" />}
         {cost !== undefined && <Quantity value={`$${cost.toFixed(cost < 0.1 ? 4 : 2)}`} unit="cost" />}
       </div>
       <div class="head-moves" role="group" aria-label="Move">

@@ -5,16 +5,17 @@ import { endsSentence, plural } from '../../../src/common/text.ts';
 import { checkRows, checksOf } from '../../../src/trace/checkRows.ts';
 import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
-import type { Span, ToolSpan } from '../../../src/trace/model/spans.ts';
+import type { ModelSpan, Span, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
 import type { Check, EventData, Origin } from '../../../src/trace/schema.ts';
-import { errorLabel, holdLabel } from '../../../src/trace/text/labels.ts';
+import { errorLabel, holdLabel, sideLabel } from '../../../src/trace/text/labels.ts';
 import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
 import { TROUBLES } from '../../components/marks/glyphShapes.ts';
 import type { IconName } from '../../components/marks/icon.tsx';
 import { ansiSpans } from '../../text/ansiSpans.ts';
+import { sideIcon } from '../sides.ts';
 import { type Row, StepRows } from './rows.ts';
 
 interface RowText {
@@ -62,14 +63,14 @@ const ROLE_ICONS = { system: 'gear', user: 'person', assistant: 'comment', tool:
 
 export function rowText(model: TrajectoryModel, row: Row, liveText: (span: number) => string | undefined): RowText {
   const text = eventText(model, row, liveText);
-  if (row.kind !== 'step') return text;
+  if (row.kind !== 'step' && row.kind !== 'side') return text;
   const span = model.span(row.seq);
   if (span?.kind !== 'model') return text;
   const usage = span.end?.data.usage;
   return {
     ...text,
     ...(usage === undefined ? {} : { tokens: { input: usage.input_tokens, output: usage.output_tokens } }),
-    ...(isNamed(model, span.agent)
+    ...(row.kind === 'step' && isNamed(model, span.agent)
       ? { agent: { name: span.agent.split('/').at(-1) ?? span.agent, path: span.agent } }
       : {}),
   };
@@ -144,7 +145,9 @@ function eventText(model: TrajectoryModel, row: Row, liveText: (span: number) =>
 
 /** Returns whether rows show this agent: if there are several, all except the root agent. */
 function isNamed(model: TrajectoryModel, agent: string): boolean {
-  const others = model.agents.filter((other) => other.path !== agent && other.modelStarts.length > 0);
+  const others = model.agents.filter(
+    (other) => other.path !== agent && other.side === undefined && other.modelStarts.length > 0,
+  );
   return agent !== '' && others.length > 0 && !others.every((other) => other.path.startsWith(`${agent}/`));
 }
 
@@ -152,6 +155,8 @@ function modelText(model: TrajectoryModel, row: Row, liveText: (span: number) =>
   const span = model.span(row.seq);
   if (span?.kind !== 'model') return plain('comment', 'model', '');
   const end = span.end?.data;
+  const { side } = span.start.data;
+  if (side !== undefined) return sideText(model, span, side, liveText);
   const step = model.step(span.step);
   const calls = step?.tools ?? [];
   if (end === undefined) return { ...plain('comment', '', liveText(span.seq) ?? ''), outcome: 'running', open: true };
@@ -162,6 +167,25 @@ function modelText(model: TrajectoryModel, row: Row, liveText: (span: number) =>
   const text = textOf(parts) || textOf(parts, 'reasoning');
   if (calls.length > 1) return { ...plain('layers', `${calls.length} calls`, text), ms: end.ms };
   return { ...plain('comment', '', text), ms: end.ms };
+}
+
+/** A side model's call, folded: its prompt is in the pane. */
+function sideText(
+  model: TrajectoryModel,
+  span: ModelSpan,
+  side: string,
+  liveText: (span: number) => string | undefined,
+): RowText {
+  const end = span.end?.data;
+  const name = sideLabel(side);
+  if (end === undefined)
+    return { ...plain(sideIcon(side), name, liveText(span.seq) ?? ''), outcome: 'running', open: true };
+  if (end.error !== undefined)
+    return { ...plain(sideIcon(side), name, end.error.message), ...trouble(span), ms: end.ms };
+  const reply = end.m === undefined ? undefined : model.currentMessage(end.m)?.event.data;
+  // What a simulated user says is the next message.
+  const text = reply?.side === undefined ? (span.start.data.model ?? '') : textOf(reply.parts);
+  return { ...plain(sideIcon(side), name, text), ms: end.ms };
 }
 
 function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): RowText {

@@ -10,6 +10,7 @@ import { checkOrder, redMarks } from '../redMarks.ts';
 type RowKind =
   | 'message'
   | 'step'
+  | 'side'
   | 'call'
   | 'agent'
   | 'world'
@@ -42,6 +43,8 @@ export class StepRows {
   readonly #rows: Row[] = [];
   /** Index of the row, by each seq that it represents. */
   readonly #bySeq = new Map<number, number>();
+  /** seqs of messages of a side model that has not been called yet with them. */
+  #prompt: number[] = [];
   #processed = 0;
 
   constructor(model: TrajectoryModel) {
@@ -87,9 +90,15 @@ export class StepRows {
     const depth = depthOf(event.agent);
     switch (event.kind) {
       case 'message':
-        if (event.data.origin !== 'sampled' && event.data.origin !== 'tool') this.#push('message', event, depth);
+        if (event.data.side !== undefined) this.#prompt.push(event.seq);
+        else if (event.data.origin !== 'sampled' && event.data.origin !== 'tool') this.#push('message', event, depth);
         return;
       case 'model.start': {
+        if (event.data.side !== undefined) {
+          for (const seq of this.#prompt.splice(0)) this.#bySeq.set(seq, this.#rows.length);
+          this.#push('side', event, depth + 1);
+          return;
+        }
         const first = this.#model.step(event.data.step)?.model?.seq;
         const existing = first === undefined ? undefined : this.#bySeq.get(first);
         if (existing !== undefined && first !== event.seq)

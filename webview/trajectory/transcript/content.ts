@@ -1,16 +1,17 @@
 /** What a row of the transcript shows: its heading, and its texts, calls, and images in order. */
 import type { Json } from '../../../src/common/json.ts';
 import { plural } from '../../../src/common/text.ts';
-import { duration } from '../../../src/common/units.ts';
+import { compact, duration } from '../../../src/common/units.ts';
 import type { ModelSpan, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
 import type { BlobRef, Part } from '../../../src/trace/schema.ts';
-import { errorLabel } from '../../../src/trace/text/labels.ts';
-import { inline, valueText } from '../../../src/trace/text/values.ts';
+import { errorLabel, sideLabel } from '../../../src/trace/text/labels.ts';
+import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
 import { TROUBLES } from '../../components/marks/glyphShapes.ts';
 import type { IconName } from '../../components/marks/icon.tsx';
+import { sideIcon } from '../sides.ts';
 import type { TranscriptRow } from './rows.ts';
 
 /** A part that opens and closes: one line, and the whole text. */
@@ -84,6 +85,7 @@ export function contentOf(
       };
     }
     case 'model.start':
+      if (event.data.side !== undefined) return sideOf(model, row.seq, event.data.side, liveText);
       return turnOf(model, row.seq, liveText);
     case 'tool.start': {
       const span = model.span(row.seq);
@@ -160,6 +162,49 @@ function turnOf(model: TrajectoryModel, seq: number, liveText: (span: number) =>
     ...(step === undefined ? {} : { step: step.index }),
     ...(end === undefined ? { detail: 'running' } : timeOf(model, last)),
     blocks,
+  };
+}
+
+/** A side model's call: its prompt and its reply, folded. What a simulated user says is the next message. */
+function sideOf(
+  model: TrajectoryModel,
+  seq: number,
+  side: string,
+  liveText: (span: number) => string | undefined,
+): Content {
+  const span = model.span(seq);
+  if (span?.kind !== 'model') return { icon: sideIcon(side), title: sideLabel(side), blocks: [] };
+  const end = span.end?.data;
+  const prompt = span.start.data.context.flatMap(([first, last]) =>
+    Array.from({ length: last - first + 1 }, (_, index) => model.message(first + index)?.event.data),
+  );
+  const text = prompt
+    .flatMap((message) => (message === undefined ? [] : [`${message.role}: ${partsText(message.parts)}`]))
+    .join('\n\n');
+  const message = end?.m === undefined ? undefined : model.currentMessage(end.m)?.event.data;
+  const reply = message === undefined ? liveText(seq) : message.side === undefined ? '' : partsText(message.parts);
+  const trouble = troubleOf(span);
+  const facts = [
+    span.start.data.model,
+    end === undefined ? 'running' : undefined,
+    end?.usage === undefined
+      ? undefined
+      : `${compact(end.usage.input_tokens)} → ${compact(end.usage.output_tokens)} tokens`,
+  ].filter((fact) => fact !== undefined);
+  return {
+    icon: sideIcon(side),
+    title: sideLabel(side),
+    ...(facts.length === 0 ? {} : { detail: facts.join(' · ') }),
+    ...timeOf(model, span.end?.seq),
+    blocks: [
+      { kind: 'folded', label: 'Prompt', ...folded(`${seq}:prompt`, text) },
+      ...(reply === undefined || reply === ''
+        ? []
+        : [{ kind: 'folded' as const, label: 'Reply', ...folded(`${seq}:reply`, reply) }]),
+      ...(end?.error === undefined || trouble === undefined
+        ? []
+        : [failureOf(seq, end.error.class, end.error.message, TROUBLES[trouble])]),
+    ],
   };
 }
 
@@ -260,7 +305,7 @@ export function lengthOf(text: string): string {
 /** Returns the name of an agent, `Agent` if there is only one. */
 function agentName(model: TrajectoryModel, path: string | undefined): string {
   if (path === undefined || path === '') return 'Agent';
-  const speaking = model.agents.filter(({ modelStarts }) => modelStarts.length > 0);
+  const speaking = model.agents.filter(({ modelStarts, side }) => side === undefined && modelStarts.length > 0);
   return speaking.length <= 1 && !path.includes('/') ? 'Agent' : (path.split('/').at(-1) ?? path);
 }
 

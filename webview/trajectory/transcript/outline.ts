@@ -62,6 +62,7 @@ export class Outline {
     const isInside = event.agent?.includes('/') === true;
     switch (event.kind) {
       case 'model.end':
+        if (event.data.error === undefined && this.#model.sideOf(event) !== undefined) return;
         // What a model says with calls is in their step.
         if (span !== undefined && (event.data.error !== undefined || (!isInside && !this.#hasCalls(event.data.m))))
           this.#entries.push({ at: span, seq: span, kind: 'said' });

@@ -3,8 +3,8 @@ import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import type { EventOf } from '../../../src/trace/schema.ts';
 
 export interface TranscriptRow {
-  /** `turn`: what a model said in a step, and its calls. */
-  readonly kind: 'message' | 'turn' | 'call' | 'agent' | 'score' | 'end';
+  /** `turn`: what a model said in a step, and its calls. `side`: a call of a side model. */
+  readonly kind: 'message' | 'turn' | 'side' | 'call' | 'agent' | 'score' | 'end';
   /** seq of the event that it represents. */
   readonly seq: number;
   /** Number of sub-agents around it. */
@@ -21,6 +21,8 @@ export class TranscriptRows {
   readonly #owners = new Map<number, number>();
   /** seq of the row, by step. */
   readonly #turns = new Map<number, number>();
+  /** seqs of messages of a side model that has not been called yet with them. */
+  #prompt: number[] = [];
   /** seq of the newest row of a sub-agent, by its path. */
   readonly #agents = new Map<string, number>();
   /** Rows outside closed sub-agents: the first `taken` rows were considered. */
@@ -73,9 +75,15 @@ export class TranscriptRows {
   #process(event: Exclude<AnyEvent, { unknown: unknown }>): void {
     switch (event.kind) {
       case 'message':
-        if (this.#isAlone(event)) this.#add('message', event.seq, event.agent);
+        if (event.data.side !== undefined) this.#prompt.push(event.seq);
+        else if (this.#isAlone(event)) this.#add('message', event.seq, event.agent);
         return;
       case 'model.start': {
+        if (event.data.side !== undefined) {
+          for (const seq of this.#prompt.splice(0)) this.#owners.set(seq, event.seq);
+          this.#add('side', event.seq, event.agent);
+          return;
+        }
         const known = this.#turns.get(event.data.step);
         if (known !== undefined) {
           this.#owners.set(event.seq, known); // Repeated after another worker took over.

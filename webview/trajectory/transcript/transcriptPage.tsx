@@ -114,7 +114,7 @@ function estimate({ data: { model } }: TrajectorySession, row: Row): number {
   const event = model.event(row.seq);
   if (event === undefined || 'unknown' in event) return 44;
   if (event.kind === 'message') return 30 + (event.data.role === 'system' ? LINE_HEIGHT : textHeight(event.data.parts));
-  if (event.kind !== 'model.start') return 44;
+  if (event.kind !== 'model.start' || row.kind === 'side') return 44 + (row.kind === 'side' ? LINE_HEIGHT : 0);
   const step = model.stepOf(row.seq);
   const m = step?.model?.end?.data.m;
   const parts = m === undefined ? [] : (model.message(m)?.event.data.parts ?? []);

@@ -56,6 +56,9 @@ class Trace {
       ...this.#model.agents.filter((agent) => this.#agentTimes(agent) !== undefined).map((agent) => this.#agent(agent)),
       ...steps.map((step) => this.#step(step)),
       ...steps.flatMap(({ model }) => (model === undefined ? [] : [this.#call(model)])),
+      ...this.#model.steps
+        .flatMap(({ sides }) => sides.filter(({ seq }) => this.#isOwn(seq)))
+        .map((side) => this.#call(side)),
       ...this.#model.tools.filter(({ seq }) => this.#isOwn(seq)).map((tool) => this.#tool(tool)),
     ];
   }
@@ -94,6 +97,10 @@ class Trace {
         'rollout.steps': progress.steps,
         'rollout.tool_calls': progress.tool_calls,
         'rollout.cost': progress.cost,
+        'rollout.side.calls': progress.side?.calls,
+        'rollout.side.input_tokens': progress.side?.input_tokens,
+        'rollout.side.output_tokens': progress.side?.output_tokens,
+        'rollout.side.cost': progress.side?.cost,
         'rollout.parent': fork?.rollout,
         'rollout.parent.seq': fork?.to,
         'gen_ai.usage.input_tokens': progress.input_tokens,
@@ -263,6 +270,7 @@ class Trace {
         'gen_ai.usage.cache_read.input_tokens': end?.usage?.cached_tokens,
         'gen_ai.usage.reasoning.output_tokens': end?.usage?.reasoning_tokens,
         'rollout.seq': span.seq,
+        'rollout.side': span.start.data.side,
         'rollout.source': end?.source,
         'rollout.retries': end?.retries?.length,
         'rollout.queue_seconds': seconds(end?.queue_ms),
@@ -296,10 +304,15 @@ class Trace {
     );
   }
 
-  /** Returns the parent span of a call: the enclosing tool call, or else its step. */
+  /**
+   * Returns the parent span of a call: the enclosing tool call, or else its step. A side model's call that is not in a
+   * tool call is beside the steps.
+   */
   #parentOfCall(span: ModelSpan | ToolSpan): string {
     const outer = span.parent === 0 ? undefined : this.#model.span(span.parent);
-    if (outer?.kind === 'tool' && this.#has(outer) && outer.agent === span.agent) return callKey(outer);
+    const isSide = span.kind === 'model' && span.start.data.side !== undefined;
+    if (outer?.kind === 'tool' && this.#has(outer) && (isSide || outer.agent === span.agent)) return callKey(outer);
+    if (isSide) return ROOT;
     const step = span.step === 0 ? undefined : this.#model.step(span.step);
     return step !== undefined && this.#isOwn(step.seq) ? stepKey(step) : this.#agentKeyOf(span.agent);
   }

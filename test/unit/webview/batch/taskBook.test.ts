@@ -87,18 +87,18 @@ suite('the token limit', () => {
   const tokens = { input: 900, output: 100, cached: 0 };
 
   test('shows a projection once enough attempts ended', () => {
-    assert.deepEqual(tokenLimitOf({ tokens, attempts: 100, open: 75 }, 3000, false), {
+    assert.deepEqual(tokenLimitOf({ tokens, side: null, attempts: 100, open: 75 }, 3000, false), {
       most: 3000,
       used: 1000,
       expected: 4000,
     });
-    assert.equal(tokenLimitOf({ tokens, attempts: 100, open: 90 }, 3000, false)?.expected, undefined);
-    assert.equal(tokenLimitOf({ tokens, attempts: 100, open: 0 }, 3000, false)?.expected, undefined);
-    assert.equal(tokenLimitOf({ tokens, attempts: 100, open: 75 }, 3000, true)?.expected, undefined);
+    assert.equal(tokenLimitOf({ tokens, side: null, attempts: 100, open: 90 }, 3000, false)?.expected, undefined);
+    assert.equal(tokenLimitOf({ tokens, side: null, attempts: 100, open: 0 }, 3000, false)?.expected, undefined);
+    assert.equal(tokenLimitOf({ tokens, side: null, attempts: 100, open: 75 }, 3000, true)?.expected, undefined);
   });
 
   test('is hidden without a limit or without usage', () => {
-    assert.equal(tokenLimitOf({ tokens, attempts: 100, open: 75 }, undefined, false), undefined);
-    assert.equal(tokenLimitOf({ tokens: null, attempts: 100, open: 75 }, 3000, false), undefined);
+    assert.equal(tokenLimitOf({ tokens, side: null, attempts: 100, open: 75 }, undefined, false), undefined);
+    assert.equal(tokenLimitOf({ tokens: null, side: null, attempts: 100, open: 75 }, 3000, false), undefined);
   });
 });
