@@ -17,6 +17,7 @@ import { ClassedError } from '../../../src/trace/classedError.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Random } from '../../support/random.ts';
 import { end, type Kit, type KitOptions, kit, normalizedEvents, plain, submission } from '../../support/rolloutKit.ts';
+import { delegate, member, team, teamKit } from '../../support/teamKit.ts';
 import { callsOf, responses } from '../../support/worldCalls.ts';
 
 type Rows = Record<string, number>;
@@ -324,6 +325,25 @@ describe('a call that never happened', () => {
     const { status, reward, error } = end(events);
     assert.deepEqual([status, reward, error?.class], ['truncated', 1, 'limit']);
     assert.equal(one.recorder.of('tool.end').at(-1)?.data.error?.class, 'limit');
+  });
+
+  it('is undone if the time of its agent is up, and the rest of the team continues', async () => {
+    const world = new RowsWorld();
+    const limits = { ...LIMITS, seconds: 0.3 };
+    world.onCall = (call) => (call === 'put b' ? new Promise(() => undefined) : Promise.resolve(undefined));
+    const desk = [{ calls: [delegate('slow', 'go')] }, { calls: [{ name: 'rows' }] }, { text: '42' }];
+    const slow = ['a', 'b'].map((key) => ({ calls: [{ name: 'put', arguments: { key } }] }));
+    const agent = team('leader', [member('slow', { limits })]);
+    const one = teamKit(agent, { desk, slow }, { world });
+    const events = await one.run();
+    assert.equal(end(events).status, 'done');
+    assert.deepEqual(classes(one), [undefined, 'limit', 'tool_error', undefined]);
+    assert.deepEqual(responses(events, 'rows'), [{ a: 1 }]);
+    const rows = one.recorder.of('tool.start').at(-1)?.seq ?? 0;
+    const after = { events: events.slice(0, rows), blobs: new Map(one.recorder.blobs) };
+    const job = { submission: submission(agent), how: 'resumed', epoch: 2 } as const;
+    const resumed = teamKit(agent, { desk, slow }, { world: new RowsWorld(), job, after });
+    assert.deepEqual(responses(await resumed.run(), 'rows'), [{ a: 1 }]);
   });
 
   it('is not undone after a cancellation, which also ends an undoing', async () => {
