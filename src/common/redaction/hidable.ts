@@ -41,7 +41,8 @@ const FORMAT_WORDS = (
   'limit_ms pause input lost_server held_ms continue expired path stream reward answer touched totals fingerprint ' +
   'done truncated tool_calls cost submission parent differs what node verb args label reason prompt completion ' +
   'logprobs keep protocol slots rollouts away_ms hello last want lease events append span offset delta load skew_ms ' +
-  'beat running held waiting claim inspector retry_after_ms count busy down denied missing'
+  'beat running held waiting claim inspector retry_after_ms count busy down denied missing ' +
+  'no_sandbox'
 ).split(' ');
 
 /** Returns why a value cannot be hidden; undefined if it can. */

@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { deserialize, serialize } from 'node:v8';
 import { errorText, StudioError, systemCodeOf } from '../../common/errors.ts';
+import { harmlessLine } from '../../trace/text/terminal.ts';
 import { type GroupProcess, isStarted, killGroup } from '../processes/groupProcess.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import { OWN_GROUP } from '../processes/processTree.ts';
@@ -61,7 +62,7 @@ export class ToolConnection {
       try {
         for (const frame of this.#reader.push(chunk)) this.#receive(frame);
       } catch (error) {
-        process.stderr.write(`Invalid request: ${errorText(error)}\n`);
+        process.stderr.write(`Invalid request: ${harmlessLine(errorText(error))}\n`);
         socket.destroy();
       }
     });

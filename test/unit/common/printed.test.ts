@@ -18,6 +18,9 @@ const MAY_PRINT = [
   'server/entry.ts', // the version of Node
   'server/log.ts',
   'server/main.ts', // JSON for the process that starts the server
+  'tools/toolServer/connection.ts',
+  'tools/toolServer/main.ts', // the path of its socket
+  'tools/toolServer/relay/main.ts',
   'worker/main.ts',
 ];
 

@@ -4,6 +4,7 @@
  * ends with it.
  */
 import { Socket } from 'node:net';
+import { harmlessLine } from '../../../trace/text/terminal.ts';
 import { ToolClient } from '../client.ts';
 
 const [at = '', sandbox = '', owner = '', cwd = '', file = '', ...args] = process.argv.slice(2);
@@ -47,7 +48,7 @@ client.start({ sandbox, file, args, cwd, env, limits: {}, owner, messages: false
     },
     closed: () => process.exit(code),
     failed: (error) => {
-      process.stderr.write(`${error.message}\n`);
+      process.stderr.write(`${harmlessLine(error.message)}\n`);
       process.exit(1);
     },
   };

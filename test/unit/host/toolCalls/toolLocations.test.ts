@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEFAULT_SANDBOX } from '../../../../src/config/submission.ts';
 import { BUILTIN_TOOLS } from '../../../../src/config/tools/builtinTools.ts';
 import { toolFileKind, toolLocations } from '../../../../src/host/toolCalls/state/toolLocations.ts';
 import { openBuiltin } from '../../../../src/tools/builtins/open.ts';
@@ -108,7 +109,7 @@ test('the tools of built-in entries are those of their set', async () => {
   for (const [name, tools] of Object.entries(BUILTIN_TOOLS)) {
     const host = openBuiltin(
       name as keyof typeof BUILTIN_TOOLS,
-      { cwd: '/', pools: { env: {} } } as ToolEnvironment,
+      { cwd: '/', pools: { env: {} }, sandbox: DEFAULT_SANDBOX } as ToolEnvironment,
       settings,
     );
     assert.deepEqual(host.specs.map((spec) => spec.name).toSorted(), tools.toSorted(), name);
