@@ -59,6 +59,19 @@ for (const sandbox of modes) {
       await tools.close();
     });
 
+    it('have what they printed after their end before the next answer', async () => {
+      const tools = await openModule(await bench.module('routes.ts'), bench.environment);
+      for (let round = 0; round < 50; round++) {
+        const [first, next] = [callContext(), callContext()];
+        await callTool(tools, 'prints_later', { text: `round ${round}` }, first);
+        await callTool(tools, 'turns', {}, next);
+        const logs = [...first.logs, ...next.logs, ...bench.late.splice(0)];
+        const printed = logs.map((log) => log.replace(/^out: /, ''));
+        assert.deepEqual(printed, [`round ${round}\n`]);
+      }
+      await tools.close();
+    });
+
     it('keep their answer when their thread exits right after it', async () => {
       const tools = await openModule(await bench.module('routes.ts'), bench.environment);
       for (let round = 0; round < 10; round++) assert.equal((await callTool(tools, 'leaves')).response, 'answered');

@@ -61,16 +61,26 @@ const outside = newRunning(0);
 const env = Object.freeze({ ...process.env }) as Record<string, string>;
 
 let calls: CallSocket | undefined;
+/** Whether the port holds what was reported after its call had ended: the next answer must not arrive before it. */
+let isBehind = false;
 let exported: Record<string, unknown> = {};
 let tools: Tools = { byName: new Map(), wire: [], problems: [] };
 let world: { session: WorldSession; tools: Tools } | undefined;
 
-function send(message: FromThread, transfer: ArrayBuffer[] = []): void {
+/** Sends a message other than an answer. No answer that belongs after it may arrive before it. */
+function send(message: FromThread): void {
   if ('id' in message) {
-    // The answer must not arrive before this.
-    for (const call of running.values()) if (message.id === call.id || message.id === 0) call.direct = false;
+    const isLate = !running.has(message.id);
+    for (const call of running.values()) if (isLate || message.id === call.id) call.direct = false;
+    isBehind ||= isLate;
   }
-  port.postMessage(message, transfer);
+  port.postMessage(message);
+}
+
+function sendAnswer(answer: FromThread, direct: boolean): void {
+  if (direct && calls?.send(answer) === true) return;
+  port.postMessage(answer, answer.type === 'done' && answer.snapshot !== undefined ? [answer.snapshot.buffer] : []);
+  isBehind = false;
 }
 
 function newRunning(id: number, { inspect = false, mark }: { inspect?: boolean; mark?: string } = {}): RunningCall {
@@ -89,7 +99,7 @@ function newRunning(id: number, { inspect = false, mark }: { inspect?: boolean; 
 function reportExit(how: string): never {
   send({ type: 'exit', id: current.getStore()?.id ?? 0, how, stack: new Error('exit').stack ?? '' });
   const unsent = calls?.unsent;
-  if (unsent !== undefined) send(unsent);
+  if (unsent !== undefined) sendAnswer(unsent, false);
   return exit(0);
 }
 
@@ -276,7 +286,7 @@ function openedWorld(): { session: WorldSession; tools: Tools } {
 
 async function run({ id, op, ...how }: Extract<ToThread, { type: 'run' }>, direct: boolean): Promise<void> {
   const call = newRunning(id, how);
-  call.direct = direct;
+  call.direct = direct && !isBehind;
   running.set(id, call);
   let answer: FromThread;
   try {
@@ -293,8 +303,7 @@ async function run({ id, op, ...how }: Extract<ToThread, { type: 'run' }>, direc
   running.delete(id);
   const printed = call.output.takeUnsent();
   const whole: FromThread = printed === undefined ? answer : { ...answer, printed };
-  if (call.direct && calls?.send(whole) === true) return;
-  send(whole, whole.type === 'done' && whole.snapshot !== undefined ? [whole.snapshot.buffer] : []);
+  sendAnswer(whole, call.direct);
 }
 
 function receive(message: ToThread, direct: boolean): void {
