@@ -63,7 +63,7 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
     const { page } = story.code;
     await setLoan('"L-3001"');
     await debug.frame(TOOL).click({ button: 'right' });
-    await page.getByRole('menuitem', { name: 'Restart Frame' }).click();
+    await story.code.workbench.chooseFromMenu('Restart Frame');
     await page.getByText('Paused on entry').first().waitFor();
     await debug.frame(TOOL).waitFor();
     await debug.move('continue');

@@ -54,11 +54,7 @@ describe('forks in VS Code', { timeout: 600_000 }, () => {
     await listed.waitFor({ timeout: PATIENCE_MS });
     await story.picture('fork-breakpoint');
     await listed.click({ button: 'right' });
-    await page
-      .getByRole('menuitem', { name: 'Remove Function Breakpoint' })
-      .or(page.getByRole('menuitem', { name: 'Remove Breakpoint', exact: true }))
-      .first()
-      .click();
+    await story.code.workbench.chooseFromMenu(/^Remove (Function )?Breakpoint$/);
     await listed.waitFor({ state: 'detached', timeout: PATIENCE_MS });
     await mark.waitFor({ state: 'detached', timeout: PATIENCE_MS });
   });

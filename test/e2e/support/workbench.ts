@@ -110,8 +110,8 @@ export class Workbench {
     }
   }
 
-  /** An entry of the open menu, by its exact title. */
-  menuItem(title: string): Locator {
+  /** An entry of the open menu, by its whole title. */
+  menuItem(title: string | RegExp): Locator {
     return this.page
       .locator('.monaco-menu .action-item')
       .filter({ has: this.page.locator('.action-label').getByText(title, { exact: true }) })
@@ -119,7 +119,7 @@ export class Workbench {
   }
 
   /** Chooses an entry of the open menu. A menu ignores clicks right after it opens. */
-  async chooseFromMenu(title: string): Promise<void> {
+  async chooseFromMenu(title: string | RegExp): Promise<void> {
     const item = this.menuItem(title);
     await item.waitFor();
     for (let attempt = 1; await item.isVisible(); attempt += 1) {
