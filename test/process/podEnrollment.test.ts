@@ -15,6 +15,7 @@ import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { EventData } from '../../src/trace/schema.ts';
 import { endingEvents, FakeWorker, openingEvents } from '../support/fakeWorker.ts';
+import { PLAIN_SERVER } from '../support/plainServer.ts';
 import { plainSubmission, tasks } from '../support/rolloutServer.ts';
 
 describe('the credential of a pod that gets a single rollout', () => {
@@ -41,14 +42,7 @@ describe('the credential of a pod that gets a single rollout', () => {
     server = await startServer({
       store: await openStore(path.join(folder, 'store')),
       secretsFolder: path.join(folder, 'secrets'),
-      listen: { host: '127.0.0.1', port: 0 },
-      origins: { allowHosts: [], allowOrigins: [] },
-      idleMs: 0,
-      mounts: [],
-      demoMetrics: undefined,
-      pages: '',
-      log: () => undefined,
-      idle: () => undefined,
+      ...PLAIN_SERVER,
       executor: (clusterHost) => {
         host = clusterHost;
         return {

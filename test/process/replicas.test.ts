@@ -19,6 +19,7 @@ import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
 import { answerText, callsOf, type FakeEndpoint, fakeEndpoint, namesByEndpoint, refuse } from '../support/endpoint.ts';
+import { PLAIN_SERVER } from '../support/plainServer.ts';
 import { plainSubmission } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
@@ -59,14 +60,7 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
   const server = await startServer({
     store: await openStore(folder),
     secretsFolder: path.join(folder, 'secrets'),
-    listen: { host: '127.0.0.1', port: 0 },
-    origins: { allowHosts: [], allowOrigins: [] },
-    idleMs: 0,
-    mounts: [],
-    demoMetrics: undefined,
-    pages: '',
-    log: () => undefined,
-    idle: () => undefined,
+    ...PLAIN_SERVER,
     executor: undefined,
     replicas: {
       follow: (endpoint, on) => {

@@ -16,6 +16,7 @@ import { fetchTransport } from '../../src/protocol/transport.ts';
 import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import { FakeWorker, openingEvents } from '../support/fakeWorker.ts';
+import { PLAIN_SERVER } from '../support/plainServer.ts';
 import { plainSubmission, tasks } from '../support/rolloutServer.ts';
 
 const NO_NEEDS = { check: () => Promise.resolve([]), secrets: () => Promise.resolve(undefined) };
@@ -27,14 +28,7 @@ test('a worker’s end frees its rollouts immediately; a try that loses worker a
   const server = await startServer({
     store: await openStore(folder),
     secretsFolder: path.join(folder, 'secrets'),
-    listen: { host: '127.0.0.1', port: 0 },
-    origins: { allowHosts: [], allowOrigins: [] },
-    idleMs: 0,
-    mounts: [],
-    demoMetrics: undefined,
-    pages: '',
-    log: () => undefined,
-    idle: () => undefined,
+    ...PLAIN_SERVER,
     executor: (executorHost) => {
       host = executorHost;
       return {
@@ -96,14 +90,7 @@ test(
       startServer({
         store: await openStore(path.join(folder, 'store')),
         secretsFolder: path.join(folder, `secrets-${life}`),
-        listen: { host: '127.0.0.1', port: 0 },
-        origins: { allowHosts: [], allowOrigins: [] },
-        idleMs: 0,
-        mounts: [],
-        demoMetrics: undefined,
-        pages: '',
-        log: () => undefined,
-        idle: () => undefined,
+        ...PLAIN_SERVER,
         executor: () => ({
           updateBatch: () => undefined,
           removeBatch: () => undefined,
@@ -254,14 +241,7 @@ test('workers without a sandbox: the batch says so once, and one that requires a
     const server = await startServer({
       store: await openStore(folder),
       secretsFolder: path.join(folder, `secrets-${run}`),
-      listen: { host: '127.0.0.1', port: 0 },
-      origins: { allowHosts: [], allowOrigins: [] },
-      idleMs: 0,
-      mounts: [],
-      demoMetrics: undefined,
-      pages: '',
-      log: () => undefined,
-      idle: () => undefined,
+      ...PLAIN_SERVER,
       executor: (executorHost) => {
         host = executorHost;
         const reports = new NoSandboxReports(executorHost);

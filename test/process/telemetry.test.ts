@@ -15,6 +15,7 @@ import { openStore } from '../../src/store/open.ts';
 import { attribute, Collector } from '../support/collector.ts';
 import { FakeClient } from '../support/fakeClient.ts';
 import { endingEvents, FakeWorker, openingEvents } from '../support/fakeWorker.ts';
+import { PLAIN_SERVER } from '../support/plainServer.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
@@ -213,14 +214,7 @@ test('a server that shuts down is not ready, grants no leases, and sends clients
   const server = await startServer({
     store: await openStore(folder),
     secretsFolder: path.join(folder, 'secrets'),
-    listen: { host: '127.0.0.1', port: 0 },
-    origins: { allowHosts: [], allowOrigins: [] },
-    idleMs: 0,
-    mounts: [],
-    demoMetrics: undefined,
-    pages: '',
-    log: () => undefined,
-    idle: () => undefined,
+    ...PLAIN_SERVER,
     executor: () => ({
       check: () => Promise.resolve([]),
       secrets: () => Promise.resolve(undefined),

@@ -48,7 +48,7 @@ type Answered = Extract<ToolRequest, { type: 'open' | 'close' | 'noSandbox' | 'e
 /** Each of a union without a field. */
 type Without<T, Field extends PropertyKey> = T extends unknown ? Omit<T, Field> : never;
 
-interface Waiting {
+interface PendingRequest {
   resolve(text: string | undefined): void;
   reject(error: StudioError): void;
 }
@@ -59,7 +59,7 @@ export class ToolClient {
   readonly #socket: Socket;
   readonly #reader = new FrameReader();
   readonly #programs = new Map<number, ProgramEvents>();
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #pending = new Map<number, PendingRequest>();
   readonly #pings: NodeJS.Timeout;
   #heard = Date.now();
   #next = 1;
@@ -110,7 +110,7 @@ export class ToolClient {
     if (this.#lost !== undefined) throw this.#lost;
     const id = this.#next++;
     const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
-    this.#waiting.set(id, { resolve, reject });
+    this.#pending.set(id, { resolve, reject });
     this.#send({ ...request, id });
     return await promise;
   }
@@ -179,15 +179,15 @@ export class ToolClient {
     const program = this.#programs.get(id);
     switch (event.type) {
       case 'done':
-        this.#waiting.get(id)?.resolve(event.text);
-        this.#waiting.delete(id);
+        this.#pending.get(id)?.resolve(event.text);
+        this.#pending.delete(id);
         return;
       case 'failed': {
         const { code, message, hint } = event.error;
-        this.#waiting
+        this.#pending
           .get(id)
           ?.reject(new StudioError(errorCodeOf(code, 'unavailable'), message, hint === undefined ? {} : { hint }));
-        this.#waiting.delete(id);
+        this.#pending.delete(id);
         return;
       }
       case 'spawned':
@@ -215,8 +215,8 @@ export class ToolClient {
     const programs = [...this.#programs.values()];
     this.#programs.clear();
     for (const program of programs) program.failed(lost);
-    for (const waiting of this.#waiting.values()) waiting.reject(lost);
-    this.#waiting.clear();
+    for (const pending of this.#pending.values()) pending.reject(lost);
+    this.#pending.clear();
     this.#socket.emit('drain'); // writes that wait
     return lost;
   }

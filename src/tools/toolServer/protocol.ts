@@ -8,6 +8,7 @@ const code = z.string().max(100);
 const text = z.string().max(64 * 1024);
 
 const view = z.strictObject({
+  own: paths,
   write: paths,
   read: paths,
   hide: paths,

@@ -28,6 +28,7 @@ export class RemoteTools implements ToolServer {
       mode,
       owner,
       view: {
+        own: [...(view.own ?? [])],
         write: [...view.write],
         read: [...view.read],
         hide: [...view.hide],
