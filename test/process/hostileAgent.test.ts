@@ -5,7 +5,17 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import * as inspector from 'node:inspector';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import os from 'node:os';
@@ -239,7 +249,7 @@ test('a hostile agent gets, changes, and leaves nothing', { skip, timeout: SECON
       ),
     };
     workspace.write(`${one.name}/targets.new`, JSON.stringify(targets));
-    cpSync(path.join(one.kit, 'targets.new'), path.join(one.kit, 'targets.json'));
+    renameSync(path.join(one.kit, 'targets.new'), path.join(one.kit, 'targets.json')); // whole from the start
   }
   const notes = readFileSync(outside('notes.txt'), 'utf8');
 
