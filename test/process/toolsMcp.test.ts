@@ -202,7 +202,7 @@ describe('a server on stdio', () => {
 });
 
 describe('a server that is slow to say that it only speaks the current revision', () => {
-  for (const order of ['answer-first', 'reject-first'])
+  for (const order of ['answer-first', 'reject-first', 'reject-late'])
     it(`is used (${order})`, async () => {
       const server = { command: process.execPath, args: [path.join(FIXTURES, 'slowModernServer.mjs'), order], env: {} };
       const tools = await openTools([{ kind: 'mcp', name: 'slow', shared: false, server }], bench.environment);

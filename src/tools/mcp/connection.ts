@@ -17,7 +17,7 @@ import { type CommandFolders, commandFolders, interpreterFolders, scratchIn } fr
 import { openSandbox } from '../sandbox/open.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { answerElicitation } from './elicitation.ts';
-import { HandoverTransport } from './handover.ts';
+import { ContinuedTransport, HandoverTransport } from './handover.ts';
 import { HttpTransport, STREAM_LOST } from './http.ts';
 import { machineArgs } from './machineArgs.ts';
 import { StdioTransport } from './stdio.ts';
@@ -168,7 +168,7 @@ export class McpConnection {
     } catch (error) {
       if (discover === undefined) throw error;
       this.#client = this.#createClient('auto');
-      await this.#client.connect(new HandoverTransport(process), { ...request, prior: { kind: 'modern', discover } });
+      await this.#client.connect(new ContinuedTransport(process), { ...request, prior: { kind: 'modern', discover } });
     }
   }
 

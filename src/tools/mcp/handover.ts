@@ -1,10 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/client';
-import { isJSONRPCErrorResponse, isJSONRPCRequest, isJSONRPCResultResponse } from '@modelcontextprotocol/client';
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCRequest,
+  isJSONRPCResponse,
+  isJSONRPCResultResponse,
+  isSpecType,
+} from '@modelcontextprotocol/client';
 import type { StdioTransport } from './stdio.ts';
 
 /** How long a rejection of `initialize` is held back for the answer to the negotiation request that was sent before. */
 const HOLD_MS = 3000;
+/**
+ * Added to the IDs of the client that continues. Both clients count from zero, and the server may still answer requests
+ * of the first one.
+ */
+const CONTINUED_IDS = 1_000_000;
 
 /**
  * A client's connection to a server process that can be handed over to another client.
@@ -52,7 +63,7 @@ export class HandoverTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    if (!this.#process.started) await this.#process.start();
+    await this.#process.start();
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -72,8 +83,7 @@ export class HandoverTransport implements Transport {
   #receive(message: JSONRPCMessage): void {
     if (this.#detached) return; // e.g. the rejection of `initialize`, right after the answer that is continued with
     const isLate = this.#initialize !== undefined && this.#probe !== undefined;
-    const isAnswer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
-    if (isAnswer && message.id === this.#probe) {
+    if (isJSONRPCResponse(message) && message.id === this.#probe) {
       this.#probe = undefined;
       if (isLate) {
         if (isJSONRPCResultResponse(message) && this.#onAnswer(message.result)) this.#detached = true;
@@ -96,4 +106,61 @@ export class HandoverTransport implements Transport {
     this.#held = undefined;
     if (held !== undefined && !this.#detached) this.onmessage?.(held);
   }
+}
+
+/** The connection of the client that continues with a process after a handover. */
+export class ContinuedTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport['onmessage'];
+  readonly stderr: StdioTransport['stderr'];
+  readonly #process: StdioTransport;
+
+  constructor(process: StdioTransport) {
+    this.#process = process;
+    this.stderr = process.stderr;
+    process.onclose = () => {
+      this.onclose?.();
+    };
+    process.onerror = (error) => {
+      this.onerror?.(error);
+    };
+    process.onmessage = (message) => {
+      if (!isJSONRPCResponse(message)) this.onmessage?.(message);
+      else if (isContinued(message.id)) this.onmessage?.({ ...message, id: message.id - CONTINUED_IDS });
+    };
+  }
+
+  /** Together with `stderr`, identifies a stdio transport to the SDK. */
+  get pid(): number | null {
+    return this.#process.pid;
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    await this.#process.send(continued(message));
+  }
+
+  async close(): Promise<void> {
+    await this.#process.close();
+  }
+}
+
+const isContinued = (id: RequestId | undefined): id is number => typeof id === 'number' && id >= CONTINUED_IDS;
+
+/** Moves the ID of a request, and of one that is cancelled, out of the range of the first client. */
+function continued(message: JSONRPCMessage): JSONRPCMessage {
+  if (isJSONRPCRequest(message)) return { ...message, id: movedId(message.id) };
+  if (!isSpecType.CancelledNotification(message)) return message;
+  const { requestId } = message.params;
+  return requestId === undefined
+    ? message
+    : { ...message, params: { ...message.params, requestId: movedId(requestId) } };
+}
+
+function movedId(id: RequestId): RequestId {
+  return typeof id === 'number' ? id + CONTINUED_IDS : id;
 }
