@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { root } from './bundles.ts';
-import { addCounts, type Counts, countsSchema, countsText, noCounts } from './suites/counts.ts';
+import { addCounts, type Counts, countsSchema, noCounts, printResult } from './suites/counts.ts';
 import { KITS, missingKit } from './system/kits.ts';
 
 const total = noCounts();
@@ -36,5 +36,5 @@ for (const { suite: name } of Object.values(KITS)) {
   if (missing === undefined) suite(name, [name]);
   else console.log(`test:${name} was skipped: ${missing}`);
 }
-console.log(countsText(total));
+printResult(total);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);

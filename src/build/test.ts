@@ -16,7 +16,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { jsonOf } from '../common/json.ts';
 import { root } from './bundles.ts';
-import { addCounts, type Counts, countsText, noCounts } from './suites/counts.ts';
+import { addCounts, type Counts, countsText, noCounts, printResult } from './suites/counts.ts';
 import { type FileResults, NODE_OPTIONS, runInProcesses, runInShards } from './suites/runFiles.ts';
 import { startCluster } from './system/cluster.ts';
 import { KITS, kitFolder, missingKit } from './system/kits.ts';
@@ -54,11 +54,13 @@ const CLUSTER = 'cluster';
 const FAULTS = 'faults';
 /** Suites that are single files of another one. */
 const FILES: Readonly<Record<string, string>> = { [FAULTS]: 'test/cluster/faults*.test.ts' };
+/** Suites with a browser. */
+const IN_BROWSER = new Set(['webview', 'vscode']);
 /**
- * Suites with a browser or a cluster, which other work on the machine disturbs: a failed file runs once more,
- * separately, and the second result counts.
+ * Suites with many processes, a browser, or a cluster, which other work on the machine disturbs: a failed file runs
+ * once more, separately, and the second result counts.
  */
-const RETRIED = new Set(['webview', 'vscode', CLUSTER]);
+const RETRIED = new Set(['process', DEEP, ...IN_BROWSER, CLUSTER]);
 /** How long each file took in its last run, in milliseconds. */
 const TIMES = path.join(root, 'test', '.out', 'times.json');
 
@@ -83,7 +85,8 @@ async function runSuite(name: string, files: readonly string[]): Promise<Counts>
     console.log(`\nRunning again alone: ${path.relative(root, file)}`);
     const again = (await runFiles(name, [file], 1)).get(file)?.counts ?? counts;
     if (again.failed === 0) console.log(`flaky: ${path.relative(root, file)} failed first and passed alone`);
-    addCounts(total, again.failed === 0 ? { ...again, flaky: 1 } : again);
+    const failures = counts.failures.map((failure) => `flaky: ${failure}`);
+    addCounts(total, again.failed === 0 ? { ...again, flaky: 1, failures } : again);
   }
   return total;
 }
@@ -144,7 +147,7 @@ function prepare(suite: string): string | undefined {
     process.env['ROLLOUT_TEST_AWAY_SECONDS'] ??= '60'; // the fault tests use the full minute
     return prepareCluster();
   }
-  if (!RETRIED.has(suite)) return undefined;
+  if (!IN_BROWSER.has(suite)) return undefined;
   return suite === 'vscode' ? prepareVsCode() : installPrograms(['chromium']);
 }
 
@@ -241,5 +244,5 @@ writeFileSync(
   ),
   JSON.stringify(total),
 );
-console.log(`\n${countsText(total)}`);
+printResult(total);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);

@@ -7,16 +7,25 @@ export const countsSchema = z.object({
   skipped: z.number(),
   /** Files that failed first and passed when they ran again separately. */
   flaky: z.number(),
+  /** Titles and errors of the tests that failed, including those of flaky files. */
+  failures: z.array(z.string()),
 });
 export type Counts = z.infer<typeof countsSchema>;
 
-export const noCounts = (): Counts => ({ passed: 0, failed: 0, skipped: 0, flaky: 0 });
+export const noCounts = (): Counts => ({ passed: 0, failed: 0, skipped: 0, flaky: 0, failures: [] });
 
 export function addCounts(total: Counts, counts: Counts): void {
   total.passed += counts.passed;
   total.failed += counts.failed;
   total.skipped += counts.skipped;
   total.flaky += counts.flaky;
+  total.failures.push(...counts.failures);
+}
+
+/** Prints the failed tests once more, because their output is far above, and then the counts. */
+export function printResult(total: Counts): void {
+  if (total.failures.length > 0) console.log(`\n── failed tests\n${total.failures.join('\n')}`);
+  console.log(`\n${countsText(total)}`);
 }
 
 /** Returns `N passed, N failed`, with what was skipped or flaky. */

@@ -7,6 +7,7 @@ import { spec } from 'node:test/reporters';
 import { z } from 'zod';
 import { root } from '../bundles.ts';
 import { countsSchema, type FileResult, noCounts } from './counts.ts';
+import { failureText } from './failure.ts';
 
 export const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning'];
 
@@ -21,7 +22,10 @@ interface RunOptions {
 
 export type FileResults = Map<string, FileResult>;
 
-const FAILED: FileResult = { counts: { ...noCounts(), failed: 1 }, ms: 0 };
+const failedFile = (file: string): FileResult => ({
+  counts: { ...noCounts(), failed: 1, failures: [`${path.relative(root, file)} did not run to its end`] },
+  ms: 0,
+});
 
 /** Runs each file in its own process. A file that cannot be loaded, or does not exit normally, counts as failed. */
 export async function runInProcesses(
@@ -30,6 +34,7 @@ export async function runInProcesses(
 ): Promise<FileResults> {
   const results: FileResults = new Map();
   const broken = new Set<string>();
+  const failures: { file: string | undefined; text: string }[] = [];
   const pattern = tag === undefined ? undefined : `/${tag.name}\\b/`;
   const stream = run({
     files,
@@ -39,16 +44,20 @@ export async function runInProcesses(
     execArgv: NODE_OPTIONS,
     ...(pattern === undefined ? {} : { [tag?.run === 'only' ? 'testNamePatterns' : 'testSkipPatterns']: [pattern] }),
   });
-  stream.on('test:fail', ({ name: file }) => {
-    if (files.includes(file)) broken.add(file);
+  stream.on('test:fail', (failed) => {
+    if (files.includes(failed.name)) broken.add(failed.name);
+    const failure = failureText(failed);
+    if (failure !== undefined) failures.push({ file: failed.file, text: failure });
   });
   stream.on('test:summary', ({ file, counts: { tests, passed, skipped, todo }, duration_ms: ms }) => {
     if (file === undefined) return;
-    results.set(file, { counts: { ...noCounts(), passed, failed: tests - passed - skipped - todo, skipped }, ms });
+    const own = failures.filter((failure) => failure.file === file).map((failure) => failure.text);
+    const failed = tests - passed - skipped - todo;
+    results.set(file, { counts: { ...noCounts(), passed, failed, skipped, failures: own }, ms });
   });
   for await (const line of stream.compose(new spec())) process.stdout.write(String(line));
   for (const file of files) {
-    const { counts, ms } = results.get(file) ?? FAILED;
+    const { counts, ms } = results.get(file) ?? failedFile(file);
     if (!results.has(file) || broken.has(file))
       results.set(file, { counts: { ...counts, failed: Math.max(1, counts.failed) }, ms });
   }
@@ -66,7 +75,7 @@ export async function runInShards(
   const shards = Array.from({ length: Math.min(concurrency, files.length) }, (_, shard) =>
     files.filter((_file, index) => index % concurrency === shard),
   );
-  const results: FileResults = new Map(files.map((file) => [file, FAILED]));
+  const results: FileResults = new Map(files.map((file) => [file, failedFile(file)]));
   await Promise.all(
     shards.map(async (shard) => {
       const child = fork(path.join(root, 'src/build/suites/shard.ts'), shard, {

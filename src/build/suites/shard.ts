@@ -8,6 +8,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { root } from '../bundles.ts';
 import { type Counts, noCounts } from './counts.ts';
+import { failureText } from './failure.ts';
 
 const files = process.argv.slice(2);
 const results = new Map<string, { counts: Counts; ms: number }>(
@@ -28,7 +29,12 @@ stream.on('test:pass', ({ file, nesting, details, skip, todo }) => {
   if (skip === undefined && todo === undefined) count('passed', file, nesting, details);
   else if (file !== undefined) (results.get(file)?.counts ?? noCounts()).skipped++;
 });
-stream.on('test:fail', ({ file, nesting, details }) => count('failed', file, nesting, details));
+stream.on('test:fail', (failed) => {
+  const { file, nesting, details } = failed;
+  count('failed', file, nesting, details);
+  const failure = failureText(failed);
+  if (file !== undefined && failure !== undefined) results.get(file)?.counts.failures.push(failure);
+});
 for await (const line of stream.compose(new spec())) process.stdout.write(String(line));
 process.send?.([...results]);
 process.disconnect();
