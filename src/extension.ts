@@ -33,6 +33,8 @@ import { commandRegistrar } from './host/window/commands.ts';
 import { createLog } from './host/window/log.ts';
 import { FileProblems } from './host/window/problems.ts';
 import { setting } from './host/window/settings.ts';
+import { WorkspaceWorlds } from './host/worlds/workspaceWorlds.ts';
+import { registerWorlds } from './host/worlds/worlds.ts';
 
 export function activate(context: vscode.ExtensionContext): void {
   if (nodeProblem(process.versions.node) !== undefined) {
@@ -58,6 +60,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const parts = { context, log: log.channel, settings, server, cli, batches };
   const pages = createPages(parts, new ServerConnections(server, (where) => createPageLink(where, log, tokens)));
   const services: Services = { ...parts, pages };
+  const worlds = new WorkspaceWorlds(services, files);
   const toolCalls = registerToolCalls(services, register, values);
   context.subscriptions.push(
     log,
@@ -73,7 +76,9 @@ export function activate(context: vscode.ExtensionContext): void {
     registerServer(services, register),
     registerGroups(services, focused.registrar(register), { problems, files, targets, tokens, values }),
     registerPages(services),
-    registerViews(services, register, files, targets, focused),
+    worlds,
+    registerWorlds(register, worlds),
+    registerViews(services, register, files, targets, focused, worlds),
     registerTesting(services, register, { files, values }),
     registerLanguage(log.channel, register, { files, values, settings, memory: context.globalState }),
     registerCodeLens(services, register, files),

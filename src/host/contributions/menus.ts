@@ -57,6 +57,9 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.createGaia': TRUSTED,
   'rollout.importAworld': all(TRUSTED, HAS_FOLDER, ON_DISK),
   'rollout.showTeam': AGENT_FILE,
+  'rollout.openWorld': VIEW_KEYS.worldFiles,
+  'rollout.openWorldFile': 'false',
+  'rollout.runWorld': all(TRUSTED, VIEW_KEYS.worldFiles, ON_DISK),
   'rollout.newAgent': HAS_FOLDER,
   'rollout.newTool': HAS_FOLDER,
   'rollout.newBatch': HAS_FOLDER,
@@ -81,6 +84,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
 const onAttempt = all(TRUSTED, 'webviewSection == rolloutAttempt');
 const inView = (view: string): string => `view == ${view}`;
 const inBatches = (item: string): string => all(inView(VIEW_IDS.batches), item);
+const inWorlds = (item: string): string => all(inView(VIEW_IDS.worlds), item);
 const inTargets = (item: string): string => all(inView(VIEW_IDS.targets), item);
 const LIVE = 'viewItem =~ /^batch\\.(running|paused|open)$/';
 const IDLE_TARGET = 'viewItem =~ /^target\\.\\w+\\.idle/';
@@ -144,6 +148,12 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.importOpenApi', when: all(TRUSTED, inView(VIEW_IDS.agents), HAS_FOLDER), group: '1_rollout@2' },
     { command: 'rollout.importAworld', when: all(TRUSTED, inView(VIEW_IDS.agents), HAS_FOLDER), group: '1_rollout@3' },
     { command: 'rollout.tryTool', when: all(TRUSTED, inView(VIEW_IDS.agents), HAS_FOLDER), group: '1_rollout@4' },
+    {
+      command: 'rollout.openWorld',
+      when: all(inView(VIEW_IDS.worlds), VIEW_KEYS.worldFiles),
+      group: 'navigation@1',
+    },
+    { command: 'rollout.refresh', when: inView(VIEW_IDS.worlds), group: 'navigation@2' },
     { command: 'rollout.addTarget', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: 'navigation@1' },
     { command: 'rollout.refresh', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: 'navigation@2' },
     {
@@ -194,6 +204,14 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.runFailedAgain', when: inBatches(ANY_BATCH), group: '3_launch@2' },
     { command: 'rollout.retryUnsettled', when: inBatches(ANY_BATCH), group: '3_launch@3' },
     { command: 'rollout.launchTask', when: inBatches('viewItem == task'), group: '3_launch@1' },
+    { command: 'rollout.openWorldFile', when: inWorlds('viewItem =~ /^world(\\.|$)/'), group: 'inline@1' },
+    { command: 'rollout.runWorld', when: all(TRUSTED, inWorlds('viewItem =~ /^world(\\.|$)/')), group: 'inline@2' },
+    { command: 'rollout.openWorldFile', when: inWorlds('viewItem =~ /^(world|scenario)/'), group: '1_open@1' },
+    {
+      command: 'rollout.runWorld',
+      when: all(TRUSTED, inWorlds('viewItem =~ /^(world|scenario)/')),
+      group: '3_launch@1',
+    },
     { command: 'rollout.useTarget', when: inTargets(IDLE_TARGET), group: 'inline@1' },
     { command: 'rollout.startServer', when: inTargets('viewItem == target.local.used.stopped'), group: 'inline@1' },
     {

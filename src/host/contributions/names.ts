@@ -4,5 +4,7 @@
 export const PAGE_VIEW_TYPE = 'rollout.page';
 /** Webview type of the Try Tool panels. */
 export const TRY_VIEW_TYPE = 'rollout.try';
+/** Scheme of read-only documents with parts of published scenarios. */
+export const SCENARIO_SCHEME = 'rollout-scenario';
 /** ID of the provider that offers the Rollout Studio MCP server to coding agents (VS Code 1.101 and later). */
 export const MCP_PROVIDER = 'rollout.mcp';

@@ -1,7 +1,12 @@
 /** The activity bar views and their welcome content. */
 
 const VIEW_CONTAINER = 'rollout';
-export const VIEW_IDS = { batches: 'rollout.batches', agents: 'rollout.agents', targets: 'rollout.targets' } as const;
+export const VIEW_IDS = {
+  batches: 'rollout.batches',
+  agents: 'rollout.agents',
+  worlds: 'rollout.worlds',
+  targets: 'rollout.targets',
+} as const;
 
 /** Context keys of the views. */
 export const VIEW_KEYS = {
@@ -9,6 +14,8 @@ export const VIEW_KEYS = {
   batchFiles: 'rollout.hasBatchFiles',
   /** Whether the workspace has an agent file. */
   agentFiles: 'rollout.hasAgentFiles',
+  /** Whether the workspace has a world file. */
+  worldFiles: 'rollout.hasWorldFiles',
   /** `ok`, `lost` or `stopped`. */
   server: 'rollout.serverState',
   /** Whether any target was added, a cluster target, or a URL target. */
@@ -30,6 +37,7 @@ export const views = {
       icon: 'media/icons/activity.svg',
       contextualTitle: 'Rollout Agents and Tools',
     },
+    { id: VIEW_IDS.worlds, name: 'Worlds', icon: 'media/icons/activity.svg', contextualTitle: 'Rollout Worlds' },
     {
       id: VIEW_IDS.targets,
       name: 'Targets',
@@ -101,6 +109,18 @@ export const viewsWelcome = [
     view: VIEW_IDS.agents,
     when: `workspaceFolderCount != 0 && !${VIEW_KEYS.agentFiles}`,
     contents: 'This workspace has no agent file (*.agent.yaml) yet.\n[New Agent…](command:rollout.newAgent)',
+  },
+  {
+    view: VIEW_IDS.worlds,
+    when: NO_FOLDER,
+    contents: 'Open a folder to see its worlds.\n[Open Folder](command:vscode.openFolder)',
+  },
+  {
+    view: VIEW_IDS.worlds,
+    when: `workspaceFolderCount != 0 && !${VIEW_KEYS.worldFiles}`,
+    contents:
+      'This workspace has no world file (*.world.yaml) yet. A world answers the calls of an agent and judges what it ' +
+      'left behind.',
   },
   { view: VIEW_IDS.targets, when: RESTRICTED, contents: RESTRICTED_TEXT },
   {

@@ -2,8 +2,9 @@
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
+import type { FileKind } from '../../common/fileKinds.ts';
 import type { PagePlace } from '../../protocol/page.ts';
-import { findFiles, type StudioFileKind } from '../files/findFiles.ts';
+import { findFiles } from '../files/findFiles.ts';
 import { submissionOf } from '../launch/relaunch.ts';
 import { askValue } from '../launch/values/askValue.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
@@ -150,7 +151,7 @@ async function inputOption(prompt: string, value: string, option: string): Promi
   return entered === undefined || entered === '' ? undefined : [option, entered];
 }
 
-async function pickFile(kind: StudioFileKind): Promise<RunArguments | undefined> {
+async function pickFile(kind: FileKind): Promise<RunArguments | undefined> {
   const files = await findFiles(
     (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
     kind,

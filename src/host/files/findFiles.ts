@@ -2,9 +2,6 @@
 import * as vscode from 'vscode';
 import { type FileKind, fileGlob, filePattern } from '../../common/fileKinds.ts';
 
-/** Kinds that the views list. */
-export type StudioFileKind = Exclude<FileKind, 'world'>;
-
 const EXCLUDED_FOLDERS = ['node_modules', '.git', 'dist', '.rollout'];
 /** Maximum number of folders to search in a virtual file system, which can be slow. */
 const MAX_FOLDERS = 500;
@@ -16,11 +13,7 @@ export function mayContainFiles({ path }: vscode.Uri): boolean {
 }
 
 /** Finds up to `max` files of a kind in each folder. */
-export async function findFiles(
-  folders: readonly vscode.Uri[],
-  kind: StudioFileKind,
-  max: number,
-): Promise<vscode.Uri[]> {
+export async function findFiles(folders: readonly vscode.Uri[], kind: FileKind, max: number): Promise<vscode.Uri[]> {
   const files = await Promise.all(
     folders.map((folder) =>
       folder.scheme === 'file'

@@ -1,31 +1,32 @@
 /** Lists the workspace's agent, world, and batch files, kept up to date by a watcher. */
 import * as vscode from 'vscode';
 import { Emitter } from '../../common/emitter.ts';
-import { fileGlob } from '../../common/fileKinds.ts';
+import { FILE_KINDS, type FileKind, fileGlob } from '../../common/fileKinds.ts';
 import { VIEW_KEYS } from '../contributions/views.ts';
 import { BatchIndex } from './batchIndex.ts';
-import { findFiles, mayContainFiles, type StudioFileKind } from './findFiles.ts';
+import { findFiles, mayContainFiles } from './findFiles.ts';
 
 /** Maximum number of files per kind. */
 const MAX_FILES = 1000;
 /** Debounces bursts of changes, such as a checkout. */
 const SETTLE_MS = 200;
+const KIND_KEYS = { agent: VIEW_KEYS.agentFiles, batch: VIEW_KEYS.batchFiles, world: VIEW_KEYS.worldFiles } as const;
 /** Files in a copied folder may appear after the folder. */
 const FOLDER_SETTLE_MS = 1000;
 
 export class StudioFiles implements vscode.Disposable {
-  readonly #changed = new Emitter<StudioFileKind>();
+  readonly #changed = new Emitter<FileKind>();
   /** Fires when a file of a kind, or a file it references such as a dataset, was created, deleted, or saved. */
   readonly changed = this.#changed.event;
   /** References in the batch files. */
   readonly index = new BatchIndex(() => this.list('batch'));
-  readonly #lists = new Map<StudioFileKind, Promise<vscode.Uri[]>>();
+  readonly #lists = new Map<FileKind, Promise<vscode.Uri[]>>();
   readonly #disposables: vscode.Disposable[] = [];
-  readonly #timers = new Map<StudioFileKind, NodeJS.Timeout>();
+  readonly #timers = new Map<FileKind, NodeJS.Timeout>();
   #folders: NodeJS.Timeout | undefined;
 
   constructor() {
-    for (const kind of ['agent', 'batch'] as const) {
+    for (const kind of FILE_KINDS) {
       const watcher = vscode.workspace.createFileSystemWatcher(fileGlob(kind));
       const filesChanged = (): void => {
         this.#lists.delete(kind);
@@ -53,7 +54,7 @@ export class StudioFiles implements vscode.Disposable {
   }
 
   /** Returns the files of a kind, sorted by path. */
-  list(kind: StudioFileKind): Promise<vscode.Uri[]> {
+  list(kind: FileKind): Promise<vscode.Uri[]> {
     let list = this.#lists.get(kind);
     if (list === undefined) {
       list = find(kind);
@@ -65,8 +66,7 @@ export class StudioFiles implements vscode.Disposable {
 
   refresh(): void {
     this.#lists.clear();
-    this.#notify('agent');
-    this.#notify('batch');
+    for (const kind of FILE_KINDS) this.#notify(kind);
   }
 
   #refreshSoon(): void {
@@ -74,7 +74,7 @@ export class StudioFiles implements vscode.Disposable {
     this.#folders = setTimeout(() => this.refresh(), FOLDER_SETTLE_MS);
   }
 
-  #notify(kind: StudioFileKind): void {
+  #notify(kind: FileKind): void {
     clearTimeout(this.#timers.get(kind));
     this.#timers.set(
       kind,
@@ -91,16 +91,12 @@ export class StudioFiles implements vscode.Disposable {
   }
 }
 
-async function find(kind: StudioFileKind): Promise<vscode.Uri[]> {
+async function find(kind: FileKind): Promise<vscode.Uri[]> {
   const uris = await findFiles(
     (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
     kind,
     MAX_FILES,
   );
-  await vscode.commands.executeCommand(
-    'setContext',
-    kind === 'batch' ? VIEW_KEYS.batchFiles : VIEW_KEYS.agentFiles,
-    uris.length > 0,
-  );
+  await vscode.commands.executeCommand('setContext', KIND_KEYS[kind], uris.length > 0);
   return uris.sort((a, b) => (a.path < b.path ? -1 : 1));
 }

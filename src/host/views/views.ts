@@ -4,11 +4,13 @@ import { VIEW_IDS, VIEW_KEYS } from '../contributions/views.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { RegisterCommand, Services } from '../services.ts';
 import type { TargetRegistry } from '../targets/targetRegistry.ts';
+import type { WorkspaceWorlds } from '../worlds/workspaceWorlds.ts';
 import { AgentTree } from './agents/agentTree.ts';
 import type { ErrorNode, MoreNode } from './batches/batchNodes.ts';
 import { BatchTree, LOAD_MORE } from './batches/batchTree.ts';
 import type { FocusedItem } from './focusedItem.ts';
 import { TargetTree } from './targets/targetTree.ts';
+import { MORE_SCENARIOS, type MoreNode as MoreScenarios, WorldTree } from './worlds/worldTree.ts';
 
 export function registerViews(
   services: Services,
@@ -16,9 +18,11 @@ export function registerViews(
   files: StudioFiles,
   registry: TargetRegistry,
   focused: FocusedItem,
+  workspaceWorlds: WorkspaceWorlds,
 ): vscode.Disposable {
   const batches = new BatchTree(services);
   const agents = new AgentTree(services, files);
+  const worlds = new WorldTree(workspaceWorlds);
   const targets = new TargetTree(services, registry);
   const batchView = vscode.window.createTreeView(VIEW_IDS.batches, {
     treeDataProvider: batches,
@@ -27,6 +31,7 @@ export function registerViews(
   });
   focused.attach(batchView);
   const agentView = vscode.window.createTreeView(VIEW_IDS.agents, { treeDataProvider: agents, showCollapseAll: true });
+  const worldView = vscode.window.createTreeView(VIEW_IDS.worlds, { treeDataProvider: worlds, showCollapseAll: true });
   const targetView = vscode.window.createTreeView(VIEW_IDS.targets, { treeDataProvider: targets });
 
   // Watch the list of batches only while the view is visible.
@@ -48,17 +53,23 @@ export function registerViews(
   return vscode.Disposable.from(
     batches,
     agents,
+    worlds,
     targets,
     batchView,
     agentView,
+    worldView,
     targetView,
     { dispose: () => void watching?.dispose() },
-    services.batches.rows.changed(() => batches.batchesChanged()),
+    services.batches.rows.changed(() => {
+      batches.batchesChanged();
+      worlds.batchesChanged();
+    }),
     services.server.state.changed(() => {
       updateServerKey();
       targets.refresh();
     }),
     files.changed((kind) => {
+      if (kind !== 'agent') worlds.refresh(); // batch files define its tasks
       agents.refresh(); // batch files define the world of an agent
       if (kind === 'batch') void files.list('batch');
     }),
@@ -72,13 +83,18 @@ export function registerViews(
     batchView.onDidCollapseElement(({ element }) => batches.expanded(element, false)),
     targetView.onDidExpandElement(({ element }) => targets.expanded(element, true)),
     targetView.onDidCollapseElement(({ element }) => targets.expanded(element, false)),
+    register(MORE_SCENARIOS, (node) => {
+      worlds.loadMore(node as MoreScenarios);
+      return Promise.resolve();
+    }),
     register(LOAD_MORE, (node) => batches.loadMore(node as MoreNode | ErrorNode)), // used only by items of this view
-    register('rollout.refresh', () => {
+    register('rollout.refresh', async () => {
       services.batches.refresh();
       batches.refresh();
       files.refresh();
       targets.refreshAll();
-      return Promise.resolve();
+      await workspaceWorlds.clear();
+      worlds.refresh();
     }),
   );
 }

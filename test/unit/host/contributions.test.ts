@@ -72,6 +72,8 @@ test('commands that run something are never shown in Restricted Mode', () => {
       'refresh',
       'openBatch',
       'openTrajectory',
+      'openWorld',
+      'openWorldFile',
     ].map((name) => `rollout.${name}`),
   );
   for (const [menu, items] of Object.entries(menus)) {

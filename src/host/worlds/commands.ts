@@ -1,0 +1,61 @@
+/** Implements the commands for worlds. */
+import * as vscode from 'vscode';
+import { StudioError } from '../../common/errors.ts';
+import type { CommandGroup } from '../services.ts';
+import type { PickedWorld } from './pickScenario.ts';
+import { showScenarioPart } from './scenarioDocuments.ts';
+import type { WorkspaceWorlds } from './workspaceWorlds.ts';
+
+export type WorldCommand = 'rollout.openWorld' | 'rollout.openWorldFile' | 'rollout.runWorld';
+
+export function worldCommands(worlds: WorkspaceWorlds): CommandGroup<WorldCommand> {
+  const chosen = async (argument: unknown): Promise<PickedWorld | undefined> => {
+    if (isWorldNode(argument)) return argument;
+    if (argument instanceof vscode.Uri) {
+      const world = await worlds.read(argument);
+      return world === undefined ? undefined : { world };
+    }
+    const { pickWorld } = await import('./pickScenario.ts');
+    return pickWorld(worlds);
+  };
+  return {
+    'rollout.openWorld': async (argument) => {
+      const picked = await chosen(argument);
+      if (picked === undefined) return;
+      const { world, scenario } = picked;
+      if (scenario === undefined || world.ref.from === undefined) await vscode.window.showTextDocument(world.uri);
+      else await showScenarioPart({ from: world.ref.from, key: scenario.key, part: 'code' });
+    },
+    'rollout.openWorldFile': async (argument) => {
+      const picked = await chosen(argument);
+      if (picked !== undefined) await vscode.window.showTextDocument(picked.world.uri);
+    },
+    'rollout.runWorld': async (argument) => {
+      const picked = await chosen(argument);
+      if (picked !== undefined) await runBatch(worlds, picked);
+    },
+  };
+}
+
+/** Launches a batch file that uses the world, or lets the user choose one. */
+async function runBatch(worlds: WorkspaceWorlds, { world: { ref } }: PickedWorld): Promise<void> {
+  const batches = await worlds.batchesOf(ref);
+  const [first] = batches;
+  if (first === undefined)
+    throw new StudioError('not_found', `No batch file of this workspace uses the world ${ref.name}.`, {
+      hint:
+        'Create one with Rollout: New Batch…, and set its `world` to ' +
+        `${vscode.workspace.asRelativePath(ref.path)}.`,
+    });
+  const items = batches.map(({ uri }) => ({ label: vscode.workspace.asRelativePath(uri), uri }));
+  const picked =
+    items.length === 1
+      ? first
+      : await vscode.window.showQuickPick(items, { title: `Run Batch on ${ref.name}`, placeHolder: 'Select a batch' });
+  if (picked !== undefined) await vscode.commands.executeCommand('rollout.launchBatch', picked.uri);
+}
+
+/** Whether the argument is an item of the Worlds view. */
+function isWorldNode(argument: unknown): argument is PickedWorld {
+  return typeof argument === 'object' && argument !== null && 'world' in argument && 'kind' in argument;
+}

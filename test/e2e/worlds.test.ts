@@ -1,0 +1,46 @@
+/** Worlds in VS Code: the view with thousands of scenarios, and what can be done with one. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe } from 'node:test';
+import { scenarioRows, writeAwmFolder } from '../support/awmFolder.ts';
+import { sampleFolder } from './support/sample.ts';
+import { Story } from './support/story.ts';
+
+const PATIENCE_MS = 30_000;
+const SCENARIOS = 350;
+const WORLD = 'version: 1\nname: shelves\nkind: code\nformat: awm\nfrom: ../data/awm\n';
+
+describe('worlds in VS Code', { timeout: 480_000 }, () => {
+  const folder = sampleFolder();
+  mkdirSync(path.join(folder, 'data', 'awm'), { recursive: true });
+  writeAwmFolder(
+    path.join(folder, 'data', 'awm'),
+    Array.from({ length: SCENARIOS }, (_, index) => scenarioRows(index === 340 ? 'harbor_340' : `shelf_${index}`)),
+  );
+  writeFileSync(path.join(folder, 'worlds', 'shelves.world.yaml'), WORLD);
+  const story = new Story('worlds', folder, { viewport: { width: 1440, height: 900 } });
+  const item = (name: RegExp): ReturnType<typeof story.code.workbench.treeItem> => story.code.workbench.treeItem(name);
+  /** Opens an item with its arrow. */
+  const expand = (name: RegExp): Promise<void> => item(name).locator('.monaco-tl-twistie').click();
+
+  story.step('the view lists world files, pages of scenarios, and tasks', async () => {
+    const { workbench } = story.code;
+    await workbench.command('Rollout: Focus on Worlds View');
+    await item(/^World shelves/).waitFor({ timeout: PATIENCE_MS });
+    await expand(/^World shelves/);
+    await item(/^World shelves, code · 350 scenarios/).waitFor({ timeout: PATIENCE_MS });
+    await item(/^Scenario shelf_0, 2 tasks/).waitFor();
+    await expand(/^World shelves/);
+    await expand(/^World library, TypeScript/);
+    await item(/^Task renew-one/).waitFor({ timeout: PATIENCE_MS });
+    await story.picture('worlds-view');
+  });
+
+  story.step('a scenario is found by its words and opened', async () => {
+    const { workbench } = story.code;
+    await workbench.command('Rollout: Open World…');
+    await workbench.input.fill('harbor rename_box');
+    await workbench.pick(/harbor_340/);
+    await workbench.tab('code.py').waitFor({ timeout: PATIENCE_MS });
+  });
+});

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { noteItem, scenarioItem, worldItem, worldTaskItem } from '../../../../src/host/views/worlds/worldNodes.ts';
+import { worldRef } from '../../../../src/host/worlds/worldRef.ts';
+import { batchRow } from '../rows.ts';
+
+const CODE = 'version: 1\nname: shelves\nkind: code\nformat: awm\nfrom: ../data/awm/\n';
+
+describe('a world file', () => {
+  it('names its module, or the folder of its scenarios', () => {
+    assert.deepEqual(worldRef('/w/worlds/library.world.yaml', 'name: library\nkind: module\nmodule: library.ts\n'), {
+      path: '/w/worlds/library.world.yaml',
+      name: 'library',
+      kind: 'module',
+      module: '/w/worlds/library.ts',
+    });
+    assert.deepEqual(worldRef('/w/worlds/s.world.yaml', `${CODE}scenario: harbor\n`), {
+      path: '/w/worlds/s.world.yaml',
+      name: 'shelves',
+      kind: 'code',
+      from: '/w/data/awm',
+      scenario: 'harbor',
+    });
+  });
+  it('is read as far as it is written', () => {
+    const { name, kind, problem } = worldRef('/w/half.world.yaml', 'kind: [');
+    assert.deepEqual([name, kind, problem !== undefined], ['half', '', true]);
+    assert.equal(worldRef('/w/a.world.json', '{}').name, 'a');
+  });
+});
+
+describe('items of the Worlds view', () => {
+  const ref = worldRef('/w/s.world.yaml', CODE);
+  it('say kind, scenarios, and the last pass rate', () => {
+    const last = batchRow({ tasks: 2, attempts: 2, counts: { passed: 1, failed: 3 } });
+    assert.equal(worldItem(ref, undefined, undefined).description, 'code');
+    assert.equal(worldItem(ref, 1000, last).description, 'code · 1000 scenarios · pass@1 0.25');
+    assert.equal(worldItem({ ...ref, scenario: 'harbor' }, 1000, undefined).description, 'code · harbor');
+    assert.equal(worldItem(worldRef('/w/a.world.yaml', 'kind: ['), undefined, undefined).icon?.id, 'warning');
+  });
+  it('name a scenario by the key that tasks use, if that is another one', () => {
+    const scenario = { key: 'e_commerce_33', name: 'E-Commerce 33', description: 'Sells.', tasks: ['a'] };
+    assert.equal(scenarioItem(scenario).description, 'e_commerce_33 · 1 task');
+    assert.equal(scenarioItem({ ...scenario, name: 'e_commerce_33', tasks: [] }).description, 'no tasks');
+  });
+  it('show the text of a task, or its ID', () => {
+    assert.deepEqual(
+      [worldTaskItem({ id: '3', text: 'Rename\nit.' }).label, worldTaskItem({ id: 'renew', text: '' }).label],
+      ['Rename it.', 'renew'],
+    );
+    assert.equal(noteItem('No tasks', '', false).icon?.id, 'info');
+  });
+});
