@@ -80,6 +80,8 @@ export function submitPorts(
     env: (name) => env[name],
     git: () => gitState(root),
     bundle: (module) => bundleWithin(module, root, within),
+    scenarios: () =>
+      Promise.reject(new StudioError('unsupported', 'Worlds of kind code cannot run yet. Use a world of kind module.')),
   };
 }
 

@@ -105,6 +105,9 @@ export async function loadBatch(
           records: options.records ?? DEFAULT_RECORDS,
           ...(options.limit === undefined ? {} : { limit: options.limit }),
           ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
+          ...(world?.scenarios === undefined
+            ? {}
+            : { world: { scenarios: world.scenarios, scenario: world.scenario } }),
         });
   const rubric = value.scorer === undefined ? undefined : await checkScorer(reading, parsed, value.scorer, dataset);
 

@@ -4,7 +4,7 @@
  */
 import { isJsonObject, isSameJson, type Json } from '../common/json.ts';
 import { PRODUCT } from '../common/product.ts';
-import { modulesOf, type Submission, type SubmittedAgent, type SubmittedTools } from './submission.ts';
+import { modulesOf, type Submission, type SubmittedAgent, type SubmittedTools, scenariosOf } from './submission.ts';
 
 /** Longer values are only described as changed. */
 const MAX_VALUE_LENGTH = 60;
@@ -20,6 +20,7 @@ export function revisionDifferences(before: Submission, after: Submission): stri
   compare('world', worldOf(before), worldOf(after), lines);
   compare('scorer', scorerOf(before), scorerOf(after), lines);
   compareCode(before, after, lines);
+  compareScenarios(before, after, lines);
   return lines.length <= MAX_LINES ? lines : [...lines.slice(0, MAX_LINES), `and ${lines.length - MAX_LINES} more`];
 }
 
@@ -53,7 +54,10 @@ function compareAgents(at: string, before: SubmittedAgent, after: SubmittedAgent
 
 function worldOf({ world }: Submission): Plain | undefined {
   if (world === undefined) return undefined;
-  return { ...without(world, ['file']), module: world.module.file };
+  const common = without(world, ['file', 'position']);
+  return world.kind === 'module'
+    ? { ...common, module: world.module.file }
+    : { ...without(common, ['scenarios', 'python']) };
 }
 
 function scorerOf({ scorer }: Submission): Plain {
@@ -90,6 +94,22 @@ function compareCode(before: Submission, after: Submission, lines: string[]): vo
     if (oldBundle === undefined || oldBundle === bundle || reported.has(file)) continue;
     reported.add(file);
     lines.push(`code of ${file} changed`);
+  }
+}
+
+/** Compares the scenarios that both have: each has only those that its tasks name. */
+function compareScenarios(before: Submission, after: Submission, lines: string[]): void {
+  const old = scenariosOf(before);
+  for (const [name, now] of Object.entries(scenariosOf(after))) {
+    const was = old[name];
+    if (was === undefined) continue;
+    for (const [key, what] of [
+      ['code', 'code'],
+      ['tools', 'tools'],
+      ['template', 'initial state'],
+      ['verifiers', 'verifiers'],
+    ] as const)
+      if (was[key] !== now[key]) lines.push(`${what} of scenario ${name} changed`);
   }
 }
 

@@ -7,58 +7,22 @@
  */
 import { z } from 'zod';
 import { hashOf } from '../common/hash.ts';
-import type { Json, JsonObject } from '../common/json.ts';
 import { DEFAULTS } from './defaults.ts';
 import { builtinSettings } from './schema/builtinSettings.ts';
 import { processLimits } from './schema/processLimits.ts';
 import { MODULE_PROCESSES, SANDBOX_MODES } from './schema/sandboxSection.ts';
 import { BUILTINS } from './schema/toolEntry.ts';
+import { json, needs, position, type SubmittedModule, submittedModel, submittedModule } from './submission/parts.ts';
+import { type SubmittedCodeWorld, type SubmittedWorld, submittedWorld } from './submission/world.ts';
 
-const sha = z.string().regex(/^[0-9a-f]{64}$/);
-const json = z.unknown() as unknown as z.ZodType<Json>;
-const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>;
-
-/** A position in a file, 1-based. `file` is relative to the workspace root, with `/`. */
-export const position = z.object({ file: z.string(), line: z.number().int().min(1), column: z.number().int().min(1) });
-export type Position = z.infer<typeof position>;
-
-export const submittedModel = z.object({
-  /**
-   * Replicas; a rollout stays with one as long as it is healthy. `demo:` (with an optional query) is the built-in demo
-   * model.
-   */
-  endpoints: z.array(z.string()).min(1),
-  name: z.string(),
-  api_key: z.string().optional(),
-  headers: z.record(z.string(), z.string()),
-  sampling: z.object({
-    temperature: z.number().optional(),
-    top_p: z.number().optional(),
-    max_tokens: z.number().int().optional(),
-    stop: z.array(z.string()).optional(),
-    extra: jsonObject.optional(),
-  }),
-  capture: z.object({ token_ids: z.boolean(), logprobs: z.boolean() }),
-  /** Per million tokens. */
-  price: z.object({ input: z.number(), output: z.number(), cached: z.number().optional() }).optional(),
-  /** How long a call may wait for an endpoint that does not respond before the attempt is given up. */
-  endpoint_wait_seconds: z.number(),
-});
-export type SubmittedModel = z.infer<typeof submittedModel>;
-
-/** A user's TypeScript or JavaScript module, bundled by esbuild to one ES module with an external source map. */
-const submittedModule = z.object({
-  /** Path relative to the workspace root, with `/`. */
-  file: z.string(),
-  /** Absolute path on the submitting machine, only for the debugger. */
-  path: z.string().optional(),
-  bundle: sha,
-  map: sha,
-});
-export type SubmittedModule = z.infer<typeof submittedModule>;
-
-/** Programs that a tool or world starts, beyond Node.js. */
-const needs = z.array(z.string()).optional();
+export {
+  type Position,
+  position,
+  type SubmittedModel,
+  type SubmittedModule,
+  submittedModel,
+} from './submission/parts.ts';
+export type { SubmittedCodeWorld, SubmittedModuleWorld, SubmittedWorld } from './submission/world.ts';
 
 export const submittedTools = z.discriminatedUnion('kind', [
   z.object({
@@ -157,28 +121,6 @@ export const submittedAgent = z.object({
   },
 });
 export type SubmittedAgent = z.infer<typeof submittedAgent>;
-
-const submittedUser = z.object({ model: submittedModel, prompt: z.string() });
-
-export const submittedWorld = z.object({
-  name: z.string(),
-  file: z.string(),
-  kind: z.literal('module'),
-  module: submittedModule,
-  /** `position` is where the file declares them. */
-  needs,
-  position: position.optional(),
-  user: submittedUser.optional(),
-  perturb: z.array(
-    z.object({
-      when: z.string(),
-      p: z.number(),
-      effect: z.enum(['error', 'delay', 'timeout', 'truncate', 'drop', 'text']),
-      args: jsonObject.optional(),
-    }),
-  ),
-});
-export type SubmittedWorld = z.infer<typeof submittedWorld>;
 
 export const submittedScorer = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('exact') }),
@@ -294,9 +236,16 @@ export function submissionSha(value: Submission): string {
 export function configSha(value: Submission): string {
   return hashOf({
     agent: withoutPaths(value.agent),
-    world: withoutPath(value.world),
+    world: worldConfig(value.world),
     scorer: withoutPath(value.scorer),
   });
+}
+
+/** What its scenarios are belongs to the code, and where Python is, to the machine. */
+function worldConfig(world: SubmittedWorld | undefined): object | undefined {
+  if (world?.kind !== 'code') return withoutPath(world);
+  const { scenarios: _, python: __, ...config } = world;
+  return config;
 }
 
 function withoutPaths(agent: SubmittedAgent): object {
@@ -351,16 +300,27 @@ export function toolsOf(value: Pick<Submission, 'agent'>): SubmittedTools[] {
 /** Returns all user modules of a submission. */
 export function modulesOf(value: Submission): SubmittedModule[] {
   const modules = toolsOf(value).flatMap((entry) => (entry.kind === 'module' ? [entry.module] : []));
-  if (value.world !== undefined) modules.push(value.world.module);
+  if (value.world?.kind === 'module') modules.push(value.world.module);
   if (value.scorer.kind === 'module') modules.push(value.scorer.module);
   return modules;
 }
 
-/** Returns the hash of the user's code: the bundles of all modules. */
+/** Returns the scenarios of a code world, by name; none for other worlds. */
+export function scenariosOf({ world }: Pick<Submission, 'world'>): SubmittedCodeWorld['scenarios'] {
+  return world?.kind === 'code' ? world.scenarios : {};
+}
+
+/** Returns the hash of the user's code: the bundles of all modules, and the code and templates of all scenarios. */
 export function codeSha(value: Submission): string {
   return hashOf(
-    modulesOf(value)
-      .map((module) => [module.file, module.bundle])
-      .sort(),
+    [
+      ...modulesOf(value).map((module) => [module.file, module.bundle]),
+      ...Object.entries(scenariosOf(value)).map(([name, { code, template, tools = '' }]) => [
+        name,
+        code,
+        template,
+        tools,
+      ]),
+    ].sort(),
   );
 }

@@ -2,6 +2,7 @@
 import type { TaskRecord } from '../trace/task.ts';
 import type { Files } from './files.ts';
 import type { LoadedAgent } from './load/agent.ts';
+import type { Scenarios } from './load/scenarios.ts';
 import type { LoadedWorld } from './load/world.ts';
 import type { LoadedBatch } from './load.ts';
 import { relative } from './paths.ts';
@@ -15,21 +16,28 @@ import {
 } from './submission.ts';
 import { type Bundle, Bundles, blobsAndTasks, type SubmissionBlob } from './submit/blobs.ts';
 import { collectEnvironment } from './submit/environment.ts';
+import { type ScenarioFiles, sentScenarios } from './submit/scenarios.ts';
 import {
   filesOf,
   moduleOf,
   submittedAgent,
+  submittedCodeWorld,
+  submittedModuleWorld,
   submittedPods,
   submittedSandbox,
   submittedScorer,
   submittedTools,
-  submittedWorld,
 } from './submit/sections.ts';
 
 export interface SubmitPorts {
   readonly files: Files;
   /** Bundles the module at an absolute path. Throws StudioError `config` if it does not build. */
   bundle(path: string): Promise<Bundle>;
+  /**
+   * Reads scenarios of published worlds. Throws StudioError `config`, with file and line, for one that is missing or
+   * cannot run.
+   */
+  scenarios(worlds: Scenarios, names: readonly string[]): Promise<ReadonlyMap<string, ScenarioFiles>>;
   /** Returns the value of an environment variable on the submitting machine. */
   env(name: string): string | undefined;
   /** Returns undefined outside a repository. */
@@ -44,10 +52,10 @@ export interface BuiltSubmission {
   readonly secrets: Readonly<Record<string, string>>;
   /** Values that cannot be hidden, by the names of their variables. */
   readonly warnings: readonly Problem[];
-  /** Bundles, source maps, then the attachments of all tasks, each once. Can be iterated repeatedly. */
+  /** Those of `code`, then the attachments of all tasks, each once. Can be iterated repeatedly. */
   readonly blobs: AsyncIterable<SubmissionBlob>;
-  /** Only bundles and source maps: all that a fork needs, because its task is already stored. */
-  readonly modules: AsyncIterable<SubmissionBlob>;
+  /** Bundles, source maps, and scenarios: all that a fork needs, because its task is already stored. */
+  readonly code: AsyncIterable<SubmissionBlob>;
   /**
    * Streamed from the dataset. An invalid record throws StudioError `config` with its location. Can be iterated
    * repeatedly.
@@ -65,20 +73,18 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
   const bundles = new Bundles(ports);
   const git = await ports.git();
   // Requests all modules at once, so that they are bundled together.
-  const worldModule = world === undefined ? undefined : bundles.add(moduleOf(world));
-  worldModule?.catch(() => undefined); // awaited below, unless something else fails first
-  const [scorer, submitted] = await Promise.all([
-    submittedScorer(loaded, bundles),
+  const [submitted, scorer, ownWorld] = await Promise.all([
     submittedAgent(agent, root, ports.files, bundles),
+    submittedScorer(loaded, bundles),
+    world === undefined ? undefined : submittedWorld(loaded, world, ports, bundles),
   ]);
+  const code = codeBlobs(bundles, ownWorld?.blobs);
   const built: Submission = {
     version: 1,
     name: loaded.name,
     file: relative(root, loaded.path),
     agent: submitted,
-    ...(world === undefined || worldModule === undefined
-      ? {}
-      : { world: submittedWorld(world, await worldModule, root) }),
+    ...(ownWorld === undefined ? {} : { world: ownWorld.world }),
     scorer,
     attempts: file.attempts,
     seed: file.seed,
@@ -100,8 +106,31 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     submission: submissionSchema.parse(built),
     secrets: environment.secrets,
     warnings: environment.warnings,
-    modules: { [Symbol.asyncIterator]: () => bundles.blobs() },
-    ...blobsAndTasks(loaded, ports.files, bundles),
+    code,
+    ...blobsAndTasks(loaded, ports.files, code),
+  };
+}
+
+/** Returns the world, and the blobs of its scenarios. */
+async function submittedWorld(
+  loaded: LoadedBatch,
+  world: LoadedWorld,
+  ports: SubmitPorts,
+  bundles: Bundles,
+): Promise<{ readonly world: SubmittedWorld; readonly blobs: readonly SubmissionBlob[] }> {
+  const { root } = loaded;
+  if (world.kind === 'module')
+    return { world: submittedModuleWorld(world, await bundles.add(moduleOf(world)), root), blobs: [] };
+  const { scenarios, blobs } = await sentScenarios(loaded, world, ports);
+  return { world: submittedCodeWorld(world, scenarios, root, ports.files), blobs };
+}
+
+function codeBlobs(bundles: Bundles, scenarios: readonly SubmissionBlob[] = []): AsyncIterable<SubmissionBlob> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      yield* bundles.blobs();
+      yield* scenarios;
+    },
   };
 }
 
@@ -142,13 +171,13 @@ export async function buildTools(
 
 /**
  * Builds only the world of a batch, with its tasks, to try its tools. `${env:…}` stays as written. Throws as
- * `buildSubmission` does if its module does not build.
+ * `buildSubmission` does if its module does not build, or a scenario cannot run.
  */
 export async function buildWorld(
   loaded: LoadedBatch & { readonly world: LoadedWorld },
   ports: SubmitPorts,
 ): Promise<Pick<BuiltSubmission, 'blobs' | 'tasks'> & { readonly world: SubmittedWorld }> {
   const bundles = new Bundles(ports);
-  const world = submittedWorld(loaded.world, await bundles.add(moduleOf(loaded.world)), loaded.root);
-  return { world, ...blobsAndTasks(loaded, ports.files, bundles) };
+  const { world, blobs } = await submittedWorld(loaded, loaded.world, ports, bundles);
+  return { world, ...blobsAndTasks(loaded, ports.files, codeBlobs(bundles, blobs)) };
 }

@@ -22,6 +22,7 @@ export const agentWorldCheckpoint = z.object({
 export type AgentWorldCheckpoint = z.infer<typeof agentWorldCheckpoint>;
 
 export const agentWorldQuestions = z.object({
+  env_id: z.string().optional(),
   name: z.string().optional(),
   tasks: z.array(
     z.object({

@@ -10,7 +10,11 @@ export const taskRecord: z.ZodType<TaskRecord> = z.object({
   files: z.array(z.object({ name: z.string(), sha: z.string(), bytes: z.number().int() })).optional(),
   level: z.union([z.string(), z.number()]).optional(),
   world: z
-    .object({ seed: z.number().int().optional(), state: (z.unknown() as unknown as z.ZodType<Json>).optional() })
+    .object({
+      scenario: z.string().optional(),
+      seed: z.number().int().optional(),
+      state: (z.unknown() as unknown as z.ZodType<Json>).optional(),
+    })
     .optional(),
   meta: z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>,
 }) as unknown as z.ZodType<TaskRecord>;

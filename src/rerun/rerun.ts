@@ -212,7 +212,11 @@ async function open(
     if (found !== undefined) return { ...found, session: undefined, changed };
   }
   if (submission.world !== undefined && call.world !== undefined) {
-    const world = openWorld({ ...submission.world, module: await current(submission.world.module) }, environment);
+    const submitted = submission.world;
+    const world = openWorld(
+      submitted.kind === 'module' ? { ...submitted, module: await current(submitted.module) } : submitted,
+      environment,
+    );
     const { seed, snapshot } = call.world;
     const from = snapshot === undefined ? undefined : await api.getBlob(snapshot.sha, signal);
     const session = await world.open({ task: call.task, seed, ...(from === undefined ? {} : { from }) }, signal);

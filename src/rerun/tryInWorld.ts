@@ -137,7 +137,7 @@ export async function tryInWorld(
 
 /** Checks that the file is part of the world: a tool with the same name in another module is a different tool. */
 async function checkUses({ world, batch, root, blobs }: BatchWorld, file: string): Promise<void> {
-  if (!MODULE_ENDINGS.some((ending) => file.endsWith(ending))) return;
+  if (world.kind !== 'module' || !MODULE_ENDINGS.some((ending) => file.endsWith(ending))) return;
   const { sources } = bundleMap.parse(JSON.parse(new TextDecoder().decode(blobs.get(world.module.map))));
   // Resolves links, as the bundler does.
   const [top, full] = await Promise.all([root, file].map((named) => realpath(named).catch(() => named)));
@@ -161,11 +161,18 @@ async function open(
     const { place, message } = thrown;
     throw new StudioError(
       'config',
-      `${place === undefined ? world.module.file : `${place.file}:${place.line}:${place.column}`}: cannot open the ` +
+      `${place === undefined ? fileOf(world) : `${place.file}:${place.line}:${place.column}`}: cannot open the ` +
         `world ${world.name} for task ${task.id}: ${message}`,
-      { hint: 'Fix its `open`, or choose another task with --task.', cause: thrown },
+      {
+        hint: `Fix ${world.kind === 'module' ? 'its `open`' : 'the scenario'}, or choose another task with --task.`,
+        cause: thrown,
+      },
     );
   }
+}
+
+function fileOf(world: SubmittedWorld): string {
+  return world.kind === 'module' ? world.module.file : world.file;
 }
 
 function specOf({ specs }: WorldSession, tool: string, { world, batch }: BatchWorld): ToolSpec {

@@ -149,7 +149,7 @@ export interface WorldTask {
   readonly question: string;
   readonly answer?: JsonValue;
   readonly level?: string | number;
-  readonly world?: { readonly seed?: number; readonly state?: JsonValue };
+  readonly world?: { readonly scenario?: string; readonly seed?: number; readonly state?: JsonValue };
   readonly meta: Readonly<Record<string, JsonValue>>;
 }
 

@@ -9,7 +9,7 @@ export interface TaskRecord {
   /** Attachments, copied to the rollout's working directory before it starts. */
   readonly files?: readonly { readonly name: string; readonly sha: string; readonly bytes: number }[];
   readonly level?: string | number;
-  readonly world?: { readonly seed?: number; readonly state?: Json };
+  readonly world?: { readonly scenario?: string; readonly seed?: number; readonly state?: Json };
   readonly meta: JsonObject;
 }
 

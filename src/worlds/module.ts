@@ -1,7 +1,7 @@
 import { abortable } from '../common/abort.ts';
 import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
-import type { SubmittedWorld } from '../config/submission.ts';
+import type { SubmittedModuleWorld } from '../config/submission.ts';
 import type {
   OnLog,
   ToolCall,
@@ -43,7 +43,7 @@ const notRestorable = new WeakSet<ModulePool>();
  * repeated. A world without snapshots can judge only where it is. So it has a process of its own, whose agent has ended
  * by then. That costs a process per rollout, and shows only in an open session: the first one is opened again.
  */
-export function moduleWorld(submitted: SubmittedWorld, environment: ToolEnvironment, judges: boolean): World {
+export function moduleWorld(submitted: SubmittedModuleWorld, environment: ToolEnvironment, judges: boolean): World {
   const { modules, scorers } = environment.pools;
   const poolOf = (pools: ModulePools, { sandbox }: Pick<ToolEnvironment, 'sandbox'>): Promise<ModulePool> =>
     pools.get(submitted.module, { ...environment, sandbox }).catch((error: unknown) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
-import type { SubmittedModule, SubmittedWorld } from '../../src/config/submission.ts';
+import type { SubmittedModule, SubmittedModuleWorld } from '../../src/config/submission.ts';
 import type { Verdict, World, WorldSession } from '../../src/rollout/ports.ts';
 import { runExport } from '../../src/tools/modules/exports.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
@@ -16,7 +16,7 @@ const never = new AbortController().signal;
 const task = { id: 't1', question: 'q', meta: {} };
 let bench: ToolBench;
 let world: World;
-let submitted: SubmittedWorld;
+let submitted: SubmittedModuleWorld;
 
 before(async () => {
   bench = await toolBench({ sandbox: 'on' });

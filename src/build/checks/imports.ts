@@ -22,7 +22,7 @@ const DATA = ['common', 'config', 'trace', 'protocol'] as const;
 const ROOMS: Readonly<Record<string, Room>> = {
   common: { ...ANYWHERE, rooms: [] },
   trace: { ...ANYWHERE, rooms: ['common'] },
-  config: { ...ANYWHERE, rooms: ['common', 'trace'] },
+  config: { ...ANYWHERE, rooms: ['common', 'trace', 'formats'] },
   protocol: { ...ANYWHERE, rooms: ['common', 'trace', 'config'] },
   formats: { ...ANYWHERE, rooms: ['common', 'trace'] },
   disk: { ...NODE, rooms: ['common'] },

@@ -46,7 +46,7 @@ export const call: Command = {
       const form = await callForm(api, recorded, options, context.signal);
       const modules = {
         tools: submission.agent.tools.flatMap((entry) => (entry.kind === 'module' ? [entry.module] : [])),
-        world: submission.world?.module,
+        world: submission.world?.kind === 'module' ? submission.world.module : undefined,
       };
       context.printJson({ ...recordedCall, ...form, modules });
       return 0;

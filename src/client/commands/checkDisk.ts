@@ -71,8 +71,8 @@ class ModuleUses {
     for (const member of team?.members ?? []) this.addAgent(member.agent);
   }
 
-  addWorld({ path, file }: LoadedWorld): void {
-    this.add(path, file.module, { kind: 'export', name: 'open' });
+  addWorld(world: LoadedWorld): void {
+    if (world.kind === 'module') this.add(world.path, world.file.module, { kind: 'export', name: 'open' });
   }
 
   /** @param module Path relative to the file that references it. */

@@ -107,7 +107,7 @@ async function fromFile(file: string, task: TaskRecord, place: ForkPlace): Promi
   return {
     submission: built.submission,
     secrets: built.secrets,
-    blobs: built.modules,
+    blobs: built.code,
     notes: await taskNotes(built.tasks, task),
   };
 }

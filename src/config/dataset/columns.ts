@@ -60,7 +60,11 @@ type ColumnResult =
   | { readonly task: FileTask; readonly hasId: boolean }
   | { readonly message: string; readonly hint: string };
 
-const worldStart = z.strictObject({ seed: z.int().optional(), state: z.unknown().optional() });
+const worldStart = z.strictObject({
+  scenario: z.string().min(1).optional(),
+  seed: z.int().optional(),
+  state: z.unknown().optional(),
+});
 
 /** Returns the task of a record. `id` is used if no column has one; attachments are relative to `folder`. */
 export function taskOf(value: unknown, columns: Columns, id: string, folder: string): ColumnResult {
@@ -99,8 +103,8 @@ export function taskOf(value: unknown, columns: Columns, id: string, folder: str
   if (world === null)
     return wrong(
       'world',
-      'must be an object with `seed` (a whole number) and `state`',
-      'Write { "seed": 7, "state": … }. Both keys are optional.',
+      'must be an object with `scenario` (text), `seed` (a whole number), and `state`',
+      'Write { "scenario": "…", "seed": 7, "state": … }. All keys are optional.',
     );
   const answer = cell('answer');
 
@@ -157,7 +161,10 @@ function start(cell: Json | undefined): FileTask['world'] | null {
   if (value === undefined) return undefined;
   const parsed = worldStart.safeParse(value);
   if (!parsed.success) return null;
-  const { seed, state } = parsed.data;
-  // `state` comes from JSON.parse
-  return { ...(seed === undefined ? {} : { seed }), ...(state === undefined ? {} : { state: state as Json }) };
+  const { scenario, seed, state } = parsed.data;
+  return {
+    ...(scenario === undefined ? {} : { scenario }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(state === undefined ? {} : { state: state as Json }), // from JSON.parse
+  };
 }

@@ -1,13 +1,15 @@
 /** Reads datasets as streams of tasks, so that files can have any size. */
 import { isJsonObject } from '../../common/json.ts';
+import { AWM_FILES } from '../../formats/awm.ts';
 import type { Files } from '../files.ts';
-import { dirname } from '../paths.ts';
+import { basename, dirname } from '../paths.ts';
 import type { DATASET_FORMATS } from '../schema/batchFile.ts';
 import type { Problem } from '../source/problem.ts';
 import { type Columns, type FileTask, GAIA_EXAMPLE, taskOf } from './columns.ts';
 import { csvRecords } from './csv.ts';
 import { jsonArrayRecords } from './jsonArray.ts';
 import { jsonlRecords } from './jsonl.ts';
+import { agentWorldRecords, awmRecords } from './published.ts';
 import type { RawRecord } from './record.ts';
 import { NotUtf8 } from './text.ts';
 
@@ -20,6 +22,8 @@ export interface DatasetSpec {
   /** Records to skip at the start; `limit` then bounds how many are read. */
   readonly offset: number;
   readonly limit?: number;
+  /** Only tasks of these scenarios. */
+  readonly scenarios?: ReadonlySet<string>;
   /** Only tasks with these ids. */
   readonly only?: ReadonlySet<string>;
 }
@@ -27,30 +31,38 @@ export interface DatasetSpec {
 /** A task and the first line of its record. */
 export interface DatasetItem {
   readonly task: FileTask;
+  /** If the dataset has several files. */
+  readonly file?: string;
   readonly line: number;
 }
 
 /** Returns the format for the extension of a file name, if it is known. */
 export function formatOf(path: string): DatasetFormat | undefined {
+  if (basename(path) === AWM_FILES.tasks) return 'awm';
   const ending = /\.(jsonl|ndjson|csv|json)$/i.exec(path)?.[1]?.toLowerCase();
   return ending === 'ndjson' ? 'jsonl' : (ending as DatasetFormat | undefined); // the pattern matches only formats
 }
 
 /** Reads the records of a file, without GAIA's example. Throws NotUtf8, and whatever `Files.bytes` throws. */
 export async function* rawRecords(files: Files, path: string, format: DatasetFormat): AsyncGenerator<RawRecord> {
-  const bytes = files.bytes(path);
   switch (format) {
+    case 'awm':
+      yield* awmRecords(files, path);
+      break;
+    case 'agent-world':
+      yield* agentWorldRecords(files, path);
+      break;
     case 'csv':
-      yield* csvRecords(bytes);
+      yield* csvRecords(files.bytes(path));
       break;
     case 'json':
-      yield* jsonArrayRecords(bytes);
+      yield* jsonArrayRecords(files.bytes(path));
       break;
     case 'jsonl':
-      yield* jsonlRecords(bytes);
+      yield* jsonlRecords(files.bytes(path));
       break;
     case 'gaia':
-      for await (const record of jsonlRecords(bytes)) {
+      for await (const record of jsonlRecords(files.bytes(path))) {
         if ('value' in record && isJsonObject(record.value) && record.value['task_id'] === GAIA_EXAMPLE) continue;
         yield record;
       }
@@ -67,7 +79,7 @@ export async function* readTasks(
   spec: DatasetSpec,
   report: (problem: Problem) => void,
 ): AsyncGenerator<DatasetItem> {
-  const { path, format, columns, offset, only } = spec;
+  const { path, format, columns, offset, scenarios, only } = spec;
   const limit = spec.limit ?? Infinity;
   const folder = dirname(path);
   const lines = new Map<string, number>();
@@ -76,22 +88,24 @@ export async function* readTasks(
   try {
     for await (const record of rawRecords(files, path, format)) {
       if (index >= offset + limit || open === 0) return;
+      if (scenarios !== undefined && !isOf(record, scenarios)) continue;
       if (index++ < offset) continue;
+      const { file = path } = record;
       if ('error' in record) {
-        report(recordProblem(path, record, record.error));
+        report(recordProblem(file, record, record.error));
         continue;
       }
       // Elements of an array may share a line, so they are numbered by position.
       const result = taskOf(record.value, columns, `#${format === 'json' ? record.number : record.line}`, folder);
       if ('message' in result) {
-        report(recordProblem(path, record, result));
+        report(recordProblem(file, record, result));
         continue;
       }
       const { task, hasId } = result;
       const first = hasId ? lines.get(task.id) : undefined;
       if (first !== undefined) {
         report({
-          ...recordProblem(path, record, {
+          ...recordProblem(file, record, {
             message: `the id \`${task.id}\` is already used in line ${first}`,
             hint: 'Use a unique id for every task.',
           }),
@@ -102,12 +116,20 @@ export async function* readTasks(
       if (hasId) lines.set(task.id, record.line);
       if (only?.has(task.id) === false) continue;
       open--;
-      yield { task, line: record.line };
+      yield { task, ...(record.file === undefined ? {} : { file: record.file }), line: record.line };
     }
   } catch (thrown) {
     if (!(thrown instanceof NotUtf8)) throw thrown;
     report(notUtf8Problem(path, thrown));
   }
+}
+
+/** Whether a record names one of these scenarios. Broken records may. */
+function isOf(record: RawRecord, scenarios: ReadonlySet<string>): boolean {
+  if ('error' in record) return true;
+  const world = isJsonObject(record.value) ? record.value['world'] : undefined;
+  const scenario = isJsonObject(world) ? world['scenario'] : undefined;
+  return typeof scenario === 'string' && scenarios.has(scenario);
 }
 
 export function recordProblem(

@@ -3,6 +3,8 @@
 export type RawRecord = ReadRecord | BrokenRecord;
 
 interface ReadRecord {
+  /** If the dataset has several files. */
+  readonly file?: string;
   /** Start of the record, 1-based. */
   readonly line: number;
   readonly column: number;
@@ -13,6 +15,7 @@ interface ReadRecord {
 }
 
 interface BrokenRecord {
+  readonly file?: string;
   readonly line: number;
   readonly column: number;
   readonly number: number;

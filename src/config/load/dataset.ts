@@ -8,15 +8,17 @@ import {
   formatOf,
   rawRecords,
   readTasks,
+  recordProblem,
 } from '../dataset/dataset.ts';
 import type { RawRecord } from '../dataset/record.ts';
 import { NotUtf8 } from '../dataset/text.ts';
 import { basename } from '../paths.ts';
-import { DATASET_FORMATS, type DatasetSection } from '../schema/batchFile.ts';
+import { DATASET_FORMATS, type DatasetSection, WORLD_DATASETS } from '../schema/batchFile.ts';
 import type { ParsedFile } from '../source/parse.ts';
 import type { Fix, Problem } from '../source/problem.ts';
 import { closest } from '../source/suggest.ts';
 import type { Reading } from './reading.ts';
+import { checkScenario, type Scenarios, scenarioName } from './scenarios.ts';
 
 /** How many records determine the columns, and how many tasks determine the fields that prompts may use. */
 const HEAD = 20;
@@ -44,6 +46,8 @@ interface DatasetOptions {
   readonly tasks?: readonly string[];
   /** How many records to check; the rest are checked while they are sent. */
   readonly records: number;
+  /** Of the batch's world, if it has scenarios: each task must name one of them, unless the world does. */
+  readonly world?: { readonly scenarios: Scenarios; readonly scenario: string | undefined };
 }
 
 export async function readDataset(
@@ -52,16 +56,30 @@ export async function readDataset(
   section: DatasetSection,
   options: DatasetOptions,
 ): Promise<DatasetLook | undefined> {
-  const path = await reading.locate(parsed, ['dataset', 'file'], section.file);
+  const isOfWorlds = section.format !== undefined && WORLD_DATASETS.includes(section.format);
+  const path = await reading.locate(parsed, ['dataset', 'file'], section.file, undefined, isOfWorlds ? 'any' : 'file');
   if (path === undefined) return undefined;
   const format = section.format ?? formatOf(path);
   if (format === undefined) {
     reading.report(parsed, ['dataset', 'file'], {
       code: 'value',
       message: `cannot detect the format of ${basename(path)}`,
-      hint: 'Add `format: jsonl` (or csv, json, gaia) to `dataset`.',
+      hint: `Add \`format: jsonl\` (or ${DATASET_FORMATS.slice(1).join(', ')}) to \`dataset\`.`,
       fixes: DATASET_FORMATS.map((value) => ({ do: 'insert', path: ['dataset'], key: 'format', value })),
     });
+    return undefined;
+  }
+  if (section.scenarios !== undefined && !WORLD_DATASETS.includes(format)) {
+    reading.report(
+      parsed,
+      ['dataset', 'scenarios'],
+      {
+        code: 'conflict',
+        message: `a dataset of format \`${format}\` has no \`scenarios\``,
+        hint: `Remove it. It is for the formats ${WORLD_DATASETS.join(' and ')}.`,
+      },
+      'key',
+    );
     return undefined;
   }
   try {
@@ -76,9 +94,10 @@ export async function readDataset(
       columns,
       offset: tasks === undefined ? section.offset : 0,
       ...(limit === undefined ? {} : { limit }),
+      ...(section.scenarios === undefined ? {} : { scenarios: namesOf(section.scenarios, format) }),
       ...(tasks === undefined ? {} : { only: new Set(tasks) }),
     };
-    return { spec, ...(await inspect(reading, parsed, spec, options.records)) };
+    return { spec, ...(await inspect(reading, parsed, spec, options)) };
   } catch (thrown) {
     reading.unreadable(path, thrown, { parsed, at: ['dataset', 'file'] });
     return undefined;
@@ -142,6 +161,34 @@ function mappingFits(
   return missing.length === 0;
 }
 
+function namesOf(scenarios: readonly string[], format: DatasetFormat): ReadonlySet<string> {
+  return new Set(format === 'awm' ? scenarios.map((name) => scenarioName({ format }, name)) : scenarios);
+}
+
+/** Reports a task whose scenario is unclear or does not exist. */
+function checkTask(
+  { task, file, line }: DatasetItem & { readonly file: string },
+  { scenarios, scenario }: NonNullable<DatasetOptions['world']>,
+  report: (problem: Problem) => void,
+): void {
+  const add = ({ message, hint }: { message: string; hint: string }): void =>
+    report(recordProblem(file, { line, column: 1 }, { message, hint }));
+  const own = task.world?.scenario;
+  const subject = `task \`${task.id}\`: `;
+  if (own === undefined) {
+    if (scenario === undefined)
+      add({
+        message: `task \`${task.id}\` names no scenario`,
+        hint: 'Add "world": { "scenario": "…" } to the task, or `scenario:` to the world file.',
+      });
+  } else if (scenario !== undefined && scenarioName(scenarios, own) !== scenarioName(scenarios, scenario)) {
+    add({
+      message: `${subject}its scenario is \`${own}\`, but the world has \`scenario: ${scenario}\``,
+      hint: 'Remove `scenario` from the world file, or choose other tasks, e.g. with `dataset.scenarios`.',
+    });
+  } else checkScenario(scenarios, own, add, subject);
+}
+
 /** Ends the check before the end of the file. */
 class StopReading extends Error {}
 
@@ -149,7 +196,7 @@ async function inspect(
   reading: Reading,
   parsed: ParsedFile,
   spec: DatasetSpec,
-  maxRecords: number,
+  { records: maxRecords, world }: DatasetOptions,
 ): Promise<Omit<DatasetLook, 'spec'>> {
   const { only, ...everything } = spec;
   const missing = new Set(only);
@@ -172,20 +219,22 @@ async function inspect(
     throw new StopReading();
   };
   try {
-    for await (const { task, line } of readTasks(reading.files, everything, report)) {
+    for await (const item of readTasks(reading.files, everything, report)) {
+      const { task, line } = item;
       if (full()) throw new StopReading();
       read++;
       if (ids.length < MAX_IDS_TO_SUGGEST) ids.push(task.id);
       if (only !== undefined && !missing.delete(task.id)) continue;
       result.tasks++;
-      if (head.length < HEAD) head.push({ task, line });
+      if (head.length < HEAD) head.push(item);
       result.answers ||= task.answer !== undefined;
+      if (world !== undefined) checkTask({ file: spec.path, ...item }, world, report);
       for (const file of task.files ?? []) {
         result.attachments = true;
         const stat = await reading.files.stat(file.path);
         if (stat?.kind === 'file') continue;
         report({
-          file: spec.path,
+          file: item.file ?? spec.path,
           line,
           column: 1,
           endLine: line,

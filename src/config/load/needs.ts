@@ -54,5 +54,8 @@ export function checkNeeds(
         check(parsed, ['tools', index, 'mcp', 'command'], of, program);
     }
   }
-  world?.needs.forEach((name, position) => check(world.parsed, ['needs', position], `the world ${world.name}`, name));
+  world?.needs.forEach((name, position) => {
+    const at = world.parsed.has(['needs']) ? ['needs', position] : ['kind'];
+    check(world.parsed, at, `the world ${world.name}`, name);
+  });
 }

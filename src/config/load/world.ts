@@ -1,15 +1,29 @@
+import { codeWorldKeys } from '../schema/codeWorld.ts';
 import { WORLD_KINDS, type WorldFile, worldFile } from '../schema/worldFile.ts';
 import type { ParsedFile } from '../source/parse.ts';
 import { MODULE_ENDINGS } from './agent.ts';
 import { checkModel } from './model.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
+import { checkScenario, readScenarios, type Scenarios } from './scenarios.ts';
 
-export interface LoadedWorld {
+interface LoadedFile {
   readonly path: string;
   readonly parsed: ParsedFile;
-  readonly file: WorldFile & { readonly module: string };
+  readonly file: WorldFile;
   readonly userPrompt?: PromptText;
 }
+
+export interface LoadedModuleWorld extends LoadedFile {
+  readonly kind: 'module';
+  readonly file: WorldFile & { readonly module: string };
+}
+
+export interface LoadedCodeWorld extends LoadedFile {
+  readonly kind: 'code';
+  readonly scenarios: Scenarios;
+}
+
+export type LoadedWorld = LoadedModuleWorld | LoadedCodeWorld;
 
 export interface WorldParts {
   readonly parsed: ParsedFile;
@@ -19,70 +33,115 @@ export interface WorldParts {
   readonly userPrompt: PromptText | undefined;
   /** Whether the world has a simulated user. */
   readonly hasUser: boolean;
+  /** Of a code world, if its files can be read. */
+  readonly scenarios: Scenarios | undefined;
+  /** The scenario of tasks that name none. */
+  readonly scenario: string | undefined;
   /** Undefined if the file has errors. */
   readonly world: LoadedWorld | undefined;
 }
 
+/** Kinds of worlds that can run. */
+type RunnableKind = LoadedWorld['kind'];
+/** What the worlds of a kind run besides Node.js. */
+const KIND_NEEDS: Readonly<Record<RunnableKind, readonly string[]>> = { module: [], code: ['python'] };
+const KIND_KEYS: Readonly<Record<RunnableKind, readonly string[]>> = {
+  module: ['module'],
+  code: Object.keys(codeWorldKeys),
+};
+
 export async function readWorld(reading: Reading, path: string, by?: Mention): Promise<WorldParts | undefined> {
   const parsed = await reading.parse(path, by);
   if (parsed === undefined) return undefined;
-  const kind = laterKind(parsed.value);
-  if (kind !== undefined) {
+  const later = laterKind(parsed.value);
+  if (later !== undefined) {
     // The keys of such a world are unknown, so nothing else in the file can be checked.
     reading.report(parsed, ['kind'], {
       code: 'not_yet',
-      message: `worlds of kind \`${kind}\` are not available yet`,
+      message: `worlds of kind \`${later}\` are not available yet`,
       hint: 'Use `kind: module` with a TypeScript or JavaScript module.',
     });
     return undefined;
   }
   const { value, complete } = reading.check(parsed, worldFile);
-  if (value.perturb !== undefined && value.perturb.length > 0) {
-    reading.report(
-      parsed,
-      ['perturb'],
-      {
-        code: 'not_yet',
-        message: '`perturb` is not available yet',
-        hint: 'Remove it. For now, inject faults in the functions of the module.',
-      },
-      'key',
-    );
+  checkPerturb(reading, parsed, value);
+  const kind = value.kind === 'code' ? 'code' : 'module';
+  if (value.kind !== undefined) checkKeys(reading, parsed, kind);
+  const scenarios = kind === 'code' ? await readScenarios(reading, parsed, value) : undefined;
+  if (scenarios !== undefined && value.scenario !== undefined)
+    checkScenario(scenarios, value.scenario, (problem) => reading.report(parsed, ['scenario'], problem));
+  const isModule = kind === 'module' && (await locateModule(reading, parsed, value));
+  let userPrompt: PromptText | undefined;
+  if (value.user !== undefined) {
+    checkModel(reading, parsed, ['user', 'model'], value.user.model);
+    userPrompt = await reading.prompt(parsed, ['user', 'prompt'], value.user.prompt);
   }
-  let located: string | undefined;
-  if (value.module !== undefined) located = await reading.locate(parsed, ['module'], value.module, MODULE_ENDINGS);
-  else if (!parsed.has(['module']))
+  let world: LoadedWorld | undefined;
+  if (complete !== undefined && (complete.user === undefined || userPrompt !== undefined)) {
+    const loaded = { path, parsed, ...(userPrompt === undefined ? {} : { userPrompt }) };
+    const { module } = complete;
+    if (isModule && module !== undefined) world = { ...loaded, kind: 'module', file: { ...complete, module } };
+    else if (scenarios !== undefined) world = { ...loaded, kind: 'code', file: complete, scenarios };
+  }
+  return {
+    parsed,
+    name: value.name ?? '',
+    needs: value.needs ?? KIND_NEEDS[kind],
+    userPrompt,
+    hasUser: value.user !== undefined,
+    scenarios,
+    scenario: value.scenario,
+    world,
+  };
+}
+
+function checkPerturb(reading: Reading, parsed: ParsedFile, { perturb = [] }: Partial<WorldFile>): void {
+  if (perturb.length === 0) return;
+  reading.report(
+    parsed,
+    ['perturb'],
+    {
+      code: 'not_yet',
+      message: '`perturb` is not available yet',
+      hint: 'Remove it. For now, inject faults in the functions of the module.',
+    },
+    'key',
+  );
+}
+
+/** Reports keys that only worlds of other kinds have. */
+function checkKeys(reading: Reading, parsed: ParsedFile, kind: RunnableKind): void {
+  for (const other of Object.keys(KIND_KEYS) as RunnableKind[]) {
+    if (other === kind) continue;
+    for (const key of KIND_KEYS[other])
+      if (parsed.has([key]))
+        reading.report(
+          parsed,
+          [key],
+          {
+            code: 'conflict',
+            message: `a world of kind \`${kind}\` has no \`${key}\``,
+            hint: `Remove it, or write \`kind: ${other}\`.`,
+          },
+          'key',
+        );
+  }
+}
+
+/** Returns whether the world names a module that exists. */
+async function locateModule(reading: Reading, parsed: ParsedFile, { module }: Partial<WorldFile>): Promise<boolean> {
+  if (module !== undefined) return (await reading.locate(parsed, ['module'], module, MODULE_ENDINGS)) !== undefined;
+  if (!parsed.has(['module']))
     reading.report(parsed, [], {
       code: 'missing',
       message: '`module` is missing',
       hint: 'Add `module: library.ts`, where the module exports `open`.',
       fixes: [{ do: 'insert', path: [], key: 'module', value: 'library.ts' }],
     });
-  let userPrompt: PromptText | undefined;
-  if (value.user !== undefined) {
-    checkModel(reading, parsed, ['user', 'model'], value.user.model);
-    userPrompt = await reading.prompt(parsed, ['user', 'prompt'], value.user.prompt);
-  }
-  const { module } = value;
-  const whole =
-    complete !== undefined &&
-    module !== undefined &&
-    located !== undefined &&
-    (complete.user === undefined || userPrompt !== undefined);
-  const world = whole
-    ? { path, parsed, file: { ...complete, module }, ...(userPrompt === undefined ? {} : { userPrompt }) }
-    : undefined;
-  return {
-    parsed,
-    name: value.name ?? '',
-    needs: value.needs ?? [],
-    userPrompt,
-    hasUser: value.user !== undefined,
-    world,
-  };
+  return false;
 }
 
 function laterKind(value: unknown): string | undefined {
   const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined;
-  return WORLD_KINDS.find((candidate) => candidate === kind && candidate !== 'module');
+  return WORLD_KINDS.find((candidate) => candidate === kind && !Object.hasOwn(KIND_KEYS, candidate));
 }

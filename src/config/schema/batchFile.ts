@@ -5,20 +5,26 @@ import { version } from './agentFile.ts';
 import { modelSection } from './modelSection.ts';
 import { podsSection } from './podsSection.ts';
 import { sandboxSection } from './sandboxSection.ts';
-import { amount, choice, duration, expects, flag, group, number, path, share, text, whole } from './values.ts';
+import { amount, choice, duration, expects, flag, group, listOf, number, path, share, text, whole } from './values.ts';
 
-export const DATASET_FORMATS = ['jsonl', 'csv', 'json', 'gaia'] as const;
+export const DATASET_FORMATS = ['jsonl', 'csv', 'json', 'gaia', 'awm', 'agent-world'] as const;
+/** Formats of published worlds, whose datasets may be folders. */
+export const WORLD_DATASETS: readonly (typeof DATASET_FORMATS)[number][] = ['awm', 'agent-world'];
 
 const column = (example: string): z.ZodString => text(example, 'the name of a column');
 
 const dataset = group(
   {
-    file: path('../data/tasks.jsonl').describe('The dataset file, relative to this file.'),
+    file: path('../data/tasks.jsonl').describe(
+      'The dataset file, relative to this file. With `format: awm` or `agent-world`, also the folder with the ' +
+        'published files.',
+    ),
     format: choice(DATASET_FORMATS)
       .optional()
       .describe(
-        '`jsonl` (one JSON object per line), `csv` (with a header), `json` (an array of objects), or `gaia` ' +
-          "(GAIA's `metadata.jsonl` with its attachments in the same folder). Default: by the file extension.",
+        '`jsonl` (one JSON object per line), `csv` (with a header), `json` (an array of objects), `gaia` ' +
+          "(GAIA's `metadata.jsonl` with its attachments in the same folder), `awm` (tasks of Agent World Model), " +
+          'or `agent-world` (the questions of Agent-World). Default: by the name of the file.',
       ),
     question: column('question').optional().describe('Column with the question for the agent. Default: `question`.'),
     answer: column('answer').optional().describe('Column with the expected answer. Default: `answer`, if it exists.'),
@@ -35,9 +41,12 @@ const dataset = group(
     world: column('world')
       .optional()
       .describe(
-        'Column with the initial state of the world: an object with `seed` and `state`. Default: `world`, if it ' +
+        'Column with the start of the world: an object with `scenario`, `seed`, and `state`. Default: `world`, if it ' +
           'exists.',
       ),
+    scenarios: listOf(text('library', 'the name of a scenario'), 'a list of scenarios', '[library]')
+      .optional()
+      .describe('Only tasks of these scenarios of published worlds. `limit` and `offset` count these tasks.'),
     limit: whole(1, 100).optional().describe('Maximum number of tasks.'),
     offset: whole(0, 100).default(DEFAULTS.offset).describe('Number of tasks to skip at the start.'),
   },

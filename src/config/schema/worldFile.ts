@@ -1,6 +1,7 @@
 /** Schema of `*.world.yaml`: the environment that a task runs in. */
 import { z } from 'zod';
 import { version } from './agentFile.ts';
+import { codeWorldKeys } from './codeWorld.ts';
 import { modelSection } from './modelSection.ts';
 import { choice, listOf, name, number, path, programs, text } from './values.ts';
 
@@ -10,9 +11,11 @@ export const worldFile = z.strictObject({
   version,
   name: name.describe('Name of the world, as shown in trajectories.'),
   kind: choice(WORLD_KINDS).describe(
-    'How the world is implemented. `module`: a TypeScript or JavaScript module. The other kinds are not available yet.',
+    'How the world is implemented. `module`: a TypeScript or JavaScript module. `code`: a scenario of published ' +
+      'files, in Python. The other kinds are not available yet.',
   ),
   module: path('library.ts').optional().describe('With `kind: module`: the module, which exports `open`.'),
+  ...codeWorldKeys,
   needs: programs().optional().describe('Programs that the world starts, beyond Node.js. See `needs` of tools.'),
   user: z
     .strictObject({

@@ -5,10 +5,12 @@ import type { TaskRecord } from '../../trace/task.ts';
 import type { FileTask } from '../dataset/columns.ts';
 import { readTasks } from '../dataset/dataset.ts';
 import type { Files } from '../files.ts';
+import type { LoadedCodeWorld } from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
 import { type Problem, problemsError } from '../source/problem.ts';
 import type { SubmittedModule } from '../submission.ts';
 import type { BuiltSubmission, SubmitPorts } from '../submit.ts';
+import { scenarioOf } from './scenarios.ts';
 
 /** A bundled module, as created by `tools/bundle.ts`. */
 export interface Bundle {
@@ -74,15 +76,24 @@ class Attachments {
   }
 }
 
-/** Returns the blobs and tasks of a batch. Both read the dataset on each iteration. */
+/** Names the scenario in the task itself, so that the world needs to know nothing else. */
+function withScenario(task: FileTask, world: LoadedCodeWorld): FileTask {
+  const scenario = scenarioOf(task, world);
+  return scenario === undefined ? task : { ...task, world: { ...task.world, scenario } };
+}
+
+/**
+ * Returns the blobs and tasks of a batch; both read the dataset on each iteration. `code`: the blobs of its modules and
+ * scenarios.
+ */
 export function blobsAndTasks(
   loaded: LoadedBatch,
   files: Files,
-  bundles: Bundles,
+  code: AsyncIterable<SubmissionBlob>,
 ): Pick<BuiltSubmission, 'blobs' | 'tasks'> {
   const attachments = new Attachments(files);
   return {
-    blobs: { [Symbol.asyncIterator]: () => blobs(loaded, files, bundles, attachments) },
+    blobs: { [Symbol.asyncIterator]: () => blobs(loaded, files, code, attachments) },
     tasks: { [Symbol.asyncIterator]: () => tasks(loaded, files, attachments) },
   };
 }
@@ -90,10 +101,10 @@ export function blobsAndTasks(
 async function* blobs(
   loaded: LoadedBatch,
   files: Files,
-  bundles: Bundles,
+  code: AsyncIterable<SubmissionBlob>,
   attachments: Attachments,
 ): AsyncGenerator<SubmissionBlob> {
-  yield* bundles.blobs();
+  yield* code;
   if (loaded.dataset.whole && !loaded.dataset.attachments) return;
   const sent = new Set<string>();
   for await (const task of fileTasks(loaded, files)) {
@@ -107,8 +118,9 @@ async function* blobs(
 }
 
 async function* tasks(loaded: LoadedBatch, files: Files, attachments: Attachments): AsyncGenerator<TaskRecord> {
+  const { world } = loaded;
   for await (const task of fileTasks(loaded, files)) {
-    const { files: attached, ...rest } = task;
+    const { files: attached, ...rest } = world?.kind === 'code' ? withScenario(task, world) : task;
     if (attached === undefined) {
       yield rest;
     } else {
@@ -120,7 +132,8 @@ async function* tasks(loaded: LoadedBatch, files: Files, attachments: Attachment
   }
 }
 
-async function* fileTasks(loaded: LoadedBatch, files: Files): AsyncGenerator<FileTask> {
+/** Reads the tasks of a batch. Throws StudioError `config` for an invalid record. */
+export async function* fileTasks(loaded: LoadedBatch, files: Files): AsyncGenerator<FileTask> {
   const stop = (problem: Problem): never => {
     throw problemsError([problem], loaded.root);
   };

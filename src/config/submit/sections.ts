@@ -5,7 +5,7 @@ import type { Files } from '../files.ts';
 import { type LoadedAgent, mcpName } from '../load/agent.ts';
 import { endpointsOf } from '../load/model.ts';
 import { afterOf, worksItself } from '../load/team.ts';
-import type { LoadedWorld } from '../load/world.ts';
+import type { LoadedCodeWorld, LoadedModuleWorld, LoadedWorld } from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
 import { dirname, joinPath, relative } from '../paths.ts';
 import { type BuiltinSettings, SETTINGS } from '../schema/builtinSettings.ts';
@@ -17,9 +17,11 @@ import type {
   AnswerRule,
   Position,
   SubmittedAgent,
+  SubmittedCodeWorld,
   SubmittedMember,
   SubmittedModel,
   SubmittedModule,
+  SubmittedModuleWorld,
   SubmittedPods,
   SubmittedSandbox,
   SubmittedScorer,
@@ -78,17 +80,57 @@ export async function submittedAgent(
   };
 }
 
-export function submittedWorld(
-  { file, path, parsed, userPrompt }: LoadedWorld,
+export function submittedModuleWorld(
+  world: LoadedModuleWorld,
   module: SubmittedModule,
   root: string,
-): SubmittedWorld {
+): SubmittedModuleWorld {
+  const { file, parsed } = world;
   return {
-    name: file.name,
-    file: relative(root, path),
+    ...submittedCommon(world, root),
     kind: 'module',
     module,
     ...(file.needs === undefined ? {} : { needs: file.needs, position: placeOf(parsed, ['needs'], root) }),
+  };
+}
+
+export function submittedCodeWorld(
+  world: LoadedCodeWorld,
+  scenarios: SubmittedCodeWorld['scenarios'],
+  root: string,
+  files: Files,
+): SubmittedCodeWorld {
+  const { file, path, parsed } = world;
+  const { expose, verifier, rewards, python, session, clock, tools, needs = ['python'] } = file;
+  return {
+    ...submittedCommon(world, root),
+    kind: 'code',
+    format: world.scenarios.format,
+    expose,
+    verifier,
+    rewards,
+    ...(python === undefined ? {} : { python: pythonOf(python, path, files) }),
+    session,
+    ...(clock === undefined ? {} : { clock }),
+    ...(tools === undefined ? {} : { tools }),
+    needs,
+    position: placeOf(parsed, [file.needs === undefined ? 'kind' : 'needs'], root),
+    scenarios,
+  };
+}
+
+/** A name is found on the PATH; a path is relative to the world file. */
+function pythonOf(written: string, path: string, files: Files): string {
+  return /[\\/]/.test(written) && !written.includes('${') ? files.absolute(joinPath(dirname(path), written)) : written;
+}
+
+function submittedCommon(
+  { file, path, userPrompt }: LoadedWorld,
+  root: string,
+): Pick<SubmittedWorld, 'name' | 'file' | 'user' | 'perturb'> {
+  return {
+    name: file.name,
+    file: relative(root, path),
     ...(file.user === undefined || userPrompt === undefined
       ? {}
       : { user: { model: submittedModel(file.user.model), prompt: userPrompt.text } }),
@@ -96,7 +138,7 @@ export function submittedWorld(
   };
 }
 
-export function moduleOf({ path, file }: LoadedWorld): string {
+export function moduleOf({ path, file }: LoadedModuleWorld): string {
   return joinPath(dirname(path), file.module);
 }
 
@@ -220,11 +262,15 @@ export async function submittedScorer({ file, path, rubric }: LoadedBatch, bundl
   }
 }
 
-/** Hides the dataset from modules and programs, because it has the expected answers. */
-export function submittedSandbox({ path, file: { sandbox }, dataset }: LoadedBatch, files: Files): SubmittedSandbox {
+/** Hides the dataset and published worlds from programs: these files have the expected answers, and the verifiers. */
+export function submittedSandbox(
+  { path, file: { sandbox }, dataset, world }: LoadedBatch,
+  files: Files,
+): SubmittedSandbox {
   const { mode, network, allow, read, write, modules } =
     typeof sandbox === 'object' ? sandbox : { ...DEFAULTS.sandbox, mode: sandbox, allow: [], read: [], write: [] };
   const absolute = (paths: readonly string[]): string[] =>
     paths.map((written) => files.absolute(joinPath(dirname(path), written)));
-  return { mode, network, allow, read: absolute(read), write: absolute(write), hide: [dataset.spec.path], modules };
+  const hide = [dataset.spec.path, ...(world?.kind === 'code' ? [world.scenarios.folder] : [])];
+  return { mode, network, allow, read: absolute(read), write: absolute(write), hide, modules };
 }

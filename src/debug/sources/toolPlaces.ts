@@ -97,7 +97,7 @@ export class ToolPlaces {
       const file = await agentFile(locate(agent.file), namesByEntry(agent, names), readText);
       if (file !== undefined) agents.set(agent, file);
     }
-    if (submission.world !== undefined) await namesOf(submission.world.module, 'reached');
+    if (submission.world?.kind === 'module') await namesOf(submission.world.module, 'reached');
     return new ToolPlaces(tools, agents, submission, locate);
   }
 

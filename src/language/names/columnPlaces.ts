@@ -11,6 +11,9 @@ export function columnPlaces(text: string, format: DatasetFormat, column: string
         .map(({ span }) => span);
     case 'json':
       return keysAt(text, 2, column);
+    case 'awm':
+    case 'agent-world':
+      return []; // its columns are not in the file
     case 'jsonl':
     case 'gaia': {
       const found: Span[] = [];

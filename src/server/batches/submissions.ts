@@ -1,6 +1,6 @@
 /** Parsed submissions by hash. They are immutable blobs, so the latest ones are cached. */
 import { StudioError } from '../../common/errors.ts';
-import { modulesOf, type Submission, submission, submissionSha } from '../../config/submission.ts';
+import { modulesOf, type Submission, scenariosOf, submission, submissionSha } from '../../config/submission.ts';
 import type { BlobStore } from '../../store/store.ts';
 
 const KEPT = 32;
@@ -60,9 +60,20 @@ export class Submissions {
   }
 }
 
-/** Returns all blobs of a submission: itself, bundles, and source maps. */
+/** Returns all blobs of a submission: itself, bundles, source maps, and scenarios. */
 export function blobsOf(sha: string, value: Submission): string[] {
-  return [...new Set([sha, ...modulesOf(value).flatMap((module) => [module.bundle, module.map])])];
+  return [
+    ...new Set([
+      sha,
+      ...modulesOf(value).flatMap((module) => [module.bundle, module.map]),
+      ...Object.values(scenariosOf(value)).flatMap(({ code, template, tools, verifiers }) => [
+        code,
+        template,
+        ...(tools === undefined ? [] : [tools]),
+        verifiers,
+      ]),
+    ]),
+  ];
 }
 
 /** Throws `conflict` with the blobs that were not uploaded before. */

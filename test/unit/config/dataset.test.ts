@@ -149,7 +149,7 @@ describe('columns', () => {
       [
         'd.jsonl:1:1: column `files` must be a path or a list of paths',
         'd.jsonl:2:1: column `files` contains two files named `a/x`',
-        'd.jsonl:3:1: column `world` must be an object with `seed` (a whole number) and `state`',
+        'd.jsonl:3:1: column `world` must be an object with `scenario` (text), `seed` (a whole number), and `state`',
         'd.jsonl:4:1: column `id` must be text or a number',
       ],
     );

@@ -36,6 +36,7 @@ async function build(
       });
     },
     env: (name) => ENV[name],
+    scenarios: () => Promise.reject(new Error('no code world')),
     git: () => Promise.resolve({ commit: 'c0ffee', dirty: true }),
     product: 'rollout-studio 1',
     ...ports,

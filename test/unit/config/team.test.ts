@@ -206,6 +206,7 @@ describe('a team in a submission', () => {
     return buildSubmission(value!, {
       files,
       env: () => 'http://gpu:8000/v1',
+      scenarios: () => Promise.reject(new Error('no code world')),
       git: () => Promise.resolve(undefined),
       product: 'test',
       bundle: (path) =>

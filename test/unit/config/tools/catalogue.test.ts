@@ -28,6 +28,7 @@ async function named(name: string): Promise<{
     files,
     product: 'x',
     env: () => undefined,
+    scenarios: () => Promise.reject(new Error('no code world')),
     git: () => Promise.resolve(undefined),
     bundle: () => assert.fail('there is no module'),
   });

@@ -21,6 +21,7 @@ it('secrets and limits reach their entries', async () => {
     files: from,
     product: 'x',
     env: () => undefined,
+    scenarios: () => Promise.reject(new Error('no code world')),
     git: () => Promise.resolve(undefined),
     bundle: (path: string) =>
       Promise.resolve({

@@ -1,0 +1,93 @@
+/** The world of a submission. A worker reads all of it as blobs: nothing else of the user's folder is sent. */
+import { z } from 'zod';
+import { WORLD_EXPOSE, WORLD_FORMATS, WORLD_VERIFIERS } from '../schema/codeWorld.ts';
+import { jsonObject, needs, position, sha, submittedModel, submittedModule } from './parts.ts';
+
+const submittedUser = z.object({ model: submittedModel, prompt: z.string() });
+
+const common = {
+  name: z.string(),
+  file: z.string(),
+  /** `position` is where the file declares them. */
+  needs,
+  position: position.optional(),
+  user: submittedUser.optional(),
+  perturb: z.array(
+    z.object({
+      when: z.string(),
+      p: z.number(),
+      effect: z.enum(['error', 'delay', 'timeout', 'truncate', 'drop', 'text']),
+      args: jsonObject.optional(),
+    }),
+  ),
+} as const;
+
+const moduleWorld = z.object({ ...common, kind: z.literal('module'), module: submittedModule });
+export type SubmittedModuleWorld = z.infer<typeof moduleWorld>;
+
+/** One scenario of a code world. */
+const submittedScenario = z.object({
+  /** Its Python file as text: an application (`awm`), or one function for each tool (`agent-world`). */
+  code: sha,
+  /** Initial state: a SQLite database (`awm`), or a JSON object of its collections by file name (`agent-world`). */
+  template: sha,
+  /** Its tools as JSON, `[{name, description, parameters}]`. Absent: the application describes them. */
+  tools: sha.optional(),
+  /** Where its code is published, for errors and links. */
+  place: z.object({ file: z.string(), line: z.number().int().min(1) }),
+  /** See `scenarioVerifiers`. Workers can read this blob only while they score. */
+  verifiers: sha,
+});
+export type SubmittedScenario = z.infer<typeof submittedScenario>;
+
+const pythonFunction = z.object({ python: z.string(), function: z.string() });
+
+/** Verifiers of a scenario, by `task.meta.task_idx`. Only the scoring side gets them. */
+export const scenarioVerifiers = z.record(
+  z.string(),
+  z.object({
+    /** Judges the final state by itself. */
+    code: pythonFunction.optional(),
+    /** Collects evidence from the final state for a judge. */
+    sql: pythonFunction
+      .extend({
+        success_criteria: z.string().optional(),
+        failure_criteria: z.string().optional(),
+        reasoning: z.string().optional(),
+      })
+      .optional(),
+    /** Criteria for a judge. */
+    rubric: z.array(z.string()).optional(),
+  }),
+);
+export type ScenarioVerifiers = z.infer<typeof scenarioVerifiers>;
+
+const reward = z.number().nullable();
+
+const codeWorld = z.object({
+  ...common,
+  kind: z.literal('code'),
+  format: z.enum(WORLD_FORMATS),
+  expose: z.enum(WORLD_EXPOSE),
+  verifier: z.enum(WORLD_VERIFIERS),
+  rewards: z.object({
+    complete: reward,
+    partial: reward,
+    agent_error: reward,
+    format: reward,
+    environment_error: reward,
+  }),
+  /** The interpreter: a name, or an absolute path. */
+  python: z.string().optional(),
+  session: z.object({ memory_mb: z.number().int(), network: z.literal('none') }),
+  /** Now, for the world's code: an ISO 8601 start, and seconds that pass at each call. Absent: the template's time. */
+  clock: z.union([z.literal('real'), z.object({ start: z.string(), step: z.number() })]).optional(),
+  /** Tools that are offered. Absent: all. */
+  tools: z.array(z.string()).optional(),
+  /** Those that tasks of the batch name. Every task names its own in `task.world.scenario`. */
+  scenarios: z.record(z.string(), submittedScenario),
+});
+export type SubmittedCodeWorld = z.infer<typeof codeWorld>;
+
+export const submittedWorld = z.discriminatedUnion('kind', [moduleWorld, codeWorld]);
+export type SubmittedWorld = z.infer<typeof submittedWorld>;
