@@ -34,6 +34,8 @@ export interface LoadOptions {
   readonly concurrency?: number | 'auto';
   /** Where programs run if the file does not say it. */
   readonly sandbox?: SandboxMode;
+  /** Runs without the rules of the world: the other half of a comparison with a batch where they apply. */
+  readonly noPerturb?: boolean;
   /** Overrides the target in the file. */
   readonly target?: string;
   /** Maximum number of tasks. */
@@ -55,6 +57,8 @@ export interface LoadedBatch {
   readonly file: BatchFile;
   readonly agent: LoadedAgent;
   readonly world?: LoadedWorld;
+  /** Whether the rules of the world do not apply. */
+  readonly noPerturb?: true;
   /** Rubric of a judge. */
   readonly rubric?: PromptText;
   readonly dataset: DatasetLook;
@@ -168,6 +172,7 @@ export async function loadBatch(
     dataset,
     ...(world?.world === undefined ? {} : { world: world.world }),
     ...(rubric === undefined ? {} : { rubric }),
+    ...(options.noPerturb === true ? { noPerturb: true } : {}),
   });
 }
 

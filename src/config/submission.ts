@@ -197,6 +197,8 @@ export const submission = z.object({
   file: z.string(),
   agent: submittedAgent,
   world: submittedWorld.optional(),
+  /** Whether the rules of the world do not apply: the other half of a comparison with a batch where they do. */
+  no_perturb: z.literal(true).optional(),
   scorer: submittedScorer,
   attempts: z.number().int().min(1),
   seed: z.number().int().min(0),
@@ -237,15 +239,18 @@ export function configSha(value: Submission): string {
   return hashOf({
     agent: withoutPaths(value.agent),
     world: worldConfig(value.world),
+    ...(value.no_perturb === undefined ? {} : { no_perturb: value.no_perturb }),
     scorer: withoutPath(value.scorer),
   });
 }
 
 /** What its scenarios are belongs to the code, and where Python is, to the machine. */
 function worldConfig(world: SubmittedWorld | undefined): object | undefined {
-  if (world?.kind !== 'code') return withoutPath(world);
+  if (world === undefined) return undefined;
+  const perturb = world.perturb.map(withoutPath);
+  if (world.kind !== 'code') return { ...withoutPath(world), perturb };
   const { scenarios: _, python: __, ...config } = world;
-  return config;
+  return { ...config, perturb };
 }
 
 function withoutPaths(agent: SubmittedAgent): object {
@@ -301,6 +306,7 @@ export function toolsOf(value: Pick<Submission, 'agent'>): SubmittedTools[] {
 export function modulesOf(value: Submission): SubmittedModule[] {
   const modules = toolsOf(value).flatMap((entry) => (entry.kind === 'module' ? [entry.module] : []));
   if (value.world?.kind === 'module') modules.push(value.world.module);
+  for (const rule of value.world?.perturb ?? []) if (rule.effect === 'function') modules.push(rule.module);
   if (value.scorer.kind === 'module') modules.push(value.scorer.module);
   return modules;
 }

@@ -16,6 +16,7 @@ import {
 } from './submission.ts';
 import { type Bundle, Bundles, blobsAndTasks, type SubmissionBlob } from './submit/blobs.ts';
 import { collectEnvironment } from './submit/environment.ts';
+import { submittedRules } from './submit/rules.ts';
 import { type ScenarioFiles, sentScenarios } from './submit/scenarios.ts';
 import {
   filesOf,
@@ -73,10 +74,11 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
   const bundles = new Bundles(ports);
   const git = await ports.git();
   // Requests all modules at once, so that they are bundled together.
-  const [submitted, scorer, ownWorld] = await Promise.all([
+  const [submitted, scorer, ownWorld, perturb] = await Promise.all([
     submittedAgent(agent, root, ports.files, bundles),
     submittedScorer(loaded, bundles),
     world === undefined ? undefined : submittedWorld(loaded, world, ports, bundles),
+    world === undefined ? [] : submittedRules(world, bundles),
   ]);
   const code = codeBlobs(bundles, ownWorld?.blobs);
   const built: Submission = {
@@ -84,7 +86,8 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     name: loaded.name,
     file: relative(root, loaded.path),
     agent: submitted,
-    ...(ownWorld === undefined ? {} : { world: ownWorld.world }),
+    ...(ownWorld === undefined ? {} : { world: { ...ownWorld.world, perturb } }),
+    ...(loaded.noPerturb === true ? { no_perturb: true } : {}),
     scorer,
     attempts: file.attempts,
     seed: file.seed,

@@ -78,7 +78,7 @@ export class BreakpointSet {
     if (breakpoint.side !== gate.side) return false;
     if (breakpoint.kind !== undefined && breakpoint.kind !== gate.kind) return false;
     // Model calls are those of agents, unless the condition names the side model.
-    if (gate.sideModel !== undefined && when?.namesSide !== true) return false;
+    if (gate.sideModel !== undefined && when?.variables.has('side') !== true) return false;
     if (breakpoint.tool !== undefined && (gate.kind !== 'tool' || breakpoint.tool !== gate.name)) return false;
     if (when !== undefined && (isUnrelated(when, gate) || !when.matches(environment()).matched)) return false;
     const hits = (this.#hits.get(breakpoint.id) ?? 0) + 1;

@@ -7,6 +7,7 @@ import type { TraceEvent } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { Clock, ModelClient, Recorder, Scorer, Slot, ToolHost, UntrustedWork, World } from './ports.ts';
 import type { Time } from './time.ts';
+import type { FunctionRule } from './tools/perturbation.ts';
 
 /** What only scoring may know of a task. `meta`: all of it; absent if the job's task has all of it. */
 export interface ScoringPart {
@@ -64,6 +65,8 @@ export interface RolloutPorts {
   /** Opens the tools of an agent. Throws ClassedError. */
   openTools(signal: AbortSignal, agent: SubmittedAgent): Promise<ToolHost>;
   readonly world?: World;
+  /** Calls the function of a rule (see `Perturbation`). Absent only if no rule has one. */
+  callRule?(rule: FunctionRule, input: JsonObject, signal: AbortSignal): Promise<Json>;
   readonly scorer: Scorer;
   readonly untrusted: UntrustedWork;
   /**

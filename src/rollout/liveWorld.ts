@@ -232,9 +232,11 @@ export class LiveWorld {
     const isSame =
       failure !== undefined ||
       done.end?.status !== 'ok' ||
-      done.message?.origin === 'edited' ||
-      done.end.result !== undefined ||
-      (recorded?.type === 'tool_call_response' && isSameJson(recorded.response, response));
+      (done.end.result === undefined
+        ? done.message?.origin === 'edited' ||
+          (recorded?.type === 'tool_call_response' && isSameJson(recorded.response, response))
+        : // The whole output, or what a rule has changed.
+          done.end.cut !== undefined || done.end.injected === undefined || isSameJson(done.end.result, response));
     if (isSame || this.#differenceLogged) return;
     this.#differenceLogged = true;
     const text =

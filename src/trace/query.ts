@@ -12,7 +12,7 @@
  */
 import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
-import { type CelProgram, celError, compileCel } from './query/cel.ts';
+import { type CelProgram, celError, compileCel, type TextInQuery } from './query/cel.ts';
 import { type QueryEnvironment, VARIABLES, type Values } from './query/vocabulary.ts';
 import { splitWords, wordTest } from './query/words.ts';
 
@@ -30,11 +30,14 @@ export interface Query {
   readonly words?: readonly string[];
   /** The records that must not be empty for a match. */
   readonly needs: readonly ('tool' | 'message')[];
-  /** Whether it is CEL that uses the variable `side`. */
-  readonly namesSide: boolean;
+  /** The variables that it uses, if it is CEL. */
+  readonly variables: ReadonlySet<string>;
+  /** Names that it compares with `tool.name`. */
+  readonly toolNames: readonly TextInQuery[];
   matches(environment: QueryEnvironment): Match;
 }
 
+const NO_VARIABLES: ReadonlySet<string> = new Set();
 const MATCH: Match = { matched: true };
 const NO_MATCH: Match = { matched: false };
 const COMPARES = /==|!=|<=|>=|&&|\|\|/;
@@ -111,7 +114,8 @@ function celQuery(text: string, program: CelProgram): Query {
     text,
     explain: `events for which \`${text.trim()}\` is true`,
     needs: program.needs.map(({ record }) => record),
-    namesSide: program.namesSide,
+    variables: program.variables,
+    toolNames: program.toolNames,
     matches: (environment) => {
       for (const { record, field } of program.needs) {
         if (isEmpty(environment[record])) return { matched: false, why: `there is no "${field}" here` };
@@ -138,7 +142,8 @@ function textQuery(text: string, words: readonly string[]): Query {
     explain:
       words.length === 0 ? 'everything' : `events that contain ${words.map((word) => `"${word}"`).join(' and ')}`,
     needs: [],
-    namesSide: false,
+    variables: NO_VARIABLES,
+    toolNames: [],
     matches: (environment) => (test(environment.everything) ? MATCH : NO_MATCH),
   };
 }

@@ -213,7 +213,10 @@ const eventData = {
       m: int.min(1).optional(),
       ms: ms.optional(),
       source,
+      /** The rule that changed the call; `result` is then what the tool really returned. */
       injected: z.string().optional(),
+      /** The tool was never called: the rule answered. */
+      made: z.literal(false).optional(),
       /** Failed calls before the last one. `ms` includes all of them. */
       retries: retries.optional(),
       /** Bytes of output beyond the limit. The result refers to the blob with the whole output. */

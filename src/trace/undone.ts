@@ -18,6 +18,6 @@ export function isUndone(error: ErrorClass): boolean {
 
 /** Returns whether the call of a world with this end happened, so that it may have changed the world. */
 export function hasHappened(end: EventData['tool.end'] | undefined): boolean {
-  if (end === undefined || end.source === 'edited' || end.status === 'cut') return false;
+  if (end === undefined || end.made === false || end.source === 'edited' || end.status === 'cut') return false;
   return end.error === undefined || !(isUndone(end.error.class) || NOT_MADE.has(end.error.class));
 }

@@ -32,7 +32,8 @@ const alternatives = (schema: Schema): readonly Schema[] => schema.anyOf ?? sche
 function typeText(schema: Schema): string {
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``.replaceAll('"', '');
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${String(value)}\``).join(', ');
-  const choices = alternatives(schema);
+  // The alternatives of a map with keys are conditions on them.
+  const choices = schema.properties === undefined ? alternatives(schema) : [];
   if (choices.length > 0) {
     const texts = [...new Set(choices.map(typeText))];
     return texts.join(' or ');

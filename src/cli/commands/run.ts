@@ -37,6 +37,10 @@ export const run: Command = {
     },
     concurrency: { type: 'string', value: 'N|auto', text: 'number of parallel rollouts' },
     seed: { type: 'string', value: 'N', text: 'seed of the batch' },
+    'no-perturb': {
+      type: 'boolean',
+      text: "inject no faults: ignore the rules of the world's `perturb`, to compare with a batch that has them",
+    },
     sandbox: {
       type: 'string',
       value: SANDBOX_MODES.join('|'),
@@ -99,6 +103,7 @@ export const run: Command = {
       ...(limit === undefined ? {} : { limit }),
       ...(seed === undefined ? {} : { seed }),
       ...(sandbox === undefined ? {} : { sandbox }),
+      ...(flag(commandLine, 'no-perturb') ? { noPerturb: true } : {}),
       ...(concurrency === undefined ? {} : { concurrency }),
       ...(tasks.length === 0 ? {} : { tasks }),
     });

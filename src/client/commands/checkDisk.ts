@@ -73,6 +73,8 @@ class ModuleUses {
 
   addWorld(world: LoadedWorld): void {
     if (world.kind === 'module') this.add(world.path, world.file.module, { kind: 'export', name: 'open' });
+    for (const { module, export: name } of world.file.perturb)
+      if (module !== undefined && name !== undefined) this.add(world.path, module, { kind: 'export', name });
   }
 
   /** @param module Path relative to the file that references it. */

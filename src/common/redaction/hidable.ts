@@ -36,8 +36,8 @@ const FORMAT_WORDS = (
   'weights tokens trainable why_not source error input_tokens output_tokens cached_tokens reasoning_tokens class ' +
   'live recorded observed imported limit stack place invalid_arguments unknown_tool tool_error world_error timeout ' +
   'cancelled model_error malformed_output context_overflow infrastructure steps seconds file line column call effect ' +
-  'pure restorable irreversible result injected team handoff parallel loop world kind changes table before after ' +
-  'insert update delete scorer value passed checks explanation cause expected actual breakpoint side command ' +
+  'pure restorable irreversible result injected made team handoff parallel loop world kind changes table before ' +
+  'after insert update delete scorer value passed checks explanation cause expected actual breakpoint side command ' +
   'limit_ms pause input lost_server held_ms continue expired path stream reward answer touched totals fingerprint ' +
   'done truncated tool_calls cost submission parent differs what node verb args label reason prompt completion ' +
   'logprobs keep protocol slots rollouts away_ms hello last want lease events append span offset delta load skew_ms ' +

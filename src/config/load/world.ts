@@ -3,6 +3,7 @@ import { WORLD_KINDS, type WorldFile, worldFile } from '../schema/worldFile.ts';
 import type { ParsedFile } from '../source/parse.ts';
 import { MODULE_ENDINGS } from './agent.ts';
 import { checkModel } from './model.ts';
+import { checkRules } from './perturb.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
 import { checkScenario, readScenarios, type Scenarios } from './scenarios.ts';
 
@@ -64,7 +65,7 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
     return undefined;
   }
   const { value, complete } = reading.check(parsed, worldFile);
-  checkPerturb(reading, parsed, value);
+  await checkRules(reading, parsed, value.perturb ?? []);
   const kind = value.kind === 'code' ? 'code' : 'module';
   if (value.kind !== undefined) checkKeys(reading, parsed, kind);
   const scenarios = kind === 'code' ? await readScenarios(reading, parsed, value) : undefined;
@@ -93,20 +94,6 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
     scenario: value.scenario,
     world,
   };
-}
-
-function checkPerturb(reading: Reading, parsed: ParsedFile, { perturb = [] }: Partial<WorldFile>): void {
-  if (perturb.length === 0) return;
-  reading.report(
-    parsed,
-    ['perturb'],
-    {
-      code: 'not_yet',
-      message: '`perturb` is not available yet',
-      hint: 'Remove it. For now, inject faults in the functions of the module.',
-    },
-    'key',
-  );
 }
 
 /** Reports keys that only worlds of other kinds have. */

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { version } from './agentFile.ts';
 import { codeWorldKeys } from './codeWorld.ts';
 import { modelSection } from './modelSection.ts';
-import { choice, listOf, name, number, path, programs, text } from './values.ts';
+import { perturbRule } from './perturbSection.ts';
+import { choice, listOf, name, path, programs, text } from './values.ts';
 
 export const WORLD_KINDS = ['module', 'code', 'simulated', 'recorded'] as const;
 
@@ -27,19 +28,11 @@ export const worldFile = z.strictObject({
     })
     .optional()
     .describe('A simulated user who answers the agent.'),
-  perturb: listOf(
-    z.strictObject({
-      when: text('\'tool.name == "renew_loan"\'', 'a CEL expression').describe('A CEL expression that selects calls.'),
-      p: number({ min: 0, max: 1, what: 'a probability from 0 to 1', example: 0.1 }).describe(
-        'Probability of the fault if `when` is true.',
-      ),
-      effect: choice(['error', 'delay', 'timeout', 'truncate', 'drop', 'text']).describe('The fault.'),
-      args: z.record(z.string(), z.unknown()).optional().describe('Arguments of the effect.'),
-    }),
-    'a list of faults',
-    '[]',
-  )
+  perturb: listOf(perturbRule, 'a list of rules', '[]')
     .default([])
-    .describe('Faults injected into tool calls, by rule and seed. Not available yet.'),
+    .describe(
+      'Faults injected into tool calls, by rule and seed, for every tool of the rollout. The first rule that matches ' +
+        'a call applies.',
+    ),
 });
 export type WorldFile = z.output<typeof worldFile>;

@@ -112,7 +112,8 @@ class Explainer {
       case 'custom': {
         const { hint, code } = issue.params ?? {};
         if (typeof hint === 'string')
-          this.#add(path, code as ProblemCode, issue.message, hint); // both set by `fault`
+          // Both are set by `fault`.
+          this.#add(path, code as ProblemCode, issue.message, hint, code === 'unknown_key' ? { at: 'key' } : {});
         else this.#mismatch(path, issue.message);
         break;
       }

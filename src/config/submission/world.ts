@@ -1,7 +1,8 @@
 /** The world of a submission. A worker reads all of it as blobs: nothing else of the user's folder is sent. */
 import { z } from 'zod';
 import { WORLD_EXPOSE, WORLD_FORMATS, WORLD_VERIFIERS } from '../schema/codeWorld.ts';
-import { jsonObject, needs, position, sha, submittedModel, submittedModule } from './parts.ts';
+import { needs, position, sha, submittedModel, submittedModule } from './parts.ts';
+import { submittedRule } from './rule.ts';
 
 const submittedUser = z.object({ model: submittedModel, prompt: z.string() });
 
@@ -12,14 +13,7 @@ const common = {
   needs,
   position: position.optional(),
   user: submittedUser.optional(),
-  perturb: z.array(
-    z.object({
-      when: z.string(),
-      p: z.number(),
-      effect: z.enum(['error', 'delay', 'timeout', 'truncate', 'drop', 'text']),
-      args: jsonObject.optional(),
-    }),
-  ),
+  perturb: z.array(submittedRule),
 } as const;
 
 const moduleWorld = z.object({ ...common, kind: z.literal('module'), module: submittedModule });

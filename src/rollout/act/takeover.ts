@@ -93,6 +93,7 @@ export function lostSessions(
     const { end } = action;
     if (tool === undefined || end === undefined || end.data.source === 'edited') continue;
     const notPerformed =
+      end.data.made === false ||
       end.data.error?.class === 'invalid_arguments' ||
       end.data.error?.class === 'unknown_tool' ||
       end.data.error?.class === 'malformed_output';

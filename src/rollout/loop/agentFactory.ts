@@ -1,4 +1,5 @@
 import { seedOf } from '../../common/hash.ts';
+import { rulesOf } from '../../config/submission/rule.ts';
 import { agentsOf, type SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Act } from '../act/act.ts';
@@ -11,6 +12,7 @@ import { TokenChain } from '../log/tokens.ts';
 import type { ToolHost } from '../ports.ts';
 import type { Stop } from '../stop.ts';
 import type { Time } from '../time.ts';
+import { Perturbation } from '../tools/perturbation.ts';
 import { ToolCaller } from '../tools/toolCalls.ts';
 import { type AgentTool, ToolSet } from '../tools/toolSet.ts';
 import type { RolloutWorld } from '../world.ts';
@@ -66,6 +68,7 @@ export class AgentFactory {
   readonly #seed: number;
   readonly #models: ModelCallerParts;
   readonly #tools = new Map<SubmittedAgent, ToolSet>();
+  readonly #perturbation: Perturbation | undefined;
   #step: number;
   #question: Promise<LoggedMessage['parts']> | undefined;
 
@@ -88,6 +91,16 @@ export class AgentFactory {
         ? {}
         : { chooseEndpoint: (endpoints, current) => ports.chooseEndpoint?.(endpoints, current) ?? current }),
     };
+    this.#perturbation = Perturbation.of({
+      rules: rulesOf(job.submission),
+      task: job.task,
+      attempt: job.attempt,
+      callFunction: (rule, input, signal) => {
+        if (ports.callRule === undefined)
+          throw new ClassedError('infrastructure', `Nothing calls the function of the rule ${rule.name}.`);
+        return ports.callRule(rule, input, signal);
+      },
+    });
     for (const agent of agentsOf(job.submission)) this.#tools.set(agent, this.#toolSet(agent, []));
   }
 
@@ -135,6 +148,7 @@ export class AgentFactory {
           parent,
           rolloutSeed: this.#seed,
           toolSeconds: agent.limits.tool_seconds,
+          perturbation: this.#perturbation,
           careful: job.how === 'resumed',
         },
         path,

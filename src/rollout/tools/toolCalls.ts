@@ -17,6 +17,7 @@ import { Counter, type Stopwatch } from '../loop/limits.ts';
 import type { CallInspection, ToolOutcome, UntrustedWork } from '../ports.ts';
 import { type Stop, settledWithin } from '../stop.ts';
 import { roundMs, type Time } from '../time.ts';
+import { delayOf, type Fault, injectedError, type Perturbation } from './perturbation.ts';
 import { ProgressTimeout } from './progressTimeout.ts';
 import { checkedTool } from './requestCheck.ts';
 import { type ToolRetries, withRetries } from './retries.ts';
@@ -26,6 +27,9 @@ import type { AgentCall, ToolEntry, ToolSet } from './toolSet.ts';
 
 /** Time for an interrupted tool to end before its call is closed anyway. */
 const GRACE_MS = 1_000;
+/** Time for the function of a rule to change a result. */
+const RULE_MS = 10_000;
+
 interface ToolCallerParts {
   readonly act: Act;
   readonly log: Log;
@@ -38,6 +42,8 @@ interface ToolCallerParts {
   readonly untrusted: UntrustedWork;
   readonly rolloutSeed: number;
   readonly toolSeconds: number;
+  /** The rules by which faults are injected, if there are any. */
+  readonly perturbation: Perturbation | undefined;
   /**
    * Whether an earlier holder was lost, so that every call is stored before it is made, to detect calls that end
    * workers.
@@ -111,6 +117,7 @@ export class ToolCaller {
     const tool = this.#tools.find(part.name);
     const effect = tool?.spec.effect ?? 'pure';
     const start = startOf(part, effect);
+    const repeats = this.#parts.perturbation?.count(this.#agent, start.name, start.arguments) ?? 0;
     const world = tool?.world;
     const { call } = outcome;
     const worldCall = (span: number): WorldCall => ({
@@ -126,31 +133,25 @@ export class ToolCaller {
       parent: this.#parts.parent,
       key: () => toolKey(start),
       start: () => ({ data: start }),
-      perform: (request, subject) => this.#perform(request, subject, seed, outcome),
+      perform: (request, subject) => this.#perform(request, subject, { seed, repeats, outcome }),
       onlyStored: effect === 'irreversible' || this.#parts.careful,
-      ...(call === undefined
-        ? {}
-        : {
-            settled: (done: EffectResult<'tool'>) =>
-              done.recorded ? call.recalled(argumentsOf(this.#edited(done.span, part)), done.span) : undefined,
-          }),
-      ...(world === undefined
-        ? {}
-        : {
-            queue: world.queue,
-            settled: (done: EffectResult<'tool'>) =>
-              done.recorded
-                ? world.afterRecordedCall(worldCall(done.span), done)
-                : world.afterCall(worldCall(done.span), done, outcome.value),
-          }),
+      ...(world === undefined ? {} : { queue: world.queue }),
+      settled: (done) => {
+        this.#parts.perturbation?.ended({ ...start, arguments: this.#edited(done.span, part) }, done);
+        if (call !== undefined)
+          return done.recorded ? call.recalled(argumentsOf(this.#edited(done.span, part)), done.span) : undefined;
+        if (world === undefined) return undefined;
+        return done.recorded
+          ? world.afterRecordedCall(worldCall(done.span), done)
+          : world.afterCall(worldCall(done.span), done, outcome.value);
+      },
     };
   }
 
   async #perform(
     request: EventData['tool.start'],
     subject: Subject<'tool'>,
-    seed: number,
-    outcome: CallOutcome,
+    { seed, repeats, outcome }: CallPlan,
   ): Promise<Outcome<'tool'>> {
     const { stop, time, log, untrusted } = this.#parts;
     const now = (): number => this.#clock.value(time.monotonic());
@@ -159,6 +160,8 @@ export class ToolCaller {
     const retries: ToolRetries = [];
     const timing = (): CallTiming => ({ ms: roundMs(now() - began), ...(retries.length === 0 ? {} : { retries }) });
     const world = this.#tools.find(request.name)?.world;
+    /** The rule that has changed the call. */
+    let injected: string | undefined;
     /** How the last try failed, unless it is undone. */
     let failed: ClassedError | undefined;
     const undo = async (why: ClassedError | undefined): Promise<void> => {
@@ -169,6 +172,29 @@ export class ToolCaller {
     try {
       stop.check();
       const tool = await stop.race(checkedTool(this.#tools, request, untrusted, stop.signal));
+      const fault =
+        outcome.call === undefined && tool.host !== undefined && tool.spec.asksPerson !== true
+          ? this.#parts.perturbation?.choose({
+              request,
+              span: subject.span,
+              agent: this.#agent,
+              step: subject.step,
+              seed,
+              repeats,
+            })
+          : undefined;
+      const limit = tool.spec.timeoutSeconds ?? this.#parts.toolSeconds;
+      const delay = fault === undefined ? undefined : delayOf(fault, limit);
+      if (fault !== undefined && delay !== undefined) {
+        if (delay > 0) await this.#retryPorts(output).wait(delay * 1000);
+        injected = fault.rule.name;
+        const error = injectedError(fault, limit);
+        if (error !== undefined) {
+          output.end();
+          const { end, ...rest } = failureOf(request, error, timing());
+          return { ...rest, ...(end === undefined ? {} : { end: { ...end, injected, made: false } }) };
+        }
+      }
       const made = await withRetries(tool.spec, this.#retryPorts(output), retries, async () => {
         if (outcome.call !== undefined) return delegate(outcome.call, request, subject);
         await undo(failed);
@@ -181,15 +207,42 @@ export class ToolCaller {
       });
       const result = cleanCut(made, log);
       outcome.value = result;
+      const seen = fault === undefined ? undefined : await this.#altered(fault, result);
+      if (seen !== undefined) injected = fault?.rule.name;
       output.end();
-      return successOf(this.#parts.sha256, request, result, timing(), outcome.call?.envelope);
+      return successOf(this.#parts.sha256, request, result, timing(), {
+        envelope: outcome.call?.envelope,
+        injected,
+        seen,
+      });
     } catch (thrown) {
       const error = this.#toClassed(thrown);
       if (error.class === 'infrastructure') stop.stop(error); // ends the attempt and its other calls
       const took = timing();
       await undo(error);
       output.end();
-      return failureOf(request, error, took, outcome.call?.envelope);
+      const { end, ...rest } = failureOf(request, error, took, outcome.call?.envelope);
+      return { ...rest, ...(end === undefined ? {} : { end: injected === undefined ? end : { ...end, injected } }) };
+    }
+  }
+
+  /** Returns what the agent sees instead of the result of a call. Ends the rollout if the function of a rule fails. */
+  async #altered(fault: Fault, result: ToolOutcome): Promise<ToolOutcome | undefined> {
+    const { perturbation, stop, time } = this.#parts;
+    const { stop: ruleStop, release } = stop.child();
+    const cancel = time.timer(RULE_MS, () =>
+      ruleStop.stop(new ClassedError('timeout', `it did not return within ${RULE_MS / 1000} s.`)),
+    );
+    try {
+      return await ruleStop.race(Promise.resolve(perturbation?.alter(fault, result, ruleStop.signal)));
+    } catch (thrown) {
+      const error = ClassedError.from(thrown, 'world_error');
+      if (stop.reason === undefined && error.class !== 'infrastructure')
+        stop.stop(new ClassedError('world_error', `The rule ${fault.rule.name} failed: ${error.message}`));
+      throw stop.reason ?? error;
+    } finally {
+      cancel();
+      release();
     }
   }
 
@@ -300,6 +353,13 @@ async function delegate(
   subject: Subject<'tool'>,
 ): Promise<ToolOutcome> {
   return { response: await call.make(argumentsOf(request.arguments), subject.span) };
+}
+
+interface CallPlan {
+  readonly seed: number;
+  /** Number of equal earlier calls of the agent; only counted if there are rules. */
+  readonly repeats: number;
+  readonly outcome: CallOutcome;
 }
 
 /** The outcome of a call; without a value, it failed. */

@@ -26,22 +26,30 @@ export function argumentsOf(value: Json): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
+interface SuccessOptions {
+  readonly envelope?: Envelope | undefined;
+  /** The rule that has changed the call. */
+  readonly injected?: string | undefined;
+  /** What the agent sees instead of the result. */
+  readonly seen?: ToolOutcome | undefined;
+}
+
 /** Returns the response for the model and the end of a successful call. */
 export function successOf(
   sha256: Sha256,
   request: EventData['tool.start'],
   result: ToolOutcome,
   timing: CallTiming,
-  envelope?: Envelope,
+  { envelope, injected, seen }: SuccessOptions = {},
 ): Outcome<'tool'> {
-  const parts: Part[] = [
-    { type: 'tool_call_response', id: request.call, response: result.response },
-    ...(result.parts ?? []),
-  ];
+  const { response, parts: files = [] } = seen ?? result;
+  const parts: Part[] = [{ type: 'tool_call_response', id: request.call, response }, ...files];
   const end: EventData['tool.end'] = {
     status: 'ok',
     ...timing,
     source: 'live',
+    ...(injected === undefined ? {} : { injected }),
+    ...(seen === undefined ? {} : { result: result.response }),
     ...(result.cut === undefined ? {} : { cut: result.cut }),
   };
   const base = { message: { role: 'tool', parts, origin: 'tool', ...envelope } as const, changes: result.changes };

@@ -1,4 +1,4 @@
-/** Calls exported functions of user modules, such as scorers, in the module's threads. */
+/** Calls exported functions of user modules, such as scorers and rules, in the module's threads. */
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import type { SubmittedModule } from '../../config/submission.ts';
@@ -7,6 +7,7 @@ import { classed } from './errors.ts';
 import { LateLog } from './lateLog.ts';
 import { outcomeOf } from './moduleHost.ts';
 import type { ModulePool } from './modulePool.ts';
+import type { ModulePools } from './pools.ts';
 
 /**
  * Calls an exported function of a module, e.g. a scorer, and returns its result as JSON. Throws StudioError `config` if
@@ -18,8 +19,9 @@ export async function runExport(
   args: readonly unknown[],
   environment: ToolEnvironment,
   signal: AbortSignal,
+  pools: ModulePools = environment.pools.scorers,
 ): Promise<Json> {
-  const pool = await openExport(module, exportName, environment);
+  const pool = await openExport(module, exportName, environment, pools);
   try {
     const answer = await pool.run(
       { kind: 'export', name: exportName, args },
@@ -37,8 +39,9 @@ export async function openExport(
   module: SubmittedModule,
   exportName: string,
   environment: ToolEnvironment,
+  pools: ModulePools = environment.pools.scorers,
 ): Promise<ModulePool> {
-  const pool = await environment.pools.scorers.get(module, environment);
+  const pool = await pools.get(module, environment);
   const loaded = await pool.load();
   if (loaded.exports.includes(exportName)) return pool;
   const names = loaded.exports.length === 0 ? 'nothing' : loaded.exports.join(', ');

@@ -19,8 +19,17 @@ export interface CelProgram {
    * cheaper than an evaluation that fails, which it would for most events of a trajectory.
    */
   readonly needs: readonly { readonly record: 'tool' | 'message'; readonly field: string }[];
-  /** Whether it uses the variable `side`. */
-  readonly namesSide: boolean;
+  /** The variables that it uses. */
+  readonly variables: ReadonlySet<string>;
+  /** Names that it compares with `tool.name`. */
+  readonly toolNames: readonly TextInQuery[];
+}
+
+/** A text in a query. Column (from 1) and length, with its quotes, are in UTF-16 units. */
+export interface TextInQuery {
+  readonly text: string;
+  readonly column: number;
+  readonly length: number;
 }
 
 type CelResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: string };
@@ -73,7 +82,8 @@ export function compileCel(text: string): CompileResult {
         hasVariable: parsed.ast.op !== 'id' && namesVariable(parsed.ast),
         run: (environment) => run(limited, environment),
         needs: needsOf(parsed.ast),
-        namesSide: namesVariable(parsed.ast, (name) => name === 'side'),
+        variables: new Set(variablesIn(parsed.ast, new Set(loopVariables(parsed.ast)))),
+        toolNames: comparedNames(parsed.ast),
       },
     };
   } catch (error) {
@@ -229,8 +239,36 @@ function loopVariables(node: ASTNode): string[] {
   return [...own, ...operands(node).flatMap(loopVariables)];
 }
 
-function namesVariable(node: ASTNode, isWanted: (name: string) => boolean = isVariable): boolean {
-  return (
-    (node.op === 'id' && isWanted(node.args)) || operands(node).some((operand) => namesVariable(operand, isWanted))
-  );
+function namesVariable(node: ASTNode): boolean {
+  return (node.op === 'id' && isVariable(node.args)) || operands(node).some(namesVariable);
+}
+
+function variablesIn(node: ASTNode, shadowed: ReadonlySet<string>): string[] {
+  return node.op === 'id'
+    ? isVariable(node.args) && !shadowed.has(node.args)
+      ? [node.args]
+      : []
+    : operands(node).flatMap((operand) => variablesIn(operand, shadowed));
+}
+
+/** Returns the texts in `tool.name == "…"`, `!=`, and `tool.name in […]`. */
+function comparedNames(node: ASTNode): TextInQuery[] {
+  const sides = operands(node);
+  const own =
+    (node.op === '==' || node.op === '!=' || node.op === 'in') && sides.some(isToolName)
+      ? sides.flatMap((side) => (side.op === 'list' ? operands(side) : [side])).flatMap(textIn)
+      : [];
+  return [...own, ...sides.flatMap(comparedNames)];
+}
+
+function isToolName(node: ASTNode): boolean {
+  if (node.op !== '.') return false;
+  const [owner, field] = node.args;
+  return owner.op === 'id' && owner.args === 'tool' && field === 'name';
+}
+
+function textIn(node: ASTNode): TextInQuery[] {
+  return node.op === 'value' && typeof node.args === 'string'
+    ? [{ text: node.args, column: node.range.start + 1, length: node.range.end - node.range.start }]
+    : [];
 }

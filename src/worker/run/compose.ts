@@ -82,6 +82,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
     ...(submission.world === undefined
       ? {}
       : { world: openWorld(submission.world, environment, submission.scorer.kind === 'world') }),
+    callRule: (rule, input, signal) => runExport(rule.module, rule.export, [input], environment, signal, pools.modules),
     scorer: createScorer(submission.scorer, {
       untrusted: untrustedWork,
       runExport: (module, name, input, { signal }) => runExport(module, name, [input], environment, signal),

@@ -407,7 +407,7 @@ describe('loadAgent, loadWorld', () => {
       ...FILES,
       'w.world.yaml':
         'version: 1\nname: w\nkind: module\nuser: { model: { endpoint: "demo:", name: m }, prompt: "I am ' +
-        '{{task.}}" }\nperturb: [{ when: "true", p: 1, effect: error }]\n',
+        '{{task.}}" }\nperturb: [{ name: r, when: "true &&", effect: error }]\n',
     });
     assert.equal((await loadAgent(files, 'agents/desk.agent.yaml')).value?.file.name, 'desk');
     assert.equal((await loadWorld(files, 'worlds/library.world.yaml')).value?.file.name, 'library');
@@ -415,7 +415,7 @@ describe('loadAgent, loadWorld', () => {
     assert.equal(value, undefined);
     assert.deepEqual(
       problems.map((problem) => `${problem.line} ${problem.code}`),
-      ['1 missing', '4 placeholder', '5 not_yet'],
+      ['1 missing', '4 placeholder', '5 value'],
     );
   });
 });

@@ -12,9 +12,9 @@ import type {
   World,
   WorldSession,
 } from '../../../src/rollout/ports.ts';
-import type { Time } from '../../../src/rollout/time.ts';
 import { ClassedError } from '../../../src/trace/classedError.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
+import { ManualTime } from '../../support/manualTime.ts';
 import { Random } from '../../support/random.ts';
 import { end, type Kit, type KitOptions, kit, normalizedEvents, plain, submission } from '../../support/rolloutKit.ts';
 import { delegate, member, team, teamKit } from '../../support/teamKit.ts';
@@ -127,27 +127,6 @@ const classes = (one: Kit): (string | undefined)[] => one.recorder.of('tool.end'
 const RESTORED = 'The world was restored to its state before this call.\n';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** Time that passes only on `advance`. */
-class ManualTime implements Time {
-  #now = 0;
-  readonly #timers = new Map<object, { at: number; run: () => void }>();
-
-  monotonic(): number {
-    return this.#now;
-  }
-
-  timer(ms: number, run: () => void): () => void {
-    const key = {};
-    this.#timers.set(key, { at: this.#now + ms, run });
-    return () => this.#timers.delete(key);
-  }
-
-  advance(ms: number): void {
-    this.#now += ms;
-    for (const [key, { at, run }] of [...this.#timers]) if (at <= this.#now && this.#timers.delete(key)) run();
-  }
-}
 
 for (const snapshots of [true, false]) {
   describe(`a call of a world ${snapshots ? 'with' : 'without'} snapshots`, () => {
