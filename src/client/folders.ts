@@ -19,6 +19,11 @@ export function defaultStore(env: NodeJS.ProcessEnv = process.env): string {
   return path.join(dataFolder(env), 'store');
 }
 
+/** Returns the folder with results of the lint of worlds. */
+export function lintFolder(env: NodeJS.ProcessEnv = process.env): string {
+  return path.join(dataFolder(env), 'lint');
+}
+
 /**
  * Returns folders for large temporary files, best first: on Linux TMPDIR if it is set, e.g. on a cluster with local
  * disks, then the user's cache folder, because `/tmp` is often in memory.

@@ -130,6 +130,8 @@ export const worldHealth = z.object({
   /** The folder with the published files. */
   folder: z.string(),
   scenarios: z.array(scenarioHealth),
+  /** What is wrong with files or lines that belong to no scenario, as `file:line: message`. */
+  problems: z.array(z.string()),
 });
 export type WorldHealth = z.infer<typeof worldHealth>;
 
@@ -138,8 +140,17 @@ export function isBroken({ findings }: Pick<ScenarioHealth, 'findings'>): boolea
   return findings.some(({ severity }) => severity === 'error');
 }
 
-/** Renders a finding as `file:line:column: message — hint`. */
-export function findingText({ place, severity, message, hint }: Finding): string {
+/**
+ * Renders a finding as `file:line:column: message (part, line 3) — hint`. `file`: how the file is named; by default,
+ * relative to the folder.
+ */
+export function findingText({ place, source, severity, message, hint }: Finding, file = place.file): string {
   const kind = severity === 'warning' ? 'warning: ' : '';
-  return `${place.file}:${place.line}:${place.column}: ${kind}${message} — ${hint}`;
+  const within = source === undefined || !isPython(source.part) ? '' : ` (${source.part}, line ${source.line})`;
+  return `${file}:${place.line}:${place.column}: ${kind}${message}${within} — ${hint}`;
+}
+
+/** Whether a part of a scenario is a Python file. */
+function isPython(part: string): boolean {
+  return /^(code|codeVerifier|sqlVerifier)$/.test(part);
 }

@@ -13,7 +13,13 @@ export const agentWorldCheckpoint = z.object({
   data: z.object({
     ToolDesignAgent: z.object({
       tool_schemas: z.array(
-        z.object({ name: z.string(), description: z.string().default(''), implementation: z.string() }),
+        z.object({
+          name: z.string(),
+          description: z.string().default(''),
+          /** A JSON Schema. */
+          parameters: z.record(z.string(), z.unknown()).optional(),
+          implementation: z.string(),
+        }),
       ),
     }),
   }),
@@ -28,7 +34,13 @@ export const agentWorldQuestions = z.object({
     z.object({
       task: z.string(),
       reference_answer: z.unknown(),
-      grading_rubric: z.object({ success_criteria: z.array(z.string()).default([]) }).optional(),
+      grading_rubric: z
+        .object({
+          success_criteria: z.array(z.string()).default([]),
+          /** The calls of a solution. */
+          verified_tool_chain: z.array(z.looseObject({ tool: z.string().optional() })).default([]),
+        })
+        .optional(),
     }),
   ),
 });

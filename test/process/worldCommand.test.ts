@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { writeAgentWorld } from '../support/agentWorldFolder.ts';
@@ -54,6 +54,15 @@ describe('rollout world', () => {
     assert.match(shown.stdout, /^water_plant +Waters a plant\.$/m);
     const code = await bench.run(['world', 'show', gardens, 'env_1', '--part', 'code', '--json']);
     assert.match((JSON.parse(code.stdout) as { text: string }).text, /^def water_plant/);
+  });
+
+  it('says that the lint needs Python, and what is no world', async () => {
+    const failed = await bench.run(['world', 'lint', folder, 'library', '--python', bench.path('nowhere')]);
+    assert.equal(failed.code, 3);
+    assert.match(failed.stderr, /There is no Python interpreter .*nowhere.*Install Python 3\.10 or later\./s);
+    assert.match((await bench.run(['world', 'lint', folder, 'lib'])).stderr, /Similar: library\./);
+    writeFileSync(bench.path('desk.world.yaml'), 'version: 1\nname: desk\nkind: code\nformat: awm\nfrom: nowhere\n');
+    assert.match((await bench.run(['world', 'lint', bench.path('desk.world.yaml')])).stderr, /desk\.world\.yaml:5:7: /);
   });
 
   it('reports what is wrong with the files, and what to do about a name or a folder that does not exist', async () => {

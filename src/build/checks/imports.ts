@@ -37,7 +37,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   executor: { ...NODE, rooms: [...DATA, 'disk', 'store', 'kubernetes'] },
   server: { ...NODE, rooms: [...DATA, 'store'] },
   worker: { ...NODE, rooms: [...DATA, 'disk', 'rollout', 'model', 'tools', 'worlds', 'scoring'] },
-  client: { ...NODE, rooms: [...DATA, 'formats', 'tools', 'kubernetes'] },
+  client: { ...NODE, rooms: [...DATA, 'formats', 'tools', 'worlds', 'kubernetes'] },
   // Repeats recorded calls with the worker's tools and worlds, without a worker.
   rerun: { ...NODE, rooms: [...DATA, 'rollout', 'tools', 'worlds', 'worker', 'client'] },
   debug: { ...NODE, rooms: [...DATA, 'client'] },

@@ -25,6 +25,7 @@ const VSIX_REQUIRED: readonly string[] = [
   'ThirdPartyNotices.txt',
   'src/tools/sdk.ts',
   'media/sample/gitignore',
+  'media/python/world_lint.py',
   'dist/extension.mjs',
   'dist/cli.mjs',
   'dist/server.mjs',

@@ -7,6 +7,7 @@ import { StudioError } from '../../common/errors.ts';
 import { oneLine, plural } from '../../common/text.ts';
 import { type Command, type CommandLine, numberOption, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
+import { lint } from './world/lint.ts';
 
 const LISTED = 50;
 /** Problems that are printed unless all of them are wanted, with --json. */
@@ -14,17 +15,25 @@ const PROBLEMS = 10;
 
 export const world: Command = {
   name: 'world',
-  usage: 'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]]',
+  usage: 'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…]',
   text:
-    'Lists and shows the scenarios of published worlds: a folder in the format of Agent World Model or Agent-World. ' +
-    '`list` finds scenarios whose name, description, tasks, tables, or tools contain all words.',
+    'Lists, shows, and checks the scenarios of published worlds: a folder in the format of Agent World Model or ' +
+    'Agent-World. `list` finds scenarios whose name, description, tasks, tables, or tools contain all words. `lint` ' +
+    'reports what is wrong with scenarios of a folder or a world file, with places, and exits with 1 if there are ' +
+    'errors.',
   options: {
     limit: { type: 'string', value: 'N', text: `list: number of scenarios to list (${LISTED})` },
     part: { type: 'string', value: 'PART', text: 'show: print one part as published, e.g. code' },
     task: { type: 'string', value: 'N', text: 'show: task whose part is printed, from 0 (0)' },
+    python: {
+      type: 'string',
+      value: 'PROGRAM',
+      text: 'lint: the Python interpreter (that of the world file, python3)',
+    },
   },
   async run(context, commandLine) {
     const [verb, folder, ...words] = commandLine.words;
+    if (verb === 'lint' && folder !== undefined) return await lint(context, folder, words, commandLine);
     const run = verb === 'list' ? list : verb === 'show' && words.length === 1 ? show : undefined;
     if (run === undefined || folder === undefined)
       throw new StudioError('usage', `usage: rollout world ${world.usage}`, {

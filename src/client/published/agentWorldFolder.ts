@@ -18,6 +18,8 @@ import { type PublishedWorlds, type ScenarioDetails, type ScenarioSummary, scena
 
 const PARTS = ['code', 'answer', 'rubric'] as const;
 const AT_ONCE = 8;
+/** Between the functions of a scenario, where its code is shown. */
+export const BETWEEN_TOOLS = '\n\n\n';
 
 interface Environment {
   readonly summary: ScenarioSummary;
@@ -102,7 +104,7 @@ export class AgentWorldFolder implements PublishedWorlds {
     switch (name) {
       case 'code': {
         const { data } = await this.#checkpoint(checkpoint);
-        return data.ToolDesignAgent.tool_schemas.map(({ implementation }) => implementation.trim()).join('\n\n\n');
+        return data.ToolDesignAgent.tool_schemas.map(({ implementation }) => implementation.trim()).join(BETWEEN_TOOLS);
       }
       case 'answer': {
         const answer = question?.reference_answer;
@@ -113,6 +115,20 @@ export class AgentWorldFolder implements PublishedWorlds {
       default:
         return undefined;
     }
+  }
+
+  /** Returns the paths of the files of a scenario, relative to the folder. */
+  files(key: string): {
+    readonly checkpoint: string;
+    readonly questions: string;
+    readonly collections: readonly string[];
+  } {
+    const { checkpoint, collections } = this.#environment(key);
+    return {
+      checkpoint,
+      questions: path.join(AGENT_WORLD_FOLDERS.questions, `${key}.json`),
+      collections: collections.map((name) => path.join(AGENT_WORLD_FOLDERS.environments, key, name)),
+    };
   }
 
   close(): Promise<void> {

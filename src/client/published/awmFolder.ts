@@ -50,6 +50,11 @@ export class AwmFolder implements PublishedWorlds {
     return existsSync(path.join(folder, AWM_FILES.scenario));
   }
 
+  /** Whether there is a file with this part. */
+  has(part: AwmPart): boolean {
+    return existsSync(path.join(this.folder, AWM_FILES[part]));
+  }
+
   /** Reads the scenarios and their tasks. Throws StudioError `config` if there are none. */
   static async open(folder: string, signal: AbortSignal): Promise<AwmFolder> {
     const problems: FileProblem[] = [];
@@ -139,14 +144,27 @@ export class AwmFolder implements PublishedWorlds {
     signal: AbortSignal,
     task?: number,
   ): Promise<AwmRow<Name> | undefined> {
+    const found = await this.row(name, key, signal, task);
+    if (found === undefined) return undefined;
+    const { line, text } = found;
+    const row = parseRow(name, text);
+    if ('row' in row) return row.row;
+    throw new StudioError('config', problemText({ file: AWM_FILES[name], line, message: row.problem }), {
+      hint: 'Download the file again, or remove this line.',
+    });
+  }
+
+  /** Reads the text of a row, as `read` finds it. */
+  async row(
+    name: AwmPart,
+    key: string,
+    signal: AbortSignal,
+    task?: number,
+  ): Promise<{ readonly line: number; readonly text: string } | undefined> {
     const part = await this.#part(name, signal);
     const line = part?.index.get(keyText(key, task));
     if (part === undefined || line === undefined) return undefined;
-    const row = parseRow(name, await readLine(part.handle, line));
-    if ('row' in row) return row.row;
-    throw new StudioError('config', problemText({ file: AWM_FILES[name], line: line.number, message: row.problem }), {
-      hint: 'Download the file again, or remove this line.',
-    });
+    return { line: line.number, text: await readLine(part.handle, line) };
   }
 
   async close(): Promise<void> {
@@ -165,9 +183,8 @@ export class AwmFolder implements PublishedWorlds {
   }
 
   async #index(name: AwmPart, signal: AbortSignal): Promise<Part | undefined> {
-    const file = path.join(this.folder, AWM_FILES[name]);
-    if (!existsSync(file)) return undefined;
-    const { handle } = await openRegular(file);
+    if (!this.has(name)) return undefined;
+    const { handle } = await openRegular(path.join(this.folder, AWM_FILES[name]));
     try {
       return { handle, index: await indexRows(handle, name, this.problems, signal) };
     } catch (error) {
@@ -240,17 +257,20 @@ async function indexRows(
         line: line.number,
         message: `line ${first.number} has ${text}, too, and is used`,
         hint: 'Remove one of the two lines.',
+        ...key,
+        isDuplicate: true,
       });
   };
   await visitLines(
     handle,
     EDGE,
     (line, { start, end }) => {
+      const key = keyAtStart(start.toString('utf8'), part);
       if (!/\}\s*$/.test(end.toString('latin1'))) {
-        problems.push({ file, line: line.number, message: 'the row is cut off', hint: 'Download the file again.' });
+        const hint = 'Download the file again.';
+        problems.push({ file, line: line.number, message: 'the row is cut off', hint, ...key });
         return;
       }
-      const key = keyAtStart(start.toString('utf8'), part);
       if (key === undefined) unknown.push(line);
       else add(line, key);
     },
@@ -288,7 +308,8 @@ async function eachRow<Name extends AwmPart>(
   }
 }
 
-function parseRow<Name extends AwmPart>(
+/** Parses the text of a row. */
+export function parseRow<Name extends AwmPart>(
   name: Name,
   text: string,
 ): { readonly row: AwmRow<Name> } | { readonly problem: string } {

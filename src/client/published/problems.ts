@@ -7,6 +7,11 @@ export interface FileProblem {
   readonly line?: number;
   readonly message: string;
   readonly hint?: string;
+  /** The scenario that the line belongs to, and the task if it has a verifier. */
+  readonly scenario?: string;
+  readonly task?: number;
+  /** Whether an earlier line has the same. */
+  readonly isDuplicate?: true;
 }
 
 /** Renders a problem as `file:line: message`. */

@@ -1,0 +1,97 @@
+/** `rollout world lint`: what is wrong with scenarios of published worlds, where, and what to do. */
+import path from 'node:path';
+import { diskFiles } from '../../../client/disk.ts';
+import { lintFolder } from '../../../client/folders.ts';
+import { lintScenarios } from '../../../client/published/lint.ts';
+import { openPublished } from '../../../client/published/open.ts';
+import { problemText } from '../../../client/published/problems.ts';
+import { scenarioNamed } from '../../../client/published/worlds.ts';
+import { fileKind } from '../../../common/fileKinds.ts';
+import { plural } from '../../../common/text.ts';
+import { findingText, isBroken, type ScenarioHealth, type WorldHealth } from '../../../common/worldHealth.ts';
+import { loadWorld } from '../../../config/load.ts';
+import { problemsError } from '../../../config/source/problem.ts';
+import { type CommandLine, type Outcome, textOption } from '../../command.ts';
+import type { Context } from '../../context.ts';
+
+/** What is linted, and as the world file says. */
+interface Linted {
+  readonly folder: string;
+  readonly python: string | undefined;
+  readonly modes: readonly ('code' | 'sql')[] | undefined;
+  readonly scenario: string | undefined;
+}
+
+/** Lints the scenarios of a world file or of a folder: those that are named, or all. */
+export async function lint(
+  context: Context,
+  world: string,
+  named: readonly string[],
+  commandLine: CommandLine,
+): Promise<Outcome> {
+  const linted = await worldOf(context, world);
+  const worlds = await openPublished(linted.folder, context.signal);
+  try {
+    const wanted = named.length > 0 ? named : linted.scenario === undefined ? [] : [linted.scenario];
+    const scenarios = wanted.length > 0 ? wanted.map((name) => scenarioNamed(worlds, name)) : worlds.scenarios;
+    const options = {
+      python: textOption(commandLine, 'python') ?? linted.python ?? 'python3',
+      cache: lintFolder(context.env),
+      modes: linted.modes,
+      signal: context.signal,
+    };
+    const healths: ScenarioHealth[] = [];
+    const keys = scenarios.map(({ key }) => key);
+    for await (const health of lintScenarios(worlds, keys, options)) {
+      healths.push(health);
+      if (!context.json) printHealth(context, worlds.folder, health);
+    }
+    const problems = worlds.problems.filter(({ scenario }) => scenario === undefined).map(problemText);
+    if (context.json) context.printJson({ folder: worlds.folder, scenarios: healths, problems } satisfies WorldHealth);
+    else {
+      for (const problem of problems) context.log(`✗ ${problem}`);
+      context.log(summary(healths));
+    }
+    return healths.some((health) => isBroken(health) || health.stopped !== undefined) ? 1 : 0;
+  } finally {
+    await worlds.close();
+  }
+}
+
+async function worldOf({ cwd }: Context, written: string): Promise<Linted> {
+  const none = { python: undefined, modes: undefined, scenario: undefined };
+  if (fileKind(written) !== 'world') return { ...none, folder: path.resolve(cwd, written) };
+  const files = diskFiles(cwd);
+  const { value, problems } = await loadWorld(files, written);
+  if (value?.kind !== 'code') throw problemsError(problems, files.absolute(cwd));
+  const { verifier, python, scenario } = value.file;
+  return {
+    folder: value.scenarios.folder,
+    python: python === undefined ? undefined : interpreter(value.path, python),
+    modes: verifier === 'both' ? ['code', 'sql'] : [verifier],
+    scenario,
+  };
+}
+
+/** A path is relative to the world file; a name is looked up where programs are. */
+function interpreter(file: string, written: string): string {
+  return /[\\/]/.test(written) ? path.resolve(path.dirname(file), written) : written;
+}
+
+function printHealth(context: Context, folder: string, { scenario, findings, stopped }: ScenarioHealth): void {
+  if (findings.length === 0 && stopped === undefined) return;
+  context.print(scenario);
+  for (const finding of findings) {
+    const file = path.relative(context.cwd, path.join(folder, finding.place.file));
+    context.print(`  ${findingText(finding, file)}`);
+  }
+  if (stopped !== undefined) context.print(`  ${stopped}`);
+}
+
+function summary(healths: readonly ScenarioHealth[]): string {
+  const findings = healths.flatMap((health) => health.findings);
+  const errors = findings.filter(({ severity }) => severity === 'error').length;
+  const sound = healths.filter((health) => health.findings.length === 0 && health.stopped === undefined).length;
+  const counts = `${plural(errors, 'error')}, ${plural(findings.length - errors, 'warning')}`;
+  return `${counts} in ${plural(healths.length, 'scenario')}; nothing found in ${sound}.`;
+}

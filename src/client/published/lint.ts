@@ -1,0 +1,88 @@
+/** Lints scenarios of published worlds. Results are kept by the hash of all that they depend on. */
+import { readFileSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { errorText, StudioError } from '../../common/errors.ts';
+import { hashOf } from '../../common/hash.ts';
+import { PRODUCT } from '../../common/product.ts';
+import { type ScenarioHealth, scenarioHealth } from '../../common/worldHealth.ts';
+import { analysisScript } from '../../worlds/lint/analysis.ts';
+import type { LintSource } from '../../worlds/lint/source.ts';
+import { lintStatically } from '../../worlds/lint/staticPart.ts';
+import { AgentWorldFolder } from './agentWorldFolder.ts';
+import { agentWorldLintSource } from './agentWorldLint.ts';
+import { AwmFolder } from './awmFolder.ts';
+import { awmLintSource, type VerifierMode } from './awmLint.ts';
+import type { PublishedWorlds } from './worlds.ts';
+
+export interface LintOptions {
+  /** The interpreter. */
+  readonly python: string;
+  /** Folder in which results are kept. */
+  readonly cache: string;
+  /** Verifiers that tasks should have; by default, those of which there is a file. */
+  readonly modes?: readonly VerifierMode[] | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Yields the health of scenarios in their order, several at once. Runs none of their code. */
+export async function* lintScenarios(
+  worlds: PublishedWorlds,
+  scenarios: readonly string[],
+  options: LintOptions,
+): AsyncGenerator<ScenarioHealth> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([options.signal, stop.signal]);
+  const waiting: Promise<ScenarioHealth>[] = [];
+  const left = scenarios[Symbol.iterator]();
+  const start = (): void => {
+    const { value, done } = left.next();
+    if (done === true) return;
+    const health = lintScenario(worlds, value, { ...options, signal });
+    health.catch(() => undefined); // awaited below
+    waiting.push(health);
+  };
+  for (let count = Math.max(1, os.availableParallelism()); count > 0; count--) start();
+  try {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      yield await next;
+      start();
+    }
+  } finally {
+    stop.abort();
+    await Promise.allSettled(waiting);
+  }
+}
+
+async function lintScenario(worlds: PublishedWorlds, scenario: string, options: LintOptions): Promise<ScenarioHealth> {
+  const { python, cache, signal } = options;
+  const source = await lintSource(worlds, scenario, options);
+  const script = readFileSync(analysisScript(), 'utf8');
+  const file = path.join(cache, `${hashOf([PRODUCT, script, source.hash])}.json`);
+  const kept = await readHealth(file);
+  if (kept !== undefined) return kept;
+  try {
+    const { health } = await lintStatically(source, python, signal);
+    await mkdir(cache, { recursive: true });
+    await writeFile(file, JSON.stringify(health));
+    return health;
+  } catch (error) {
+    if (!StudioError.is(error, 'internal')) throw error;
+    return { scenario, ran: [], stopped: errorText(error), findings: [...source.findings], strength: [] };
+  }
+}
+
+function lintSource(worlds: PublishedWorlds, scenario: string, { modes, signal }: LintOptions): Promise<LintSource> {
+  if (worlds instanceof AwmFolder) return awmLintSource(worlds, scenario, signal, modes);
+  if (worlds instanceof AgentWorldFolder) return agentWorldLintSource(worlds, scenario);
+  throw new StudioError('unsupported', `Worlds in the format of ${worlds.format} cannot be linted.`);
+}
+
+async function readHealth(file: string): Promise<ScenarioHealth | undefined> {
+  try {
+    return scenarioHealth.parse(JSON.parse(await readFile(file, 'utf8')));
+  } catch {
+    return undefined; // none yet, or of another version
+  }
+}
