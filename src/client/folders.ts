@@ -24,21 +24,32 @@ export function lintFolder(env: NodeJS.ProcessEnv = process.env): string {
   return path.join(dataFolder(env), 'lint');
 }
 
+/** Returns the user's cache folder of this product. Writers create it. */
+export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
+  const home = os.homedir();
+  switch (process.platform) {
+    case 'win32':
+      return path.join(dataFolder(env), 'cache');
+    case 'darwin':
+      return path.join(home, 'Library', 'Caches', 'rollout-studio');
+    default:
+      return path.join(absolute(env['XDG_CACHE_HOME']) ?? path.join(home, '.cache'), 'rollout-studio');
+  }
+}
+
 /**
  * Returns folders for large temporary files, best first: on Linux TMPDIR if it is set, e.g. on a cluster with local
  * disks, then the user's cache folder, because `/tmp` is often in memory.
  */
 export function workBases(env: NodeJS.ProcessEnv = process.env): string[] {
-  const home = os.homedir();
   switch (process.platform) {
     case 'win32':
       return [path.join(dataFolder(env), 'work'), os.tmpdir()];
     case 'darwin': // its TMPDIR is always set, and the system removes what is older than three days there
-      return [path.join(home, 'Library', 'Caches', 'rollout-studio'), os.tmpdir()];
+      return [cacheFolder(env), os.tmpdir()];
     default: {
-      const cache = path.join(absolute(env['XDG_CACHE_HOME']) ?? path.join(home, '.cache'), 'rollout-studio');
       const temporary = absolute(env['TMPDIR']);
-      return temporary === undefined ? [cache, os.tmpdir()] : [temporary, cache];
+      return temporary === undefined ? [cacheFolder(env), os.tmpdir()] : [temporary, cacheFolder(env)];
     }
   }
 }

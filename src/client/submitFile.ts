@@ -12,7 +12,9 @@ import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../conf
 import { type Bundle, bundleModule } from '../tools/bundle.ts';
 import { confinedFiles, requireWithin } from './confined.ts';
 import { diskFiles } from './disk.ts';
+import { cacheFolder } from './folders.ts';
 import { pathsNamed } from './namedPaths.ts';
+import { readScenarioFiles } from './published/scenarioFiles.ts';
 import { gitState, workspaceRoot } from './workspace.ts';
 
 interface ReadyBatch {
@@ -23,6 +25,8 @@ interface ReadyBatch {
   /** The target in the batch file. */
   readonly target: string;
 }
+
+const NEVER = new AbortController().signal;
 
 /** Where files are read. */
 export interface ReadPlace {
@@ -80,8 +84,10 @@ export function submitPorts(
     env: (name) => env[name],
     git: () => gitState(root),
     bundle: (module) => bundleWithin(module, root, within),
-    scenarios: () =>
-      Promise.reject(new StudioError('unsupported', 'Worlds of kind code cannot run yet. Use a world of kind module.')),
+    scenarios: async (worlds, names, now) => {
+      if (within !== undefined) await requireWithin(within, worlds.folder);
+      return readScenarioFiles(worlds, names, now, path.join(cacheFolder(env), 'worlds'), NEVER);
+    },
   };
 }
 

@@ -105,7 +105,6 @@ function compareScenarios(before: Submission, after: Submission, lines: string[]
     if (was === undefined) continue;
     for (const [key, what] of [
       ['code', 'code'],
-      ['tools', 'tools'],
       ['template', 'initial state'],
       ['verifiers', 'verifiers'],
     ] as const)

@@ -321,12 +321,7 @@ export function codeSha(value: Submission): string {
   return hashOf(
     [
       ...modulesOf(value).map((module) => [module.file, module.bundle]),
-      ...Object.entries(scenariosOf(value)).map(([name, { code, template, tools = '' }]) => [
-        name,
-        code,
-        template,
-        tools,
-      ]),
+      ...Object.entries(scenariosOf(value)).map(([name, { code, template }]) => [name, code, template]),
     ].sort(),
   );
 }

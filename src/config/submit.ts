@@ -17,7 +17,7 @@ import {
 import { type Bundle, Bundles, blobsAndTasks, type SubmissionBlob } from './submit/blobs.ts';
 import { collectEnvironment } from './submit/environment.ts';
 import { submittedRules } from './submit/rules.ts';
-import { type ScenarioFiles, sentScenarios } from './submit/scenarios.ts';
+import { type ScenarioFiles, type SentScenarios, sentScenarios } from './submit/scenarios.ts';
 import {
   filesOf,
   moduleOf,
@@ -35,10 +35,10 @@ export interface SubmitPorts {
   /** Bundles the module at an absolute path. Throws StudioError `config` if it does not build. */
   bundle(path: string): Promise<Bundle>;
   /**
-   * Reads scenarios of published worlds. Throws StudioError `config`, with file and line, for one that is missing or
-   * cannot run.
+   * Reads scenarios of published worlds. `now`: the time at which their initial state is built. Throws StudioError
+   * `config`, with file and line, for one that is missing or cannot run.
    */
-  scenarios(worlds: Scenarios, names: readonly string[]): Promise<ReadonlyMap<string, ScenarioFiles>>;
+  scenarios(worlds: Scenarios, names: readonly string[], now: string): Promise<ReadonlyMap<string, ScenarioFiles>>;
   /** Returns the value of an environment variable on the submitting machine. */
   env(name: string): string | undefined;
   /** Returns undefined outside a repository. */
@@ -51,7 +51,7 @@ export interface BuiltSubmission {
   readonly submission: Submission;
   /** Values for `${env:…}` by name; never stored with the submission. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Values that cannot be hidden, by the names of their variables. */
+  /** Values that cannot be hidden, by the names of their variables, and what is left out of scenarios. */
   readonly warnings: readonly Problem[];
   /** Those of `code`, then the attachments of all tasks, each once. Can be iterated repeatedly. */
   readonly blobs: AsyncIterable<SubmissionBlob>;
@@ -108,7 +108,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     // Validates what leaves this machine with the schema that the server uses.
     submission: submissionSchema.parse(built),
     secrets: environment.secrets,
-    warnings: environment.warnings,
+    warnings: [...environment.warnings, ...(ownWorld?.problems ?? [])],
     code,
     ...blobsAndTasks(loaded, ports.files, code),
   };
@@ -120,12 +120,12 @@ async function submittedWorld(
   world: LoadedWorld,
   ports: SubmitPorts,
   bundles: Bundles,
-): Promise<{ readonly world: SubmittedWorld; readonly blobs: readonly SubmissionBlob[] }> {
+): Promise<Omit<SentScenarios, 'scenarios'> & { readonly world: SubmittedWorld }> {
   const { root } = loaded;
   if (world.kind === 'module')
-    return { world: submittedModuleWorld(world, await bundles.add(moduleOf(world)), root), blobs: [] };
-  const { scenarios, blobs } = await sentScenarios(loaded, world, ports);
-  return { world: submittedCodeWorld(world, scenarios, root, ports.files), blobs };
+    return { world: submittedModuleWorld(world, await bundles.add(moduleOf(world)), root), blobs: [], problems: [] };
+  const { scenarios, ...sent } = await sentScenarios(loaded, world, ports);
+  return { ...sent, world: submittedCodeWorld(world, scenarios, root, ports.files) };
 }
 
 function codeBlobs(bundles: Bundles, scenarios: readonly SubmissionBlob[] = []): AsyncIterable<SubmissionBlob> {

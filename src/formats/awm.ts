@@ -18,6 +18,16 @@ export const AWM_FILES = {
 export type AwmPart = keyof typeof AWM_FILES;
 export const AWM_PARTS = Object.keys(AWM_FILES) as AwmPart[];
 
+const verifierRow = z.object({
+  scenario: z.string(),
+  task_idx: z.int().min(0),
+  verification: z.object({
+    code: z.string(),
+    /** What the model wrote: JSON with the criteria and the name of the function, mostly. */
+    raw_response: z.string().optional(),
+  }),
+});
+
 /** Rows of each part. What is not named here is kept by nobody. */
 export const AWM_ROWS = {
   scenario: z.object({ name: z.string(), description: z.string() }),
@@ -54,16 +64,8 @@ export const AWM_ROWS = {
     }),
   }),
   code: z.object({ scenario: z.string(), full_code: z.string() }),
-  codeVerifier: z.object({
-    scenario: z.string(),
-    task_idx: z.int().min(0),
-    verification: z.object({ code: z.string() }),
-  }),
-  sqlVerifier: z.object({
-    scenario: z.string(),
-    task_idx: z.int().min(0),
-    verification: z.object({ code: z.string() }),
-  }),
+  codeVerifier: verifierRow,
+  sqlVerifier: verifierRow,
 } as const;
 export type AwmRow<Part extends AwmPart> = z.infer<(typeof AWM_ROWS)[Part]>;
 
@@ -110,4 +112,37 @@ export function keyOf(row: unknown, part: AwmPart): AwmKey | undefined {
 /** Whether a part is one of a task. */
 export function isVerifier(part: AwmPart): boolean {
   return part === 'codeVerifier' || part === 'sqlVerifier';
+}
+
+/** Members of a model's answer that say how to use the verifier in it. */
+const verifierNotes = z.object({
+  function_name: z.string().optional(),
+  reasoning: z.string().optional(),
+  success_criteria: z.string().optional(),
+  failure_criteria: z.string().optional(),
+});
+
+interface AwmVerifier extends Omit<z.infer<typeof verifierNotes>, 'function_name'> {
+  readonly python: string;
+  readonly function: string;
+}
+
+/** Returns the function of a verifier, with its criteria. */
+export function verifierOf({ verification: { code, raw_response = '' } }: AwmRow<'codeVerifier'>): AwmVerifier {
+  const { function_name: written, ...notes } = notesOf(raw_response);
+  const defined = [...code.matchAll(/^(?:async\s+)?def\s+(\w+)\s*\(/gm)].map(([, name]) => name ?? '');
+  const named = [written, 'verify_task_completion', 'verify_task'].find(
+    (name) => name !== undefined && defined.includes(name),
+  );
+  return { python: code, function: named ?? defined.at(-1) ?? 'verify_task', ...notes };
+}
+
+function notesOf(answer: string): z.infer<typeof verifierNotes> {
+  const json = /\{[\s\S]*\}/.exec(answer)?.[0]; // often in a fence
+  if (json === undefined) return {};
+  try {
+    return verifierNotes.safeParse(JSON.parse(json)).data ?? {};
+  } catch {
+    return {};
+  }
 }

@@ -207,7 +207,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     draining: () => draining,
   };
   const debuggers = new Debuggers(services, serverId);
-  const access = new SessionAccess(store);
+  const access = new SessionAccess(store, submissions);
   const workerContext: WorkerContext = {
     store,
     tokens,

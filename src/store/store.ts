@@ -268,6 +268,8 @@ export interface RolloutRecord {
   readonly lineage: Lineage;
   /** Session that holds it. */
   readonly session?: string;
+  /** Whether its holder scores it. */
+  readonly scoring?: true;
 }
 
 export interface NewSession {

@@ -71,6 +71,52 @@ describe('tokens of workers', () => {
     assert.equal(await put(token), 200);
   });
 
+  test('a session reads the verifiers of a scenario only while it scores a task of it', async () => {
+    const put = async (text: string): Promise<string> => {
+      const { sha, bytes } = blobOf(text);
+      await server.api.putBlob(sha, bytes);
+      return sha;
+    };
+    const scenario = async (name: string) => ({
+      code: await put('code'),
+      template: await put('template'),
+      place: { file: 'gen_envs.jsonl', line: 1 },
+      verifiers: await put(`verifiers of ${name}`),
+    });
+    const scenarios = { a: await scenario('a'), b: await scenario('b') };
+    const submission = plainSubmission({
+      attempts: 1,
+      world: {
+        name: 'shelves',
+        file: 'shelves.world.yaml',
+        kind: 'code',
+        format: 'awm',
+        expose: 'tools',
+        verifier: 'code',
+        rewards: { complete: 1, partial: 0.1, agent_error: 0, format: -1, environment_error: null },
+        session: { memory_mb: 512, network: 'none' },
+        perturb: [],
+        scenarios,
+      },
+    });
+    const [one] = tasks(1);
+    const batch = await server.submit(submission, [{ ...one!, world: { scenario: 'a' } }]);
+    const worker = await server.worker(batch);
+    const [grant] = await worker.lease(1);
+    await worker.appendAcked(grant!, openingEvents(grant!));
+    const read = (): Promise<number[]> =>
+      Promise.all(
+        [scenarios.a.code, scenarios.a.template, scenarios.a.verifiers, scenarios.b.verifiers].map((sha) =>
+          status(`/v1/blobs/${sha}`, worker.welcome.token),
+        ),
+      );
+    assert.deepEqual(await read(), [200, 200, 403, 403]);
+    const { rollout, epoch } = grant!;
+    worker.send({ type: 'scoring', rollout, epoch });
+    await worker.frames.next('scoring');
+    assert.deepEqual(await read(), [200, 200, 200, 403]);
+  });
+
   test('what a rollout stores as blobs is limited, whatever others store, also after a restart', async () => {
     await using other = new TestStore();
     const options = ['--executor', 'none', '--rollout-gb', '0.000001'];

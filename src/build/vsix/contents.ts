@@ -4,7 +4,8 @@ import { zipEntries } from './zip.ts';
 /** Everything that may be in the extension; a file that matches none of these does not belong there. */
 export const VSIX_ALLOWED: readonly RegExp[] = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|ThirdPartyNotices\.txt)$/,
-  /^dist\/(extension|cli|server|worker|reaper|moduleProcess|tool(Server|Relay|Thread)|readerThread|language)\.mjs$/,
+  /^dist\/(extension|cli|server|worker|reaper|moduleProcess|tool(Server|Relay|Thread)|readerThread)\.mjs$/,
+  /^dist\/(template|language)\.mjs$/,
   /^dist\/chunks\/[\w.-]+\.mjs$/,
   /^dist\/zodInOne\.json$/,
   /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
@@ -36,6 +37,7 @@ const VSIX_REQUIRED: readonly string[] = [
   'dist/toolRelay.mjs',
   'dist/toolThread.mjs',
   'dist/readerThread.mjs',
+  'dist/template.mjs',
   'dist/language.mjs',
   'dist/zodInOne.json',
   'dist/webview/start.js',

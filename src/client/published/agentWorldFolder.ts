@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import {
   AGENT_WORLD_FOLDERS,
@@ -28,6 +28,17 @@ interface Environment {
   readonly toolNames: readonly string[];
   readonly collections: readonly string[];
   readonly questions: AgentWorldQuestions | undefined;
+}
+
+interface AgentWorldScenario {
+  /** Its functions, then `TOOL_SCHEMAS`, a list of their names, descriptions, and parameters. */
+  readonly code: string;
+  /** By file name. */
+  readonly collections: Readonly<Record<string, unknown>>;
+  /** Relative to the folder. */
+  readonly checkpoint: string;
+  /** Criteria of each task. */
+  readonly rubrics: readonly (readonly string[] | undefined)[];
 }
 
 export class AgentWorldFolder implements PublishedWorlds {
@@ -103,8 +114,7 @@ export class AgentWorldFolder implements PublishedWorlds {
     const question = questions?.tasks[task];
     switch (name) {
       case 'code': {
-        const { data } = await this.#checkpoint(checkpoint);
-        return data.ToolDesignAgent.tool_schemas.map(({ implementation }) => implementation.trim()).join(BETWEEN_TOOLS);
+        return functionsOf(await this.#checkpoint(checkpoint));
       }
       case 'answer': {
         const answer = question?.reference_answer;
@@ -128,6 +138,35 @@ export class AgentWorldFolder implements PublishedWorlds {
       checkpoint,
       questions: path.join(AGENT_WORLD_FOLDERS.questions, `${key}.json`),
       collections: collections.map((name) => path.join(AGENT_WORLD_FOLDERS.environments, key, name)),
+    };
+  }
+
+  /** Reads all that a session needs. Throws StudioError `config`, with the file, if it cannot. */
+  async scenario(key: string): Promise<AgentWorldScenario> {
+    const { checkpoint, collections, questions } = this.#environment(key);
+    const read = await this.#checkpoint(checkpoint);
+    const schemas = read.data.ToolDesignAgent.tool_schemas.map(({ name, description, parameters = {} }) => ({
+      name,
+      description,
+      parameters,
+    }));
+    const contents: Record<string, unknown> = {};
+    for (const name of collections) {
+      const file = path.join(AGENT_WORLD_FOLDERS.environments, key, name);
+      const collection = await readJson(this.folder, file, z.unknown());
+      if ('problem' in collection)
+        throw new StudioError('config', `${problemText(collection.problem)}.`, { hint: 'Download the file again.' });
+      contents[name] = collection.value;
+    }
+    return {
+      code: [
+        functionsOf(read),
+        'import json as _json',
+        `TOOL_SCHEMAS = _json.loads(${pythonText(JSON.stringify(schemas))})\n`,
+      ].join(BETWEEN_TOOLS),
+      collections: contents,
+      checkpoint,
+      rubrics: questions?.tasks.map(({ grading_rubric }) => grading_rubric?.success_criteria) ?? [],
     };
   }
 
@@ -162,6 +201,15 @@ export class AgentWorldFolder implements PublishedWorlds {
   #report(problem: FileProblem): void {
     if (!this.problems.some(({ file }) => file === problem.file)) this.problems.push(problem);
   }
+}
+
+function functionsOf({ data }: AgentWorldCheckpoint): string {
+  return data.ToolDesignAgent.tool_schemas.map(({ implementation }) => implementation.trim()).join(BETWEEN_TOOLS);
+}
+
+/** JSON's texts are texts of Python. */
+function pythonText(text: string): string {
+  return JSON.stringify(text);
 }
 
 async function readEnvironment(folder: string, id: string, problems: FileProblem[]): Promise<Environment | undefined> {

@@ -167,6 +167,11 @@ export class AwmFolder implements PublishedWorlds {
     return { line: line.number, text: await readLine(part.handle, line) };
   }
 
+  /** Returns the line of a part of a scenario; undefined if the files have none. */
+  async line(name: AwmPart, key: string, signal: AbortSignal): Promise<number | undefined> {
+    return (await this.#part(name, signal))?.index.get(keyText(key, undefined))?.number;
+  }
+
   async close(): Promise<void> {
     for (const part of this.#parts.values()) await (await part.catch(() => undefined))?.handle.close();
     this.#parts.clear();

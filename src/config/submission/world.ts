@@ -19,14 +19,18 @@ const common = {
 const moduleWorld = z.object({ ...common, kind: z.literal('module'), module: submittedModule });
 export type SubmittedModuleWorld = z.infer<typeof moduleWorld>;
 
+/** The time at which templates are built, unless `clock` has a start: `datetime('now')` in their rows is this time. */
+export const TEMPLATE_TIME = '2026-03-16T09:00:00Z';
+
 /** One scenario of a code world. */
 const submittedScenario = z.object({
-  /** Its Python file as text: an application (`awm`), or one function for each tool (`agent-world`). */
+  /**
+   * Its Python file as text: an application (`awm`), or a function for each tool and `TOOL_SCHEMAS`, a list of their
+   * names, descriptions, and parameters (`agent-world`).
+   */
   code: sha,
   /** Initial state: a SQLite database (`awm`), or a JSON object of its collections by file name (`agent-world`). */
   template: sha,
-  /** Its tools as JSON, `[{name, description, parameters}]`. Absent: the application describes them. */
-  tools: sha.optional(),
   /** Where its code is published, for errors and links. */
   place: z.object({ file: z.string(), line: z.number().int().min(1) }),
   /** See `scenarioVerifiers`. Workers can read this blob only while they score. */
@@ -51,7 +55,7 @@ export const scenarioVerifiers = z.record(
       })
       .optional(),
     /** Criteria for a judge. */
-    rubric: z.array(z.string()).optional(),
+    rubric: z.array(z.string()).readonly().optional(),
   }),
 );
 export type ScenarioVerifiers = z.infer<typeof scenarioVerifiers>;

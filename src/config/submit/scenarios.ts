@@ -3,7 +3,8 @@ import { scenarioName } from '../load/scenarios.ts';
 import type { LoadedCodeWorld } from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
 import { relative } from '../paths.ts';
-import type { SubmittedScenario } from '../submission/world.ts';
+import type { Problem } from '../source/problem.ts';
+import { type SubmittedScenario, TEMPLATE_TIME } from '../submission/world.ts';
 import type { SubmittedCodeWorld } from '../submission.ts';
 import type { SubmitPorts } from '../submit.ts';
 import { fileTasks, type SubmissionBlob } from './blobs.ts';
@@ -12,15 +13,17 @@ import { fileTasks, type SubmissionBlob } from './blobs.ts';
 export interface ScenarioFiles {
   readonly code: SubmissionBlob;
   readonly template: SubmissionBlob;
-  readonly tools?: SubmissionBlob;
   readonly verifiers: SubmissionBlob;
   /** Where its code is; `file` is absolute. */
   readonly place: SubmittedScenario['place'];
+  /** Warnings: parts of its initial state that are left out. */
+  readonly problems: readonly Problem[];
 }
 
 export interface SentScenarios {
   readonly scenarios: SubmittedCodeWorld['scenarios'];
   readonly blobs: readonly SubmissionBlob[];
+  readonly problems: readonly Problem[];
 }
 
 /**
@@ -37,19 +40,23 @@ export async function sentScenarios(
     const name = scenarioOf(task, world);
     if (name !== undefined) names.add(name);
   }
+  const { clock } = world.file;
+  const now = typeof clock === 'object' ? clock.start : TEMPLATE_TIME;
   const scenarios: Record<string, SubmittedScenario> = {};
   const blobs = new Map<string, SubmissionBlob>();
-  for (const [name, { code, template, tools, verifiers, place }] of await read(world.scenarios, [...names].sort())) {
-    for (const blob of [code, template, verifiers, ...(tools === undefined ? [] : [tools])]) blobs.set(blob.sha, blob);
+  const problems: Problem[] = [];
+  for (const [name, { place, problems: own, ...parts }] of await read(world.scenarios, [...names].sort(), now)) {
+    const { code, template, verifiers } = parts;
+    for (const blob of [code, template, verifiers]) blobs.set(blob.sha, blob);
+    problems.push(...own);
     scenarios[name] = {
       code: code.sha,
       template: template.sha,
-      ...(tools === undefined ? {} : { tools: tools.sha }),
       verifiers: verifiers.sha,
       place: { ...place, file: relative(loaded.root, place.file) },
     };
   }
-  return { scenarios, blobs: [...blobs.values()] };
+  return { scenarios, blobs: [...blobs.values()], problems };
 }
 
 /** Returns the name of a task's scenario, as the submission has it. */

@@ -66,12 +66,7 @@ export function blobsOf(sha: string, value: Submission): string[] {
     ...new Set([
       sha,
       ...modulesOf(value).flatMap((module) => [module.bundle, module.map]),
-      ...Object.values(scenariosOf(value)).flatMap(({ code, template, tools, verifiers }) => [
-        code,
-        template,
-        ...(tools === undefined ? [] : [tools]),
-        verifiers,
-      ]),
+      ...Object.values(scenariosOf(value)).flatMap(({ code, template, verifiers }) => [code, template, verifiers]),
     ]),
   ];
 }

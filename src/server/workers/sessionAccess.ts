@@ -3,9 +3,11 @@
  * they need. The state is a cache: a request may arrive at another server than the one with the worker's connection.
  */
 import { StudioError } from '../../common/errors.ts';
+import { scenariosOf } from '../../config/submission.ts';
 import { blobRefsOf } from '../../store/logic/blobRefs.ts';
 import type { OpenSession, Store } from '../../store/store.ts';
 import type { SessionIdentity } from '../access/tokens.ts';
+import type { Submissions } from '../batches/submissions.ts';
 import { StreamReader } from '../streamReader.ts';
 
 const SESSIONS = 4096;
@@ -20,18 +22,22 @@ interface RolloutBlobs {
 }
 
 interface SessionBlobs {
-  /** The submission, its bundles and source maps. */
+  /** The submission, its bundles, source maps, and scenarios. */
   readonly submission: ReadonlySet<string>;
+  /** Verifiers of scenarios, by scenario: these are only for rollouts that are being scored. */
+  readonly verifiers: ReadonlyMap<string, string>;
   readonly rollouts: Map<string, RolloutBlobs>;
 }
 
 export class SessionAccess {
   readonly #store: Store;
+  readonly #submissions: Pick<Submissions, 'get'>;
   /** Of the sessions that read blobs lately. */
   readonly #blobs = new Map<string, SessionBlobs>();
 
-  constructor(store: Store) {
+  constructor(store: Store, submissions: Pick<Submissions, 'get'>) {
     this.#store = store;
+    this.#submissions = submissions;
   }
 
   /** Throws `unauthorized` when the session has ended, and `gone` when its batch has. */
@@ -58,6 +64,7 @@ export class SessionAccess {
     for (const rollout of blobs.rollouts.keys()) if (!rollouts.includes(rollout)) blobs.rollouts.delete(rollout);
     for (const rollout of rollouts) if (blobs.rollouts.get(rollout)?.shas.has(sha) === true) return;
     for (const rollout of rollouts) if (await this.#finds(blobs, rollout, sha)) return;
+    for (const rollout of rollouts) if (await this.#scores(blobs, rollout, sha)) return;
     throw new StudioError('forbidden', `No rollout of this session refers to the blob ${sha}.`);
   }
 
@@ -77,11 +84,31 @@ export class SessionAccess {
     const cached = this.#blobs.get(session);
     if (cached !== undefined) return cached;
     const spec = (await this.#store.batch(batch))?.spec;
-    const submission = new Set(spec === undefined ? [] : [spec.submission, ...spec.blobs]);
-    const blobs = { submission, rollouts: new Map<string, RolloutBlobs>() };
+    const verifiers = new Map(
+      spec === undefined
+        ? []
+        : Object.entries(scenariosOf(await this.#submissions.get(spec.submission))).map(([name, scenario]) => [
+            name,
+            scenario.verifiers,
+          ]),
+    );
+    const withheld = new Set(verifiers.values());
+    const submission = new Set(
+      spec === undefined ? [] : [spec.submission, ...spec.blobs].filter((sha) => !withheld.has(sha)),
+    );
+    const blobs = { submission, verifiers, rollouts: new Map<string, RolloutBlobs>() };
     if (this.#blobs.size >= SESSIONS) this.#blobs.delete(this.#blobs.keys().next().value ?? '');
     this.#blobs.set(session, blobs);
     return blobs;
+  }
+
+  /** Whether the blob has the verifiers for a rollout that is being scored: they are withheld like expected answers. */
+  async #scores({ verifiers }: SessionBlobs, id: string, sha: string): Promise<boolean> {
+    if (verifiers.size === 0) return false;
+    const rollout = await this.#store.rollout(id);
+    if (rollout?.scoring !== true) return false;
+    const task = await this.#store.task(rollout.row.batch, rollout.row.task_index);
+    return verifiers.get(task?.world?.scenario ?? '') === sha;
   }
 
   /** Reads on where the stream was read last, until it finds the blob. */

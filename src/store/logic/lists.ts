@@ -6,7 +6,7 @@ import type { Reader, Value } from '../sql/sql.ts';
 import type { BatchRecord, RolloutRecord, StoreTotals } from '../store.ts';
 import { batchId, batchRecord, batchRow, findBatch, noBatch, readBatch, SELECT_BATCH } from './batchState.ts';
 import { batchStream } from './events.ts';
-import { lineageOf, rolloutRow, SELECT_ROLLOUT_ROW } from './rolloutState.ts';
+import { lineageOf, readRollout, rolloutRow, SELECT_ROLLOUT_ROW } from './rolloutState.ts';
 
 /** See `Store.batch`. */
 export async function getBatch(db: Reader, name: string): Promise<BatchRecord | undefined> {
@@ -89,9 +89,11 @@ export async function getRollout(db: Reader, name: string): Promise<RolloutRecor
     'SELECT name FROM session WHERE id = ?',
     row['session'] === null ? 0 : int(row, 'session'),
   );
+  const { guard, epoch } = readRollout(row);
   return {
     row: rolloutRow(row),
     lineage: lineageOf(batch),
+    ...(guard?.scoring === epoch ? { scoring: true } : {}),
     ...(session === undefined ? {} : { session: textOr(session, 'name', '') }),
   };
 }

@@ -61,6 +61,7 @@ async function build(changes: Record<string, string> = {}, options: LoadOptions 
               template: blob(`template of ${name}`),
               verifiers: blob(`verifiers of ${name}`),
               place: { file: `${folder}/gen_envs.jsonl`, line: 2 },
+              problems: [],
             },
           ]),
         ),
