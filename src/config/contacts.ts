@@ -1,5 +1,5 @@
 /** Lists what a submission names on the network: the addresses that its workers and the server may have to reach. */
-import { agentsOf, type Submission, type SubmittedModel, type SubmittedTools } from './submission.ts';
+import { agentsOf, type Submission, type SubmittedModel, type SubmittedTools, sideModelsOf } from './submission.ts';
 
 interface Contacts {
   /** URLs for workers, with unresolved `${env:…}`: model servers, MCP servers, and services of built-in tools. */
@@ -12,8 +12,7 @@ export function contactsOf({ agent, world, scorer, notify }: Submission): Contac
   const agents = agentsOf({ agent });
   const models: readonly SubmittedModel[] = [
     ...agents.map(({ model }) => model),
-    ...(world?.user === undefined ? [] : [world.user.model]),
-    ...(scorer.kind === 'judge' ? [scorer.model] : []),
+    ...sideModelsOf({ agent, world, scorer }).map(({ model }) => model),
   ];
   const endpoints = models.flatMap((model) => model.endpoints);
   const tools = agents.flatMap((each) => each.tools.flatMap(toolContacts));

@@ -1,7 +1,7 @@
 /** `${env:NAME}` stays as written in files and submissions; values are sent separately and filled in where needed. */
 import { StudioError } from '../common/errors.ts';
 import { secretsInUrl } from '../common/redaction/hidable.ts';
-import type { Submission, SubmittedAgent } from './submission.ts';
+import type { Submission, SubmittedAgent, SubmittedScorer, SubmittedWorld } from './submission.ts';
 
 const REFERENCE = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 const ANY_PLACEHOLDER = /\$\{[^}]*\}?/g;
@@ -64,12 +64,30 @@ export function resolveSubmission(submission: Submission, secrets: Readonly<Reco
   return {
     ...submission,
     agent: resolveAgent(agent, secrets),
-    ...(world?.user === undefined
-      ? {}
-      : { world: { ...world, user: { ...world.user, model: resolveEnv(world.user.model, secrets) } } }),
-    scorer: scorer.kind === 'judge' ? { ...scorer, model: resolveEnv(scorer.model, secrets) } : scorer,
+    ...(world === undefined ? {} : { world: resolveWorld(world, secrets) }),
+    scorer: resolveScorer(scorer, secrets),
     ...(submission.notify === undefined ? {} : { notify: resolveEnv(submission.notify, secrets) }),
   };
+}
+
+function resolveWorld(world: SubmittedWorld, secrets: Readonly<Record<string, string>>): SubmittedWorld {
+  const { user, models } = world;
+  return {
+    ...world,
+    ...(user === undefined ? {} : { user: { ...user, model: resolveEnv(user.model, secrets) } }),
+    ...(models === undefined ? {} : { models: resolveEnv(models, secrets) }),
+  };
+}
+
+function resolveScorer(scorer: SubmittedScorer, secrets: Readonly<Record<string, string>>): SubmittedScorer {
+  switch (scorer.kind) {
+    case 'judge':
+      return { ...scorer, model: resolveEnv(scorer.model, secrets) };
+    case 'module':
+      return scorer.models === undefined ? scorer : { ...scorer, models: resolveEnv(scorer.models, secrets) };
+    default:
+      return scorer;
+  }
 }
 
 function resolveAgent(agent: SubmittedAgent, secrets: Readonly<Record<string, string>>): SubmittedAgent {

@@ -13,7 +13,7 @@ import {
   withMembers,
 } from './load/agent.ts';
 import { type DatasetLook, readDataset } from './load/dataset.ts';
-import { checkModel } from './load/model.ts';
+import { checkModel, checkModels } from './load/model.ts';
 import { checkNeeds } from './load/needs.ts';
 import { checkPlaceholders } from './load/placeholders.ts';
 import { type PromptText, Reading } from './load/reading.ts';
@@ -208,6 +208,7 @@ async function checkScorer(
       return undefined;
     case 'module':
       await reading.locate(parsed, ['scorer', 'module'], scorer.module, MODULE_ENDINGS);
+      checkModels(reading, parsed, ['scorer', 'models'], scorer.models);
       return undefined;
     case 'regex':
       checkPattern(reading, parsed, ['scorer', 'pattern'], scorer.pattern, scorer.flags);

@@ -12,7 +12,16 @@ import { builtinSettings } from './schema/builtinSettings.ts';
 import { processLimits } from './schema/processLimits.ts';
 import { MODULE_PROCESSES, SANDBOX_MODES } from './schema/sandboxSection.ts';
 import { BUILTINS } from './schema/toolEntry.ts';
-import { json, needs, position, type SubmittedModule, submittedModel, submittedModule } from './submission/parts.ts';
+import {
+  json,
+  needs,
+  position,
+  type SubmittedModel,
+  type SubmittedModule,
+  submittedModel,
+  submittedModels,
+  submittedModule,
+} from './submission/parts.ts';
 import { type SubmittedCodeWorld, type SubmittedWorld, submittedWorld } from './submission/world.ts';
 
 export {
@@ -29,6 +38,7 @@ export const submittedTools = z.discriminatedUnion('kind', [
     kind: z.literal('module'),
     module: submittedModule,
     secrets: z.record(z.string(), z.string()).optional(),
+    models: submittedModels,
     position: position.optional(),
     needs,
   }),
@@ -132,7 +142,7 @@ export const submittedScorer = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('regex'), pattern: z.string(), flags: z.string() }),
   z.object({ kind: z.literal('number'), abs: z.number(), rel: z.number() }),
   z.object({ kind: z.literal('json'), ignore_order: z.boolean() }),
-  z.object({ kind: z.literal('module'), module: submittedModule, export: z.string() }),
+  z.object({ kind: z.literal('module'), module: submittedModule, export: z.string(), models: submittedModels }),
   z.object({ kind: z.literal('world') }),
   z.object({ kind: z.literal('judge'), model: submittedModel, rubric: z.string(), pass: z.number() }),
 ]);
@@ -300,6 +310,26 @@ export function handoffToolName(member: string): string {
 /** Returns the tools of all agents of a submission. */
 export function toolsOf(value: Pick<Submission, 'agent'>): SubmittedTools[] {
   return agentsOf(value).flatMap(({ tools }) => tools);
+}
+
+/** A model other than the agents', and the name under which its calls are recorded. */
+export interface NamedModel {
+  readonly side: string;
+  readonly model: SubmittedModel;
+}
+
+/** Returns the side models of a submission. Several may have the same name. */
+export function sideModelsOf({ agent, world, scorer }: Pick<Submission, 'agent' | 'world' | 'scorer'>): NamedModel[] {
+  const asked = [
+    world?.models,
+    ...toolsOf({ agent }).map((entry) => (entry.kind === 'module' ? entry.models : undefined)),
+    scorer.kind === 'module' ? scorer.models : undefined,
+  ];
+  return [
+    ...(world?.user === undefined ? [] : [{ side: 'user', model: world.user.model }]),
+    ...(scorer.kind === 'judge' ? [{ side: 'judge', model: scorer.model }] : []),
+    ...asked.flatMap((models) => Object.entries(models ?? {}).map(([side, model]) => ({ side, model }))),
+  ];
 }
 
 /** Returns all user modules of a submission. */

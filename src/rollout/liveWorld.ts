@@ -5,6 +5,7 @@ import type { TaskRecord } from '../trace/task.ts';
 import { hasHappened, isUndone } from '../trace/undone.ts';
 import type { EffectResult } from './act/act.ts';
 import type { History } from './act/history.ts';
+import type { InsideCalls } from './act/insideCalls.ts';
 import { faultOf } from './faults.ts';
 import type { Log } from './log/log.ts';
 import type { Sha256 } from './log/messages.ts';
@@ -24,6 +25,7 @@ export interface WorldParts {
   /** The batch's seed: all attempts of a task start with the same world. */
   readonly batchSeed: number;
   readonly history: History;
+  readonly inside: InsideCalls;
   readonly log: Log;
   readonly recorder: Recorder;
   /** No new effect starts after it. */
@@ -193,7 +195,7 @@ export class LiveWorld {
   }
 
   async #repeat({ world: { call, seed }, done }: EndedCall): Promise<void> {
-    const { life, time, toolSeconds } = this.#parts;
+    const { life, time, toolSeconds, inside } = this.#parts;
     if (life.signal.aborted) return;
     const { stop: late, release } = life.child();
     const spec = this.#session.specs.find((candidate) => candidate.name === call.name);
@@ -208,7 +210,8 @@ export class LiveWorld {
     let response: Json | undefined;
     let failure: ClassedError | undefined;
     try {
-      const context = { signal: late.signal, seed, onLog: () => undefined, onProgress };
+      const ask = inside.again(done.span);
+      const context = { signal: late.signal, seed, onLog: () => undefined, onProgress, ask };
       ({ response } = await late.race(this.#session.call(call, context)));
     } catch (thrown) {
       failure = ClassedError.from(thrown, 'world_error');

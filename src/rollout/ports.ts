@@ -114,6 +114,19 @@ export interface ToolCall {
 /** Receives what a tool prints. */
 export type OnLog = (stream: 'out' | 'err', text: string) => void;
 
+/** One call of a side model: a model other than the agents', such as a judge. */
+export interface SideQuestion {
+  /** Which one, for the record: `judge`, or the name of another one. */
+  readonly side: string;
+  readonly model: SubmittedModel;
+  readonly messages: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly text: string }[];
+  /** Replaces parts of the model's own sampling. */
+  readonly sampling?: Omit<SubmittedModel['sampling'], 'extra'>;
+}
+
+/** Asks a side model and returns the text of its reply. The call is recorded. Throws ClassedError. */
+export type Ask = (question: SideQuestion) => Promise<string>;
+
 export interface ToolCallContext {
   /** Aborts on a time-out, a cancellation, or the rollout's end. A tool that does not end within a second is killed. */
   readonly signal: AbortSignal;
@@ -123,6 +136,10 @@ export interface ToolCallContext {
   onLog(stream: 'out' | 'err', text: string): void;
   /** Reports progress, which restarts the tool's time limit. */
   onProgress(): void;
+  /** For code that may ask side models. Absent where nothing can be asked. */
+  readonly ask?: Ask;
+  /** Called before the whole call is made again elsewhere because its thread was lost. */
+  onAgain?(): void;
   /**
    * Set if a person steps into the code of this call. A host that runs code itself waits for a debugger; others make
    * the call as usual.
@@ -170,9 +187,18 @@ export interface Verdict {
   readonly explanation?: string;
 }
 
+/** What code that scores may use. */
+export interface JudgingContext {
+  readonly signal: AbortSignal;
+  readonly ask: Ask;
+}
+
 export interface WorldSession extends ToolHost {
   /** Judges the final state. Absent: this world has no verifier. */
-  verify?(input: { readonly answer: Json; readonly expected: Json | undefined }, signal: AbortSignal): Promise<Verdict>;
+  verify?(
+    input: { readonly answer: Json; readonly expected: Json | undefined },
+    context: JudgingContext,
+  ): Promise<Verdict>;
   /** Returns the whole state, from which `open` can continue. Absent: this world has no snapshots. */
   snapshot?(signal: AbortSignal): Promise<Uint8Array>;
 }
@@ -211,23 +237,12 @@ export interface UntrustedWork {
 
 // ---- tasks and scores -----------------------------------------------------------------------------------------
 
-/** One call of a side model: a model other than the agents', such as a judge. */
-export interface SideQuestion {
-  /** Which one, for the record: `judge`, or the name of another one. */
-  readonly side: string;
-  readonly model: SubmittedModel;
-  readonly messages: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly text: string }[];
-}
-
-export interface ScoreInput {
+export interface ScoreInput extends JudgingContext {
   readonly task: TaskRecord;
   readonly answer: Json;
   readonly messages: readonly Message[];
   readonly world: WorldSession | undefined;
   readonly seed: number;
-  readonly signal: AbortSignal;
-  /** Asks a side model and returns the text of its reply. The call is recorded. Throws ClassedError. */
-  ask(question: SideQuestion): Promise<string>;
 }
 
 export interface Scorer {

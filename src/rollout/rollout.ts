@@ -215,7 +215,7 @@ export class Rollout {
   async #setUp(running: RunningRollout): Promise<Team> {
     const job = this.#job;
     const ports = this.#ports;
-    const { stop, log, history, act, time, sha256, watch } = running;
+    const { stop, log, history, inside, act, time, sha256, watch } = running;
     const { submission } = job;
     const workers = agentsOf(submission).filter(({ team }) => team?.itself !== false);
     const hosts = new Map(
@@ -230,6 +230,7 @@ export class Rollout {
             task: job.task,
             batchSeed: submission.seed,
             history,
+            inside,
             log,
             recorder: ports.recorder,
             stop,
@@ -244,7 +245,7 @@ export class Rollout {
     running.onDiverged = () => world?.forget();
     const limits = (this.#limits = new Limits(submission.agent.limits, watch));
     const factory = new AgentFactory({ ...running, job, ports, life: this.#life, limits, hosts, world });
-    this.#opened.sideModels = factory.sideModels();
+    this.#opened.factory = factory;
     this.#checkSessions(running, factory);
     limits.start((error) => stop.stop(error));
     return (this.#opened.team = new Team(factory));

@@ -1,12 +1,13 @@
 import { StudioError } from '../common/errors.ts';
 import { sha256Hex } from '../common/hash.ts';
-import { agentAt, codeSha, configSha, type Submission } from '../config/submission.ts';
+import { agentAt, codeSha, configSha, type Submission, sideModelsOf } from '../config/submission.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import { Repeats } from '../trace/repeats.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { Act } from './act/act.ts';
 import { History } from './act/history.ts';
+import { InsideCalls } from './act/insideCalls.ts';
 import { type MatchPolicy, Prefix, type PrefixRequest } from './act/prefix.ts';
 import { isLost, type RecordedAction } from './act/recorded.ts';
 import { closeSpans, deadlyCalls, openIrreversible } from './act/takeover.ts';
@@ -29,6 +30,7 @@ import { systemTime, type Time } from './time.ts';
 export interface RunningRollout {
   readonly log: Log;
   readonly history: History;
+  readonly inside: InsideCalls;
   readonly holds: Holds;
   readonly gates: Gates;
   readonly act: Act;
@@ -56,7 +58,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const sha256 = ports.sha256 ?? sha256Hex;
   const time = ports.time ?? systemTime;
   const log = new Log(ports.recorder, ports.clock, sha256, ports.redactor);
-  const totals = new TotalsCounter((agent, side) => modelOf(job.submission, agent, side).price);
+  const totals = new TotalsCounter((agent, side, name) => modelOf(job.submission, agent, side, name).price);
   const fingerprint = new Fingerprint();
   const repeats = new Repeats();
   const ownFrom = (job.fork?.seq ?? 0) + 1;
@@ -81,6 +83,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     );
   }
   log.observe((event) => note(event, true));
+  const inside = new InsideCalls({ history, log, edits: history.edits, sha256, ownFrom });
   const refusal = writeBeginning(job, log, history, ownFrom);
 
   const watch = new Stopwatch(time, history);
@@ -145,6 +148,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   return Object.assign(running, {
     log,
     history,
+    inside,
     holds,
     gates,
     act,
@@ -168,17 +172,22 @@ function policyFor({ seq, start }: RecordedAction, ownFrom: number): MatchPolicy
   return 'side' in start && start.side !== undefined && start.side !== 'user' ? 'none' : 'in_order';
 }
 
-/** Returns the model of an agent of a submission, by instance path, or of one of its side models. */
+/**
+ * Returns the model of an agent of a submission, by instance path, or of one of its side models. `name`: the model's
+ * own, if several side models have the same.
+ */
 export function modelOf(
   submission: Submission,
   agent: string | undefined,
   side: string | undefined,
+  name?: string,
 ): Submission['agent']['model'] {
-  const user = submission.world?.user;
-  const { scorer } = submission;
-  if (side === 'judge' && scorer.kind === 'judge') return scorer.model;
+  const { user } = submission.world ?? {};
+  const named = side === undefined ? [] : sideModelsOf(submission).filter((one) => one.side === side);
+  const asked = named.find(({ model }) => model.name === name) ?? named[0];
+  if (asked !== undefined) return asked.model;
   // In recordings from before side models, the calls of a simulated user have only its path.
-  if (user !== undefined && (side === 'user' || agent === sidePath('user', submission.agent.name))) return user.model;
+  if (user !== undefined && agent === sidePath('user', submission.agent.name)) return user.model;
   return (agentAt(submission, agent ?? '') ?? submission.agent).model;
 }
 

@@ -6,7 +6,7 @@ import type { EventData } from '../trace/schema.ts';
 import { PrefixDivergence } from './act/prefix.ts';
 import type { RolloutEnding } from './ending.ts';
 import { faultOf } from './faults.ts';
-import type { SideModels } from './loop/sideModel.ts';
+import type { AgentFactory } from './loop/agentFactory.ts';
 import type { ScoreInput, Scorer } from './ports.ts';
 import type { Stop } from './stop.ts';
 import type { Team } from './team/team.ts';
@@ -17,7 +17,7 @@ export interface FinalState {
   world?: RolloutWorld;
   team?: Team;
   /** Set once the rollout can be scored. */
-  sideModels?: SideModels;
+  factory?: AgentFactory;
 }
 
 interface ScoringInput {
@@ -36,11 +36,14 @@ interface ScoringInput {
  */
 export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promise<EventData['score']> {
   const { scorer, task, rolloutSeed, state, life } = input;
-  const { sideModels } = state;
-  if (!ending.scorable || sideModels === undefined)
+  const { factory } = state;
+  if (!ending.scorable || factory === undefined)
     return unscored(scorer, ending.error ?? new ClassedError('world_error', 'There is no final state to score.'));
+  const seed = seedOf(rolloutSeed, 'score');
+  const { stop, release } = life.child();
+  // Its side calls belong to the last step.
+  const questions = factory.sideModels.ofScorer({ stop, rolloutSeed: seed, step: () => factory.step });
   try {
-    const seed = seedOf(rolloutSeed, 'score');
     const { value, passed, parts, checks, explanation } = await life.race(
       scorer.score({
         task,
@@ -49,7 +52,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
         world: state.world?.session,
         seed,
         signal: life.signal,
-        ask: (question) => sideModels.ask(question),
+        ask: (question) => questions.ask(question),
       }),
     );
     return {
@@ -66,6 +69,10 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
     if (isMachineFault(thrown))
       throw new ClassedError('infrastructure', `Scoring failed: ${fault.message}`, { cause: thrown });
     return unscored(scorer, fault);
+  } finally {
+    stop.stop(new ClassedError('cancelled', 'The scorer ended without waiting for it.'));
+    await questions.settled();
+    release();
   }
 }
 

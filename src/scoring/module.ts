@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { Json } from '../common/json.ts';
-import type { SubmittedModule } from '../config/submission.ts';
-import type { Scorer } from '../rollout/ports.ts';
+import type { SubmittedModel, SubmittedModule } from '../config/submission.ts';
+import type { JudgingContext, Scorer } from '../rollout/ports.ts';
 import { compactVerdict, verdict } from '../rollout/verdict.ts';
 import { ClassedError } from '../trace/classedError.ts';
+
+type SubmittedModels = Readonly<Record<string, SubmittedModel>> | undefined;
 
 /**
  * Runs an exported function of a user's module, outside of the worker's main thread. The input and the result are JSON.
@@ -14,7 +16,7 @@ export interface ExportRunner {
     module: SubmittedModule,
     exportName: string,
     input: Json,
-    options: { readonly seed: number; readonly signal: AbortSignal },
+    options: JudgingContext & { readonly seed: number; readonly models?: SubmittedModels },
   ): Promise<unknown>;
 }
 
@@ -26,17 +28,22 @@ const moduleVerdict = verdict.partial({ passed: true });
  * called without an answer (`answer: null`). Throws ClassedError.
  */
 export function moduleScorer(
-  options: { readonly module: SubmittedModule; readonly export: string },
+  options: { readonly module: SubmittedModule; readonly export: string; readonly models?: SubmittedModels },
   runner: ExportRunner,
 ): Scorer {
   const called = `${options.export} of ${options.module.file}`;
   return {
     name: `module ${called}`,
-    async score({ task, answer, messages, seed, signal }) {
+    async score({ task, answer, messages, seed, signal, ask }) {
       // `task` and `messages` are JSON by their types, but the runner's signature requires a cast
       const input = { task, answer, messages } as unknown as Json;
       const result = moduleVerdict.safeParse(
-        await runner.runExport(options.module, options.export, input, { seed, signal }),
+        await runner.runExport(options.module, options.export, input, {
+          seed,
+          signal,
+          ask,
+          ...(options.models === undefined ? {} : { models: options.models }),
+        }),
       );
       if (!result.success) {
         throw new ClassedError(

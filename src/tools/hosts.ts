@@ -38,7 +38,7 @@ export async function openTools(entries: readonly SubmittedTools[], environment:
 function open(entry: SubmittedTools, environment: ToolEnvironment, programs: Programs): Promise<ToolHost> {
   switch (entry.kind) {
     case 'module':
-      return openModule(entry.module, environment, entry.secrets);
+      return openModule(entry.module, environment, entry);
     case 'mcp':
       // This is half of the worker's code, and most batches do not need it.
       return import('./mcp/mcpHost.ts').then(({ openMcp }) => openMcp(entry, environment));

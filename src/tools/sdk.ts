@@ -31,6 +31,32 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | { [key:
  */
 export type ToolEffect = 'pure' | 'restorable' | 'irreversible';
 
+/** A message to a model that is asked. */
+export interface AskMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+/** Replaces parts of the `sampling` of a model for one question. */
+export interface AskOptions {
+  readonly temperature?: number;
+  readonly top_p?: number;
+  readonly max_tokens?: number;
+  readonly stop?: readonly string[];
+}
+
+/**
+ * Asks a model and returns the text of its reply. `model`: its name in `models` of the file that names the module: of
+ * the entry in `tools`, of the world, or of the scorer. `messages`: a list of messages, or a text for one message of
+ * role `user`; a question has no memory of earlier ones. The worker sends it, so keys never get into the module.
+ *
+ * The question is recorded inside the tool call: it streams, it can be held, edited, and stepped into, and a resumed or
+ * forked rollout uses the recorded reply. It is not a step of the agent. While the model does not reply, the time limit
+ * of the tool is stopped. Each call may ask 256 times. Throws an error whose `code` is the class of the failed call,
+ * e.g. `model_error`.
+ */
+export type Ask = (model: string, messages: string | readonly AskMessage[], options?: AskOptions) => Promise<string>;
+
 /** The second argument of `run`. */
 export interface ToolContext<State = unknown> {
   /**
@@ -50,6 +76,8 @@ export interface ToolContext<State = unknown> {
   readonly secrets: Readonly<Record<string, string>>;
   /** The `state` that `open` of the world returned; undefined outside a world. */
   readonly state: State;
+  /** Asks one of the `models` of the file that names this module. */
+  readonly ask: Ask;
   /** Writes a line to the log of the trajectory. Printed output also goes there. */
   log(text: string): void;
   /** Reports progress, which restarts the time limit of the tool. */
@@ -187,17 +215,28 @@ export interface Verdict {
   readonly explanation?: string;
 }
 
+/** The second argument of `verify` and of scorers. */
+export interface JudgeContext {
+  /** Aborted when the rollout is cancelled. */
+  readonly signal: AbortSignal;
+  /** Asks one of the `models` of the world or of the scorer. */
+  readonly ask: Ask;
+}
+
 /** An open world. Everything except `tools` is optional; missing functions are shown as unsupported. */
 export interface WorldSession<State = unknown> {
   /** Passed to each tool as `context.state`, and to `verify`. */
   readonly state?: State;
   readonly tools: Readonly<Record<string, ToolDefinition>>;
   /** Scores the final state: if there is a `snapshot`, in another process, in a world that continues from it. */
-  verify?(input: {
-    readonly answer: JsonValue;
-    readonly expected: JsonValue | undefined;
-    readonly state: State;
-  }): Verdict | Promise<Verdict>;
+  verify?(
+    input: {
+      readonly answer: JsonValue;
+      readonly expected: JsonValue | undefined;
+      readonly state: State;
+    },
+    context: JudgeContext,
+  ): Verdict | Promise<Verdict>;
   /** Returns the whole state as bytes, which are passed to `open` as `from`. */
   snapshot?(): Uint8Array | Promise<Uint8Array>;
   /** Returns the changes since the last call to `diff`. Called after each tool call. */
@@ -227,8 +266,11 @@ export interface ScoredMessage {
 }
 
 /** The function that a scorer module exports. */
-export type Score = (input: {
-  readonly task: WorldTask;
-  readonly answer: JsonValue;
-  readonly messages: readonly ScoredMessage[];
-}) => Verdict | Promise<Verdict>;
+export type Score = (
+  input: {
+    readonly task: WorldTask;
+    readonly answer: JsonValue;
+    readonly messages: readonly ScoredMessage[];
+  },
+  context: JudgeContext,
+) => Verdict | Promise<Verdict>;

@@ -121,8 +121,9 @@ function applySideEnd(row: Progress, event: EventOf<'model.end'>): void {
   const open = row.open_side?.filter((seq) => seq !== event.span) ?? [];
   if (open.length === 0) delete row.open_side;
   else row.open_side = open;
-  const { status, error } = event.data;
+  const { status, error, source } = event.data;
   if (status === 'cut' || error?.class === 'infrastructure') return; // lost with its worker: it is repeated
+  if (source === 'recorded') return; // counted when it was asked
   row.side = { ...NO_SIDE, ...row.side, calls: (row.side?.calls ?? 0) + 1 };
   addUsage(row.side, event);
 }

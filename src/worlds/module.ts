@@ -3,6 +3,8 @@ import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
 import type { SubmittedModuleWorld } from '../config/submission.ts';
 import type {
+  Ask,
+  JudgingContext,
   OnLog,
   ToolCall,
   ToolCallContext,
@@ -14,6 +16,7 @@ import type {
 } from '../rollout/ports.ts';
 import { abortedError } from '../tools/aborted.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
+import { askerOf } from '../tools/modules/asker.ts';
 import { Children } from '../tools/modules/children.ts';
 import { classed, classedOpening } from '../tools/modules/errors.ts';
 import { LateLog } from '../tools/modules/lateLog.ts';
@@ -55,7 +58,8 @@ export function moduleWorld(submitted: SubmittedModuleWorld, environment: ToolEn
     name: submitted.name,
     kind: submitted.kind,
     open: async (input, signal) => {
-      const opening: Opening = { name: submitted.name, input, environment, judge };
+      const { name, file, models } = submitted;
+      const opening: Opening = { name, file, models, input, environment, judge };
       const pool = await poolOf(modules, environment);
       if (!judges || !notRestorable.has(pool)) {
         const session = await ModuleSession.open(pool, opening, signal);
@@ -72,6 +76,9 @@ export function moduleWorld(submitted: SubmittedModuleWorld, environment: ToolEn
 /** What a session is opened with. */
 interface Opening {
   readonly name: string;
+  /** The world file. */
+  readonly file: string;
+  readonly models: SubmittedModuleWorld['models'];
   readonly input: Parameters<World['open']>[0];
   readonly environment: ToolEnvironment;
   /** Returns the pool where its final state is judged. */
@@ -111,7 +118,7 @@ class ModuleSession implements WorldSession {
     this.#children = children;
     this.#opening = opening;
     this.specs = specs;
-    if (can.verify) this.verify = (input, signal) => this.#verify(input, signal);
+    if (can.verify) this.verify = (input, context) => this.#verify(input, context);
     if (can.snapshot) this.snapshot = (signal) => this.#snapshot(signal);
   }
 
@@ -163,7 +170,7 @@ class ModuleSession implements WorldSession {
         seed: context.seed,
         cwd: this.#opening.environment.cwd,
       };
-      return outcomeOf(await this.#run(op, this.#late.sinks(context)));
+      return outcomeOf(await this.#run(op, { ...this.#late.sinks(context), ...this.#asker(context.ask) }));
     } catch (error) {
       throw classed(error, {
         pool: this.#pool,
@@ -192,9 +199,10 @@ class ModuleSession implements WorldSession {
 
   async #verify(
     judged: { readonly answer: Json; readonly expected: Json | undefined },
-    signal: AbortSignal,
+    context: JudgingContext,
   ): Promise<Verdict> {
-    if (this.snapshot === undefined) return this.#verifyHere(judged, signal);
+    const { signal } = context;
+    if (this.snapshot === undefined) return this.#verifyHere(judged, context);
     const { input, environment, judge } = this.#opening;
     const from = await this.#snapshot(signal);
     const opening: Opening = {
@@ -204,7 +212,7 @@ class ModuleSession implements WorldSession {
     };
     const final = await ModuleSession.open(await judge(), opening, signal);
     try {
-      return await final.#verifyHere(judged, signal);
+      return await final.#verifyHere(judged, context);
     } finally {
       await final.close();
     }
@@ -212,9 +220,9 @@ class ModuleSession implements WorldSession {
 
   async #verifyHere(
     judged: { readonly answer: Json; readonly expected: Json | undefined },
-    signal: AbortSignal,
+    { signal, ask }: JudgingContext,
   ): Promise<Verdict> {
-    const answer = await this.#judge({ kind: 'verify', ...judged }, signal);
+    const answer = await this.#judge({ kind: 'verify', ...judged }, signal, this.#asker(ask));
     return verdictOf(outcomeOf(answer).response, 'verify');
   }
 
@@ -224,9 +232,13 @@ class ModuleSession implements WorldSession {
     return snapshot;
   }
 
-  async #judge(op: Operation, signal: AbortSignal): Promise<Answer> {
+  #asker(ask: Ask | undefined): Pick<Sinks, 'ask'> {
+    return askerOf(this.#opening.models, this.#opening.file, ask);
+  }
+
+  async #judge(op: Operation, signal: AbortSignal, asker: Pick<Sinks, 'ask'> = {}): Promise<Answer> {
     try {
-      return await this.#run(op, this.#late.quiet(signal));
+      return await this.#run(op, { ...this.#late.quiet(signal), ...asker });
     } catch (error) {
       throw classed(error, {
         pool: this.#pool,

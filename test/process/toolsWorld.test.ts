@@ -13,6 +13,7 @@ import type { ToolBench } from '../support/tools.ts';
 import { callContext, callText, callTool, toolBench } from '../support/tools.ts';
 
 const never = new AbortController().signal;
+const judging = { signal: never, ask: () => assert.fail('no model is asked') };
 const task = { id: 't1', question: 'q', meta: {} };
 let bench: ToolBench;
 let world: World;
@@ -66,14 +67,14 @@ describe('a world of a module', () => {
 
   it('verifies its final state', async () => {
     const session = await open();
-    assert.deepEqual(await session.verify?.({ answer: 'x', expected: 5 }, never), {
+    assert.deepEqual(await session.verify?.({ answer: 'x', expected: 5 }, judging), {
       value: 1,
       passed: true,
       explanation: '5 apples, answer "x"',
     });
-    assert.equal((await session.verify?.({ answer: 'x', expected: undefined }, never))?.passed, false);
+    assert.equal((await session.verify?.({ answer: 'x', expected: undefined }, judging))?.passed, false);
     await assert.rejects(
-      async () => session.verify?.({ answer: 'bad', expected: 5 }, never),
+      async () => session.verify?.({ answer: 'bad', expected: 5 }, judging),
       isClass('world_error', /^verify must return/),
     );
     await session.close();
@@ -120,7 +121,7 @@ describe('a world of a module', () => {
     );
     await assert.rejects(callTool(session, 'count'), isClass('world_error', /thread has exited/));
     await assert.rejects(
-      async () => session.verify?.({ answer: 'x', expected: 5 }, never),
+      async () => session.verify?.({ answer: 'x', expected: 5 }, judging),
       isClass('world_error', /thread has exited/),
     );
     await session.close();
@@ -161,7 +162,7 @@ describe('a world that judges', () => {
   after(() => own.close());
   const openJudge = (id: string): Promise<WorldSession> => judge.open({ task: { ...task, id }, seed: 1 }, never);
   const judged = (session: WorldSession): Promise<Verdict> | undefined =>
-    session.verify?.({ answer: 'x', expected: 'the answer' }, never);
+    session.verify?.({ answer: 'x', expected: 'the answer' }, judging);
   const pidOf = (session: WorldSession): Promise<string> => callText(session, 'pid');
 
   it('gets the answer where no tool runs, and judges the final state there', async () => {

@@ -323,8 +323,8 @@ export function worldWithUser(): NonNullable<Submission['world']> {
 /** 1 for an answer that contains "42", and for a world above zero. */
 export const SCORER: Scorer = {
   name: 'kit',
-  score: async ({ answer, world, signal }) => {
-    if (world?.verify !== undefined) return world.verify({ answer, expected: undefined }, signal);
+  score: async ({ answer, world, signal, ask }) => {
+    if (world?.verify !== undefined) return world.verify({ answer, expected: undefined }, { signal, ask });
     const passed = typeof answer === 'string' && answer.includes('42');
     return { value: passed ? 1 : 0, passed };
   },

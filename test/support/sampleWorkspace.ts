@@ -23,6 +23,8 @@ registerHooks({
   },
 });
 
+const noModel = (): Promise<never> => Promise.reject(new Error('The sample workspace asks no models.'));
+
 export async function sampleWorld(): Promise<OpenWorld> {
   const module = (await import(pathToFileURL(join(SAMPLE, 'worlds', 'library.ts')).href)) as { open: OpenWorld };
   return module.open;
@@ -68,6 +70,7 @@ export class OpenSample {
       env: {},
       secrets: {},
       state: this.session.state,
+      ask: noModel,
       log: nothing,
       progress: nothing,
     };
@@ -83,7 +86,10 @@ export class OpenSample {
   }
 
   verify(answer: Json): Verdict {
-    return this.session.verify!({ answer, expected: this.task.answer, state: this.session.state }) as Verdict;
+    return this.session.verify!(
+      { answer, expected: this.task.answer, state: this.session.state },
+      { signal: new AbortController().signal, ask: noModel },
+    ) as Verdict;
   }
 
   snapshot(): Uint8Array {

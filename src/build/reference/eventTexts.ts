@@ -10,8 +10,10 @@ export const EVENT_TEXTS: Readonly<Record<EventKind, string>> = {
   'model.start':
     'A model call begins. `context` lists the messages that it sees. With `side`, it is a call of a side model ' +
     '(`user`, `judge`, or the name of another one) and not a step: `step` is the one that contains it, 0 before ' +
-    'the first.',
-  'model.end': 'A model call ends with a message or an error.',
+    'the first. If code of a tool asked, `parent` is its `tool.start`.',
+  'model.end':
+    'A model call ends with a message or an error. With the source `recorded`, it was answered when an earlier try ' +
+    'of the same tool call asked.',
   'tool.start': 'A tool call begins, as the model requested it.',
   'tool.end': 'A tool call ends with a result or an error.',
   'agent.start': 'A member of a team, or an agent that was handed off to, begins.',

@@ -92,7 +92,7 @@ function title({ name, arguments: args, error }: TestCaseInput): string {
 function contextOf({ seed }: TestCaseInput): string {
   return (
     `signal: new AbortController().signal, seed: ${seed}, cwd: process.cwd(), env: {}, secrets: {}, log() {}, ` +
-    'progress() {}'
+    "progress() {}, ask: () => Promise.reject(new Error('Return what the model replies.'))"
   );
 }
 

@@ -5,7 +5,7 @@ import { type AgentFile, agentFile } from '../schema/agentFile.ts';
 import type { ToolEntry } from '../schema/toolEntry.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import { describeValue } from '../source/validate.ts';
-import { checkModel } from './model.ts';
+import { checkModel, checkModels } from './model.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
 import { type LoadedTeam, readTeam, worksItself } from './team.ts';
 
@@ -118,6 +118,7 @@ async function checkTools(reading: Reading, parsed: ParsedFile, tools: readonly 
     const at: Path = ['tools', index];
     if (entry.module !== undefined) {
       await reading.locate(parsed, [...at, 'module'], entry.module, MODULE_ENDINGS);
+      checkModels(reading, parsed, [...at, 'models'], entry.models);
       checkUnique(`the module \`${entry.module}\``, index, [...at, 'module'], 'Remove one of them.');
     } else if (entry.mcp !== undefined) {
       const { url } = entry.mcp;

@@ -13,6 +13,16 @@ export function isEndpoint(text: string): boolean {
   return /^demo:(\?.*)?$/.test(text) || /^https?:\/\/[^\s/]+/.test(text);
 }
 
+/** Checks the `models:` section at `at`. */
+export function checkModels(
+  reading: Reading,
+  parsed: ParsedFile,
+  at: Path,
+  models: Readonly<Record<string, ModelSection>> | undefined,
+): void {
+  for (const [name, model] of Object.entries(models ?? {})) checkModel(reading, parsed, [...at, name], model);
+}
+
 /** Checks the endpoints of the `model:` section at `at`. Those with `${env:…}` are checked on submission. */
 export function checkModel(reading: Reading, parsed: ParsedFile, at: Path, model: ModelSection): void {
   const several = typeof model.endpoint !== 'string';

@@ -2,7 +2,7 @@ import { codeWorldKeys } from '../schema/codeWorld.ts';
 import { WORLD_KINDS, type WorldFile, worldFile } from '../schema/worldFile.ts';
 import type { ParsedFile } from '../source/parse.ts';
 import { MODULE_ENDINGS } from './agent.ts';
-import { checkModel } from './model.ts';
+import { checkModel, checkModels } from './model.ts';
 import { checkRules } from './perturb.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
 import { checkScenario, readScenarios, type Scenarios } from './scenarios.ts';
@@ -72,6 +72,7 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
   if (scenarios !== undefined && value.scenario !== undefined)
     checkScenario(scenarios, value.scenario, (problem) => reading.report(parsed, ['scenario'], problem));
   const isModule = kind === 'module' && (await locateModule(reading, parsed, value));
+  checkModels(reading, parsed, ['models'], value.models);
   let userPrompt: PromptText | undefined;
   if (value.user !== undefined) {
     checkModel(reading, parsed, ['user', 'model'], value.user.model);

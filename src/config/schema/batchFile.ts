@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { version } from './agentFile.ts';
-import { modelSection } from './modelSection.ts';
+import { askedModels, modelSection } from './modelSection.ts';
 import { podsSection } from './podsSection.ts';
 import { sandboxSection } from './sandboxSection.ts';
 import { amount, choice, duration, expects, flag, group, listOf, number, path, share, text, whole } from './values.ts';
@@ -101,6 +101,9 @@ const scorer = z.discriminatedUnion(
       kind: z.literal('module').describe('Your own scoring function.'),
       module: path('score.ts').describe('The TypeScript or JavaScript module, relative to this file.'),
       export: text('score').default(DEFAULTS.scorer.export).describe('The exported function.'),
+      models: askedModels
+        .optional()
+        .describe('Models that the function may ask with `context.ask`, by name. It never sees their keys.'),
     }),
     z.strictObject({ kind: z.literal('world').describe('The verifier of the world checks its final state.') }),
     z.strictObject({

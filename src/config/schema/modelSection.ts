@@ -1,7 +1,7 @@
-/** Schema of `model:` for agents, judges, and simulated users. */
+/** Schemas of `model:` for agents, judges, and simulated users, and of `models:` for what users' code may ask. */
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
-import { amount, duration, expects, flag, listOf, number, text } from './values.ts';
+import { amount, duration, expects, fault, flag, listOf, number, text } from './values.ts';
 
 const endpoint = text('http://localhost:8000/v1', 'the URL of an OpenAI-compatible endpoint, or a list of them');
 
@@ -87,6 +87,29 @@ export const modelSection = z.strictObject({
     ),
 });
 export type ModelSection = z.output<typeof modelSection>;
+
+/** Side models that have these names in trajectories are not asked by users' code. */
+const TAKEN = new Set(['user', 'world', 'shadow']);
+
+/** Models by the names by which code asks them. */
+export const askedModels = z
+  .record(z.string(), modelSection, expects('models by name', '{ judge: { endpoint: …, name: … } }'))
+  .superRefine((models, context) => {
+    for (const name of Object.keys(models)) {
+      if (!/^[A-Za-z_][\w-]{0,63}$/.test(name))
+        fault(
+          context,
+          `\`${name}\` is not a valid name of a model`,
+          'Use letters, digits, `_`, and `-`, at most 64, starting with a letter.',
+          { path: [name] },
+        );
+      else if (TAKEN.has(name))
+        fault(context, `\`${name}\` is already the name of another side model`, 'Choose another name, e.g. `judge`.', {
+          path: [name],
+          code: 'conflict',
+        });
+    }
+  });
 
 function endpointExpected(): { error: string } {
   return expects('the URL of an OpenAI-compatible endpoint, or a list of them', 'http://localhost:8000/v1');

@@ -11,6 +11,7 @@ import {
   searchSettings,
   visionSettings,
 } from './builtinSettings.ts';
+import { askedModels } from './modelSection.ts';
 import { processLimits } from './processLimits.ts';
 import { choice, expects, fault, flag, group, listOf, path, programs, text } from './values.ts';
 
@@ -122,6 +123,11 @@ export const toolEntry = group(
         'With `module`: secrets that its tools get in `context.secrets`, by name. Write values as `${env:NAME}`; ' +
           'they are removed from all records.',
       ),
+    models: askedModels
+      .optional()
+      .describe(
+        'With `module`: models that its tools may ask with `context.ask`, by name. The tools never see their keys.',
+      ),
     limits: processLimits
       .optional()
       .describe(
@@ -203,6 +209,12 @@ export const toolEntry = group(
   if (entry.secrets !== undefined && entry.module === undefined) {
     fault(context, '`secrets` requires `module`', 'For a server, use `env` or `headers`.', {
       path: ['secrets'],
+      code: 'conflict',
+    });
+  }
+  if (entry.models !== undefined && entry.module === undefined) {
+    fault(context, '`models` requires `module`', 'Remove it: only the tools of modules can ask models.', {
+      path: ['models'],
       code: 'conflict',
     });
   }

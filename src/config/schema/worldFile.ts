@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { version } from './agentFile.ts';
 import { codeWorldKeys } from './codeWorld.ts';
-import { modelSection } from './modelSection.ts';
+import { askedModels, modelSection } from './modelSection.ts';
 import { perturbRule } from './perturbSection.ts';
 import { choice, listOf, name, path, programs, text } from './values.ts';
 
@@ -18,6 +18,9 @@ export const worldFile = z.strictObject({
   module: path('library.ts').optional().describe('With `kind: module`: the module, which exports `open`.'),
   ...codeWorldKeys,
   needs: programs().optional().describe('Programs that the world starts, beyond Node.js. See `needs` of tools.'),
+  models: askedModels
+    .optional()
+    .describe('Models that its tools and `verify` may ask with `context.ask`, by name. They never see the keys.'),
   user: z
     .strictObject({
       model: modelSection.describe('The model that acts as the user.'),

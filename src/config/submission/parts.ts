@@ -34,6 +34,9 @@ export const submittedModel = z.object({
 });
 export type SubmittedModel = z.infer<typeof submittedModel>;
 
+/** Models that users' code may ask, by name. */
+export const submittedModels = z.record(z.string(), submittedModel).optional();
+
 /** A user's TypeScript or JavaScript module, bundled by esbuild to one ES module with an external source map. */
 export const submittedModule = z.object({
   /** Path relative to the workspace root, with `/`. */

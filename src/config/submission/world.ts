@@ -1,7 +1,7 @@
 /** The world of a submission. A worker reads all of it as blobs: nothing else of the user's folder is sent. */
 import { z } from 'zod';
 import { WORLD_EXPOSE, WORLD_FORMATS, WORLD_VERIFIERS } from '../schema/codeWorld.ts';
-import { needs, position, sha, submittedModel, submittedModule } from './parts.ts';
+import { needs, position, sha, submittedModel, submittedModels, submittedModule } from './parts.ts';
 import { submittedRule } from './rule.ts';
 
 const submittedUser = z.object({ model: submittedModel, prompt: z.string() });
@@ -13,6 +13,8 @@ const common = {
   needs,
   position: position.optional(),
   user: submittedUser.optional(),
+  /** What its code may ask, by name. */
+  models: submittedModels,
   perturb: z.array(submittedRule),
 } as const;
 

@@ -90,9 +90,15 @@ export function visibleValues(files: readonly ParsedFile[], valueOf: (name: stri
  * URL.
  */
 function isShown(path: Path, text: string, name: string): boolean {
-  const at = path.lastIndexOf('model');
-  const key = at === -1 ? undefined : path[at + 1];
+  const key = modelKey(path);
   return key === 'name' || (key === 'endpoint' && isAddress(text, `\${env:${name}}`));
+}
+
+/** Returns the key of a model's section that contains a path. */
+function modelKey(path: Path): string | number | undefined {
+  const one = path.lastIndexOf('model');
+  const named = path.lastIndexOf('models');
+  return one === -1 && named === -1 ? undefined : path[one > named ? one + 1 : named + 2];
 }
 
 /** Returns whether every occurrence of a reference is the beginning of a URL, or part of its host and port. */
@@ -105,13 +111,7 @@ function isAddress(url: string, reference: string): boolean {
 /** Checks endpoints from environment variables, whose values are now known. */
 function endpointProblems(sources: readonly ParsedFile[], secrets: Readonly<Record<string, string>>): Problem[] {
   const wrong = (parsed: ParsedFile, { path, text }: TextAt): Problem[] => {
-    const at = path.lastIndexOf('model');
-    if (
-      at === -1 ||
-      path[at + 1] !== 'endpoint' ||
-      envNamesIn(text).length === 0 ||
-      isEndpoint(resolveEnv(text, secrets))
-    )
+    if (modelKey(path) !== 'endpoint' || envNamesIn(text).length === 0 || isEndpoint(resolveEnv(text, secrets)))
       return [];
     const names = envNamesIn(text).join(', ');
     return [

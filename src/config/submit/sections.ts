@@ -127,15 +127,24 @@ function pythonOf(written: string, path: string, files: Files): string {
 function submittedCommon(
   { file, path, userPrompt }: LoadedWorld,
   root: string,
-): Pick<SubmittedWorld, 'name' | 'file' | 'user' | 'perturb'> {
+): Pick<SubmittedWorld, 'name' | 'file' | 'user' | 'models' | 'perturb'> {
   return {
     name: file.name,
     file: relative(root, path),
     ...(file.user === undefined || userPrompt === undefined
       ? {}
       : { user: { model: submittedModel(file.user.model), prompt: userPrompt.text } }),
+    ...submittedModels(file.models),
     perturb: [],
   };
+}
+
+/** Returns the models that users' code may ask. */
+function submittedModels(models: Readonly<Record<string, ModelSection>> | undefined): {
+  readonly models?: Record<string, SubmittedModel>;
+} {
+  const named = Object.entries(models ?? {}).map(([name, model]) => [name, submittedModel(model)] as const);
+  return named.length === 0 ? {} : { models: Object.fromEntries(named) };
 }
 
 export function moduleOf({ path, file }: LoadedModuleWorld): string {
@@ -178,6 +187,7 @@ export async function submittedTools(
         position,
         ...needs,
         ...(entry.secrets === undefined ? {} : { secrets: entry.secrets }),
+        ...submittedModels(entry.models),
       },
     ];
   if (entry.builtin !== undefined)
@@ -249,6 +259,7 @@ export async function submittedScorer({ file, path, rubric }: LoadedBatch, bundl
         kind: 'module',
         module: await bundles.add(joinPath(dirname(path), scorer.module)),
         export: scorer.export,
+        ...submittedModels(scorer.models),
       };
     case 'judge':
       return {

@@ -11,6 +11,7 @@ import {
   type Submission,
   type SubmittedModel,
   type SubmittedTools,
+  sideModelsOf,
   submission,
 } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
@@ -72,8 +73,7 @@ function addKnown(known: Set<string>, past: Submission): void {
 function placesOf({ agent, world, scorer, notify, pods, sandbox }: Submission): Place[] {
   const models = [
     ...agentsOf({ agent }).map(({ model }) => model),
-    ...(world?.user === undefined ? [] : [world.user.model]),
-    ...(scorer.kind === 'judge' ? [scorer.model] : []),
+    ...sideModelsOf({ agent, world, scorer }).map(({ model }) => model),
   ];
   return [
     ...models.map(modelPlace),

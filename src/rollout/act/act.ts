@@ -1,5 +1,5 @@
 import { ClassedError } from '../../trace/classedError.ts';
-import type { Change } from '../../trace/schema.ts';
+import type { Change, EventData } from '../../trace/schema.ts';
 import type { Edits } from '../gates/edits.ts';
 import { editStart } from '../gates/edits.ts';
 import type { Gates } from '../gates/gates.ts';
@@ -11,6 +11,7 @@ import type { Stop } from '../stop.ts';
 import type { Match, Prefix, PrefixRequest } from './prefix.ts';
 import type { EffectKind, Effects, RecordedAction } from './recorded.ts';
 import type { Queue } from './serial.ts';
+import { endData } from './takeover.ts';
 
 /** The result of an effect: its message, if any, and its end are recorded in one append. */
 export interface Outcome<K extends EffectKind> {
@@ -29,14 +30,19 @@ export interface ActRequest<K extends EffectKind = EffectKind> extends PrefixReq
   readonly kind: K;
   /** For a tool or a world: its step. The start of a model call contains the step. */
   readonly step: number;
-  /** For a team member: seq of its `agent.start`. */
+  /** For a team member: seq of its `agent.start`; for a side model: seq of the `tool.start` that contains it. */
   readonly parent?: number | undefined;
+  /** Ends it before the rollout ends: the end of the tool call that contains it. */
+  readonly stop?: Stop | undefined;
   /**
    * Creates the request, unless the prefix answers it. `again`: an earlier request whose answer was lost.
    */
   start(lost?: RecordedAction<K>): { readonly data: Effects[K]['start']; readonly blobs?: readonly PendingBlob[] };
-  /** Performs the effect. `start` includes the edits made at the gate. Never throws: a failure is an end. */
-  perform(start: Effects[K]['start'], subject: Subject<K>): Promise<Outcome<K>>;
+  /**
+   * Performs the effect. `start` includes the edits made at the gate. `lost`: seq of the start that it repeats. Never
+   * throws: a failure is an end.
+   */
+  perform(start: Effects[K]['start'], subject: Subject<K>, lost: number | undefined): Promise<Outcome<K>>;
   /** Effects in the same queue run one after another, including gates. */
   readonly queue?: Queue;
   /** Whether to wait until the start is stored, so that after a takeover it is known that it may have happened. */
@@ -81,7 +87,8 @@ const END_KIND = { model: 'model.end', tool: 'tool.end', world: 'world.close' } 
 
 /**
  * Performs all outside effects. A request that the prefix answers is not performed; any other goes through: start
- * event, gate, effect, its message and end event in one append, gate.
+ * event, gate, effect, its message and end event in one append, gate. An answer inside a tool call that is made again
+ * is recorded again, so that everything inside the call belongs to one `tool.start`.
  */
 export class Act {
   readonly #parts: ActParts;
@@ -108,7 +115,13 @@ export class Act {
       const match = matches[index];
       const inTurn = (run: () => Promise<EffectResult<K>>, recorded?: number): Promise<EffectResult<K>> =>
         request.queue === undefined ? run() : request.queue.run(run, recorded);
-      if (match?.how === 'answered') return inTurn(() => this.#answer(request, match.action), match.action.seq);
+      if (match?.how === 'answered') {
+        const { action } = match;
+        return inTurn(
+          () => (request.within === undefined ? this.#answer(request, action) : this.#copy(request, action)),
+          action.seq,
+        );
+      }
       const start = starts[index];
       if (start === undefined) throw new Error('unanswered request without a start');
       const lost = match?.how === 'repeat' ? match.action : undefined;
@@ -128,7 +141,8 @@ export class Act {
     requests: readonly ActRequest<K>[],
     matches: readonly Match<K>[],
   ): Promise<({ readonly seq: number; readonly data: Effects[K]['start'] } | undefined)[]> {
-    const { log, recorder, stop } = this.#parts;
+    const { log, recorder } = this.#parts;
+    const stop = requests[0]?.stop ?? this.#parts.stop;
     stop.check();
     await stop.race(recorder.waitForRoom());
     const drafts: Draft[] = [];
@@ -180,13 +194,44 @@ export class Act {
     return done;
   }
 
+  /** Records the answer inside an earlier try of a tool call as one inside this try. It costs nothing again. */
+  async #copy<K extends EffectKind>(request: ActRequest<K>, action: RecordedAction<K>): Promise<EffectResult<K>> {
+    const { log, gates, edits } = this.#parts;
+    const { end, start } = action;
+    if (end === undefined) throw new Error('only ended actions are answers');
+    (request.stop ?? this.#parts.stop).check();
+    const agent = agentOf(request);
+    const message = end.message === undefined ? undefined : edits.resolve(end.message);
+    // Only calls of side models are inside other calls.
+    const data = copyOf(end.data as EventData['model.end'], message?.m) as Effects[K]['end'];
+    const span = log.last + 1;
+    // As in #start.
+    log.append([
+      { kind: START_KIND[request.kind], agent, parent: request.parent, data: start } as Draft,
+      { kind: END_KIND[request.kind], agent, span, data } as Draft,
+    ]);
+    const subject: Subject<K> = {
+      agent: request.agent,
+      kind: request.kind,
+      name: request.name,
+      span,
+      step: stepOf(request, start),
+      start,
+      end: { seq: log.last, data, message },
+      ...(request.parent === undefined ? {} : { parent: request.parent }),
+    };
+    await gates.passRecorded(subject, action.seq);
+    return { span, start, end: data, message: subject.end?.message, endSeq: log.last, recorded: true };
+  }
+
   async #perform<K extends EffectKind>(
     request: ActRequest<K>,
     span: number,
     start: Effects[K]['start'],
     lost: RecordedAction<K> | undefined,
   ): Promise<EffectResult<K>> {
-    const { log, gates, stop, recorder } = this.#parts;
+    const { log, gates, recorder } = this.#parts;
+    const stop = request.stop ?? this.#parts.stop;
     const subject: Subject<K> = {
       agent: request.agent,
       kind: request.kind,
@@ -195,13 +240,15 @@ export class Act {
       step: stepOf(request, start),
       start,
       ...(request.isNew === undefined ? {} : { isNew: request.isNew }),
+      ...(request.parent === undefined ? {} : { parent: request.parent }),
+      ...(request.stop === undefined ? {} : { stop }),
     };
     if (lost !== undefined) this.#repeatEdits(subject, lost);
     const before = gates.pass('before', subject, lost?.seq);
-    if (before !== undefined) await before;
+    if (before !== undefined) await before.catch((error: unknown) => this.#endEarly(request, span, error));
     if (subject.end === undefined) {
       if (request.onlyStored === true) await stop.race(recorder.flushed());
-      const outcome = await request.perform(subject.start, subject);
+      const outcome = await request.perform(subject.start, subject, lost?.seq);
       if (!log.isOpen(span)) throw stop.reason ?? new ClassedError('cancelled', 'It was ended externally.');
       this.#end(subject, outcome);
     }
@@ -218,6 +265,16 @@ export class Act {
     const settled = request.settled?.(done);
     if (settled !== undefined) await settled;
     return done;
+  }
+
+  /** Ends what was held when the tool call around it ended. Throws the reason. */
+  #endEarly<K extends EffectKind>(request: ActRequest<K>, span: number, error: unknown): never {
+    const { log } = this.#parts;
+    const reason = request.stop?.reason;
+    if (reason === undefined || !log.isOpen(span)) throw error;
+    const data = endData(START_KIND[request.kind], reason.toTrace());
+    log.append([{ kind: END_KIND[request.kind], agent: agentOf(request), span, data } as Draft]);
+    throw reason;
   }
 
   /** Repeats the edits of a repeated request. */
@@ -264,4 +321,22 @@ function stepOf<K extends EffectKind>({ step }: ActRequest<K>, start: Effects[K]
 
 function agentOf(action: { readonly agent: string }): string | undefined {
   return action.agent === '' ? undefined : action.agent;
+}
+
+/** Returns the end of a call that was answered from the record of an earlier try: what it cost was counted there. */
+function copyOf(
+  { status, finish_reason: reason, weights, trainable, why_not: why, error }: EventData['model.end'],
+  m: number | undefined,
+): EventData['model.end'] {
+  return {
+    status,
+    ...(m === undefined ? {} : { m }),
+    ...(reason === undefined ? {} : { finish_reason: reason }),
+    ms: 0,
+    ...(weights === undefined ? {} : { weights }),
+    trainable,
+    ...(why === undefined ? {} : { why_not: why }),
+    source: 'recorded',
+    ...(error === undefined ? {} : { error }),
+  };
 }

@@ -210,7 +210,16 @@ export class History {
     name: string,
     key: string,
   ): void {
-    const action: RecordedAction = { agent: event.agent ?? '', kind, name, key, seq: event.seq, start: event.data };
+    const within = event.kind === 'model.start' && event.data.side !== undefined ? event.parent : undefined;
+    const action: RecordedAction = {
+      agent: event.agent ?? '',
+      kind,
+      name,
+      key,
+      seq: event.seq,
+      start: event.data,
+      ...(within === undefined ? {} : { within }),
+    };
     this.actions.push(action);
     this.#byStart.set(event.seq, action);
   }
@@ -258,6 +267,11 @@ export class History {
       .sort((a, b) => (a.end?.seq ?? 0) - (b.end?.seq ?? 0));
   }
 
+  /** Whether a tool call was waiting for a side model when its worker was lost, so it did not end the worker. */
+  wasAsking(span: number): boolean {
+    return this.actions.some(({ within, end }) => within === span && (end === undefined || isLost(end.data)));
+  }
+
   /** Counts how often a tool call of an agent was lost with its worker, from seq `from` on. `key`: see `toolKey`. */
   lostCalls(from: number, agent: string, key: string): number {
     return this.actions.filter(
@@ -266,7 +280,8 @@ export class History {
         action.seq >= from &&
         action.agent === agent &&
         action.key === key &&
-        isLost(action.end?.data),
+        isLost(action.end?.data) &&
+        !this.wasAsking(action.seq),
     ).length;
   }
 }

@@ -20,14 +20,24 @@ export interface RecordedAction<K extends EffectKind = EffectKind> {
   readonly key: string;
   /** seq of the start. */
   readonly seq: number;
+  /** For a side model's call inside a tool call: seq of that call. */
+  readonly within?: number;
   readonly start: Effects[K]['start'];
   /** Absent while it is open. */
   end?: { readonly seq: number; readonly data: Effects[K]['end']; readonly message: LoggedMessage | undefined };
 }
 
-/** Returns whether it can be an answer: it ended, and not because its worker was lost. */
+/** Returns whether it can be an answer: it ended, and not because its worker was lost or its tool call ended. */
 export function isComplete(action: RecordedAction): boolean {
-  return action.end !== undefined && !isLost(action.end.data);
+  return action.end !== undefined && !isLost(action.end.data) && !isCutShort(action);
+}
+
+/** Classes of errors of calls that were ended, rather than failed. */
+const ENDED: ReadonlySet<string> = new Set(['cancelled', 'timeout', 'limit']);
+
+/** Returns whether a side model's call ended without an answer because the tool call around it did. */
+export function isCutShort({ within, end }: Pick<RecordedAction, 'within' | 'end'>): boolean {
+  return within !== undefined && end?.data.error !== undefined && ENDED.has(end.data.error.class);
 }
 
 /** Returns whether the effect was lost with its worker, or belongs to the parent of a fork. */

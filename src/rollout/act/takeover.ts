@@ -20,7 +20,8 @@ export function closeSpans(log: Log, why: TraceError | 'cut'): Draft[] {
   ); // kind and data go together by `endData`
 }
 
-function endData(kind: StartKind, error: TraceError): EventData[(typeof END_OF)[StartKind]] {
+/** Returns the data of the end of a span that fails with an error. */
+export function endData(kind: StartKind, error: TraceError): EventData[(typeof END_OF)[StartKind]] {
   switch (kind) {
     case 'model.start':
       return { status: 'error', trainable: false, why_not: 'the call failed', source: 'live', error };
@@ -72,6 +73,7 @@ export function deadlyCalls(log: Log, history: History, ownFrom: number): string
   return log.openSpans.flatMap((start) => {
     // A call handled by another agent may outlive several workers.
     if (start.kind !== 'tool.start' || start.seq < ownFrom || history.delegating.has(start.seq)) return [];
+    if (history.wasAsking(start.seq)) return [];
     const losses = 1 + history.lostCalls(ownFrom, start.agent ?? '', toolKey(start.data));
     return losses >= MAX_LOSSES ? [start.data.name] : [];
   });

@@ -98,10 +98,10 @@ export class Gates {
   }
 
   /** Passes a recorded effect: does not hold, but counts hits, and restores a lost hold. */
-  passRecorded(subject: Subject): Promise<void> | undefined {
+  passRecorded(subject: Subject, asSpan = subject.span): Promise<void> | undefined {
     this.#breakpoints.count('before', subject);
-    if (this.#restored?.span === subject.span && this.#restored.side === 'after')
-      return this.#pass('after', subject, subject.span, this.#breakpoints.matches('after', subject));
+    if (this.#restored?.span === asSpan && this.#restored.side === 'after')
+      return this.#pass('after', subject, asSpan, this.#breakpoints.matches('after', subject));
     this.#breakpoints.count('after', subject);
     return undefined;
   }

@@ -107,9 +107,16 @@ export class Holds {
     watch.setHeld(true);
     slot.release();
     try {
-      const released = await life.race(active.over.promise);
+      const released = await (subject.stop ?? life).race(active.over.promise);
       await slot.acquire(life.signal);
       return released;
+    } catch (error) {
+      // The rollout continues without what was held.
+      if (life.reason === undefined) {
+        if (this.#active === active) this.release('continue', {});
+        await slot.acquire(life.signal);
+      }
+      throw error;
     } finally {
       active.cancelExpiry?.();
       // It ended because the rollout ended.

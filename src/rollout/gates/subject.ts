@@ -1,6 +1,7 @@
 import type { Change } from '../../trace/schema.ts';
 import type { EffectKind, Effects } from '../act/recorded.ts';
 import type { LoggedMessage } from '../log/messages.ts';
+import type { Stop } from '../stop.ts';
 
 /** The effect at a gate. */
 export interface Subject<K extends EffectKind = EffectKind> {
@@ -12,6 +13,10 @@ export interface Subject<K extends EffectKind = EffectKind> {
   readonly span: number;
   /** Its step; 0: before the first one. */
   readonly step: number;
+  /** For a side model's call inside a tool call: seq of the `tool.start`. */
+  readonly parent?: number;
+  /** Ends it, and its hold, before the rollout ends. */
+  readonly stop?: Stop;
   /** The request with the edits so far. */
   start: Effects[K]['start'];
   /** The result; absent before the effect. */

@@ -134,6 +134,11 @@ export class Log {
     return this.messages.find(message.role, this.#clean(message.parts)) ?? this.queueMessage(message, agent);
   }
 
+  /** Returns the message with this content, if there is one. */
+  find(message: Pick<NewMessage, 'role' | 'parts'>): LoggedMessage | undefined {
+    return this.messages.find(message.role, this.#clean(message.parts));
+  }
+
   /** Gives a message its ordinal. The caller creates its event with `messageDraft` and passes it to the next append. */
   addMessage(message: NewMessage): LoggedMessage {
     return this.messages.add({

@@ -1,26 +1,27 @@
 import type { SubmittedModel } from '../../config/submission.ts';
-import type { SideUsage, Totals, TraceEvent, Usage } from '../../trace/schema.ts';
+import type { EventData, SideUsage, Totals, TraceEvent, Usage } from '../../trace/schema.ts';
 import { isLost } from '../act/recorded.ts';
 
 type Price = SubmittedModel['price'];
+/** Returns the price of a model, by its agent, its side, and its name; without a price, there is no cost. */
+type PriceOf = (agent: string | undefined, side: string | undefined, model: string | undefined) => Price;
 
 /**
  * Computes the totals of a rollout's own events: for a fork, without its prefix. Retried steps count once. Calls of
  * side models are counted separately.
  */
 export class TotalsCounter {
-  readonly #priceOf: (agent: string | undefined, side: string | undefined) => Price;
+  readonly #priceOf: PriceOf;
   readonly #steps = new Set<number>();
   readonly #agents = new UsageCounter();
   readonly #side = new UsageCounter();
-  /** Side models' calls in progress: their side, by seq of their start. */
-  readonly #open = new Map<number, string>();
+  /** Side models' calls in progress, by seq of their start. */
+  readonly #open = new Map<number, EventData['model.start']>();
   #sideCalls = 0;
   #calls = 0;
   #heldMs = 0;
 
-  /** `priceOf` returns the price of a model, by its agent and its side; without a price, there is no cost. */
-  constructor(priceOf: (agent: string | undefined, side: string | undefined) => Price) {
+  constructor(priceOf: PriceOf) {
     this.#priceOf = priceOf;
   }
 
@@ -29,14 +30,16 @@ export class TotalsCounter {
     switch (event.kind) {
       case 'model.start':
         if (event.data.side === undefined) this.#steps.add(event.data.step);
-        else this.#open.set(event.seq, event.data.side);
+        else this.#open.set(event.seq, event.data);
         return;
       case 'model.end': {
-        const side = event.span === undefined ? undefined : this.#open.get(event.span);
+        const start = event.span === undefined ? undefined : this.#open.get(event.span);
         if (event.span !== undefined) this.#open.delete(event.span);
-        if (side !== undefined && !isLost(event.data)) this.#sideCalls++;
-        const counter = side === undefined ? this.#agents : this.#side;
-        if (event.data.usage !== undefined) counter.add(event.data.usage, this.#priceOf(event.agent, side));
+        // What was answered from the record was counted when it was asked.
+        if (start !== undefined && !isLost(event.data) && event.data.source !== 'recorded') this.#sideCalls++;
+        const counter = start === undefined ? this.#agents : this.#side;
+        if (event.data.usage !== undefined)
+          counter.add(event.data.usage, this.#priceOf(event.agent, start?.side, start?.model));
         return;
       }
       case 'tool.end':

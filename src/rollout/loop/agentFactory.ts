@@ -4,6 +4,7 @@ import { agentsOf, type SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Act } from '../act/act.ts';
 import type { History } from '../act/history.ts';
+import type { InsideCalls } from '../act/insideCalls.ts';
 import type { Gates } from '../gates/gates.ts';
 import type { RolloutJob, RolloutPorts } from '../job.ts';
 import type { Log } from '../log/log.ts';
@@ -30,6 +31,7 @@ interface AgentFactoryParts {
   readonly act: Act;
   readonly log: Log;
   readonly history: History;
+  readonly inside: InsideCalls;
   readonly gates: Gates;
   readonly watch: Stopwatch;
   readonly limits: Limits;
@@ -69,6 +71,8 @@ export class AgentFactory {
   readonly #models: ModelCallerParts;
   readonly #tools = new Map<SubmittedAgent, ToolSet>();
   readonly #perturbation: Perturbation | undefined;
+  /** Asks models for tools and scorers. */
+  readonly sideModels: SideModels;
   #step: number;
   #question: Promise<LoggedMessage['parts']> | undefined;
 
@@ -101,6 +105,11 @@ export class AgentFactory {
         return ports.callRule(rule, input, signal);
       },
     });
+    this.sideModels = new SideModels(
+      this.#sideParts(),
+      job.submission.agent.name,
+      (model) => ports.modelOf?.(model) ?? ports.model,
+    );
     for (const agent of agentsOf(job.submission)) this.#tools.set(agent, this.#toolSet(agent, []));
   }
 
@@ -145,6 +154,7 @@ export class AgentFactory {
           watch,
           sha256,
           untrusted: ports.untrusted,
+          sideModels: this.sideModels,
           parent,
           rolloutSeed: this.#seed,
           toolSeconds: agent.limits.tool_seconds,
@@ -195,26 +205,20 @@ export class AgentFactory {
     return new ToolSet(hosts.get(agent), world, agent.answer, sha256, agents);
   }
 
-  /** Returns what asks the side models of a scorer, whose calls belong to the last step. */
-  sideModels(): SideModels {
-    const { job, ports, life } = this.parts;
-    return new SideModels(
-      this.#sideParts(life),
-      job.submission.agent.name,
-      (model) => ports.modelOf?.(model) ?? ports.model,
-    );
+  /** The step to which calls made now belong, unless an agent's own step contains them. */
+  get step(): number {
+    return this.#step;
   }
 
-  /** `stop`: what ends the calls. */
-  #sideParts(stop: Stop): SideModelParts {
-    const { log, history, sha256 } = this.parts;
+  #sideParts(): SideModelParts {
+    const { log, history, sha256, inside } = this.parts;
     return {
-      models: { ...this.#models, stop },
+      models: this.#models,
       log,
       edits: history.edits,
       sha256,
+      inside,
       inbox: (path) => history.inbox(path),
-      step: () => this.#step,
     };
   }
 
@@ -234,7 +238,8 @@ export class AgentFactory {
       throw new ClassedError('infrastructure', 'The world has a simulated user, but there is no client for its model.');
     const { name } = job.submission.agent;
     const path = sidePath('user', name);
-    const model = sideCaller(this.#sideParts(this.parts.stop), path, {
+    const place = { stop: this.parts.stop, rolloutSeed: this.#seed, step: () => this.#step };
+    const model = sideCaller(this.#sideParts(), place, path, {
       side: 'user',
       client: ports.user,
       model: user.model,

@@ -37,8 +37,15 @@ export interface ModelCallerAgent {
   readonly client: ModelClient;
   readonly model: SubmittedModel;
   readonly tokens: TokenChain;
-  /** For a team member: seq of its `agent.start`. */
+  /** For a team member: seq of its `agent.start`; for a side model: seq of the `tool.start` that contains its calls. */
   readonly parent?: number | undefined;
+  /** For a side model inside a tool call: seq of that call as it was recorded. */
+  readonly within?: number;
+  /** Ends its calls before the rollout ends. */
+  readonly stop?: Stop;
+  /** Called when text arrives, and when a call is over, apart from a hold. */
+  onDelta?(): void;
+  onEnd?(): void;
   /** Converts its context for the model. Default: unchanged. */
   readonly show?: (messages: readonly LoggedMessage[]) => readonly Message[];
   /** Converts the reply to the message that is logged. */
@@ -84,7 +91,7 @@ export class ModelCaller {
     tools: ModelTools = NO_TOOLS,
   ): Promise<EffectResult<'model'> & { readonly end: EventData['model.end'] }> {
     const { act, rolloutSeed } = this.#parts;
-    const { path, side, model, tokens, parent } = this.#agent;
+    const { path, side, model, tokens, parent, within, stop } = this.#agent;
     const seed = seedOf(rolloutSeed, path, ++this.#calls);
     const done = await act.one<'model'>({
       kind: 'model',
@@ -92,6 +99,8 @@ export class ModelCaller {
       name: 'model',
       step: 0,
       parent,
+      within,
+      stop,
       key: (before) => context.key(before),
       isNew: (m) => context.isNew(m),
       start: (again) => {
@@ -157,6 +166,8 @@ export class ModelCaller {
           error: error.toTrace(),
         },
       };
+    } finally {
+      this.#agent.onEnd?.();
     }
   }
 
@@ -186,6 +197,7 @@ export class ModelCaller {
       watch.setWaiting(on);
     };
     const onDelta = (text: string): void => {
+      this.#agent.onDelta?.();
       if (!log.closed) recorder.delta(span, text);
     };
     try {

@@ -14,9 +14,11 @@ import type { WorldCall } from '../liveWorld.ts';
 import type { Log } from '../log/log.ts';
 import type { Sha256 } from '../log/messages.ts';
 import { Counter, type Stopwatch } from '../loop/limits.ts';
+import type { SideModels } from '../loop/sideModel.ts';
 import type { CallInspection, ToolOutcome, UntrustedWork } from '../ports.ts';
 import { type Stop, settledWithin } from '../stop.ts';
 import { roundMs, type Time } from '../time.ts';
+import { CallQuestions } from './callQuestions.ts';
 import { delayOf, type Fault, injectedError, type Perturbation } from './perturbation.ts';
 import { ProgressTimeout } from './progressTimeout.ts';
 import { checkedTool } from './requestCheck.ts';
@@ -40,6 +42,7 @@ interface ToolCallerParts {
   readonly watch: Stopwatch;
   readonly sha256: Sha256;
   readonly untrusted: UntrustedWork;
+  readonly sideModels: SideModels;
   readonly rolloutSeed: number;
   readonly toolSeconds: number;
   /** The rules by which faults are injected, if there are any. */
@@ -133,7 +136,7 @@ export class ToolCaller {
       parent: this.#parts.parent,
       key: () => toolKey(start),
       start: () => ({ data: start }),
-      perform: (request, subject) => this.#perform(request, subject, { seed, repeats, outcome }),
+      perform: (request, subject, lost) => this.#perform(request, subject, { seed, repeats, outcome, lost }),
       onlyStored: effect === 'irreversible' || this.#parts.careful,
       ...(world === undefined ? {} : { queue: world.queue }),
       settled: (done) => {
@@ -151,7 +154,7 @@ export class ToolCaller {
   async #perform(
     request: EventData['tool.start'],
     subject: Subject<'tool'>,
-    { seed, repeats, outcome }: CallPlan,
+    { seed, repeats, outcome, lost }: CallPlan,
   ): Promise<Outcome<'tool'>> {
     const { stop, time, log, untrusted } = this.#parts;
     const now = (): number => this.#clock.value(time.monotonic());
@@ -162,6 +165,7 @@ export class ToolCaller {
     const world = this.#tools.find(request.name)?.world;
     /** The rule that has changed the call. */
     let injected: string | undefined;
+    const questions = new CallQuestions({ sideModels: this.#parts.sideModels, stop, subject, lost, seed });
     /** How the last try failed, unless it is undone. */
     let failed: ClassedError | undefined;
     const undo = async (why: ClassedError | undefined): Promise<void> => {
@@ -199,7 +203,7 @@ export class ToolCaller {
         if (outcome.call !== undefined) return delegate(outcome.call, request, subject);
         await undo(failed);
         try {
-          return await this.#make(tool, request, subject, seed, output);
+          return await this.#make(tool, request, { subject, seed, questions }, output);
         } catch (thrown) {
           failed = this.#toClassed(thrown);
           throw thrown;
@@ -268,8 +272,7 @@ export class ToolCaller {
   async #make(
     { spec, host }: ToolEntry,
     request: EventData['tool.start'],
-    subject: Subject<'tool'>,
-    seed: number,
+    { subject, seed, questions }: { subject: Subject<'tool'>; seed: number; questions: CallQuestions },
     output: ToolLog,
   ): Promise<ToolOutcome> {
     if (spec.asksPerson === true) return { response: await this.#askPerson(subject) };
@@ -282,10 +285,13 @@ export class ToolCaller {
     );
     const call = { id: request.call, name: spec.name, arguments: argumentsOf(request.arguments) };
     const inspect = this.#inspection(subject);
+    questions.begin(callStop, limit);
     try {
       const running = host.call(call, {
         signal: callStop.signal,
         seed,
+        ask: (question) => questions.ask(question),
+        onAgain: () => questions.again(),
         ...(inspect === undefined ? {} : { inspect }),
         onLog: (stream, text) => output.add(stream, text),
         onProgress: () => limit.renew(),
@@ -299,6 +305,7 @@ export class ToolCaller {
       }
     } finally {
       limit.end();
+      await questions.end();
       inspect?.closed();
       subject.inspect?.(undefined);
       delete subject.inspect; // a retried call is not stepped into again
@@ -360,6 +367,8 @@ interface CallPlan {
   /** Number of equal earlier calls of the agent; only counted if there are rules. */
   readonly repeats: number;
   readonly outcome: CallOutcome;
+  /** seq of the lost call that it makes again. */
+  readonly lost: number | undefined;
 }
 
 /** The outcome of a call; without a value, it failed. */

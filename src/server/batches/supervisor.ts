@@ -11,7 +11,7 @@ import type { Log } from '../../common/log.ts';
 import { publicUrl } from '../../common/redaction/hidable.ts';
 import { plural } from '../../common/text.ts';
 import { resolveEnv } from '../../config/env.ts';
-import { agentsOf, type Submission } from '../../config/submission.ts';
+import { agentsOf, type Submission, sideModelsOf } from '../../config/submission.ts';
 import type { BatchRecord, Store } from '../../store/store.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import type { Changes } from '../changes.ts';
@@ -291,8 +291,10 @@ export class Supervisor {
     );
     const others = [
       ...new Set(members.filter((endpoint) => !agent.includes(endpoint))),
-      ...(submission.world?.user === undefined ? [] : resolved(submission.world.user.model.endpoints, values)),
-      ...(submission.scorer.kind === 'judge' ? resolved(submission.scorer.model.endpoints, values) : []),
+      ...resolved(
+        sideModelsOf(submission).flatMap(({ model }) => model.endpoints),
+        values,
+      ),
     ];
     tracked.submission = submission;
     tracked.endpoints = agent;

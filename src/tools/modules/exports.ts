@@ -8,6 +8,14 @@ import { LateLog } from './lateLog.ts';
 import { outcomeOf } from './moduleHost.ts';
 import type { ModulePool } from './modulePool.ts';
 import type { ModulePools } from './pools.ts';
+import type { Sinks } from './workerThread.ts';
+
+interface ExportOptions {
+  /** Default: those of scorers. */
+  readonly pools?: ModulePools;
+  /** Answers `ask` of the context, the last argument of the function. */
+  readonly ask?: Sinks['ask'];
+}
 
 /**
  * Calls an exported function of a module, e.g. a scorer, and returns its result as JSON. Throws StudioError `config` if
@@ -19,13 +27,13 @@ export async function runExport(
   args: readonly unknown[],
   environment: ToolEnvironment,
   signal: AbortSignal,
-  pools: ModulePools = environment.pools.scorers,
+  { ask, pools }: ExportOptions = {},
 ): Promise<Json> {
   const pool = await openExport(module, exportName, environment, pools);
   try {
     const answer = await pool.run(
       { kind: 'export', name: exportName, args },
-      new LateLog(environment.onLog?.bind(environment)).quiet(signal),
+      { ...new LateLog(environment.onLog?.bind(environment)).quiet(signal), ...(ask === undefined ? {} : { ask }) },
       true,
     );
     return outcomeOf(answer).response;

@@ -50,6 +50,7 @@ export class LateLog {
     onLog: OnLog;
     onProgress(): void;
     readonly inspect?: CallInspection;
+    onAgain?(): void;
   }): Sinks {
     if (this.#buffered.length > 0) {
       for (const [stream, text] of this.#buffered) context.onLog(stream, text);
@@ -63,6 +64,9 @@ export class LateLog {
       },
       onProgress: () => {
         context.onProgress();
+      },
+      onAgain: () => {
+        context.onAgain?.();
       },
       onLate: this.write,
       inspect: context.inspect,

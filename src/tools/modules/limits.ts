@@ -6,5 +6,7 @@ export const KEPT_BYTES = 64 * 1024 * 1024;
 export const PRINT_CHARS = 1024 * 1024;
 /** A call that prints more characters than this is stopped. */
 export const FLOOD_CHARS = 256 * 1024 * 1024;
+/** Maximum length of all messages of one question to a model, in characters. */
+export const ASK_CHARS = 4 * 1024 * 1024;
 /** Longer answers go through the main thread of their process, in characters. */
 export const ANSWER_CHARS = 64 * 1024;

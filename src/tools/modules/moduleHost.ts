@@ -1,11 +1,12 @@
 import { StudioError } from '../../common/errors.ts';
-import type { SubmittedModule } from '../../config/submission.ts';
+import type { SubmittedModule, SubmittedTools } from '../../config/submission.ts';
 import type { OnLog, ToolCall, ToolCallContext, ToolHost, ToolOutcome, ToolSpec } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Part } from '../../trace/schema.ts';
 import type { BundleProblem } from '../bundle.ts';
 import type { ToolEnvironment } from '../environment.ts';
 import { jsonResponse, textResponse } from '../outcome.ts';
+import { askerOf } from './asker.ts';
 import { Children } from './children.ts';
 import { classed, readChanges } from './errors.ts';
 import { LateLog } from './lateLog.ts';
@@ -14,11 +15,14 @@ import type { Operation } from './protocol.ts';
 import { toolSpecs } from './toolSpecs.ts';
 import type { Answer, Sinks, WorkerThread } from './workerThread.ts';
 
+/** What its entry in the agent file gives to a module. */
+type ModuleGrants = Pick<Extract<SubmittedTools, { kind: 'module' }>, 'secrets' | 'models'>;
+
 /** Opens the tools of a user's module for one rollout. Throws StudioError `config` if it cannot be loaded. */
 export async function openModule(
   module: SubmittedModule,
   environment: ToolEnvironment,
-  secrets: Readonly<Record<string, string>> = {},
+  { secrets = {}, models }: ModuleGrants = {},
 ): Promise<ToolHost> {
   const pool = await environment.pools.modules.get(module, environment);
   const loaded = await pool.load();
@@ -57,7 +61,7 @@ export async function openModule(
     pool,
     toolSpecs(loaded.tools, pool.mapper, { kind: 'module', name: module.file }, 'irreversible'),
     environment,
-    secrets,
+    { secrets, models },
   );
 }
 
@@ -66,6 +70,7 @@ class ModuleHost implements ToolHost {
   readonly #pool: ModulePool;
   readonly #cwd: string;
   readonly #secrets: Readonly<Record<string, string>>;
+  readonly #models: ModuleGrants['models'];
   readonly #late: LateLog;
   /** Whether tools keep state in module variables, so that the rollout needs its own thread. */
   readonly #session: boolean;
@@ -77,10 +82,11 @@ class ModuleHost implements ToolHost {
     pool: ModulePool,
     specs: readonly ToolSpec[],
     environment: ToolEnvironment,
-    secrets: Readonly<Record<string, string>>,
+    { secrets = {}, models }: ModuleGrants,
   ) {
     this.#pool = pool;
     this.#secrets = secrets;
+    this.#models = models;
     this.#children = new Children(pool, environment.pools.processGroups.owner);
     this.specs = specs;
     this.#cwd = environment.cwd;
@@ -100,7 +106,11 @@ class ModuleHost implements ToolHost {
       cwd: this.#cwd,
       secrets: this.#secrets,
     };
-    const sinks: Sinks = { ...this.#late.sinks(context), mark: this.#children.mark };
+    const sinks: Sinks = {
+      ...this.#late.sinks(context),
+      ...askerOf(this.#models, `the entry of ${this.#pool.file} in the agent file`, context.ask),
+      mark: this.#children.mark,
+    };
     try {
       return outcomeOf(await this.#run(op, sinks, spec.effect === 'pure'));
     } catch (error) {

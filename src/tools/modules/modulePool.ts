@@ -231,6 +231,7 @@ export class ModulePool {
       (error: unknown) => {
         const isInnocent = error instanceof ThreadLost && !error.guilty;
         if (isInnocent && job.repeatable && job.runs <= RERUNS && !this.#closed) {
+          job.sinks.onAgain?.();
           this.#waiting.push(job);
           this.#pump();
         } else {

@@ -56,11 +56,36 @@ export type ToThread =
       readonly inspect?: boolean;
       readonly mark?: string;
     }
-  | { readonly type: 'abort'; readonly id: number };
+  | { readonly type: 'abort'; readonly id: number }
+  /** Answers `ask`: with the text of the reply, or an error. */
+  | {
+      readonly type: 'answer';
+      readonly id: number;
+      readonly ask: number;
+      readonly text?: string;
+      readonly error?: { readonly class: string; readonly message: string };
+    };
 
 const id = z.number().int().min(0);
 const stream = z.enum(['out', 'err']);
 const printed = z.array(z.tuple([stream, z.string()]));
+
+/** A message to a model. */
+const askedMessage = z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() });
+export type AskedMessage = z.infer<typeof askedMessage>;
+
+/** A question of user code to a model, by its name in the file that names the module. */
+const asked = z.object({
+  model: z.string(),
+  messages: z.array(askedMessage).min(1),
+  options: z.object({
+    temperature: z.number().optional(),
+    top_p: z.number().optional(),
+    max_tokens: z.number().optional(),
+    stop: z.array(z.string()).optional(),
+  }),
+});
+export type Asked = z.infer<typeof asked>;
 
 export const wireTool = z.object({
   name: z.string(),
@@ -132,6 +157,7 @@ export const fromThread = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('print'), id, printed }),
   z.object({ type: z.literal('progress'), id }),
+  z.object({ type: z.literal('ask'), id, ask: z.number().int().min(1), ...asked.shape }),
   /** The thread waits for a debugger at `url`. */
   z.object({ type: z.literal('inspector'), id, url: z.url() }),
   /** The thread continues, with or without a debugger. */

@@ -6,8 +6,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { shortageOf } from '../../common/shortage.ts';
-import type { OpenWorld, ToolContext, ToolDefinition, WorldSession } from '../sdk.ts';
+import type { JudgeContext, OpenWorld, ToolContext, ToolDefinition, WorldSession } from '../sdk.ts';
 import type { FromThread, Operation, ThreadStart, Thrown, ToThread } from './protocol.ts';
+import { Asks } from './thread/asks.ts';
 import { CallSocket } from './thread/callSocket.ts';
 import type { Tools } from './thread/definitions.ts';
 import {
@@ -60,6 +61,7 @@ const outside = newRunning(0);
 // in a thread, it contains only what the host set
 const env = Object.freeze({ ...process.env }) as Record<string, string>;
 
+const asks = new Asks((question) => send(question));
 let calls: CallSocket | undefined;
 /** Whether the port holds what was reported after its call had ended: the next answer must not arrive before it. */
 let isBehind = false;
@@ -172,7 +174,9 @@ async function operate(op: Operation, call: RunningCall): Promise<CallReply> {
     case 'verify': {
       const { session } = openedWorld();
       if (session.verify === undefined) throw new Error('This world has no verify.');
-      return encodeResult(await session.verify({ answer: op.answer, expected: op.expected, state: session.state }));
+      return encodeResult(
+        await session.verify({ answer: op.answer, expected: op.expected, state: session.state }, judgeContext(call)),
+      );
     }
     case 'snapshot': {
       const bytes = await openedWorld().session.snapshot?.();
@@ -189,7 +193,7 @@ async function operate(op: Operation, call: RunningCall): Promise<CallReply> {
     case 'export': {
       const target = exported[op.name];
       if (typeof target !== 'function') throw new Error(`The module does not export a function "${op.name}".`);
-      return encodeResult(await (target as (...args: readonly unknown[]) => unknown)(...op.args));
+      return encodeResult(await (target as (...args: readonly unknown[]) => unknown)(...op.args, judgeContext(call)));
     }
   }
 }
@@ -238,6 +242,7 @@ function contextOf(op: Extract<Operation, { kind: 'call' }>, call: RunningCall):
       call.stateless ||= world === undefined;
       return world?.session.state;
     },
+    ask: asks.of(call.id, () => running.has(call.id)),
     log: (text) => {
       call.output.print('out', `${text}\n`);
     },
@@ -249,6 +254,10 @@ function contextOf(op: Extract<Operation, { kind: 'call' }>, call: RunningCall):
       send({ type: 'progress', id: call.id });
     },
   };
+}
+
+function judgeContext(call: RunningCall): JudgeContext {
+  return { signal: call.abort.signal, ask: asks.of(call.id, () => running.has(call.id)) };
 }
 
 /** Adds to an error that `state` is undefined because no world is open. */
@@ -301,6 +310,7 @@ async function run({ id, op, ...how }: Extract<ToThread, { type: 'run' }>, direc
     };
   }
   running.delete(id);
+  asks.forget(id);
   const printed = call.output.takeUnsent();
   const whole: FromThread = printed === undefined ? answer : { ...answer, printed };
   sendAnswer(whole, call.direct);
@@ -309,6 +319,10 @@ async function run({ id, op, ...how }: Extract<ToThread, { type: 'run' }>, direc
 function receive(message: ToThread, direct: boolean): void {
   if (message.type === 'run') {
     void run(message, direct);
+    return;
+  }
+  if (message.type === 'answer') {
+    asks.received(message);
     return;
   }
   send({ type: 'aborting', id: message.id });

@@ -1,9 +1,10 @@
 import type { Deferred } from '../../common/abort.ts';
 import { deferred } from '../../common/abort.ts';
 import type { CallInspection } from '../../rollout/ports.ts';
+import { ClassedError } from '../../trace/classedError.ts';
 import { Inspector } from './inspector.ts';
 import type { ModuleProcess, ThreadEvents, ThreadLink } from './process/moduleProcess.ts';
-import type { FromThread, LoadedModule, ModuleStart, Operation, Thrown, ToThread } from './protocol.ts';
+import type { Asked, FromThread, LoadedModule, ModuleStart, Operation, Thrown, ToThread } from './protocol.ts';
 import { fromThread, loadedModule } from './protocol.ts';
 import { AbortedCall, ThreadLost, UserError } from './threadErrors.ts';
 import type { StackMapper } from './userStack.ts';
@@ -19,6 +20,10 @@ export interface Sinks {
   readonly signal: AbortSignal;
   onLog(stream: 'out' | 'err', text: string): void;
   onProgress(): void;
+  /** Asks a model. Absent for operations that must not. */
+  ask?(question: Asked): Promise<string>;
+  /** Called before the operation runs again in another thread because another operation ended this one. */
+  onAgain?(): void;
   /** Runs a tool call in a JavaScript debugger. */
   readonly inspect?: CallInspection | undefined;
   /** Environment variable that identifies processes of the operation. */
@@ -218,6 +223,9 @@ export class WorkerThread {
       case 'progress':
         this.#pending.get(message.id)?.sinks.onProgress();
         return;
+      case 'ask':
+        void this.#ask(message);
+        return;
       case 'inspector': {
         const pending = this.#pending.get(message.id);
         if (pending?.sinks.inspect === undefined) return;
@@ -244,6 +252,22 @@ export class WorkerThread {
           this.#recent.get(message.id)?.onLate('err', `after the call ended, its module ${message.how}\n`);
         return;
     }
+  }
+
+  /** Answers a question of an operation, unless it has ended by then. */
+  async #ask({ id, ask, model, messages, options }: Extract<FromThread, { type: 'ask' }>): Promise<void> {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return;
+    const { sinks, direct } = pending;
+    let answer: { readonly text: string } | { readonly error: { readonly class: string; readonly message: string } };
+    try {
+      if (sinks.ask === undefined) throw new Error('Models cannot be asked here.');
+      answer = { text: await sinks.ask({ model, messages, options }) };
+    } catch (thrown) {
+      const { class: of, message } = ClassedError.from(thrown, 'tool_error');
+      answer = { error: { class: of, message } };
+    }
+    if (this.#pending.get(id) === pending && !this.#ended) this.#post({ type: 'answer', id, ask, ...answer }, direct);
   }
 
   #print(id: number, printed: readonly ['out' | 'err', string][] | undefined): void {

@@ -47,8 +47,8 @@ export function closingEvents({
   if (!own.some((event) => event.kind === 'rollout.lease' && event.data.epoch === grant.epoch)) {
     events.push({ ...next(), kind: 'rollout.lease', data: { epoch: grant.epoch, worker, how: 'closing' } });
   }
-  const counter = new TotalsCounter((agent, side) =>
-    submission === undefined ? undefined : modelOf(submission, agent, side).price,
+  const counter = new TotalsCounter((agent, side, name) =>
+    submission === undefined ? undefined : modelOf(submission, agent, side, name).price,
   );
   for (const event of own) counter.add(event);
   const first = own[0]?.at ?? at;

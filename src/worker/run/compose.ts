@@ -9,6 +9,7 @@ import { createScorer } from '../../scoring/create.ts';
 import { untrustedWork } from '../../tools/builtins/readerThread/untrustedWork.ts';
 import type { ToolEnvironment } from '../../tools/environment.ts';
 import { openTools } from '../../tools/hosts.ts';
+import { askerOf } from '../../tools/modules/asker.ts';
 import { runExport } from '../../tools/modules/exports.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { openWorld } from '../../worlds/open.ts';
@@ -82,10 +83,12 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
     ...(submission.world === undefined
       ? {}
       : { world: openWorld(submission.world, environment, submission.scorer.kind === 'world') }),
-    callRule: (rule, input, signal) => runExport(rule.module, rule.export, [input], environment, signal, pools.modules),
+    callRule: (rule, input, signal) =>
+      runExport(rule.module, rule.export, [input], environment, signal, { pools: pools.modules }),
     scorer: createScorer(submission.scorer, {
       untrusted: untrustedWork,
-      runExport: (module, name, input, { signal }) => runExport(module, name, [input], environment, signal),
+      runExport: (module, name, input, { signal, ask, models }) =>
+        runExport(module, name, [input], environment, signal, askerOf(models, submission.file, ask)),
     }),
     partForScoring: async (signal) => {
       await recorder.flushed();
