@@ -83,6 +83,7 @@ export async function readEdges(
     steps: progress.step ?? 0,
     tokens: progress.input_tokens + progress.output_tokens,
     model: first?.data.model,
+    world: find(toModel(head.events), 'world.open'),
     hold: progress.hold,
   };
   const hasHeader = header.start !== undefined && (header.start.data.model !== undefined || first !== undefined);

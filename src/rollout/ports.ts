@@ -4,7 +4,7 @@
  */
 import type { Json, JsonObject } from '../common/json.ts';
 import type { SubmittedModel } from '../config/submission.ts';
-import type { Change, Check, Effect, Part, Place, Role, TraceEvent, Usage } from '../trace/schema.ts';
+import type { Change, Check, Effect, EventData, Part, Place, Role, TraceEvent, Usage } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
 // ---- model ----------------------------------------------------------------------------------------------------
@@ -206,6 +206,8 @@ export interface WorldSession extends ToolHost {
 export interface World {
   readonly name: string;
   readonly kind: string;
+  /** Describes what a task opens, before it is opened, for the record. */
+  about?(task: TaskRecord): Pick<EventData['world.open'], 'scenario' | 'template' | 'clock'>;
   open(
     input: { readonly task: TaskRecord; readonly seed: number; readonly from?: Uint8Array },
     signal: AbortSignal,

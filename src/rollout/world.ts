@@ -99,7 +99,9 @@ export class RolloutWorld {
   static async open(act: Act, parts: WorldParts): Promise<RolloutWorld> {
     const { world, task, history, stop, time } = parts;
     const seed = worldSeed(task, parts.batchSeed);
-    const request = { world: world.name, seed };
+    const request = { world: world.name, ...world.about?.(task), seed };
+    // A fork with a changed scenario: its snapshots are differences from another state.
+    if (history.template !== request.template) history.dropSnapshots();
     const opened: { live?: LiveWorld } = {};
     const done = await act.one<'world'>({
       kind: 'world',

@@ -8,9 +8,11 @@
 import { z } from 'zod';
 import { blobRef, int, json, part, sha } from './schema/parts.ts';
 import { totals } from './schema/totals.ts';
+import { change, worldOpen } from './schema/world.ts';
 
 export { type BlobRef, type Part, part } from './schema/parts.ts';
 export { type SideUsage, sideUsage, type Totals, totals } from './schema/totals.ts';
+export { type Change, change } from './schema/world.ts';
 
 export const TRACE_VERSION = 1;
 
@@ -103,16 +105,6 @@ export const usage = z.object({
   reasoning_tokens: int.min(0).optional(),
 });
 export type Usage = z.infer<typeof usage>;
-
-export const change = z.object({
-  table: z.string().optional(),
-  file: z.string().optional(),
-  key: json,
-  op: z.enum(['insert', 'update', 'delete']),
-  before: json.optional(),
-  after: json.optional(),
-});
-export type Change = z.infer<typeof change>;
 
 export const rolloutStatus = z.enum(['done', 'truncated', 'cancelled', 'infrastructure']);
 export type RolloutEndStatus = z.infer<typeof rolloutStatus>;
@@ -226,7 +218,7 @@ const eventData = {
   'agent.start': () => z.object({ how: z.enum(['team', 'handoff', 'parallel', 'loop']), m: int.min(1).optional() }),
   'agent.end': () =>
     z.object({ status: callStatus, m: int.min(1).optional(), ms: ms.optional(), error: traceError.optional() }),
-  'world.open': () => z.object({ world: z.string(), kind: z.string(), seed: int.optional(), from: sha.optional() }),
+  'world.open': () => worldOpen,
   'world.close': () =>
     z.object({ status: z.literal('cut').optional(), ms: ms.optional(), error: traceError.optional() }),
   'world.diff': () => z.object({ changes: z.array(change) }),

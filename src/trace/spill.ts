@@ -168,7 +168,7 @@ function shaFields(event: TraceEvent): (string | undefined)[] {
     case 'model.start':
       return [event.data.tools];
     case 'world.open':
-      return [event.data.from];
+      return [event.data.from, event.data.template];
     case 'world.snapshot':
       return [event.data.snapshot];
     case 'batch.start':

@@ -1,8 +1,10 @@
 /** Opens worlds for rollouts, repeated calls, and tool trials. */
 import { StudioError } from '../common/errors.ts';
+import { type SubmittedCodeWorld, TEMPLATE_TIME } from '../config/submission/world.ts';
 import type { SubmittedWorld } from '../config/submission.ts';
 import type { World } from '../rollout/ports.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
+import type { TaskRecord } from '../trace/task.ts';
 import { moduleWorld } from './module.ts';
 
 /** Returns the submitted world, whose sessions run in the environment of their rollout. `judges`: it is the scorer. */
@@ -10,9 +12,33 @@ export function openWorld(submitted: SubmittedWorld, environment: ToolEnvironmen
   switch (submitted.kind) {
     case 'module':
       return moduleWorld(submitted, environment, judges);
-    case 'code':
-      throw new StudioError('unsupported', `Worlds of kind code cannot run yet: ${submitted.name}.`, {
-        hint: 'Use a world of kind module.',
-      });
+    case 'code': {
+      const { name, kind } = submitted;
+      return {
+        name,
+        kind,
+        about: (task) => aboutScenario(submitted, task),
+        open: () =>
+          Promise.reject(
+            new StudioError('unsupported', `Worlds of kind code cannot run yet: ${name}.`, {
+              hint: 'Use a world of kind module.',
+            }),
+          ),
+      };
+    }
   }
+}
+
+/** Describes what a task opens of a world with scenarios. */
+function aboutScenario(
+  { scenarios, clock = { start: TEMPLATE_TIME, step: 1 } }: SubmittedCodeWorld,
+  { world }: TaskRecord,
+): ReturnType<NonNullable<World['about']>> {
+  const { scenario } = world ?? {};
+  const template = scenario === undefined ? undefined : scenarios[scenario]?.template;
+  return {
+    ...(scenario === undefined ? {} : { scenario }),
+    ...(template === undefined ? {} : { template }),
+    clock,
+  };
 }

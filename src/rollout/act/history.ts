@@ -41,6 +41,8 @@ export class History {
   /** Messages between agents, by recipient. */
   readonly #mail = new Map<string, LoggedMessage[]>();
   openHold: OpenHold | undefined;
+  /** The initial state of the world, if it is known. */
+  template: string | undefined;
   /** The newest snapshot of the world. */
   snapshot: { readonly seq: number; readonly sha: string } | undefined;
   snapshots = 0;
@@ -114,6 +116,7 @@ export class History {
         this.#start(event, 'tool', event.data.name, toolKey(event.data));
         return;
       case 'world.open':
+        this.template = event.data.template;
         this.#start(event, 'world', event.data.world, worldKey(event.data));
         return;
       case 'model.end':
@@ -242,6 +245,12 @@ export class History {
     return messages;
   }
 
+  /** Drops all snapshots: the world begins in another state than they do. */
+  dropSnapshots(): void {
+    this.snapshot = undefined;
+    this.snapshots = 0;
+  }
+
   /** Returns the inbox of an agent, for messages injected so far and later. */
   inbox(agent: string): InjectedMessage[] {
     let inbox = this.#injected.get(agent);
@@ -302,6 +311,10 @@ export function toolKey(data: {
 }
 
 /** Returns a text to compare requests to open a world. */
-export function worldKey(data: { readonly world: string; readonly seed?: number | undefined }): string {
-  return canonicalJson([data.world, data.seed]);
+export function worldKey(data: {
+  readonly world: string;
+  readonly seed?: number | undefined;
+  readonly template?: string | undefined;
+}): string {
+  return canonicalJson([data.world, data.seed, ...(data.template === undefined ? [] : [data.template])]);
 }

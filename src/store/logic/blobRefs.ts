@@ -11,7 +11,7 @@ const SHA = '[0-9a-f]{64}';
 const FIELDS: Readonly<Partial<Record<string, RegExp>>> = {
   'rollout.lease': new RegExp(`"snapshot":"(${SHA})"`, 'g'),
   'world.snapshot': new RegExp(`"snapshot":"(${SHA})"`, 'g'),
-  'world.open': new RegExp(`"from":"(${SHA})"`, 'g'),
+  'world.open': new RegExp(`"(?:from|template)":"(${SHA})"`, 'g'),
   'model.start': new RegExp(`"tools":"(${SHA})"`, 'g'),
 };
 

@@ -5,7 +5,7 @@ import { compact, duration } from '../../common/units.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { AnyEvent, TrajectoryModel } from '../model.ts';
 import type { EventOf, TraceEvent } from '../schema.ts';
-import { sideLabel } from './labels.ts';
+import { sideLabel, worldLabel } from './labels.ts';
 import type { Page } from './page.ts';
 import { scoreText } from './score.ts';
 import { changeText, errorText, inline, partsText, placeText, valueText } from './values.ts';
@@ -254,7 +254,7 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
       );
       return;
     case 'world.open':
-      page.line('world', `${event.data.world} (${event.data.kind}) opened`, { style: 'dim' });
+      page.line('world', `${worldLabel(event.data)} opened`, { style: 'dim' });
       return;
     case 'world.close':
       if (event.data.error !== undefined)

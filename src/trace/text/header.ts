@@ -5,6 +5,7 @@ import { heldText, holdSummary } from '../holder.ts';
 import type { TrajectoryModel } from '../model.ts';
 import type { EventOf } from '../schema.ts';
 import type { HoldSummary } from '../summary.ts';
+import { worldLabel } from './labels.ts';
 import type { Page } from './page.ts';
 import { scoreText } from './score.ts';
 import type { Style } from './terminal.ts';
@@ -20,6 +21,8 @@ export interface Header {
   readonly tokens: number;
   /** The model of the first call. */
   readonly model: string | undefined;
+  /** The world that was opened. */
+  readonly world: EventOf<'world.open'> | undefined;
   /** The current hold. */
   readonly hold: HoldSummary | undefined;
 }
@@ -34,6 +37,7 @@ export function headerOf(model: TrajectoryModel): Header {
     steps: model.steps.length - 1,
     tokens: usage.input_tokens + usage.output_tokens,
     model: model.steps[1]?.model?.start.data.model,
+    world: model.events.find((event): event is EventOf<'world.open'> => event.kind === 'world.open'),
     hold: hold === undefined ? undefined : holdSummary(hold.event),
   };
 }
@@ -57,6 +61,7 @@ export function writeHeader(page: Page, header: Header, rollout: string | undefi
     rollout === undefined ? undefined : `rollout ${rollout}`,
     start === undefined ? undefined : `batch ${start.data.batch}`,
     start?.data.model ?? header.model,
+    header.world?.data.scenario === undefined ? undefined : `world ${worldLabel(header.world.data)}`,
     start?.data.seed === undefined ? undefined : `seed ${start.data.seed}`,
     start?.data.times === 'none' ? 'imported without times' : undefined,
   ].flatMap((text) => (text === undefined ? [] : [{ text, style: 'dim' as const }]));

@@ -1,4 +1,5 @@
 /** Labels of recorded values, as texts for people. */
+import type { EventData } from '../schema.ts';
 
 /** Returns `invalid arguments` for the error class `invalid_arguments`. */
 export function errorLabel(errorClass: string): string {
@@ -17,6 +18,11 @@ const HOLDS: Readonly<Record<string, string>> = {
   input: 'waiting for an answer',
   lost_server: 'server lost',
 };
+
+/** Returns what was opened: `library (module)`, or `library (code), scenario gofundme`. */
+export function worldLabel({ world, kind, scenario }: EventData['world.open']): string {
+  return `${world} (${kind})${scenario === undefined ? '' : `, scenario ${scenario}`}`;
+}
 
 /** Returns what a side model is called: `Simulated user` for `user`; its own name if the product does not know it. */
 export function sideLabel(side: string): string {

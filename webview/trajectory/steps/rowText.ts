@@ -109,7 +109,8 @@ function eventText(model: TrajectoryModel, row: Row, liveText: (span: number) =>
         ...plain(
           'database',
           event.data.world,
-          event.data.kind === 'module' ? 'TypeScript world' : `${event.data.kind} world`,
+          (event.data.kind === 'module' ? 'TypeScript world' : `${event.data.kind} world`) +
+            (event.data.scenario === undefined ? '' : `, scenario ${event.data.scenario}`),
         ),
         ...trouble(span),
         ms: span?.kind === 'world' ? span.end?.data.ms : undefined,
