@@ -16,6 +16,7 @@ const LOADERS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['import', async (): Promise<Command> => (await import('./commands/import.ts')).importFiles],
   ['export', async (): Promise<Command> => (await import('./commands/export.ts')).exportAttempts],
   ['fork', async (): Promise<Command> => (await import('./commands/fork.ts')).fork],
+  ['rescore', async (): Promise<Command> => (await import('./commands/rescore.ts')).rescore],
   ['call', async (): Promise<Command> => (await import('./commands/call.ts')).call],
   ['agent', async (): Promise<Command> => (await import('./commands/agent.ts')).agent],
   ['tool', async (): Promise<Command> => (await import('./commands/tool.ts')).tool],

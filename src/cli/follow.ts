@@ -9,6 +9,8 @@ import { newId } from '../common/ids.ts';
 import type { Api } from '../protocol/api.ts';
 import type { BatchRow } from '../protocol/client.ts';
 import { forkRates } from '../protocol/forkParent.ts';
+import { rescoredChanges } from '../protocol/rescored.ts';
+import { attemptCount } from '../trace/outcome.ts';
 import type { Bar } from '../trace/statistics/bar.ts';
 import { attemptsOf } from '../trace/statistics/outcomes.ts';
 import { report } from '../trace/statistics.ts';
@@ -101,7 +103,10 @@ export async function followBatch(
   connection.checkStore?.();
   row = await connection.api.batch(batch);
   const bars = options.bars ?? [];
-  const fork = await forkRates(connection.api, row, rows.values());
+  const [fork, rescored] = await Promise.all([
+    forkRates(connection.api, row, rows.values()),
+    rescoredChanges(connection.api, row, rows.values()),
+  ]);
   const outcome = printReport(
     context,
     report(
@@ -114,7 +119,7 @@ export async function followBatch(
       ),
     ),
     bars,
-    { fork },
+    { fork, rescored },
   );
   if (context.signal.aborted) {
     context.log(`Batch ${batch} was cancelled.`);
@@ -129,5 +134,5 @@ export async function followBatch(
 /** Returns how many pods the batch needs if each attempt has its own. Only for display: failures return undefined. */
 async function podsOf(api: Api, row: BatchRow, signal: AbortSignal): Promise<number | undefined> {
   const submission = await readSubmission(api, row.submission, signal).catch(() => undefined);
-  return submission?.pods?.isolation === 'pod' ? row.tasks * row.attempts : undefined;
+  return submission?.pods?.isolation === 'pod' ? attemptCount(row) : undefined;
 }

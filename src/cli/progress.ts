@@ -5,7 +5,7 @@
 import { finish } from '../common/piecewise.ts';
 import { compact, duration } from '../common/units.ts';
 import type { BatchRow } from '../protocol/client.ts';
-import { countNameOf } from '../trace/outcome.ts';
+import { attemptCount, countNameOf } from '../trace/outcome.ts';
 import { attemptRows } from '../trace/statistics/outcomes.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { Terminal } from './context.ts';
@@ -32,7 +32,7 @@ export class Progress {
     const now = performance.now();
     if (now - this.#drawnAt < (this.#terminal.live ? REDRAW_MS : LINE_INTERVAL_MS)) return;
     this.#drawnAt = now;
-    this.#draw(progressLine(batch.tasks * batch.attempts, rows.values(), now - this.#started, this.#terminal.width));
+    this.#draw(progressLine(attemptCount(batch), rows.values(), now - this.#started, this.#terminal.width));
   }
 
   /** Prints a permanent line above the progress line. */

@@ -1,15 +1,19 @@
 /** Prints reports and checks them against thresholds. */
 import { forkText } from '../client/text/forkText.ts';
 import { comparisonText, reportText } from '../client/text/reportText.ts';
+import { changesText } from '../client/text/verdictText.ts';
 import { type Bar, reaches } from '../trace/statistics/bar.ts';
 import type { ForkRates } from '../trace/statistics/forkRates.ts';
 import type { Comparison, Report } from '../trace/statistics/schema.ts';
+import type { VerdictChanges } from '../trace/verdicts.ts';
 import type { Context } from './context.ts';
 
 interface ReportExtras {
   readonly comparison?: Comparison | undefined;
   /** How a fork’s pass rate compares with its parent’s. */
   readonly fork?: ForkRates | undefined;
+  /** How the verdicts of a batch compare with the rewards that they judge again. */
+  readonly rescored?: VerdictChanges | undefined;
   /** The held attempts, as text; '' if there are none. */
   readonly held?: string;
 }
@@ -19,7 +23,7 @@ export function printReport(
   context: Context,
   report: Report,
   bars: readonly Bar[],
-  { comparison, fork, held = '' }: ReportExtras = {},
+  { comparison, fork, rescored, held = '' }: ReportExtras = {},
 ): 0 | 1 {
   const results = bars.map((bar) => reaches(report, bar));
   if (context.json)
@@ -27,11 +31,13 @@ export function printReport(
       ...report,
       ...(comparison === undefined ? {} : { baseline: comparison }),
       ...(fork === undefined ? {} : { fork }),
+      ...(rescored === undefined ? {} : { rescored }),
     });
   else {
     context.print(reportText(report, context.terminal.width));
     if (held !== '') context.print(`\n${held}`);
     if (fork !== undefined) context.print(`\n${forkText(fork)}`);
+    if (rescored !== undefined) context.print(`\n${changesText(rescored)}`);
     if (comparison !== undefined) context.print(`\n${comparisonText(comparison)}`);
   }
   for (const { ok, text } of results) context.log(`${ok ? '✓' : '✗'} ${text}`);

@@ -4,22 +4,15 @@
  */
 import { StudioError } from '../common/errors.ts';
 import type { Files } from './files.ts';
-import {
-  type AgentParts,
-  checkPattern,
-  type LoadedAgent,
-  MODULE_ENDINGS,
-  readAgent,
-  withMembers,
-} from './load/agent.ts';
+import { type AgentParts, type LoadedAgent, readAgent, withMembers } from './load/agent.ts';
 import { type DatasetLook, readDataset } from './load/dataset.ts';
-import { checkModel, checkModels } from './load/model.ts';
 import { checkNeeds } from './load/needs.ts';
 import { checkPlaceholders } from './load/placeholders.ts';
 import { type PromptText, Reading } from './load/reading.ts';
+import { checkScorer, type LoadedScorer, readScorer } from './load/scorer.ts';
 import { type LoadedWorld, readWorld } from './load/world.ts';
 import { basename, dirname } from './paths.ts';
-import { type BatchFile, batchFile, type ScorerSection } from './schema/batchFile.ts';
+import { type BatchFile, batchFile } from './schema/batchFile.ts';
 import type { SandboxMode } from './schema/sandboxSection.ts';
 import type { ParsedFile } from './source/parse.ts';
 import { hasErrors, type Problem, sortProblems } from './source/problem.ts';
@@ -83,6 +76,12 @@ export async function loadWorld(files: Files, path: string): Promise<LoadResult<
   if (parts?.userPrompt !== undefined)
     checkPlaceholders(reading, parts.parsed, ['user', 'prompt'], parts.userPrompt, [], { mayKnowAnswer: true });
   return finish(reading, parts?.world);
+}
+
+/** Loads the scorer of a batch file, or of a file that has only a `scorer` section. */
+export async function loadScorer(files: Files, path: string): Promise<LoadResult<LoadedScorer>> {
+  const reading = new Reading(files);
+  return finish(reading, await readScorer(reading, files.absolute(path)));
 }
 
 /** Throws StudioError `usage` for invalid options. */
@@ -186,51 +185,6 @@ function checkPrompts(reading: Reading, agent: AgentParts | undefined, tasks: Da
 function finish<T>(reading: Reading, value: T | undefined): LoadResult<T> {
   const problems = sortProblems(reading.problems);
   return value === undefined || hasErrors(problems) ? { problems } : { value, problems };
-}
-
-/** Checks the scorer and returns the rubric of a judge. */
-async function checkScorer(
-  reading: Reading,
-  parsed: ParsedFile,
-  scorer: ScorerSection,
-  dataset: DatasetLook | undefined,
-): Promise<PromptText | undefined> {
-  switch (scorer.kind) {
-    case 'world':
-      if (!parsed.has(['world'])) {
-        reading.report(parsed, ['scorer', 'kind'], {
-          code: 'conflict',
-          message: "the scorer is the world's verifier, but the batch has no `world`",
-          hint: 'Add `world: ../worlds/….world.yaml`, or choose another scorer.',
-          fixes: [{ do: 'replace', text: 'exact' }],
-        });
-      }
-      return undefined;
-    case 'module':
-      await reading.locate(parsed, ['scorer', 'module'], scorer.module, MODULE_ENDINGS);
-      checkModels(reading, parsed, ['scorer', 'models'], scorer.models);
-      return undefined;
-    case 'regex':
-      checkPattern(reading, parsed, ['scorer', 'pattern'], scorer.pattern, scorer.flags);
-      return undefined;
-    case 'judge':
-      checkModel(reading, parsed, ['scorer', 'model'], scorer.model);
-      return reading.prompt(parsed, ['scorer', 'rubric'], scorer.rubric);
-    case 'exact':
-    case 'contains':
-    case 'number':
-    case 'json':
-      if (dataset !== undefined && dataset.tasks > 0 && !dataset.answers) {
-        reading.report(parsed, ['scorer', 'kind'], {
-          code: 'conflict',
-          message:
-            `\`${scorer.kind}\` compares with expected answers, but ` +
-            `${dataset.whole ? 'no task' : `none of the first ${dataset.tasks} tasks`} has one`,
-          hint: 'Set `dataset.answer` to the column with the answers, or choose another scorer.',
-        });
-      }
-      return undefined;
-  }
 }
 
 /** Checks that what programs may see exists. */

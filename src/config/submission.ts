@@ -132,19 +132,28 @@ export const submittedAgent = z.object({
 });
 export type SubmittedAgent = z.infer<typeof submittedAgent>;
 
+/** Name of its verdicts. Default: by its kind. */
+const scorerName = z.string().optional();
+
 export const submittedScorer = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('exact') }),
-  z.object({ kind: z.literal('contains'), ignore_case: z.boolean() }),
+  z.object({ name: scorerName, kind: z.literal('exact') }),
+  z.object({ name: scorerName, kind: z.literal('contains'), ignore_case: z.boolean() }),
   /**
    * Compares the first group, or the whole match, of `pattern` in the answer with the expected answer; without an
    * expected answer, any match passes.
    */
-  z.object({ kind: z.literal('regex'), pattern: z.string(), flags: z.string() }),
-  z.object({ kind: z.literal('number'), abs: z.number(), rel: z.number() }),
-  z.object({ kind: z.literal('json'), ignore_order: z.boolean() }),
-  z.object({ kind: z.literal('module'), module: submittedModule, export: z.string(), models: submittedModels }),
-  z.object({ kind: z.literal('world') }),
-  z.object({ kind: z.literal('judge'), model: submittedModel, rubric: z.string(), pass: z.number() }),
+  z.object({ name: scorerName, kind: z.literal('regex'), pattern: z.string(), flags: z.string() }),
+  z.object({ name: scorerName, kind: z.literal('number'), abs: z.number(), rel: z.number() }),
+  z.object({ name: scorerName, kind: z.literal('json'), ignore_order: z.boolean() }),
+  z.object({
+    name: scorerName,
+    kind: z.literal('module'),
+    module: submittedModule,
+    export: z.string(),
+    models: submittedModels,
+  }),
+  z.object({ name: scorerName, kind: z.literal('world') }),
+  z.object({ name: scorerName, kind: z.literal('judge'), model: submittedModel, rubric: z.string(), pass: z.number() }),
 ]);
 export type SubmittedScorer = z.infer<typeof submittedScorer>;
 
@@ -262,6 +271,19 @@ function worldConfig(world: SubmittedWorld | undefined): object | undefined {
   const { scenarios: _, python: __, ...config } = world;
   return { ...config, perturb };
 }
+
+/**
+ * Returns a short hash of the scorer: its configuration and code, and the world's if that is the verifier. Two scores
+ * with the same one come from the same scorer.
+ */
+export function scorerVersion({ scorer, world }: Pick<Submission, 'scorer' | 'world'>): string {
+  return hashOf({
+    scorer: withoutPath(scorer),
+    ...(scorer.kind === 'world' ? { world: worldConfig(world), scenarios: scenariosOf({ world }) } : {}),
+  }).slice(0, VERSION_DIGITS);
+}
+
+const VERSION_DIGITS = 12;
 
 function withoutPaths(agent: SubmittedAgent): object {
   const { team, ...rest } = agent;

@@ -3,13 +3,16 @@ import type { TaskRecord } from '../trace/task.ts';
 import type { Files } from './files.ts';
 import type { LoadedAgent } from './load/agent.ts';
 import type { Scenarios } from './load/scenarios.ts';
+import type { LoadedScorer } from './load/scorer.ts';
 import type { LoadedWorld } from './load/world.ts';
 import type { LoadedBatch } from './load.ts';
 import { relative } from './paths.ts';
+import type { ParsedFile } from './source/parse.ts';
 import type { Problem } from './source/problem.ts';
 import {
   type Submission,
   type SubmittedAgent,
+  type SubmittedScorer,
   type SubmittedTools,
   type SubmittedWorld,
   submission as submissionSchema,
@@ -76,7 +79,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
   // Requests all modules at once, so that they are bundled together.
   const [submitted, scorer, ownWorld, perturb] = await Promise.all([
     submittedAgent(agent, root, ports.files, bundles),
-    submittedScorer(loaded, bundles),
+    submittedScorer({ ...loaded, scorer: file.scorer }, bundles),
     world === undefined ? undefined : submittedWorld(loaded, world, ports, bundles),
     world === undefined ? [] : submittedRules(world, bundles),
   ]);
@@ -135,6 +138,41 @@ function codeBlobs(bundles: Bundles, scenarios: readonly SubmissionBlob[] = []):
       yield* scenarios;
     },
   };
+}
+
+/** A scorer without a batch. */
+interface BuiltScorer extends Pick<BuiltSubmission, 'secrets' | 'blobs'> {
+  readonly scorer: SubmittedScorer;
+  /** The world of a module whose verifier it is, if its file names one. */
+  readonly world?: SubmittedWorld;
+  readonly env: Submission['env'];
+}
+
+/** Builds a scorer. Its paths are relative to `root`. Throws as `buildSubmission` does. */
+export async function buildScorer(loaded: LoadedScorer, root: string, ports: SubmitPorts): Promise<BuiltScorer> {
+  const { path, parsed, section, rubric, world } = loaded;
+  // The rest of a batch file is not used.
+  const { secrets, names, shown } = collectEnvironment([only(parsed, 'scorer'), world?.parsed], root, ports);
+  const bundles = new Bundles(ports);
+  const parts = { path, scorer: section, ...(rubric === undefined ? {} : { rubric }) };
+  const scorer = await submittedScorer(parts, bundles);
+  // The scenarios of a code world are those of the tasks that were run.
+  const submitted =
+    world?.kind === 'module' ? submittedModuleWorld(world, await bundles.add(moduleOf(world)), root) : undefined;
+  return {
+    scorer: submissionSchema.shape.scorer.parse(scorer),
+    ...(submitted === undefined ? {} : { world: submissionSchema.shape.world.unwrap().parse(submitted) }),
+    secrets,
+    env: { names, shown },
+    blobs: { [Symbol.asyncIterator]: () => bundles.blobs() },
+  };
+}
+
+/** Returns a file as if it had only one key. */
+function only(parsed: ParsedFile, key: string): ParsedFile {
+  const { value } = parsed;
+  const member = typeof value === 'object' && value !== null && key in value ? Object.entries(value) : [];
+  return { ...parsed, value: Object.fromEntries(member.filter(([name]) => name === key)) };
 }
 
 /** An agent without a batch: its part of a submission. */

@@ -9,6 +9,7 @@ import {
 import { batchId, parseReference } from '../client/reference.ts';
 import { plural } from '../common/text.ts';
 import type { Api } from '../protocol/api.ts';
+import { attemptCount } from '../trace/outcome.ts';
 import { type FoundAttempt, findAttempt } from './reading/attempt.ts';
 import type { Session } from './session.ts';
 import { readPage } from './tools/readTrajectory.ts';
@@ -32,7 +33,7 @@ export function registerResources(server: McpServer, session: Session): void {
             mimeType: MIME,
             description:
               `Batch ${row.batch}, ${row.state}: ` +
-              `${row.counts.passed} of ${plural(row.tasks * row.attempts, 'attempt')} passed`,
+              `${row.counts.passed} of ${plural(attemptCount(row), 'attempt')} passed`,
           })),
         };
       },

@@ -154,6 +154,8 @@ export const batchRow = z.object({
   /** Used by side models. The tokens above are those of the agents alone. Absent: none. */
   side_tokens: z.object({ input: int, output: int }).optional(),
   parent: forkPoint.optional(),
+  /** ID of the batch whose rollouts it scores again. */
+  rescores: z.string().optional(),
   imported: z.boolean(),
   reason: z.string().optional(),
   /** Cursor of the summary rows. */

@@ -48,7 +48,7 @@ export const rolloutVerb = z.enum(['hold', 'release', 'step', 'edit', 'inject', 
 /**
  * `note`: adds a bookmark or note to the batch stream; an empty text removes those with the same label and place.
  */
-const batchVerb = z.enum(['pause', 'resume', 'cancel', 'retry', 'rescore', 'seal', 'breakpoints', 'note']);
+const batchVerb = z.enum(['pause', 'resume', 'cancel', 'retry', 'rescore', 'label', 'seal', 'breakpoints', 'note']);
 
 /** The arguments of each verb. */
 export const verbArgs = {
@@ -91,6 +91,22 @@ export const noteArgs = z.object({
   seq: z.number().int().min(1).optional(),
   label: z.enum(['bookmark', 'note']),
   text: z.string().max(10_000),
+});
+/** Arguments of `label`: a person's verdict on a rollout. null withdraws it. */
+export const labelArgs = z.object({
+  rollout: z.string(),
+  passed: z.boolean().nullable(),
+  note: z.string().max(10_000).optional(),
+});
+/**
+ * Arguments of `rescore`: creates the batch `batch` (an ID created by the client), which runs the scorer of
+ * `submission` (a blob) over the attempts of this batch that have a result, or over those whose rollouts are listed.
+ */
+export const rescoreArgs = z.object({
+  batch: z.string(),
+  submission: z.string(),
+  secrets: z.record(z.string(), z.string()).optional(),
+  rollouts: z.array(z.string()).optional(),
 });
 /** `POST /v1/batches/<id>/commands`. */
 export const batchCommand = z.object({ ...command, verb: batchVerb });

@@ -47,11 +47,13 @@ export const grant = z.object({
   task: taskRecord,
   attempt: int,
   try: int,
-  /** Empty unless a fork. */
+  /** Empty unless a fork, or a rollout that scores another one again. */
   lineage,
   /** For a fork: where it left its parent, and its initial edits (right after `rollout.start` and `rollout.lease`). */
   fork: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),
   edits: z.array(forkEdit).optional(),
+  /** In a batch that rescores another one: the rollout to score again, whose events 1..seq it shares. */
+  rescores: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),
   /**
    * Last durable seq of the rollout, its lineage included; 0 = nothing yet. The worker reads 1..last by GET before it
    * starts.

@@ -6,6 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from '../common/json.ts';
 import type { Redactor } from '../common/redaction/redactor.ts';
 import { agentAt, type Submission, submission as submissionSchema } from '../config/submission.ts';
 import type { Api } from '../protocol/api.ts';
+import { callSeed } from '../trace/callSeed.ts';
 import type { ToolSpan } from '../trace/model/spans.ts';
 import { TrajectoryModel } from '../trace/model.ts';
 import type { Effect, TraceError } from '../trace/schema.ts';
@@ -149,24 +150,4 @@ async function worldBefore(
       before,
     },
   };
-}
-
-/**
- * Returns the seed that the rollout used for a call. It depends on the number of the agent's model call that requested
- * it, and on its position among that model call's tool calls.
- */
-function callSeed(model: TrajectoryModel, span: ToolSpan, rolloutSeed: number): number {
-  const step = model.step(span.step);
-  const m = step?.model?.end?.data.m;
-  const calls = (m === undefined ? [] : (model.message(m)?.event.data.parts ?? [])).filter(
-    (part) => part.type === 'tool_call',
-  );
-  const index = Math.max(
-    0,
-    calls.findIndex((part) => part.id === span.start.data.call),
-  );
-  const steps = new Set(
-    (model.agent(span.agent)?.modelStarts ?? []).filter((seq) => seq < span.seq).map((seq) => model.stepOf(seq)?.index),
-  );
-  return seedOf(rolloutSeed, span.agent, steps.size, index);
 }

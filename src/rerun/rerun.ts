@@ -2,15 +2,12 @@
  * Repeats a recorded tool call: with the same tool hosts as a worker, in a separate process, in the world as it was
  * before the call. Nothing is recorded.
  */
-import { existsSync } from 'node:fs';
-import { candidatesOf, rootOf } from '../client/sourcePaths.ts';
-import { workspaceRoot } from '../client/workspace.ts';
+import { moduleNow } from '../client/moduleNow.ts';
 import { StudioError } from '../common/errors.ts';
 import { isSameJson, type Json } from '../common/json.ts';
-import { modulesOf, type SubmittedModule, type SubmittedTools } from '../config/submission.ts';
+import { modulesOf, type Submission, type SubmittedModule, type SubmittedTools } from '../config/submission.ts';
 import type { Api } from '../protocol/api.ts';
 import type { ToolHost, ToolSpec, WorldSession } from '../rollout/ports.ts';
-import { bundleModule } from '../tools/bundle.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import { openTools } from '../tools/hosts.ts';
 import type { Change, TraceError } from '../trace/schema.ts';
@@ -201,9 +198,7 @@ async function open(
   const { submission } = call;
   const changed: string[] = [];
   const current = (module: SubmittedModule): Promise<SubmittedModule> =>
-    code === 'recorded'
-      ? Promise.resolve(module)
-      : bundledNow(module, modulesOf(submission), folder, environment.own, changed);
+    code === 'recorded' ? Promise.resolve(module) : bundledNow(module, submission, folder, environment.own, changed);
   // MCP entries come last, so that no server is started for a tool that another entry has.
   for (const entry of [...submission.agent.tools].sort((a, b) => Number(a.kind === 'mcp') - Number(b.kind === 'mcp'))) {
     if (entry.kind === 'mcp' && entry.tools !== undefined && !entry.tools.includes(call.name)) continue;
@@ -235,6 +230,19 @@ async function open(
   );
 }
 
+async function bundledNow(
+  module: SubmittedModule,
+  submission: Submission,
+  folder: string,
+  own: Map<string, Uint8Array>,
+  changed: string[],
+): Promise<SubmittedModule> {
+  const now = await moduleNow(module, modulesOf(submission), folder);
+  for (const { sha, bytes } of now.blobs) own.set(sha, bytes);
+  if (now.module.bundle !== module.bundle) changed.push(module.file);
+  return now.module;
+}
+
 async function openEntry(
   entry: SubmittedTools,
   name: string,
@@ -249,23 +257,6 @@ async function openEntry(
   if (spec !== undefined) return { host, spec };
   await host.close();
   return undefined;
-}
-
-/** Bundles the current file of a module. Returns the submitted module if the file no longer exists. */
-async function bundledNow(
-  module: SubmittedModule,
-  modules: readonly SubmittedModule[],
-  folder: string,
-  own: Map<string, Uint8Array>,
-  changed: string[],
-): Promise<SubmittedModule> {
-  const file = candidatesOf(module.file, modules, [folder]).find((candidate) => existsSync(candidate));
-  if (file === undefined) return module;
-  const bundle = await bundleModule(file, rootOf(file, module.file) ?? workspaceRoot(file, folder));
-  own.set(bundle.bundleSha, bundle.code);
-  own.set(bundle.mapSha, bundle.map);
-  if (bundle.bundleSha !== module.bundle) changed.push(module.file);
-  return { ...module, bundle: bundle.bundleSha, map: bundle.mapSha };
 }
 
 function sameOutcome(call: RecordedCall, outcome: CallOutcome): boolean {

@@ -11,6 +11,8 @@ export interface RolloutEnding {
   readonly error?: ClassedError;
   /** Whether there is a final state to score; otherwise, the score is null. */
   readonly scorable: boolean;
+  /** Why not, if that is not the error with which the rollout ended. */
+  readonly unscorable?: ClassedError | undefined;
 }
 
 /**

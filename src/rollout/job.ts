@@ -33,6 +33,8 @@ export interface RolloutJob {
   readonly shas?: { readonly config: string; readonly code: string };
   /** Where a fork starts: after `seq` of `rollout`. */
   readonly fork?: { readonly rollout: string; readonly seq: number };
+  /** What it scores again, instead of running the agent: a rollout whose events 1..`seq` are its prefix. */
+  readonly rescores?: { readonly rollout: string; readonly seq: number };
   /** Initial edits of a fork, written by its first holder. */
   readonly edits: readonly ForkEdit[];
   /** Events 1..last, lineage included. Read once. */

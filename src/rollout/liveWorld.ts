@@ -103,6 +103,11 @@ export class LiveWorld {
     else if (world.effect === 'irreversible' && changed) this.#irreversible = world.call.name;
   }
 
+  /** Whether calls happened since the state was saved, or since it was opened. */
+  get hasUnsavedCalls(): boolean {
+    return !this.#isLost && (this.#since.length > 0 || this.#irreversible !== undefined);
+  }
+
   /** Notes that the state was saved. */
   saved(sha: string): void {
     this.#snapshot = sha;

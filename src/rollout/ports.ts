@@ -249,6 +249,10 @@ export interface ScoreInput extends JudgingContext {
 
 export interface Scorer {
   readonly name: string;
+  /** Hash of its configuration and code. */
+  readonly version?: string;
+  /** Whether it judges the final state of the world. */
+  readonly needsWorld?: boolean;
   /** Throws only if scoring itself fails; then the score is null, with the error. */
   score(input: ScoreInput): Promise<Verdict>;
 }

@@ -1,10 +1,9 @@
 import { StudioError } from '../common/errors.ts';
-import type { Json } from '../common/json.ts';
 import { agentAt, agentsOf, type SubmittedAgent } from '../config/submission.ts';
-import { type Breakpoint, verbArgs } from '../protocol/commands.ts';
+import type { Breakpoint } from '../protocol/commands.ts';
 import { ClassedError } from '../trace/classedError.ts';
+import type { TrajectoryModel } from '../trace/model.ts';
 import type { EventData } from '../trace/schema.ts';
-import { type TaskRecord, withoutAnswer } from '../trace/task.ts';
 import { closeSpans, lostSessions } from './act/takeover.ts';
 import { endingOf, type RolloutEnding } from './ending.ts';
 import type { HoldResult } from './gates/gates.ts';
@@ -13,9 +12,11 @@ import type { RolloutJob, RolloutPorts } from './job.ts';
 import type { Draft, Log } from './log/log.ts';
 import { AgentFactory, rolloutSeed } from './loop/agentFactory.ts';
 import { Limits } from './loop/limits.ts';
+import { argsOf, type RolloutOrder } from './orders.ts';
 import type { ToolHost } from './ports.ts';
+import { callsSinceSnapshot, recordedConversation, recordedEnding } from './rescoring.ts';
 import { begin, type RunningRollout } from './running.ts';
-import { type FinalState, scoreOf } from './scoring.ts';
+import { type FinalState, scoreOf, taskToScore } from './scoring.ts';
 import { Stop, settledWithin } from './stop.ts';
 import { Team } from './team/team.ts';
 import { systemTime } from './time.ts';
@@ -28,18 +29,10 @@ const CLOSE_MS = 5_000;
 /** The same, after a cancellation or the loss of the lease, when somebody waits. */
 const CLOSE_AT_ONCE_MS = 1_000;
 
-/** A command of a person or the server. `args`: as in `verbArgs`. */
-interface RolloutOrder {
-  /** The ID of the command, which is written into the resulting event. */
-  readonly command: string;
-  readonly verb: string;
-  readonly args: Json | undefined;
-  readonly by: string;
-}
-
 /** What a rollout opened and must close. */
 interface OpenedRollout extends FinalState {
   readonly tools: ToolHost[];
+  team?: Team;
   worldEnd?: EventData['world.close'] | undefined;
 }
 
@@ -186,7 +179,9 @@ export class Rollout {
     const { log, holds } = running;
     log.append([
       ...holds.closing(),
-      ...closeSpans(log, { class: 'cancelled', message: reason }),
+      ...closeSpans(log, { class: 'cancelled', message: reason }).filter(
+        ({ span = 0 }) => running.recording === undefined || span >= running.ownFrom,
+      ),
       this.#end(running, { status: 'cancelled', answer: null, error, scorable: false }, null),
     ]);
     const seq = log.last;
@@ -197,12 +192,14 @@ export class Rollout {
 
   /** Sets up and runs the agent. Returns how it ended. */
   async #work(running: RunningRollout): Promise<RolloutEnding> {
+    if (running.recording !== undefined) return this.#recall(running, running.recording);
     let ready = false;
     try {
       if (running.refusal !== undefined) throw running.refusal;
       // The time that tools and world take to start does not count as the agent's.
       running.watch.setWaiting(true);
       const team = await this.#setUp(running).finally(() => running.watch.setWaiting(false));
+      this.#opened.messages = () => team.messages;
       ready = true;
       return { status: 'done', answer: await team.run(), scorable: true };
     } catch (thrown) {
@@ -212,35 +209,49 @@ export class Rollout {
     }
   }
 
+  /** Restores what a recorded rollout left to its scorer. Returns how it ended. */
+  async #recall(running: RunningRollout, recording: TrajectoryModel): Promise<RolloutEnding> {
+    const { history, log, refusal } = running;
+    const job = this.#job;
+    const ending = recordedEnding(recording);
+    try {
+      if (refusal !== undefined) throw refusal;
+      if (!ending.scorable) return ending;
+      const limits = new Limits(job.submission.agent.limits, running.watch);
+      const parts = {
+        ...running,
+        job,
+        ports: this.#ports,
+        life: this.#life,
+        limits,
+        hosts: new Map(),
+        world: undefined,
+      };
+      this.#opened.factory = new AgentFactory(parts);
+      this.#opened.messages = () => recordedConversation(recording, log.messages);
+      const world = await this.#openWorld(running);
+      if (world === undefined) return ending;
+      this.#opened.world = world;
+      const names = new Set(world.session.specs.map(({ name }) => name));
+      await world.catchUp(callsSinceSnapshot(history, recording, names, rolloutSeed(job)));
+      return ending;
+    } catch (thrown) {
+      const failed = endingOf(thrown, ending.answer, false);
+      // The rollout ended as it did: only its score is missing, and says why.
+      return failed.status === 'done' ? { ...ending, unscorable: failed.error, scorable: false } : failed;
+    }
+  }
+
   async #setUp(running: RunningRollout): Promise<Team> {
     const job = this.#job;
     const ports = this.#ports;
-    const { stop, log, history, inside, act, time, sha256, watch } = running;
+    const { stop, watch } = running;
     const { submission } = job;
     const workers = agentsOf(submission).filter(({ team }) => team?.itself !== false);
     const hosts = new Map(
       await stop.race(Promise.all(workers.map(async (agent) => [agent, await this.#openTools(agent, stop)] as const))),
     );
-    const toolSeconds = submission.agent.limits.tool_seconds;
-    const world =
-      ports.world === undefined
-        ? undefined
-        : await RolloutWorld.open(act, {
-            world: ports.world,
-            task: job.task,
-            batchSeed: submission.seed,
-            history,
-            inside,
-            log,
-            recorder: ports.recorder,
-            stop,
-            life: this.#life,
-            time,
-            watch,
-            sha256,
-            toolSeconds,
-            isAgent: (path) => agentAt(submission, path) !== undefined,
-          });
+    const world = await this.#openWorld(running);
     if (world !== undefined) this.#opened.world = world;
     running.onDiverged = () => world?.forget();
     const limits = (this.#limits = new Limits(submission.agent.limits, watch));
@@ -249,6 +260,23 @@ export class Rollout {
     this.#checkSessions(running, factory);
     limits.start((error) => stop.stop(error));
     return (this.#opened.team = new Team(factory));
+  }
+
+  /** Throws ClassedError. */
+  async #openWorld(running: RunningRollout): Promise<RolloutWorld | undefined> {
+    const { submission, task } = this.#job;
+    const { world, recorder } = this.#ports;
+    if (world === undefined) return undefined;
+    return RolloutWorld.open(running.act, {
+      ...running,
+      world,
+      task,
+      batchSeed: submission.seed,
+      recorder,
+      life: this.#life,
+      toolSeconds: submission.agent.limits.tool_seconds,
+      isAgent: (path) => agentAt(submission, path) !== undefined,
+    });
   }
 
   async #openTools(agent: SubmittedAgent, stop: Stop): Promise<ToolHost> {
@@ -282,7 +310,7 @@ export class Rollout {
   }
 
   async #finish(running: RunningRollout, reached: RolloutEnding): Promise<void> {
-    const { log, stop, history } = running;
+    const { log, stop, history, ownFrom } = running;
     const { world } = this.#opened;
     this.#limits?.end();
     if (log.closed) return;
@@ -290,12 +318,14 @@ export class Rollout {
     // Restoring the world runs in parallel with the agent, and may fail.
     const failed = stop.reason?.class === 'infrastructure' && reached.status !== 'infrastructure';
     let ending = failed ? endingOf(stop.reason, null, false) : reached;
+    // A recording may have left spans open, and they stay so.
     const left = closeSpans(log, { class: 'cancelled', message: 'The rollout ended.' }).filter(
-      (draft) => draft.kind !== 'world.close',
+      ({ kind, span = 0 }) => kind !== 'world.close' && (running.recording === undefined || span >= ownFrom),
     );
     if (left.length > 0) log.append(left);
     let score: EventData['score'] | null = null;
     if (ending.status !== 'infrastructure' && ending.status !== 'cancelled') {
+      if (running.recording === undefined) await world?.saveFinalState();
       running.beginScoring();
       try {
         score = history.score ?? (await this.#score(running, ending));
@@ -316,27 +346,13 @@ export class Rollout {
   async #score({ log }: RunningRollout, ending: RolloutEnding): Promise<EventData['score']> {
     const score = await scoreOf(ending, {
       scorer: this.#ports.scorer,
-      task: await this.#taskToScore(),
+      task: await taskToScore(this.#job.task, this.#ports, this.#life),
       rolloutSeed: rolloutSeed(this.#job),
       state: this.#opened,
       life: this.#life,
     });
     log.append([{ kind: 'score', data: score }]);
     return score;
-  }
-
-  /** Returns the whole task. */
-  async #taskToScore(): Promise<TaskRecord> {
-    const { task } = this.#job;
-    if (this.#ports.partForScoring === undefined) return task;
-    try {
-      const { answer, meta = task.meta } = await this.#life.race(this.#ports.partForScoring(this.#life.signal));
-      return { ...withoutAnswer(task), meta, ...(answer === undefined ? {} : { answer }) };
-    } catch (error) {
-      // Nothing is written after a cancellation or a loss.
-      if (this.#life.reason === undefined) throw error;
-      return task;
-    }
   }
 
   #end(running: RunningRollout, ending: RolloutEnding, score: EventData['score'] | null): Draft {
@@ -380,20 +396,4 @@ export class Rollout {
   get #closeMs(): number {
     return this.#life.reason === undefined ? CLOSE_MS : CLOSE_AT_ONCE_MS;
   }
-}
-
-function argsOf<V extends keyof typeof verbArgs>(
-  verb: V,
-  args: Json | undefined,
-): ReturnType<(typeof verbArgs)[V]['parse']> {
-  const parsed = verbArgs[verb].safeParse(args ?? {});
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new StudioError(
-      'usage',
-      `Invalid arguments for ${verb}: ${issue?.message ?? 'unexpected value'} at ` +
-        `/${(issue?.path ?? []).join('/')}.`,
-    );
-  }
-  return parsed.data as ReturnType<(typeof verbArgs)[V]['parse']>; // the output of the schema itself
 }

@@ -3,6 +3,7 @@ import { sha256Hex } from '../common/hash.ts';
 import { agentAt, codeSha, configSha, type Submission, sideModelsOf } from '../config/submission.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
+import { TrajectoryModel } from '../trace/model.ts';
 import { Repeats } from '../trace/repeats.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { Act } from './act/act.ts';
@@ -43,6 +44,8 @@ export interface RunningRollout {
   readonly time: Time;
   /** The first seq that does not belong to an ancestor. */
   readonly ownFrom: number;
+  /** The rollout that is scored again; undefined if this one runs an agent. */
+  readonly recording: TrajectoryModel | undefined;
   /** Why it cannot start. */
   readonly refusal: ClassedError | undefined;
   /** Whether a person changed it while it ran. */
@@ -61,10 +64,12 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const totals = new TotalsCounter((agent, side, name) => modelOf(job.submission, agent, side, name).price);
   const fingerprint = new Fingerprint();
   const repeats = new Repeats();
-  const ownFrom = (job.fork?.seq ?? 0) + 1;
+  const ownFrom = ((job.fork ?? job.rescores)?.seq ?? 0) + 1;
+  const recording = job.rescores === undefined ? undefined : new TrajectoryModel();
   const outcome = outcomesOnly(fingerprint);
   const note = (event: TraceEvent, own: boolean): void => {
     if (own) totals.add(event);
+    else recording?.push([event]);
     if (event.kind === 'tool.start') repeats.add(event);
     outcome(event);
   };
@@ -129,7 +134,9 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     },
   });
   if (job.held && restored === undefined && !pauseEnded) gates.setPaused(true);
-  const prefix = new Prefix(history.actions, (expected) => policyFor(expected, ownFrom));
+  // What is scored again asks its own questions: an earlier judge's reply is no answer to them.
+  const actions = recording === undefined ? history.actions : history.actions.filter(({ seq }) => seq >= ownFrom);
+  const prefix = new Prefix(actions, (expected) => policyFor(expected, ownFrom));
   const logDivergence = logOnce(log);
   const act = new Act({
     log,
@@ -159,6 +166,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     sha256,
     time,
     ownFrom,
+    recording,
     refusal,
   });
 }
@@ -196,7 +204,7 @@ export function modelOf(
  * of a fork) left open. Returns why the rollout cannot continue, if it cannot.
  */
 function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: number): ClassedError | undefined {
-  const { submission, fork } = job;
+  const { submission, fork, rescores } = job;
   const drafts: Draft[] = [];
   if (job.how === 'fresh') {
     const { config, code } = job.shas ?? shasOf(submission);
@@ -212,6 +220,7 @@ function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: nu
         code,
         model: submission.agent.model.name,
         ...(fork === undefined ? {} : { fork: { rollout: fork.rollout, seq: fork.seq } }),
+        ...(rescores === undefined ? {} : { rescores: { rollout: rescores.rollout, seq: rescores.seq } }),
       },
     });
   }

@@ -3,19 +3,21 @@ import { seedOf } from '../common/hash.ts';
 import { shortageOf } from '../common/shortage.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
+import { type TaskRecord, withoutAnswer } from '../trace/task.ts';
 import { PrefixDivergence } from './act/prefix.ts';
 import type { RolloutEnding } from './ending.ts';
 import { faultOf } from './faults.ts';
+import type { RolloutPorts } from './job.ts';
 import type { AgentFactory } from './loop/agentFactory.ts';
-import type { ScoreInput, Scorer } from './ports.ts';
+import type { Message, ScoreInput, Scorer } from './ports.ts';
 import type { Stop } from './stop.ts';
-import type { Team } from './team/team.ts';
 import type { RolloutWorld } from './world.ts';
 
 /** What a rollout leaves to its scorer. */
 export interface FinalState {
   world?: RolloutWorld;
-  team?: Team;
+  /** Returns the conversation that represents the rollout. */
+  messages?: () => readonly Message[];
   /** Set once the rollout can be scored. */
   factory?: AgentFactory;
 }
@@ -38,7 +40,10 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
   const { scorer, task, rolloutSeed, state, life } = input;
   const { factory } = state;
   if (!ending.scorable || factory === undefined)
-    return unscored(scorer, ending.error ?? new ClassedError('world_error', 'There is no final state to score.'));
+    return unscored(
+      scorer,
+      ending.unscorable ?? ending.error ?? new ClassedError('world_error', 'There is no final state to score.'),
+    );
   const seed = seedOf(rolloutSeed, 'score');
   const { stop, release } = life.child();
   // Its side calls belong to the last step.
@@ -48,7 +53,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
       scorer.score({
         task,
         answer: ending.answer,
-        messages: state.team?.messages ?? [],
+        messages: state.messages?.() ?? [],
         world: state.world?.session,
         seed,
         signal: life.signal,
@@ -56,7 +61,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
       }),
     );
     return {
-      scorer: scorer.name,
+      ...nameOf(scorer),
       value,
       passed,
       ...(parts === undefined ? {} : { parts: { ...parts } }),
@@ -76,11 +81,32 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
   }
 }
 
+/** Returns the whole task. Rejects if that fails, unless the rollout was stopped or lost. */
+export async function taskToScore(
+  task: TaskRecord,
+  { partForScoring }: Pick<RolloutPorts, 'partForScoring'>,
+  life: Stop,
+): Promise<TaskRecord> {
+  if (partForScoring === undefined) return task;
+  try {
+    const { answer, meta = task.meta } = await life.race(partForScoring(life.signal));
+    return { ...withoutAnswer(task), meta, ...(answer === undefined ? {} : { answer }) };
+  } catch (error) {
+    // Nothing is written after a cancellation or a loss.
+    if (life.reason === undefined) throw error;
+    return task;
+  }
+}
+
 /** Whether a scorer failed for a shortage of the machine, or because something of the worker's own is missing. */
 function isMachineFault(thrown: unknown): boolean {
   return shortageOf(thrown) !== undefined || StudioError.is(thrown, 'unavailable');
 }
 
 function unscored(scorer: Scorer, error: ClassedError): EventData['score'] {
-  return { scorer: scorer.name, value: null, passed: null, error: error.toTrace() };
+  return { ...nameOf(scorer), value: null, passed: null, error: error.toTrace() };
+}
+
+function nameOf({ name, version }: Scorer): Pick<EventData['score'], 'scorer' | 'version'> {
+  return { scorer: name, ...(version === undefined ? {} : { version }) };
 }

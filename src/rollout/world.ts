@@ -18,8 +18,16 @@ import { WorldOrder } from './worldOrder.ts';
 
 /** Number of calls that change the world between two snapshots. */
 const CALLS_PER_SNAPSHOT = 16;
+/** A final state that is not saved within this time is not kept. */
+const SAVE_MS = 30_000;
 /** Interrupted work ends within a second; scoring waits a little longer than that. */
 const IDLE_MS = 1_500;
+
+/** A call of a world as it was recorded. */
+export interface RecordedWorldCall {
+  readonly world: WorldCall;
+  readonly done: EffectResult<'tool'>;
+}
 
 /** The world of one rollout: its session, the order of its calls, its snapshots, and how to restore it after a loss. */
 export class RolloutWorld {
@@ -176,6 +184,38 @@ export class RolloutWorld {
     }
   }
 
+  /**
+   * Repeats recorded calls, without recording, that the opened state does not contain. Throws ClassedError
+   * `world_error` if one fails.
+   */
+  async catchUp(calls: readonly RecordedWorldCall[]): Promise<void> {
+    for (const { world, done } of calls) {
+      try {
+        await this.#live.repeat(world, done);
+      } catch (error) {
+        const { message } = ClassedError.from(error, 'world_error');
+        throw new ClassedError('world_error', `The final state of the world cannot be restored: ${message}`);
+      }
+      this.#parts.life.check();
+    }
+  }
+
+  /** Saves the final state, so that it can be judged again later. Limits of the agent do not end this. */
+  async saveFinalState(): Promise<void> {
+    if (!this.#live.hasUnsavedCalls) return;
+    const { life, time } = this.#parts;
+    const { stop, release } = life.child();
+    const cancel = time.timer(SAVE_MS, () =>
+      stop.stop(new ClassedError('world_error', `it took longer than ${SAVE_MS / 1000} s`)),
+    );
+    try {
+      await this.#snapshot(stop);
+    } finally {
+      cancel();
+      release();
+    }
+  }
+
   /** Closes the session. Returns the end of its span. */
   async close(): Promise<EventData['world.close']> {
     const { log, time } = this.#parts;
@@ -190,8 +230,8 @@ export class RolloutWorld {
     return this.#span;
   }
 
-  async #snapshot(): Promise<void> {
-    const { log, stop, sha256 } = this.#parts;
+  async #snapshot(stop = this.#parts.stop): Promise<void> {
+    const { log, sha256 } = this.#parts;
     if (!this.#canSnapshot || this.session.snapshot === undefined || stop.signal.aborted) return;
     try {
       const bytes = await stop.race(this.session.snapshot(stop.signal));
@@ -203,11 +243,10 @@ export class RolloutWorld {
       this.#live.saved(sha);
       this.#changes = 0;
     } catch (thrown) {
-      if (stop.reason !== undefined) return;
+      if (this.#parts.life.reason !== undefined || (stop === this.#parts.stop && stop.reason !== undefined)) return;
       this.#canSnapshot = false;
-      const text =
-        `The world returned no snapshot: ${thrown instanceof Error ? thrown.message : String(thrown)}. If the worker ` +
-        'is lost, all its calls are repeated.';
+      const why = thrown instanceof Error ? thrown.message : String(thrown);
+      const text = `The world returned no snapshot: ${why}. To restore its state, all its calls are repeated.`;
       log.append([{ kind: 'log', span: this.#span, data: { stream: 'err', text } }]);
     }
   }

@@ -16,6 +16,11 @@ export interface ScorerDeps extends ExportRunner {
 
 /** Creates the scorer of a batch. Throws StudioError `config` for an invalid pattern. */
 export function createScorer(scorer: SubmittedScorer, deps: ScorerDeps): Scorer {
+  const created = scorerOf(scorer, deps);
+  return scorer.name === undefined ? created : { ...created, name: scorer.name };
+}
+
+function scorerOf(scorer: SubmittedScorer, deps: ScorerDeps): Scorer {
   switch (scorer.kind) {
     case 'exact':
       return withAnswerCheck(exactScorer);

@@ -7,6 +7,7 @@ import { ClassedError } from '../trace/classedError.ts';
  */
 export const worldScorer: Scorer = {
   name: 'world',
+  needsWorld: true,
   async score({ task, answer, world, signal, ask }) {
     if (world === undefined)
       throw new ClassedError('world_error', 'The scorer is `world`, but the batch has no world.');

@@ -17,7 +17,8 @@ import { Packer } from './logic/packing.ts';
 import { podRollout } from './logic/podRollouts.ts';
 import * as sessions from './logic/sessions.ts';
 import { addStoredBytes, storedBytes } from './logic/storedBytes.ts';
-import { addTasks, findTask, listTasks } from './logic/tasks.ts';
+import { addRescored, addTasks, findTask, listTasks } from './logic/tasks.ts';
+import { addVerdict } from './logic/verdicts.ts';
 import { debuggerLeft, type KeyPlace, secretKey, setDebugger } from './sql/meta.ts';
 import type { Sql } from './sql/sql.ts';
 import type {
@@ -34,6 +35,7 @@ import type {
   NewCommand,
   NewSession,
   OpenSession,
+  RescoredTask,
   RolloutRecord,
   RolloutSelection,
   SessionRecord,
@@ -108,6 +110,14 @@ export class SqlStore implements Store {
 
   addTasks(batch: string, from: number, tasks: readonly TaskRecord[]): Promise<void> {
     return addTasks(this.#sql, batch, from, tasks);
+  }
+
+  addRescored(batch: string, from: number, tasks: readonly RescoredTask[]): Promise<void> {
+    return addRescored(this.#sql, batch, from, tasks);
+  }
+
+  addVerdict(batch: string, verdict: EventData['score'] & { readonly rollout: string }): Promise<number> {
+    return this.#sql.write((tx) => addVerdict(tx, batch, verdict));
   }
 
   seal(batch: string): Promise<void> {

@@ -35,6 +35,16 @@ export interface Store {
    * unless the batch is imported.
    */
   addTasks(batch: string, from: number, tasks: readonly TaskRecord[]): Promise<void>;
+  /**
+   * Adds tasks to a batch that rescores another one, and queues a rollout for each rollout to score again: it reads all
+   * events of that one through its lineage. Otherwise like `addTasks`.
+   */
+  addRescored(batch: string, from: number, tasks: readonly RescoredTask[]): Promise<void>;
+  /**
+   * Adds a later verdict on a rollout to the stream of its batch, and to its row as the newest one of its scorer.
+   * Returns its seq.
+   */
+  addVerdict(batch: string, verdict: EventData['score'] & { readonly rollout: string }): Promise<number>;
   /** Closes the list of tasks. A batch without open attempts ends now. */
   seal(batch: string): Promise<void>;
   /**
@@ -230,6 +240,22 @@ export interface NewBatch {
     readonly edits: readonly ForkEdit[];
     readonly differs?: readonly string[];
   };
+  /**
+   * The batch whose rollouts it scores again, and who requested that. Its tasks are added by `addRescored`.
+   */
+  readonly rescores?: { readonly batch: string; readonly by: string };
+}
+
+export interface RescoredTask {
+  readonly task: TaskRecord;
+  readonly rollouts: readonly { readonly attempt: number; readonly rollout: string }[];
+}
+
+/** The rollout that a rollout scores again: the owners of events 1..seq, which it reads. */
+export interface Origin {
+  readonly rollout: string;
+  readonly seq: number;
+  readonly lineage: Lineage;
 }
 
 export interface BatchRecord {
@@ -317,6 +343,8 @@ export interface Lease {
   readonly attempt: number;
   readonly try: number;
   readonly lineage: Lineage;
+  /** What it scores again, if its batch rescores another one. */
+  readonly rescores?: { readonly rollout: string; readonly seq: number };
   /** Last durable seq, lineage included. */
   readonly last: number;
   /** Whether it was held when its worker was lost. */

@@ -58,6 +58,11 @@ export const COUNT_NAMES = [
 ] as const;
 export type CountName = (typeof COUNT_NAMES)[number];
 
+/** Returns the number of attempts of a batch: each is in exactly one count. */
+export function attemptCount({ counts }: { readonly counts: Readonly<Record<CountName, number>> }): number {
+  return COUNT_NAMES.reduce((sum, name) => sum + counts[name], 0);
+}
+
 /** Returns what an attempt counts as, by the row that counts for it. The store and every view count with this. */
 export function countNameOf({
   state,

@@ -138,6 +138,8 @@ const eventData = {
       code: sha.optional(),
       model: z.string().optional(),
       fork: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),
+      /** In a batch that rescores another one: the rollout that is scored again, which ends at `seq`. */
+      rescores: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),
       /** `none`: an imported stream whose source has no times. `at` is the time of import, so only the order counts. */
       times: z.literal('none').optional(),
     }),
@@ -227,7 +229,14 @@ const eventData = {
     z.object({
       /** In the batch stream: the scored rollout. */
       rollout: z.string().optional(),
+      /** A person is `person:NAME`. */
       scorer: z.string(),
+      /** Hash of the scorer's configuration and code: two scores with the same one come from the same scorer. */
+      version: z.string().optional(),
+      /** Who requested it, if it is a later verdict. */
+      by: z.string().optional(),
+      /** The rollout of the batch that rescored this one, which has the record of the scorer. */
+      run: z.string().optional(),
       value: z.number().nullable(),
       passed: z.boolean().nullable(),
       parts: z.record(z.string(), z.number()).optional(),
@@ -278,7 +287,14 @@ const eventData = {
       fingerprint: sha.optional(),
     }),
   // Kinds in a batch stream.
-  'batch.start': () => z.object({ name: z.string(), submission: sha.optional(), parent: forkPoint.optional() }),
+  'batch.start': () =>
+    z.object({
+      name: z.string(),
+      submission: sha.optional(),
+      parent: forkPoint.optional(),
+      /** The batch whose rollouts it scores again. */
+      rescores: z.string().optional(),
+    }),
   infra: () =>
     z.object({
       what: z.string(),

@@ -59,6 +59,19 @@ export const hold = z.object({
 });
 export type HoldSummary = z.infer<typeof hold>;
 
+/** What one scorer says about a rollout after its end. The verdict written at the end is the reward. */
+export const verdict = z.object({
+  value: z.number().nullable(),
+  passed: z.boolean().nullable(),
+  /** Time of the verdict. */
+  at: z.number().int(),
+  /** As in the event `score`. */
+  version: z.string().optional(),
+  by: z.string().optional(),
+  run: z.string().optional(),
+});
+export type Verdict = z.infer<typeof verdict>;
+
 /** The part of a row that follows from the events. */
 export const progress = z.object({
   /** Number of steps, without those that a fork shares. A step that was repeated after a takeover counts once. */
@@ -83,6 +96,8 @@ export const progress = z.object({
   status: rolloutStatus.optional(),
   passed: z.boolean().nullable().optional(),
   reward: z.number().nullable().optional(),
+  /** The newest later verdict of each scorer: from the batch stream, and never counted as the reward. */
+  verdicts: z.record(z.string(), verdict).optional(),
   error_class: errorClass.optional(),
   error_message: z.string().optional(),
   /** Why it did not pass. */
@@ -124,6 +139,8 @@ export const rolloutRow = z.object({
   settles: z.boolean(),
   /** ID of the rollout with the same trajectory and a lower attempt number. */
   duplicate_of: z.string().optional(),
+  /** In a batch that rescores another one: ID of the rollout that it scores again. */
+  rescores: z.string().optional(),
   worker: z.string().optional(),
   progress,
   /** The batch's revision at which this row last changed: the cursor of batch subscriptions. */

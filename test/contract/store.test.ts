@@ -12,11 +12,21 @@ import { batchTests } from './store/batches.ts';
 import { blobTests } from './store/blobs.ts';
 import { commandTests } from './store/commands.ts';
 import { podRolloutTests } from './store/podRollouts.ts';
+import { rescoringTests } from './store/rescoring.ts';
 import { sessionTests } from './store/sessions.ts';
 import { settlingTests } from './store/settling.ts';
 import type { Subject } from './store/suite.ts';
 
-const SUITES = [batchTests, appendTests, settlingTests, sessionTests, podRolloutTests, commandTests, blobTests];
+const SUITES = [
+  batchTests,
+  appendTests,
+  settlingTests,
+  rescoringTests,
+  sessionTests,
+  podRolloutTests,
+  commandTests,
+  blobTests,
+];
 
 describe('store contract: SQLite', () => {
   let folder: string;

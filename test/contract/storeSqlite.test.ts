@@ -240,7 +240,8 @@ describe('SQLite store', () => {
     const { batch, session } = await openBatch(store, 1);
     await store.close();
     const database = openDatabase(path.join(place, 'store.db'), { readOnly: false });
-    database.exec('DROP TABLE pod_rollout; ALTER TABLE rollout DROP COLUMN stored');
+    database.exec('DROP TABLE pod_rollout');
+    for (const column of ['stored', 'origin']) database.exec(`ALTER TABLE rollout DROP COLUMN ${column}`);
     for (const column of ['side_input_tokens', 'side_output_tokens'])
       database.exec(`ALTER TABLE batch DROP COLUMN ${column}`);
     database.exec("UPDATE meta SET value = '1' WHERE name = 'version'");

@@ -161,7 +161,7 @@ export const open = async (task, seed, from) => {
     const [row] = await workspace.rows(batch);
     const rollout = row?.rollout ?? '';
     const events = await workspace.events(rollout);
-    assert.equal(ofKind(events, 'world.snapshot').length, 1);
+    assert.equal(ofKind(events, 'world.snapshot').length, 2);
     assert.deepEqual(classes(events).slice(16), ['timeout', undefined, 'timeout', 'world_error', undefined, undefined]);
     const state = { a: 17, b: 1 };
     assert.deepEqual(responses(events, 'rows'), [state]);

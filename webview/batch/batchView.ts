@@ -6,7 +6,7 @@ import { Emitter, type Listen } from '../../src/common/emitter.ts';
 import { errorText, StudioError } from '../../src/common/errors.ts';
 import { inSlices } from '../../src/common/piecewise.ts';
 import { causeOf } from '../../src/trace/cause.ts';
-import type { Outcome } from '../../src/trace/outcome.ts';
+import { attemptCount, type Outcome } from '../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { BatchData } from '../data/batchData.ts';
 import { inWorkspace, recall, recallUnchecked, remember } from '../host/memory.ts';
@@ -122,7 +122,9 @@ export class BatchView {
   }
 
   get attempts(): number {
-    return this.tasks * this.width;
+    const { row } = this.data;
+    // A batch that rescores a part of another one has not every attempt of its tasks.
+    return row?.rescores === undefined ? this.tasks * this.width : attemptCount(row);
   }
 
   get filtered(): boolean {

@@ -4,6 +4,7 @@ import { resolveBatch } from '../../client/reference.ts';
 import { heldAttempts } from '../../client/text/batchText.ts';
 import { finish } from '../../common/piecewise.ts';
 import { forkRates } from '../../protocol/forkParent.ts';
+import { rescoredChanges } from '../../protocol/rescored.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
 import { compareReports } from '../../trace/statistics/compare.ts';
 import { attemptRows } from '../../trace/statistics/outcomes.ts';
@@ -47,6 +48,7 @@ export const report: Command = {
       comparison: against === undefined ? undefined : compareReports(input, await inputOf(await read(against))),
       held: heldAttempts(finish(attemptRows(snapshot.rows)), Date.now()),
       fork: await forkRates(api, snapshot.batch, input.rows, context.signal),
+      rescored: await rescoredChanges(api, snapshot.batch, input.rows, context.signal),
     });
   },
 };

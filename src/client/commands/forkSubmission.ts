@@ -178,7 +178,7 @@ function agentWithModel(agent: SubmittedAgent, changes: Pick<ForkWith, 'model' |
 }
 
 /** Returns the variables still in use. Their values are shown unless a part hides them. */
-function envOf(
+export function envOf(
   { agent, world, scorer, notify }: Submission,
   ...parts: readonly Submission['env'][]
 ): Submission['env'] {

@@ -25,8 +25,8 @@ export async function reportInput(
     ks,
     tasks: batch.tasks,
     at: batch.state === 'ended' ? 'ended' : Date.now(),
-    // In an imported batch, tasks can have different numbers of attempts.
-    ...(batch.imported ? {} : { attempts: batch.attempts }),
+    // In an imported batch, and in one that rescores a part of another one, tasks have different numbers of attempts.
+    ...(batch.imported || batch.rescores !== undefined ? {} : { attempts: batch.attempts }),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),
   };
 }

@@ -6,6 +6,7 @@ import { nounFor, oneLine, plural } from '../../common/text.ts';
 import { compact, count, duration } from '../../common/units.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import { heldText, holdOf } from '../../trace/holder.ts';
+import { attemptCount } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { harmlessLine } from '../../trace/text/terminal.ts';
 import { outcomeMark } from './lines.ts';
@@ -73,7 +74,7 @@ export function batchHeading(batch: BatchRow, width: number, rate?: number): str
         ? batch.state
         : `${batch.state}: ${batch.reason}`,
     `${plural(batch.tasks, 'task')} x ${batch.attempts}`,
-    `${settled}/${batch.tasks * batch.attempts} settled`,
+    `${settled}/${attemptCount(batch)} settled`,
     `${counts.passed} passed`,
     counts.running > 0 ? `${counts.running} running` : '',
     counts.held > 0 ? `${counts.held} held` : '',

@@ -54,6 +54,14 @@ const dataset = group(
   '{ file: ../data/tasks.jsonl }',
 );
 
+const scorerName = text('careful judge', 'a name')
+  .refine(
+    (name) => !name.startsWith('person:') && name !== 'reward',
+    expects('a name other than `reward` that does not start with `person:`', 'careful judge'),
+  )
+  .optional()
+  .describe('Name of its verdicts, to tell several scorers of the same kind apart. Default: by its kind.');
+
 const scorer = z.discriminatedUnion(
   'kind',
   [
@@ -64,10 +72,12 @@ const scorer = z.discriminatedUnion(
           'The answer equals the expected answer by the rules of GAIA: compares numbers as numbers, lists item by ' +
             'item, and text without case, whitespace, and punctuation.',
         ),
+      name: scorerName,
     }),
     z.strictObject({
       kind: z.literal('contains').describe('The answer contains the expected text.'),
       ignore_case: flag.default(DEFAULTS.scorer.ignore_case).describe('Whether to ignore case.'),
+      name: scorerName,
     }),
     z.strictObject({
       kind: z
@@ -83,6 +93,7 @@ const scorer = z.discriminatedUnion(
         .string(expects('flags of a regular expression', 'i'))
         .default(DEFAULTS.scorer.flags)
         .describe('Flags of `pattern`, e.g. `i`.'),
+      name: scorerName,
     }),
     z.strictObject({
       kind: z.literal('number').describe('The number in the answer is close to the expected number.'),
@@ -92,10 +103,12 @@ const scorer = z.discriminatedUnion(
       rel: number({ min: 0, what: 'a number, 0 or more', example: 0.001 })
         .default(DEFAULTS.scorer.rel)
         .describe('Relative tolerance, as a fraction of the expected number.'),
+      name: scorerName,
     }),
     z.strictObject({
       kind: z.literal('json').describe('The answer is the expected JSON value.'),
       ignore_order: flag.default(DEFAULTS.scorer.ignore_order).describe('Whether to ignore the order of lists.'),
+      name: scorerName,
     }),
     z.strictObject({
       kind: z.literal('module').describe('Your own scoring function.'),
@@ -104,8 +117,12 @@ const scorer = z.discriminatedUnion(
       models: askedModels
         .optional()
         .describe('Models that the function may ask with `context.ask`, by name. It never sees their keys.'),
+      name: scorerName,
     }),
-    z.strictObject({ kind: z.literal('world').describe('The verifier of the world checks its final state.') }),
+    z.strictObject({
+      kind: z.literal('world').describe('The verifier of the world checks its final state.'),
+      name: scorerName,
+    }),
     z.strictObject({
       kind: z.literal('judge').describe('A model judges the answer by a rubric; its explanation is kept.'),
       model: modelSection.describe('The model that judges.'),
@@ -115,6 +132,7 @@ const scorer = z.discriminatedUnion(
       pass: number({ min: 0, max: 1, what: 'a number from 0 to 1', example: 0.5 })
         .default(DEFAULTS.scorer.pass)
         .describe('Minimum score to pass.'),
+      name: scorerName,
     }),
   ],
   expects('a scorer', '{ kind: exact }'),
@@ -187,3 +205,9 @@ export const batchFile = z.strictObject({
 export type BatchFile = z.output<typeof batchFile>;
 export type ScorerSection = BatchFile['scorer'];
 export type DatasetSection = BatchFile['dataset'];
+
+/** A file that has only a scorer, for `rollout rescore`. */
+export const scorerFile = z.strictObject({
+  version: version.optional(),
+  scorer: scorer.describe('Decides whether an attempt passes.'),
+});

@@ -8,6 +8,7 @@ import { afterOf, worksItself } from '../load/team.ts';
 import type { LoadedCodeWorld, LoadedModuleWorld, LoadedWorld } from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
 import { dirname, joinPath, relative } from '../paths.ts';
+import type { ScorerSection } from '../schema/batchFile.ts';
 import { type BuiltinSettings, SETTINGS } from '../schema/builtinSettings.ts';
 import type { ModelSection } from '../schema/modelSection.ts';
 import type { Pods } from '../schema/podsSection.ts';
@@ -251,11 +252,16 @@ function answerRule(answer: LoadedBatch['agent']['file']['answer']): AnswerRule 
   throw new StudioError('internal', 'An answer rule without content passed the check of its file.');
 }
 
-export async function submittedScorer({ file, path, rubric }: LoadedBatch, bundles: Bundles): Promise<SubmittedScorer> {
-  const { scorer } = file;
+/** `path`: of the file that has the scorer. */
+export async function submittedScorer(
+  { path, scorer, rubric }: { readonly path: string; readonly scorer: ScorerSection } & Pick<LoadedBatch, 'rubric'>,
+  bundles: Bundles,
+): Promise<SubmittedScorer> {
+  const name = scorer.name === undefined ? {} : { name: scorer.name };
   switch (scorer.kind) {
     case 'module':
       return {
+        ...name,
         kind: 'module',
         module: await bundles.add(joinPath(dirname(path), scorer.module)),
         export: scorer.export,
@@ -263,6 +269,7 @@ export async function submittedScorer({ file, path, rubric }: LoadedBatch, bundl
       };
     case 'judge':
       return {
+        ...name,
         kind: 'judge',
         model: submittedModel(scorer.model),
         rubric: rubric?.text ?? scorer.rubric,

@@ -5,6 +5,7 @@ import { plural } from '../../common/text.ts';
 import type { Submission } from '../../config/submission.ts';
 import { isQuota } from '../../kubernetes/access/kubeErrors.ts';
 import type { BatchRecord } from '../../store/store.ts';
+import { attemptCount } from '../../trace/outcome.ts';
 import type { ClusterHost } from '../executor.ts';
 import { type BatchObjects, ownerOf } from './batchObjects.ts';
 import { type NextRound, nextRound, type Round } from './jobRounds.ts';
@@ -265,6 +266,6 @@ export class BatchPods {
   }
 }
 
-function settledOf({ row: { tasks, attempts, counts } }: BatchRecord): number {
-  return tasks * attempts - counts.queued - counts.running - counts.held;
+function settledOf({ row: { counts } }: BatchRecord): number {
+  return attemptCount({ counts }) - counts.queued - counts.running - counts.held;
 }

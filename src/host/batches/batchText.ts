@@ -1,10 +1,11 @@
 /** Summarizes a batch in a few words. */
 import type { BatchRow } from '../../protocol/client.ts';
+import { attemptCount } from '../../trace/outcome.ts';
 
 /** Returns the number of settled attempts and the total. */
-export function batchProgress({ counts, tasks, attempts }: BatchRow): { readonly done: number; readonly all: number } {
-  const open = counts.running + counts.held + counts.queued;
-  return { done: tasks * attempts - open, all: tasks * attempts };
+export function batchProgress({ counts }: BatchRow): { readonly done: number; readonly all: number } {
+  const all = attemptCount({ counts });
+  return { done: all - counts.running - counts.held - counts.queued, all };
 }
 
 export function isLive({ state }: BatchRow): boolean {

@@ -6,6 +6,7 @@ import { batchHeading } from '../../client/text/batchText.ts';
 import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
 import type { BatchRow } from '../../protocol/client.ts';
+import { attemptCount } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { BATCH, batchData, batchShape } from '../answers/shapes.ts';
 import { type Call, defineTool } from '../tool.ts';
@@ -46,7 +47,7 @@ export const waitForBatch = defineTool({
  */
 async function waitForEnd(batch: string, ms: number, { api, connection, signal, progress }: Call): Promise<BatchRow> {
   const row = await api.batch(batch, signal);
-  const total = row.tasks * row.attempts;
+  const total = attemptCount(row);
   const enough = new AbortController();
   let reported = -1;
   const report = async (ended: number): Promise<void> => {

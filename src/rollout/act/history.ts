@@ -30,7 +30,7 @@ export interface OpenHold {
 export const INJECTED = 'injected';
 
 /** Paths where blobs may replace values that are needed later. */
-const WHOLE_KINDS = new Set<string>(['message', 'tool.start', 'model.start', 'edit']);
+const WHOLE_KINDS = new Set<string>(['message', 'tool.start', 'model.start', 'edit', 'rollout.end']);
 
 /** Everything that a rollout needs from its recorded events: read once, in order, before anything runs. */
 export class History {

@@ -2,8 +2,17 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
-import { type BatchCommand, type CommandReply, noteArgs, verbArgs } from '../../protocol/commands.ts';
+import {
+  type BatchCommand,
+  type CommandReply,
+  labelArgs,
+  noteArgs,
+  rescoreArgs,
+  verbArgs,
+} from '../../protocol/commands.ts';
 import { recordOf } from '../batches/create.ts';
+import { labelRollout } from '../batches/labels.ts';
+import { rescoreBatch } from '../batches/rescore.ts';
 import { requireSecrets } from '../batches/secrets.ts';
 import { parse } from '../http/call.ts';
 import type { Services } from '../services.ts';
@@ -121,10 +130,21 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
         },
       };
     }
-    case 'rescore':
-      throw new StudioError('unsupported', 'The server cannot rescore recorded rollouts yet.', {
-        hint: 'Run the batch again with the other scorer.',
-      });
+    case 'label': {
+      const label = parse(labelArgs, args, 'args');
+      return {
+        recordedArgs: label.note === undefined ? { ...label, note: null } : { ...label, note: label.note },
+        apply: () => labelRollout(services, batch, label, request.by),
+      };
+    }
+    case 'rescore': {
+      const sent = parse(rescoreArgs, args, 'args');
+      return {
+        // The list may be long, and secrets are not recorded.
+        recordedArgs: { batch: sent.batch, submission: sent.submission },
+        apply: () => rescoreBatch(services, batch, sent, request.by ?? 'client'),
+      };
+    }
   }
 }
 

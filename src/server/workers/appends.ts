@@ -184,6 +184,8 @@ function otherRollout(session: WorkerSession, lease: HeldLease, events: readonly
         return `event ${event.seq} (rollout.start) names attempt ${attempt}, try ${number}`;
       if (!isDeepStrictEqual(event.data.fork, session.fork))
         return `event ${event.seq} (rollout.start) names another fork`;
+      if (!isDeepStrictEqual(event.data.rescores, lease.rescores))
+        return `event ${event.seq} (rollout.start) names another rollout to score again`;
     } else if (event.kind === 'rollout.lease' && !isName(event.data.worker, session.worker)) {
       return `event ${event.seq} (rollout.lease) names worker ${excerpt(event.data.worker)}`;
     }

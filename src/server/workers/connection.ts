@@ -6,7 +6,14 @@ import type { RawData, WebSocket } from 'ws';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import { duration } from '../../common/units.ts';
-import { BEAT_SECONDS, LEASE_SECONDS, PROTOCOL, type WorkerFrame, workerFrame } from '../../protocol/worker.ts';
+import {
+  BEAT_SECONDS,
+  LEASE_SECONDS,
+  type Lineage,
+  PROTOCOL,
+  type WorkerFrame,
+  workerFrame,
+} from '../../protocol/worker.ts';
 import type { AdoptedSession, BatchRecord } from '../../store/store.ts';
 import type { EventData } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
@@ -165,9 +172,10 @@ export class WorkerConnection {
     if (pod !== undefined) session.only = await store.podRollout(this.#batch, pod);
     for (const rollout of [...ended, ...drop]) session.lost.add(rollout);
     for (const { rollout } of keep) {
-      const row = (await store.rollout(rollout))?.row;
-      if (row === undefined) continue;
-      session.rollouts.set(rollout, heldLease(row));
+      const record = await store.rollout(rollout);
+      if (record === undefined) continue;
+      const { row, lineage } = record;
+      session.rollouts.set(rollout, heldLease(row, lineage));
       if (row.state === 'held') session.held.add(rollout);
     }
     // disconnected during this time: the lease expires, or the worker reconnects
@@ -309,8 +317,11 @@ export class WorkerConnection {
   }
 }
 
-function heldLease({ epoch, task, attempt, try: number }: RolloutRow): HeldLease {
-  return { epoch, task, attempt, try: number };
+function heldLease({ epoch, task, attempt, try: number, rescores }: RolloutRow, lineage: Lineage): HeldLease {
+  const lease = { epoch, task, attempt, try: number };
+  // It shares all events of what it scores again.
+  const seq = lineage.at(-1)?.to ?? 0;
+  return rescores === undefined ? lease : { ...lease, rescores: { rollout: rescores, seq } };
 }
 
 /** Returns the event for a worker whose clock is off, recorded once per worker. */

@@ -171,8 +171,9 @@ export class Leasing {
   #grant(session: WorkerSession, lease: Lease, fields: GrantFields, needs: TaskNeeds): void {
     session.requested -= 1;
     if (session.pod !== undefined) session.only = lease.rollout;
-    const { epoch, task, attempt } = lease;
-    session.rollouts.set(lease.rollout, { epoch, task: task.id, attempt, try: lease.try });
+    const { epoch, task, attempt, rescores } = lease;
+    const held = { epoch, task: task.id, attempt, try: lease.try };
+    session.rollouts.set(lease.rollout, rescores === undefined ? held : { ...held, rescores });
     session.lost.delete(lease.rollout);
     this.#options.counters.leased(lease.rollout, lease.epoch);
     if (lease.held) session.held.add(lease.rollout);
@@ -185,6 +186,7 @@ export class Leasing {
       attempt,
       try: lease.try,
       lineage: lease.lineage,
+      ...(rescores === undefined ? {} : { rescores }),
       last: lease.last,
       held: lease.held,
     });

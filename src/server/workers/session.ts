@@ -21,6 +21,8 @@ export interface HeldLease {
   readonly task: string;
   readonly attempt: number;
   readonly try: number;
+  /** What it scores again. */
+  readonly rescores?: { readonly rollout: string; readonly seq: number };
 }
 
 export class WorkerSession {

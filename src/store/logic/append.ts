@@ -8,10 +8,14 @@ import { type EventRun, insertRuns, runsOf } from './events.ts';
 import { Ledger } from './ledger.ts';
 import { type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 import { follow, type StreamGuard } from './streamGuard.ts';
+import { copyVerdict, originsOf } from './verdicts.ts';
 
 /** Appends to many rollouts in one transaction. The results are in the order of the requests. */
 export async function appendAll(tx: Transaction, requests: readonly AppendRequest[]): Promise<AppendResult[]> {
-  const names = [...new Set(requests.map((request) => request.rollout))];
+  const own = [...new Set(requests.map((request) => request.rollout))];
+  // A verdict changes two rollouts, so both are locked here, in the order of all locks.
+  const scored = new Set(requests.filter(({ events }) => events.some(isSettling)).map((request) => request.rollout));
+  const names = [...new Set([...own, ...(scored.size === 0 ? [] : await originsOf(tx, [...scored]))])];
   const rows = await tx.all(
     `${SELECT_ROLLOUT} WHERE ${tx.dialect.anyText('name')} ORDER BY id${tx.dialect.forUpdate}`,
     names,
@@ -46,10 +50,14 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
   });
   if (accepted.length === 0) return results;
 
-  const ledger = await Ledger.of(
-    tx,
-    accepted.map(({ rollout }) => rollout),
+  const ending = accepted.filter(({ rollout, events }) => rollout.origin !== undefined && events.some(isSettling));
+  const targets = new Map(
+    ending.flatMap(({ rollout }) => {
+      const target = rollouts.get(rollout.origin?.rollout ?? '');
+      return target === undefined ? [] : [[rollout, target]];
+    }),
   );
+  const ledger = await Ledger.of(tx, [...accepted.map(({ rollout }) => rollout), ...targets.values()]);
   const runs: EventRun[] = [];
   const refs = new Map<Batch, string[]>();
   for (const { rollout, events, guard } of accepted) {
@@ -62,8 +70,15 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
   }
   await insertRuns(tx, runs);
   for (const [batch, shas] of refs) await addBlobRefs(tx, batch.id, shas);
+  for (const [rollout, target] of targets)
+    if (ledger.willSettle(rollout)) await copyVerdict(tx, ledger, rollout, target);
   await ledger.save();
   return results;
+}
+
+/** Whether a rollout ends with a result that may settle its attempt. */
+function isSettling({ kind, data }: TraceEvent): boolean {
+  return kind === 'rollout.end' && data.status !== 'infrastructure' && data.status !== 'cancelled';
 }
 
 /** The end of a stream, including the requests validated so far. */

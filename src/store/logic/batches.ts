@@ -35,13 +35,19 @@ export async function createBatch(tx: Transaction, spec: NewBatch): Promise<void
   }
   await addBlobRefs(tx, batch.id, [...spec.blobs, spec.submission]);
   await addParents(tx, batch);
-  await addBatchEvent(tx, batch, 'batch.start', { name: spec.name, submission: spec.submission, ...parentOf(spec) });
+  await addBatchEvent(tx, batch, 'batch.start', {
+    name: spec.name,
+    submission: spec.submission,
+    ...parentOf(spec),
+    ...(spec.rescores === undefined ? {} : { rescores: spec.rescores.batch }),
+  });
   await saveBatches(tx, [batch]);
 }
 
-/** A fork keeps the batches whose events it reads. */
+/** A batch keeps the batches whose events it reads. */
 async function addParents(tx: Transaction, batch: Batch): Promise<void> {
-  const { parent } = batch.spec;
+  const { parent, rescores } = batch.spec;
+  if (rescores !== undefined) await addRescoredBatch(tx, batch, rescores.batch);
   if (parent === undefined) return;
   const parents = new Set<number>();
   for (const name of new Set([parent.rollout, ...parent.lineage.map(({ rollout }) => rollout)])) {
@@ -61,6 +67,18 @@ async function addParents(tx: Transaction, batch: Batch): Promise<void> {
     LINEAGE,
     ['batch', 'parent'],
     Array.from(parents, (id) => [batch.id, id]),
+    'ignore',
+  );
+}
+
+/** A batch that rescores another one keeps that one, and the batches whose events it reads. */
+async function addRescoredBatch(tx: Transaction, batch: Batch, rescores: string): Promise<void> {
+  const rescored = await lockBatch(tx, rescores);
+  const rows = await tx.all('SELECT parent FROM lineage WHERE batch = ?', rescored.id);
+  await tx.insert(
+    LINEAGE,
+    ['batch', 'parent'],
+    [rescored.id, ...rows.map((row) => int(row, 'parent'))].map((id) => [batch.id, id]),
     'ignore',
   );
 }

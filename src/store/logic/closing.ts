@@ -93,13 +93,17 @@ async function closingEvents(
   end: End,
 ): Promise<TraceEvent[]> {
   const { progress } = rollout;
-  const hasStarted = rollout.last >= firstSeq(batch);
+  const { origin } = rollout;
+  const hasStarted = rollout.last >= firstSeq(batch, origin);
   const times = hasStarted ? await timesOf(tx, rollout.id) : { last: 0, heldMs: 0, heldSince: undefined };
   const at = Math.max(tx.now, times.last);
   const heldMs = times.heldMs + (times.heldSince === undefined ? 0 : at - times.heldSince);
   const elapsedMs = progress.started_at === undefined ? 0 : at - progress.started_at;
   const { parent } = batch.spec;
-  const fork = parent === undefined ? {} : { fork: { rollout: parent.rollout, seq: parent.seq } };
+  const shared = {
+    ...(parent === undefined ? {} : { fork: { rollout: parent.rollout, seq: parent.seq } }),
+    ...(origin === undefined ? {} : { rescores: { rollout: origin.rollout, seq: origin.seq } }),
+  };
   let seq = rollout.last;
   const next = (): { seq: number; v: number; at: number } => ({ seq: ++seq, v: TRACE_VERSION, at });
   const events: TraceEvent[] = [];
@@ -107,7 +111,7 @@ async function closingEvents(
     events.push({
       ...next(),
       kind: 'rollout.start',
-      data: { batch: batch.name, task, attempt: rollout.attempt, try: rollout.try, ...fork },
+      data: { batch: batch.name, task, attempt: rollout.attempt, try: rollout.try, ...shared },
     });
   events.push({ ...next(), kind: 'rollout.lease', data: { epoch: rollout.epoch, worker: 'server', how: 'closing' } });
   events.push({

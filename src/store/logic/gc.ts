@@ -80,7 +80,7 @@ async function selectBatches(
       const parent = selected.get(int(fork, 'parent'));
       if (parent === undefined || selected.has(int(fork, 'batch'))) continue;
       selected.delete(parent.id);
-      kept.push({ batch: parent.name, why: `its fork ${text(fork, 'name')} reads it` });
+      kept.push({ batch: parent.name, why: `batch ${text(fork, 'name')} reads it` });
       hasChanged = true;
     }
   }

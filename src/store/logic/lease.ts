@@ -97,7 +97,8 @@ function leaseRollout(
     task,
     attempt: rollout.attempt,
     try: rollout.try,
-    lineage: lineageOf(batch),
+    lineage: lineageOf(batch, rollout.origin),
+    ...(rollout.origin === undefined ? {} : { rescores: { rollout: rollout.origin.rollout, seq: rollout.origin.seq } }),
     last: rollout.last,
     held: rollout.progress.hold !== undefined,
   };

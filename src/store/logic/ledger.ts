@@ -58,8 +58,14 @@ export class Ledger {
     this.change(rollout).newest = false;
     const batch = this.batch(rollout.batch);
     const tries = this.#tries.get(batch) ?? [];
-    tries.push({ name: newId('r', this.#tx.now), task: rollout.task, attempt: rollout.attempt, try: rollout.try + 1 });
+    const { task, attempt, origin } = rollout;
+    tries.push({ name: newId('r', this.#tx.now), task, attempt, try: rollout.try + 1, origin });
     this.#tries.set(batch, tries);
+  }
+
+  /** Whether a rollout that ended with a result settles its attempt. */
+  willSettle(rollout: RolloutRecordRow): boolean {
+    return !isRepeated(this.batch(rollout.batch), rollout);
   }
 
   /** Saves everything. */
@@ -114,7 +120,7 @@ export class Ledger {
       if (row !== undefined && int(row, 'n') < batch.spec.retries) this.queueRetry(rollout);
       return;
     }
-    if (rollout.progress.touched && !batch.spec.debug && !batch.spec.imported) {
+    if (isRepeated(batch, rollout)) {
       if (batch.stopping === null) this.queueRetry(rollout);
       return;
     }
@@ -162,6 +168,11 @@ export class Ledger {
     counts.passed += passed;
     tasks.set(task, counts);
   }
+}
+
+/** Whether the attempt of a rollout that ended with a result is tried again, because a person changed this try. */
+function isRepeated({ spec }: Batch, { progress }: RolloutRecordRow): boolean {
+  return progress.touched && !spec.debug && !spec.imported;
 }
 
 /** A batch ends when no task may be added any more and no attempt is open. */

@@ -89,10 +89,10 @@ export async function getRollout(db: Reader, name: string): Promise<RolloutRecor
     'SELECT name FROM session WHERE id = ?',
     row['session'] === null ? 0 : int(row, 'session'),
   );
-  const { guard, epoch } = readRollout(row);
+  const { guard, epoch, origin } = readRollout(row);
   return {
     row: rolloutRow(row),
-    lineage: lineageOf(batch),
+    lineage: lineageOf(batch, origin),
     ...(guard?.scoring === epoch ? { scoring: true } : {}),
     ...(session === undefined ? {} : { session: textOr(session, 'name', '') }),
   };

@@ -5,6 +5,7 @@ import { EMPTY_PROGRESS, type Progress, type RolloutRow, type RolloutState } fro
 import { int, intOr, stored, text, textOr, unquote } from '../sql/row.ts';
 import { OUTCOMES, ROLLOUT, STATES } from '../sql/schema.ts';
 import type { Row, Transaction, Value } from '../sql/sql.ts';
+import type { Origin } from '../store.ts';
 import type { Batch } from './batchState.ts';
 import type { StreamGuard } from './streamGuard.ts';
 
@@ -27,6 +28,8 @@ export interface RolloutRecordRow {
   worker: string | null;
   rev: number;
   duplicateOf: string | null;
+  /** What it scores again, if its batch rescores another one. */
+  readonly origin: Origin | undefined;
   progress: Progress;
   /** Until the end; undefined for imported rollouts, and for those of a store of an older version. */
   guard: StreamGuard | undefined;
@@ -52,6 +55,7 @@ const COLUMNS = [
   'worker',
   'rev',
   'duplicate_of',
+  'origin',
   'progress',
 ] as const;
 export const SELECT_ROLLOUT = `SELECT ${COLUMNS.join(', ')} FROM rollout`;
@@ -89,6 +93,7 @@ export function readRollout(row: Row): RolloutRecordRow {
   const state = STATES[int(row, 'state')];
   if (state === undefined) throw new StudioError('storage', 'The store is damaged: a rollout has no state.');
   const outcome = row['outcome'] === null ? null : (OUTCOMES[int(row, 'outcome')] ?? null);
+  const origin = textOr(row, 'origin', null);
   const { guard, ...progress } = stored<StoredProgress>(text(row, 'progress'));
   return {
     id: int(row, 'id'),
@@ -107,6 +112,7 @@ export function readRollout(row: Row): RolloutRecordRow {
     worker: textOr(row, 'worker', null),
     rev: int(row, 'rev'),
     duplicateOf: textOr(row, 'duplicate_of', null),
+    origin: origin === null ? undefined : stored<Origin>(origin),
     progress,
     guard,
   };
@@ -127,6 +133,7 @@ export function rolloutRow(row: Row): RolloutRow {
     last: rollout.last,
     settles: rollout.settles,
     ...(rollout.duplicateOf === null ? {} : { duplicate_of: rollout.duplicateOf }),
+    ...(rollout.origin === undefined ? {} : { rescores: rollout.origin.rollout }),
     ...(rollout.worker === null ? {} : { worker: unquote(rollout.worker) }),
     progress: rollout.progress,
     rev: rollout.rev,
@@ -189,6 +196,7 @@ export interface NewRollout {
   readonly task: number;
   readonly attempt: number;
   readonly try: number;
+  readonly origin?: Origin | undefined;
 }
 
 const INSERTED = [
@@ -211,6 +219,7 @@ const INSERTED = [
   'rev',
   'duplicate_of',
   'fingerprint',
+  'origin',
   'progress',
 ] as const;
 
@@ -223,10 +232,8 @@ export async function insertRollouts(
 ): Promise<void> {
   const breadth = batch.spec.order === 'breadth';
   const epoch = state === 'queued' ? 0 : 1;
-  const progress = progressText({
-    progress: EMPTY_PROGRESS,
-    guard: state === 'queued' ? { from: firstSeq(batch), open: {} } : undefined,
-  });
+  const progress = (first: number): string =>
+    progressText({ progress: EMPTY_PROGRESS, guard: state === 'queued' ? { from: first, open: {} } : undefined });
   const rows = rollouts.map((rollout) => [
     rollout.name,
     batch.id,
@@ -236,7 +243,7 @@ export async function insertRollouts(
     STATES.indexOf(state),
     null,
     epoch,
-    firstSeq(batch) - 1,
+    firstSeq(batch, rollout.origin) - 1,
     1,
     0,
     0,
@@ -247,17 +254,21 @@ export async function insertRollouts(
     ++batch.rev,
     null,
     null,
-    progress,
+    rollout.origin === undefined ? null : JSON.stringify(rollout.origin),
+    progress(firstSeq(batch, rollout.origin)),
   ]);
   await tx.insert(ROLLOUT, INSERTED, rows);
 }
 
-/** Returns the seq of the first event that the batch's rollouts own: 1, or for a fork, the one after the cut. */
-export function firstSeq(batch: Batch): number {
-  return (batch.spec.parent?.seq ?? 0) + 1;
+/**
+ * Returns the seq of the first event that a rollout of the batch owns: 1, or the one after the events that it shares
+ * with the parent of its fork, or with the rollout that it scores again.
+ */
+export function firstSeq(batch: Batch, origin: Origin | undefined): number {
+  return ((origin ?? batch.spec.parent)?.seq ?? 0) + 1;
 }
 
-/** Returns the owners of the events that the batch's rollouts start with. */
-export function lineageOf(batch: Batch): Lineage {
-  return batch.spec.parent?.lineage ?? [];
+/** Returns the owners of the events that a rollout of the batch starts with. */
+export function lineageOf(batch: Batch, origin: Origin | undefined): Lineage {
+  return (origin ?? batch.spec.parent)?.lineage ?? [];
 }

@@ -5,10 +5,11 @@ import type { TaskRecord } from '../../trace/task.ts';
 import { int, quote, stored, text } from '../sql/row.ts';
 import { TASK } from '../sql/schema.ts';
 import type { Reader, Sql, Transaction } from '../sql/sql.ts';
-import { findBatch, lockBatch, noBatch, saveBatches } from './batchState.ts';
+import type { Origin, RescoredTask } from '../store.ts';
+import { type Batch, findBatch, lockBatch, noBatch, saveBatches } from './batchState.ts';
 import { addBlobRefs } from './blobRefs.ts';
 import { checkTaskId } from './names.ts';
-import { insertRollouts, type NewRollout } from './rolloutState.ts';
+import { insertRollouts, lineageOf, type NewRollout, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
 /** Rollouts queued per transaction, so that other transactions do not wait long. */
 const ROLLOUTS_AT_ONCE = 2000;
@@ -17,22 +18,39 @@ const ROLLOUTS_AT_ONCE = 2000;
  * See `Store.addTasks`. Uses several transactions for many tasks. Tasks are identified by index, so repeating the call
  * after a failure continues where it stopped.
  */
-export async function addTasks(sql: Sql, name: string, from: number, tasks: readonly TaskRecord[]): Promise<void> {
-  tasks.forEach(({ id }) => checkTaskId(id));
+export function addTasks(sql: Sql, name: string, from: number, tasks: readonly TaskRecord[]): Promise<void> {
+  return addAll(
+    sql,
+    name,
+    from,
+    tasks.map((task) => ({ task })),
+  );
+}
+
+/** See `Store.addRescored`. */
+export function addRescored(sql: Sql, name: string, from: number, tasks: readonly RescoredTask[]): Promise<void> {
+  return addAll(sql, name, from, tasks);
+}
+
+/** A task, and the rollouts to score again if the batch rescores another one. */
+type NewTask = Pick<RescoredTask, 'task'> & Partial<RescoredTask>;
+
+async function addAll(sql: Sql, name: string, from: number, tasks: readonly NewTask[]): Promise<void> {
+  tasks.forEach(({ task }) => checkTaskId(task.id));
   for (let at = 0; at < tasks.length; ) {
     at += await sql.write((tx) => addSome(tx, name, from + at, tasks.slice(at)));
   }
 }
 
 /** Adds at least one of `tasks`. Returns how many were added. */
-async function addSome(tx: Transaction, name: string, from: number, tasks: readonly TaskRecord[]): Promise<number> {
+async function addSome(tx: Transaction, name: string, from: number, tasks: readonly NewTask[]): Promise<number> {
   const batch = await lockBatch(tx, name);
   if (from > batch.tasks)
     throw new StudioError('conflict', `Tasks ${batch.tasks} to ${from - 1} of batch ${name} are missing.`, {
       details: { next: batch.tasks },
     });
   if (from < batch.tasks) {
-    const existing = tasks.slice(0, batch.tasks - from);
+    const existing = tasks.slice(0, batch.tasks - from).map(({ task }) => task);
     await checkSame(tx, batch.id, from, existing);
     return existing.length;
   }
@@ -41,28 +59,82 @@ async function addSome(tx: Transaction, name: string, from: number, tasks: reado
   const duplicates = await tx.all(
     `SELECT name FROM task WHERE batch = ? AND ${tx.dialect.anyText('name')}`,
     batch.id,
-    some.map(({ id }) => quote(id)),
+    some.map(({ task }) => quote(task.id)),
   );
   const ids = new Set(duplicates.map((row) => text(row, 'name')));
-  for (const { id } of some) {
-    if (ids.has(quote(id)))
-      throw new StudioError('conflict', `Batch ${name} already has a task ${JSON.stringify(id)}.`, {
+  for (const { task } of some) {
+    if (ids.has(quote(task.id)))
+      throw new StudioError('conflict', `Batch ${name} already has a task ${JSON.stringify(task.id)}.`, {
         hint: 'Use a unique ID for every task.',
       });
-    ids.add(quote(id));
+    ids.add(quote(task.id));
   }
-  const attempts = batch.spec.attempts;
+  const added = await rolloutsOf(tx, batch, from, some);
   await tx.insert(
     TASK,
     ['batch', 'idx', 'name', 'record', 'open', 'passed'],
-    some.map((task, index) => [batch.id, from + index, quote(task.id), JSON.stringify(task), attempts, 0]),
+    some.map(({ task, rollouts }, index) => [
+      batch.id,
+      from + index,
+      quote(task.id),
+      JSON.stringify(task),
+      rollouts?.length ?? batch.spec.attempts,
+      0,
+    ]),
   );
-  await addBlobRefs(tx, batch.id, [...new Set(some.flatMap((task) => (task.files ?? []).map(({ sha }) => sha)))]);
-  if (!batch.spec.imported) await insertRollouts(tx, batch, attemptsOf(from, some.length, attempts, tx.now), 'queued');
+  const files = some.flatMap(({ task }) => (task.files ?? []).map(({ sha }) => sha));
+  await addBlobRefs(tx, batch.id, [...new Set(files)]);
+  if (!batch.spec.imported) await insertRollouts(tx, batch, added, 'queued');
   batch.tasks += some.length;
-  batch.counts.queued += some.length * attempts;
+  batch.counts.queued += added.length;
   await saveBatches(tx, [batch]);
   return some.length;
+}
+
+/** Returns the first tries of the attempts of tasks, with new IDs. */
+async function rolloutsOf(
+  tx: Transaction,
+  batch: Batch,
+  from: number,
+  tasks: readonly NewTask[],
+): Promise<NewRollout[]> {
+  const { attempts, rescores } = batch.spec;
+  if (rescores === undefined) return withNames(attemptsOf(from, tasks.length, attempts), tx.now);
+  const origins = await originsOf(tx, rescores.batch, tasks);
+  return withNames(
+    tasks.flatMap(({ rollouts = [] }, index) =>
+      rollouts.map(({ attempt, rollout }) => ({
+        task: from + index,
+        attempt,
+        try: 1,
+        origin: origins.get(rollout),
+      })),
+    ),
+    tx.now,
+  );
+}
+
+/** Returns where each rollout to score again ends. Throws `conflict` if one has not ended. */
+async function originsOf(
+  tx: Transaction,
+  rescores: string,
+  tasks: readonly NewTask[],
+): Promise<ReadonlyMap<string, Origin>> {
+  const rescored = await findBatch(tx, rescores);
+  if (rescored === undefined) throw noBatch(rescores);
+  const names = tasks.flatMap(({ rollouts = [] }) => rollouts.map(({ rollout }) => rollout));
+  const rows = await tx.all(`${SELECT_ROLLOUT} WHERE ${tx.dialect.anyText('name')}`, names);
+  const origins = new Map<string, Origin>();
+  for (const rollout of rows.map(readRollout)) {
+    if (rollout.batch !== rescored.id || rollout.state !== 'ended') continue;
+    const { name, last: seq, origin } = rollout;
+    const lineage = [...lineageOf(rescored, origin), { rollout: name, to: seq }];
+    origins.set(name, { rollout: name, seq, lineage });
+  }
+  const missing = names.find((name) => !origins.has(name));
+  if (missing !== undefined)
+    throw new StudioError('conflict', `Batch ${rescores} has no rollout ${missing} that has ended.`);
+  return origins;
 }
 
 async function checkSame(tx: Transaction, batch: number, from: number, tasks: readonly TaskRecord[]): Promise<void> {
@@ -79,16 +151,20 @@ async function checkSame(tx: Transaction, batch: number, from: number, tasks: re
   });
 }
 
-/** Returns the first tries of all attempts of the tasks from index `from`, with new IDs. */
-function attemptsOf(from: number, tasks: number, attempts: number, now: number): NewRollout[] {
-  const names = new Set<string>(); // IDs of the same millisecond have few random bits and may collide
-  while (names.size < tasks * attempts) names.add(newId('r', now));
-  return Array.from(names, (name, index) => ({
-    name,
+/** Returns the first tries of all attempts of the tasks from index `from`. */
+function attemptsOf(from: number, tasks: number, attempts: number): Omit<NewRollout, 'name'>[] {
+  return Array.from({ length: tasks * attempts }, (_none, index) => ({
     task: from + Math.floor(index / attempts),
     attempt: (index % attempts) + 1,
     try: 1,
   }));
+}
+
+function withNames(rollouts: readonly Omit<NewRollout, 'name'>[], now: number): NewRollout[] {
+  const names = new Set<string>(); // IDs of the same millisecond have few random bits and may collide
+  while (names.size < rollouts.length) names.add(newId('r', now));
+  const unused = names.values();
+  return rollouts.map((rollout) => ({ name: unused.next().value ?? '', ...rollout }));
 }
 
 /** See `Store.tasks`. */

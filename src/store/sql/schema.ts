@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 4;
+export const STORE_VERSION = 5;
 
 export const BATCH = {
   name: 'batch',
@@ -74,6 +74,7 @@ export const ROLLOUT = {
     fingerprint: 'text',
     progress: 'text',
     stored: 'int',
+    origin: 'text',
   },
 } as const satisfies Table;
 
@@ -146,6 +147,7 @@ export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [
   podRollouts,
   storedBytes,
   sideTokens,
+  origins,
 ];
 
 function firstVersion(d: Definitions): readonly string[] {
@@ -226,4 +228,8 @@ function sideTokens(d: Definitions): readonly string[] {
   return ['side_input_tokens', 'side_output_tokens'].map(
     (column) => `ALTER TABLE batch ADD COLUMN ${column} ${d.int} NOT NULL DEFAULT 0`,
   );
+}
+
+function origins(): readonly string[] {
+  return ['ALTER TABLE rollout ADD COLUMN origin TEXT'];
 }

@@ -238,6 +238,10 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
         page.line('fork', `of ${event.data.fork.rollout}, after its event ${event.data.fork.seq}`, {
           labelStyle: 'yellow',
         });
+      if (event.data.rescores !== undefined)
+        page.line('rescores', `${event.data.rescores.rollout}, which ends with event ${event.data.rescores.seq}`, {
+          labelStyle: 'yellow',
+        });
       return;
     case 'rollout.lease':
       if (detail.full || event.data.how !== 'fresh')

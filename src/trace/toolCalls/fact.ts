@@ -27,9 +27,13 @@ interface CallValues {
   readonly result: Json | undefined;
 }
 
-/** Returns the calls of a rollout in order of their start, without those that a fork shares with its parent. */
+/**
+ * Returns the calls of a rollout in order of their start, without those that it shares with the parent of its fork, or
+ * with the rollout that it scores again.
+ */
 export function callFacts(model: TrajectoryModel, rollout: string): CallFact[] {
-  const shared = model.start?.data.fork?.seq ?? 0;
+  const { fork, rescores } = model.start?.data ?? {};
+  const shared = (fork ?? rescores)?.seq ?? 0;
   return model.tools.filter(({ seq }) => seq > shared).map((span) => factOf(model, span, rollout));
 }
 

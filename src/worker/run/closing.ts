@@ -10,7 +10,7 @@ import type { Clock } from '../../rollout/ports.ts';
 import { modelOf } from '../../rollout/running.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { TRACE_VERSION } from '../../trace/schema.ts';
-import { startData } from './startData.ts';
+import { sharedEvents, startData } from './startData.ts';
 
 interface ClosedSpans {
   readonly grant: Grant;
@@ -37,7 +37,7 @@ export function closingEvents({
   message,
   status = 'infrastructure',
 }: ClosedSpans): TraceEvent[] {
-  const own = durable.filter((event) => event.seq > (grant.fork?.seq ?? 0));
+  const own = durable.filter((event) => event.seq > sharedEvents(grant));
   const at = Math.max(clock.now(), durable.at(-1)?.at ?? 0);
   const events: TraceEvent[] = [];
   const next = (): { seq: number; v: number; at: number } => ({ seq: last + events.length + 1, v: TRACE_VERSION, at });

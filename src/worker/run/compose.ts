@@ -14,6 +14,7 @@ import { runExport } from '../../tools/modules/exports.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { openWorld } from '../../worlds/open.ts';
 import type { WorkerParts } from './parts.ts';
+import { sharedEvents } from './startData.ts';
 import type { LoadedSubmission } from './submissions.ts';
 
 interface Composition {
@@ -41,10 +42,11 @@ function jobOf({ parts, grant, loaded, prefix }: Composition): RolloutJob {
     try: grant.try,
     epoch: grant.epoch,
     worker: parts.worker,
-    how: grant.last > (grant.fork?.seq ?? 0) ? 'resumed' : 'fresh',
+    how: grant.last > sharedEvents(grant) ? 'resumed' : 'fresh',
     submission: loaded.submission,
     shas: loaded.shas,
     ...(grant.fork === undefined ? {} : { fork: grant.fork }),
+    ...(grant.rescores === undefined ? {} : { rescores: grant.rescores }),
     edits: grant.edits ?? [],
     prefix,
     last: grant.last,
@@ -75,21 +77,23 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
       demoKey: parts.demoKey,
       now: () => parts.clock.now(),
     });
+  const scorer = createScorer(submission.scorer, {
+    untrusted: untrustedWork,
+    runExport: (module, name, input, { signal, ask, models }) =>
+      runExport(module, name, [input], environment, signal, askerOf(models, submission.file, ask)),
+  });
+  const usesWorld = grant.rescores === undefined || scorer.needsWorld === true;
   return {
     model: client(submission.agent.model),
     modelOf: client,
     ...(submission.world?.user === undefined ? {} : { user: client(submission.world.user.model) }),
     openTools: (_signal, agent) => openTools(agent.tools, environment),
-    ...(submission.world === undefined
+    ...(submission.world === undefined || !usesWorld
       ? {}
-      : { world: openWorld(submission.world, environment, submission.scorer.kind === 'world') }),
+      : { world: openWorld(submission.world, environment, scorer.needsWorld === true) }),
     callRule: (rule, input, signal) =>
       runExport(rule.module, rule.export, [input], environment, signal, { pools: pools.modules }),
-    scorer: createScorer(submission.scorer, {
-      untrusted: untrustedWork,
-      runExport: (module, name, input, { signal, ask, models }) =>
-        runExport(module, name, [input], environment, signal, askerOf(models, submission.file, ask)),
-    }),
+    scorer: { ...scorer, version: loaded.scorerVersion },
     partForScoring: async (signal) => {
       await recorder.flushed();
       return scorings.ask(grant.rollout, grant.epoch, signal);

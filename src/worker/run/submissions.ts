@@ -2,7 +2,7 @@
 import { StudioError } from '../../common/errors.ts';
 import { resolveSubmission } from '../../config/env.ts';
 import type { Submission } from '../../config/submission.ts';
-import { codeSha, configSha, submission as submissionSchema } from '../../config/submission.ts';
+import { codeSha, configSha, scorerVersion, submission as submissionSchema } from '../../config/submission.ts';
 import type { Outlet } from '../outlet.ts';
 
 export interface LoadedSubmission {
@@ -10,6 +10,8 @@ export interface LoadedSubmission {
   readonly submission: Submission;
   /** Of the submission as it was sent. */
   readonly shas: { readonly config: string; readonly code: string };
+  /** Of its scorer, likewise. */
+  readonly scorerVersion: string;
 }
 
 interface SubmissionSources {
@@ -51,6 +53,7 @@ export class Submissions {
     return {
       submission: resolveSubmission(raw, secrets),
       shas: { config: configSha(raw), code: codeSha(raw) },
+      scorerVersion: scorerVersion(raw),
     };
   }
 }

@@ -201,7 +201,7 @@ export function blobTests(subject: Subject): void {
       const young = await put(store);
       assert.deepEqual(await store.gc({ batches: [parent.batch], dryRun: false }), {
         batches: [],
-        kept: [{ batch: parent.batch, why: `its fork ${fork.id} reads it` }],
+        kept: [{ batch: parent.batch, why: `batch ${fork.id} reads it` }],
         blobs: 0,
         bytes: 0,
       });

@@ -173,7 +173,7 @@ describe('a rollout', () => {
     assert.equal(world.opened[0]!.seed, seedOf(7, 't1'), 'all attempts of a task begin in the same world');
   });
 
-  it('keeps a snapshot after every 16 calls that changed the world', async () => {
+  it('keeps a snapshot after every 16 calls that changed the world, and of the final state', async () => {
     const calls = Array.from({ length: 11 }, () => ({ name: 'add', arguments: { n: 1 } }));
     const world = new NumberWorld();
     const one = kit({
@@ -184,7 +184,7 @@ describe('a rollout', () => {
     const snapshots = one.recorder.of('world.snapshot');
     assert.deepEqual(
       snapshots.map((event) => Buffer.from(one.recorder.blobs.get(event.data.snapshot)!).toString()),
-      ['16', '32'],
+      ['16', '32', '33'],
     );
   });
 

@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import { StudioError } from '../../../common/errors.ts';
 import { plural } from '../../../common/text.ts';
+import { attemptCount } from '../../../trace/outcome.ts';
 import { agoText, passRateText } from '../../views/batches/batchNodes.ts';
 import { toolFileKind } from '../state/toolLocations.ts';
 import type { ToolStatistics } from '../state/toolStatistics.ts';
@@ -65,7 +66,7 @@ export async function chooseBatch(
     description: [row.batch === chosen ? 'chosen' : '', agoText(Date.now() - row.created_at), passRateText(row)]
       .filter((part) => part !== '')
       .join(' · '),
-    detail: `${plural(row.tasks * row.attempts, 'attempt')} · ${row.batch}`,
+    detail: `${plural(attemptCount(row), 'attempt')} · ${row.batch}`,
     batch: row.batch,
   }));
   const picked = await vscode.window.showQuickPick([newest, ...items], {

@@ -5,7 +5,7 @@ import { compact, duration } from '../../../common/units.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import { causeOf } from '../../../trace/cause.ts';
 import { heldText, holdOf } from '../../../trace/holder.ts';
-import { outcomeOf } from '../../../trace/outcome.ts';
+import { attemptCount, outcomeOf } from '../../../trace/outcome.ts';
 import type { HoldSummary, RolloutRow } from '../../../trace/summary.ts';
 import { taskName } from '../../../trace/task.ts';
 import { scoreText } from '../../../trace/text/score.ts';
@@ -113,10 +113,10 @@ export function batchItem(row: BatchRow, now: number): ItemContent {
  * Returns pass@1 if all attempts were scored, because it is a mean over tasks. Otherwise, returns the share of scored
  * attempts that passed.
  */
-export function passRateText({ counts, tasks, attempts }: BatchRow): string {
+export function passRateText({ counts }: BatchRow): string {
   const scored = counts.passed + counts.failed;
   if (scored === 0) return '';
-  return scored === tasks * attempts
+  return scored === attemptCount({ counts })
     ? `pass@1 ${(counts.passed / scored).toFixed(2)}`
     : `${Math.round((100 * counts.passed) / scored)}% of ${scored} passed`;
 }

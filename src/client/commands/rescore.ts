@@ -1,0 +1,112 @@
+/** Selects attempts of a batch and launches a batch that scores them again. */
+import { StudioError } from '../../common/errors.ts';
+import { newId } from '../../common/ids.ts';
+import type { Api } from '../../protocol/api.ts';
+import type { BatchRow } from '../../protocol/client.ts';
+import { rowEnvironment } from '../../trace/query/environment.ts';
+import { compileCondition } from '../../trace/query.ts';
+import type { TaskRecord } from '../../trace/task.ts';
+import { putSubmission } from '../launch.ts';
+import type { ForkPlace } from './forkSubmission.ts';
+import { rescoreSubmission } from './rescoreSubmission.ts';
+
+/** Which attempts of a batch. An empty selection is all of them. */
+export interface AttemptSelection {
+  readonly tasks?: readonly string[];
+  readonly attempts?: readonly number[];
+  /** A condition in CEL over the attempt. */
+  readonly where?: string | undefined;
+}
+
+interface RescoreOptions extends AttemptSelection {
+  /** File with the scorer. By default, the batch's own scorer. */
+  readonly scorer?: string | undefined;
+  /** Who requests it; recorded with the verdicts. */
+  readonly by: string;
+}
+
+interface Rescored {
+  /** ID of the batch that scores. */
+  readonly batch: string;
+  /** ID of the batch whose attempts are scored again. */
+  readonly rescores: string;
+  readonly attempts: number;
+  readonly notes: readonly string[];
+}
+
+const TASKS = 1_000;
+
+/** Launches the batch. Throws StudioError `usage` if no attempt is selected. */
+export async function rescore(
+  api: Api,
+  id: string,
+  options: RescoreOptions,
+  place: ForkPlace,
+  signal: AbortSignal,
+): Promise<Rescored> {
+  const row = await api.batch(id, signal);
+  const rollouts = await selectRollouts(api, row, options, signal);
+  const built = await rescoreSubmission(api, row, options.scorer, place, signal);
+  const submission = await putSubmission(api, built, signal);
+  const batch = newId('b');
+  const { changed = 0 } = await api.commandBatch(
+    id,
+    {
+      command: newId('c'),
+      verb: 'rescore',
+      by: options.by,
+      args: {
+        batch,
+        submission,
+        ...(Object.keys(built.secrets).length === 0 ? {} : { secrets: { ...built.secrets } }),
+        ...(rollouts === undefined ? {} : { rollouts }),
+      },
+    },
+    signal,
+  );
+  return { batch, rescores: id, attempts: changed, notes: built.notes };
+}
+
+/** Returns the rollouts of the selected attempts that have a result; undefined for all of them. */
+async function selectRollouts(
+  api: Api,
+  { batch }: BatchRow,
+  { tasks = [], attempts = [], where }: AttemptSelection,
+  signal: AbortSignal,
+): Promise<string[] | undefined> {
+  if (tasks.length === 0 && attempts.length === 0 && where === undefined) return undefined;
+  const condition = where === undefined ? undefined : compileCondition(where);
+  const records = condition === undefined ? [] : await allTasks(api, batch, signal);
+  const rollouts: string[] = [];
+  const left = new Set(tasks);
+  for await (const row of api.allRollouts(batch, { all: 1 }, signal)) {
+    const { task, attempt, settles, progress } = row;
+    if (tasks.length > 0 && !tasks.includes(task)) continue;
+    left.delete(task);
+    if (attempts.length > 0 && !attempts.includes(attempt)) continue;
+    if (!settles || (progress.status !== 'done' && progress.status !== 'truncated')) continue;
+    if (condition?.matches(rowEnvironment(row, records[row.task_index])).matched === false) continue;
+    rollouts.push(row.rollout);
+  }
+  const [unknown] = left;
+  if (unknown !== undefined)
+    throw new StudioError('not_found', `Batch ${batch} has no task “${unknown}”.`, {
+      hint: `List its tasks with rollout show ${batch}.`,
+    });
+  if (rollouts.length === 0)
+    throw new StudioError('usage', `No attempt of batch ${batch} with a result matches.`, {
+      hint: 'Select other tasks, attempts, or another condition.',
+    });
+  return rollouts;
+}
+
+async function allTasks(api: Api, batch: string, signal: AbortSignal): Promise<TaskRecord[]> {
+  const records: TaskRecord[] = [];
+  let after: number | undefined;
+  do {
+    const page = await api.tasks(batch, { limit: TASKS, ...(after === undefined ? {} : { after }) }, signal);
+    records.push(...page.tasks);
+    after = page.next;
+  } while (after !== undefined);
+  return records;
+}
