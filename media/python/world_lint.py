@@ -26,13 +26,13 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 SQL_SECONDS = 20.0
+STATEMENT_SECONDS = 2.0
 MEMORY = 1024 * 1024 * 1024
 EXCERPT = 160
 MOST_FAILING_INSERTS = 0.1
 """The share of inserts that may fail: the pipeline that makes such worlds allows as many."""
 METHODS = ("get", "post", "put", "delete", "patch")
 DENIED = {sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA}
-VERIFIERS = {"code": ("verify_task_completion", "verify_task"), "sql": ("verify_task", "verify_task_completion")}
 COMMITS = frozenset(
     "commit begin begin_nested executescript executemany write writelines write_text write_bytes".split()
 )
@@ -76,7 +76,7 @@ class Template:
 
     def __init__(self) -> None:
         self.database = sqlite3.connect(":memory:", isolation_level=None)
-        self.until = time.monotonic() + SQL_SECONDS
+        self.until = self.last = time.monotonic() + SQL_SECONDS
         self.reads: set[tuple[str, str]] | None = None
         self.is_guarded = False
         self.database.set_authorizer(self.authorize)
@@ -93,10 +93,11 @@ class Template:
     def guarded(self) -> Iterator[None]:
         """Lets statements of the scenario reach nothing but this database."""
         self.is_guarded = True
+        self.until = min(self.last, time.monotonic() + STATEMENT_SECONDS)
         try:
             yield
         finally:
-            self.is_guarded = False
+            self.is_guarded, self.until = False, self.last
 
     def run(self, statement: str) -> str | None:
         """Runs a statement of the scenario. Returns why it failed."""
@@ -104,8 +105,6 @@ class Template:
             with self.guarded():
                 self.database.execute(statement)
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
-            if not self.database.in_transaction:
-                self.database.execute("BEGIN")
             return str(error)
         return None
 
@@ -152,7 +151,6 @@ def quoted(name: str) -> str:
 def build(request: dict[str, Any], found: Findings) -> Template:
     """Builds the database, and reports every statement that fails."""
     template = Template()
-    template.database.execute("BEGIN")
     lost: dict[str, dict[str, Any]] = {}
     seen: set[str] = set()
     for index, table in enumerate(request["tables"]):
@@ -200,7 +198,6 @@ def build(request: dict[str, Any], found: Findings) -> Template:
                         excerpt=short(statement),
                     )
                 )
-    template.database.execute("COMMIT")
     wrong_keys(template, request, found, lost)
     insert(template, request, found, lost)
     return template
@@ -256,7 +253,6 @@ def is_key(template: Template, table: str, column: str | None) -> bool:
 def insert(template: Template, request: dict[str, Any], found: Findings, lost: dict[str, dict[str, Any]]) -> None:
     """Inserts the rows as they are published, with foreign keys checked, and reports those that are lost."""
     template.database.execute("PRAGMA foreign_keys = ON")
-    template.database.execute("BEGIN")
     failing: Findings = []
     lost_rows: dict[str, int] = {}
     total = 0
@@ -300,7 +296,6 @@ def insert(template: Template, request: dict[str, Any], found: Findings, lost: d
                 **more,
             )
             failing.append({**entry, "parent": (parent, to, value)})
-    template.database.execute("COMMIT")
     severity = "error" if len(failing) > total * MOST_FAILING_INSERTS else "warning"
     for entry in failing:
         parent = entry.pop("parent", None)
@@ -823,6 +818,7 @@ class Query:
 
 def queries_of(tree: ast.Module) -> Iterator[Query]:
     names: dict[str, Any] = {}
+    texts: dict[str, ast.expr] = {}
     changed: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -830,6 +826,7 @@ def queries_of(tree: ast.Module) -> Iterator[Query]:
             if name in names or value is NO_VALUE:
                 changed.add(name)
             names[name] = value
+            texts[name] = node.value
     names = {name: value for name, value in names.items() if name not in changed}
     tried = {
         id(one)
@@ -850,7 +847,8 @@ def queries_of(tree: ast.Module) -> Iterator[Query]:
                 [constant(each, names) for each in given.elts] if isinstance(given, (ast.Tuple, ast.List)) else None
             )
             known = values if values is not None and NO_VALUE not in values else [] if "?" not in sql else None
-            yield Query(sql, one, known, id(node) in tried)
+            written = texts[one.id] if isinstance(one, ast.Name) else one
+            yield Query(sql, written, known, id(node) in tried)
             with_values[id(one)] = known
             if isinstance(one, ast.Name):
                 with_values.update({id(each): known for each in ast.walk(tree) if constant(each) == sql})
@@ -890,15 +888,15 @@ def check_verifier(
     defined = {
         node.name: node for node in source.tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     }
-    name = next((one for one in VERIFIERS[verifier["mode"]] if one in defined), None)
-    if name is None:
+    name = verifier["function"]
+    if name not in defined:
         source.report(
             found,
             source.tree,
             "syntax",
             "error",
-            f"the verifier of task {task} defines no function {VERIFIERS[verifier['mode']][0]}",
-            "Rename its function.",
+            f"the verifier of task {task} defines no function {name}",
+            "Add its function, or rename the one that is there.",
         )
         return None
     tables = template.tables()
@@ -992,7 +990,7 @@ def check_tasks(request: dict[str, Any], template: Template, found: Findings) ->
     """Reports tasks that are there twice, that nothing judges, and that speak of rows that do not exist."""
     tables = template.tables()
     texts: dict[str, int] = {}
-    judged = {(one["task"], one["mode"]) for one in request["verifiers"]}
+    judged = {(one["task"], one["mode"]) for one in (*request["verifiers"], *request["unreadable"])}
     for task, text in enumerate(request["tasks"]):
         at = {"part": "tasks", "path": ["tasks", task]}
         more = {"task": task, "excerpt": short(text)}

@@ -19,11 +19,6 @@ export function defaultStore(env: NodeJS.ProcessEnv = process.env): string {
   return path.join(dataFolder(env), 'store');
 }
 
-/** Returns the folder with results of the lint of worlds. */
-export function lintFolder(env: NodeJS.ProcessEnv = process.env): string {
-  return path.join(dataFolder(env), 'lint');
-}
-
 /** Returns the user's cache folder of this product. Writers create it. */
 export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
   const home = os.homedir();
@@ -35,6 +30,11 @@ export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
     default:
       return path.join(absolute(env['XDG_CACHE_HOME']) ?? path.join(home, '.cache'), 'rollout-studio');
   }
+}
+
+/** Returns the folder with results of the lint of worlds. Writers create it. */
+export function lintFolder(env: NodeJS.ProcessEnv = process.env): string {
+  return path.join(cacheFolder(env), 'lint');
 }
 
 /**

@@ -4,16 +4,18 @@ import path from 'node:path';
 import { StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
 import type { Files } from '../config/files.ts';
-import { type LoadOptions, loadBatch } from '../config/load.ts';
+import { type LoadedBatch, type LoadOptions, loadBatch } from '../config/load.ts';
 import { SANDBOX_MODES, type SandboxMode } from '../config/schema/sandboxSection.ts';
-import { type Problem, problemsError } from '../config/source/problem.ts';
+import { hasErrors, type Problem, problemsError } from '../config/source/problem.ts';
 import { agentsOf, type Submission } from '../config/submission.ts';
+import { scenariosOf } from '../config/submit/scenarios.ts';
 import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../config/submit.ts';
 import { type Bundle, bundleModule } from '../tools/bundle.ts';
 import { confinedFiles, requireWithin } from './confined.ts';
 import { diskFiles } from './disk.ts';
 import { cacheFolder } from './folders.ts';
 import { pathsNamed } from './namedPaths.ts';
+import { worldProblems } from './published/lintWorlds.ts';
 import { readScenarioFiles } from './published/scenarioFiles.ts';
 import { gitState, workspaceRoot } from './workspace.ts';
 
@@ -55,9 +57,25 @@ export async function readBatch(
   const sandbox = sandboxMode(env['ROLLOUT_SANDBOX']);
   const loaded = await loadBatch(files, file, { root, ...(sandbox === undefined ? {} : { sandbox }), ...options });
   if (loaded.value === undefined) throw problemsError(loaded.problems, files.absolute(cwd));
+  const lint = await lintErrors(loaded.value, files, env, within);
+  if (hasErrors(lint)) throw problemsError(lint, files.absolute(cwd));
   const built = await buildSubmission(loaded.value, submitPorts(files, root, env, within));
   await requireFolders(built.submission, within);
-  return { built, warnings: [...loaded.problems, ...built.warnings], root, target: loaded.value.file.target };
+  return { built, warnings: [...loaded.problems, ...lint, ...built.warnings], root, target: loaded.value.file.target };
+}
+
+/** Lints the scenarios that the tasks of a batch name. Returns errors, or what is left of them with `lint: warn`. */
+async function lintErrors(
+  loaded: LoadedBatch,
+  files: Files,
+  env: NodeJS.ProcessEnv,
+  within: string | undefined,
+): Promise<Problem[]> {
+  const { world } = loaded;
+  if (world?.kind !== 'code') return [];
+  if (within !== undefined) await requireWithin(within, world.scenarios.folder);
+  const names = await scenariosOf(loaded, world, files);
+  return await worldProblems(world, names, env, NEVER, 'errors');
 }
 
 /** Returns the mode of an option or of `ROLLOUT_SANDBOX`. Throws StudioError `usage`. */

@@ -28,7 +28,7 @@ export const world: Command = {
     python: {
       type: 'string',
       value: 'PROGRAM',
-      text: 'lint: the Python interpreter (that of the world file, python3)',
+      text: 'lint: the Python interpreter (python3)',
     },
   },
   async run(context, commandLine) {

@@ -3,16 +3,22 @@ import { StudioError } from '../../common/errors.ts';
 import { checkFiles, configFilesUnder } from '../../config/checkFiles.ts';
 import type { Files } from '../../config/files.ts';
 import type { LoadedAgent } from '../../config/load/agent.ts';
-import type { LoadedWorld } from '../../config/load/world.ts';
+import type { LoadedCodeWorld, LoadedWorld } from '../../config/load/world.ts';
+import type { LoadedBatch } from '../../config/load.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import type { ParsedFile } from '../../config/source/parse.ts';
 import { type Problem, sortProblems } from '../../config/source/problem.ts';
 import { visibleValues } from '../../config/submit/environment.ts';
+import { scenariosOf } from '../../config/submit/scenarios.ts';
 import { filesOf } from '../../config/submit/sections.ts';
 import type { Bundle, BundleProblem } from '../../tools/bundle.ts';
+import { requireWithin } from '../confined.ts';
+import { ownScenario, worldProblems } from '../published/lintWorlds.ts';
 import { bundleWithin, filesAt } from '../submitFile.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { type LoadedFile, loadFiles } from './loadedFiles.ts';
+
+const NEVER = new AbortController().signal;
 
 interface CheckedFiles {
   /** The requested files, or all files found in the folder. */
@@ -57,9 +63,38 @@ export async function checkDisk(
   const problems = [
     ...(await checkFiles(files, paths)),
     ...(await moduleProblems(files, { folder, within }, modulesOf(loaded), loadModules)),
+    ...(await scenarioProblems(files, loaded, env, within)),
     ...visibleValues(loaded.flatMap(parsedFiles), (name) => env[name]),
   ];
   return { paths, problems: sortProblems(problems) };
+}
+
+/** Lints the scenarios of code worlds: those that tasks of batches name, and those that world files name. */
+async function scenarioProblems(
+  files: Files,
+  loaded: readonly LoadedFile[],
+  env: Readonly<Record<string, string | undefined>>,
+  within: string | undefined,
+): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const { world, batch } of loaded) {
+    if (world?.kind !== 'code') continue;
+    if (within !== undefined) await requireWithin(within, world.scenarios.folder);
+    const own = ownScenario(world);
+    const names = batch !== undefined ? await namedScenarios(batch, world, files) : own === undefined ? [] : [own];
+    problems.push(...(await worldProblems(world, names, env, NEVER)));
+  }
+  return problems;
+}
+
+/** Returns nothing for a dataset with errors, which its check reports. */
+async function namedScenarios(batch: LoadedBatch, world: LoadedCodeWorld, files: Files): Promise<string[]> {
+  try {
+    return await scenariosOf(batch, world, files);
+  } catch (error) {
+    if (StudioError.is(error, 'config')) return [];
+    throw error;
+  }
 }
 
 /** Collects the modules that files reference, and how they use them. */

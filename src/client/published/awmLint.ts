@@ -2,7 +2,7 @@
 import { hashOf } from '../../common/hash.ts';
 import { jsonOffset, lineAndColumn, offsetOf } from '../../common/jsonOffset.ts';
 import type { Finding, FindingPlace } from '../../common/worldHealth.ts';
-import { AWM_FILES, type AwmPart, type AwmRow, isVerifier } from '../../formats/awm.ts';
+import { AWM_FILES, type AwmPart, type AwmRow, isVerifier, verifierOf } from '../../formats/awm.ts';
 import type { Where } from '../../worlds/lint/analysis.ts';
 import type { LintSource } from '../../worlds/lint/source.ts';
 import { type AwmFolder, parseRow } from './awmFolder.ts';
@@ -48,11 +48,17 @@ export async function awmLintSource(
     await read('code'),
   ];
   const wanted = modes ?? (['code', 'sql'] as const).filter((mode) => folder.has(VERIFIERS[mode]));
-  const verifiers: { readonly task: number; readonly mode: VerifierMode; readonly python: string }[] = [];
+  const verifiers: {
+    readonly task: number;
+    readonly mode: VerifierMode;
+    readonly python: string;
+    readonly function: string;
+  }[] = [];
   for (const mode of wanted)
     for (const task of tasks.keys()) {
       const row = await read(VERIFIERS[mode], task);
-      if (row !== undefined) verifiers.push({ task, mode, python: row.verification.code });
+      if (row !== undefined)
+        verifiers.push({ task, mode, python: row.verification.code, function: verifierOf(row).function });
     }
   findings.push(...problemsOf(folder, scenario));
   for (const part of NEEDED)
@@ -69,6 +75,12 @@ export async function awmLintSource(
     code: code?.full_code ?? null,
     tasks,
     verifiers,
+    // They are reported as such, not as missing.
+    unreadable: wanted.flatMap((mode) =>
+      findings.flatMap(({ place, task }) =>
+        task !== undefined && place.file === AWM_FILES[VERIFIERS[mode]] ? [{ task, mode }] : [],
+      ),
+    ),
     modes: wanted,
   };
   return {

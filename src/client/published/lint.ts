@@ -1,12 +1,11 @@
 /** Lints scenarios of published worlds. Results are kept by the hash of all that they depend on. */
 import { readFileSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
-import path from 'node:path';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { hashOf } from '../../common/hash.ts';
 import { PRODUCT } from '../../common/product.ts';
 import { type ScenarioHealth, scenarioHealth } from '../../common/worldHealth.ts';
+import { PYTHONS } from '../../tools/processes/processTree.ts';
 import { analysisScript } from '../../worlds/lint/analysis.ts';
 import type { LintSource } from '../../worlds/lint/source.ts';
 import { lintStatically } from '../../worlds/lint/staticPart.ts';
@@ -14,11 +13,12 @@ import { AgentWorldFolder } from './agentWorldFolder.ts';
 import { agentWorldLintSource } from './agentWorldLint.ts';
 import { AwmFolder } from './awmFolder.ts';
 import { awmLintSource, type VerifierMode } from './awmLint.ts';
+import { ContentCache } from './cache.ts';
 import type { PublishedWorlds } from './worlds.ts';
 
 export interface LintOptions {
-  /** The interpreter. */
-  readonly python: string;
+  /** The interpreter that analyzes; by default, the machine's: it needs no packages, and is not the world's own. */
+  readonly python?: string | undefined;
   /** Folder in which results are kept. */
   readonly cache: string;
   /** Verifiers that tasks should have; by default, those of which there is a file. */
@@ -32,6 +32,7 @@ export async function* lintScenarios(
   scenarios: readonly string[],
   options: LintOptions,
 ): AsyncGenerator<ScenarioHealth> {
+  const cache = await ContentCache.open(options.cache);
   const stop = new AbortController();
   const signal = AbortSignal.any([options.signal, stop.signal]);
   const waiting: Promise<ScenarioHealth>[] = [];
@@ -39,7 +40,7 @@ export async function* lintScenarios(
   const start = (): void => {
     const { value, done } = left.next();
     if (done === true) return;
-    const health = lintScenario(worlds, value, { ...options, signal });
+    const health = lintScenario(worlds, value, { ...options, signal }, cache);
     health.catch(() => undefined); // awaited below
     waiting.push(health);
   };
@@ -55,17 +56,21 @@ export async function* lintScenarios(
   }
 }
 
-async function lintScenario(worlds: PublishedWorlds, scenario: string, options: LintOptions): Promise<ScenarioHealth> {
-  const { python, cache, signal } = options;
+async function lintScenario(
+  worlds: PublishedWorlds,
+  scenario: string,
+  options: LintOptions,
+  cache: ContentCache,
+): Promise<ScenarioHealth> {
+  const { python = PYTHONS[0] ?? '', signal } = options;
   const source = await lintSource(worlds, scenario, options);
   const script = readFileSync(analysisScript(), 'utf8');
-  const file = path.join(cache, `${hashOf([PRODUCT, script, source.hash])}.json`);
-  const kept = await readHealth(file);
+  const name = `${hashOf([PRODUCT, script, source.hash])}.json`;
+  const kept = await recalled(cache, name);
   if (kept !== undefined) return kept;
   try {
     const { health } = await lintStatically(source, python, signal);
-    await mkdir(cache, { recursive: true });
-    await writeFile(file, JSON.stringify(health));
+    await cache.remember(name, JSON.stringify(health));
     return health;
   } catch (error) {
     if (!StudioError.is(error, 'internal')) throw error;
@@ -79,10 +84,7 @@ function lintSource(worlds: PublishedWorlds, scenario: string, { modes, signal }
   throw new StudioError('unsupported', `Worlds in the format of ${worlds.format} cannot be linted.`);
 }
 
-async function readHealth(file: string): Promise<ScenarioHealth | undefined> {
-  try {
-    return scenarioHealth.parse(JSON.parse(await readFile(file, 'utf8')));
-  } catch {
-    return undefined; // none yet, or of another version
-  }
+async function recalled(cache: ContentCache, name: string): Promise<ScenarioHealth | undefined> {
+  const text = await cache.recall(name);
+  return text === undefined ? undefined : scenarioHealth.parse(JSON.parse(text));
 }

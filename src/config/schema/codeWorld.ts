@@ -6,6 +6,7 @@ export const WORLD_FORMATS = ['awm', 'agent-world'] as const;
 export type WorldFormat = (typeof WORLD_FORMATS)[number];
 export const WORLD_EXPOSE = ['tools', 'meta'] as const;
 export const WORLD_VERIFIERS = ['code', 'sql', 'both'] as const;
+export const WORLD_LINTS = ['refuse', 'warn', 'off'] as const;
 
 /** Rewards by outcome. Those of Agent World Model, but nobody can say what an environment that failed was worth. */
 const REWARDS = { complete: 1, partial: 0.1, agent_error: 0, format: -1, environment_error: null } as const;
@@ -72,6 +73,12 @@ export const codeWorldKeys = {
     })
     .prefault({})
     .describe('With `kind: code`: the reward of each outcome. `null`: no score.'),
+  lint: choice(WORLD_LINTS)
+    .default('refuse')
+    .describe(
+      'With `kind: code`: what happens before a batch is submitted. `refuse`: it is not if the lint finds errors ' +
+        'in a scenario of its tasks. `warn`: the errors are warnings. `off`: scenarios are not linted.',
+    ),
   python: text('.venv/bin/python', 'the name or path of a Python interpreter')
     .optional()
     .describe(

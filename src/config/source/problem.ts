@@ -24,6 +24,7 @@ export type ProblemCode =
   | 'not_served' // the endpoint does not serve the model
   | 'unreachable' // a team member that never gets to work
   | 'dataset'
+  | 'world' // the lint of published worlds found it
   | 'duplicate_id';
 
 /** Lines and columns are 1-based, columns in UTF-16 units; the end is exclusive. */

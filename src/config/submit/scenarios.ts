@@ -1,4 +1,5 @@
 /** The scenarios of a code world that the tasks of a batch name, as they are sent. */
+import type { Files } from '../files.ts';
 import { scenarioName } from '../load/scenarios.ts';
 import type { LoadedCodeWorld } from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
@@ -35,17 +36,13 @@ export async function sentScenarios(
   world: LoadedCodeWorld,
   { files, scenarios: read }: Pick<SubmitPorts, 'files' | 'scenarios'>,
 ): Promise<SentScenarios> {
-  const names = new Set<string>();
-  for await (const task of fileTasks(loaded, files)) {
-    const name = scenarioOf(task, world);
-    if (name !== undefined) names.add(name);
-  }
+  const names = await scenariosOf(loaded, world, files);
   const { clock } = world.file;
   const now = typeof clock === 'object' ? clock.start : TEMPLATE_TIME;
   const scenarios: Record<string, SubmittedScenario> = {};
   const blobs = new Map<string, SubmissionBlob>();
   const problems: Problem[] = [];
-  for (const [name, { place, problems: own, ...parts }] of await read(world.scenarios, [...names].sort(), now)) {
+  for (const [name, { place, problems: own, ...parts }] of await read(world.scenarios, names, now)) {
     const { code, template, verifiers } = parts;
     for (const blob of [code, template, verifiers]) blobs.set(blob.sha, blob);
     problems.push(...own);
@@ -57,6 +54,16 @@ export async function sentScenarios(
     };
   }
   return { scenarios, blobs: [...blobs.values()], problems };
+}
+
+/** Returns the scenarios that the tasks of a batch name, sorted. Throws StudioError `config` for an invalid record. */
+export async function scenariosOf(loaded: LoadedBatch, world: LoadedCodeWorld, files: Files): Promise<string[]> {
+  const names = new Set<string>();
+  for await (const task of fileTasks(loaded, files)) {
+    const name = scenarioOf(task, world);
+    if (name !== undefined) names.add(name);
+  }
+  return [...names].sort();
 }
 
 /** Returns the name of a task's scenario, as the submission has it. */

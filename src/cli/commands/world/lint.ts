@@ -3,9 +3,11 @@ import path from 'node:path';
 import { diskFiles } from '../../../client/disk.ts';
 import { lintFolder } from '../../../client/folders.ts';
 import { lintScenarios } from '../../../client/published/lint.ts';
+import { modesOf, ownScenario } from '../../../client/published/lintWorlds.ts';
 import { openPublished } from '../../../client/published/open.ts';
 import { problemText } from '../../../client/published/problems.ts';
 import { scenarioNamed } from '../../../client/published/worlds.ts';
+import { StudioError } from '../../../common/errors.ts';
 import { fileKind } from '../../../common/fileKinds.ts';
 import { plural } from '../../../common/text.ts';
 import { findingText, isBroken, type ScenarioHealth, type WorldHealth } from '../../../common/worldHealth.ts';
@@ -14,12 +16,11 @@ import { problemsError } from '../../../config/source/problem.ts';
 import { type CommandLine, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
 
-/** What is linted, and as the world file says. */
+/** What is linted, as the world file says. */
 interface Linted {
   readonly folder: string;
-  readonly python: string | undefined;
-  readonly modes: readonly ('code' | 'sql')[] | undefined;
-  readonly scenario: string | undefined;
+  readonly modes?: readonly ('code' | 'sql')[];
+  readonly scenario?: string | undefined;
 }
 
 /** Lints the scenarios of a world file or of a folder: those that are named, or all. */
@@ -35,7 +36,7 @@ export async function lint(
     const wanted = named.length > 0 ? named : linted.scenario === undefined ? [] : [linted.scenario];
     const scenarios = wanted.length > 0 ? wanted.map((name) => scenarioNamed(worlds, name)) : worlds.scenarios;
     const options = {
-      python: textOption(commandLine, 'python') ?? linted.python ?? 'python3',
+      python: textOption(commandLine, 'python'),
       cache: lintFolder(context.env),
       modes: linted.modes,
       signal: context.signal,
@@ -59,23 +60,15 @@ export async function lint(
 }
 
 async function worldOf({ cwd }: Context, written: string): Promise<Linted> {
-  const none = { python: undefined, modes: undefined, scenario: undefined };
-  if (fileKind(written) !== 'world') return { ...none, folder: path.resolve(cwd, written) };
+  if (fileKind(written) !== 'world') return { folder: path.resolve(cwd, written) };
   const files = diskFiles(cwd);
   const { value, problems } = await loadWorld(files, written);
-  if (value?.kind !== 'code') throw problemsError(problems, files.absolute(cwd));
-  const { verifier, python, scenario } = value.file;
-  return {
-    folder: value.scenarios.folder,
-    python: python === undefined ? undefined : interpreter(value.path, python),
-    modes: verifier === 'both' ? ['code', 'sql'] : [verifier],
-    scenario,
-  };
-}
-
-/** A path is relative to the world file; a name is looked up where programs are. */
-function interpreter(file: string, written: string): string {
-  return /[\\/]/.test(written) ? path.resolve(path.dirname(file), written) : written;
+  if (value?.kind === 'code')
+    return { folder: value.scenarios.folder, modes: modesOf(value), scenario: ownScenario(value) };
+  if (value === undefined) throw problemsError(problems, files.absolute(cwd));
+  throw new StudioError('usage', `The world ${value.file.name} is a module, which the lint cannot check.`, {
+    hint: 'Check it with rollout check, and try it with rollout tool try.',
+  });
 }
 
 function printHealth(context: Context, folder: string, { scenario, findings, stopped }: ScenarioHealth): void {
