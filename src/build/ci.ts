@@ -5,6 +5,7 @@ import path from 'node:path';
 import { root } from './bundles.ts';
 import { addCounts, type Counts, countsSchema, noCounts, printResult } from './suites/counts.ts';
 import { KITS, missingKit } from './system/kits.ts';
+import { missingPython, WORLDS } from './system/python.ts';
 
 const total = noCounts();
 
@@ -30,6 +31,9 @@ function suite(name: string, args: readonly string[]): void {
 
 suite('all', []);
 for (const name of ['deep', 'webview', 'vscode']) suite(name, [name]);
+const noPython = missingPython();
+if (noPython === undefined) suite(WORLDS, [WORLDS]);
+else console.log(`test:${WORLDS} was skipped: ${noPython}`);
 delete process.env['KUBECONFIG']; // tests must not use the user's cluster, only the kit's
 for (const { suite: name } of Object.values(KITS)) {
   const missing = missingKit(name);

@@ -21,6 +21,7 @@ import { type FileResults, NODE_OPTIONS, runInProcesses, runInShards } from './s
 import { startCluster } from './system/cluster.ts';
 import { KITS, kitFolder, missingKit } from './system/kits.ts';
 import { installPrograms } from './system/programs.ts';
+import { missingPython, WORLDS } from './system/python.ts';
 
 /** Suites of `npm test`, in order. The ones that start processes, and so wait a lot, run together. */
 const DEFAULT_SUITES = [['unit'], ['contract', 'process']] as const;
@@ -35,6 +36,7 @@ const CONCURRENCY: Readonly<Record<string, number>> = {
   deep: 2,
   webview: 2,
   vscode: 2,
+  worlds: 1,
 };
 /** Suites whose files share processes. */
 const SHARDED = new Set(['unit']);
@@ -147,6 +149,7 @@ function prepare(suite: string): string | undefined {
     process.env['ROLLOUT_TEST_AWAY_SECONDS'] ??= '60'; // the fault tests use the full minute
     return prepareCluster();
   }
+  if (suite === WORLDS) return missingPython();
   if (!IN_BROWSER.has(suite)) return undefined;
   return suite === 'vscode' ? prepareVsCode() : installPrograms(['chromium']);
 }

@@ -46,6 +46,9 @@ export function programsFolder(): URL {
   return isSource ? packageUrl('') : new URL('./', entryUrl('worker'));
 }
 
+/** The Python program that runs code worlds, in the installed package. */
+export const WORLD_RUNNER = 'media/python/world_runner.py';
+
 /** Returns a folder of the installed package, such as `media/sample`. */
 export function packageUrl(folder: string): URL {
   const here = import.meta.url;

@@ -29,6 +29,8 @@ export interface ToolPools {
   /** Environment variables of tools, their threads, and their processes; nothing else is inherited. */
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
+  /** Folder for files that programs of several rollouts read, at the same path where they run. */
+  readonly directory: string;
   /** Folder for the scratch folders of sandboxes, which no sandbox shows. */
   readonly scratch: string;
   readonly modules: ModulePools;
@@ -36,10 +38,17 @@ export interface ToolPools {
   readonly networks: Pick<Networks, 'open'>;
   /** Modules whose functions score. They have processes of their own, which tools cannot reach. */
   readonly scorers: ModulePools;
+  /** Returns the only resource of its kind, which is created on first use, and closes with the pools. */
+  only<T extends Closing>(create: new (pools: ToolPools) => T): T;
   /** Loads the code of MCP connections on first use. */
   connections(): Promise<McpConnections>;
   /** Ends what belongs only to the rollout with this working directory. */
   endRollout(cwd: string): Promise<void>;
   /** Ends every thread, connection and process. */
+  close(): Promise<void>;
+}
+
+/** A resource that ends with the pools. */
+export interface Closing {
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { ToolPools } from './environment.ts';
+import type { Closing, ToolPools } from './environment.ts';
 import type { McpConnections } from './mcp/connections.ts';
 import { ModulePools } from './modules/pools.ts';
 import type { ProcessGroups, ToolServer } from './processes/processGroups.ts';
@@ -64,13 +64,22 @@ export function createToolPools(options: ToolPoolsOptions): ToolPools {
     const { McpConnections: Connections } = await import('./mcp/connections.ts');
     return new Connections({ env, processGroups, cwd: path.join(directory, 'servers'), scratch });
   };
-  return {
+  const others = new Map<unknown, Closing>();
+  const pools: ToolPools = {
     env,
     processGroups,
+    directory,
     scratch,
     modules,
     scorers,
     networks,
+    only: <T extends Closing>(create: new (pools: ToolPools) => T): T => {
+      const known = others.get(create);
+      if (known instanceof create) return known;
+      const created = new create(pools);
+      others.set(create, created);
+      return created;
+    },
     connections: () => (connections ??= openConnections()),
     endRollout: async (cwd) => {
       await Promise.all([modules.endRollout(cwd), scorers.endRollout(cwd)]);
@@ -81,10 +90,12 @@ export function createToolPools(options: ToolPoolsOptions): ToolPools {
         modules.close(),
         scorers.close(),
         networks.close(),
+        ...Array.from(others.values(), (other) => other.close()),
         connections?.then((opened) => opened.close()),
       ]);
     },
   };
+  return pools;
 }
 
 /** Returns where programs and modules of tools run. */

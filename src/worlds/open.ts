@@ -1,10 +1,10 @@
 /** Opens worlds for rollouts, repeated calls, and tool trials. */
-import { StudioError } from '../common/errors.ts';
 import { type SubmittedCodeWorld, TEMPLATE_TIME } from '../config/submission/world.ts';
 import type { SubmittedWorld } from '../config/submission.ts';
 import type { World } from '../rollout/ports.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import type { TaskRecord } from '../trace/task.ts';
+import { codeWorld } from './code/open.ts';
 import { moduleWorld } from './module.ts';
 
 /** Returns the submitted world, whose sessions run in the environment of their rollout. `judges`: it is the scorer. */
@@ -12,20 +12,11 @@ export function openWorld(submitted: SubmittedWorld, environment: ToolEnvironmen
   switch (submitted.kind) {
     case 'module':
       return moduleWorld(submitted, environment, judges);
-    case 'code': {
-      const { name, kind } = submitted;
+    case 'code':
       return {
-        name,
-        kind,
+        ...codeWorld(submitted, environment, judges),
         about: (task) => aboutScenario(submitted, task),
-        open: () =>
-          Promise.reject(
-            new StudioError('unsupported', `Worlds of kind code cannot run yet: ${name}.`, {
-              hint: 'Use a world of kind module.',
-            }),
-          ),
       };
-    }
   }
 }
 

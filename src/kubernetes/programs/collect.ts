@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Entry, packageUrl } from '../../common/entries.ts';
+import { type Entry, packageUrl, WORLD_RUNNER } from '../../common/entries.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { ProgramFile } from './archive.ts';
 
@@ -36,7 +36,13 @@ export async function programFiles(entries: readonly Entry[], dist: string = dis
     for (const [, to = ''] of bytes.toString('utf8').matchAll(IMPORTED))
       waiting.push(path.posix.join(path.posix.dirname(name), to));
   }
-  return [...found].map(([name, bytes]) => ({ path: `dist/${name}`, bytes }));
+  const programs = [...found].map(([name, bytes]) => ({ path: `dist/${name}`, bytes }));
+  return entries.includes('worker') ? [...programs, await pythonFile()] : programs;
+}
+
+/** Reads the program that runs code worlds. */
+async function pythonFile(): Promise<ProgramFile> {
+  return { path: WORLD_RUNNER, bytes: await readFile(packageUrl(WORLD_RUNNER)) };
 }
 
 /** Reads the pages for browsers, without source maps. */

@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { z } from 'zod';
 import { installHint } from '../../config/needs.ts';
 import { type CodeSettings, languagesOf } from '../../config/schema/builtinSettings.ts';
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { ToolEnvironment } from '../environment.ts';
+import { findProgram } from '../findProgram.ts';
 import { ignoredLimitsOnce } from '../processes/processLimits.ts';
 import { PYTHONS } from '../processes/processTree.ts';
 import type { Programs } from '../sandbox/programs.ts';
@@ -101,17 +100,4 @@ function pythonInterpreter(env: Readonly<Record<string, string>>): Interpreter {
       `Python is not installed on the machine of this rollout. ${installHint('python')}.`,
     );
   return { file, args: ['-u', '-'], env: { PYTHONIOENCODING: 'utf-8', PYTHONDONTWRITEBYTECODE: '1' } };
-}
-
-/** Returns the first of `names` on the PATH. */
-function findProgram(names: readonly string[], env: Readonly<Record<string, string>>): string | undefined {
-  const folders = (env['PATH'] ?? env['Path'] ?? '').split(path.delimiter).filter((folder) => folder !== '');
-  const ending = process.platform === 'win32' ? '.exe' : '';
-  for (const name of names) {
-    for (const folder of folders) {
-      const file = path.join(folder, `${name}${ending}`);
-      if (existsSync(file)) return file;
-    }
-  }
-  return undefined;
 }

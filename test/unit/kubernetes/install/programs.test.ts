@@ -39,6 +39,7 @@ describe('the files of a program', () => {
       'dist/chunks/late.mjs',
       'dist/server.mjs',
       'dist/worker.mjs',
+      'media/python/world_runner.py',
     ]);
     assert.deepEqual(names(await pageFiles(dist)), ['dist/webview/start.js']);
   });
