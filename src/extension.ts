@@ -77,7 +77,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerGroups(services, focused.registrar(register), { problems, files, targets, tokens, values }),
     registerPages(services),
     worlds,
-    registerWorlds(register, worlds),
+    registerWorlds(services, register, { worlds, act: pages.act, files }),
     registerViews(services, register, files, targets, focused, worlds),
     registerTesting(services, register, { files, values }),
     registerLanguage(log.channel, register, { files, values, settings, memory: context.globalState }),

@@ -35,6 +35,8 @@ export const METAFILE = 'dist/.metafile.json';
 const PAGE_ENTRY = 'webview/main.tsx';
 /** Becomes `dist/webview/try.js` and `try.css`: the panel of “Try Tool…”. */
 const TRY_ENTRY = 'webview/try/main.tsx';
+/** Becomes `dist/webview/world.js` and `world.css`: the page of a world. */
+const WORLD_ENTRY = 'webview/world/page/main.tsx';
 
 /** Becomes `dist/webview/start.js`, which loads the program next to it: the same pages in VS Code and in a browser. */
 const START_ENTRY = 'webview/start.ts';
@@ -66,6 +68,7 @@ export function allBuilds(product: string): BuildOptions[] {
     pageBuild(product),
     pagePartsBuild(product),
     { ...pageBuild(product), entryPoints: [{ in: TRY_ENTRY, out: 'try' }] },
+    { ...pageBuild(product), entryPoints: [{ in: WORLD_ENTRY, out: 'world' }] },
   ];
 }
 

@@ -28,6 +28,14 @@ const verifierRow = z.object({
   }),
 });
 
+/** Parts whose code may be in a Python file instead, so that it can be edited. */
+export type LoosePart = Extract<AwmPart, 'code' | 'codeVerifier' | 'sqlVerifier'>;
+
+/** Returns the path of such a file, relative to the folder: `gen_envs/KEY.py`, `gen_verifier/KEY.0.py`. */
+export function looseFile(part: LoosePart, key: string, task?: number): string {
+  return `${AWM_FILES[part].replace(/\.jsonl$/, '')}/${key}${task === undefined ? '' : `.${task}`}.py`;
+}
+
 /** Rows of each part. What is not named here is kept by nobody. */
 export const AWM_ROWS = {
   scenario: z.object({ name: z.string(), description: z.string() }),
@@ -57,6 +65,18 @@ export const AWM_ROWS = {
               operation_id: z.string(),
               summary: z.string().default(''),
               description: z.string().default(''),
+              request_params: z
+                .record(
+                  z.string(),
+                  z.object({
+                    type: z.string().optional(),
+                    param_type: z.string().optional(),
+                    required: z.boolean().optional(),
+                    description: z.string().optional(),
+                    example: z.unknown().optional(),
+                  }),
+                )
+                .catch({}),
             }),
           ),
         }),

@@ -4,7 +4,7 @@ import { commands } from './contributions/commands.ts';
 import { breakpoints, DEBUG_TYPE, debuggers, grammars, languages } from './contributions/debuggers.ts';
 import { keybindings } from './contributions/keybindings.ts';
 import { menus } from './contributions/menus.ts';
-import { MCP_PROVIDER, PAGE_VIEW_TYPE, TRY_VIEW_TYPE } from './contributions/names.ts';
+import { MCP_PROVIDER, PAGE_VIEW_TYPE, TRY_VIEW_TYPE, WORLD_VIEW_TYPE } from './contributions/names.ts';
 import { configuration } from './contributions/settings.ts';
 import { views, viewsContainers, viewsWelcome } from './contributions/views.ts';
 import { walkthroughs } from './contributions/walkthrough.ts';
@@ -26,6 +26,7 @@ export const manifest: Readonly<Record<string, unknown>> = {
     'onLanguage:yaml',
     `onWebviewPanel:${PAGE_VIEW_TYPE}`,
     `onWebviewPanel:${TRY_VIEW_TYPE}`,
+    `onWebviewPanel:${WORLD_VIEW_TYPE}`,
     `onDebugResolve:${DEBUG_TYPE}`,
     'onUri',
   ],

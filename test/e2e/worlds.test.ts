@@ -1,5 +1,5 @@
 /** Worlds in VS Code: the view with thousands of scenarios, and what can be done with one. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe } from 'node:test';
 import { scenarioRows, writeAwmFolder } from '../support/awmFolder.ts';
@@ -20,6 +20,7 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
   writeFileSync(path.join(folder, 'worlds', 'shelves.world.yaml'), WORLD);
   const story = new Story('worlds', folder, { viewport: { width: 1440, height: 900 } });
   const item = (name: RegExp): ReturnType<typeof story.code.workbench.treeItem> => story.code.workbench.treeItem(name);
+  const page = (): ReturnType<typeof story.code.workbench.webview> => story.code.workbench.webview();
   /** Opens an item with its arrow. */
   const expand = (name: RegExp): Promise<void> => item(name).locator('.monaco-tl-twistie').click();
 
@@ -41,6 +42,40 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     await workbench.command('Rollout: Open World…');
     await workbench.input.fill('harbor rename_box');
     await workbench.pick(/harbor_340/);
-    await workbench.tab('code.py').waitFor({ timeout: PATIENCE_MS });
+    await workbench.tab('harbor_340').waitFor({ timeout: PATIENCE_MS });
+    await page().getByText('Rename the red box to crimson box.').first().waitFor({ timeout: PATIENCE_MS });
+    await story.picture('worlds-page');
+  });
+
+  story.step('its page shows tables, rows, tools, and code, which opens in an editor', async () => {
+    const { workbench } = story.code;
+    await page()
+      .getByRole('tab', { name: /^Schema/ })
+      .click();
+    await page().getByRole('option', { name: /boxes/ }).dblclick();
+    await page().getByText('red box', { exact: true }).waitFor();
+    await page()
+      .getByRole('tab', { name: /^Tools/ })
+      .click();
+    await page().getByText('GET /boxes').waitFor();
+    await page().getByRole('tab', { name: /^Code/ }).click();
+    await page().getByText('from fastapi import FastAPI').waitFor();
+    await page().getByRole('button', { name: 'Open in Editor' }).click();
+    await workbench.tab('code.py').waitFor();
+  });
+
+  story.step('it is extracted into the workspace, and the copy has its own page', async () => {
+    const { workbench } = story.code;
+    await workbench.command('View: Close Editor');
+    await workbench.tab('harbor_340').waitFor();
+    await page().getByRole('button', { name: 'Extract to Workspace' }).click();
+    await workbench.tab('harbor_340.world.yaml').waitFor({ timeout: PATIENCE_MS });
+    const code = path.join(folder, 'worlds', 'harbor_340', 'gen_envs', 'harbor_340.py');
+    writeFileSync(code, `${readFileSync(code, 'utf8')}# edited\n`);
+    await workbench.command('Rollout: Open World…');
+    await workbench.pick(/harbor_340\.world\.yaml/);
+    await page().getByText('Rename the red box to crimson box.').first().waitFor({ timeout: PATIENCE_MS });
+    await page().getByRole('tab', { name: /^Code/ }).click();
+    await page().getByText('# edited').waitFor();
   });
 });

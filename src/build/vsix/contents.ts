@@ -45,6 +45,8 @@ const VSIX_REQUIRED: readonly string[] = [
   'dist/webview/page.css',
   'dist/webview/try.js',
   'dist/webview/try.css',
+  'dist/webview/world.js',
+  'dist/webview/world.css',
   'dist/webview/codicon.ttf',
   'dist/node_modules/zod/index.js',
   'dist/node_modules/zod/package.json',

@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
 import {
   AGENT_WORLD_FOLDERS,
   type AgentWorldCheckpoint,
@@ -12,9 +13,17 @@ import {
   agentWorldQuestions,
   CHECKPOINT_END,
 } from '../../formats/agentWorld.ts';
+import type { TableRows, TaskVerifier, WorldTable } from '../../protocol/worldPage.ts';
 import { diskFiles } from '../disk.ts';
+import { agentWorldTools, agentWorldVerifiers, collectionRows, collectionTable, nameOf } from './agentWorldModel.ts';
 import { type FileProblem, problemText } from './problems.ts';
-import { type PublishedWorlds, type ScenarioDetails, type ScenarioSummary, scenariosWith } from './worlds.ts';
+import {
+  type PublishedWorlds,
+  type ScenarioDetails,
+  type ScenarioModel,
+  type ScenarioSummary,
+  scenariosWith,
+} from './worlds.ts';
 
 const PARTS = ['code', 'answer', 'rubric'] as const;
 const AT_ONCE = 8;
@@ -98,7 +107,7 @@ export class AgentWorldFolder implements PublishedWorlds {
     const tables: { name: string; rows: number }[] = [];
     for (const name of collections) {
       signal.throwIfAborted();
-      tables.push({ name, rows: await this.#countRecords(path.join(AGENT_WORLD_FOLDERS.environments, key, name)) });
+      tables.push({ name, rows: (await this.#records(key, name)).length });
     }
     const tools = data.ToolDesignAgent.tool_schemas;
     return {
@@ -107,6 +116,35 @@ export class AgentWorldFolder implements PublishedWorlds {
       codeLines: tools.reduce((lines, { implementation }) => lines + implementation.split('\n').length, 0),
       verifiers: questions?.tasks.map(({ grading_rubric }) => (grading_rubric === undefined ? [] : ['rubric'])) ?? [],
     };
+  }
+
+  async model(key: string, signal: AbortSignal): Promise<ScenarioModel> {
+    const { checkpoint, collections, questions } = this.#environment(key);
+    const code = (await this.part('code', key, 0)) ?? '';
+    const tables: WorldTable[] = [];
+    for (const file of collections) {
+      signal.throwIfAborted();
+      tables.push(collectionTable(file, await this.#records(key, file)));
+    }
+    return {
+      tables,
+      tools: agentWorldTools(await this.#checkpoint(checkpoint), code),
+      codeLines: code === '' ? 0 : code.split('\n').length,
+      verifiers:
+        questions?.tasks.map((task) =>
+          agentWorldVerifiers(task).flatMap(({ kind }) => (kind === 'answer' ? [] : [kind])),
+        ) ?? [],
+    };
+  }
+
+  async rows(key: string, table: string): Promise<TableRows> {
+    const file = this.#environment(key).collections.find((each) => nameOf(each) === table);
+    if (file !== undefined) return collectionRows(file, await this.#records(key, file));
+    throw new StudioError('not_found', `The environment ${key} has no collection ${table}.`);
+  }
+
+  verifiers(key: string, task: number): Promise<TaskVerifier[]> {
+    return Promise.resolve(agentWorldVerifiers(this.#environment(key).questions?.tasks[task]));
   }
 
   async part(name: string, key: string, task: number): Promise<string | undefined> {
@@ -186,16 +224,17 @@ export class AgentWorldFolder implements PublishedWorlds {
     throw new StudioError('config', problemText(read.problem), { hint: 'Download the file again.' });
   }
 
-  /** Returns the number of records of a collection; 0 for a file that is none. */
-  async #countRecords(file: string): Promise<number> {
+  /** Returns the records of a collection; none for a file that is no collection. */
+  async #records(key: string, name: string): Promise<readonly Json[]> {
+    const file = path.join(AGENT_WORLD_FOLDERS.environments, key, name);
     try {
       const parsed: unknown = JSON.parse(await diskFiles(this.folder).readText(file));
-      if (Array.isArray(parsed)) return parsed.length;
+      if (Array.isArray(parsed)) return parsed as Json[];
       this.#report({ file, message: 'not a JSON array of records' });
     } catch (error) {
       this.#report({ file, message: errorText(error) });
     }
-    return 0;
+    return [];
   }
 
   #report(problem: FileProblem): void {

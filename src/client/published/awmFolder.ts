@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { isJsonObject } from '../../common/json.ts';
 import {
   AWM_FILES,
   AWM_PARTS,
@@ -12,11 +13,22 @@ import {
   isVerifier,
   keyAtStart,
   keyOf,
+  type LoosePart,
+  looseFile,
 } from '../../formats/awm.ts';
+import type { TableRows, TaskVerifier } from '../../protocol/worldPage.ts';
 import { openRegular } from '../../tools/regularFile.ts';
+import { diskFiles } from '../disk.ts';
+import { awmRows, awmTables, awmTools, awmVerifiers } from './awmModel.ts';
 import { type Line, readLine, visitLines } from './lines.ts';
 import { type FileProblem, problemText } from './problems.ts';
-import { type PublishedWorlds, type ScenarioDetails, type ScenarioSummary, scenariosWith } from './worlds.ts';
+import {
+  type PublishedWorlds,
+  type ScenarioDetails,
+  type ScenarioModel,
+  type ScenarioSummary,
+  scenariosWith,
+} from './worlds.ts';
 
 /** Bytes at the ends of a line that are looked at. Names are shorter. */
 const EDGE = 512;
@@ -102,7 +114,6 @@ export class AwmFolder implements PublishedWorlds {
     const rows = await this.read('rows', key, signal);
     const spec = await this.read('spec', key, signal);
     const code = await this.read('code', key, signal);
-    const [byCode, bySql] = [await this.#verified('codeVerifier', signal), await this.#verified('sqlVerifier', signal)];
     const counts = new Map(
       rows?.sample_data.tables.map(({ table_name, insert_statements }) => [table_name, insert_statements.length]),
     );
@@ -117,12 +128,34 @@ export class AwmFolder implements PublishedWorlds {
           })),
         ) ?? [],
       codeLines: code?.full_code.split('\n').length ?? 0,
-      verifiers:
-        this.scenarios
-          .find((scenario) => scenario.key === key)
-          ?.tasks.map((_, task) => [...(byCode(key, task) ? ['code'] : []), ...(bySql(key, task) ? ['SQL'] : [])]) ??
-        [],
+      verifiers: await this.#verifierKinds(key, signal),
     };
+  }
+
+  async model(key: string, signal: AbortSignal): Promise<ScenarioModel> {
+    const schema = await this.read('schema', key, signal);
+    const rows = await this.read('rows', key, signal);
+    const spec = await this.read('spec', key, signal);
+    const code = (await this.read('code', key, signal))?.full_code;
+    return {
+      tables: awmTables(schema, rows),
+      tools: awmTools(spec, code ?? ''),
+      codeLines: code?.split('\n').length ?? 0,
+      verifiers: await this.#verifierKinds(key, signal),
+    };
+  }
+
+  async rows(key: string, table: string, signal: AbortSignal): Promise<TableRows> {
+    const rows = awmRows(await this.read('schema', key, signal), await this.read('rows', key, signal), table);
+    if (rows !== undefined) return rows;
+    throw new StudioError('not_found', `The scenario ${key} has no table ${table}.`);
+  }
+
+  async verifiers(key: string, task: number, signal: AbortSignal): Promise<TaskVerifier[]> {
+    return awmVerifiers(
+      await this.read('codeVerifier', key, signal, task),
+      await this.read('sqlVerifier', key, signal, task),
+    );
   }
 
   async part(name: string, key: string, task: number, signal: AbortSignal): Promise<string | undefined> {
@@ -164,7 +197,9 @@ export class AwmFolder implements PublishedWorlds {
     const part = await this.#part(name, signal);
     const line = part?.index.get(keyText(key, task));
     if (part === undefined || line === undefined) return undefined;
-    return { line: line.number, text: await readLine(part.handle, line) };
+    const text = await readLine(part.handle, line);
+    const loose = name === 'code' || isVerifier(name) ? await this.#loose(name as LoosePart, key, task) : undefined;
+    return { line: line.number, text: loose === undefined ? text : withCode(text, loose) };
   }
 
   /** Returns the line of a part of a scenario; undefined if the files have none. */
@@ -175,6 +210,12 @@ export class AwmFolder implements PublishedWorlds {
   async close(): Promise<void> {
     for (const part of this.#parts.values()) await (await part.catch(() => undefined))?.handle.close();
     this.#parts.clear();
+  }
+
+  /** Returns the text of a Python file that replaces the code of a part. */
+  async #loose(part: LoosePart, key: string, task: number | undefined): Promise<string | undefined> {
+    const file = looseFile(part, key, task);
+    return existsSync(path.join(this.folder, file)) ? await diskFiles(this.folder).readText(file) : undefined;
   }
 
   #part(name: AwmPart, signal: AbortSignal): Promise<Part | undefined> {
@@ -196,6 +237,14 @@ export class AwmFolder implements PublishedWorlds {
       await handle.close();
       throw error;
     }
+  }
+
+  /** Returns what judges each task. */
+  async #verifierKinds(key: string, signal: AbortSignal): Promise<string[][]> {
+    const byCode = await this.#verified('codeVerifier', signal);
+    const bySql = await this.#verified('sqlVerifier', signal);
+    const tasks = this.scenarios.find((scenario) => scenario.key === key)?.tasks ?? [];
+    return tasks.map((_, task) => [...(byCode(key, task) ? ['code'] : []), ...(bySql(key, task) ? ['SQL'] : [])]);
   }
 
   /** Returns whether the tasks of a scenario have this verifier. */
@@ -232,6 +281,18 @@ export class AwmFolder implements PublishedWorlds {
     );
     return names;
   }
+}
+
+/** Returns a row with other code, as JSON. */
+function withCode(text: string, code: string): string {
+  const row = parseJson(text);
+  if ('problem' in row || !isJsonObject(row.value)) return text;
+  const { verification } = row.value;
+  return JSON.stringify(
+    isJsonObject(verification)
+      ? { ...row.value, verification: { ...verification, code } }
+      : { ...row.value, full_code: code },
+  );
 }
 
 function keyText(scenario: string, task: number | undefined): string {

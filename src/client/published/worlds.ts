@@ -1,6 +1,7 @@
 /** Published worlds: folders with many scenarios, in the formats of others. */
 import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
+import type { TableRows, TaskVerifier, WorldTable, WorldTool } from '../../protocol/worldPage.ts';
 import type { FileProblem } from './problems.ts';
 
 /** A scenario in a list. */
@@ -23,6 +24,15 @@ export interface ScenarioDetails {
   readonly verifiers: readonly (readonly string[])[];
 }
 
+/** A scenario as its page shows it. */
+export interface ScenarioModel {
+  readonly tables: readonly WorldTable[];
+  readonly tools: readonly WorldTool[];
+  readonly codeLines: number;
+  /** What judges each task. */
+  readonly verifiers: readonly (readonly string[])[];
+}
+
 export interface PublishedWorlds {
   /** As people name it. */
   readonly format: string;
@@ -38,6 +48,11 @@ export interface PublishedWorlds {
    */
   search(words: string, signal: AbortSignal): Promise<ScenarioSummary[]>;
   details(key: string, signal: AbortSignal): Promise<ScenarioDetails>;
+  /** Returns tables with their keys, and tools with their parameters. */
+  model(key: string, signal: AbortSignal): Promise<ScenarioModel>;
+  /** Returns the rows of a table at the start. Throws StudioError `not_found` if there is no such table. */
+  rows(key: string, table: string, signal: AbortSignal): Promise<TableRows>;
+  verifiers(key: string, task: number, signal: AbortSignal): Promise<TaskVerifier[]>;
   /**
    * Returns a part of a scenario as published; where a part is one of a task, of that with this index. undefined: the
    * files have none. Throws StudioError `config`, with file and line, if it cannot be read.

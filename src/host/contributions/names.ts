@@ -4,6 +4,8 @@
 export const PAGE_VIEW_TYPE = 'rollout.page';
 /** Webview type of the Try Tool panels. */
 export const TRY_VIEW_TYPE = 'rollout.try';
+/** Webview type of the World pages. */
+export const WORLD_VIEW_TYPE = 'rollout.world';
 /** Scheme of read-only documents with parts of published scenarios. */
 export const SCENARIO_SCHEME = 'rollout-scenario';
 /** ID of the provider that offers the Rollout Studio MCP server to coding agents (VS Code 1.101 and later). */

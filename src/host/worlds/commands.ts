@@ -2,13 +2,13 @@
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import type { CommandGroup } from '../services.ts';
+import type { WorldPanels } from './page/worldPanels.ts';
 import type { PickedWorld } from './pickScenario.ts';
-import { showScenarioPart } from './scenarioDocuments.ts';
 import type { WorkspaceWorlds } from './workspaceWorlds.ts';
 
 export type WorldCommand = 'rollout.openWorld' | 'rollout.openWorldFile' | 'rollout.runWorld';
 
-export function worldCommands(worlds: WorkspaceWorlds): CommandGroup<WorldCommand> {
+export function worldCommands(worlds: WorkspaceWorlds, panels: WorldPanels): CommandGroup<WorldCommand> {
   const chosen = async (argument: unknown): Promise<PickedWorld | undefined> => {
     if (isWorldNode(argument)) return argument;
     if (argument instanceof vscode.Uri) {
@@ -21,10 +21,7 @@ export function worldCommands(worlds: WorkspaceWorlds): CommandGroup<WorldComman
   return {
     'rollout.openWorld': async (argument) => {
       const picked = await chosen(argument);
-      if (picked === undefined) return;
-      const { world, scenario } = picked;
-      if (scenario === undefined || world.ref.from === undefined) await vscode.window.showTextDocument(world.uri);
-      else await showScenarioPart({ from: world.ref.from, key: scenario.key, part: 'code' });
+      if (picked !== undefined) panels.open(picked);
     },
     'rollout.openWorldFile': async (argument) => {
       const picked = await chosen(argument);

@@ -48,6 +48,17 @@ describe('published worlds of Agent-World', () => {
       codeLines: 3,
       verifiers: [['rubric']],
     });
+    const { tables, tools, verifiers } = await worlds.model('env_1', signal);
+    assert.deepEqual(
+      [tables[0]?.name, tables[0]?.columns.map(({ name, type }) => [name, type]), verifiers],
+      ['plants', [['name', 'string']], [['rubric']]],
+    );
+    assert.deepEqual([tools[0]?.line, tools[0]?.parameters?.['type']], [1, 'object']);
+    assert.deepEqual((await worlds.rows('env_1', 'plants', signal)).rows, [['fern'], ['moss']]);
+    assert.deepEqual(
+      (await worlds.verifiers('env_1', 0, signal)).map(({ kind }) => kind),
+      ['rubric', 'answer'],
+    );
     const part = (name: string, task = 0): Promise<string | undefined> => worlds.part(name, 'env_1', task, signal);
     assert.match((await part('code')) ?? '', /^def water_plant/);
     assert.equal(await part('answer'), '{"watered": "fern"}');

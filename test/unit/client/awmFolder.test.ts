@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { AwmFolder } from '../../../src/client/published/awmFolder.ts';
+import { extractedFiles } from '../../../src/client/published/extract.ts';
 import { problemText } from '../../../src/client/published/problems.ts';
 import { scenarioNamed } from '../../../src/client/published/worlds.ts';
 import { StudioError } from '../../../src/common/errors.ts';
@@ -46,6 +47,90 @@ describe('published worlds of Agent World Model', () => {
     ]);
     assert.deepEqual(worlds.problems, []);
     await worlds.close();
+  });
+
+  it('describes tables with keys, tools with parameters and lines, rows, and verifiers', async () => {
+    await opened(['a']);
+    const spec = {
+      scenario: 'a',
+      api_spec: {
+        api_groups: [
+          {
+            group_name: 'boxes',
+            endpoints: [
+              {
+                ...{ path: '/boxes/{id}', method: 'patch', operation_id: 'rename_box', summary: 'Renames.' },
+                request_params: {
+                  id: { type: 'int', param_type: 'path', required: true, description: 'Of the box.', example: 3 },
+                },
+              },
+            ],
+          },
+        ],
+      },
+    };
+    writePart(folder, 'spec', [JSON.stringify(spec)]);
+    writePart(folder, 'code', [
+      JSON.stringify({ scenario: 'a', full_code: '\n@app.patch("/boxes", operation_id="rename_box")\ndef x(): pass' }),
+    ]);
+    const verification = {
+      code: 'def verify(a, b):\n    return {}',
+      raw_response: '```json\n{"success_criteria": "It is crimson.", "function_name": "verify"}\n```',
+    };
+    writePart(folder, 'sqlVerifier', [JSON.stringify({ scenario: 'a', task_idx: 1, verification })]);
+    const worlds = await AwmFolder.open(folder, signal);
+    const { tables, tools, codeLines, verifiers } = await worlds.model('a', signal);
+    assert.deepEqual(
+      tables.map(({ name, rows, columns }) => [name, rows, columns.map((column) => [column.name, column.isKey])]),
+      [
+        [
+          'boxes',
+          1,
+          [
+            ['id', true],
+            ['name', false],
+          ],
+        ],
+      ],
+    );
+    const parameters = {
+      type: 'object',
+      properties: { id: { type: 'integer', description: 'Of the box.', examples: [3], in: 'path' } },
+      required: ['id'],
+    };
+    assert.deepEqual(tools, [
+      { name: 'rename_box', request: 'PATCH /boxes/{id}', summary: 'Renames.', description: '', parameters, line: 2 },
+    ]);
+    assert.deepEqual([codeLines, verifiers], [3, [['code'], ['code', 'SQL']]]);
+    assert.deepEqual((await worlds.rows('a', 'boxes', signal)).rows, [[1, 'red box']]);
+    assert.deepEqual((await worlds.verifiers('a', 1, signal))[1], {
+      ...{ kind: 'SQL', text: verification.code, part: 'sqlVerifier', function: 'verify' },
+      success: 'It is crimson.',
+    });
+    await assert.rejects(worlds.rows('a', 'gone', signal), (error) => StudioError.is(error, 'not_found'));
+    await worlds.close();
+  });
+
+  it('extracts a scenario to a folder whose Python files are used when they are edited', async () => {
+    const worlds = await opened(['a', 'b']);
+    const { files, format } = await extractedFiles(worlds, 'b', signal);
+    const own = path.join(folder, 'own');
+    for (const [name, text] of files) {
+      await mkdir(path.join(own, path.dirname(name)), { recursive: true });
+      await writeFile(path.join(own, name), text);
+    }
+    const copy = await AwmFolder.open(own, signal);
+    assert.deepEqual([format, copy.scenarios, copy.problems], ['awm', [worlds.scenarios[1]], []]);
+    assert.deepEqual(await copy.model('b', signal), await worlds.model('b', signal));
+    assert.deepEqual(await copy.verifiers('b', 1, signal), await worlds.verifiers('b', 1, signal));
+    await writeFile(path.join(own, 'gen_envs', 'b.py'), 'edited = True');
+    await writeFile(path.join(own, 'gen_verifier', 'b.1.py'), 'checked = True');
+    assert.equal(await copy.part('code', 'b', 0, signal), 'edited = True');
+    assert.deepEqual(
+      (await copy.verifiers('b', 1, signal)).map(({ text }) => text.split('\n')[0]),
+      ['def verify_task(initial, final):', 'checked = True'],
+    );
+    await Promise.all([worlds.close(), copy.close()]);
   });
 
   it('finds scenarios by all words, in names, texts, tables, and tools', async () => {

@@ -46,7 +46,12 @@ export function unreadable(page: Page): Promise<string[]> {
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
       const element = node.parentElement;
       const text = node.textContent ?? '';
-      if (element === null || text.trim() === '' || !element.checkVisibility({ opacityProperty: true })) continue;
+      if (
+        element === null ||
+        text.trim() === '' ||
+        !element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+      )
+        continue;
       const range = document.createRange();
       range.selectNodeContents(node);
       for (const line of range.getClientRects()) {

@@ -143,5 +143,8 @@ test('the icon of a batch’s page shows whether it runs', () => {
 
 test('every icon has its file', () => {
   const folder = path.join(import.meta.dirname, '../../../../media/icons/pages');
-  assert.deepEqual(readdirSync(folder).sort(), ['batch', 'try', ...OUTCOMES].map((icon) => `${icon}.svg`).sort());
+  assert.deepEqual(
+    readdirSync(folder).sort(),
+    ['batch', 'try', 'world', ...OUTCOMES].map((icon) => `${icon}.svg`).sort(),
+  );
 });

@@ -1,0 +1,228 @@
+/** A World page: shows a world or one of its scenarios, and follows its file. */
+import * as vscode from 'vscode';
+import { errorText, StudioError } from '../../../common/errors.ts';
+import { pageHtml } from '../../../common/pageHtml.ts';
+import { worldHealth } from '../../../common/worldHealth.ts';
+import { type PageToWorld, pageToWorld, type WorldPanelState, type WorldToPage } from '../../../protocol/worldPage.ts';
+import { folderOf, uriOf, workspaceFiles } from '../../files/workspaceFiles.ts';
+import { pageFolder } from '../../pages/webviewFiles.ts';
+import type { Cli, DoAction } from '../../services.ts';
+import { showScenarioPart } from '../scenarioDocuments.ts';
+import type { WorkspaceWorld, WorkspaceWorlds } from '../workspaceWorlds.ts';
+import { type OpenScenario, scenarioOf, worldDetails } from './worldDetails.ts';
+
+interface WorldPanelOptions {
+  readonly context: vscode.ExtensionContext;
+  readonly worlds: WorkspaceWorlds;
+  readonly act: DoAction;
+  readonly cli: Cli;
+  readonly extract: (world: vscode.Uri, scenario: OpenScenario) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+  readonly closed: () => void;
+}
+
+export class WorldPanel {
+  readonly uri: vscode.Uri;
+  readonly scenario: string | undefined;
+  readonly #view: vscode.WebviewPanel;
+  readonly #options: WorldPanelOptions;
+  readonly #listeners: readonly vscode.Disposable[];
+  readonly #ended = new AbortController();
+  #world: WorkspaceWorld | undefined;
+  #open: OpenScenario | undefined;
+  /** Files that the page may open. */
+  #files: ReadonlySet<string> = new Set();
+
+  constructor(view: vscode.WebviewPanel, uri: vscode.Uri, scenario: string | undefined, options: WorldPanelOptions) {
+    this.uri = uri;
+    this.scenario = scenario;
+    this.#view = view;
+    this.#options = options;
+    view.iconPath = vscode.Uri.joinPath(options.context.extensionUri, 'media', 'icons', 'pages', 'world.svg');
+    this.#listeners = [
+      view.webview.onDidReceiveMessage((raw: unknown) => this.#handleMessage(raw)),
+      vscode.workspace.onDidSaveTextDocument((saved) => {
+        if (saved.uri.toString() === uri.toString() || this.#files.has(saved.uri.path)) this.#start(this.#sendWorld());
+      }),
+      view.onDidDispose(() => {
+        this.release();
+        options.closed();
+      }),
+    ];
+    view.webview.html = documentOf(view, options.context, {
+      file: uri.toString(),
+      ...(scenario === undefined ? {} : { scenario }),
+    });
+  }
+
+  reveal(): void {
+    this.#view.reveal();
+  }
+
+  /** Reads the files again. */
+  refresh(): void {
+    this.#start(this.#sendWorld());
+  }
+
+  /** Stops reading but keeps the tab. */
+  release(): void {
+    this.#ended.abort();
+    for (const listener of this.#listeners) listener.dispose();
+  }
+
+  #handleMessage(raw: unknown): void {
+    const message = pageToWorld.safeParse(raw);
+    if (message.success) this.#start(this.#perform(message.data));
+    else
+      this.#options.onError(
+        new StudioError('internal', 'A World page sent an invalid message.', { cause: message.error }),
+      );
+  }
+
+  /** Shows failures in the page. */
+  #start(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      if (this.#ended.signal.aborted) return;
+      const isKnown = StudioError.is(error);
+      if (!isKnown) this.#options.onError(error);
+      this.#post({
+        type: 'problem',
+        text: isKnown ? error.message : errorText(error),
+        hint: isKnown ? (error.hint ?? '') : '',
+      });
+    });
+  }
+
+  async #perform(message: PageToWorld): Promise<void> {
+    const { worlds, act } = this.#options;
+    const { signal } = this.#ended;
+    switch (message.type) {
+      case 'ready':
+        await this.#sendWorld();
+        return;
+      case 'reload':
+        await worlds.clear();
+        await this.#sendWorld();
+        return;
+      case 'rows': {
+        const { published, scenario } = this.#scenario();
+        this.#post({ type: 'rows', rows: await published.rows(scenario.key, message.table, signal) });
+        return;
+      }
+      case 'code':
+        this.#post({ type: 'code', text: await this.#code() });
+        return;
+      case 'verifiers': {
+        const { published, scenario } = this.#scenario();
+        const verifiers = await published.verifiers(scenario.key, message.task, signal);
+        this.#post({ type: 'verifiers', task: message.task, verifiers });
+        return;
+      }
+      case 'open':
+        await this.#openPart(message.part, message.task, message.line);
+        return;
+      case 'file':
+        await this.#openFile(message.file, message.line);
+        return;
+      case 'worldFile':
+        await vscode.window.showTextDocument(this.uri);
+        return;
+      case 'run':
+        await vscode.commands.executeCommand('rollout.runWorld', this.uri);
+        return;
+      case 'check':
+        await this.#check();
+        return;
+      case 'extract':
+        await this.#options.extract(this.uri, this.#scenario());
+        return;
+      case 'batch':
+        await act({ do: 'open', place: { page: 'batch', batch: message.batch } });
+        return;
+      case 'copy':
+        await act({ do: 'copy', text: message.text });
+    }
+  }
+
+  async #sendWorld(): Promise<void> {
+    const { worlds } = this.#options;
+    const world = await worlds.read(this.uri);
+    if (world === undefined)
+      throw new StudioError('not_found', `${vscode.workspace.asRelativePath(this.uri)} cannot be read.`, {
+        hint: 'Close this page, or restore the file.',
+      });
+    this.#world = world;
+    this.#open = await scenarioOf(worlds, world, this.scenario);
+    const details = await worldDetails(worlds, world, this.#open, this.#ended.signal);
+    this.#files = new Set([
+      ...(world.ref.module === undefined ? [] : [world.ref.module]),
+      ...details.tools.flatMap(({ file }) => file ?? []),
+    ]);
+    this.#post({ type: 'world', details });
+  }
+
+  /** Runs the lint in another process. */
+  async #check(): Promise<void> {
+    const { published, scenario } = this.#scenario();
+    const { cli } = this.#options;
+    const result = await cli.json(['world', 'lint', this.uri.fsPath, scenario.key], {
+      cwd: folderOf(this.uri).fsPath,
+      signal: this.#ended.signal,
+    });
+    const [health] = worldHealth.parse(result).scenarios;
+    if (health === undefined)
+      throw new StudioError('not_found', `The lint did not find ${scenario.key} in ${published.folder}.`);
+    this.#post({ type: 'health', health, at: Date.now() });
+  }
+
+  #scenario(): OpenScenario {
+    if (this.#open !== undefined) return this.#open;
+    throw new StudioError('not_found', 'This world has no published scenarios.');
+  }
+
+  async #code(): Promise<string> {
+    if (this.#open !== undefined) {
+      const { published, scenario } = this.#open;
+      return (await published.part('code', scenario.key, 0, this.#ended.signal)) ?? '';
+    }
+    const module = this.#world?.ref.module;
+    return module === undefined ? '' : workspaceFiles(folderOf(this.uri)).readText(module);
+  }
+
+  async #openPart(part: string, task: number | undefined, line: number | undefined): Promise<void> {
+    if (this.#open === undefined) {
+      await this.#openFile(this.#world?.ref.module ?? '', line);
+      return;
+    }
+    const { key } = this.#open.scenario;
+    const from = this.#world?.ref.from ?? '';
+    await showScenarioPart({ from, key, part, ...(task === undefined ? {} : { task }) }, line);
+  }
+
+  async #openFile(file: string, line = 1): Promise<void> {
+    if (!this.#files.has(file)) throw new StudioError('not_found', `${file} is no file of this world.`);
+    const position = new vscode.Position(line - 1, 0);
+    await vscode.window.showTextDocument(uriOf(this.uri, file), { selection: new vscode.Range(position, position) });
+  }
+
+  /** Ignores messages after the tab was closed. */
+  #post(message: WorldToPage): void {
+    if (!this.#ended.signal.aborted) void this.#view.webview.postMessage(message);
+  }
+}
+
+function documentOf(
+  { webview, title }: vscode.WebviewPanel,
+  context: vscode.ExtensionContext,
+  state: WorldPanelState,
+): string {
+  const url = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(pageFolder(context), file)).toString();
+  const own = webview.cspSource;
+  return pageHtml({
+    title,
+    sources: { script: [own], style: [own], font: [own], img: [own, 'data:'], connect: [], worker: ['blob:'] },
+    script: { url: url('world.js') },
+    style: { url: url('world.css') },
+    bodyAttributes: { 'data-host': 'vscode', 'data-page': 'world', 'data-shown': JSON.stringify(state) },
+  });
+}

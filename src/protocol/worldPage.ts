@@ -1,0 +1,135 @@
+/** Messages between a World page and the extension. Both ends validate them. */
+import { z } from 'zod';
+import type { Json, JsonObject } from '../common/json.ts';
+import { scenarioHealth } from '../common/worldHealth.ts';
+
+const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>; // messages contain only JSON
+const json = z.unknown() as unknown as z.ZodType<Json>;
+const count = z.int().min(0);
+
+export const worldTable = z.object({
+  name: z.string(),
+  /** At the start. */
+  rows: count,
+  columns: z.array(
+    z.object({
+      name: z.string(),
+      /** As declared; empty: unknown. */
+      type: z.string(),
+      isKey: z.boolean(),
+      isRequired: z.boolean(),
+    }),
+  ),
+  /** `references`: columns of the other table; empty: its key. */
+  foreignKeys: z.array(z.object({ columns: z.array(z.string()), table: z.string(), references: z.array(z.string()) })),
+});
+export type WorldTable = z.infer<typeof worldTable>;
+
+export const worldTool = z.object({
+  name: z.string(),
+  /** Method and path, where a tool is an endpoint. */
+  request: z.string().optional(),
+  summary: z.string(),
+  description: z.string(),
+  /** A JSON Schema of the arguments. Absent: known only to the code. */
+  parameters: jsonObject.optional(),
+  /** Line of its code in the code of the world, from 1. */
+  line: z.int().min(1).optional(),
+  /** File of a tool of a module, as its page names it. */
+  file: z.string().optional(),
+});
+export type WorldTool = z.infer<typeof worldTool>;
+
+export const worldTask = z.object({
+  id: z.string(),
+  text: z.string(),
+  /** What judges it: `code`, `SQL`, `rubric`. */
+  verifiers: z.array(z.string()),
+});
+export type WorldTask = z.infer<typeof worldTask>;
+
+/** A verifier of a task as published. */
+export const taskVerifier = z.object({
+  kind: z.enum(['code', 'SQL', 'rubric', 'answer']),
+  /** Python, or the text of an answer. Empty: criteria alone. */
+  text: z.string(),
+  /** Name of the part that opens in the editor. */
+  part: z.string().optional(),
+  function: z.string().optional(),
+  reasoning: z.string().optional(),
+  success: z.string().optional(),
+  failure: z.string().optional(),
+});
+export type TaskVerifier = z.infer<typeof taskVerifier>;
+
+/** A value of a row. `sql`: an expression that only the database evaluates. */
+export const tableCell = z.union([z.string(), z.number(), z.boolean(), z.null(), z.object({ sql: z.string() }), json]);
+
+export const tableRows = z.object({
+  table: z.string(),
+  columns: z.array(z.string()),
+  rows: z.array(z.array(tableCell)),
+  /** What could not be read, as a sentence. */
+  problem: z.string().optional(),
+});
+export type TableRows = z.infer<typeof tableRows>;
+
+export const worldDetails = z.object({
+  /** Of the world file. */
+  world: z.string(),
+  /** Of the scenario, or of the world without scenarios. */
+  title: z.string(),
+  kind: z.enum(['module', 'code', 'other']),
+  /** As people name it, such as `Agent World Model`. */
+  format: z.string().optional(),
+  /** Display path of the world file. */
+  file: z.string(),
+  scenario: z.string().optional(),
+  description: z.string(),
+  tasks: z.array(worldTask),
+  tables: z.array(worldTable),
+  tools: z.array(worldTool),
+  /** Name and lines of its code. */
+  code: z.object({ file: z.string(), lines: count }),
+  last: z.object({ batch: z.string(), name: z.string(), text: z.string() }).optional(),
+  /** What is wrong with its files. */
+  problems: z.array(z.string()),
+  canExtract: z.boolean(),
+});
+export type WorldDetails = z.infer<typeof worldDetails>;
+
+export const WORLD_TABS = ['tasks', 'schema', 'rows', 'tools', 'code', 'verifiers', 'health'] as const;
+export type WorldTabId = (typeof WORLD_TABS)[number];
+
+/** The state of a panel: the editor restores it in the next window. */
+export const worldPanelState = z.object({ file: z.string(), scenario: z.string().optional() });
+export type WorldPanelState = z.infer<typeof worldPanelState>;
+
+export const pageToWorld = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('ready') }),
+  z.object({ type: z.literal('reload') }),
+  z.object({ type: z.literal('rows'), table: z.string() }),
+  z.object({ type: z.literal('code') }),
+  z.object({ type: z.literal('verifiers'), task: count }),
+  /** Opens a part of the scenario, or a file of a module, at a line. */
+  z.object({ type: z.literal('open'), part: z.string(), task: count.optional(), line: z.int().min(1).optional() }),
+  z.object({ type: z.literal('file'), file: z.string(), line: z.int().min(1).optional() }),
+  z.object({ type: z.literal('worldFile') }),
+  z.object({ type: z.literal('check') }),
+  z.object({ type: z.literal('extract') }),
+  z.object({ type: z.literal('run') }),
+  z.object({ type: z.literal('batch'), batch: z.string() }),
+  z.object({ type: z.literal('copy'), text: z.string() }),
+]);
+export type PageToWorld = z.infer<typeof pageToWorld>;
+
+export const worldToPage = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('world'), details: worldDetails, tab: z.enum(WORLD_TABS).optional() }),
+  z.object({ type: z.literal('rows'), rows: tableRows }),
+  z.object({ type: z.literal('code'), text: z.string() }),
+  z.object({ type: z.literal('verifiers'), task: count, verifiers: z.array(taskVerifier) }),
+  z.object({ type: z.literal('health'), health: scenarioHealth, at: z.number() }),
+  /** The world cannot be shown, or what was requested last. */
+  z.object({ type: z.literal('problem'), text: z.string(), hint: z.string() }),
+]);
+export type WorldToPage = z.infer<typeof worldToPage>;

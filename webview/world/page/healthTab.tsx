@@ -1,0 +1,171 @@
+/** The findings of the lint, errors first, and how strong the verifiers are. */
+import { useState } from 'preact/hooks';
+import { plural } from '../../../src/common/text.ts';
+import { count } from '../../../src/common/units.ts';
+import type { Finding, VerifierStrength } from '../../../src/common/worldHealth.ts';
+import { Button } from '../../components/controls.tsx';
+import { Icon } from '../../components/marks/icon.tsx';
+import { EmptyState } from '../../components/notices/emptyState.tsx';
+import { Skeleton } from '../../components/notices/skeleton.tsx';
+import { clock } from '../../format.ts';
+import type { TabProps } from './worldPage.tsx';
+
+/** A verifier that rejects fewer of the mutants is called weak. */
+const WEAK_SHARE = 0.5;
+const SEVERITIES = { error: 'error', warning: 'warning' } as const;
+
+export function HealthTab({ session, details }: TabProps) {
+  const [hidden, setHidden] = useState<ReadonlySet<Finding['severity']>>(new Set());
+  const { health: checked } = session;
+  if (checked === undefined && session.isChecking)
+    return (
+      <>
+        <p class="world-remark" role="status">
+          Checking…
+        </p>
+        <Skeleton />
+      </>
+    );
+  if (checked === undefined)
+    return (
+      <EmptyState
+        icon="check"
+        title="Not checked yet"
+        text={
+          details.problems.length === 0
+            ? 'Nothing is known about the health of this world. Its files can be read.'
+            : `Its files have problems: ${details.problems.join(' ')}`
+        }
+        actions={details.kind === 'code' ? [{ label: 'Check Now', onClick: () => session.check() }] : []}
+      />
+    );
+  const { findings, strength, stopped } = checked.health;
+  const shown = findings.filter(({ severity }) => !hidden.has(severity));
+  const toggle = (severity: Finding['severity']): void => {
+    const next = new Set(hidden);
+    if (!next.delete(severity)) next.add(severity);
+    setHidden(next);
+  };
+  return (
+    <div class={`world-health${session.isChecking ? ' is-old' : ''}`}>
+      <section class="world-findings" aria-label="Findings">
+        <div class="world-tools">
+          {(['error', 'warning'] as const).map((severity) => {
+            const number = findings.filter((finding) => finding.severity === severity).length;
+            return (
+              <Button
+                key={severity}
+                kind="secondary"
+                icon={SEVERITIES[severity]}
+                label={plural(number, severity)}
+                pressed={!hidden.has(severity)}
+                disabled={number === 0}
+                onClick={() => toggle(severity)}
+              />
+            );
+          })}
+          <span class="grow" />
+          <span class="dim" role="status">
+            {session.isChecking ? 'Checking…' : `checked at ${clock(checked.at)}`}
+          </span>
+          <Button
+            kind="secondary"
+            icon="refresh"
+            label="Check Again"
+            disabled={session.isChecking}
+            onClick={() => session.check()}
+          />
+        </div>
+        {stopped !== undefined && <p class="world-remark">{stopped}</p>}
+        {findings.length === 0 ? (
+          <p class="world-remark">No findings.</p>
+        ) : (
+          <ol class="world-finding-list">
+            {shown.map((finding, index) => (
+              <FindingItem key={index} session={session} finding={finding} />
+            ))}
+          </ol>
+        )}
+      </section>
+      <section class="world-strength" aria-label="Verifier strength">
+        <header class="section-head">
+          <h2>Verifier strength</h2>
+          <span class="dim">mutants rejected, from a passing final state</span>
+        </header>
+        {strength.length === 0 ? (
+          <p class="world-remark">No passing final state is known yet.</p>
+        ) : (
+          <ol class="world-strength-list">
+            {strength.map((each) => (
+              <StrengthItem
+                key={`${each.task} ${each.verifier}`}
+                strength={each}
+                text={details.tasks[each.task]?.text ?? ''}
+              />
+            ))}
+          </ol>
+        )}
+      </section>
+    </div>
+  );
+}
+
+function FindingItem({ session, finding }: Pick<TabProps, 'session'> & { readonly finding: Finding }) {
+  const { severity, message, hint, place, source, task } = finding;
+  const label = `${place.file}:${place.line}`;
+  return (
+    <li class={`world-finding is-${severity}`}>
+      <Icon name={SEVERITIES[severity]} />
+      <span class="only-read">{severity}</span>
+      <div>
+        <strong>{message}</strong>
+        <p class="dim">{hint}</p>
+      </div>
+      {source === undefined ? (
+        <code class="dim">{label}</code>
+      ) : (
+        <button
+          type="button"
+          class="link is-link source-link"
+          title={`Open ${source.part} at line ${source.line}`}
+          onClick={() => {
+            if (task !== undefined) session.select({ task });
+            session.post({
+              type: 'open',
+              part: source.part,
+              line: source.line,
+              ...(source.task === undefined ? {} : { task: source.task }),
+            });
+          }}
+        >
+          {source.part}:{source.line}
+        </button>
+      )}
+    </li>
+  );
+}
+
+function StrengthItem({
+  strength: { task, verifier, mutants, rejected, accepted },
+  text,
+}: {
+  readonly strength: VerifierStrength;
+  readonly text: string;
+}) {
+  const share = mutants === 0 ? 0 : rejected / mutants;
+  return (
+    <li title={accepted.length === 0 ? text : `Accepted: ${accepted.join(', ')}`}>
+      <code class="world-row-id">{task}</code>
+      <span class="world-row-text">
+        {text} <span class="dim">{verifier}</span>
+      </span>
+      <span class="world-bar" aria-hidden="true">
+        <i style={{ width: `${share * 100}%` }} />
+      </span>
+      <span class="quantity">
+        <b>{count(rejected)}</b>/{count(mutants)}
+      </span>
+      <span class="world-weak">{share < WEAK_SHARE ? 'weak' : ''}</span>
+    </li>
+  );
+}
