@@ -14,6 +14,9 @@ export interface WorldGroup {
   readonly counts: string;
 }
 
+/** In the order in which they are counted. */
+const COUNT_WORDS = { update: 'changed', insert: 'added', delete: 'removed', same: 'not changed' } as const;
+
 interface CellText {
   readonly old?: string;
   readonly now?: string;
@@ -94,11 +97,12 @@ function short(value: Json): string {
 }
 
 function countText(rows: readonly WorldChange[]): string {
-  const words: Readonly<Record<Change['op'], string>> = { insert: 'added', update: 'changed', delete: 'removed' };
-  return (['update', 'insert', 'delete'] as const)
-    .flatMap((op) => {
-      const count = rows.filter((row) => row.op === op).length;
-      return count === 0 ? [] : [`${count} ${words[op]}`];
-    })
+  const counts = new Map<string, number>();
+  for (const row of rows) {
+    const word = COUNT_WORDS[row.op === 'update' && isSameJson(row.before, row.after) ? 'same' : row.op];
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return Object.values(COUNT_WORDS)
+    .flatMap((word) => (counts.has(word) ? [`${counts.get(word) ?? 0} ${word}`] : []))
     .join(', ');
 }

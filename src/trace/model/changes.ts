@@ -52,6 +52,14 @@ export class ChangeLog {
     }
   }
 
+  /**
+   * Returns all rows that the recording knows, as they are at `seq`: those that changed so far, and those that change
+   * later, as they were at the start. What never changes is in no recording.
+   */
+  knownAt(seq: number): ChangedRow[] {
+    return [...this.#rows.values()].flatMap((history) => rowAt(history, seq) ?? unchangedRow(history, seq) ?? []);
+  }
+
   /** Returns the rows that differ at `seq` from the start, by `rowName`, in the order of their first change. */
   at(seq: number): ReadonlyMap<string, ChangedRow> {
     const rows = new Map<string, ChangedRow>();
@@ -84,5 +92,16 @@ function rowAt(history: History, seq: number): ChangedRow | undefined {
     ...(existed && first.before !== undefined ? { before: first.before } : {}),
     ...(exists && last.after !== undefined ? { after: last.after } : {}),
     seqs: history.seqs.slice(0, count),
+  };
+}
+
+/** Returns a row that changes only after `seq`. undefined: it does not exist there. */
+function unchangedRow({ changes: [first], seqs }: History, seq: number): ChangedRow | undefined {
+  if (first?.before === undefined || first.op === 'insert' || countUpTo(seqs, seq) > 0) return undefined;
+  const { table, file, key, before } = first;
+  return {
+    ...(table === undefined ? {} : { table }),
+    ...(file === undefined ? {} : { file }),
+    ...{ key, op: 'update', before, after: before, seqs: [] },
   };
 }

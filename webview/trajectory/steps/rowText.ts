@@ -12,6 +12,7 @@ import type { Check, EventData, Origin } from '../../../src/trace/schema.ts';
 import { errorLabel, holdLabel, sideLabel } from '../../../src/trace/text/labels.ts';
 import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
+import { worldMark } from '../../../src/trace/worldMarks.ts';
 import { TROUBLES } from '../../components/marks/glyphShapes.ts';
 import type { IconName } from '../../components/marks/icon.tsx';
 import { ansiSpans } from '../../text/ansiSpans.ts';
@@ -189,6 +190,20 @@ function sideText(
   return { ...plain(sideIcon(side), name, text), ms: end.ms };
 }
 
+function worldMarks(model: TrajectoryModel, span: ToolSpan): RowText['marks'] {
+  const mark = worldMark(model, span);
+  if (mark === undefined) return [];
+  return mark.kind === 'unchanged'
+    ? [{ text: 'changed nothing', title: 'The call succeeded but changed no row of the world', kind: 'plain' }]
+    : [
+        {
+          text: '◆ not in the task',
+          title: `The task does not touch these rows: ${mark.rows.join(', ')}`,
+          kind: 'changed',
+        },
+      ];
+}
+
 function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): RowText {
   const { data } = span.start;
   const end = span.end?.data;
@@ -216,6 +231,7 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
           },
         ]
       : []),
+    ...worldMarks(model, span),
   ];
   const modelMs = withModel ? (model.step(span.step)?.model?.end?.data.ms ?? 0) : 0;
   const result =

@@ -1,20 +1,23 @@
-/** Shows the changes of the world: by this call, in this step, or since the start. */
+/** Shows the world without starting it: the changes of a call, a step, or since the start, or all recorded rows. */
 import { useMemo, useState } from 'preact/hooks';
 import { count } from '../../../../src/common/units.ts';
 import { stateAt } from '../../../../src/trace/fold.ts';
 import type { TrajectoryModel } from '../../../../src/trace/model.ts';
 import type { EventOf } from '../../../../src/trace/schema.ts';
+import { worldMark } from '../../../../src/trace/worldMarks.ts';
 import { Dropdown } from '../../../components/controls.tsx';
 import type { TrajectoryView } from '../../view.ts';
 import { WorldList } from '../parts/worldList.tsx';
 import type { Subject } from '../subject.ts';
 
-type Since = 'call' | 'step' | 'start';
+const CHOICES = ['call', 'step', 'start', 'tables'] as const;
+type Since = (typeof CHOICES)[number];
 
 const NONE: Readonly<Record<Since, string>> = {
   call: 'This call changed nothing.',
   step: 'This step changed nothing.',
   start: 'Nothing changed up to here.',
+  tables: 'No row of the recording exists here.',
 };
 
 export function WorldTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
@@ -22,6 +25,7 @@ export function WorldTab({ view, subject }: { readonly view: TrajectoryView; rea
   const [chosen, setChosen] = useState<Since>();
   const own = ownDiffs(model, subject);
   const since = chosen ?? (own.length > 0 ? 'call' : 'start');
+  const mark = subject.kind === 'tool' ? worldMark(model, subject.span) : undefined;
   const step = subject.step;
   const at =
     subject.kind === 'tool' ? (subject.span.end?.seq ?? subject.span.seq) : Math.max(view.seq, step?.seqs.at(-1) ?? 0);
@@ -30,6 +34,7 @@ export function WorldTab({ view, subject }: { readonly view: TrajectoryView; rea
     if (since === 'call') return own.flatMap((diff) => diff.data.changes);
     if (since === 'step')
       return model.diffs.filter((diff) => step?.seqs.includes(diff.seq) === true).flatMap((diff) => diff.data.changes);
+    if (since === 'tables') return model.worldChanges.knownAt(reached);
     return [...stateAt(model, reached).world.values()];
   }, [model, since, own.length, step, reached, model.diffs.length]);
   if (model.diffs.length === 0) {
@@ -49,13 +54,24 @@ export function WorldTab({ view, subject }: { readonly view: TrajectoryView; rea
             { value: 'call', text: subject.kind === 'tool' ? 'This call' : 'This event' },
             { value: 'step', text: 'This step' },
             { value: 'start', text: 'Since the start' },
+            { value: 'tables', text: 'Tables at this step' },
           ]}
-          onChange={(value) => setChosen(value === 'call' || value === 'step' ? value : 'start')}
+          onChange={(value) => setChosen(CHOICES.find((choice) => choice === value) ?? 'start')}
         />
         <span class="dim">
           {count(changes.length)} {changes.length === 1 ? 'row' : 'rows'}, as of event {count(reached)}
         </span>
       </div>
+      {since === 'tables' && (
+        <p class="remark">Rows that some call of this trajectory changes, as they are at this step.</p>
+      )}
+      {mark !== undefined && (
+        <p class="remark">
+          {mark.kind === 'unchanged'
+            ? 'This call succeeded but changed nothing.'
+            : `The task does not touch ${mark.rows.join(', ')}.`}
+        </p>
+      )}
       {changes.length === 0 ? <p class="remark">{NONE[since]}</p> : <WorldList view={view} changes={changes} />}
     </>
   );
