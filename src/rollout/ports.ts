@@ -185,6 +185,15 @@ export interface Verdict {
   /** Failed checks say why an attempt did not pass; views show them as a table of expected and actual values. */
   readonly checks?: readonly Check[];
   readonly explanation?: string;
+  /** Scores of single tool calls, by the IDs of the calls: rewards for trainers, which do not count for the rollout. */
+  readonly calls?: readonly CallVerdict[];
+}
+
+interface CallVerdict {
+  readonly call: string;
+  readonly value: number | null;
+  readonly passed: boolean | null;
+  readonly explanation?: string;
 }
 
 /** What code that scores may use. */

@@ -343,15 +343,16 @@ export class Rollout {
   }
 
   /** Scores the final state, and records the score. Throws ClassedError `infrastructure`. */
-  async #score({ log }: RunningRollout, ending: RolloutEnding): Promise<EventData['score']> {
-    const score = await scoreOf(ending, {
+  async #score({ log, callSpans }: RunningRollout, ending: RolloutEnding): Promise<EventData['score']> {
+    const { score, drafts } = await scoreOf(ending, {
       scorer: this.#ports.scorer,
       task: await taskToScore(this.#job.task, this.#ports, this.#life),
       rolloutSeed: rolloutSeed(this.#job),
       state: this.#opened,
+      callSpans,
       life: this.#life,
     });
-    log.append([{ kind: 'score', data: score }]);
+    log.append(drafts);
     return score;
   }
 

@@ -38,6 +38,8 @@ export interface RunningRollout {
   readonly watch: Stopwatch;
   readonly totals: TotalsCounter;
   readonly fingerprint: Fingerprint;
+  /** seqs of the starts of tool calls, by their IDs. */
+  readonly callSpans: ReadonlyMap<string, number>;
   /** No new effect starts after it: limits, and whatever ends the try. */
   readonly stop: Stop;
   readonly sha256: Sha256;
@@ -64,13 +66,17 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const totals = new TotalsCounter((agent, side, name) => modelOf(job.submission, agent, side, name).price);
   const fingerprint = new Fingerprint();
   const repeats = new Repeats();
+  const callSpans = new Map<string, number>();
   const ownFrom = ((job.fork ?? job.rescores)?.seq ?? 0) + 1;
   const recording = job.rescores === undefined ? undefined : new TrajectoryModel();
   const outcome = outcomesOnly(fingerprint);
   const note = (event: TraceEvent, own: boolean): void => {
     if (own) totals.add(event);
     else recording?.push([event]);
-    if (event.kind === 'tool.start') repeats.add(event);
+    if (event.kind === 'tool.start') {
+      repeats.add(event);
+      callSpans.set(event.data.call, event.seq);
+    }
     outcome(event);
   };
   const history = await History.read(
@@ -162,6 +168,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     watch,
     totals,
     fingerprint,
+    callSpans,
     stop,
     sha256,
     time,

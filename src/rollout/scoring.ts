@@ -8,6 +8,7 @@ import { PrefixDivergence } from './act/prefix.ts';
 import type { RolloutEnding } from './ending.ts';
 import { faultOf } from './faults.ts';
 import type { RolloutPorts } from './job.ts';
+import type { Draft } from './log/log.ts';
 import type { AgentFactory } from './loop/agentFactory.ts';
 import type { Message, ScoreInput, Scorer } from './ports.ts';
 import type { Stop } from './stop.ts';
@@ -27,8 +28,16 @@ interface ScoringInput {
   readonly task: ScoreInput['task'];
   readonly rolloutSeed: number;
   readonly state: Readonly<FinalState>;
+  /** seqs of the starts of tool calls, by their IDs. */
+  readonly callSpans: ReadonlyMap<string, number>;
   /** Cancellation and loss of the lease. */
   readonly life: Stop;
+}
+
+/** What a scorer says about a rollout, and the same as events: those of single calls come first. */
+interface Scores {
+  readonly score: EventData['score'];
+  readonly drafts: readonly Draft[];
 }
 
 /**
@@ -36,20 +45,29 @@ interface ScoringInput {
  * has the reason. Throws ClassedError `infrastructure` if it fails because of the machine, and PrefixDivergence: then
  * the attempt is lost.
  */
-export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promise<EventData['score']> {
+export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promise<Scores> {
   const { scorer, task, rolloutSeed, state, life } = input;
   const { factory } = state;
   if (!ending.scorable || factory === undefined)
-    return unscored(
-      scorer,
-      ending.unscorable ?? ending.error ?? new ClassedError('world_error', 'There is no final state to score.'),
+    return alone(
+      unscored(
+        scorer,
+        ending.unscorable ?? ending.error ?? new ClassedError('world_error', 'There is no final state to score.'),
+      ),
     );
   const seed = seedOf(rolloutSeed, 'score');
   const { stop, release } = life.child();
   // Its side calls belong to the last step.
   const questions = factory.sideModels.ofScorer({ stop, rolloutSeed: seed, step: () => factory.step });
   try {
-    const { value, passed, parts, checks, explanation } = await life.race(
+    const {
+      value,
+      passed,
+      parts,
+      checks,
+      explanation,
+      calls = [],
+    } = await life.race(
       scorer.score({
         task,
         answer: ending.answer,
@@ -60,20 +78,25 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
         ask: (question) => questions.ask(question),
       }),
     );
-    return {
+    const { score, drafts } = alone({
       ...nameOf(scorer),
       value,
       passed,
       ...(parts === undefined ? {} : { parts: { ...parts } }),
       ...(checks === undefined ? {} : { checks: [...checks] }),
       ...(explanation === undefined ? {} : { explanation }),
-    };
+    });
+    const ofCalls = calls.flatMap(({ call, ...verdict }): Draft[] => {
+      const span = input.callSpans.get(call);
+      return span === undefined ? [] : [{ kind: 'score', span, data: { ...nameOf(scorer), ...verdict } }];
+    });
+    return { score, drafts: [...ofCalls, ...drafts] };
   } catch (thrown) {
     if (thrown instanceof PrefixDivergence) throw thrown;
     const fault = faultOf(thrown, 'tool_error', 'tool_error');
     if (isMachineFault(thrown))
       throw new ClassedError('infrastructure', `Scoring failed: ${fault.message}`, { cause: thrown });
-    return unscored(scorer, fault);
+    return alone(unscored(scorer, fault));
   } finally {
     stop.stop(new ClassedError('cancelled', 'The scorer ended without waiting for it.'));
     await questions.settled();
@@ -96,6 +119,10 @@ export async function taskToScore(
     if (life.reason === undefined) throw error;
     return task;
   }
+}
+
+function alone(score: EventData['score']): Scores {
+  return { score, drafts: [{ kind: 'score', data: score }] };
 }
 
 /** Whether a scorer failed for a shortage of the machine, or because something of the worker's own is missing. */

@@ -9,15 +9,35 @@ export const verdict = z.object({
   parts: z.record(z.string(), z.number()).optional(),
   checks: z.array(check).optional(),
   explanation: z.string().optional(),
+  calls: z
+    .array(
+      z.object({
+        call: z.string(),
+        value: z.number().nullable(),
+        passed: z.boolean().nullable().optional(),
+        explanation: z.string().optional(),
+      }),
+    )
+    .optional(),
 });
 
 /** Returns a validated verdict without its absent members. */
-export function compactVerdict({ value, passed, parts, checks, explanation }: z.infer<typeof verdict>): Verdict {
+export function compactVerdict({ value, passed, parts, checks, explanation, calls }: z.infer<typeof verdict>): Verdict {
   return {
     value,
     passed,
     ...(parts === undefined ? {} : { parts }),
     ...(checks === undefined ? {} : { checks }),
     ...(explanation === undefined ? {} : { explanation }),
+    ...(calls === undefined
+      ? {}
+      : {
+          calls: calls.map(({ call, value: worth, passed: ok = null, explanation: why }) => ({
+            call,
+            value: worth,
+            passed: ok,
+            ...(why === undefined ? {} : { explanation: why }),
+          })),
+        }),
   };
 }

@@ -213,6 +213,16 @@ export interface Verdict {
   /** The first failed check is the cause that lists show. */
   readonly checks?: readonly Check[];
   readonly explanation?: string;
+  /**
+   * Scores of single tool calls, by the `id` of the `tool_call` in the messages: rewards for trainers, which do not
+   * count for the attempt.
+   */
+  readonly calls?: readonly {
+    readonly call: string;
+    readonly value: number | null;
+    readonly passed?: boolean | null;
+    readonly explanation?: string;
+  }[];
 }
 
 /** The second argument of `verify` and of scorers. */

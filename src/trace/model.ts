@@ -5,10 +5,11 @@
 import { StudioError } from '../common/errors.ts';
 import { AgentBook, type AgentDraft } from './model/agents.ts';
 import { ChangeLog } from './model/changes.ts';
-import { type EditedValue, EditLog } from './model/edits.ts';
+import { type EditedValue, EditLog, messageOf } from './model/edits.ts';
 import { type Hold, HoldLog } from './model/holds.ts';
 import { Intervals } from './model/intervals.ts';
 import { MessageBook, type MessageEntry, responseIn } from './model/messages.ts';
+import { Scores } from './model/scores.ts';
 import {
   closeSpan,
   type EndEvent,
@@ -42,7 +43,7 @@ export class TrajectoryModel {
   readonly #changes = new ChangeLog();
   readonly #usage = { agents: new UsageLog(), side: new UsageLog() };
   readonly #holds = new HoldLog();
-  readonly #scores: EventOf<'score'>[] = [];
+  readonly #scores = new Scores();
   readonly #logs: EventOf<'log'>[] = [];
   readonly #leases: EventOf<'rollout.lease'>[] = [];
   readonly #errors: Failure[] = [];
@@ -275,8 +276,14 @@ export class TrajectoryModel {
     return this.#holds.at(seq);
   }
 
+  /** Scores of the rollout, not of single calls. */
   get scores(): readonly EventOf<'score'>[] {
-    return this.#scores;
+    return this.#scores.ofRollout;
+  }
+
+  /** Returns the scores of a call, by seq of its start. */
+  scoresOf(seq: number): readonly EventOf<'score'>[] {
+    return this.#scores.ofCall(seq);
   }
 
   get logs(): readonly EventOf<'log'>[] {
@@ -348,7 +355,7 @@ export class TrajectoryModel {
         this.#changes.add(event);
         return;
       case 'score':
-        this.#scores.push(event);
+        this.#scores.add(event);
         return;
       case 'log':
         this.#logs.push(event);
@@ -379,16 +386,9 @@ export class TrajectoryModel {
 
   #edit(event: EventOf<'edit'>): void {
     const { seq, m } = event.data.of;
-    if (m !== undefined) this.#messages.edit(m, event);
-    if (seq === undefined) return;
-    this.#edits.add(seq, event);
-    const target = this.#events[seq - 1];
-    if (target === undefined || 'unknown' in target) return;
-    const targetMessage =
-      target.kind === 'message' || target.kind === 'model.end' || target.kind === 'tool.end'
-        ? target.data.m
-        : undefined;
-    if (targetMessage !== undefined && m === undefined) this.#messages.edit(targetMessage, event);
+    if (seq !== undefined) this.#edits.add(seq, event);
+    const message = m ?? (seq === undefined ? undefined : messageOf(this.#events[seq - 1]));
+    if (message !== undefined) this.#messages.edit(message, event);
   }
 
   #parent(event: TraceEvent, step: StepDraft): number {

@@ -37,10 +37,11 @@ function changesRow(event: TraceEvent, row: Progress): boolean {
     case 'model.start':
     case 'tool.start':
     case 'tool.end':
-    case 'score':
     case 'hold':
     case 'rollout.end':
       return true;
+    case 'score':
+      return event.span === undefined; // not of a single call
     case 'model.end':
       return event.data.usage !== undefined || event.data.source === 'edited' || isSide(event, row);
     case 'release':

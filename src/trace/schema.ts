@@ -225,6 +225,7 @@ const eventData = {
     z.object({ status: z.literal('cut').optional(), ms: ms.optional(), error: traceError.optional() }),
   'world.diff': () => z.object({ changes: z.array(change) }),
   'world.snapshot': () => z.object({ snapshot: sha, bytes: int.min(0) }),
+  /** With a span, the score of that call alone; otherwise of the rollout. */
   score: () =>
     z.object({
       /** In the batch stream: the scored rollout. */

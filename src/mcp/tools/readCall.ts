@@ -3,6 +3,7 @@ import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import type { ToolSpan } from '../../trace/model/spans.ts';
+import { scoreText } from '../../trace/text/score.ts';
 import { stepAt } from '../../trace/text.ts';
 import { endOfRange, PAGE_BYTES, sliceBytes } from '../answers/bounds.ts';
 import { type OpenedAttempt, openAttempt } from '../reading/attempt.ts';
@@ -35,6 +36,7 @@ export const readCall = defineTool({
     tool: z.string(),
     status: callState,
     ms: z.number().optional(),
+    reward: z.number().optional().describe('Score of this call alone'),
     parts: z.record(z.string(), z.number().int()).describe('Number of characters in each part'),
     part: z.enum(CALL_PARTS),
     offset: z.number().int(),
@@ -60,11 +62,13 @@ export const readCall = defineTool({
     const end = offset + cut.text.length;
     const status: z.infer<typeof callState> = span.end?.data.status ?? 'open';
     const ms = span.end?.data.ms;
+    const reward = opened.model.scoresOf(span.seq).at(-1)?.data.value ?? undefined;
     const place = `${opened.reference}:${span.step}`;
     const facts = [
       `${span.start.data.name} at ${place}, seq ${span.seq}`,
       status,
       ...(ms === undefined ? [] : [duration(ms)]),
+      ...(reward === undefined ? [] : [`reward ${scoreText(reward)}`]),
     ].join(' · ');
     return {
       data: {
@@ -73,6 +77,7 @@ export const readCall = defineTool({
         tool: span.start.data.name,
         status,
         ...(ms === undefined ? {} : { ms }),
+        ...(reward === undefined ? {} : { reward }),
         parts: Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text.length])),
         part,
         offset,

@@ -165,7 +165,7 @@ export class History {
         if (this.openHold !== undefined) this.openHold.carried = true;
         return;
       case 'score':
-        if (own) this.score = event.data;
+        if (own && event.span === undefined) this.score = event.data; // not of a single call
         return;
       default:
     }

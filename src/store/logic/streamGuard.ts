@@ -59,6 +59,7 @@ function problemOf(guard: StreamGuard, epoch: number, event: TraceEvent): string
     case 'rollout.lease':
       return event.data.epoch === epoch ? undefined : `names epoch ${event.data.epoch} instead of ${epoch}`;
     case 'score':
+      if (event.span !== undefined) return undefined; // of a single call, at any time
       if (guard.score !== undefined) return 'is a second score';
       return guard.scoring === epoch ? undefined : 'is a score before scoring began';
     case 'rollout.end':
@@ -98,6 +99,7 @@ function after(guard: StreamGuard, event: TraceEvent): StreamGuard {
     const { [event.span]: _ended, ...open } = guard.open;
     return { ...guard, open };
   }
-  if (event.kind === 'score') return { ...guard, score: { value: event.data.value, passed: event.data.passed } };
+  if (event.kind === 'score' && event.span === undefined)
+    return { ...guard, score: { value: event.data.value, passed: event.data.passed } };
   return guard;
 }

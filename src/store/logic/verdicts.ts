@@ -54,7 +54,7 @@ export async function copyVerdict(
   const score = own
     .filter(({ body }) => body.includes('"kind":"score"'))
     .map(({ body }) => JSON.parse(body) as TraceEvent) // checked before it was stored
-    .findLast((event): event is EventOf<'score'> => event.kind === 'score');
+    .findLast((event): event is EventOf<'score'> => event.kind === 'score' && event.span === undefined);
   if (score === undefined) return;
   const { rescores } = ledger.batch(rollout.batch).spec;
   const by = rescores === undefined ? {} : { by: rescores.by };

@@ -1,5 +1,6 @@
 /** Edits, by the seq of the start or end that they change. */
 import type { Json } from '../../common/json.ts';
+import type { AnyEvent } from '../model.ts';
 import type { EventOf } from '../schema.ts';
 import { replaceAt } from '../values/pointer.ts';
 
@@ -36,4 +37,12 @@ export class EditLog {
     }
     return { value, edited };
   }
+}
+
+/** Returns the ordinal of the message that is, or belongs to, an edited event. */
+export function messageOf(target: AnyEvent | undefined): number | undefined {
+  if (target === undefined || 'unknown' in target) return undefined;
+  return target.kind === 'message' || target.kind === 'model.end' || target.kind === 'tool.end'
+    ? target.data.m
+    : undefined;
 }

@@ -156,6 +156,7 @@ class GateEnvironment implements QueryEnvironment {
       result: tool.result ?? null,
       error: tool.error ?? null,
       ms: tool.ms ?? null,
+      reward: null,
       repeats: tool.repeats,
     };
   }
@@ -215,6 +216,7 @@ function toolValues(model: TrajectoryModel, span: ToolSpan, seq: number): Values
     result: result === undefined ? null : unescapeKeys(result),
     error: end?.error ?? null,
     ms: end?.ms ?? null,
+    reward: model.scoresOf(span.seq).findLast((score) => score.seq <= seq)?.data.value ?? null,
     get repeats() {
       return repeatsOf(model, span);
     },

@@ -10,8 +10,8 @@ export interface QueryEnvironment {
   /** Index of its step; 0 before the first. */
   readonly step: number;
   /**
-   * For events of a tool call: name, arguments, result, error, ms (the last three are null until the call ends), and
-   * repeats, the number of earlier calls with the same arguments.
+   * For events of a tool call: name, arguments, result, error, ms (the last three are null until the call ends),
+   * repeats, the number of earlier calls with the same arguments, and reward, the score of this call alone, or null.
    */
   readonly tool: Values;
   /**
@@ -59,7 +59,7 @@ export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
 /** Fields of the records, for error messages. */
 const FIELDS: Readonly<Partial<Record<Variable, readonly string[]>>> = {
   event: ['seq', 'v', 'at', 'kind', 'agent', 'span', 'parent', 'data'],
-  tool: ['name', 'arguments', 'result', 'error', 'ms', 'repeats'],
+  tool: ['name', 'arguments', 'result', 'error', 'ms', 'repeats', 'reward'],
   message: ['m', 'role', 'origin', 'text', 'reasoning', 'calls', 'parts', 'from', 'to', 'topic'],
   task: ['id', 'question', 'answer', 'level', 'files', 'world', 'meta'],
   usage: ['input_tokens', 'output_tokens', 'cached_tokens'],

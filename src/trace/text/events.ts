@@ -175,6 +175,7 @@ function writeOutcome(page: Page, model: TrajectoryModel, span: ToolSpan, detail
     writeToolEnd(page, model, span, end, detail);
   }
   for (const diff of model.diffsOf(span.seq)) writeChanges(page, diff, detail);
+  for (const score of model.scoresOf(span.seq)) writeScore(page, score, detail);
 }
 
 function writeToolEnd(
@@ -265,7 +266,7 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
         page.line('world', errorText(event.data.error), { style: 'red', note: placeText(event.data.error) });
       return;
     case 'score':
-      writeScore(page, event, detail);
+      if (!isOfTool(model, event)) writeScore(page, event, detail);
       return;
     case 'hold': {
       const hold = model.hold(event.seq);

@@ -10,6 +10,7 @@ import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
 import type { Check, EventData, Origin } from '../../../src/trace/schema.ts';
 import { errorLabel, holdLabel, sideLabel } from '../../../src/trace/text/labels.ts';
+import { scoreText as formatScore } from '../../../src/trace/text/score.ts';
 import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
 import { worldMark } from '../../../src/trace/worldMarks.ts';
@@ -222,6 +223,11 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
           },
         ]
       : []),
+    ...model.scoresOf(span.seq).map(({ data: score }) => ({
+      text: `reward ${score.value === null ? 'none' : formatScore(score.value)}`,
+      title: [`Score of this call alone by ${score.scorer}`, score.explanation].filter(Boolean).join('. '),
+      kind: 'plain' as const,
+    })),
     ...(changes > 0
       ? [
           {

@@ -128,7 +128,7 @@ export class StepRows {
         this.#push('log', event, depth + 1);
         return;
       case 'score':
-        this.#push('score', event, 0);
+        if (event.span === undefined) this.#push('score', event, 0); // others are marks of their calls
         for (const check of checkOrder(checksOf(event.data)))
           this.#rows.push({ kind: 'check', seq: event.seq, depth: 1, check });
         return;

@@ -79,7 +79,7 @@ export class Outline {
         if (isInside) this.#entries.push({ at: seq, seq, kind: 'agent' });
         return;
       case 'score':
-        this.#entries.push({ at: seq, seq, kind: 'score' });
+        if (span === undefined) this.#entries.push({ at: seq, seq, kind: 'score' });
         return;
       case 'rollout.end':
         if (event.data.error !== undefined) this.#entries.push({ at: seq, seq, kind: 'end' });

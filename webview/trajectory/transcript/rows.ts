@@ -106,7 +106,7 @@ export class TranscriptRows {
         this.#agents.set(event.agent, event.seq);
         return;
       case 'score':
-        this.#add('score', event.seq, undefined);
+        if (event.span === undefined) this.#add('score', event.seq, undefined);
         return;
       case 'rollout.end':
         if (event.data.error !== undefined) this.#add('end', event.seq, undefined);

@@ -8,7 +8,7 @@ import type { RolloutRecord } from '../../../store/store.ts';
 import type { ModelSpan, Span, ToolSpan } from '../../../trace/model/spans.ts';
 import type { Agent, Step } from '../../../trace/model/step.ts';
 import type { TrajectoryModel } from '../../../trace/model.ts';
-import type { TraceError } from '../../../trace/schema.ts';
+import type { EventOf, TraceError } from '../../../trace/schema.ts';
 import {
   type Attribute,
   attributes,
@@ -78,7 +78,7 @@ class Trace {
       {
         name: 'rollout',
         kind: INTERNAL,
-        events: [...this.#leases(), ...this.#scores()],
+        events: [...this.#leases(), ...this.#scores(this.#model.scores)],
         ...(fork === undefined
           ? {}
           : { links: [{ traceId: traceIdOf(fork.rollout), spanId: spanIdOf(fork.rollout, ROOT) }] }),
@@ -128,8 +128,8 @@ class Trace {
       }));
   }
 
-  #scores(): SpanEvent[] {
-    return this.#model.scores
+  #scores(scores: readonly EventOf<'score'>[]): SpanEvent[] {
+    return scores
       .filter(({ seq }) => this.#isOwn(seq))
       .map(({ at, data }) => ({
         timeUnixNano: nanos(at),
@@ -289,6 +289,7 @@ class Trace {
         parentSpanId: this.#id(this.#parentOfCall(span)),
         name: `execute_tool ${name}`,
         kind: INTERNAL,
+        events: this.#scores(this.#model.scoresOf(span.seq)),
       },
       {
         'gen_ai.operation.name': 'execute_tool',

@@ -127,6 +127,9 @@ function ToolCall({
             )}
           </Editable>
         )}
+        {model.scoresOf(span.seq).map(({ seq, data }) => (
+          <Fields key={seq} data={data} title="Score of this call" />
+        ))}
         {modelCall !== undefined && <ModelText view={view} span={modelCall} />}
       </div>
       {aside && (
