@@ -37,6 +37,10 @@ export function startLanguageServer(
         input: inputSchema as JsonObject,
       })); // the protocol guarantees JSON
     },
+    async worldProblems(file, signal) {
+      const { lintWorldFile } = await import('../client/published/lintWorlds.ts');
+      return await lintWorldFile(file, process.env, signal);
+    },
     async builtinTools(set) {
       const name = BUILTINS.find((known) => known === set);
       if (name === undefined) return [];

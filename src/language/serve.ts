@@ -49,6 +49,7 @@ const WATCHED_FILES = [
   '**/*.{md,txt}',
   '**/*.{ts,mts,cts,tsx,js,mjs,cjs,jsx}',
   '**/*.{jsonl,ndjson,csv,json}',
+  '**/*.py', // the code of worlds
 ];
 
 export function serve(connection: Connection, ports: ServePorts): void {

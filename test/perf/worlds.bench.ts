@@ -2,17 +2,21 @@
  * A folder of 1,000 published worlds with the sizes of AWM-1K (about 500 MB), listed, searched, and read in a process
  * of its own. The baseline reads all bytes once.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
+import { lintScenarios } from '../../src/client/published/lint.ts';
+import { openPublished } from '../../src/client/published/open.ts';
+import { PYTHONS } from '../../src/tools/processes/processTree.ts';
 import { scenarioRows, writeAwmFolder } from '../support/awmFolder.ts';
 import { rounds, spread, table } from './support/table.ts';
 
 const SCENARIOS = 1_000;
 const WORDS = 'shelf 777';
+const NEVER = new AbortController().signal;
 /** Characters for each scenario; of verifiers and endpoints there are two. */
 const SIZES = {
   schema: 12_000,
@@ -69,8 +73,44 @@ try {
       [1],
     ),
   );
+  await benchLint();
 } finally {
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** Lints one scenario of the folder without its kept result. The baseline starts the same interpreter. */
+async function benchLint(): Promise<void> {
+  const python = PYTHONS[0] ?? '';
+  if (spawnSync(python, ['--version']).status !== 0) {
+    console.log(`${python} is missing: the lint is not measured`);
+    return;
+  }
+  const worlds = await openPublished(folder, NEVER);
+  const first: number[] = [];
+  const times: number[] = [];
+  const started: number[] = [];
+  for (let round = 0; round < rounds(5); round++) {
+    const began = performance.now();
+    execFileSync(python, ['-I', '-c', 'import ast, json, sqlite3']);
+    started.push(performance.now() - began);
+    const cache = path.join(folder, `lint-${round}`);
+    const lintBegan = performance.now();
+    for await (const health of lintScenarios(worlds, [`shelf_${round}`], { cache, signal: NEVER }))
+      if (health.stopped !== undefined) throw new Error(health.stopped);
+    (round === 0 ? first : times).push(performance.now() - lintBegan);
+  }
+  await worlds.close();
+  console.log(
+    table(
+      [
+        ['lint of one scenario, without running its code', 'min / median / max'],
+        ['baseline: start of the interpreter, ms', spread(started, 0)],
+        ['the first, which finds the rows of all files (bound: 5,000), ms', spread(first, 0)],
+        ['each other (bound: 5,000), ms', spread(times, 0)],
+      ],
+      [1],
+    ),
+  );
 }
 
 async function readThrough(file: string): Promise<void> {

@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { checkDisk } from '../../src/client/commands/checkDisk.ts';
+import { lintWorldFile } from '../../src/client/published/lintWorlds.ts';
 import { readBatch } from '../../src/client/submitFile.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { type Garden, garden, replaced, writeGardens } from './support/gardenFolder.ts';
@@ -76,6 +77,15 @@ describe('the lint of the scenarios that a batch names', () => {
     write('meadow', 'lint: off\n');
     assert.deepEqual(await check(), []);
     assert.deepEqual(await submit(), []);
+  });
+
+  it('lints the scenario that a world file names, for the editor', async () => {
+    write('meadow', 'scenario: meadow\n');
+    const found = await lintWorldFile(path.join(folder, 'green.world.yaml'), env, new AbortController().signal);
+    assert.deepEqual(
+      found.map(({ file, severity }) => `${severity} ${path.basename(file)}`),
+      ['error gen_verifier.pure_code.jsonl', 'warning gen_envs.jsonl', 'warning gen_spec.jsonl'],
+    );
   });
 
   it('says that scenarios are not linted if there is no Python', async () => {

@@ -3,8 +3,10 @@ import { StudioError } from '../../common/errors.ts';
 import type { Finding, ScenarioHealth } from '../../common/worldHealth.ts';
 import { scenarioName } from '../../config/load/scenarios.ts';
 import type { LoadedCodeWorld } from '../../config/load/world.ts';
+import { loadWorld } from '../../config/load.ts';
 import { joinPath } from '../../config/paths.ts';
 import type { Problem } from '../../config/source/problem.ts';
+import { diskFiles } from '../disk.ts';
 import { lintFolder } from '../folders.ts';
 import { lintScenarios } from './lint.ts';
 import { openPublished } from './open.ts';
@@ -21,6 +23,14 @@ export function modesOf({ file: { verifier } }: LoadedCodeWorld): readonly ('cod
 /** Returns the scenario of a world file; undefined if each task names its own. */
 export function ownScenario({ file: { scenario }, scenarios }: LoadedCodeWorld): string | undefined {
   return scenario === undefined ? undefined : scenarioName(scenarios, scenario);
+}
+
+/** Lints the scenario that a world file names. Returns nothing for a file with errors, or without a scenario. */
+export async function lintWorldFile(file: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Problem[]> {
+  const { value } = await loadWorld(diskFiles(), file);
+  if (value?.kind !== 'code') return [];
+  const scenario = ownScenario(value);
+  return scenario === undefined ? [] : await worldProblems(value, [scenario], env, signal);
 }
 
 /**

@@ -3,6 +3,7 @@ import { checkConfig } from '../../config/checkFiles.ts';
 import { type Problem, sortProblems } from '../../config/source/problem.ts';
 import { trackReads } from '../workspace/cachedFiles.ts';
 import type { Workspace } from '../workspace.ts';
+import { healthProblems } from './health.ts';
 import { memberProblems } from './members.ts';
 import { servedProblems } from './served.ts';
 
@@ -22,6 +23,7 @@ export async function checkFile(workspace: Workspace, path: string): Promise<Che
     ...((await checkConfig(files, path, RECORDS)) ?? []),
     ...(await memberProblems(workspace, path, dependencies)),
     ...(await servedProblems(workspace, path)),
+    ...(await healthProblems(workspace, files, path)),
   ];
   return { problems: sortProblems(problems), dependencies };
 }

@@ -6,6 +6,7 @@ import { canonicalJson } from '../../common/json.ts';
 import { redactor } from '../../common/redaction/redactor.ts';
 import { envNamesIn, resolveEnv } from '../../config/env.ts';
 import type { QueryPlace } from '../../config/queryPlaces.ts';
+import type { Problem } from '../../config/source/problem.ts';
 import { Tokenizers } from '../prompts/tokenize.ts';
 import type { LanguageSettings } from '../settings.ts';
 import type { EndpointRef, Facts, McpServerRef, ToolInfo } from '../workspace/facts.ts';
@@ -22,6 +23,8 @@ interface FactPorts {
   listTools(ref: McpServerRef, folder: string, signal: AbortSignal): Promise<readonly ToolInfo[]>;
   /** Lists the tools of a built-in set, without starting anything. */
   builtinTools(set: string): Promise<readonly ToolInfo[]>;
+  /** Lints the scenario that a world file names, without running any of its code. */
+  worldProblems(file: string, signal: AbortSignal): Promise<readonly Problem[]>;
 }
 
 type LiveFactsSettings = Pick<LanguageSettings, 'trusted' | 'askEndpoints' | 'allowedPlaces' | 'keptNames'>;
@@ -42,6 +45,7 @@ export class LiveFacts implements Facts {
   readonly #env: Readonly<Record<string, string>>;
   readonly #models: RefreshingCache<readonly string[]>;
   readonly #tools: RefreshingCache<readonly ToolInfo[]>;
+  readonly #worlds: RefreshingCache<readonly Problem[]>;
   #settings: LiveFactsSettings = { trusted: false, askEndpoints: false, allowedPlaces: [], keptNames: [] };
 
   constructor(ports: FactPorts) {
@@ -53,6 +57,7 @@ export class LiveFacts implements Facts {
     this.#models = new RefreshingCache({ concurrency: 4, changed });
     // Listing may start the server's program.
     this.#tools = new RefreshingCache({ concurrency: 1, changed });
+    this.#worlds = new RefreshingCache({ concurrency: 1, changed });
   }
 
   configure(settings: LiveFactsSettings): void {
@@ -83,6 +88,11 @@ export class LiveFacts implements Facts {
 
   builtinTools(set: string): readonly ToolInfo[] | undefined {
     return this.#tools.entry(`builtin ${set}`, () => this.#ports.builtinTools(set));
+  }
+
+  worldProblems(file: string, stamp: string): readonly Problem[] | undefined {
+    if (!this.#settings.trusted) return undefined;
+    return this.#worlds.entry(canonicalJson([file, stamp]), (signal) => this.#ports.worldProblems(file, signal));
   }
 
   tokens(ref: EndpointRef, model: string, text: string): number | undefined {
@@ -129,5 +139,6 @@ export class LiveFacts implements Facts {
   dispose(): void {
     this.#models.dispose();
     this.#tools.dispose();
+    this.#worlds.dispose();
   }
 }

@@ -2,6 +2,7 @@
  * Facts from outside the files, which the host of the service queries in the background.
  */
 import type { JsonObject } from '../../common/json.ts';
+import type { Problem } from '../../config/source/problem.ts';
 
 export interface ToolInfo {
   readonly name: string;
@@ -38,6 +39,10 @@ export interface Facts {
   mcpTools(ref: McpServerRef, folder: string, allowQuery: boolean): readonly ToolInfo[] | undefined;
   /** Returns the tools of a built-in set. */
   builtinTools(set: string): readonly ToolInfo[] | undefined;
+  /**
+   * Returns what the lint finds in the scenario that a saved world file names. `stamp` changes with its files.
+   */
+  worldProblems(file: string, stamp: string): readonly Problem[] | undefined;
   /** Returns the variables with a value, in the environment or stored by the editor. */
   envNames(): readonly string[];
   /** Returns the number of tokens of a text for a model. */
@@ -48,6 +53,7 @@ export const NO_FACTS: Facts = {
   models: () => undefined,
   mcpTools: () => undefined,
   builtinTools: () => undefined,
+  worldProblems: () => undefined,
   envNames: () => [],
   tokens: () => undefined,
 };

@@ -16,6 +16,10 @@ function facts(reads: string[] = []): LiveFacts {
       reads.push(set);
       return Promise.resolve([{ name: 'calculate' }]);
     },
+    worldProblems: (file) => {
+      reads.push(file);
+      return Promise.resolve([]);
+    },
   });
 }
 
@@ -44,6 +48,23 @@ it('settings of built-in tools are read once, in Restricted Mode too, and report
   live.dispose();
 });
 
+it('worlds are linted again when their files change, but not in Restricted Mode', async () => {
+  const reads: string[] = [];
+  const live = facts(reads);
+  assert.equal(live.worldProblems('garden.world.yaml', '1'), undefined);
+  live.configure({ trusted: true, askEndpoints: false, allowedPlaces: [], keptNames: [] });
+  for (const stamp of ['1', '2']) {
+    const ready = new Promise<void>((resolve) => {
+      live.changed(() => resolve());
+    });
+    assert.equal(live.worldProblems('garden.world.yaml', stamp), undefined);
+    await ready;
+    assert.deepEqual(live.worldProblems('garden.world.yaml', stamp), []);
+  }
+  assert.deepEqual(reads, ['garden.world.yaml', 'garden.world.yaml']);
+  live.dispose();
+});
+
 it('nothing is started or sent before the user allows it, and values go only into keys and headers', async () => {
   const sent: string[] = [];
   const endpoint = createServer((request, response) => {
@@ -61,6 +82,7 @@ it('nothing is started or sent before the user allows it, and values go only int
       return Promise.resolve([{ name: 'echo' }]);
     },
     builtinTools: () => Promise.resolve([]),
+    worldProblems: () => Promise.resolve([]),
   });
   const named: QueryPlace[] = [];
   live.placeNamed((place) => named.push(place));
