@@ -87,3 +87,36 @@ test('a verifier judges the final state, and each of its checks is a part of the
     await Promise.all([session.close(), done.close()]);
   }
 });
+
+test('evidence is judged by the model of the world file; both verdicts stay apart', async () => {
+  const model = { endpoints: ['http://127.0.0.1:9'], name: 'm', headers: {}, sampling: {}, endpoint_wait_seconds: 1 };
+  const judge = { ...model, capture: { token_ids: false, logprobs: false } };
+  const verdictOf = async (verifier: 'sql' | 'both', models: object, reply: object): Promise<object> => {
+    const world = codeWorld(worlds.world({ set: { verifier, models: { ...models } } }), worlds.environment, true);
+    const session = await world.open({ task: TASK, seed: 7 }, signal());
+    await callTool(session, 'assign_plot', { plot_id: 4, gardener_id: 3 });
+    const asked: string[] = [];
+    const context = judging(({ messages }) => {
+      asked.push(messages.map(({ text }) => text).join('\n'));
+      return Promise.resolve(`So: ${JSON.stringify(reply)}`);
+    });
+    const verdict = await session.verify?.({ answer: 'B2', expected: undefined }, context);
+    await session.close();
+    return { value: verdict?.value, passed: verdict?.passed, parts: verdict?.parts, asked: asked.join('') };
+  };
+  const partly = { classification: 'incomplete', confidence: 0.9, explanation: 'The other plot.' };
+  const judged = await verdictOf('sql', { judge }, partly);
+  assert.match(JSON.stringify(judged), /B2\\": \\"Ines Okafor/);
+  const parts = { judge: 0, 'confidence of the judge': 0.9 };
+  assert.deepEqual({ ...judged, asked: '' }, { value: 0.1, passed: false, parts, asked: '' });
+  const both = await verdictOf('both', { judge }, partly);
+  assert.deepEqual(
+    { ...both, asked: '' },
+    { value: 0, passed: false, parts: { 'code verifier': 0, ...parts }, asked: '' },
+  );
+  const nobody = await verdictOf('sql', {}, {});
+  assert.deepEqual(nobody, { value: null, passed: null, parts: undefined, asked: '' });
+  const broken = { classification: 'server_error', explanation: 'It failed.' };
+  const environment = await verdictOf('sql', { judge }, broken);
+  assert.deepEqual({ ...environment, asked: '' }, { value: null, passed: null, parts: { judge: 0 }, asked: '' });
+});

@@ -21,6 +21,8 @@ import { envNamesIn } from '../../config/env.ts';
 import { CHROMIUM, installHint } from '../../config/needs.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { findChromium } from '../../tools/chromium.ts';
+import { pythonState } from '../../tools/python/setup.ts';
+import { pythonEnvironment } from '../../tools/python/worldPython.ts';
 import { filterProblem, type SandboxSupport, sandboxSupport } from '../../tools/sandbox/open.ts';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -56,6 +58,7 @@ export const doctor: Command = {
       serverFinding(server),
       ...(await Promise.all([
         program('python3', ['--version'], 'the code tool cannot run Python', 'Install Python 3.'),
+        worldsFinding(),
         program('git', ['--version'], 'submissions do not record their commit', 'Install git.'),
       ])),
       chromiumFinding(findChromium()),
@@ -158,6 +161,21 @@ async function program(name: string, args: readonly string[], without: string, h
     if (error instanceof Error) return { name, state: 'missing', text: `not found: ${without}`, hint };
     throw error;
   }
+}
+
+/** Reports the Python environment of code worlds. */
+export async function worldsFinding(environment: string = pythonEnvironment()): Promise<Finding> {
+  const { state, python } = await pythonState(environment);
+  if (state === 'ready') return { name: 'worlds', state: 'ok', text: `${python}, with the packages of code worlds` };
+  return {
+    name: 'worlds',
+    state: 'missing',
+    text:
+      state === 'old'
+        ? `${python} has the packages of another version of Rollout Studio`
+        : 'no Python environment: code worlds run only with a Python that has their packages',
+    hint: 'Run rollout world setup.',
+  };
 }
 
 /** Reports whether modules and the programs of tools run in a sandbox. */

@@ -8,6 +8,7 @@ import { oneLine, plural } from '../../common/text.ts';
 import { type Command, type CommandLine, numberOption, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 import { lint } from './world/lint.ts';
+import { setup } from './world/setup.ts';
 
 const LISTED = 50;
 /** Problems that are printed unless all of them are wanted, with --json. */
@@ -15,12 +16,12 @@ const PROBLEMS = 10;
 
 export const world: Command = {
   name: 'world',
-  usage: 'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…]',
+  usage: 'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…] | setup [--yes]',
   text:
     'Lists, shows, and checks the scenarios of published worlds: a folder in the format of Agent World Model or ' +
     'Agent-World. `list` finds scenarios whose name, description, tasks, tables, or tools contain all words. `lint` ' +
     'reports what is wrong with scenarios of a folder or a world file, with places, and exits with 1 if there are ' +
-    'errors.',
+    'errors. `setup` makes the Python environment with the packages that code worlds need.',
   options: {
     limit: { type: 'string', value: 'N', text: `list: number of scenarios to list (${LISTED})` },
     part: { type: 'string', value: 'PART', text: 'show: print one part as published, e.g. code' },
@@ -33,6 +34,7 @@ export const world: Command = {
   },
   async run(context, commandLine) {
     const [verb, folder, ...words] = commandLine.words;
+    if (verb === 'setup' && folder === undefined) return await setup(context, commandLine);
     if (verb === 'lint' && folder !== undefined) return await lint(context, folder, words, commandLine);
     const run = verb === 'list' ? list : verb === 'show' && words.length === 1 ? show : undefined;
     if (run === undefined || folder === undefined)

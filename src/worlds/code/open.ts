@@ -33,15 +33,16 @@ export function codeWorld(submitted: SubmittedCodeWorld, environment: ToolEnviro
         },
         signal,
       );
-      if (!judges || submitted.format !== 'awm') return session;
-      session.verify = async ({ answer }, { signal: judging }) =>
+      if (!judges) return session;
+      session.verify = async ({ answer, expected }, context) =>
         verifyFinalState({
           source,
           task,
           answer,
-          state: await session.snapshot(judging),
+          expected,
+          state: await session.snapshot(context.signal),
           environment,
-          signal: judging,
+          context,
         });
       return session;
     },

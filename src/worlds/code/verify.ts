@@ -2,11 +2,12 @@
 import type { Json } from '../../common/json.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { type ScenarioVerifiers, type SubmittedCodeWorld, scenarioVerifiers } from '../../config/submission/world.ts';
-import type { Verdict } from '../../rollout/ports.ts';
+import type { JudgingContext, Verdict } from '../../rollout/ports.ts';
 import type { ToolEnvironment } from '../../tools/environment.ts';
 import type { Check } from '../../trace/schema.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import { clockOf } from './clock.ts';
+import { JUDGE, type Judged, judge } from './judge.ts';
 import type { ScenarioSource } from './scenarioRunner.ts';
 import { type VerifierRun, VerifierRunner } from './verifierRunner.ts';
 
@@ -14,10 +15,11 @@ export interface FinalState {
   readonly source: ScenarioSource;
   readonly task: TaskRecord;
   readonly answer: Json;
+  readonly expected: Json | undefined;
   /** Its snapshot. */
   readonly state: Uint8Array;
   readonly environment: ToolEnvironment;
-  readonly signal: AbortSignal;
+  readonly context: JudgingContext;
 }
 
 /** What a rollout came to, as Agent World Model tells it apart. */
@@ -28,29 +30,64 @@ const COMPLETE = 'complete';
 
 /** Returns the verdict on a final state. Throws ClassedError, or StudioError for what this machine lacks. */
 export async function verifyFinalState(final: FinalState): Promise<Verdict> {
-  const { source, environment, signal } = final;
-  const { rewards, verifier } = source.world;
+  const { rewards, verifier } = final.source.world;
   const found = await verifiersOf(final);
-  if (found === undefined) return unscored(`The scenario ${source.name} has no verifier for this task.`);
-  const run = async (mode: 'code' | 'sql'): Promise<VerifierRun | undefined> => {
-    const published = found[mode];
-    if (published === undefined) return undefined;
-    const { template } = source.scenario;
-    return await environment.pools.only(VerifierRunner).run(
-      {
-        ...{ mode, template, state: final.state, answer: final.answer, clock: clockOf(source.world) },
-        ...{ python: published.python, function: published.function, interpreter: source.world.python },
-      },
-      environment,
-      signal,
+  if (found?.rubric !== undefined) return await judgedVerdict(final, { rubric: found.rubric });
+  const code = verifier === 'sql' ? undefined : found?.code;
+  const sql = verifier === 'code' ? undefined : found?.sql;
+  if (code === undefined && sql === undefined)
+    return unscored(
+      `The scenario ${final.source.name} has no ${verifier === 'both' ? '' : `${verifier} `}verifier for this task.`,
     );
+  const own = code === undefined ? undefined : codeVerdict(await run(final, 'code', code), rewards);
+  const judged = sql === undefined ? undefined : await evidenceVerdict(final, sql);
+  if (own === undefined || judged === undefined) return own ?? judged ?? unscored('');
+  return {
+    ...own, // the reward is that of the function; the judge is shown next to it
+    parts: { ...own.parts, ...judged.parts },
+    checks: [...(own.checks ?? []), ...(judged.checks ?? [])],
+    explanation: [own.explanation, judged.explanation].join(' '),
   };
-  const code = verifier === 'sql' ? undefined : await run('code');
-  if (code !== undefined) return codeVerdict(code, rewards);
-  const evidence = await run('sql');
-  if (evidence === undefined) return unscored(`The scenario ${source.name} has no ${verifier} verifier for this task.`);
-  if (evidence.error !== undefined) return environmentVerdict(evidence.error, rewards);
-  return unscored(`A judge must read the evidence: ${JSON.stringify(evidence.result)}`);
+}
+
+type Verifiers = ScenarioVerifiers[string];
+
+function run(
+  { source, state, answer, environment, context }: FinalState,
+  mode: 'code' | 'sql',
+  { python, function: name }: NonNullable<Verifiers['code']>,
+): Promise<VerifierRun> {
+  const request = {
+    ...{ mode, python, function: name, interpreter: source.world.python },
+    ...{ template: source.scenario.template, state, answer, clock: clockOf(source.world) },
+  };
+  return environment.pools.only(VerifierRunner).run(request, environment, context.signal);
+}
+
+/** Collects evidence from the final state, and has it judged. */
+async function evidenceVerdict(final: FinalState, sql: NonNullable<Verifiers['sql']>): Promise<Verdict> {
+  const { result, error } = await run(final, 'sql', sql);
+  if (error !== undefined) return environmentVerdict(error, final.source.world.rewards);
+  return await judgedVerdict(final, { ...sql, evidence: result });
+}
+
+async function judgedVerdict(
+  { source, task, answer, expected, context }: FinalState,
+  criteria: Omit<Judged, 'task' | 'answer' | 'expected'>,
+): Promise<Verdict> {
+  const { rewards } = source.world;
+  const judgement = await judge(source.world, { ...criteria, task: task.question, answer, expected }, context.ask);
+  if (judgement === undefined)
+    return unscored(`This verdict needs a judge: name a model \`${JUDGE}\` in \`models\` of the world file.`);
+  const { outcome, confidence, explanation } = judgement;
+  const passed = outcome === 'complete';
+  const check: Check = { name: JUDGE, passed, ...(passed ? {} : { cause: `${JUDGE}: ${outcome}`, actual: outcome }) };
+  const verdict = verdictOf(outcome, rewards, [check]);
+  return {
+    ...verdict,
+    parts: { ...verdict.parts, ...(confidence === undefined ? {} : { 'confidence of the judge': confidence }) },
+    explanation: `${verdict.explanation ?? ''} ${JUDGE}: ${explanation}`,
+  };
 }
 
 /** Returns the verdict of a verifier that judges by itself: `{result: "complete"}`, or anything else. */
@@ -101,13 +138,8 @@ function unscored(explanation: string): Verdict {
   return { value: null, passed: null, explanation };
 }
 
-async function verifiersOf({
-  source,
-  task,
-  environment,
-  signal,
-}: FinalState): Promise<ScenarioVerifiers[string] | undefined> {
-  const bytes = await environment.readBlob(source.scenario.verifiers, signal);
+async function verifiersOf({ source, task, environment, context }: FinalState): Promise<Verifiers | undefined> {
+  const bytes = await environment.readBlob(source.scenario.verifiers, context.signal);
   const all = scenarioVerifiers.parse(JSON.parse(Buffer.from(bytes).toString('utf8')));
   const index = task.meta['task_idx'];
   return typeof index === 'number' || typeof index === 'string' ? all[index] : undefined;
