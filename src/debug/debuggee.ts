@@ -50,8 +50,11 @@ export interface Debuggee {
 export interface LiveControl {
   /** Holds at the next gate. Resolves when the command was accepted, not when it holds. */
   hold(): Promise<void>;
-  /** `step`: to the next gate of the held agent. Resolves when the command was accepted. */
-  release(how: 'continue' | 'step'): Promise<void>;
+  /**
+   * `step`: to the next gate of the held agent; `into`: or of a side call inside. Resolves when the command was
+   * accepted.
+   */
+  release(how: 'continue' | 'step' | 'into'): Promise<void>;
   /** Ends all holds of this debugger, so that the rollout goes on without it. */
   leave(): Promise<void>;
   /**

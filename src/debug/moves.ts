@@ -39,7 +39,7 @@ export class Moves {
     if (cursor === undefined) return;
     if (debuggee.live !== undefined && rollout.atHead) {
       const tool = how === 'into' && intoCode ? rollout.heldCall : undefined;
-      if (tool === undefined) await debuggee.live.release('step');
+      if (tool === undefined) await debuggee.live.release(how === 'into' ? 'into' : 'step');
       else await this.#stepIntoCode(rollout, debuggee.live, tool);
       return;
     }

@@ -163,7 +163,7 @@ function liveControl(api: Api, rollout: string, by: string): LiveControl {
   };
   return {
     hold: () => send('hold'),
-    release: (how) => send(how === 'step' ? 'step' : 'release'),
+    release: (how) => (how === 'into' ? send('step', { into: true }) : send(how === 'step' ? 'step' : 'release')),
     leave: () => send('release', { of: by }),
     stepInto: async () => (await command('step', { inspect: true })).inspector,
     // drops undefined members

@@ -57,9 +57,9 @@ export const verbArgs = {
   release: z.object({ of: z.string().optional() }),
   /**
    * `inspect`: steps into the code of the held call, if it is JavaScript and runs on the machine of a folder store. The
-   * reply contains the debugger's address.
+   * reply contains the debugger's address. `into`: also holds at the next side call inside.
    */
-  step: z.object({ inspect: z.boolean().optional() }),
+  step: z.object({ inspect: z.boolean().optional(), into: z.boolean().optional() }),
   edit: z.object({
     of: z.object({ seq: z.number().int().optional(), m: z.number().int().optional() }),
     path: z.string(),

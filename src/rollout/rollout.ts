@@ -96,7 +96,7 @@ export class Rollout {
         return of === undefined ? gates.release(by) : gates.releaseOf(of, by);
       }
       case 'step':
-        return gates.step(by, argsOf('step', order.args).inspect ?? false);
+        return gates.step(by, argsOf('step', order.args));
       case 'edit': {
         const { of, path, value } = argsOf('edit', order.args);
         return gates.edit(

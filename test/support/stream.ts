@@ -287,3 +287,40 @@ export function conversation(): Stream {
   });
   return s;
 }
+
+/** Two calls of one step, each with a question of its code to a model, made at once; then the answer. */
+export function askingTools(): Stream {
+  const s = new Stream();
+  s.start();
+  s.message('user', 'Are these reviews polite?', 'given', { agent: 'desk' });
+  s.model(
+    'I will grade both.',
+    [
+      { id: 'c1', name: 'grade', arguments: { of: 'a' } },
+      { id: 'c2', name: 'rank', arguments: { of: 'b' } },
+    ],
+    { agent: 'desk' },
+  );
+  const first = s.toolStart('c1', 'grade', { of: 'a' }, { agent: 'desk' });
+  const second = s.toolStart('c2', 'rank', { of: 'b' }, { agent: 'desk' });
+  s.side('judge', 'Is a polite?', 'Very polite.', { parent: first });
+  s.side('judge', 'Is b polite?', 'Quite rude.', { parent: second });
+  s.toolEnd(first, 'c1', 'polite', { agent: 'desk' });
+  s.toolEnd(second, 'c2', 'rude', { agent: 'desk' });
+  s.model('One of them.', [], { agent: 'desk' });
+  s.add('score', { scorer: 'exact', value: 1, passed: true });
+  s.end({
+    answer: 'One of them.',
+    totals: {
+      steps: 2,
+      tool_calls: 2,
+      input_tokens: 200,
+      output_tokens: 20,
+      cached_tokens: 0,
+      ms: 4_321,
+      held_ms: 0,
+      side: { calls: 2, input_tokens: 80, output_tokens: 8, cached_tokens: 0 },
+    },
+  });
+  return s;
+}

@@ -32,6 +32,8 @@ export interface ActRequest<K extends EffectKind = EffectKind> extends PrefixReq
   readonly step: number;
   /** For a team member: seq of its `agent.start`; for a side model: seq of the `tool.start` that contains it. */
   readonly parent?: number | undefined;
+  /** For a side model's call: the agent whose step contains it. */
+  readonly caller?: string | undefined;
   /** Ends it before the rollout ends: the end of the tool call that contains it. */
   readonly stop?: Stop | undefined;
   /**
@@ -218,7 +220,7 @@ export class Act {
       step: stepOf(request, start),
       start,
       end: { seq: log.last, data, message },
-      ...(request.parent === undefined ? {} : { parent: request.parent }),
+      ...(request.caller === undefined ? {} : { caller: request.caller }),
     };
     await gates.passRecorded(subject, action.seq);
     return { span, start, end: data, message: subject.end?.message, endSeq: log.last, recorded: true };
@@ -240,7 +242,7 @@ export class Act {
       step: stepOf(request, start),
       start,
       ...(request.isNew === undefined ? {} : { isNew: request.isNew }),
-      ...(request.parent === undefined ? {} : { parent: request.parent }),
+      ...(request.caller === undefined ? {} : { caller: request.caller }),
       ...(request.stop === undefined ? {} : { stop }),
     };
     if (lost !== undefined) this.#repeatEdits(subject, lost);

@@ -36,6 +36,12 @@ export interface HoldResult {
 /** `permit`: whether it counts as one of the worker's breakpoint holds. */
 type Reason = HoldReason & { readonly permit?: boolean };
 
+interface Stepping {
+  readonly by: By;
+  /** Whether it also holds at side calls: those that the agent's code makes next (`inside`), or any. */
+  readonly into: 'inside' | 'any' | undefined;
+}
+
 interface PendingHold {
   readonly by: By;
   readonly done: Deferred<HoldResult>;
@@ -50,8 +56,8 @@ export class Gates {
   #pause: PendingHold[] | undefined;
   /** `once` breakpoints that were already claimed here. */
   readonly #claimed = new Set<string>();
-  /** Who made the step, by agent. */
-  readonly #stepping = new Map<string, By>();
+  /** Steps in progress, by the agent at whose next gate they hold. */
+  readonly #stepping = new Map<string, Stepping>();
   /** Clients whose breakpoints no longer hold: the message that removes them may still be on its way. */
   readonly #gone = new Set<string>();
   readonly #injections: (PendingHold & { readonly message: InjectedText })[] = [];
@@ -139,7 +145,7 @@ export class Gates {
   releaseOf(client: string, by: By): HoldResult {
     this.#gone.add(client);
     if (this.#restored?.by === client) this.#restored = undefined;
-    for (const [agent, stepper] of this.#stepping) if (stepper.by === client) this.#stepping.delete(agent);
+    for (const [agent, step] of this.#stepping) if (step.by.by === client) this.#stepping.delete(agent);
     const gone = this.#pause?.filter((waiting) => waiting.by.by === client) ?? [];
     for (const waiting of gone) waiting.done.resolve({});
     const others = this.#pause?.filter((waiting) => !gone.includes(waiting));
@@ -148,11 +154,17 @@ export class Gates {
     return current?.reason.by === client ? { seq: this.#parts.holds.release('continue', by) } : {};
   }
 
-  /** `inspect`: steps into the code of the held call; resolves when it waits for a debugger, or cannot. */
-  async step(by: By, inspect: boolean): Promise<HoldResult> {
+  /**
+   * `inspect`: steps into the code of the held call; resolves when it waits for a debugger, or cannot. `into`: holds at
+   * the next side call inside, too. After a side call, the next gate is that of the agent, or of the next side call.
+   */
+  async step(by: By, { inspect = false, into = false }: StepHow): Promise<HoldResult> {
     const { reason, subject, side } = this.#held();
     this.#mayGoOn(reason);
-    this.#stepping.set(subject.agent, by);
+    const how = into ? 'any' : undefined;
+    this.#stepping.set(subject.agent, { by, into: how });
+    if (side === 'after' && subject.caller !== undefined)
+      this.#stepping.set(subject.caller, { by, into: how ?? 'inside' });
     const seq = this.#parts.holds.release('step', by);
     if (!inspect || side === 'after' || subject.kind !== 'tool') return { seq };
     this.#parts.touch(); // a debugger can change anything
@@ -243,8 +255,8 @@ export class Gates {
         ...(restored.by === undefined ? {} : { by: restored.by }),
       };
     }
-    const stepper = this.#stepping.get(subject.agent);
-    if (stepper !== undefined) return { why: 'step', ...(stepper.by === undefined ? {} : { by: stepper.by }) };
+    const step = this.#stepTo(subject);
+    if (step !== undefined) return { why: 'step', ...(step.by.by === undefined ? {} : { by: step.by.by }) };
     if (this.#pause === undefined) return undefined;
     const by = this.#pause[0]?.by;
     return {
@@ -254,8 +266,19 @@ export class Gates {
     };
   }
 
+  /** Returns the step that holds here. */
+  #stepTo({ agent, start, caller }: Subject): Stepping | undefined {
+    const own = this.#stepping.get(agent);
+    if (own !== undefined || !('side' in start) || start.side === undefined) return own;
+    if (caller === undefined) return [...this.#stepping.values()].find(({ into }) => into === 'any');
+    const outer = this.#stepping.get(caller);
+    return outer?.into === undefined ? undefined : outer;
+  }
+
   async #hold(reason: Reason, side: Side, subject: Subject): Promise<Release> {
+    const done = this.#stepTo(subject);
     this.#stepping.delete(subject.agent);
+    for (const [agent, step] of this.#stepping) if (step.by === done?.by) this.#stepping.delete(agent);
     const pausing = this.#pause ?? [];
     this.#pause = undefined;
     const { permit, ...details } = reason;
@@ -320,6 +343,12 @@ export class Gates {
       });
     if (reason.why === 'lost_server') throw new StudioError('conflict', 'The rollout is waiting for its server.');
   }
+}
+
+/** How a step goes on. */
+interface StepHow {
+  readonly inspect?: boolean | undefined;
+  readonly into?: boolean | undefined;
 }
 
 interface InjectedText {

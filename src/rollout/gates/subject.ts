@@ -13,8 +13,8 @@ export interface Subject<K extends EffectKind = EffectKind> {
   readonly span: number;
   /** Its step; 0: before the first one. */
   readonly step: number;
-  /** For a side model's call inside a tool call: seq of the `tool.start`. */
-  readonly parent?: number;
+  /** For a side model's call: the agent whose step contains it, if it is not made after the end of all agents. */
+  readonly caller?: string;
   /** Ends it, and its hold, before the rollout ends. */
   readonly stop?: Stop;
   /** The request with the edits so far. */

@@ -241,6 +241,7 @@ export class AgentFactory {
     const place = { stop: this.parts.stop, rolloutSeed: this.#seed, step: () => this.#step };
     const model = sideCaller(this.#sideParts(), place, path, {
       side: 'user',
+      caller: name,
       client: ports.user,
       model: user.model,
       show: fromUsersSide,

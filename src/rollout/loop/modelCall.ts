@@ -41,6 +41,8 @@ export interface ModelCallerAgent {
   readonly parent?: number | undefined;
   /** For a side model inside a tool call: seq of that call as it was recorded. */
   readonly within?: number;
+  /** For a side model: the agent whose step contains its calls. */
+  readonly caller?: string;
   /** Ends its calls before the rollout ends. */
   readonly stop?: Stop;
   /** Called when text arrives, and when a call is over, apart from a hold. */
@@ -91,7 +93,7 @@ export class ModelCaller {
     tools: ModelTools = NO_TOOLS,
   ): Promise<EffectResult<'model'> & { readonly end: EventData['model.end'] }> {
     const { act, rolloutSeed } = this.#parts;
-    const { path, side, model, tokens, parent, within, stop } = this.#agent;
+    const { path, side, model, tokens, parent, within, caller, stop } = this.#agent;
     const seed = seedOf(rolloutSeed, path, ++this.#calls);
     const done = await act.one<'model'>({
       kind: 'model',
@@ -100,6 +102,7 @@ export class ModelCaller {
       step: 0,
       parent,
       within,
+      caller,
       stop,
       key: (before) => context.key(before),
       isNew: (m) => context.isNew(m),

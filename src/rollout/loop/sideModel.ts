@@ -58,6 +58,8 @@ export function sideCaller(parts: SideModelParts, place: SidePlace, path: string
 export interface AskingCall extends SidePlace {
   /** seq of its `tool.start`. */
   readonly span: number;
+  /** The agent that made it. */
+  readonly agent: string;
   /** seq of the recorded call that it makes again. */
   readonly lost: number | undefined;
   /** Called when it starts and stops waiting for a side model that is not replying. */
@@ -107,7 +109,9 @@ export class SideModels {
       client: this.#client(model),
       reply: ({ parts }) => ({ role: 'assistant', parts, origin: 'given', from: path, side }),
       whyNot: `it is a call of the side model ${side}`,
-      ...(call === undefined ? {} : { parent: call.span, within: call.lost ?? call.span, stop: place.stop }),
+      ...(call === undefined
+        ? {}
+        : { parent: call.span, within: call.lost ?? call.span, caller: call.agent, stop: place.stop }),
       onDelta: () => {
         // Each delta is a sign of life.
         setWaiting(true);

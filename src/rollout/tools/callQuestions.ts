@@ -39,6 +39,7 @@ export class CallQuestions {
       const { stop: callStop, limit } = this.#now;
       return {
         span: subject.span,
+        agent: subject.agent,
         lost,
         stop: callStop,
         rolloutSeed: seed,

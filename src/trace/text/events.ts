@@ -2,6 +2,7 @@
 
 import { nounFor } from '../../common/text.ts';
 import { compact, duration } from '../../common/units.ts';
+import { askingCall } from '../model/sideCalls.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { AnyEvent, TrajectoryModel } from '../model.ts';
 import type { EventOf, TraceEvent } from '../schema.ts';
@@ -115,8 +116,11 @@ function writeSideCall(page: Page, model: TrajectoryModel, event: EventOf<'model
   if (side === undefined) return;
   const span = model.span(event.seq);
   const end = span?.kind === 'model' ? span.end?.data : undefined;
+  const call = askingCall(model, event);
   const facts = [
     name,
+    call === undefined ? undefined : `in ${call.start.data.name}`,
+    end?.source === 'recorded' ? 'recorded' : undefined,
     end === undefined ? (model.end === undefined ? 'running' : 'no response') : undefined,
     end?.ms === undefined ? undefined : duration(end.ms),
     end?.usage === undefined

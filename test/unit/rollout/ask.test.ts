@@ -247,6 +247,50 @@ describe('a tool that asks a model', () => {
     await done;
   });
 
+  it('is entered by a step into its call, and skipped by a step over it', async () => {
+    const breakpoints = [{ id: 'bp', side: 'before', tool: 'grade' }] as const;
+    const one = run({ grade: GRADE }, [GRADED], { job: { breakpoints } });
+    const done = one.run();
+    const at = async (nth: number): Promise<unknown[]> => {
+      const { agent, data } = await heldAt(one, nth);
+      return [agent, data.side, data.why];
+    };
+    assert.deepEqual(await at(1), ['desk', 'before', 'breakpoint']);
+    await one.command('step', { into: true });
+    assert.deepEqual(await at(2), ['judge', 'before', 'step']);
+    await one.command('step');
+    assert.deepEqual(await at(3), ['judge', 'after', 'step']);
+    await one.command('step');
+    assert.deepEqual(await at(4), ['judge', 'before', 'step'], 'the next question of the same call');
+    await one.command('release');
+    assert.equal(end(await done).status, 'done');
+    assert.equal(one.recorder.of('hold').length, 4);
+
+    const over = run({ grade: GRADE }, [GRADED], { job: { breakpoints } });
+    const overDone = over.run();
+    await heldAt(over);
+    await over.command('step');
+    const hold = await heldAt(over, 2);
+    assert.deepEqual([hold.agent, hold.data.side, over.judge.requests.length], ['desk', 'after', 3]);
+    await over.command('release');
+    await overDone;
+  });
+
+  it('is left by a step after its last question, to the gate of the agent', async () => {
+    const once: ToolScript = { run: async (_, context) => ask(context, 'x') };
+    const breakpoints = [{ id: 'bp', side: 'after', when: 'side == "judge"' }] as const;
+    const one = run({ once }, [[{ name: 'once' }]], { job: { breakpoints } });
+    const done = one.run();
+    await heldAt(one);
+    await one.command('step');
+    const hold = await heldAt(one, 2);
+    assert.deepEqual([hold.agent, hold.data.side, hold.data.why], ['desk', 'after', 'step']);
+    await one.command('step');
+    assert.equal((await heldAt(one, 3)).agent, 'desk', 'only one step is in progress');
+    await one.command('release');
+    await done;
+  });
+
   it('has its time limit stopped while it waits for a reply, and each delta is a sign of life', async () => {
     const time = new ManualTime();
     const waiting = Promise.withResolvers<ModelCallContext>();

@@ -195,6 +195,22 @@ describe('a call of a side model', () => {
     assert.equal(one.judge.requests[0]!.sampling.temperature, 0.5);
   });
 
+  it('is entered by a step into from the gate of an agent', async () => {
+    const one = run({ job: { breakpoints: [{ id: 'bp', side: 'after', kind: 'model', when: 'step == 3' }] } });
+    const done = one.run();
+    assert.equal((await heldAt(one)).agent, 'desk');
+    await one.command('step', { into: true });
+    const user = await heldAt(one, 2);
+    assert.deepEqual([user.agent, user.data.side, user.data.why], ['user', 'before', 'step']);
+    await one.command('step', { into: true });
+    await heldAt(one, 3);
+    await one.command('step', { into: true });
+    const judge = await heldAt(one, 4);
+    assert.deepEqual([judge.agent, judge.data.side], ['judge', 'before']);
+    await one.command('release');
+    assert.equal(end(await done).reward, 1);
+  });
+
   it('holds for a command at the end of the agent, and ends with a cancellation', async () => {
     const one = run({
       user: new ScriptedModel([

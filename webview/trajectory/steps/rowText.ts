@@ -5,6 +5,7 @@ import { endsSentence, plural } from '../../../src/common/text.ts';
 import { checkRows, checksOf } from '../../../src/trace/checkRows.ts';
 import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
+import { askingCall } from '../../../src/trace/model/sideCalls.ts';
 import type { ModelSpan, Span, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
@@ -180,7 +181,9 @@ function sideText(
   liveText: (span: number) => string | undefined,
 ): RowText {
   const end = span.end?.data;
-  const name = sideLabel(side);
+  const call = askingCall(model, span.start);
+  const isOneOfSeveral = call !== undefined && (model.step(call.step)?.tools.length ?? 0) > 1;
+  const name = isOneOfSeveral ? `${sideLabel(side)} in ${call.start.data.name}` : sideLabel(side);
   if (end === undefined)
     return { ...plain(sideIcon(side), name, liveText(span.seq) ?? ''), outcome: 'running', open: true };
   if (end.error !== undefined)

@@ -3,7 +3,9 @@
  */
 
 import { checksOf } from '../../../src/trace/checkRows.ts';
+import { askingCall, takePrompt } from '../../../src/trace/model/sideCalls.ts';
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
+import type { EventOf } from '../../../src/trace/schema.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
 import { checkOrder, redMarks } from '../redMarks.ts';
 
@@ -44,7 +46,7 @@ export class StepRows {
   /** Index of the row, by each seq that it represents. */
   readonly #bySeq = new Map<number, number>();
   /** seqs of messages of a side model that has not been called yet with them. */
-  #prompt: number[] = [];
+  readonly #prompts: number[] = [];
   #processed = 0;
 
   constructor(model: TrajectoryModel) {
@@ -90,13 +92,14 @@ export class StepRows {
     const depth = depthOf(event.agent);
     switch (event.kind) {
       case 'message':
-        if (event.data.side !== undefined) this.#prompt.push(event.seq);
+        if (event.data.side !== undefined) this.#prompts.push(event.seq);
         else if (event.data.origin !== 'sampled' && event.data.origin !== 'tool') this.#push('message', event, depth);
         return;
       case 'model.start': {
         if (event.data.side !== undefined) {
-          for (const seq of this.#prompt.splice(0)) this.#bySeq.set(seq, this.#rows.length);
-          this.#push('side', event, depth + 1);
+          for (const seq of takePrompt(this.#model, this.#prompts, event.data.context))
+            this.#bySeq.set(seq, this.#rows.length);
+          this.#push('side', event, this.#depthOfSide(event));
           return;
         }
         const first = this.#model.step(event.data.step)?.model?.seq;
@@ -140,6 +143,13 @@ export class StepRows {
         return;
       default:
     }
+  }
+
+  /** A call of a side model is below the row of the tool call that asked, or else of its step. */
+  #depthOfSide(event: EventOf<'model.start'>): number {
+    const call = askingCall(this.#model, event);
+    const at = call === undefined ? undefined : this.#bySeq.get(call.seq);
+    return ((at === undefined ? undefined : this.#rows[at])?.depth ?? depthOf(event.agent)) + 1;
   }
 
   /** Adds a call. A single call is shown in the row of its step; from the second on, each call has its own row. */

@@ -2,6 +2,7 @@
 import type { Json } from '../../../src/common/json.ts';
 import { plural } from '../../../src/common/text.ts';
 import { compact, duration } from '../../../src/common/units.ts';
+import { askingCall } from '../../../src/trace/model/sideCalls.ts';
 import type { ModelSpan, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
@@ -184,12 +185,15 @@ function sideOf(
   const message = end?.m === undefined ? undefined : model.currentMessage(end.m)?.event.data;
   const reply = message === undefined ? liveText(seq) : message.side === undefined ? '' : partsText(message.parts);
   const trouble = troubleOf(span);
+  const call = askingCall(model, span.start);
   const facts = [
     span.start.data.model,
+    call === undefined ? undefined : `in ${call.start.data.name}`,
     end === undefined ? 'running' : undefined,
     end?.usage === undefined
       ? undefined
       : `${compact(end.usage.input_tokens)} → ${compact(end.usage.output_tokens)} tokens`,
+    end?.source === 'recorded' ? 'recorded' : undefined,
   ].filter((fact) => fact !== undefined);
   return {
     icon: sideIcon(side),

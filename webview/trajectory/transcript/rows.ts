@@ -1,4 +1,5 @@
 /** The rows of a transcript, created once per event: what was said, in order, and the sub-agents that it belongs to. */
+import { askingCall, takePrompt } from '../../../src/trace/model/sideCalls.ts';
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import type { EventOf } from '../../../src/trace/schema.ts';
 
@@ -22,7 +23,7 @@ export class TranscriptRows {
   /** seq of the row, by step. */
   readonly #turns = new Map<number, number>();
   /** seqs of messages of a side model that has not been called yet with them. */
-  #prompt: number[] = [];
+  readonly #prompts: number[] = [];
   /** seq of the newest row of a sub-agent, by its path. */
   readonly #agents = new Map<string, number>();
   /** Rows outside closed sub-agents: the first `taken` rows were considered. */
@@ -75,13 +76,14 @@ export class TranscriptRows {
   #process(event: Exclude<AnyEvent, { unknown: unknown }>): void {
     switch (event.kind) {
       case 'message':
-        if (event.data.side !== undefined) this.#prompt.push(event.seq);
+        if (event.data.side !== undefined) this.#prompts.push(event.seq);
         else if (this.#isAlone(event)) this.#add('message', event.seq, event.agent);
         return;
       case 'model.start': {
         if (event.data.side !== undefined) {
-          for (const seq of this.#prompt.splice(0)) this.#owners.set(seq, event.seq);
-          this.#add('side', event.seq, event.agent);
+          for (const seq of takePrompt(this.#model, this.#prompts, event.data.context))
+            this.#owners.set(seq, event.seq);
+          this.#add('side', event.seq, askingCall(this.#model, event)?.agent ?? event.agent);
           return;
         }
         const known = this.#turns.get(event.data.step);

@@ -8,7 +8,7 @@ import { advanceProgress } from '../../../../src/trace/progress.ts';
 import type { TraceEvent } from '../../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS } from '../../../../src/trace/summary.ts';
 import { attribute, otlpSpan, type ReceivedSpan } from '../../../support/collector.ts';
-import { lendingDesk, Stream } from '../../../support/stream.ts';
+import { askingTools, lendingDesk, Stream } from '../../../support/stream.ts';
 
 function trace(events: readonly TraceEvent[], lineage: RolloutRecord['lineage'] = []): ReceivedSpan[] {
   const model = new TrajectoryModel();
@@ -53,6 +53,24 @@ const named = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
 };
 
 describe('a rollout as a trace', () => {
+  test('has the questions of tools to models inside their calls', () => {
+    const spans = trace(askingTools().events);
+    assert.deepEqual(tree(spans).slice(1), [
+      '  invoke_agent desk',
+      '    step',
+      '      chat demo',
+      '      execute_tool grade',
+      '        chat judge-model',
+      '      execute_tool rank',
+      '        chat judge-model',
+      '    step',
+      '      chat demo',
+    ]);
+    const asked = named(spans, 'chat judge-model');
+    assert.deepEqual([attribute(asked, 'rollout.side'), attribute(asked, 'rollout.source')], ['judge', 'live']);
+    assert.equal(attribute(named(spans, 'rollout'), 'rollout.side.calls'), 2);
+  });
+
   test('is a tree of rollout, agent, steps and calls', () => {
     const spans = trace(lendingDesk().events);
     assert.deepEqual(tree(spans), [

@@ -9,7 +9,7 @@ import { StepRows } from '../../../../webview/trajectory/steps/rows.ts';
 import { rowText } from '../../../../webview/trajectory/steps/rowText.ts';
 import { contentOf } from '../../../../webview/trajectory/transcript/content.ts';
 import { TranscriptRows } from '../../../../webview/trajectory/transcript/rows.ts';
-import { conversation } from '../../../support/stream.ts';
+import { askingTools, conversation, Stream } from '../../../support/stream.ts';
 
 const { events } = conversation();
 const model = new TrajectoryModel();
@@ -73,5 +73,58 @@ suite('side calls on the page', () => {
     const outline = new Outline();
     outline.push(events);
     assert.equal(user > 0 && outline.calls.length, 2);
+  });
+
+  test('of the code of tools are below their tool call, with their own prompts', () => {
+    const asking = new TrajectoryModel();
+    asking.push(askingTools().events);
+    const rows = new StepRows(asking);
+    const shown = rows.all.map((row) => [row.kind, row.depth, rowText(asking, row, noText).name]);
+    assert.deepEqual(shown.slice(1, 6), [
+      ['step', 0, '2 calls'],
+      ['call', 1, 'grade'],
+      ['call', 1, 'rank'],
+      ['side', 2, 'Judge in grade'],
+      ['side', 2, 'Judge in rank'],
+    ]);
+    const transcript = new TranscriptRows(asking);
+    const sides = transcript.all.filter(({ kind }) => kind === 'side').map((row) => contentOf(asking, row));
+    assert.deepEqual(
+      sides.map(({ detail, blocks }) => [detail, blocks[0]?.kind === 'folded' && blocks[0].text]),
+      [
+        ['judge-model · in grade · 40 → 4 tokens', 'system: Is a polite?'],
+        ['judge-model · in rank · 40 → 4 tokens', 'system: Is b polite?'],
+      ],
+    );
+    const lanes = new Lanes(asking);
+    lanes.advance();
+    assert.deepEqual(
+      lanes.lanes.find(({ kind }) => kind === 'model')?.items.map(({ label }) => label),
+      ['demo', 'Judge', 'Judge', 'demo'],
+    );
+  });
+
+  test('that are asked at once have the prompts that they see', () => {
+    const s = new Stream();
+    s.model('', [{ id: 'c', name: 'grade', arguments: {} }], { agent: 'desk' });
+    const call = s.toolStart('c', 'grade', {}, { agent: 'desk' });
+    const prompts = ['one', 'two'].map((text) => {
+      const m = s.message('user', text, 'given', { agent: 'judge' }, { to: 'judge', side: 'judge' });
+      return { m, seq: s.last };
+    });
+    const spans = prompts.map(({ m }) =>
+      s.add(
+        'model.start',
+        { step: 1, side: 'judge', context: [[m, m]], sampling: {} },
+        { agent: 'judge', parent: call },
+      ),
+    );
+    const both = new TrajectoryModel();
+    both.push(s.events);
+    const [rows, transcript] = [new StepRows(both), new TranscriptRows(both)];
+    assert.deepEqual(
+      prompts.map(({ seq }) => [rows.all[rows.indexOf(seq)]?.seq, transcript.rowOf(seq)?.seq]),
+      spans.map((span) => [span, span]),
+    );
   });
 });

@@ -1,0 +1,154 @@
+/**
+ * SIGKILL of workers at seeded moments, inside tool calls and inside the side calls of their code. The endpoint counts:
+ * no recorded side call is sent again, and every world ends as if nothing had happened.
+ */
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '../../src/common/json.ts';
+import type { SubmittedModule } from '../../src/config/submission.ts';
+import { bundleModule } from '../../src/tools/bundle.ts';
+import type { TraceEvent } from '../../src/trace/schema.ts';
+import { assertWhole, eventsOf, submission, task } from '../support/directed.ts';
+import { answerText, fakeEndpoint } from '../support/endpoint.ts';
+import { Random } from '../support/random.ts';
+import { TestStore } from '../support/rolloutServer.ts';
+import { FIXTURES } from '../support/tools.ts';
+import { TestWorker } from '../support/workerProcess.ts';
+
+const TASKS = 8;
+const NOTES = ['red', 'green', 'blue'];
+const KILLS = 2;
+
+const isCall = (path: string): boolean => path.endsWith('/chat/completions');
+const lastText = ({ messages }: JsonObject): string => {
+  const last = (messages as { content: string }[]).at(-1)!;
+  return last.content;
+};
+
+/** Calls of the judge by the seed of their request: how many were recorded, and how many were lost with a worker. */
+function recorded(events: readonly TraceEvent[]): Map<number, { answered: number; lost: number; copies: number }> {
+  const counts = new Map<number, { answered: number; lost: number; copies: number }>();
+  const seeds = new Map<number, number>();
+  for (const event of events) {
+    if (event.kind === 'model.start' && event.data.side === 'judge')
+      seeds.set(event.seq, event.data.sampling['seed'] as number);
+    const seed = event.kind === 'model.end' ? seeds.get(event.span ?? 0) : undefined;
+    if (event.kind !== 'model.end' || seed === undefined) continue;
+    const count = counts.get(seed) ?? { answered: 0, lost: 0, copies: 0 };
+    counts.set(seed, count);
+    if (event.data.error?.class === 'infrastructure') count.lost++;
+    else if (event.data.source === 'recorded') count.copies++;
+    else count.answered++;
+  }
+  return counts;
+}
+
+describe('a worker that is killed while tools ask models', () => {
+  it('is replaced by one that sends nothing again that is recorded', { timeout: 240_000 }, async (test) => {
+    const random = new Random();
+    test.diagnostic(`TEST_SEED=${random.seed}`);
+    await using store = new TestStore();
+    const server = await store.start();
+    let sent = 0;
+    let killAt = Infinity;
+    let reached = Promise.withResolvers<undefined>();
+    await using judge = await fakeEndpoint(async ({ path: url, body }, response) => {
+      if (!isCall(url)) {
+        response.writeHead(404).end();
+        return;
+      }
+      if (++sent >= killAt) reached.resolve(undefined);
+      await sleep(5 + random.next() * 40); // model latency
+      answerText(response, lastText(body).toUpperCase());
+    });
+    const bundle = await bundleModule(path.join(FIXTURES, 'asking.world.ts'), FIXTURES);
+    await server.api.putBlob(bundle.bundleSha, bundle.code);
+    await server.api.putBlob(bundle.mapSha, bundle.map);
+    const module: SubmittedModule = { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha };
+    const plain = submission({ attempts: 1 });
+    const model = { ...plain.agent.model, endpoints: [judge.url], name: 'judge' };
+    const tasks = Array.from({ length: TASKS }, (_, at) => {
+      const calls = NOTES.flatMap((note) => [
+        `call note {"text": "${note} ${at}"}`,
+        `call patient {"text": "${note} of ${at}"}`,
+      ]);
+      return task(`t${at}`, [...calls, 'answer done'].join('\n'), 'done');
+    });
+    const batch = await server.submit(
+      {
+        ...plain,
+        agent: { ...plain.agent, tools: [{ kind: 'module', module, models: { judge: model } }] },
+        world: {
+          name: 'notes',
+          file: 'notes.world.yaml',
+          kind: 'module',
+          module,
+          models: { judge: model },
+          perturb: [],
+        },
+        scorer: { kind: 'world' },
+      },
+      tasks,
+    );
+    const perRollout = NOTES.length * 3 + 1;
+    const requests = (): JsonObject[] => judge.seen.filter(({ path: url }) => isCall(url)).map(({ body }) => body);
+    /** Seeds of the answers that are recorded. */
+    const answers = async (): Promise<Set<number>> => {
+      const rows = (await server.api.rollouts(batch)).rollouts;
+      const counts = await Promise.all(rows.map(async (row) => recorded(await eventsOf(server, row.rollout))));
+      return new Set(counts.flatMap((of) => [...of].flatMap(([seed, { answered }]) => (answered > 0 ? [seed] : []))));
+    };
+    let [repeated, known] = [0, 0];
+    let before = { sent: 0, answered: new Set<number>() };
+    /** Counts what was sent since the last kill although it was recorded by then. */
+    const count = async (): Promise<void> => {
+      const again = requests().slice(before.sent);
+      repeated += again.filter(({ seed }) => before.answered.has(seed as number)).length;
+      before = { sent: requests().length, answered: await answers() };
+      known += before.answered.size;
+    };
+    const moments = random.moments(KILLS, 2, TASKS * perRollout * 0.9).map(Math.round);
+    for (const moment of moments) {
+      killAt = Math.max(sent + 1, moment);
+      reached = Promise.withResolvers<undefined>();
+      await using worker = await TestWorker.start(store, server, batch);
+      await Promise.race([reached.promise, worker.exited]);
+      await sleep(random.next() * 30); // anywhere in a call
+      await worker.kill();
+      await count();
+    }
+    killAt = Infinity;
+    await using last = await TestWorker.start(store, server, batch);
+    assert.equal(await last.exited, 0, last.stderr);
+
+    await count();
+    const { rollouts } = await server.api.rollouts(batch);
+    assert.equal(rollouts.length, TASKS);
+    let lost = 0;
+    let copies = 0;
+    for (const row of rollouts) {
+      assert.deepEqual([row.progress.status, row.progress.passed, row.try], ['done', true, 1]);
+      const events = await eventsOf(server, row.rollout);
+      assertWhole(events);
+      for (const [seed, of] of recorded(events)) {
+        assert.equal(of.answered, 1, `seed ${seed}`);
+        lost += of.lost;
+        copies += of.copies;
+      }
+      const score = events.find((event) => event.kind === 'score');
+      const at = row.task.slice(1);
+      assert.equal(
+        score?.kind === 'score' ? score.data.explanation : undefined,
+        NOTES.map((note) => `${note} ${at}`.toUpperCase()).join(' '),
+      );
+      assert.deepEqual([row.progress.side?.calls, row.progress.steps], [perRollout, 2 * NOTES.length + 1]);
+    }
+    test.diagnostic(
+      `killed ${KILLS} times, with ${known} recorded answers: ${repeated} of them asked again, ${copies} used again ` +
+        `in their tool call, ${lost} open questions lost`,
+    );
+    assert.equal(repeated, 0, 'side calls repeated after a SIGKILL for tool calls already recorded');
+  });
+});
