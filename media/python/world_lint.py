@@ -143,6 +143,37 @@ class Template:
         sql = f"SELECT 1 FROM {quoted(table)} WHERE CAST({quoted(column)} AS TEXT) = ? COLLATE NOCASE LIMIT 1"
         return bool(self.first_rows(sql, [str(value)]))
 
+    def values(self) -> dict[str, Any]:
+        """Returns a value that some row has, by the name of its column, and by that of its table for IDs."""
+        found: dict[str, Any] = {}
+        for table, columns in self.tables().items():
+            rows = self.rows(f"SELECT * FROM {quoted(table)} ORDER BY 1 LIMIT 1")
+            for column, value in zip(columns, rows[0] if rows else (), strict=False):
+                if isinstance(value, (str, int, float)):
+                    found.setdefault(column, value)
+        for table, columns in self.tables().items():
+            rows = self.rows(f"SELECT * FROM {quoted(table)} ORDER BY 1 LIMIT 1")
+            for column, value in zip(columns, rows[0] if rows else (), strict=False):
+                if column in ("id", "code", "name", "slug", "key") and isinstance(value, (str, int)):
+                    found[f"{singular(table)}_{column}"] = value
+        return found
+
+    def path_values(self, path: str) -> dict[str, Any]:
+        """Returns values for the parameters of a path, from a row of the table before each: `/plots/{id}`."""
+        found: dict[str, Any] = {}
+        segments = path.split("/")
+        tables = {singular(table): (table, columns) for table, columns in self.tables().items()}
+        for before, segment in zip(segments, segments[1:], strict=False):
+            parameter = segment[1:-1].split(":")[0] if segment.startswith("{") else ""
+            table, columns = tables.get(singular(before.replace("-", "_")), ("", []))
+            for column in (parameter, re.sub(r"^.*_", "", parameter)):
+                if column in columns:
+                    rows = self.rows(f"SELECT {quoted(column)} FROM {quoted(table)} ORDER BY 1 LIMIT 1")
+                    if rows and isinstance(rows[0][0], (str, int)):
+                        found[parameter] = rows[0][0]
+                    break
+        return found
+
 
 def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
@@ -1082,10 +1113,23 @@ def lint_application(request: dict[str, Any]) -> dict[str, Any]:
             application.check(template.tables(), request["spec"], found)
             writes = application.writes()
             answer["pure"] = application.pure()
+            examples = {
+                endpoint["operation_id"]: {
+                    name: value for name, value in endpoint["examples"].items() if isinstance(value, (str, int, float))
+                }
+                for endpoint in request["spec"]
+            }
             answer["tools"] = {
-                name: {"method": route.method, "path": route.path, "line": route.function.lineno}
+                name: {
+                    "method": route.method,
+                    "path": route.path,
+                    "line": route.function.lineno,
+                    "values": template.path_values(route.path),
+                    "examples": examples.get(name, {}),
+                }
                 for name, route in application.tools().items()
             }
+            answer["values"] = template.values()
             answer["written"] = sorted({table for table, _column in writes})
     check_tasks(request, template, found)
     looked = [check_verifier(one, template, writes, found) for one in request["verifiers"]]
@@ -1174,7 +1218,12 @@ def lint_functions(request: dict[str, Any]) -> dict[str, Any]:
                     excerpt=short(question["task"]),
                 )
             )
-    return {"findings": found, "pure": sorted(pure)}
+    values: dict[str, Any] = {}
+    for records in request["collections"].values():
+        for name, value in records[0].items() if records and isinstance(records[0], dict) else ():
+            if isinstance(value, (str, int, float)):
+                values.setdefault(name, value)
+    return {"findings": found, "pure": sorted(pure), "values": values}
 
 
 def check_parameters(tool: dict[str, Any], function: Function, source: Source, found: Findings) -> None:

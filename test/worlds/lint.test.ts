@@ -1,13 +1,13 @@
 /** The lint of published worlds: it finds each planted defect where it is, and nothing else. */
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { lintScenarios } from '../../src/client/published/lint.ts';
 import { openPublished } from '../../src/client/published/open.ts';
 import { type Finding, type FindingKind, type ScenarioHealth } from '../../src/common/worldHealth.ts';
-import { AWM_FILES } from '../../src/formats/awm.ts';
+import { AWM_FILES, looseFile } from '../../src/formats/awm.ts';
 import { type Garden, garden, replaced, writeGardens } from './support/gardenFolder.ts';
 
 const NEVER = new AbortController().signal;
@@ -345,6 +345,31 @@ describe('the lint of a scenario of Agent World Model', () => {
     assert.ok(finding !== undefined);
     assert.deepEqual(finding.source, { part: 'code', line, column: 5 });
     assert.equal(finding.excerpt, 'crop: str = None # ä🙂');
+  });
+
+  it('shows lines of extracted code and verifiers in their own files', async () => {
+    const extracted = path.join(folder, 'extracted');
+    writeGardens(extracted, { garden: garden() });
+    const { code, codeVerifiers } = garden();
+    const loose = (part: 'code' | 'codeVerifier', task: number | undefined, text: string): string => {
+      const file = looseFile(part, 'garden', task);
+      mkdirSync(path.dirname(path.join(extracted, file)), { recursive: true });
+      writeFileSync(path.join(extracted, file), text);
+      return file;
+    };
+    const files = [
+      loose('code', undefined, replaced(code, '    crop: Optional[str] = None\n', '    crop: str = None\n')),
+      loose('codeVerifier', 1, codeVerifiers[1]?.replace('harvests h', 'harvest h') ?? ''),
+    ];
+    const { findings } = await lint(extracted);
+    const line = code.split('\n').indexOf('    crop: Optional[str] = None') + 1;
+    assert.deepEqual(
+      findings.map(({ place, source }) => [place.file, place.line, source?.line]),
+      [
+        [files[1], 7, 7],
+        [files[0], line, line],
+      ],
+    );
   });
 
   it('reports lines that are cut off, are there twice, or are missing', async () => {

@@ -68,12 +68,22 @@ export async function agentWorldLintSource(folder: AgentWorldFolder, scenario: s
       chain: rubric?.verified_tool_chain.map(({ tool }) => tool ?? null).filter((tool) => tool !== null) ?? [],
     })),
   };
+  const place: LintSource['place'] = (where) => placeOf(documents, tools, where);
   return {
     scenario,
     request: { ...request, questions: request.questions ?? [] },
     hash: hashOf([request, ...findings.map(({ message }) => message)]),
     findings,
-    place: (where) => placeOf(documents, tools, where),
+    verifiers: [],
+    place,
+    codePlace: (_line, name) => {
+      const tool = Math.max(
+        0,
+        tools.findIndex((each) => each.name === name),
+      );
+      return place({ part: 'tool', path: ['data', 'ToolDesignAgent', 'tool_schemas', tool, 'implementation'], tool });
+    },
+    verifierPlace: ({ task }) => place({ part: 'questions', path: ['tasks', task] }),
   };
 }
 

@@ -187,19 +187,22 @@ export class AwmFolder implements PublishedWorlds {
     });
   }
 
-  /** Reads the text of a row, as `read` finds it. */
+  /** Reads the text of a row, as `read` finds it. `file`: the Python file that replaces its code, if there is one. */
   async row(
     name: AwmPart,
     key: string,
     signal: AbortSignal,
     task?: number,
-  ): Promise<{ readonly line: number; readonly text: string } | undefined> {
-    const part = await this.#part(name, signal);
-    const line = part?.index.get(keyText(key, task));
-    if (part === undefined || line === undefined) return undefined;
-    const text = await readLine(part.handle, line);
-    const loose = name === 'code' || isVerifier(name) ? await this.#loose(name as LoosePart, key, task) : undefined;
-    return { line: line.number, text: loose === undefined ? text : withCode(text, loose) };
+  ): Promise<{ readonly line: number; readonly text: string; readonly file?: string } | undefined> {
+    const indexed = await this.#part(name, signal);
+    const line = indexed?.index.get(keyText(key, task));
+    if (indexed === undefined || line === undefined) return undefined;
+    const text = await readLine(indexed.handle, line);
+    if (name !== 'code' && !isVerifier(name)) return { line: line.number, text };
+    const part = name as LoosePart;
+    const loose = await this.#loose(part, key, task);
+    if (loose === undefined) return { line: line.number, text };
+    return { line: line.number, text: withCode(text, loose), file: looseFile(part, key, task) };
   }
 
   /** Returns the line of a part of a scenario; undefined if the files have none. */

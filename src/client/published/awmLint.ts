@@ -4,7 +4,7 @@ import { jsonOffset, lineAndColumn, offsetOf } from '../../common/jsonOffset.ts'
 import type { Finding, FindingPlace } from '../../common/worldHealth.ts';
 import { AWM_FILES, type AwmPart, type AwmRow, isVerifier, verifierOf } from '../../formats/awm.ts';
 import type { Where } from '../../worlds/lint/analysis.ts';
-import type { LintSource } from '../../worlds/lint/source.ts';
+import type { LintSource, PublishedVerifier } from '../../worlds/lint/source.ts';
 import { type AwmFolder, parseRow } from './awmFolder.ts';
 
 /** What judges tasks. */
@@ -17,6 +17,8 @@ const NEEDED = ['schema', 'code', 'tasks'] as const;
 interface Row {
   readonly line: number;
   readonly text: string;
+  /** A Python file that replaces its code. */
+  readonly file?: string;
   readonly value: AwmRow<AwmPart>;
 }
 
@@ -48,12 +50,7 @@ export async function awmLintSource(
     await read('code'),
   ];
   const wanted = modes ?? (['code', 'sql'] as const).filter((mode) => folder.has(VERIFIERS[mode]));
-  const verifiers: {
-    readonly task: number;
-    readonly mode: VerifierMode;
-    readonly python: string;
-    readonly function: string;
-  }[] = [];
+  const verifiers: PublishedVerifier[] = [];
   for (const mode of wanted)
     for (const task of tasks.keys()) {
       const row = await read(VERIFIERS[mode], task);
@@ -88,7 +85,11 @@ export async function awmLintSource(
     request: { ...request, rows: request.rows ?? [] },
     hash: hashOf([request, ...findings.map(({ message }) => message)]),
     findings,
+    verifiers,
     place: (where) => placeOf(rows, where),
+    codePlace: (line = 1) => placeOf(rows, { part: 'code', path: ['full_code'], line, column: 1 }),
+    verifierPlace: ({ task, mode }, line = 1) =>
+      placeOf(rows, { part: VERIFIERS[mode], path: ['verification', 'code'], task, line, column: 1 }),
   };
 }
 
@@ -98,8 +99,9 @@ function rowName(part: string, task: number | undefined): string {
 
 function endpointsOf({ api_spec }: AwmRow<'spec'>): object[] {
   return api_spec.api_groups.flatMap(({ endpoints }, group) =>
-    endpoints.map(({ path, method, operation_id }, endpoint) => ({
+    endpoints.map(({ path, method, operation_id, request_params }, endpoint) => ({
       ...{ path, method, operation_id },
+      examples: Object.fromEntries(Object.entries(request_params).map(([name, { example }]) => [name, example])),
       at: ['api_spec', 'api_groups', group, 'endpoints', endpoint, 'operation_id'],
     })),
   );
@@ -112,6 +114,13 @@ function placeOf(rows: ReadonlyMap<string, Row>, where: Where): Pick<Finding, 'p
   if (row === undefined) return { place: { file, line: 1, column: 1 } };
   const text = textAt(row.value, path);
   const within = line === undefined || text === undefined ? undefined : offsetOf(text, line, column ?? 1);
+  if (row.file !== undefined) {
+    const inFile = { line: line ?? 1, column: column ?? 1 };
+    return {
+      place: { file: row.file, ...inFile },
+      source: { part, ...(task === undefined ? {} : { task }), ...inFile },
+    };
+  }
   const place = { file, line: row.line, column: (jsonOffset(row.text, path, within) ?? 0) + 1 };
   const shown = part === 'code' || isVerifier(part as AwmPart) ? undefined : JSON.stringify(row.value, null, 2);
   const source = {

@@ -4,11 +4,11 @@ import os from 'node:os';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { hashOf } from '../../common/hash.ts';
 import { PRODUCT } from '../../common/product.ts';
-import { type ScenarioHealth, scenarioHealth } from '../../common/worldHealth.ts';
+import { type FindingKind, type ScenarioHealth, scenarioHealth } from '../../common/worldHealth.ts';
 import { PYTHONS } from '../../tools/processes/processTree.ts';
 import { analysisScript } from '../../worlds/lint/analysis.ts';
 import type { LintSource } from '../../worlds/lint/source.ts';
-import { lintStatically } from '../../worlds/lint/staticPart.ts';
+import { lintStatically, type StaticPart } from '../../worlds/lint/staticPart.ts';
 import { AgentWorldFolder } from './agentWorldFolder.ts';
 import { agentWorldLintSource } from './agentWorldLint.ts';
 import { AwmFolder } from './awmFolder.ts';
@@ -23,8 +23,16 @@ export interface LintOptions {
   readonly cache: string;
   /** Verifiers that tasks should have; by default, those of which there is a file. */
   readonly modes?: readonly VerifierMode[] | undefined;
+  /** What follows for a scenario whose code can be parsed. `key`: what its result depends on. */
+  readonly next?: { readonly key: string; readonly run: NextPart } | undefined;
   readonly signal: AbortSignal;
 }
+
+/** Continues the lint of a scenario. */
+export type NextPart = (source: LintSource, part: StaticPart, signal: AbortSignal) => Promise<ScenarioHealth>;
+
+/** Findings after which the scenario cannot be started. */
+const FATAL: readonly FindingKind[] = ['missing_part', 'unreadable'];
 
 /** Yields the health of scenarios in their order, several at once. Runs none of their code. */
 export async function* lintScenarios(
@@ -62,20 +70,30 @@ async function lintScenario(
   options: LintOptions,
   cache: ContentCache,
 ): Promise<ScenarioHealth> {
-  const { python = PYTHONS[0] ?? '', signal } = options;
+  const { python = PYTHONS[0] ?? '', next, signal } = options;
   const source = await lintSource(worlds, scenario, options);
   const script = readFileSync(analysisScript(), 'utf8');
-  const name = `${hashOf([PRODUCT, script, source.hash])}.json`;
+  const name = `${hashOf([PRODUCT, script, source.hash, next?.key ?? ''])}.json`;
   const kept = await recalled(cache, name);
   if (kept !== undefined) return kept;
   try {
-    const { health } = await lintStatically(source, python, signal);
-    await cache.remember(name, JSON.stringify(health));
+    const part = await lintStatically(source, python, signal);
+    const health =
+      next === undefined ? part.health : canStart(part) ? await next.run(source, part, signal) : notStarted(part);
+    if (health.stopped === undefined) await cache.remember(name, JSON.stringify(health));
     return health;
   } catch (error) {
     if (!StudioError.is(error, 'internal')) throw error;
     return { scenario, ran: [], stopped: errorText(error), findings: [...source.findings], strength: [] };
   }
+}
+
+function canStart({ analysis: { pure }, health: { findings } }: StaticPart): boolean {
+  return pure !== undefined && !findings.some(({ kind, severity }) => severity === 'error' && FATAL.includes(kind));
+}
+
+function notStarted({ health }: StaticPart): ScenarioHealth {
+  return { ...health, stopped: 'It was not started: correct the errors above first.' };
 }
 
 function lintSource(worlds: PublishedWorlds, scenario: string, { modes, signal }: LintOptions): Promise<LintSource> {

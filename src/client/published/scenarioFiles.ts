@@ -45,22 +45,50 @@ export async function readScenarioFiles(
   cacheFolder: string,
   signal: AbortSignal,
 ): Promise<Map<string, ScenarioFiles>> {
-  const cache = await ContentCache.open(cacheFolder);
-  const read = new Map<string, ScenarioFiles>();
-  if (format === 'agent-world') {
-    const worlds = await AgentWorldFolder.open(folder, signal);
-    for (const name of names) read.set(name, await agentWorldFiles(worlds, name, cache));
-    return read;
-  }
-  const worlds = await AwmFolder.open(folder, signal);
-  const builder = new TemplateBuilder();
+  const worlds = await (format === 'awm' ? AwmFolder : AgentWorldFolder).open(folder, signal);
+  const reader = await ScenarioReader.open(worlds, now, cacheFolder, signal);
   try {
-    for (const name of names) read.set(name, await awmFiles(worlds, name, now, { cache, builder, signal }));
+    const read = new Map<string, ScenarioFiles>();
+    for (const name of names) read.set(name, await reader.read(name));
+    return read;
   } finally {
-    builder.close();
+    reader.close();
     await worlds.close();
   }
-  return read;
+}
+
+/** Reads scenarios of an open folder, one by one. */
+export class ScenarioReader {
+  readonly #worlds: AwmFolder | AgentWorldFolder;
+  readonly #now: string;
+  readonly #tools: AwmTools;
+
+  private constructor(worlds: AwmFolder | AgentWorldFolder, now: string, tools: AwmTools) {
+    this.#worlds = worlds;
+    this.#now = now;
+    this.#tools = tools;
+  }
+
+  static async open(
+    worlds: AwmFolder | AgentWorldFolder,
+    now: string,
+    cacheFolder: string,
+    signal: AbortSignal,
+  ): Promise<ScenarioReader> {
+    const cache = await ContentCache.open(cacheFolder);
+    return new ScenarioReader(worlds, now, { cache, builder: new TemplateBuilder(), signal });
+  }
+
+  /** Throws StudioError `config`, with file and line, for a scenario that cannot run. */
+  async read(name: string): Promise<ScenarioFiles> {
+    return this.#worlds instanceof AwmFolder
+      ? await awmFiles(this.#worlds, name, this.#now, this.#tools)
+      : await agentWorldFiles(this.#worlds, name, this.#tools.cache);
+  }
+
+  close(): void {
+    this.#tools.builder.close();
+  }
 }
 
 interface AwmTools {

@@ -37,8 +37,10 @@ async function stampOf(files: Files, from: string): Promise<string> {
   const stamps: string[] = [];
   for (const name of await files.list(folder)) {
     const file = joinPath(folder, name);
-    if (CODE.test(name)) stamps.push(await files.readText(file));
-    else if (/\.jsonl?$/.test(name)) stamps.push(`${name} ${(await files.stat(file))?.bytes}`);
+    if (/\.jsonl?$/.test(name)) stamps.push(`${name} ${(await files.stat(file))?.bytes}`);
+    // Code that was extracted is in a folder next to the file that it replaces.
+    const inside = name.endsWith('/') ? (await files.list(file)).map((each) => joinPath(file, each)) : [file];
+    for (const code of inside) if (CODE.test(code)) stamps.push(await files.readText(code));
   }
   return stamps.join('\n');
 }

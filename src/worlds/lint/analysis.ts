@@ -38,12 +38,26 @@ const rawFinding = z.object({
 /** A finding before its place in the published files is known. */
 export type RawFinding = z.infer<typeof rawFinding>;
 
+const value = z.union([z.string(), z.number(), z.boolean()]);
+
+const declaredTool = z.object({
+  method: z.string(),
+  path: z.string(),
+  line: z.number(),
+  /** Values for the parameters of its path, of rows that exist. */
+  values: z.record(z.string(), value),
+  /** Values that its specification gives as examples. */
+  examples: z.record(z.string(), value),
+});
+
 const analysis = z.object({
   findings: z.array(rawFinding),
   /** Tools that never write. Absent: the code cannot be parsed. */
   pure: z.array(z.string()).optional(),
   /** Tools that the code declares: a method, a path, and the line of the handler. */
-  tools: z.record(z.string(), z.object({ method: z.string(), path: z.string(), line: z.number() })).default({}),
+  tools: z.record(z.string(), declaredTool).default({}),
+  /** A value that some row has, by names of parameters. */
+  values: z.record(z.string(), value).default({}),
   /** Tables that some tool may write. */
   written: z.array(z.string()).default([]),
   /** What verifiers look at: tables, and whether also the answer. */

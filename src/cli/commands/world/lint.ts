@@ -1,7 +1,7 @@
 /** `rollout world lint`: what is wrong with scenarios of published worlds, where, and what to do. */
 import path from 'node:path';
 import { diskFiles } from '../../../client/disk.ts';
-import { lintFolder } from '../../../client/folders.ts';
+import { cacheFolder, lintFolder } from '../../../client/folders.ts';
 import { lintScenarios } from '../../../client/published/lint.ts';
 import { modesOf, ownScenario } from '../../../client/published/lintWorlds.ts';
 import { openPublished } from '../../../client/published/open.ts';
@@ -11,16 +11,17 @@ import { StudioError } from '../../../common/errors.ts';
 import { fileKind } from '../../../common/fileKinds.ts';
 import { plural } from '../../../common/text.ts';
 import { findingText, isBroken, type ScenarioHealth, type WorldHealth } from '../../../common/worldHealth.ts';
+import type { LoadedCodeWorld } from '../../../config/load/world.ts';
 import { loadWorld } from '../../../config/load.ts';
 import { problemsError } from '../../../config/source/problem.ts';
-import { type CommandLine, type Outcome, textOption } from '../../command.ts';
+import { lintFully } from '../../../rerun/lintWorld.ts';
+import { type CommandLine, flag, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
 
 /** What is linted, as the world file says. */
 interface Linted {
   readonly folder: string;
-  readonly modes?: readonly ('code' | 'sql')[];
-  readonly scenario?: string | undefined;
+  readonly loaded?: LoadedCodeWorld;
 }
 
 /** Lints the scenarios of a world file or of a folder: those that are named, or all. */
@@ -33,19 +34,26 @@ export async function lint(
   const linted = await worldOf(context, world);
   const worlds = await openPublished(linted.folder, context.signal);
   try {
-    const wanted = named.length > 0 ? named : linted.scenario === undefined ? [] : [linted.scenario];
+    const own = linted.loaded === undefined ? undefined : ownScenario(linted.loaded);
+    const wanted = named.length > 0 ? named : own === undefined ? [] : [own];
     const scenarios = wanted.length > 0 ? wanted.map((name) => scenarioNamed(worlds, name)) : worlds.scenarios;
+    const { loaded } = linted;
     const options = {
       python: textOption(commandLine, 'python'),
       cache: lintFolder(context.env),
-      modes: linted.modes,
+      modes: loaded === undefined ? undefined : modesOf(loaded),
       signal: context.signal,
     };
     const healths: ScenarioHealth[] = [];
-    const keys = scenarios.map(({ key }) => key);
-    for await (const health of lintScenarios(worlds, keys, options)) {
+    const report = (health: ScenarioHealth): void => {
       healths.push(health);
       if (!context.json) printHealth(context, worlds.folder, health);
+    };
+    const keys = scenarios.map(({ key }) => key);
+    if (flag(commandLine, 'static')) for await (const health of lintScenarios(worlds, keys, options)) report(health);
+    else {
+      const templates = path.join(cacheFolder(context.env), 'worlds');
+      await lintFully(worlds, keys, { ...options, world: loaded, templates }, report);
     }
     const problems = worlds.problems.filter(({ scenario }) => scenario === undefined).map(problemText);
     if (context.json) context.printJson({ folder: worlds.folder, scenarios: healths, problems } satisfies WorldHealth);
@@ -63,8 +71,7 @@ async function worldOf({ cwd }: Context, written: string): Promise<Linted> {
   if (fileKind(written) !== 'world') return { folder: path.resolve(cwd, written) };
   const files = diskFiles(cwd);
   const { value, problems } = await loadWorld(files, written);
-  if (value?.kind === 'code')
-    return { folder: value.scenarios.folder, modes: modesOf(value), scenario: ownScenario(value) };
+  if (value?.kind === 'code') return { folder: value.scenarios.folder, loaded: value };
   if (value === undefined) throw problemsError(problems, files.absolute(cwd));
   throw new StudioError('usage', `The world ${value.file.name} is a module, which the lint cannot check.`, {
     hint: 'Check it with rollout check, and try it with rollout tool try.',

@@ -11,7 +11,7 @@ const WORLD = '/w/garden.world.yaml';
 const FILES = {
   [WORLD]: 'version: 1\nname: garden\nkind: code\nformat: awm\nfrom: published\nscenario: garden\n',
   '/w/published/gen_envs.jsonl': '{}\n',
-  '/w/published/garden.py': 'import os\n',
+  '/w/published/gen_envs/garden.py': 'import os\n',
   '/w/library.world.yaml': 'version: 1\nname: library\nkind: module\nmodule: library.ts\n',
 };
 
@@ -27,7 +27,7 @@ it('problems are at the name of the scenario, and those in files with code where
     worldProblems: (file, stamp) => {
       asked.push(stamp);
       assert.equal(file, WORLD);
-      return [problem('/w/published/gen_envs.jsonl'), problem('/w/published/garden.py')];
+      return [problem('/w/published/gen_envs.jsonl'), problem('/w/published/gen_envs/garden.py')];
     },
   });
   const dependencies = new Set<string>();
@@ -37,12 +37,12 @@ it('problems are at the name of the scenario, and those in files with code where
     found.map(({ file, line, column, message }) => `${file}:${line}:${column} ${message}`),
     [
       `${WORLD}:6:11 garden: two tools are named water (gen_envs.jsonl:3:7)`,
-      '/w/published/garden.py:3:7 garden: two tools are named water',
+      '/w/published/gen_envs/garden.py:3:7 garden: two tools are named water',
     ],
   );
   // Changes of the published files lead to another lint.
-  assert.ok(dependencies.has('/w/published/gen_envs.jsonl') && dependencies.has('/w/published/garden.py'));
-  workspace.edit('/w/published/garden.py', 'import sys\n', 1);
+  assert.ok(dependencies.has('/w/published/gen_envs.jsonl') && dependencies.has('/w/published/gen_envs/garden.py'));
+  workspace.edit('/w/published/gen_envs/garden.py', 'import sys\n', 1);
   await healthProblems(workspace, files, WORLD);
   assert.equal(new Set(asked).size, 2);
   // While it is edited, nothing is linted.

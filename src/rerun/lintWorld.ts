@@ -1,0 +1,99 @@
+/** Lints scenarios of published worlds in full: they are started, and their verifiers run. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { AgentWorldFolder } from '../client/published/agentWorldFolder.ts';
+import { AwmFolder } from '../client/published/awmFolder.ts';
+import { type LintOptions, lintScenarios, type NextPart } from '../client/published/lint.ts';
+import { ScenarioReader } from '../client/published/scenarioFiles.ts';
+import type { PublishedWorlds } from '../client/published/worlds.ts';
+import { errorText, StudioError } from '../common/errors.ts';
+import type { Finding, ScenarioHealth } from '../common/worldHealth.ts';
+import type { LoadedCodeWorld } from '../config/load/world.ts';
+import { TEMPLATE_TIME } from '../config/submission/world.ts';
+import { DEFAULT_SANDBOX } from '../config/submission.ts';
+import type { SubmissionBlob } from '../config/submit/blobs.ts';
+import { lintStarted } from '../worlds/lint/startedPart.ts';
+import { sortFindings } from '../worlds/lint/staticPart.ts';
+import { withTemporaryEnvironment } from './temporaryEnvironment.ts';
+
+/** As in world files. */
+const MEMORY_MB = 512;
+
+export interface FullLintOptions extends Omit<LintOptions, 'next'> {
+  /** The world file, if one names the scenarios. */
+  readonly world?: LoadedCodeWorld | undefined;
+  /** Folder with built initial states. */
+  readonly templates: string;
+}
+
+/** Yields the health of scenarios in their order. Runs their code, in the sandbox of this machine. */
+export async function lintFully(
+  worlds: PublishedWorlds,
+  scenarios: readonly string[],
+  options: FullLintOptions,
+  report: (health: ScenarioHealth) => void,
+): Promise<void> {
+  const { world, templates, signal } = options;
+  if (!(worlds instanceof AwmFolder || worlds instanceof AgentWorldFolder))
+    throw new StudioError('unsupported', `Worlds in the format of ${worlds.format} cannot be linted.`);
+  const clock = world?.file.clock;
+  const start = typeof clock === 'object' ? clock.start : TEMPLATE_TIME;
+  const reader = await ScenarioReader.open(worlds, start, templates, signal);
+  const noBlob = (sha: string): Promise<never> => Promise.reject(new StudioError('not_found', `no blob ${sha}`));
+  try {
+    await withTemporaryEnvironment(noBlob, async (environment, work) => {
+      const { pools } = environment(work);
+      const python = world?.file.python;
+      let last: Promise<unknown> = Promise.resolve(); // initial states are built one after another
+      const run: NextPart = async (source, { analysis, health }, stop) => {
+        try {
+          const reading = last.then(() => reader.read(source.scenario));
+          last = reading.catch(() => undefined);
+          const files = await reading;
+          const started = await lintStarted(
+            source,
+            analysis,
+            {
+              format: worlds instanceof AwmFolder ? 'awm' : 'agent-world',
+              code: await bytesOf(files.code),
+              template: await bytesOf(files.template),
+              clock: { start_ms: Date.parse(start), step_ms: 1000 },
+              memoryMb: world?.file.session.memory_mb ?? MEMORY_MB,
+              python: world === undefined || python === undefined ? undefined : interpreter(world.path, python),
+              environment: { pools, sandbox: DEFAULT_SANDBOX },
+            },
+            stop,
+          );
+          return merged(health, started);
+        } catch (error) {
+          if (!StudioError.is(error) || error.code === 'cancelled') throw error;
+          return { ...health, stopped: `It was not started. ${errorText(error)}` };
+        }
+      };
+      const key = JSON.stringify(['started', world?.file.python ?? null, world?.file.session ?? null, start]);
+      for await (const health of lintScenarios(worlds, scenarios, { ...options, next: { key, run } })) report(health);
+    });
+  } finally {
+    reader.close();
+  }
+}
+
+function merged(health: ScenarioHealth, started: Awaited<ReturnType<typeof lintStarted>>): ScenarioHealth {
+  const certain = new Set(started.findings.filter(({ kind }) => kind === 'unreachable').map(({ task }) => task));
+  const isSaidBetter = ({ kind, task }: Finding): boolean => kind === 'unreachable' && certain.has(task);
+  return {
+    ...health,
+    ran: ['static', 'started', ...(started.judged ? (['verifier'] as const) : [])],
+    findings: sortFindings([...health.findings.filter((each) => !isSaidBetter(each)), ...started.findings]),
+    ...(health.pure === undefined ? {} : { pure: health.pure.filter((tool) => !started.wrote.includes(tool)) }),
+  };
+}
+
+/** A path is relative to the world file; a name is looked up where programs are. */
+function interpreter(file: string, written: string): string {
+  return /[\\/]/.test(written) ? path.resolve(path.dirname(file), written) : written;
+}
+
+async function bytesOf(blob: SubmissionBlob): Promise<Uint8Array> {
+  return 'bytes' in blob ? blob.bytes : await readFile(blob.path);
+}
