@@ -31,6 +31,7 @@ export const world: Command = {
       value: 'PROGRAM',
       text: 'lint: the Python interpreter (python3)',
     },
+    yes: { type: 'boolean', text: 'setup: install without asking' },
   },
   async run(context, commandLine) {
     const [verb, folder, ...words] = commandLine.words;
