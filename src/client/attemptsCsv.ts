@@ -3,6 +3,7 @@ import { pipeline, Readable } from 'node:stream';
 import { stringify } from 'csv-stringify';
 import type { Json } from '../common/json.ts';
 import { outcomeOf } from '../trace/outcome.ts';
+import type { FaultCounts } from '../trace/schema/faults.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { ExportedAttempt } from './exportedAttempts.ts';
 
@@ -34,6 +35,8 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
   side_output_tokens: (row) => row.progress.side?.output_tokens ?? 0,
   side_cached_tokens: (row) => row.progress.side?.cached_tokens ?? 0,
   side_cost: (row) => row.progress.side?.cost,
+  injected_faults: (row) => faultsOf(row, 'injected'),
+  recovered_faults: (row) => faultsOf(row, 'recovered'),
   started_at: (row) => isoTime(row.progress.started_at),
   seconds: ({ progress: { started_at: start, ended_at: end } }) =>
     start === undefined || end === undefined ? undefined : (end - start) / 1000,
@@ -41,6 +44,10 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
   duplicate_of: (row) => row.duplicate_of,
   worker: (row) => row.worker,
 };
+
+function faultsOf({ progress }: RolloutRow, which: keyof FaultCounts): number {
+  return Object.values(progress.faults ?? {}).reduce((sum, counts) => sum + counts[which], 0);
+}
 
 /** Attempts whose texts are read at the same time. */
 const AT_A_TIME = 8;

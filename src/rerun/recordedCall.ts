@@ -37,6 +37,8 @@ export interface RecordedCall {
   /** Complete, even if stored as a blob. */
   readonly result: Json | undefined;
   readonly error: TraceError | undefined;
+  /** Set if the call was never made, because a rule answered: the rule. Then there is no result or error. */
+  readonly notMade: string | undefined;
   readonly ms: number | undefined;
   readonly effect: Effect;
   /** Seed of this call, unsigned 32-bit. */
@@ -89,7 +91,8 @@ export async function readCall(
   const whole = async (stored: Json): Promise<Json> =>
     isBlobRef(stored) ? wholeValue(stored, await api.getBlob(stored.$blob, signal)) : unescapeKeys(stored);
   const argumentsOf = (one: ToolSpan): Promise<Json> => whole(model.argumentsOf(one).value);
-  const result = model.resultOf(span);
+  const notMade = span.end?.data.made === false ? (span.end.data.injected ?? '') : undefined;
+  const result = notMade === undefined ? model.resultOf(span) : undefined;
   return {
     rollout,
     seq,
@@ -102,7 +105,8 @@ export async function readCall(
     effect: span.start.data.effect,
     arguments: await argumentsOf(span),
     result: result === undefined ? undefined : await whole(result.value),
-    error: span.end?.data.error,
+    error: notMade === undefined ? span.end?.data.error : undefined,
+    notMade,
     ms: span.end?.data.ms,
     seed: callSeed(model, span, rolloutSeed),
     ...(await worldBefore(model, span, rolloutSeed, argumentsOf)),

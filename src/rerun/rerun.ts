@@ -38,7 +38,7 @@ interface Rerun {
   readonly changes?: readonly Change[];
   /** Output of the call. */
   readonly log: string;
-  /** Whether the result equals the recorded one; null with other arguments. */
+  /** Whether the result equals the recorded one; null with other arguments, or if the call was never made. */
   readonly same: boolean | null;
   readonly arguments: Json;
   /** Files whose code has changed since the rollout. */
@@ -143,11 +143,15 @@ function rerunWith(api: Api, call: RecordedCall, options: RerunOptions, signal: 
         log: log.text,
         arguments: args,
         changed,
-        notes,
-        same: isRecorded ? sameOutcome(call, outcome) : null,
+        notes: call.notMade === undefined ? notes : [...notes, notMadeNote(call.notMade)],
+        same: isRecorded && call.notMade === undefined ? sameOutcome(call, outcome) : null,
       };
     },
   );
+}
+
+function notMadeNote(rule: string): string {
+  return `In the rollout, the rule ${rule} answered, and the tool was never called.`;
 }
 
 /** Repeats the calls since the snapshot. Returns notes on calls that could not be repeated. */

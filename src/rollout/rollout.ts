@@ -357,17 +357,20 @@ export class Rollout {
   }
 
   #end(running: RunningRollout, ending: RolloutEnding, score: EventData['score'] | null): Draft {
-    const { totals, fingerprint, watch, touched } = running;
+    const { totals, fingerprint, injected, watch, touched } = running;
+    const passed = score?.passed ?? null;
+    const faults = injected?.counts(passed) ?? {};
     return {
       kind: 'rollout.end',
       data: {
         status: ending.status,
-        passed: score?.passed ?? null,
+        passed,
         reward: score?.value ?? null,
         answer: ending.answer,
         touched,
         ...(ending.error === undefined ? {} : { error: ending.error.toTrace() }),
         totals: totals.totals(watch.wallMs),
+        ...(Object.keys(faults).length === 0 ? {} : { faults }),
         fingerprint: fingerprint.digest(),
       },
     };

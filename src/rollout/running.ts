@@ -1,9 +1,11 @@
 import { StudioError } from '../common/errors.ts';
 import { sha256Hex } from '../common/hash.ts';
+import { rulesOf } from '../config/submission/rule.ts';
 import { agentAt, codeSha, configSha, type Submission, sideModelsOf } from '../config/submission.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import { TrajectoryModel } from '../trace/model.ts';
+import { InjectedCalls } from '../trace/recovery.ts';
 import { Repeats } from '../trace/repeats.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { Act } from './act/act.ts';
@@ -40,6 +42,8 @@ export interface RunningRollout {
   readonly fingerprint: Fingerprint;
   /** seqs of the starts of tool calls, by their IDs. */
   readonly callSpans: ReadonlyMap<string, number>;
+  /** What the rules of the world did in this rollout; undefined without rules. */
+  readonly injected: InjectedCalls | undefined;
   /** No new effect starts after it: limits, and whatever ends the try. */
   readonly stop: Stop;
   readonly sha256: Sha256;
@@ -67,12 +71,15 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const fingerprint = new Fingerprint();
   const repeats = new Repeats();
   const callSpans = new Map<string, number>();
+  const injected = rulesOf(job.submission).length === 0 ? undefined : new InjectedCalls();
   const ownFrom = ((job.fork ?? job.rescores)?.seq ?? 0) + 1;
   const recording = job.rescores === undefined ? undefined : new TrajectoryModel();
   const outcome = outcomesOnly(fingerprint);
   const note = (event: TraceEvent, own: boolean): void => {
-    if (own) totals.add(event);
-    else recording?.push([event]);
+    if (own) {
+      totals.add(event);
+      injected?.add(event);
+    } else recording?.push([event]);
     if (event.kind === 'tool.start') {
       repeats.add(event);
       callSpans.set(event.data.call, event.seq);
@@ -169,6 +176,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     totals,
     fingerprint,
     callSpans,
+    injected,
     stop,
     sha256,
     time,

@@ -3,6 +3,7 @@
  * incrementally from a rollout's events, in constant time per event. Events are stored once and returned by reference.
  */
 import { StudioError } from '../common/errors.ts';
+import type { Json } from '../common/json.ts';
 import { AgentBook, type AgentDraft } from './model/agents.ts';
 import { ChangeLog } from './model/changes.ts';
 import { type EditedValue, EditLog, messageOf } from './model/edits.ts';
@@ -215,6 +216,15 @@ export class TrajectoryModel {
     if (base === undefined) return undefined;
     const edited = this.#edits.apply(span.end.seq, 'result', base);
     return edited.edited || message?.editOf === undefined ? edited : { value: base, edited: true };
+  }
+
+  /**
+   * Returns what the agent saw of a call that a rule changed; undefined for other calls, and if it saw the real result.
+   */
+  seenOf(span: ToolSpan): Json | undefined {
+    const { injected, made, result, m } = span.end?.data ?? {};
+    if (injected === undefined || m === undefined || (made !== false && result === undefined)) return undefined;
+    return responseIn(this.#messages.current(m)?.event.data.parts ?? [], span.start.data.call);
   }
 
   /** Returns the edits of a start or an end. */

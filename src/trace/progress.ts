@@ -4,6 +4,7 @@
  */
 import { causeOfEnding, causeOfScore, causeWithoutScore } from './cause.ts';
 import { holdSummary } from './holder.ts';
+import { NO_FAULTS } from './recovery.ts';
 import type { EventOf, TraceEvent, UnknownEvent } from './schema.ts';
 import type { Progress } from './summary.ts';
 
@@ -85,6 +86,7 @@ function apply(row: Progress, event: TraceEvent): void {
       return;
     case 'tool.end':
       if (touches(event, row)) row.touched = true;
+      if (event.data.injected !== undefined) countInjected(row, event.data.injected);
       applyCallEnd(row, event);
       return;
     case 'score': {
@@ -164,8 +166,13 @@ function applyCallEnd(row: Progress, { span, data: { status, error } }: EventOf<
   else if (status === 'ok' && row.failed_call?.tool === call.tool) delete row.failed_call;
 }
 
+function countInjected(row: Progress, rule: string): void {
+  const counts = row.faults?.[rule] ?? NO_FAULTS;
+  row.faults = { ...row.faults, [rule]: { ...counts, injected: counts.injected + 1 } };
+}
+
 function applyEnd(row: Progress, event: EventOf<'rollout.end'>): void {
-  const { status, passed, reward, answer, touched, error, totals, fingerprint } = event.data;
+  const { status, passed, reward, answer, touched, error, totals, faults, fingerprint } = event.data;
   delete row.hold;
   row.status = status;
   row.passed = passed;
@@ -183,6 +190,7 @@ function applyEnd(row: Progress, event: EventOf<'rollout.end'>): void {
   delete row.open_side;
   delete row.failed_call;
   if (totals.side?.cost !== undefined) row.side = { ...NO_SIDE, ...row.side, cost: totals.side.cost };
+  if (faults !== undefined) row.faults = faults;
   if (totals.ms !== undefined) row.ms = totals.ms;
   if (totals.cost !== undefined) row.cost = totals.cost;
   if (fingerprint !== undefined) row.fingerprint = fingerprint;

@@ -6,6 +6,7 @@
  * To change the meaning of a field, or to remove one, raise `TRACE_VERSION` and add a step to `upgrades.ts`.
  */
 import { z } from 'zod';
+import { faultCounts } from './schema/faults.ts';
 import { blobRef, int, json, part, sha } from './schema/parts.ts';
 import { totals } from './schema/totals.ts';
 import { change, worldOpen } from './schema/world.ts';
@@ -284,6 +285,8 @@ const eventData = {
       error: traceError.optional(),
       /** Imported streams may lack all but steps and tool calls. */
       totals: totals.partial({ input_tokens: true, output_tokens: true, cached_tokens: true, ms: true, held_ms: true }),
+      /** What the rules of the world did, by rule, without an ancestor's calls. Absent without injected calls. */
+      faults: z.record(z.string(), faultCounts).optional(),
       /** Hash of the sampled messages and tool results, including the lineage. Equal for equal trajectories. */
       fingerprint: sha.optional(),
     }),

@@ -3,6 +3,7 @@
  * = scored + unscored + cancelled + infrastructure + open, and unavailable values are null, with a reason.
  */
 import { each, finish, type Piecewise } from '../common/piecewise.ts';
+import { NO_FAULTS } from './recovery.ts';
 import type { SideUsage } from './schema.ts';
 import { LEVEL, methodText, resamplesFor } from './statistics/bootstrap.ts';
 import { attemptOf, attemptRows } from './statistics/outcomes.ts';
@@ -28,6 +29,8 @@ export interface ReportInput {
   readonly levels?: ReadonlyMap<string, string | number>;
   /** `stop.passes_per_task` of the batch. */
   readonly passesPerTask?: number;
+  /** The rules of its world, and whether they apply. */
+  readonly perturb?: { readonly rules: readonly string[]; readonly on: boolean } | undefined;
   /** More values of k to report, such as those of `--fail-under`. */
   readonly ks?: readonly number[];
   /** When the rows were read, for the rate; `ended` for an ended batch. */
@@ -121,6 +124,8 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
       ]),
     ),
     by_tool: mostFirst(tally.byTool),
+    perturbed: input.perturb?.on ?? null,
+    by_rule: byRule(input, tally),
     by_level: yield* byLevel(tally.tasks, input.levels, ks, stopped),
     why,
   };
@@ -174,6 +179,13 @@ function durationsOf(durations: readonly number[]): Report['ms'] {
   if (last === undefined) return null;
   const rank = (share: number): number => times[Math.ceil(share * times.length) - 1] ?? last;
   return { p50: rank(0.5), p95: rank(0.95), max: last, total: times.reduce((sum, ms) => sum + ms, 0) };
+}
+
+/** Lists the rules in their order, also those that hit nothing. */
+function byRule({ perturb }: ReportInput, tally: Tally): Report['by_rule'] {
+  const rules = new Set([...(perturb?.on === true ? perturb.rules : []), ...tally.byRule.keys()]);
+  const none = { ...NO_FAULTS, open: 0, attempts: 0, passed: 0 };
+  return Object.fromEntries([...rules].map((rule) => [rule, tally.byRule.get(rule) ?? none]));
 }
 
 function mostFirst<T extends { readonly attempts: number }>(shares: ReadonlyMap<string, T>): Record<string, T> {

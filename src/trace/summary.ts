@@ -3,6 +3,7 @@
  * events, with `advanceProgress`.
  */
 import { z } from 'zod';
+import { faultCounts } from './schema/faults.ts';
 import { errorClass, rolloutStatus, sideUsage } from './schema.ts';
 
 export const rolloutState = z.enum(['queued', 'running', 'held', 'ended']);
@@ -106,6 +107,8 @@ export const progress = z.object({
   open_calls: z.record(z.string(), z.object({ tool: z.string(), of_world: z.boolean().optional() })).optional(),
   /** The newest failed call whose tool has not succeeded since; only while the rollout runs. */
   failed_call: failedCall.optional(),
+  /** What the rules of the world did, by rule. While the rollout runs, only the injected calls are counted. */
+  faults: z.record(z.string(), faultCounts).optional(),
   ms: z.number().optional(),
   cost: z.number().optional(),
   /** Hash of the sampled messages and tool results: equal for duplicates. Set at the end. */

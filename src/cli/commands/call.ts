@@ -77,7 +77,9 @@ export const call: Command = {
     );
     const comparison =
       result.same === null
-        ? 'different arguments than recorded'
+        ? recorded.notMade === undefined
+          ? 'different arguments than recorded'
+          : 'not made in the rollout'
         : result.same
           ? 'same as recorded'
           : 'recorded: ' +

@@ -13,11 +13,12 @@ export async function reportInput(
   signal: AbortSignal,
   rows?: Iterable<RolloutRow>,
 ): Promise<ReportInput> {
-  const [all, levels, passesPerTask] = await Promise.all([
+  const [all, levels, submitted] = await Promise.all([
     rows === undefined ? Array.fromAsync(api.allRollouts(batch.batch, { all: 1 }, signal)) : [...rows],
     levelsOf(api, batch.batch, signal),
-    batch.imported ? undefined : readSubmission(api, batch.submission, signal).then(({ stop }) => stop.passes_per_task),
+    batch.imported ? undefined : readSubmission(api, batch.submission, signal),
   ]);
+  const passesPerTask = submitted?.stop.passes_per_task;
   return {
     batch: batch.batch,
     rows: all,
@@ -28,7 +29,15 @@ export async function reportInput(
     // In an imported batch, and in one that rescores a part of another one, tasks have different numbers of attempts.
     ...(batch.imported || batch.rescores !== undefined ? {} : { attempts: batch.attempts }),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),
+    perturb: perturbOf(submitted),
   };
+}
+
+function perturbOf(submitted: Submission | undefined): ReportInput['perturb'] {
+  const rules = submitted?.world?.perturb ?? [];
+  return rules.length === 0
+    ? undefined
+    : { rules: rules.map(({ name }) => name), on: submitted?.no_perturb === undefined };
 }
 
 async function levelsOf(api: Api, batch: string, signal: AbortSignal): Promise<Map<string, string | number>> {

@@ -2,10 +2,13 @@
 
 import { plural } from '../../common/text.ts';
 import { compact, count, duration } from '../../common/units.ts';
+import { RECOVERIES, RECOVERY_NAMES } from '../../trace/recovery.ts';
 import type { Comparison, Report } from '../../trace/statistics/schema.ts';
+import { harmlessLine } from '../../trace/text/terminal.ts';
 import { table, wrapped } from './table.ts';
 
 const MAX_LISTED = 8;
+const RECOVERY_HEADS = RECOVERIES.filter((one) => one !== 'open').map((one) => RECOVERY_NAMES[one]);
 
 export function reportText(report: Report, width: number): string {
   const lines = [attemptsLine(report), ''];
@@ -100,7 +103,26 @@ function totalsLines(report: Report, width: number): string[] {
   lines.push(...listLine('causes', causes, width));
   const tools = Object.entries(report.by_tool).map(([tool, share]) => `${tool} ${share.passed}/${share.attempts}`);
   lines.push(...listLine('tools', tools, width, 'passed/attempts: '));
+  if (report.perturbed === false) lines.push('faults     none: run without the rules of its world');
+  const rules = Object.entries(report.by_rule);
+  if (rules.length > 0) lines.push('', ruleTable(rules));
   return lines;
+}
+
+function ruleTable(rules: readonly (readonly [string, Report['by_rule'][string]])[]): string {
+  const isOpen = rules.some(([, { open }]) => open > 0);
+  return table(
+    [
+      ['faults by rule', 'injected', ...RECOVERY_HEADS, ...(isOpen ? ['open'] : []), 'passed'],
+      ...rules.map(([rule, one]) => [
+        harmlessLine(rule),
+        ...[one.injected, one.recovered, one.worked_around, one.repeated, one.gave_up].map(String),
+        ...(isOpen ? [String(one.open)] : []),
+        `${one.passed}/${one.attempts}`,
+      ]),
+    ],
+    [1, 2, 3, 4, 5, 6, 7],
+  );
 }
 
 /** Returns a list with its title, wrapped below its first entry; nothing if it is empty. */
@@ -125,6 +147,7 @@ export function comparisonText(comparison: Comparison): string {
     signed(one.difference),
     one.interval === null ? '' : `${signed(one.interval[0])} … ${signed(one.interval[1])}`,
   ]);
+  lines.push(...pairLines(comparison), '');
   lines.push(
     table(
       [['k', 'baseline', 'here', 'difference', `${Math.round(comparison.intervals.level * 100)}%`], ...rows],
@@ -134,6 +157,35 @@ export function comparisonText(comparison: Comparison): string {
   for (const { task, difference } of comparison.changed.slice(0, MAX_LISTED))
     lines.push(`  ${signed(difference)}  ${task}`);
   return lines.join('\n');
+}
+
+/** Says which batch was perturbed, and how the pairs of attempts ended. */
+function pairLines({ perturbed, pairs, by_rule: byRule, batch, baseline }: Comparison): string[] {
+  if (perturbed.here === null && perturbed.baseline === null) return [];
+  const names = [...(perturbed.here === true ? [batch] : []), ...(perturbed.baseline === true ? [baseline] : [])];
+  const which = names.length === 0 ? 'neither batch was perturbed' : `perturbed: ${names.join(', ')}`;
+  const rules = Object.entries(byRule);
+  return [
+    `${which}; ${plural(pairs.attempts, 'pair of attempts', 'pairs of attempts')}: ${pairs.both} passed in both, ` +
+      `${pairs.only_here} only here, ${pairs.only_in_baseline} only in the baseline, ${pairs.neither} in neither`,
+    ...(rules.length === 0
+      ? []
+      : [
+          '',
+          table(
+            [
+              ['pairs hit by rule', 'attempts', 'passed', 'passed without'],
+              ...rules.map(([rule, one]) => [
+                harmlessLine(rule),
+                String(one.attempts),
+                String(one.passed),
+                String(one.passed_without),
+              ]),
+            ],
+            [1, 2, 3],
+          ),
+        ]),
+  ];
 }
 
 export function rate(value: number | null | undefined): string {

@@ -8,7 +8,7 @@ import { wholeValue } from '../../trace/spill.ts';
 import { changeText, errorText, placeText, valueText } from '../../trace/text/values.ts';
 import { isBlobRef, unescapeKeys } from '../../trace/values/keys.ts';
 
-export const CALL_PARTS = ['all', 'arguments', 'result', 'error', 'world', 'output'] as const;
+export const CALL_PARTS = ['all', 'arguments', 'result', 'seen', 'rule', 'error', 'world', 'output'] as const;
 type CallPart = (typeof CALL_PARTS)[number];
 
 /** Returns the texts of a call by part. Missing parts are absent. */
@@ -28,6 +28,10 @@ export async function callTexts(
   texts.arguments = span.start.data.raw ?? (await whole(model.argumentsOf(span).value));
   const result = model.resultOf(span);
   if (result !== undefined) texts.result = await whole(result.value);
+  const seen = model.seenOf(span);
+  if (seen !== undefined) texts.seen = await whole(seen);
+  const { injected, made } = span.end?.data ?? {};
+  if (injected !== undefined) texts.rule = `${injected}${made === false ? ' (the tool was never called)' : ''}`;
   const error = span.end?.data.error;
   if (error !== undefined)
     texts.error = [errorText(error), placeText(error), error.stack].filter((line) => line !== undefined).join('\n');

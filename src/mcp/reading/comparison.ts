@@ -111,6 +111,7 @@ function callText(call: ActionCall): string {
   const result = call.result === undefined ? '' : ` ← ${oneLine(valueText(call.result), MAX_VALUE)}`;
   return (
     `${call.name} ` +
-    `${oneLine(valueText(call.arguments), MAX_VALUE)}${call.error === undefined ? '' : ` ✗ ${call.error}`}${result}`
+    `${oneLine(valueText(call.arguments), MAX_VALUE)}${call.error === undefined ? '' : ` ✗ ${call.error}`}` +
+    `${call.injected === undefined ? '' : ` (rule ${call.injected})`}${result}`
   );
 }

@@ -36,7 +36,8 @@ const causeGroup = z.object({
 const output = z.object({
   batch: batchShape,
   report: reportSchema.describe(
-    'pass_at: unbiased pass@k by k; pass_all: pass^k; intervals of both; shares by cause, error class, tool, level',
+    'pass_at: unbiased pass@k by k; pass_all: pass^k; intervals of both; shares by cause, error class, tool, level; ' +
+      'by_rule: what agents did after injected faults',
   ),
   hardest_tasks: z
     .array(hardTask)
@@ -93,6 +94,7 @@ export async function batchAnswer(
       by_cause: few('causes of the report', whole.by_cause, leftOut),
       by_error: few('error classes', whole.by_error, leftOut),
       by_tool: few('tools', whole.by_tool, leftOut),
+      by_rule: few('rules', whole.by_rule, leftOut),
       by_level: few('levels', whole.by_level, leftOut),
     },
     hardest_tasks: hardest.slice(0, MAX_TASKS),

@@ -121,13 +121,15 @@ function isTool(subject: Subject): subject is Subject<'tool'> {
 
 function toolOf({ start, end }: Subject<'tool'>, repeats: number): NonNullable<Gate['tool']> {
   if (end === undefined) return { name: start.name, arguments: start.arguments, repeats };
-  const { result, error, ms }: Effects['tool']['end'] = end.data;
+  const { result, error, ms, injected, made }: Effects['tool']['end'] = end.data;
   const response = end.message?.parts.find((part) => part.type === 'tool_call_response');
   return {
     name: start.name,
     arguments: start.arguments,
     ms,
     repeats,
+    injected,
+    made,
     result: result ?? (response?.type === 'tool_call_response' ? response.response : undefined),
     error: error === undefined ? undefined : { class: error.class, message: error.message },
   };

@@ -21,6 +21,8 @@ export interface ActionCall {
   /** Absent while the call is open, or if not recorded. */
   readonly result?: Json;
   readonly error?: ErrorClass;
+  /** The rule that changed the call; `result` is what the agent saw. */
+  readonly injected?: string;
   /** Changes of the world by it. Absent: none. */
   readonly changes?: readonly Change[];
 }
@@ -77,7 +79,8 @@ function actionOf(model: TrajectoryModel, step: Step): Action | undefined {
 }
 
 function callOf(model: TrajectoryModel, span: ToolSpan): ActionCall {
-  const result = model.resultOf(span)?.value;
+  const result = model.seenOf(span) ?? model.resultOf(span)?.value;
+  const injected = span.end?.data.injected;
   const error = span.end?.data.error?.class;
   const changes = model.diffsOf(span.seq).flatMap((event) => event.data.changes);
   return {
@@ -86,6 +89,7 @@ function callOf(model: TrajectoryModel, span: ToolSpan): ActionCall {
     arguments: model.argumentsOf(span).value,
     ...(result === undefined ? {} : { result }),
     ...(error === undefined ? {} : { error }),
+    ...(injected === undefined ? {} : { injected }),
     ...(changes.length === 0 ? {} : { changes }),
   };
 }

@@ -85,6 +85,8 @@ export interface Gate {
         readonly error?: Json | undefined;
         readonly ms?: number | undefined;
         readonly repeats: number;
+        readonly injected?: string | undefined;
+        readonly made?: false | undefined;
       }
     | undefined;
   /** The message that the effect produced. */
@@ -158,6 +160,8 @@ class GateEnvironment implements QueryEnvironment {
       ms: tool.ms ?? null,
       reward: null,
       repeats: tool.repeats,
+      injected: tool.injected ?? '',
+      made: tool.made ?? true,
     };
   }
 
@@ -217,6 +221,8 @@ function toolValues(model: TrajectoryModel, span: ToolSpan, seq: number): Values
     error: end?.error ?? null,
     ms: end?.ms ?? null,
     reward: model.scoresOf(span.seq).findLast((score) => score.seq <= seq)?.data.value ?? null,
+    injected: end?.injected ?? '',
+    made: end?.made ?? true,
     get repeats() {
       return repeatsOf(model, span);
     },

@@ -11,7 +11,9 @@ export interface QueryEnvironment {
   readonly step: number;
   /**
    * For events of a tool call: name, arguments, result, error, ms (the last three are null until the call ends),
-   * repeats, the number of earlier calls with the same arguments, and reward, the score of this call alone, or null.
+   * reward (the score of this call alone, or null), repeats (the number of earlier calls with the same arguments),
+   * injected (the rule that changed the call, or ''), and made (false if the rule answered, so that the tool was never
+   * called). `result` is what it really returned.
    */
   readonly tool: Values;
   /**
@@ -59,7 +61,7 @@ export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
 /** Fields of the records, for error messages. */
 const FIELDS: Readonly<Partial<Record<Variable, readonly string[]>>> = {
   event: ['seq', 'v', 'at', 'kind', 'agent', 'span', 'parent', 'data'],
-  tool: ['name', 'arguments', 'result', 'error', 'ms', 'repeats', 'reward'],
+  tool: ['name', 'arguments', 'result', 'error', 'ms', 'repeats', 'reward', 'injected', 'made'],
   message: ['m', 'role', 'origin', 'text', 'reasoning', 'calls', 'parts', 'from', 'to', 'topic'],
   task: ['id', 'question', 'answer', 'level', 'files', 'world', 'meta'],
   usage: ['input_tokens', 'output_tokens', 'cached_tokens'],

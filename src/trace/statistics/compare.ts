@@ -4,6 +4,7 @@ import { type ReportInput, report } from '../statistics.ts';
 import type { RolloutRow } from '../summary.ts';
 import { intervalsOf, LEVEL, methodText, resamplesFor, type TaskGroup } from './bootstrap.ts';
 import { attemptsOf } from './outcomes.ts';
+import { pairAttempts } from './pairs.ts';
 import { type Counts, passAll, passAt } from './passRates.ts';
 import { weightedMean } from './passTables.ts';
 import type { Comparison } from './schema.ts';
@@ -48,6 +49,7 @@ export function compareReports(here: ReportInput, baseline: ReportInput): Compar
     pass_at: table(passAt),
     pass_all: table(passAll),
     intervals: { level: LEVEL, method: methodText(resamples) },
+    ...pairAttempts(here, baseline),
     better: changed.filter((task) => task.difference > 0).length,
     worse: changed.filter((task) => task.difference < 0).length,
     same: changed.filter((task) => task.difference === 0).length,

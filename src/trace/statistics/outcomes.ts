@@ -2,6 +2,7 @@
 import { each, finish, type Piecewise } from '../../common/piecewise.ts';
 import { causeOf } from '../cause.ts';
 import { countNameOf } from '../outcome.ts';
+import type { FaultCounts } from '../schema/faults.ts';
 import type { ErrorClass } from '../schema.ts';
 import type { Cause, RolloutRow } from '../summary.ts';
 
@@ -21,6 +22,8 @@ export interface Attempt {
   /** The beginning of the error message. */
   readonly message: string | undefined;
   readonly tools: readonly string[];
+  /** What rules did in it; undefined for an attempt that was cancelled or lost. */
+  readonly faults: Readonly<Record<string, FaultCounts>> | undefined;
   /** Duration; undefined if the rollout has not ended or did not record it. */
   readonly ms: number | undefined;
 }
@@ -70,6 +73,7 @@ export function attemptOf(row: RolloutRow): Attempt {
     error: row.state === 'ended' ? progress.error_class : undefined,
     message: row.state === 'ended' ? progress.error_message : undefined,
     tools: progress.tools,
+    faults: settlement === 'cancelled' || settlement === 'infrastructure' ? undefined : progress.faults,
     ms: row.state === 'ended' ? progress.ms : undefined,
   };
 }

@@ -1,5 +1,6 @@
 /** The format of `report --json`. Other programs read it: only add fields, never change them. */
 import { z } from 'zod';
+import { faultCounts } from '../schema/faults.ts';
 import { sideUsage } from '../schema.ts';
 import { CAUSE_KINDS } from '../summary.ts';
 
@@ -11,6 +12,9 @@ const byK = <T extends z.ZodType>(value: T) => z.record(z.string().regex(/^[1-9]
 /** `tasks`: how many tasks have attempts with this cause. */
 const causeShare = z.object({ kind: z.enum(CAUSE_KINDS), attempts: int, tasks: int });
 const share = z.object({ attempts: int, passed: int });
+
+/** injected = recovered + worked_around + repeated + gave_up + open. */
+const ruleShare = faultCounts.extend({ open: int, attempts: int, passed: int });
 
 export const reportSchema = z.object({
   batch: z.string(),
@@ -67,6 +71,10 @@ export const reportSchema = z.object({
   by_cause: z.record(z.string(), causeShare).default({}),
   /** Scored attempts by tools that they called. */
   by_tool: z.record(z.string(), share),
+  /** Whether the rules of its world applied; null: it has none. */
+  perturbed: z.boolean().nullable().default(null),
+  /** What the faults of each rule did, and the scored attempts that it hit (see `recovery.ts`). */
+  by_rule: z.record(z.string(), ruleShare).default({}),
   /** Empty unless tasks have levels. */
   by_level: z.record(
     z.string(),
@@ -104,6 +112,15 @@ export const comparisonSchema = z.object({
   pass_at: byK(difference).nullable(),
   pass_all: byK(difference).nullable(),
   intervals: z.object({ level: rate, method: z.string() }),
+  /** Whether the rules of the worlds applied; null: a batch has none. */
+  perturbed: z.object({ here: z.boolean().nullable(), baseline: z.boolean().nullable() }),
+  /** Scored attempts that both have, by task and number, by where they passed. */
+  pairs: z.object({ attempts: int, both: int, only_here: int, only_in_baseline: int, neither: int }),
+  /**
+   * If rules applied in one of the batches only: the pairs that each rule hit there, how many of them passed there, and
+   * how many in the other one.
+   */
+  by_rule: z.record(z.string(), z.object({ attempts: int, passed: int, passed_without: int })),
   /** Number of tasks by change of their share of passed attempts. */
   better: int,
   worse: int,

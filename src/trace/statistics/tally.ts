@@ -1,4 +1,6 @@
 /** Counts the attempts of a batch, for reports. */
+import { NO_FAULTS, openOf } from '../recovery.ts';
+import type { FaultCounts } from '../schema/faults.ts';
 import type { Cause } from '../summary.ts';
 import type { Attempt, Settlement } from './outcomes.ts';
 import type { Counts } from './passRates.ts';
@@ -20,6 +22,11 @@ export interface Share {
   passed: number;
 }
 
+/** What the faults of a rule did, and the scored attempts that it hit. */
+export interface RuleShare extends FaultCounts, Share {
+  open: number;
+}
+
 export class Tally {
   readonly settled: Readonly<Record<Settlement, number>>;
   readonly tasks: ReadonlyMap<string, TaskTally>;
@@ -34,6 +41,7 @@ export class Tally {
   readonly byError = new Map<string, Share>();
   readonly byCause = new Map<string, CauseShare>();
   readonly byTool = new Map<string, Share>();
+  readonly byRule = new Map<string, RuleShare>();
   readonly #settled = { scored: 0, unscored: 0, cancelled: 0, infrastructure: 0, open: 0 };
   readonly #tasks = new Map<string, { n: number; c: number; unsettled: number }>();
   #last: { readonly task: string; readonly tally: { n: number; c: number; unsettled: number } } | undefined;
@@ -60,6 +68,7 @@ export class Tally {
     if (ms !== undefined) this.times.push(ms);
     if (error !== undefined) share(this.byError, error, passed);
     if (cause !== undefined) addCause(this.byCause, cause, attempt.task);
+    for (const rule in attempt.faults) addFaults(this.byRule, rule, attempt, attempt.faults[rule]);
     if (settlement !== 'scored') return;
     for (let i = 0; i < tools.length; i++) {
       const tool = tools[i];
@@ -89,6 +98,26 @@ function addCause(causes: Map<string, CauseShare>, { kind, text }: Cause, task: 
   if (own === undefined) causes.set(text, (own = { kind, attempts: 0, tasks: new Set() }));
   own.attempts += 1;
   own.tasks.add(task);
+}
+
+function addFaults(
+  rules: Map<string, RuleShare>,
+  rule: string,
+  { settlement, passed }: Attempt,
+  counts: FaultCounts | undefined,
+): void {
+  if (counts === undefined) return;
+  let own = rules.get(rule);
+  if (own === undefined) rules.set(rule, (own = { ...NO_FAULTS, open: 0, attempts: 0, passed: 0 }));
+  own.injected += counts.injected;
+  own.recovered += counts.recovered;
+  own.worked_around += counts.worked_around;
+  own.repeated += counts.repeated;
+  own.gave_up += counts.gave_up;
+  own.open += openOf(counts);
+  if (settlement !== 'scored') return;
+  own.attempts += 1;
+  if (passed) own.passed += 1;
 }
 
 function share(shares: Map<string, Share>, name: string, passed: boolean): void {

@@ -189,7 +189,7 @@ function writeToolEnd(
   end: EventOf<'tool.end'>,
   detail: Detail,
 ): void {
-  const { status, error, ms, source, injected, cut, retries } = end.data;
+  const { status, error, ms, source, injected, made, cut, retries } = end.data;
   const result = model.resultOf(span);
   const note = [
     ms === undefined ? undefined : duration(ms),
@@ -197,7 +197,7 @@ function writeToolEnd(
     retries === undefined
       ? undefined
       : `retried ${retries.length}× after ${retries.map((retry) => retry.class).join(', ')}`,
-    injected === undefined ? undefined : `injected by ${injected}`,
+    injected === undefined ? undefined : `${made === false ? 'not made, ' : ''}injected by ${injected}`,
     cut === undefined ? undefined : `${cut} bytes cut`,
     result?.edited === true ? 'edited' : undefined,
     isEventful(model, span) ? `of ${span.start.data.name}` : undefined,
@@ -226,6 +226,9 @@ function writeToolEnd(
     maxLines: detail.value,
     note: note === '' ? undefined : note,
   });
+  const seen = model.seenOf(span);
+  if (seen !== undefined)
+    page.line('seen', valueText(seen, detail.full), { maxLines: detail.value, labelStyle: 'yellow' });
 }
 
 function writeChanges(page: Page, event: EventOf<'world.diff'>, detail: Detail): void {

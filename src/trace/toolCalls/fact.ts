@@ -18,6 +18,10 @@ export interface CallFact {
   readonly open: boolean;
   readonly source: Source | undefined;
   readonly error: TraceError | undefined;
+  /** The rule that changed the call. */
+  readonly injected: string | undefined;
+  /** Whether the tool was called, and not only the rule. */
+  readonly made: boolean;
   /** The stored values: keys are escaped, and long values are references. Undefined if there are too many calls. */
   readonly values: CallValues | undefined;
 }
@@ -49,6 +53,8 @@ function factOf(model: TrajectoryModel, span: ToolSpan, rollout: string): CallFa
     open: end === undefined,
     source: end?.source,
     error: end?.error,
+    injected: end?.injected,
+    made: end?.made !== false,
     values: { arguments: span.start.data.raw ?? model.argumentsOf(span).value, result: model.resultOf(span)?.value },
   };
 }

@@ -21,6 +21,8 @@ function fact(over: Partial<CallFact> = {}): CallFact {
     ms: 10,
     open: false,
     source: 'live',
+    injected: undefined,
+    made: true,
     error: undefined,
     values: { arguments: { n: 1 }, result: 'fine' },
     ...over,
