@@ -11,6 +11,7 @@
  * - open: not recovered, and the rollout has not ended.
  */
 import { isJsonObject, isSameJson, type Json } from '../common/json.ts';
+import type { TrajectoryModel } from './model.ts';
 import type { FaultCounts } from './schema/faults.ts';
 import type { EventOf, TraceEvent } from './schema.ts';
 
@@ -108,6 +109,19 @@ export class InjectedCalls {
       isRepeated: false,
     });
   }
+}
+
+const followed = new WeakMap<TrajectoryModel, { readonly calls: InjectedCalls; added: number }>();
+
+/** Returns the injected calls of a trajectory so far, from an index that grows with the model. */
+export function injectedCallsOf(model: TrajectoryModel): readonly InjectedCall[] {
+  let index = followed.get(model);
+  if (index === undefined) followed.set(model, (index = { calls: new InjectedCalls(), added: 0 }));
+  for (; index.added < model.last; index.added++) {
+    const event = model.event(index.added + 1);
+    if (event !== undefined && !('unknown' in event)) index.calls.add(event);
+  }
+  return index.calls.calls;
 }
 
 export const NO_FAULTS: FaultCounts = { injected: 0, recovered: 0, worked_around: 0, repeated: 0, gave_up: 0 };

@@ -166,8 +166,9 @@ export class Stream {
     span: number,
     id: string,
     response: Json,
-    over: { error?: TraceError; agent?: string; ms?: number } = {},
+    over: { error?: TraceError; agent?: string; ms?: number; injected?: string; made?: false; result?: Json } = {},
   ): number {
+    const { injected, made, result } = over;
     const envelope = { span, ...(over.agent === undefined ? {} : { agent: over.agent }) };
     const m = this.message('tool', [{ type: 'tool_call_response', id, response }], 'tool', envelope);
     return this.add(
@@ -178,6 +179,9 @@ export class Stream {
         ms: over.ms ?? 12,
         source: 'live',
         ...(over.error === undefined ? {} : { error: over.error }),
+        ...(injected === undefined ? {} : { injected }),
+        ...(made === undefined ? {} : { made }),
+        ...(result === undefined ? {} : { result }),
       },
       envelope,
     );

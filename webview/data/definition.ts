@@ -1,6 +1,7 @@
 /** The parts of a batch's submission that pages show. Imported batches have none. */
 import { z } from 'zod';
 import { StudioError } from '../../src/common/errors.ts';
+import type { ReportInput } from '../../src/trace/statistics.ts';
 import type { Blobs } from './blobs.ts';
 
 const submission = z.object({
@@ -13,6 +14,8 @@ const submission = z.object({
   git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),
   stop: z.object({ passes_per_task: z.number().optional(), tokens: z.number().optional() }).optional(),
   pods: z.object({ isolation: z.string().optional() }).optional(),
+  world: z.object({ perturb: z.array(z.object({ name: z.string() })).optional() }).optional(),
+  no_perturb: z.boolean().optional(),
 });
 
 export interface Definition {
@@ -28,6 +31,8 @@ export interface Definition {
   readonly tokenLimit: number | undefined;
   /** Whether each attempt has its own pod. */
   readonly podEach: boolean;
+  /** The rules of its world, and whether they apply; undefined without rules. */
+  readonly perturb: ReportInput['perturb'];
 }
 
 /** Returns undefined if there is no submission, or an unreadable one. */
@@ -41,7 +46,8 @@ export async function readDefinition(blobs: Blobs, sha: string): Promise<Definit
   }
   const parsed = submission.safeParse(raw);
   if (!parsed.success) return undefined;
-  const { agent, git, stop, pods } = parsed.data;
+  const { agent, git, stop, pods, world, no_perturb: none } = parsed.data;
+  const rules = (world?.perturb ?? []).map(({ name }) => name);
   return {
     agent: agent.name,
     agentFile: agent.file,
@@ -51,5 +57,6 @@ export async function readDefinition(blobs: Blobs, sha: string): Promise<Definit
     passesPerTask: stop?.passes_per_task,
     tokenLimit: stop?.tokens,
     podEach: pods?.isolation === 'pod',
+    perturb: rules.length === 0 ? undefined : { rules, on: none !== true },
   };
 }

@@ -31,6 +31,7 @@ export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecew
     rows: others.length === 0 ? counting : counting.concat(others),
     ...(row === undefined ? {} : { attempts: row.attempts, tasks: row.tasks }),
     ...(definition?.passesPerTask === undefined ? {} : { passesPerTask: definition.passesPerTask }),
+    perturb: definition?.perturb,
   });
   const causes = yield* countCauses(counting);
   const flow = yield* flowOf(counting, row?.state === 'ended' ? 'ended' : now);

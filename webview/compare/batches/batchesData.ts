@@ -49,7 +49,7 @@ export class BatchesData extends StreamData {
       this.read += 1;
       if (this.read % 500 === 0) this.touch();
     }
-    const passesPerTask = (await definition)?.passesPerTask;
+    const { passesPerTask, perturb } = (await definition) ?? {};
     return {
       batch: batch.batch,
       rows,
@@ -57,6 +57,7 @@ export class BatchesData extends StreamData {
       // Tasks of an imported batch may have different numbers of attempts.
       ...(batch.imported ? {} : { attempts: batch.attempts }),
       ...(passesPerTask === undefined ? {} : { passesPerTask }),
+      perturb,
     };
   }
 }

@@ -19,6 +19,7 @@ import type { Host } from '../../host/host.ts';
 import { useKeys } from '../../keys.ts';
 import { BatchesData } from './batchesData.ts';
 import { Differences } from './differences.tsx';
+import { Pairs } from './pairs.tsx';
 import { CHANGES, TaskRows } from './taskRows.tsx';
 import '../comparePage.css';
 import './batchesPage.css';
@@ -218,6 +219,7 @@ function Compared({ compared: { comparison, tasks }, place, act, onSwap }: Compa
   return (
     <>
       <Differences comparison={comparison} />
+      <Pairs comparison={comparison} />
       <div class="batches-filter" role="group" aria-label="Only">
         {(Object.keys(CHANGES) as TaskChange[]).map((change) => {
           const number = counts.get(change) ?? 0;

@@ -102,6 +102,7 @@ function Call({ call, other, side, same }: CallProps) {
     <>
       <p class="two-call">
         {call.error !== undefined && <span class="two-error">✗ </span>}
+        {call.injected !== undefined && <span class="mark">Rule {call.injected}</span>}
         {paired || other === undefined ? (
           call.name
         ) : (

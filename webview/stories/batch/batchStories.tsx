@@ -121,6 +121,8 @@ page('running');
 page('paused', { options: { state: 'paused' } });
 page('pods', { options: { pods: true } });
 page('pods-released', { options: { pods: true, state: 'paused', released: true } });
+page('faults', { options: { state: 'ended', tasks: 40, attempts: 8, faults: true } });
+page('faults-running', { options: { faults: true } });
 page('ended', { options: { state: 'ended', tasks: 40, attempts: 8 } });
 page('imported', {
   options: { state: 'ended', tasks: 50, attempts: 4, imported: true, levels: false, name: 'gpt-4o-airline' },

@@ -29,6 +29,8 @@ export interface BatchOptions {
   readonly released?: boolean;
   /** The batch stops after this many tokens. */
   readonly tokenLimit?: number;
+  /** Whether rules inject faults. */
+  readonly faults?: boolean;
   /** Multiplies the numbers of steps and tokens. */
   readonly scale?: number;
 }
@@ -87,6 +89,7 @@ const ERRORS: readonly { readonly error?: ErrorClass; readonly message?: string;
   },
 ];
 const HOUR = 3_600_000;
+const RULES = ['flaky-renewals', 'short-pages', 'slow'];
 
 export const BATCH = 'b1';
 const SUBMISSION = '0'.repeat(64);
@@ -150,13 +153,14 @@ export function sampleBatch(options: BatchOptions = {}): SampleBatch {
 }
 
 /** Returns the part of a submission that a page reads. */
-function submissionOf({ name = 'nightly', tokenLimit, pods = false }: BatchOptions): Json {
+function submissionOf({ name = 'nightly', tokenLimit, pods = false, faults = false }: BatchOptions): Json {
   return {
     name,
     agent: { name: 'desk', file: 'agents/desk.agent.yaml', model: { name: 'qwen3-8b' } },
     git: { commit: '3f2a9c01', dirty: false },
     ...(pods ? { pods: { isolation: 'pod' } } : {}),
     stop: tokenLimit === undefined ? {} : { tokens: tokenLimit },
+    ...(faults ? { world: { perturb: RULES.map((name) => ({ name })) } } : {}),
   };
 }
 
@@ -232,6 +236,7 @@ function rowOf({ task, index, attempt, options, random, now }: Cell): RolloutRow
           ...times,
           ...tokens,
           ...(state === 'ended' ? end : {}),
+          ...(options.faults === true ? faultsOf(state === 'ended', end.passed === true, attempt) : {}),
           ...(state === 'held'
             ? { hold: { why: 'breakpoint', side: 'before', seq: 12, breakpoint: 'late renewals' } }
             : {}),
@@ -251,6 +256,22 @@ function rowOf({ task, index, attempt, options, random, now }: Cell): RolloutRow
     rev: index * attempts + attempt,
     progress,
   };
+}
+
+/** The last rule hits nothing. */
+function faultsOf(ended: boolean, passed: boolean, attempt: number): Pick<Progress, 'faults'> {
+  const injected = 1 + (attempt % 3);
+  const recovered = ended ? Math.min(injected, attempt % 4) : 0;
+  const rest = ended ? injected - recovered : 0;
+  const counts = {
+    injected,
+    recovered,
+    worked_around: passed ? rest : 0,
+    repeated: passed ? 0 : Math.floor(rest / 2),
+    gave_up: passed ? 0 : Math.ceil(rest / 2),
+  };
+  const [first = '', second = ''] = RULES;
+  return { faults: attempt % 2 === 0 ? { [first]: counts } : { [first]: counts, [second]: counts } };
 }
 
 function endOf(

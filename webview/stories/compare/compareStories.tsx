@@ -164,10 +164,16 @@ const PASSED: readonly (readonly [number, number])[] = [
   [0, 1],
 ];
 
-/** `apart`: no task is in both batches. `open`: the later batch is still running. */
+const HIT = { injected: 2, recovered: 1, worked_around: 0, repeated: 1, gave_up: 0 };
+const PERTURBED = { name: 'nightly', agent: { name: 'desk', file: 'desk.agent.yaml', model: { name: 'm' } } };
+
+/**
+ * `apart`: no task is in both batches. `open`: the later batch is still running. `faults`: the earlier one ran with
+ * rules, the later one without them.
+ */
 function batchesHost(
   tasks: number,
-  options: CompareOptions & { readonly apart?: boolean; readonly open?: boolean } = {},
+  options: CompareOptions & { readonly apart?: boolean; readonly open?: boolean; readonly faults?: boolean } = {},
 ): { readonly host: StoryHost; readonly place: PagePlace & { page: 'batches' } } {
   const sample = sampleBatch({
     tasks,
@@ -197,15 +203,32 @@ function batchesHost(
           rev: 1,
           state: 'ended',
           settles: true,
-          progress: { ...EMPTY_PROGRESS, status: 'done', passed, reward: passed ? 1 : 0 },
+          progress: {
+            ...EMPTY_PROGRESS,
+            status: 'done',
+            passed,
+            reward: passed ? 1 : 0,
+            ...(options.faults === true && which === 0 && attempt < 3 ? { faults: { 'flaky-renewals': HIT } } : {}),
+          },
         };
       }),
     );
     const events = Object.fromEntries(
       rows.slice(0, 8).map((row) => [row.rollout, attempt(row.attempt, row.progress.passed === true ? 14 : 7)]),
     );
+    const world = { perturb: [{ name: 'flaky-renewals' }] };
+    const submission = String(which).repeat(64);
+    const definition = { ...PERTURBED, world, ...(which === 1 ? { no_perturb: true } : {}) };
     return {
-      batch: { ...sample.batch, batch: id, name, counts, created_at: sample.batch.created_at + which },
+      batch: {
+        ...sample.batch,
+        batch: id,
+        name,
+        counts,
+        created_at: sample.batch.created_at + which,
+        ...(options.faults === true ? { submission } : {}),
+      },
+      blobs: options.faults === true ? { [submission]: btoa(JSON.stringify(definition)) } : {},
       tasks: sample.tasks,
       rows,
       events,
@@ -218,6 +241,7 @@ function batchesHost(
   const host = storyHost({
     ...after,
     events: { ...before.events, ...after.events },
+    blobs: { ...before.blobs, ...after.blobs },
     others: [before],
     ...(options.silent === true ? { silent: true } : {}),
   });
@@ -234,6 +258,7 @@ function addBatches(name: string, tasks: number, options: Parameters<typeof batc
 }
 
 addBatches('batches', 40);
+addBatches('batches-perturbed', 12, { faults: true });
 addBatches('batches-many', 2_000);
 addBatches('batches-open', 12, { open: true });
 addBatches('batches-apart', 3, { apart: true });

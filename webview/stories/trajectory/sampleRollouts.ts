@@ -1,4 +1,5 @@
 /** Sample rollouts for stories, each with something that a page must be able to show. */
+import type { Json, JsonObject } from '../../../src/common/json.ts';
 import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
 import { advanceProgress } from '../../../src/trace/progress.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
@@ -271,6 +272,30 @@ export function values(): TraceEvent[] {
     s.toolEnd(span, id, result as never);
   }
   s.end();
+  return s.events;
+}
+
+/** Rules injected faults: into a call that was never made, a result, and a call that was only late. */
+export function perturbed(): TraceEvent[] {
+  const s = new Stream();
+  s.start();
+  s.message('user', 'Renew the loans of Ada Byron.');
+  const call = (id: string, name: string, args: JsonObject, response: Json, over: Parameters<Stream['toolEnd']>[3]) => {
+    s.model('', [{ id, name, arguments: args }]);
+    s.toolEnd(s.toolStart(id, name, args), id, response, over);
+  };
+  const loans = [17, 18, 19].map((loan) => ({ loan_id: loan, due: '2026-05-08' }));
+  call('c1', 'list_loans', { member: 'M-204' }, loans.slice(0, 1), { injected: 'short-pages', result: loans });
+  const refused = {
+    injected: 'flaky-renewals',
+    made: false as const,
+    error: { class: 'tool_error' as const, message: '503 Service Unavailable' },
+  };
+  call('c2', 'renew_loan', { loan_id: 17 }, 'Error (tool_error): 503 Service Unavailable', refused);
+  call('c3', 'renew_loan', { loan_id: 17 }, { ok: true, due: '2026-05-22' }, {});
+  call('c4', 'find_member', { name: 'Ada' }, { id: 'M-204' }, { injected: 'slow', ms: 5_004 });
+  s.model('I renewed loan 17.');
+  s.end({ passed: false, reward: 0 });
   return s.events;
 }
 

@@ -18,6 +18,7 @@ import {
   INSTRUCTION,
   imported,
   long,
+  perturbed,
   ROLLOUT,
   type RolloutOptions,
   recording,
@@ -176,6 +177,9 @@ page('raw', team, { seq: at(team(), 'tool.start', 1), tab: 'raw' });
 page('log', team, { seq: at(team(), 'log') });
 page('score', team, { seq: at(team(), 'score') });
 page('agent', team, { seq: at(team(), 'agent.start') });
+page('injected', perturbed, { seq: at(perturbed(), 'tool.start') });
+page('injected-not-made', perturbed, { seq: at(perturbed(), 'tool.start', 1) });
+page('injected-late', perturbed, { seq: at(perturbed(), 'tool.start', 3) });
 page('team', office);
 page('mail', office, { seq: at(office(), 'model.start', 5), tab: 'messages' });
 page('running', running, { live: 'I look at both loans and renew them, one after the ', rest: restOfRunning });

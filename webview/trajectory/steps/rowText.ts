@@ -213,7 +213,20 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
   const end = span.end?.data;
   const changes = model.diffsOf(span.seq).reduce((sum, diff) => sum + diff.data.changes.length, 0);
   const changed = changedArguments(model, span);
+  const injected = end?.injected;
   const marks: RowText['marks'][number][] = [
+    ...(injected === undefined
+      ? []
+      : [
+          {
+            text: injected,
+            title:
+              end?.made === false
+                ? `Fault by the rule ${injected}: the tool was never called`
+                : `Fault by the rule ${injected}`,
+            kind: 'plain' as const,
+          },
+        ]),
     ...(isRepeat(model, span)
       ? [{ text: 'repeat', title: 'Same as the previous call of this tool', kind: 'changed' as const }]
       : []),

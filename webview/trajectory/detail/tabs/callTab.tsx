@@ -6,6 +6,7 @@ import { previousCall } from '../../../../src/trace/calls.ts';
 import { textOf } from '../../../../src/trace/model/messages.ts';
 import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
 import type { AnyEvent } from '../../../../src/trace/model.ts';
+import { injectedCallsOf, type Recovery, recoveryOf } from '../../../../src/trace/recovery.ts';
 import { Checkbox } from '../../../components/controls.tsx';
 import { ActionLink } from '../../../components/link.tsx';
 import { Ansi } from '../../../text/ansi.tsx';
@@ -77,6 +78,8 @@ function ToolCall({
   const against = compare ? before : undefined;
   const args = model.argumentsOf(span);
   const result = model.resultOf(span);
+  const seen = model.seenOf(span);
+  const notMade = span.end?.data.made === false;
   const error = span.end?.data.error;
   const changes = model.diffsOf(span.seq).flatMap((diff) => diff.data.changes);
   const aside = error !== undefined || changes.length > 0;
@@ -105,13 +108,14 @@ function ToolCall({
         {span.start.data.raw !== undefined && (
           <ValueView title="Arguments as text" value={span.start.data.raw} blobs={blobs} {...actions} />
         )}
+        <InjectedFault view={view} span={span} />
         {result === undefined ? (
           <NoResult open={span.end === undefined} failed={error !== undefined} />
         ) : (
           <Editable view={view} subject={subject} kind="result">
             {(edit) => (
               <ValueView
-                title="Result"
+                title={notMade || seen === undefined ? 'Result' : 'What the tool returned'}
                 value={result.value}
                 baseline={against === undefined ? undefined : resultValue(view, against)}
                 blobs={blobs}
@@ -119,13 +123,15 @@ function ToolCall({
               >
                 {edit}
                 {result.edited && <span class="mark">edited</span>}
-                {span.end?.data.injected !== undefined && <span class="mark">Injected: {span.end.data.injected}</span>}
                 {span.end?.data.cut !== undefined && (
                   <span class="dim">{count(span.end.data.cut)} more bytes were cut off</span>
                 )}
               </ValueView>
             )}
           </Editable>
+        )}
+        {seen !== undefined && !notMade && (
+          <ValueView title="What the agent saw" value={seen} baseline={result?.value} blobs={blobs} {...actions} />
         )}
         {model.scoresOf(span.seq).map(({ seq, data }) => (
           <Fields key={seq} data={data} title="Score of this call" />
@@ -152,6 +158,41 @@ function ToolCall({
     </div>
   );
 }
+
+/** Says which rule changed the call, and what the agent did then. */
+function InjectedFault({ view, span }: { readonly view: TrajectoryView; readonly span: ToolSpan }) {
+  const { model } = view.data;
+  const { injected, made } = span.end?.data ?? {};
+  if (injected === undefined) return null;
+  const call = injectedCallsOf(model).find(({ seq }) => seq === span.seq);
+  const by = call?.recoveredBy === undefined ? undefined : model.span(call.recoveredBy);
+  const isEnded = model.end !== undefined;
+  return (
+    <p class="remark">
+      <span class="mark">Rule {injected}</span>{' '}
+      {made === false ? 'The tool was never called.' : 'The rule changed this call.'}{' '}
+      {by?.kind === 'tool' ? (
+        by.seq === span.seq ? (
+          'It only came late.'
+        ) : (
+          <>
+            Recovered in <ActionLink label={`step ${by.step}`} title="Show this call" onClick={() => view.go(by.seq)} />
+            .
+          </>
+        )
+      ) : call === undefined || !isEnded ? null : (
+        RECOVERY_TEXTS[recoveryOf(call, model.end?.data.passed ?? null)]
+      )}
+    </p>
+  );
+}
+
+const RECOVERY_TEXTS: Readonly<Record<Exclude<Recovery, 'open'>, string>> = {
+  recovered: 'The agent recovered.',
+  worked_around: 'The agent worked around it.',
+  repeated: 'The agent repeated the call in vain.',
+  gave_up: 'The agent gave up.',
+};
 
 function resultValue(view: TrajectoryView, span: ToolSpan): Json | undefined {
   return view.data.model.resultOf(span)?.value;
