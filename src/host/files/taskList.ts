@@ -19,6 +19,8 @@ export interface TaskList {
   readonly attempts: number;
   /** The target in the batch file. */
   readonly target: string;
+  /** Names of the rules by which its world injects faults. */
+  readonly rules: readonly string[];
   readonly tasks: readonly TaskLocation[];
   /** Whether these are all tasks of the dataset. */
   readonly complete: boolean;
@@ -44,6 +46,7 @@ export async function taskList(files: Files, path: string, max: number): Promise
     dataset: value.dataset.spec.path,
     attempts: value.file.attempts,
     target: value.file.target,
+    rules: value.world?.file.perturb.map(({ name }) => name) ?? [],
     tasks,
     complete,
   };

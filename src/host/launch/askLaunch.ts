@@ -12,6 +12,7 @@ import {
   attemptsProblem,
   type ChosenTasks,
   type FileFacts,
+  faultChoices,
   type LaunchAnswers,
   taskChoices,
 } from './plan.ts';
@@ -44,6 +45,7 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
   let loaded: { readonly file: vscode.Uri; readonly list: TaskList } | undefined;
   let tasks = options.tasks;
   let attempts: number | undefined;
+  let isPerturbed: boolean | undefined;
   let answers: LaunchAnswers | undefined;
   let target: string | undefined;
   const targets = await targetNames();
@@ -91,6 +93,18 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
     },
     async (step: number, total: number) => {
       const { list } = await facts(selectedFile());
+      if (answers !== undefined || list.rules.length === 0) return SKIPPED;
+      const last = memory.file(selectedFile().fsPath)?.answers;
+      const answer = await pickOne(
+        { title: titleOf(selectedFile()), step, steps: total },
+        faultChoices(list.rules, last),
+        { placeholder: 'Select whether the world injects faults', active: last?.noPerturb === true ? 1 : 0 },
+      );
+      if (answer !== undefined && answer !== BACK) isPerturbed = answer;
+      return answer;
+    },
+    async (step: number, total: number) => {
+      const { list } = await facts(selectedFile());
       const answer = await askTarget(
         { title: titleOf(selectedFile()), step, steps: total },
         targets,
@@ -107,7 +121,11 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
     file: selectedFile(),
     facts: info.facts,
     ...(target === undefined ? {} : { target }),
-    answers: answers ?? { tasks: tasks ?? { kind: 'all' }, ...(attempts === undefined ? {} : { attempts }) },
+    answers: answers ?? {
+      tasks: tasks ?? { kind: 'all' },
+      ...(attempts === undefined ? {} : { attempts }),
+      ...(isPerturbed === false ? { noPerturb: true } : {}),
+    },
   };
 }
 

@@ -15,6 +15,8 @@ export const launchAnswers = z.object({
   tasks: chosenTasks,
   /** Defaults to the value in the batch file. */
   attempts: z.number().int().min(1).optional(),
+  /** Ignores the rules of the world. */
+  noPerturb: z.literal(true).optional(),
 });
 export type LaunchAnswers = z.infer<typeof launchAnswers>;
 
@@ -85,6 +87,18 @@ export function attemptChoices(facts: FileFacts, last: LaunchAnswers | undefined
   ];
 }
 
+/** Returns the choices for a world that injects faults by these rules. */
+export function faultChoices(rules: readonly string[], last: LaunchAnswers | undefined): Choice<boolean>[] {
+  return [
+    { label: 'Inject faults', description: `by the rules ${rules.join(', ')}`, value: true },
+    {
+      label: 'No faults',
+      description: last?.noPerturb === true ? 'last time' : 'to compare with a batch that has them',
+      value: false,
+    },
+  ];
+}
+
 /** Returns the error for an entered number of attempts, if any. */
 export function attemptsProblem(text: string): string | undefined {
   const count = Number(text);
@@ -98,7 +112,7 @@ export function attemptCount({ tasks, attempts }: LaunchAnswers, facts: FileFact
   return count * (attempts ?? facts.attempts);
 }
 
-export function answersText({ tasks, attempts }: LaunchAnswers, facts?: FileFacts): string {
+export function answersText({ tasks, attempts, noPerturb }: LaunchAnswers, facts?: FileFacts): string {
   const tasksByName =
     tasks.kind === 'some'
       ? tasks.ids.length === 1
@@ -113,7 +127,8 @@ export function answersText({ tasks, attempts }: LaunchAnswers, facts?: FileFact
         ? 'all tasks'
         : `all ${countText(facts)} tasks`);
   const count = attempts ?? facts?.attempts;
-  return `${tasksText} × ${count === undefined ? 'attempts from the file' : plural(count, 'attempt')}`;
+  const attemptsText = count === undefined ? 'attempts from the file' : plural(count, 'attempt');
+  return `${tasksText} × ${attemptsText}${noPerturb === true ? ', no faults' : ''}`;
 }
 
 function countText({ tasks, complete }: FileFacts): string {
@@ -125,9 +140,10 @@ const IDS_IN_ARGUMENTS = 20;
 
 /** Returns the arguments of `rollout run`. `taskFile` contains the IDs if `needsTaskFile` returns true. */
 export function runArguments(file: string, answers: LaunchAnswers, taskFile: string | undefined): string[] {
-  const { tasks, attempts } = answers;
+  const { tasks, attempts, noPerturb } = answers;
   const args = ['run', file, '--detach'];
   if (attempts !== undefined) args.push(`--attempts=${attempts}`);
+  if (noPerturb === true) args.push('--no-perturb');
   if (tasks.kind === 'first') args.push(`--limit=${tasks.count}`);
   if (tasks.kind === 'some')
     args.push(...(taskFile === undefined ? tasks.ids.map((id) => `--task=${id}`) : [`--task-file=${taskFile}`]));

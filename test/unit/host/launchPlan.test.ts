@@ -69,6 +69,15 @@ describe('the number of attempts', () => {
 
 describe('the command line', () => {
   test('names only what differs from the file', () => {
+    const noFaults = { tasks: { kind: 'all' }, attempts: 2, noPerturb: true } as const;
+    assert.deepEqual(runArguments('/w/desk.batch.yaml', noFaults, undefined), [
+      'run',
+      '/w/desk.batch.yaml',
+      '--detach',
+      '--attempts=2',
+      '--no-perturb',
+    ]);
+    assert.equal(answersText(noFaults), 'all tasks × 2 attempts, no faults');
     assert.deepEqual(runArguments('/w/desk.batch.yaml', { tasks: { kind: 'all' } }, undefined), [
       'run',
       '/w/desk.batch.yaml',

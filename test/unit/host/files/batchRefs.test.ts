@@ -59,6 +59,7 @@ describe('the list of a batch’s tasks', () => {
       dataset: '/w/data/t.jsonl',
       attempts: 4,
       target: 'local',
+      rules: [],
       complete: true,
       tasks: [
         { id: 'two', question: '2?', line: 3 },

@@ -166,7 +166,7 @@ function InjectedFault({ view, span }: { readonly view: TrajectoryView; readonly
   if (injected === undefined) return null;
   const call = injectedCallsOf(model).find(({ seq }) => seq === span.seq);
   const by = call?.recoveredBy === undefined ? undefined : model.span(call.recoveredBy);
-  const isEnded = model.end !== undefined;
+  const { end } = model;
   return (
     <p class="remark">
       <span class="mark">Rule {injected}</span>{' '}
@@ -180,8 +180,8 @@ function InjectedFault({ view, span }: { readonly view: TrajectoryView; readonly
             .
           </>
         )
-      ) : call === undefined || !isEnded ? null : (
-        RECOVERY_TEXTS[recoveryOf(call, model.end?.data.passed ?? null)]
+      ) : call === undefined || end === undefined ? null : (
+        RECOVERY_TEXTS[recoveryOf(call, end.data.passed)]
       )}
     </p>
   );
