@@ -109,7 +109,7 @@ function unknownTool(parsed: ParsedFile, at: Path, message: string, name: string
 }
 
 /** Checks that the module at `moduleAt` exports a name. Reports the problem at `at`. */
-async function exportProblems(
+export async function exportProblems(
   workspace: Workspace,
   parsed: ParsedFile,
   moduleAt: Path,

@@ -87,6 +87,11 @@ export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
   } else if (kind === 'world') {
     target('module', ['module']);
     prompt(['user', 'prompt']);
+    each(['perturb'], (rule, at) => {
+      target('module', [...at, 'module']);
+      const module = isJsonObject(rule) ? rule['module'] : undefined;
+      if (typeof module === 'string') name('export', [...at, 'export'], joinPath(dirname(parsed.file), module));
+    });
   } else {
     target('agent', ['agent']);
     target('world', ['world']);

@@ -9,6 +9,7 @@ import { exportsIn } from '../../names/exports.ts';
 import { datasetOf } from '../../workspace/columns.ts';
 import type { Cursor } from '../../workspace/cursor.ts';
 import type { FileRole } from '../../workspace/references.ts';
+import { rolloutTools } from '../../workspace/rolloutTools.ts';
 import { mcpServerRef, toolsOf } from '../../workspace/tools.ts';
 import { valueAt } from '../../workspace/valueAt.ts';
 import type { Workspace } from '../../workspace.ts';
@@ -24,7 +25,7 @@ export interface Suggestion {
 /** Keys that reference files, as paths without list indexes. */
 const FILES: Readonly<Record<FileKind, Readonly<Record<string, FileRole>>>> = {
   agent: { prompt: 'prompt', 'tools.module': 'module', 'team.members': 'agent', 'team.members.agent': 'agent' },
-  world: { module: 'module', 'user.prompt': 'prompt' },
+  world: { module: 'module', 'user.prompt': 'prompt', 'perturb.module': 'module' },
   batch: {
     agent: 'agent',
     world: 'world',
@@ -75,8 +76,9 @@ export async function nameSuggestions(
       kind: CompletionItemKind.Field,
     }));
   }
-  if (kind === 'batch' && place === 'scorer.export') {
-    const module = valueAt(root, ['scorer', 'module']);
+  if (kind === 'world' && place === 'perturb.when') return conditions(workspace, path);
+  if ((kind === 'batch' && place === 'scorer.export') || (kind === 'world' && place === 'perturb.export')) {
+    const module = valueAt(root, [...cursor.path.slice(0, -1), 'module']);
     const text = typeof module === 'string' ? await workspace.text(joinPath(dirname(path), module)) : undefined;
     return (text === undefined ? [] : (exportsIn(text) ?? [])).map((name) => ({
       name,
@@ -84,6 +86,12 @@ export async function nameSuggestions(
     }));
   }
   return [];
+}
+
+/** Suggests a condition for each tool in the rollouts of a world. */
+async function conditions(workspace: Workspace, world: string): Promise<Suggestion[]> {
+  const { names } = await rolloutTools(workspace, world, new Set());
+  return names.map((name) => ({ name: `'tool.name == "${name}"'`, kind: CompletionItemKind.Function }));
 }
 
 function modelNames(workspace: Workspace, path: string, model: unknown): Suggestion[] {
