@@ -20,6 +20,8 @@ export interface BatchShape {
   readonly url: string;
   /** Section `pods` of the batch file, for runs in a cluster. */
   readonly pods?: JsonObject;
+  /** Rules of its world, as YAML; it has no world without them. */
+  readonly rules?: string;
 }
 
 export interface ProductRun {
@@ -158,7 +160,7 @@ export class ProductBench {
     }
   }
 
-  write({ tasks, attempts, lanes, url, pods }: BatchShape): void {
+  write({ tasks, attempts, lanes, url, pods, rules }: BatchShape): void {
     mkdirSync(this.workspace, { recursive: true });
     const write = (file: string, text: string): void => writeFileSync(path.join(this.workspace, file), text);
     write(
@@ -186,6 +188,9 @@ tools: [{ module: lookup.ts }]
 limits: { tokens: 100000000 }
 `,
     );
+    write('world.ts', 'export const open = () => ({ state: undefined, tools: {} });\n');
+    const world = 'version: 1\nname: bench\nkind: module\nmodule: world.ts\n';
+    write('bench.world.yaml', `${world}perturb:\n${rules ?? '  []'}\n`);
     write(
       'bench.batch.yaml',
       `version: 1
@@ -195,7 +200,11 @@ attempts: ${attempts}
 seed: ${BATCH_SEED}
 scorer: { kind: contains }
 concurrency: ${lanes}
-${pods === undefined ? '' : `pods: ${JSON.stringify(pods)}\n`}`,
+${[
+  ...(rules === undefined ? [] : ['world: bench.world.yaml']),
+  ...(pods === undefined ? [] : [`pods: ${JSON.stringify(pods)}`]),
+].join('\n')}
+`,
     );
   }
 }
