@@ -2,7 +2,7 @@
 import { sleep } from '../common/abort.ts';
 import { StudioError } from '../common/errors.ts';
 import { isJsonObject, type Json } from '../common/json.ts';
-import type { ToolHost, ToolOutcome, ToolSpec } from '../rollout/ports.ts';
+import type { Ask, ToolHost, ToolOutcome, ToolSpec } from '../rollout/ports.ts';
 import { type ToolRetries, withRetries } from '../rollout/tools/retries.ts';
 import { untrustedWork } from '../tools/builtins/readerThread/untrustedWork.ts';
 import { ClassedError } from '../trace/classedError.ts';
@@ -12,6 +12,8 @@ interface OneCall {
   readonly id: string;
   readonly arguments: Json;
   readonly seed: number;
+  /** Answers what its code asks models. */
+  readonly ask?: Ask;
 }
 
 export interface CallOutcome {
@@ -69,6 +71,7 @@ export async function callOnce(
             {
               signal: stop,
               seed: call.seed,
+              ...(call.ask === undefined ? {} : { ask: call.ask }),
               onLog: (_stream, text) => print(text),
               onProgress,
             },

@@ -15,6 +15,7 @@ import type { TaskRecord } from '../trace/task.ts';
 import { hasHappened } from '../trace/undone.ts';
 import { readEvent } from '../trace/upgrades.ts';
 import { isBlobRef, unescapeKeys } from '../trace/values/keys.ts';
+import { answersIn } from './recordedAnswers.ts';
 import { hidingValues, type Values, withValues } from './toolValues.ts';
 
 /** An earlier call that may have changed the world. */
@@ -24,6 +25,8 @@ export interface EarlierCall {
   readonly arguments: JsonObject;
   readonly seed: number;
   readonly effect: Effect;
+  /** What models answered to its code. */
+  readonly answers: ReturnType<typeof answersIn>;
 }
 
 export interface RecordedCall {
@@ -41,6 +44,8 @@ export interface RecordedCall {
   readonly notMade: string | undefined;
   readonly ms: number | undefined;
   readonly effect: Effect;
+  /** What models answered to its code. */
+  readonly answers: ReturnType<typeof answersIn>;
   /** Seed of this call, unsigned 32-bit. */
   readonly seed: number;
   /** The submission; its agent is the one that made the call. */
@@ -109,6 +114,7 @@ export async function readCall(
     notMade,
     ms: span.end?.data.ms,
     seed: callSeed(model, span, rolloutSeed),
+    answers: answersIn(model, span),
     ...(await worldBefore(model, span, rolloutSeed, argumentsOf)),
   };
 }
@@ -142,6 +148,7 @@ async function worldBefore(
       arguments: isJsonObject(args) ? args : {},
       seed: callSeed(model, one, rolloutSeed),
       effect: one.start.data.effect,
+      answers: answersIn(model, one),
     });
   }
   const covered = snapshot?.seq ?? 0;

@@ -15,6 +15,7 @@ import { isUndone } from '../trace/undone.ts';
 import { makeWorkDirectory } from '../worker/run/workDirectory.ts';
 import { openWorld } from '../worlds/open.ts';
 import { type CallOutcome, callOnce } from './callTool.ts';
+import { askRecorded } from './recordedAnswers.ts';
 import type { EarlierCall, RecordedCall } from './recordedCall.ts';
 import { withTemporaryEnvironment } from './temporaryEnvironment.ts';
 import { withoutSecrets } from './toolValues.ts';
@@ -122,7 +123,7 @@ function rerunWith(api: Api, call: RecordedCall, options: RerunOptions, signal: 
       const { status, result, error, changes } = await callOnce(
         host,
         spec,
-        { ...call, arguments: args },
+        { ...call, arguments: args, ask: askRecorded(call.answers) },
         call.submission.agent.limits.tool_seconds,
         print,
         signal,
@@ -170,7 +171,12 @@ async function replayCalls(session: WorldSession, call: RecordedCall, signal: Ab
     const { error } = await callOnce(
       session,
       spec,
-      { id: `again-${earlier.seq}`, arguments: earlier.arguments, seed: earlier.seed },
+      {
+        id: `again-${earlier.seq}`,
+        arguments: earlier.arguments,
+        seed: earlier.seed,
+        ask: askRecorded(earlier.answers),
+      },
       call.submission.agent.limits.tool_seconds,
       () => undefined,
       signal,

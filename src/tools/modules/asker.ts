@@ -17,7 +17,7 @@ export function askerOf(
   return {
     ask: async ({ model: name, messages, options }) => {
       const model = modelOf(models ?? {}, name, where);
-      if (ask === undefined) throw new ClassedError('tool_error', `The model ${name} cannot be asked here.`);
+      if (ask === undefined) throw new ClassedError('tool_error', `The model ${name} can be asked only in a rollout.`);
       return ask({
         side: name,
         model,

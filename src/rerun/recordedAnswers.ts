@@ -1,0 +1,47 @@
+/** Answers what the code of a repeated call asks models: nothing is sent outside of rollouts. */
+import type { Ask, SideQuestion } from '../rollout/ports.ts';
+import { ClassedError } from '../trace/classedError.ts';
+import { textOf } from '../trace/model/messages.ts';
+import type { ToolSpan } from '../trace/model/spans.ts';
+import type { TrajectoryModel } from '../trace/model.ts';
+
+/** A question of a recorded call, with its answer. */
+interface RecordedAnswer {
+  readonly side: string;
+  readonly messages: SideQuestion['messages'];
+  readonly reply: string;
+}
+
+/** Returns what models answered inside a recorded call. */
+export function answersIn(model: TrajectoryModel, call: ToolSpan): RecordedAnswer[] {
+  return (model.step(call.step)?.sides ?? []).flatMap(({ start, end }) => {
+    const { side, context } = start.data;
+    const reply = end?.data.m === undefined ? undefined : model.currentMessage(end.data.m)?.event.data.parts;
+    if (side === undefined || start.parent !== call.seq || reply === undefined) return [];
+    const messages = context
+      .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index))
+      .flatMap((m): SideQuestion['messages'][number][] => {
+        const message = model.message(m)?.event.data;
+        if (message === undefined || message.role === 'tool') return [];
+        return [{ role: message.role, text: textOf(message.parts) }];
+      });
+    return [{ side, messages, reply: textOf(reply) }];
+  });
+}
+
+/** Returns what answers a repeated call from the record, each question once. */
+export function askRecorded(answers: readonly RecordedAnswer[]): Ask {
+  const left = [...answers];
+  return ({ side, messages }) => {
+    const asked = JSON.stringify([side, messages]);
+    const at = left.findIndex((one) => JSON.stringify([one.side, one.messages]) === asked);
+    const [answer] = at === -1 ? [] : left.splice(at, 1);
+    if (answer !== undefined) return Promise.resolve(answer.reply);
+    return Promise.reject(
+      new ClassedError(
+        'tool_error',
+        `The model ${side} was not asked this when the call was recorded, and repeated calls ask no models.`,
+      ),
+    );
+  };
+}
