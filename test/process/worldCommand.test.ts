@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { writeAgentWorld } from '../support/agentWorldFolder.ts';
@@ -54,6 +54,26 @@ describe('rollout world', () => {
     assert.match(shown.stdout, /^water_plant +Waters a plant\.$/m);
     const code = await bench.run(['world', 'show', gardens, 'env_1', '--part', 'code', '--json']);
     assert.match((JSON.parse(code.stdout) as { text: string }).text, /^def water_plant/);
+  });
+
+  it('finds no tasks to set aside in a batch of which tasks passed, and writes the others', async () => {
+    const batch = bench.path('plain.batch.yaml');
+    writeFileSync(bench.path('tasks.jsonl'), '{"id": "a", "question": "Say 4.", "answer": "4"}\n');
+    writeFileSync(
+      bench.path('plain.agent.yaml'),
+      'version: 1\nname: plain\nmodel: { endpoint: "demo:", name: demo }\nprompt: Answer.\n',
+    );
+    writeFileSync(
+      batch,
+      'version: 1\nagent: plain.agent.yaml\ndataset: { file: tasks.jsonl }\nscorer: { kind: contains }\n',
+    );
+    const ran = await bench.run(['run', batch, '--json']);
+    assert.equal(ran.code, 0, ran.stderr);
+    const kept = bench.path('kept.txt');
+    const filtered = await bench.run(['world', 'lint', '--runs', 'last', '--out', kept, '--json']);
+    assert.equal(filtered.code, 0, filtered.stderr);
+    assert.deepEqual(JSON.parse(filtered.stdout), { set_aside: [], kept: ['a'] });
+    assert.equal(readFileSync(kept, 'utf8'), 'a\n');
   });
 
   it('says that the lint needs Python, and what is no world', async () => {

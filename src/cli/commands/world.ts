@@ -8,6 +8,7 @@ import { oneLine, plural } from '../../common/text.ts';
 import { type Command, type CommandLine, numberOption, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 import { lint } from './world/lint.ts';
+import { lintRuns } from './world/runs.ts';
 import { setup } from './world/setup.ts';
 
 const LISTED = 50;
@@ -16,7 +17,9 @@ const PROBLEMS = 10;
 
 export const world: Command = {
   name: 'world',
-  usage: 'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…] | setup [--yes]',
+  usage:
+    'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…] | ' +
+    'lint --runs BATCH [--out FILE] | setup [--yes]',
   text:
     'Lists, shows, and checks the scenarios of published worlds: a folder in the format of Agent World Model or ' +
     'Agent-World. `list` finds scenarios whose name, description, tasks, tables, or tools contain all words. `lint` ' +
@@ -26,16 +29,26 @@ export const world: Command = {
     limit: { type: 'string', value: 'N', text: `list: number of scenarios to list (${LISTED})` },
     part: { type: 'string', value: 'PART', text: 'show: print one part as published, e.g. code' },
     task: { type: 'string', value: 'N', text: 'show: task whose part is printed, from 0 (0)' },
+    static: { type: 'boolean', text: 'lint: run none of the code of the scenarios' },
+    runs: {
+      type: 'string',
+      value: 'BATCH',
+      text: 'lint, without WORLD: find the tasks of this batch whose failures all blame their world',
+    },
+    out: { type: 'string', value: 'FILE', text: 'lint --runs: write the IDs of the other tasks, for run --task-file' },
     python: {
       type: 'string',
       value: 'PROGRAM',
-      text: 'lint: the Python interpreter (python3)',
+      text: 'lint: the Python interpreter that analyzes (python3)',
     },
     yes: { type: 'boolean', text: 'setup: install without asking' },
   },
   async run(context, commandLine) {
     const [verb, folder, ...words] = commandLine.words;
     if (verb === 'setup' && folder === undefined) return await setup(context, commandLine);
+    const runs = textOption(commandLine, 'runs');
+    if (verb === 'lint' && folder === undefined && runs !== undefined)
+      return await lintRuns(context, runs, commandLine);
     if (verb === 'lint' && folder !== undefined) return await lint(context, folder, words, commandLine);
     const run = verb === 'list' ? list : verb === 'show' && words.length === 1 ? show : undefined;
     if (run === undefined || folder === undefined)
