@@ -27,15 +27,16 @@ const rows = z.object({
 
 const readJson = (name: string): unknown => JSON.parse(readFileSync(path.join(GARDEN, name), 'utf8'));
 
-let template: Buffer | undefined;
+const templates = new Map<number, Buffer>();
 
-/** Returns the bytes of the garden's database. */
-export function gardenTemplate(): Buffer {
-  template ??= buildTemplate();
-  return template;
+/** Returns the garden's database, with enough plantings to have about this size. */
+export function gardenTemplate(bytes = 0): Buffer {
+  const known = templates.get(bytes) ?? buildTemplate(bytes);
+  templates.set(bytes, known);
+  return known;
 }
 
-function buildTemplate(): Buffer {
+function buildTemplate(bytes: number): Buffer {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'garden-'));
   const file = path.join(folder, 'template.db');
   const database = new DatabaseSync(file);
@@ -44,10 +45,14 @@ function buildTemplate(): Buffer {
   for (const { insert_statements } of rows.parse(readJson('rows.json')).tables)
     for (const statement of insert_statements)
       database.exec(statement.replaceAll("datetime('now'", "datetime('2026-03-16 09:00:00'"));
+  const plant = database.prepare("INSERT INTO plantings (plot_id, crop, planted_at, notes) VALUES (2, 'oats', ?, ?)");
+  database.exec('BEGIN');
+  for (let size = 0; size < bytes; size += 100) plant.run('2026-01-01 00:00:00', 'x'.repeat(40));
+  database.exec('COMMIT');
   database.close();
-  const bytes = readFileSync(file);
+  const built = readFileSync(file);
   rmSync(folder, { recursive: true });
-  return bytes;
+  return built;
 }
 
 /** Returns the published verifiers of the garden's tasks. */
