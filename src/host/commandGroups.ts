@@ -61,7 +61,7 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
       (await import('./importing/aworld.ts')).aworldCommands(services, files),
     ),
     registerGroup(register, ['rollout.showTeam'], async () => (await import('./team/showTeam.ts')).teamCommands()),
-    registerGroup(register, ['rollout.newAgent', 'rollout.newTool', 'rollout.newBatch'], async () =>
+    registerGroup(register, ['rollout.newAgent', 'rollout.newTool', 'rollout.newBatch', 'rollout.addWorld'], async () =>
       (await import('./templates/templates.ts')).templateCommands(services),
     ),
     registerGroup(register, ['rollout.debug', 'rollout.attachDebugger', 'rollout.fork'], async () =>

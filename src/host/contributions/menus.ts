@@ -60,6 +60,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.openWorld': VIEW_KEYS.worldFiles,
   'rollout.openWorldFile': 'false',
   'rollout.runWorld': all(TRUSTED, VIEW_KEYS.worldFiles, ON_DISK),
+  'rollout.addWorld': all(TRUSTED, HAS_FOLDER),
   'rollout.newAgent': HAS_FOLDER,
   'rollout.newTool': HAS_FOLDER,
   'rollout.newBatch': HAS_FOLDER,
@@ -153,7 +154,8 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
       when: all(inView(VIEW_IDS.worlds), VIEW_KEYS.worldFiles),
       group: 'navigation@1',
     },
-    { command: 'rollout.refresh', when: inView(VIEW_IDS.worlds), group: 'navigation@2' },
+    { command: 'rollout.addWorld', when: all(TRUSTED, inView(VIEW_IDS.worlds), HAS_FOLDER), group: 'navigation@2' },
+    { command: 'rollout.refresh', when: inView(VIEW_IDS.worlds), group: 'navigation@3' },
     { command: 'rollout.addTarget', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: 'navigation@1' },
     { command: 'rollout.refresh', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: 'navigation@2' },
     {

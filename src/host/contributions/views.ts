@@ -120,7 +120,7 @@ export const viewsWelcome = [
     when: `workspaceFolderCount != 0 && !${VIEW_KEYS.worldFiles}`,
     contents:
       'This workspace has no world file (*.world.yaml) yet. A world answers the calls of an agent and judges what it ' +
-      'left behind.',
+      'left behind.\n[Add World…](command:rollout.addWorld)',
   },
   { view: VIEW_IDS.targets, when: RESTRICTED, contents: RESTRICTED_TEXT },
   {

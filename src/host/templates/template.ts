@@ -1,7 +1,7 @@
-/** Defines the files and names of new agents, tools, and batches. Does not depend on VS Code. */
+/** Defines the files and names of new agents, tools, worlds, and batches. Does not depend on VS Code. */
 import { RESERVED_WORDS } from '../../common/reservedWords.ts';
 
-export type TemplateKind = 'agent' | 'tool' | 'pythonTool' | 'batch';
+export type TemplateKind = 'agent' | 'tool' | 'pythonTool' | 'world' | 'codeWorld' | 'batch';
 
 export interface TemplateFile {
   /** Path relative to the workspace folder. */
@@ -28,6 +28,13 @@ export function templateSet(kind: TemplateKind, name: string): TemplateSet {
       return { main: { path: `tools/${name}.ts`, template: 'tool.ts.txt' }, references: [] };
     case 'pythonTool':
       return { main: { path: `tools/${name}.py`, template: 'tool.py.txt' }, references: [] };
+    case 'world':
+      return {
+        main: { path: `worlds/${name}.world.yaml`, template: 'world.yaml' },
+        references: [{ path: `worlds/${name}.ts`, template: 'world.ts.txt' }],
+      };
+    case 'codeWorld':
+      return { main: { path: `worlds/${name}.world.yaml`, template: 'codeWorld.yaml' }, references: [] };
     case 'batch':
       return {
         main: { path: `batches/${name}.batch.yaml`, template: 'batch.yaml' },

@@ -1,7 +1,11 @@
-/** Implements New Agent…, New Tool…, and New Batch…: asks for a name, writes the files, and opens the first. */
+/**
+ * Implements New Agent…, New Tool…, New Batch…, and Add World…: asks for a name, writes the files, and opens the first.
+ */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { relative } from '../../config/paths.ts';
+import { AGENT_WORLD_FOLDERS } from '../../formats/agentWorld.ts';
+import { AWM_FILES } from '../../formats/awm.ts';
 import { findFiles } from '../files/findFiles.ts';
 import { exists } from '../files/workspaceFiles.ts';
 import { writeTypes } from '../files/writeTypes.ts';
@@ -21,12 +25,14 @@ const PROMPTS: Readonly<
   agent: { title: 'New Agent', prompt: 'Name of the agent', example: 'my-agent' },
   tool: { title: 'New Tool', prompt: 'Name of the tool, as the model calls it', example: 'count_words' },
   pythonTool: { title: 'New Tool', prompt: 'Name of the tool, as the model calls it', example: 'count_words' },
+  world: { title: 'Add World', prompt: 'Name of the world', example: 'my-world' },
+  codeWorld: { title: 'Add World', prompt: 'Name of the world', example: 'my-world' },
   batch: { title: 'New Batch', prompt: 'Name of the batch', example: 'my-batch' },
 };
 
 export function templateCommands(
   services: Services,
-): CommandGroup<'rollout.newAgent' | 'rollout.newTool' | 'rollout.newBatch'> {
+): CommandGroup<'rollout.newAgent' | 'rollout.newTool' | 'rollout.newBatch' | 'rollout.addWorld'> {
   return {
     'rollout.newAgent': () => create(services, 'agent'),
     'rollout.newTool': async () => {
@@ -34,10 +40,19 @@ export function templateCommands(
       if (kind !== undefined) await create(services, kind);
     },
     'rollout.newBatch': () => create(services, 'batch'),
+    'rollout.addWorld': async () => {
+      const kind = await pickWorldKind();
+      if (kind === 'world') await create(services, kind);
+      else if (kind === 'codeWorld') {
+        const published = await pickPublished();
+        if (published !== undefined) await create(services, kind, published);
+      }
+    },
   };
 }
 
-async function create(services: Services, kind: TemplateKind): Promise<void> {
+/** `published`: the files of a world that is published. */
+async function create(services: Services, kind: TemplateKind, published?: Published): Promise<void> {
   const folder = await pickFolder();
   if (folder === undefined) return;
   const name = await askName(kind, folder);
@@ -50,6 +65,10 @@ async function create(services: Services, kind: TemplateKind): Promise<void> {
   }
   const { main, references } = templateSet(kind, name);
   const uri = vscode.Uri.joinPath(folder, main.path);
+  if (published !== undefined) {
+    values['FORMAT'] = published.format;
+    values['FROM'] = JSON.stringify(relative(vscode.Uri.joinPath(uri, '..').path, published.folder.path));
+  }
   // The file may have been created during the prompt.
   if (await exists(uri))
     throw new StudioError('conflict', `${main.path} already exists. No files were written.`, {
@@ -60,7 +79,7 @@ async function create(services: Services, kind: TemplateKind): Promise<void> {
     const referenceUri = vscode.Uri.joinPath(folder, file.path);
     if (!(await exists(referenceUri))) await write(services, referenceUri, file, values);
   }
-  if (kind === 'tool') void writeTypes(services, folder);
+  if (kind === 'tool' || kind === 'world') void writeTypes(services, folder);
   const at = new vscode.Position(filled.cursor.line, filled.cursor.column);
   await vscode.window.showTextDocument(uri, { preview: false, selection: new vscode.Range(at, at) });
 }
@@ -76,6 +95,45 @@ async function pickLanguage(): Promise<'tool' | 'pythonTool' | undefined> {
   ];
   return (await vscode.window.showQuickPick(items, { title: 'New Tool', placeHolder: 'Select a language' }))?.language;
 }
+
+async function pickWorldKind(): Promise<'world' | 'codeWorld' | undefined> {
+  const items = [
+    {
+      label: 'Published worlds',
+      description: 'a folder of Agent World Model or Agent-World',
+      world: 'codeWorld' as const,
+    },
+    { label: 'TypeScript module', description: 'tools, state, and verifier of your own', world: 'world' as const },
+  ];
+  return (await vscode.window.showQuickPick(items, { title: 'Add World', placeHolder: 'Select a kind of world' }))
+    ?.world;
+}
+
+/** A folder with published worlds. */
+interface Published {
+  readonly folder: vscode.Uri;
+  readonly format: string;
+}
+
+/** Lets the user choose a folder with published worlds. */
+async function pickPublished(): Promise<Published | undefined> {
+  const [folder] =
+    (await vscode.window.showOpenDialog({
+      title: 'Folder of Published Worlds',
+      openLabel: 'Add',
+      canSelectFolders: true,
+      canSelectFiles: false,
+    })) ?? [];
+  if (folder === undefined) return undefined;
+  for (const [format, file] of Object.entries(WORLD_FILES))
+    if (await exists(vscode.Uri.joinPath(folder, file))) return { folder, format };
+  throw new StudioError('usage', `There are no published worlds in ${folder.fsPath}.`, {
+    hint: `Select the folder that contains ${Object.values(WORLD_FILES).join(' or ')}.`,
+  });
+}
+
+/** By format: what its folders contain. */
+const WORLD_FILES = { awm: AWM_FILES.scenario, 'agent-world': AGENT_WORLD_FOLDERS.environments } as const;
 
 async function pickFolder(): Promise<vscode.Uri | undefined> {
   const folders = vscode.workspace.workspaceFolders ?? [];

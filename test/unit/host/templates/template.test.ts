@@ -11,12 +11,12 @@ const folder = path.resolve(import.meta.dirname, '../../../../media/templates');
 const template = (name: string): string => readFileSync(path.join(folder, name), 'utf8').replaceAll('\r\n', '\n');
 
 /** The files that a command writes, by path. */
-function written(kind: TemplateKind, name: string): Record<string, string> {
+function written(kind: TemplateKind, name: string, more: Record<string, string> = {}): Record<string, string> {
   const { main, references } = templateSet(kind, name);
   return Object.fromEntries(
     [main, ...references].map((file) => [
       file.path,
-      fill(template(file.template), { NAME: name, AGENT: '../agents/clerk.agent.yaml' }).text,
+      fill(template(file.template), { NAME: name, AGENT: '../agents/clerk.agent.yaml', ...more }).text,
     ]),
   );
 }
@@ -25,6 +25,15 @@ describe('the templates', () => {
   it('create an agent and a batch without problems', async () => {
     const files = memoryFiles({ ...written('agent', 'clerk'), ...written('batch', 'first') });
     assert.deepEqual(await checkFiles(files, ['agents/clerk.agent.yaml', 'batches/first.batch.yaml']), []);
+  });
+  it('create worlds without problems', async () => {
+    const published = {
+      'awm/gen_scenario.jsonl': '{"name": "library", "description": "Books."}\n',
+      ...written('codeWorld', 'shelves', { FORMAT: 'awm', FROM: '"../awm"' }),
+    };
+    const files = memoryFiles({ ...written('world', 'notes'), ...published });
+    assert.deepEqual(await checkFiles(files, ['worlds/notes.world.yaml', 'worlds/shelves.world.yaml']), []);
+    assert.match(written('world', 'notes')['worlds/notes.ts'] ?? '', /^export const open: OpenWorld<State> = /m);
   });
   it('create a tool with the requested name', () => {
     const text = written('tool', 'count_words')['tools/count_words.ts'] ?? '';
@@ -47,9 +56,13 @@ describe('the templates', () => {
       ['agent', 'http://'],
       ['tool', 'Counts'],
       ['pythonTool', 'Counts'],
+      ['world', 'x.ts'],
+      ['codeWorld', 'Tasks'],
       ['batch', '../data/'],
     ] as const) {
-      const { text, cursor } = fill(template(templateSet(kind, 'x').main.template), { NAME: 'x', AGENT: 'a' });
+      const { text, cursor } = fill(template(templateSet(kind, 'x').main.template), {
+        ...{ NAME: 'x', AGENT: 'a', FORMAT: 'awm', FROM: 'y' },
+      });
       assert.doesNotMatch(text, /__[A-Z]+__/);
       assert.ok(text.split('\n')[cursor.line]?.slice(cursor.column).startsWith(begin), kind);
     }
