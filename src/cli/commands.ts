@@ -17,6 +17,8 @@ const LOADERS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['export', async (): Promise<Command> => (await import('./commands/export.ts')).exportAttempts],
   ['fork', async (): Promise<Command> => (await import('./commands/fork.ts')).fork],
   ['rescore', async (): Promise<Command> => (await import('./commands/rescore.ts')).rescore],
+  ['label', async (): Promise<Command> => (await import('./commands/label.ts')).label],
+  ['agreement', async (): Promise<Command> => (await import('./commands/agreement.ts')).agreement],
   ['call', async (): Promise<Command> => (await import('./commands/call.ts')).call],
   ['agent', async (): Promise<Command> => (await import('./commands/agent.ts')).agent],
   ['tool', async (): Promise<Command> => (await import('./commands/tool.ts')).tool],

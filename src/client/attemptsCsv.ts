@@ -23,6 +23,7 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
   expected_answer: (_row, { expected }) => textOf(expected),
   passed: (row) => row.progress.passed,
   reward: (row) => row.progress.reward,
+  verdicts: (row) => verdictsText(row),
   error_class: (row) => row.progress.error_class,
   steps: (row) => row.progress.steps,
   tool_calls: (row) => row.progress.tool_calls,
@@ -75,6 +76,12 @@ export function attemptsCsv(
   // Readers of `csv` get an error of the rows.
   pipeline(Readable.from(rows).map(cellsOf, { concurrency: AT_A_TIME }), csv, () => undefined);
   return csv;
+}
+
+/** Later verdicts as JSON, by scorer: whether the attempt passed. */
+function verdictsText({ progress: { verdicts } }: RolloutRow): string | undefined {
+  if (verdicts === undefined) return undefined;
+  return JSON.stringify(Object.fromEntries(Object.entries(verdicts).map(([scorer, { passed }]) => [scorer, passed])));
 }
 
 /** Texts as they are, other values as JSON, nothing for no answer. */

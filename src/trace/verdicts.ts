@@ -1,5 +1,6 @@
 /** Verdicts on rollouts: the reward, which is written at the end, and later ones of other scorers and of people. */
-import type { RolloutRow, Verdict } from './summary.ts';
+import { StudioError } from '../common/errors.ts';
+import type { Cause, RolloutRow, Verdict } from './summary.ts';
 
 /** The scorer of a person's verdict is this and their name. */
 export const PERSON = 'person:';
@@ -31,13 +32,34 @@ export function scorersOf(rows: Iterable<Pick<RolloutRow, 'progress'>>): string[
 }
 
 /** Returns a row as if the verdict of another scorer were its reward; unscored if that scorer has none. */
-export function rowByScorer(row: RolloutRow, scorer: string): RolloutRow {
+function rowByScorer(row: RolloutRow, scorer: string): RolloutRow {
   if (scorer === REWARD || row.state !== 'ended') return row;
   const { status } = row.progress;
   if (status !== 'done' && status !== 'truncated') return row;
   const { value, passed } = judgementOf(row, scorer) ?? { value: null, passed: null };
   const { cause: _ofReward, ...progress } = row.progress;
-  return { ...row, progress: { ...progress, reward: value, passed } };
+  const text = passed === null ? 'not scored' : `failed by ${scorer}`;
+  const cause: Cause | undefined = passed === true ? undefined : { kind: passed === null ? 'unscored' : 'check', text };
+  return {
+    ...row,
+    progress: { ...progress, reward: value, passed, ...(cause === undefined ? {} : { cause }) },
+  };
+}
+
+/**
+ * Returns rows as if the verdicts of another scorer were their rewards; the rows themselves for the reward. Throws
+ * StudioError `not_found`, with the scorers that there are, for a scorer without a verdict.
+ */
+export function rowsByScorer(rows: readonly RolloutRow[], scorer: string): readonly RolloutRow[] {
+  if (scorer === REWARD) return rows;
+  const scorers = scorersOf(rows);
+  if (scorers.includes(scorer)) return rows.map((row) => rowByScorer(row, scorer));
+  throw new StudioError('not_found', `No attempt has a verdict of “${scorer}”.`, {
+    hint:
+      scorers.length === 0
+        ? 'Only the reward has judged them. Run another scorer with rollout rescore BATCH --scorer FILE.'
+        : `Scorers: ${[REWARD, ...scorers].join(', ')}.`,
+  });
 }
 
 /** Returns whether two scorers contradict each other about whether the rollout passed. */

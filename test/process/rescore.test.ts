@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { Agreement } from '../../src/trace/agreement/agreement.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { VerdictChanges } from '../../src/trace/verdicts.ts';
@@ -117,6 +118,46 @@ describe('rescoring', { timeout: 300_000 }, () => {
     const again = await workspace.run('rescore', edited.batch);
     assert.equal(again.code, 2);
     assert.match(again.stderr, new RegExp(`Rescore batch ${batch}`));
+  });
+
+  it('keeps the labels of people, and compares all scorers', async () => {
+    const batch = await run('labeled', { scorer: { kind: 'exact' } });
+    workspace.write('lenient.yaml', 'scorer: { kind: regex, pattern: "4(.*)", name: lenient }\n');
+    await rescore(batch, '--scorer', 'lenient.yaml');
+    await workspace.json('label', `${batch}/a/1`, 'failed');
+    await workspace.json('label', `${batch}/a/1`, 'passed', '--note', 'it is right');
+    await workspace.json('label', `${batch}/b/2`, 'failed', '--by', 'bo');
+    await workspace.json('label', `${batch}/b/1`, 'passed');
+    await workspace.json('label', `${batch}/b/1`, 'none');
+    const result = await workspace.json<Agreement>('agreement', batch);
+    assert.deepEqual(
+      result.scorers.map(({ scorer, judged, passed }) => [scorer, judged, passed]),
+      [
+        ['reward', 4, 2],
+        ['lenient', 4, 0],
+        ['person:ada', 1, 1],
+        ['person:bo', 1, 0],
+      ],
+    );
+    assert.ok(result.disagreements.some(({ passed }) => passed['lenient'] === false && passed['reward'] === true));
+    const [first] = ofKind(await workspace.events(batch), 'score').filter(
+      ({ data }) => data.explanation === 'it is right',
+    );
+    assert.deepEqual([first?.data.scorer, first?.data.by, first?.data.passed], ['person:ada', 'ada', true]);
+    const report = await workspace.json<{ passed: number; failed: number; unscored: number }>(
+      'report',
+      batch,
+      '--scorer',
+      'person:ada',
+    );
+    assert.deepEqual([report.passed, report.failed, report.unscored], [1, 0, 3]);
+    const compared = await workspace.run('compare', batch, batch, '--scorer', 'lenient');
+    assert.equal(compared.code, 0, compared.stderr);
+    const unknown = await workspace.run('report', batch, '--scorer', 'nobody');
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.stderr, /Scorers: reward, lenient, person:ada, person:bo/);
+    const { csv } = await workspace.json<{ csv: string }>('export', batch);
+    assert.match(csv, /"\{""lenient"":false,""person:ada"":true\}"/);
   });
 
   it('explains invalid scorer files, with their place', async () => {

@@ -12,7 +12,8 @@ import { TrajectoryModel } from '../../trace/model.ts';
 import { attemptRow } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { readEvent } from '../../trace/upgrades.ts';
-import type { Command, Outcome } from '../command.ts';
+import { REWARD, rowsByScorer } from '../../trace/verdicts.ts';
+import { type Command, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 
 export const compare: Command = {
@@ -21,20 +22,24 @@ export const compare: Command = {
   text:
     'Compares attempts as a tree of their actions with pass rates and step by step, or compares two batches (the ' +
     'earlier one first).',
-  options: {},
+  options: {
+    scorer: { type: 'string', value: 'NAME', text: 'use the verdicts of this scorer instead of the rewards' },
+  },
   async run(context, commandLine) {
     const { words } = commandLine;
+    const scorer = textOption(commandLine, 'scorer') ?? REWARD;
     const [first, ...more] = words;
     if (first === undefined) throw new StudioError('usage', `usage: rollout compare ${compare.usage}`);
-    if (more.length === 0) return compareTask(context, first);
+    if (more.length === 0) return compareTask(context, first, scorer);
     const references = words.map((word) => parseReference(word));
     const batches = references.filter((reference) => reference.kind === 'batch');
     if (batches.length === 0)
       return compareAttempts(
         context,
         references.filter((reference) => reference.kind !== 'batch'),
+        scorer,
       );
-    if (batches.length === 2 && words.length === 2) return compareTwoBatches(context, first, more[0] ?? '');
+    if (batches.length === 2 && words.length === 2) return compareTwoBatches(context, first, more[0] ?? '', scorer);
     throw new StudioError(
       'usage',
       batches.length === words.length
@@ -45,12 +50,13 @@ export const compare: Command = {
   },
 };
 
-async function compareTask(context: Context, word: string): Promise<Outcome> {
+async function compareTask(context: Context, word: string, scorer: string): Promise<Outcome> {
   if (!word.includes('/'))
     throw new StudioError('usage', `Nothing to compare “${word}” with.`, { hint: `Use ${compare.usage}.` });
   const { api } = await context.connect();
   const { batch, task } = await resolveTask(api, word, context.signal);
-  const rows = await Array.fromAsync(api.allRollouts(batch, { task, all: 1 }, context.signal));
+  const all = await Array.fromAsync(api.allRollouts(batch, { task, all: 1 }, context.signal));
+  const rows = rowsByScorer(all, scorer);
   const attempts = [...Map.groupBy(rows, (row) => row.attempt).values()].flatMap((tries) => attemptRow(tries) ?? []);
   return show(
     context,
@@ -65,11 +71,13 @@ async function compareTask(context: Context, word: string): Promise<Outcome> {
 async function compareAttempts(
   context: Context,
   references: readonly Exclude<Reference, { kind: 'batch' }>[],
+  scorer: string,
 ): Promise<Outcome> {
   const { api } = await context.connect();
-  const rows: RolloutRow[] = [];
+  const read: RolloutRow[] = [];
   for (const reference of references)
-    rows.push((await api.rollout(await resolveRollout(api, reference, context.signal), context.signal)).row);
+    read.push((await api.rollout(await resolveRollout(api, reference, context.signal), context.signal)).row);
+  const rows = rowsByScorer(read, scorer);
   const tasks = [...new Set(rows.map((row) => row.task))];
   if (tasks.length > 1) context.log(`These attempts are of different tasks: ${tasks.join(', ')}.`);
   const oneBatch = rows.every((row) => row.batch === rows[0]?.batch);
@@ -149,10 +157,13 @@ function alignmentJson({ reference, rows, splits, firstSplit }: Alignment): obje
   };
 }
 
-async function compareTwoBatches(context: Context, before: string, after: string): Promise<Outcome> {
+async function compareTwoBatches(context: Context, before: string, after: string, scorer: string): Promise<Outcome> {
   const { api } = await context.connect();
-  const inputOf = async (name: string): ReturnType<typeof reportInput> =>
-    reportInput(api, await api.batch(await batchId(api, name, context.signal), context.signal), [], context.signal);
+  const inputOf = async (name: string): ReturnType<typeof reportInput> => {
+    const row = await api.batch(await batchId(api, name, context.signal), context.signal);
+    const input = await reportInput(api, row, [], context.signal);
+    return { ...input, rows: rowsByScorer(input.rows, scorer) };
+  };
   const compared = compareBatches(await inputOf(before), await inputOf(after));
   if (context.json) context.printJson(compared);
   else context.printColored(batchesText(compared, { width: context.terminal.width, color: context.terminal.colour }));

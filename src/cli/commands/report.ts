@@ -9,17 +9,19 @@ import { parseFailUnder } from '../../trace/statistics/bar.ts';
 import { compareReports } from '../../trace/statistics/compare.ts';
 import { attemptRows } from '../../trace/statistics/outcomes.ts';
 import { report as makeReport } from '../../trace/statistics.ts';
+import { REWARD, rowsByScorer } from '../../trace/verdicts.ts';
 import { type Command, oneWord, textOption, textOptions } from '../command.ts';
 import { printReport } from '../reporting.ts';
 
 export const report: Command = {
   name: 'report',
-  usage: 'BATCH [--baseline BATCH] [--fail-under pass@K=X]',
+  usage: 'BATCH [--baseline BATCH] [--scorer NAME] [--fail-under pass@K=X]',
   text:
     'Prints the statistics of a batch: pass@k and pass^k with intervals, outcomes, tokens, and times. Compares a ' +
     'fork with its parent.',
   options: {
     baseline: { type: 'string', value: 'BATCH', text: 'compare with this batch, task by task' },
+    scorer: { type: 'string', value: 'NAME', text: 'use the verdicts of this scorer instead of the reward' },
     'fail-under': {
       type: 'string',
       value: 'pass@K=X',
@@ -31,8 +33,11 @@ export const report: Command = {
     const word = oneWord(report, commandLine);
     const bars = textOptions(commandLine, 'fail-under').flatMap(parseFailUnder);
     const { api } = await context.connect();
-    const read = async (text: string): Promise<BatchSnapshot> =>
-      batchSnapshot(api, await resolveBatch(api, text, context.signal), context.signal);
+    const scorer = textOption(commandLine, 'scorer') ?? REWARD;
+    const read = async (text: string): Promise<BatchSnapshot> => {
+      const whole = await batchSnapshot(api, await resolveBatch(api, text, context.signal), context.signal);
+      return { ...whole, rows: rowsByScorer(whole.rows, scorer) };
+    };
     const inputOf = ({ batch, rows }: BatchSnapshot): ReturnType<typeof reportInput> =>
       reportInput(
         api,

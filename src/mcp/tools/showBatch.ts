@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { batchSnapshot } from '../../client/commands/batchSnapshot.ts';
 import { reportInput } from '../../client/commands/reportInput.ts';
 import { resolveBatch } from '../../client/reference.ts';
+import { agreementText } from '../../client/text/agreementText.ts';
 import { batchHeading, heldAttempts } from '../../client/text/batchText.ts';
 import { forkText } from '../../client/text/forkText.ts';
 import { reportText } from '../../client/text/reportText.ts';
@@ -9,12 +10,14 @@ import { table } from '../../client/text/table.ts';
 import { oneLine } from '../../common/text.ts';
 import type { Api } from '../../protocol/api.ts';
 import { forkRates } from '../../protocol/forkParent.ts';
+import { agreementOf } from '../../trace/agreement/agreement.ts';
 import { causeOf } from '../../trace/cause.ts';
 import { attemptRow } from '../../trace/outcome.ts';
 import { forkRates as forkRatesShape } from '../../trace/statistics/forkRates.ts';
 import { reportSchema } from '../../trace/statistics/schema.ts';
 import { report } from '../../trace/statistics.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
+import { REWARD, rowsByScorer, scorersOf } from '../../trace/verdicts.ts';
 import { attemptReference, BATCH, batchData, batchShape } from '../answers/shapes.ts';
 import { type Answer, defineTool } from '../tool.ts';
 
@@ -51,6 +54,17 @@ const output = z.object({
       'For a fork: its pass@k from the fork point compared with its parent’s; siblings = the parent’s attempts on ' +
         'the same path',
     ),
+  verdicts: z
+    .object({
+      scorers: z.array(z.object({ scorer: z.string(), judged: z.number().int(), passed: z.number().int() })),
+      alpha: z.number().nullable(),
+      disagreements: z.number().int(),
+    })
+    .optional()
+    .describe(
+      'The reward and later verdicts by scorer, with Krippendorff’s alpha, and the number of attempts on which they ' +
+        'disagree',
+    ),
   left_out: z.record(z.string(), z.number().int()).describe('Number of omitted entries per list'),
 });
 type ShownBatch = z.input<typeof output>;
@@ -64,12 +78,16 @@ export const showBatch = defineTool({
     'failed.',
   input: z.strictObject({
     batch: BATCH,
+    scorer: z
+      .string()
+      .default(REWARD)
+      .describe('Use the verdicts of this scorer instead of the reward; `verdicts` lists the scorers'),
     ks: z.array(z.number().int().min(1).max(1000)).max(8).default([]).describe('Additional k values for pass@k'),
   }),
   output,
   effect: 'read',
-  async run({ batch, ks }, { api, signal }) {
-    return batchAnswer(api, await resolveBatch(api, batch, signal), ks, signal);
+  async run({ batch, scorer, ks }, { api, signal }) {
+    return batchAnswer(api, await resolveBatch(api, batch, signal), ks, signal, scorer);
   },
 });
 
@@ -79,8 +97,11 @@ export async function batchAnswer(
   id: string,
   ks: readonly number[],
   signal: AbortSignal,
+  scorer = REWARD,
 ): Promise<Answer<ShownBatch>> {
-  const { batch: row, rows } = await batchSnapshot(api, id, signal);
+  const { batch: row, rows: all } = await batchSnapshot(api, id, signal);
+  const rows = rowsByScorer(all, scorer);
+  const verdicts = scorersOf(all).length === 0 ? undefined : agreementOf(id, all);
   const whole = report(await reportInput(api, row, ks, signal, rows));
   const attempts = attemptsOf(rows);
   const hardest = hardTasks(attempts);
@@ -100,6 +121,15 @@ export async function batchAnswer(
     hardest_tasks: hardest.slice(0, MAX_TASKS),
     causes: causes.slice(0, MAX_CAUSES),
     ...(fork === undefined ? {} : { fork }),
+    ...(verdicts === undefined
+      ? {}
+      : {
+          verdicts: {
+            scorers: verdicts.scorers.map((each) => ({ ...each })),
+            alpha: verdicts.alpha,
+            disagreements: verdicts.disagreements.length,
+          },
+        }),
     left_out: leftOut,
   };
   if (hardest.length > MAX_TASKS) leftOut['hardest_tasks'] = hardest.length - MAX_TASKS;
@@ -108,6 +138,7 @@ export async function batchAnswer(
   const held = heldAttempts(rows, Date.now());
   if (held !== '') parts.push(held);
   if (fork !== undefined) parts.push(forkText(fork));
+  if (verdicts !== undefined) parts.push(agreementText(verdicts));
   if (data.hardest_tasks.length > 0) {
     const rows = data.hardest_tasks.map(({ task, passed, scored }) => [task, `${passed}/${scored}`]);
     parts.push(table([['hardest tasks', 'passed'], ...rows], [1]) + more(leftOut['hardest_tasks']));

@@ -52,6 +52,7 @@ export function environmentOf(model: TrajectoryModel, seq: number, task?: TaskRe
     get reward() {
       return state().reward;
     },
+    verdicts: EMPTY,
     get status() {
       return state().status;
     },
@@ -111,6 +112,7 @@ export function gateEnvironment(gate: Gate): QueryEnvironment {
 class GateEnvironment implements QueryEnvironment {
   readonly #gate: Gate;
   readonly status = 'running';
+  readonly verdicts = EMPTY;
 
   constructor(gate: Gate) {
     this.#gate = gate;
@@ -192,6 +194,7 @@ export function rowEnvironment(row: RolloutRow, task?: TaskRecord): QueryEnviron
     usage: usageValues(row.progress),
     world: { changes: [] },
     reward: row.progress.reward ?? null,
+    verdicts: row.progress.verdicts ?? EMPTY,
     status: row.state === 'ended' ? (row.progress.status ?? 'done') : row.state,
     everything: [row, task],
     get task() {

@@ -34,6 +34,8 @@ export interface QueryEnvironment {
   readonly world: Values;
   /** The reward so far; null: none. */
   readonly reward: number | null;
+  /** Later verdicts on a whole rollout, by scorer: value, passed, version, by. */
+  readonly verdicts: Values;
   /** The status at this time: queued, running, held, done, truncated, cancelled, or infrastructure. */
   readonly status: string;
   /** The JSON value that a text search searches. Not a variable. */
@@ -55,6 +57,7 @@ export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
   usage: 'map',
   world: 'map',
   reward: 'dyn',
+  verdicts: 'map',
   status: 'string',
 };
 

@@ -64,6 +64,37 @@ export function* intervalsOf(groups: readonly TaskGroup[], resamples: number): P
   return intervals;
 }
 
+/**
+ * Returns intervals of statistics that are computed from sums over tasks, such as a confusion matrix: the percentiles
+ * over resamples of the tasks. `vectors`: what each task adds to the sums. Resamples without a value are left out; null
+ * with fewer than two tasks, or if half of the resamples have no value. Deterministic for the same vectors in the same
+ * order.
+ */
+export function resampledIntervals(
+  vectors: readonly (readonly number[])[],
+  resamples: number,
+  statistics: readonly ((sums: readonly number[]) => number | null)[],
+): (Interval | null)[] {
+  if (vectors.length < 2) return statistics.map(() => null);
+  const groups = [...Map.groupBy(vectors, (vector) => vector.join()).values()].map((same) => ({
+    tasks: same.length,
+    values: same[0] ?? [],
+  }));
+  const resample = resampler(groups, generator(SEED));
+  const found = statistics.map((): number[] => []);
+  for (let r = 0; r < resamples; r++) {
+    const counts = resample();
+    const sums = Array.from(vectors[0] ?? [], () => 0);
+    for (const [at, { values }] of groups.entries())
+      for (const [index, value] of values.entries()) sums[index] = (sums[index] ?? 0) + (counts[at] ?? 0) * value;
+    for (const [at, statistic] of statistics.entries()) {
+      const value = statistic(sums);
+      if (value !== null) found[at]?.push(value);
+    }
+  }
+  return found.map((values) => (values.length * 2 < resamples ? null : percentiles(Float64Array.from(values))));
+}
+
 /** Lists with the same tasks. */
 interface Part {
   readonly members: readonly TaskGroup[];
