@@ -12,6 +12,7 @@ const PRINTS = /process\.std(?:out|err)\.write\(|\bconsole\.(?:log|error|warn|in
 const MAY_PRINT = [
   'cli/entry.ts', // the version of Node
   'cli/output.ts',
+  'client/published/template/main.ts', // results for the process that starts it
   'kubernetes/programs/unpackScript.ts',
   'kubernetes/programs/workerBootstrap.ts',
   'language/serve.ts', // to the editor, whose output channel is not a terminal
