@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
+import { drive } from '../formats/drive.ts';
 import type { Format, ImportedRecords, SkippedRecord } from '../formats/format.ts';
 import { tauBench } from '../formats/tauBench.ts';
 import type { Api } from '../protocol/api.ts';
@@ -12,7 +13,7 @@ import { diskError } from './disk.ts';
 import { elementsOf, HashedFile } from './importSource.ts';
 
 /** All import formats. The first that detects a file reads it. */
-const FORMATS: readonly Format[] = [tauBench];
+const FORMATS: readonly Format[] = [tauBench, drive];
 
 const HEAD_BYTES = 64 * 1024;
 const ROLLOUTS_PER_REQUEST = 20;

@@ -1,8 +1,10 @@
 /** Writes the stream of a finished rollout from a recording. What the recording lacks stays absent. */
-import type { Json } from '../common/json.ts';
+import type { Json, JsonObject } from '../common/json.ts';
 import { firstLine } from '../common/text.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import {
+  type Change,
+  type Effect,
   type EventData,
   type EventKind,
   type Part,
@@ -19,6 +21,16 @@ interface End {
   readonly passed: boolean | null;
   readonly reward: number | null;
   readonly error?: TraceError;
+}
+
+interface DrivenCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonObject;
+  readonly effect: Effect;
+  readonly result: Json;
+  readonly error?: TraceError;
+  readonly changes: readonly Change[];
 }
 
 export class StreamWriter {
@@ -55,6 +67,43 @@ export class StreamWriter {
       case 'tool':
         this.#toolResult(message, rules);
     }
+  }
+
+  /** Adds the world that all calls are made in. */
+  world({ world, kind, seed }: { readonly world: string; readonly kind: string; readonly seed: number }): void {
+    const span = this.#add('world.open', { world, kind, seed });
+    this.#add('world.close', {}, span);
+  }
+
+  /** Adds a call that a person made, with what it changed. */
+  call({ id, name, arguments: args, effect, result, error, changes }: DrivenCall): void {
+    this.#steps += 1;
+    this.#toolCalls += 1;
+    const span = this.#add('model.start', {
+      step: this.#steps,
+      context: this.#messages === 0 ? [] : [[1, this.#messages]],
+      sampling: {},
+    });
+    const m = this.#message('assistant', [{ type: 'tool_call', id, name, arguments: args }], span);
+    this.#add(
+      'model.end',
+      { status: 'ok', m, trainable: false, why_not: 'a person made the call', source: 'imported' },
+      span,
+    );
+    const seq = this.#add('tool.start', { call: id, name, arguments: args, effect });
+    if (changes.length > 0) this.#add('world.diff', { changes: [...changes] }, seq);
+    const response = error === undefined ? result : `Error: ${error.message}`;
+    const answer = this.#message('tool', [{ type: 'tool_call_response', id, response }], seq);
+    this.#add(
+      'tool.end',
+      {
+        status: error === undefined ? 'ok' : 'error',
+        m: answer,
+        source: 'imported',
+        ...(error === undefined ? {} : { error }),
+      },
+      seq,
+    );
   }
 
   score(data: EventData['score']): void {

@@ -7,6 +7,7 @@ import type { Listen, Observable } from '../common/emitter.ts';
 import type { JsonObject } from '../common/json.ts';
 import type { BatchRow } from '../protocol/client.ts';
 import type { PageAction, PagePlace, ServerState } from '../protocol/page.ts';
+import type { LineListener, LineProcess } from './server/cliLines.ts';
 import type { ServerSettings } from './server/serverSettings.ts';
 
 /** The link to the server of the selected store or target. The first use attaches to it or starts it. */
@@ -49,6 +50,19 @@ export interface Cli {
   ): Promise<unknown>;
 }
 
+/** Also runs commands that stay, and speak in lines. */
+export interface LineCli extends Cli {
+  /** Starts `rollout ARGS`, which reads and writes lines until it is stopped. */
+  lines(
+    args: readonly string[],
+    options: {
+      readonly cwd: string;
+      readonly env?: Readonly<Record<string, string>>;
+      readonly listener: LineListener;
+    },
+  ): Promise<LineProcess>;
+}
+
 /** The newest batches, kept up to date while watched. */
 export interface BatchList {
   readonly rows: Observable<readonly BatchRow[]>;
@@ -86,7 +100,7 @@ export interface Services {
   readonly log: vscode.LogOutputChannel;
   readonly settings: ServerSettings;
   readonly server: ServerLink;
-  readonly cli: Cli;
+  readonly cli: LineCli;
   readonly batches: BatchList;
   readonly pages: Pages;
 }

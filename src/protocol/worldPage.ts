@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../common/json.ts';
 import { scenarioHealth } from '../common/worldHealth.ts';
+import { driveMessage, driveRequest } from './drive.ts';
 
 const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>; // messages contain only JSON
 const json = z.unknown() as unknown as z.ZodType<Json>;
@@ -95,10 +96,12 @@ export const worldDetails = z.object({
   /** What is wrong with its files. */
   problems: z.array(z.string()),
   canExtract: z.boolean(),
+  /** Why its calls cannot be made here. Absent: they can. */
+  cannotDrive: z.string().optional(),
 });
 export type WorldDetails = z.infer<typeof worldDetails>;
 
-export const WORLD_TABS = ['tasks', 'schema', 'rows', 'tools', 'code', 'verifiers', 'health'] as const;
+export const WORLD_TABS = ['tasks', 'schema', 'rows', 'tools', 'code', 'verifiers', 'health', 'drive'] as const;
 export type WorldTabId = (typeof WORLD_TABS)[number];
 
 /** The state of a panel: the editor restores it in the next window. */
@@ -116,9 +119,16 @@ export const pageToWorld = z.discriminatedUnion('type', [
   z.object({ type: z.literal('file'), file: z.string(), line: z.int().min(1).optional() }),
   z.object({ type: z.literal('worldFile') }),
   z.object({ type: z.literal('check') }),
+  /** Opens a session for a task, in place of the one that is open. */
+  z.object({ type: z.literal('openDrive'), task: z.string().optional() }),
+  z.object({ type: z.literal('drive'), request: driveRequest }),
+  z.object({ type: z.literal('closeDrive') }),
+  /** Opens a file that was kept, or imports a demonstration and shows its batch. */
+  z.object({ type: z.literal('kept'), file: z.string(), how: z.enum(['open', 'import']) }),
   z.object({ type: z.literal('extract') }),
   z.object({ type: z.literal('run') }),
   z.object({ type: z.literal('batch'), batch: z.string() }),
+  z.object({ type: z.literal('document'), title: z.string(), text: z.string(), language: z.string() }),
   z.object({ type: z.literal('copy'), text: z.string() }),
 ]);
 export type PageToWorld = z.infer<typeof pageToWorld>;
@@ -128,6 +138,9 @@ export const worldToPage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('rows'), rows: tableRows }),
   z.object({ type: z.literal('code'), text: z.string() }),
   z.object({ type: z.literal('verifiers'), task: count, verifiers: z.array(taskVerifier) }),
+  z.object({ type: z.literal('drive'), message: driveMessage }),
+  /** The session has ended. `text`: why, unless it was closed. */
+  z.object({ type: z.literal('driveEnded'), text: z.string().optional() }),
   z.object({ type: z.literal('health'), health: scenarioHealth, at: z.number() }),
   /** The world cannot be shown, or what was requested last. */
   z.object({ type: z.literal('problem'), text: z.string(), hint: z.string() }),

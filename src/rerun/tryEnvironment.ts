@@ -122,17 +122,22 @@ export async function callAndClose(
   const ms = performance.now() - startedAt;
   await host.close(); // includes output on close
   log.end();
-  const files = (parts ?? []).flatMap((part) =>
-    part.type === 'blob' && typeof part.content === 'string'
-      ? [{ mime_type: part.mime_type, content: part.content }]
-      : [],
-  );
   return {
     tool: spec.name,
     arguments: call.arguments,
     ...outcome,
     ms,
-    ...(files.length === 0 ? {} : { files }),
+    ...filesOf(parts),
     log: log.text,
   };
+}
+
+/** Returns the images and other files of a result. */
+export function filesOf(parts: CallOutcome['parts'] = []): Pick<TriedCall, 'files'> {
+  const files = parts.flatMap((part) =>
+    part.type === 'blob' && typeof part.content === 'string'
+      ? [{ mime_type: part.mime_type, content: part.content }]
+      : [],
+  );
+  return files.length === 0 ? {} : { files };
 }

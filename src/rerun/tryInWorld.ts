@@ -24,7 +24,7 @@ import { openWorld } from '../worlds/open.ts';
 import { callAndClose, type ToolCall, type TriedCall, TryLog, withTryEnvironment } from './tryEnvironment.ts';
 
 /** The world that a batch opens for one of its tasks. */
-interface BatchWorld {
+export interface BatchWorld {
   /** Path of the batch file, relative to the root. */
   readonly batch: string;
   /** Folder of the workspace. */
@@ -122,7 +122,7 @@ export async function tryInWorld(
     blobs,
   } = from;
   return withTryEnvironment({ blobs, task, sandbox, signal, print: log.print }, async (environment) => {
-    const session = await open(from, environment, signal);
+    const session = await openSession(from, environment, signal);
     const result = await callAndClose(
       session,
       specOf(session, call.tool, from),
@@ -149,7 +149,8 @@ async function checkUses({ world, batch, root, blobs }: BatchWorld, file: string
   });
 }
 
-async function open(
+/** Opens a session. Throws StudioError `config`, with the place, if the world cannot be opened. */
+export async function openSession(
   { world, task, seed }: BatchWorld,
   environment: ToolEnvironment,
   signal: AbortSignal,

@@ -78,4 +78,54 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     await page().getByRole('tab', { name: /^Code/ }).click();
     await page().getByText('# edited').waitFor();
   });
+
+  story.step('a TypeScript world is driven: a call, an earlier state, a branch, and a verdict', async () => {
+    const { workbench } = story.code;
+    await workbench.command('View: Close All Editors');
+    await workbench.command('Rollout: Open World…');
+    await workbench.pick(/library\.world\.yaml/);
+    await page()
+      .getByRole('tab', { name: /^Drive/ })
+      .click({ timeout: PATIENCE_MS });
+    await page().getByRole('button', { name: 'Open for renew-one' }).click();
+    const states = page().getByRole('region', { name: 'States' });
+    const changes = page().getByRole('region', { name: 'Changes of the last call' });
+    const call = async (tool: string, args: Readonly<Record<string, string>>): Promise<void> => {
+      await page()
+        .getByRole('option', { name: new RegExp(`^${tool}`) })
+        .click();
+      for (const [name, value] of Object.entries(args))
+        await page()
+          .getByRole('textbox', { name: new RegExp(`^${name}`) })
+          .fill(value);
+      await page().getByRole('button', { name: 'Run Call' }).click();
+    };
+    await page()
+      .getByRole('option', { name: /^list_loans/ })
+      .waitFor({ timeout: PATIENCE_MS });
+    await call('list_loans', { member_id: 'M-1001' });
+    await changes.getByText('This call changed nothing.').waitFor({ timeout: PATIENCE_MS });
+    await call('return_book', { loan_id: 'L-3001' });
+    await states.getByRole('button', { name: /^return_book/ }).waitFor();
+    await states.getByRole('button', { name: /^list_loans/ }).click();
+    await states.locator('.is-now').getByText('list_loans').waitFor();
+    await call('renew_loan', { loan_id: 'L-3001' });
+    await changes.getByText('2026-04-03').waitFor();
+    await page().getByRole('button', { name: 'Verify' }).click();
+    await page()
+      .getByText(/2 of 3 checks/)
+      .waitFor({ timeout: PATIENCE_MS });
+    await story.picture('worlds-drive');
+  });
+
+  story.step('it is kept as a demonstration, which is a trajectory like any other', async () => {
+    const { workbench } = story.code;
+    await page().getByRole('button', { name: 'Keep as Demonstration' }).click();
+    await page().getByText('Kept as demonstration.').waitFor({ timeout: PATIENCE_MS });
+    await page().getByRole('button', { name: 'Show Trajectory' }).click();
+    await workbench.tab(/library\.renew-one/).waitFor({ timeout: PATIENCE_MS });
+    await story.batch.cell('renew-one', 1).dblclick({ timeout: PATIENCE_MS });
+    await page().getByText('renew_loan').first().waitFor({ timeout: PATIENCE_MS });
+    await story.picture('worlds-demonstration');
+  });
 });

@@ -14,6 +14,7 @@ import './trajectory/farStory.tsx';
 import './trajectory/trajectoryStories.tsx';
 import './trajectory/transcriptStories.tsx';
 import './try/tryStories.tsx';
+import './world/driveStories.tsx';
 import './world/worldStories.tsx';
 import './stories.css';
 

@@ -1,6 +1,5 @@
 /** The “Try Tool…” panel: the arguments of a tool as a form, and the outcomes of its calls. */
 import { useEffect, useRef } from 'preact/hooks';
-import type { ListedTool } from '../../src/protocol/tryPage.ts';
 import { valueText } from '../../src/trace/text/values.ts';
 import { Button } from '../components/controls.tsx';
 import { ActionLink } from '../components/link.tsx';
@@ -8,12 +7,10 @@ import { announce } from '../components/notices/announcer.tsx';
 import { Banner } from '../components/notices/banner.tsx';
 import { Skeleton } from '../components/notices/skeleton.tsx';
 import { useChanges } from '../data/observe.ts';
-import { MemberFields } from './form/field.tsx';
-import { focusOn, idOf } from './form/focus.ts';
-import { describe } from './form/shape.ts';
 import { Outcome, outcomeText, RunningView } from './outcome.tsx';
 import { RecordedArguments } from './recordedArguments.tsx';
 import { Tries } from './tries.tsx';
+import { hasFields, runTool, ToolForm } from './tryForm.tsx';
 import type { TrySession } from './trySession.ts';
 import { WorldChoice } from './worldChoice.tsx';
 import './try.css';
@@ -72,10 +69,16 @@ export function TryPage({ session }: { readonly session: TrySession }) {
               />
             )}
           </header>
-          <Form session={session} />
+          <ToolForm session={session} />
           <div class="try-buttons">
             {running === undefined ? (
-              <Button kind="primary" icon="play" label="Run" title="Run (Ctrl+Enter)" onClick={() => run(session)} />
+              <Button
+                kind="primary"
+                icon="play"
+                label="Run"
+                title="Run (Ctrl+Enter)"
+                onClick={() => runTool(session)}
+              />
             ) : (
               <Button
                 kind="secondary"
@@ -105,85 +108,16 @@ export function TryPage({ session }: { readonly session: TrySession }) {
   );
 }
 
-function hasFields({ parameters }: ListedTool): boolean {
-  return describe(parameters, parameters).shape.kind === 'object';
-}
-
 const EFFECTS = {
   pure: 'Changes nothing',
   restorable: 'Changes only the world, which can be restored',
   irreversible: 'May make changes that cannot be undone',
 } as const;
 
-function Form({ session }: { readonly session: TrySession }) {
-  const { tool, text, problems, members } = session;
-  if (tool === undefined) return null;
-  const { parameters } = tool;
-  const described = describe(parameters, parameters);
-  if (text !== undefined || described.shape.kind !== 'object') return <JsonForm session={session} />;
-  if (described.shape.members.length === 0 && Object.keys(members).length === 0)
-    return <p class="try-empty dim">This tool takes no arguments.</p>;
-  const general = problems.filter(({ path }) => path.length === 0);
-  return (
-    <>
-      <MemberFields
-        context={{ root: parameters, problems, onTouch: (path) => session.touch(path) }}
-        path={[]}
-        described={described}
-        shape={described.shape}
-        members={members}
-        onChange={(next) => session.setMembers(next)}
-      />
-      {general.map((problem) => (
-        <p class="field-problem" role="alert" key={problem.text}>
-          {problem.text}
-        </p>
-      ))}
-    </>
-  );
-}
-
-function JsonForm({ session }: { readonly session: TrySession }) {
-  const { text = '', problems } = session;
-  useEffect(() => {
-    if (session.text === undefined) session.editAsText(true); // the schema has no form
-  }, [session.text]);
-  return (
-    <div class="field">
-      <textarea
-        class="input is-area"
-        id={idOf([])}
-        aria-label="Arguments as JSON"
-        aria-describedby="arguments-problems"
-        aria-invalid={problems.length > 0}
-        rows={Math.min(24, Math.max(6, text.split('\n').length + 1))}
-        value={text}
-        spellcheck={false}
-        onInput={(event) => session.setText(event.currentTarget.value)}
-      />
-      <div id="arguments-problems">
-        {problems.map((problem, index) => (
-          <p class="field-problem" key={index}>
-            {problem.path.length > 0 && <code>{problem.path.join('.')}</code>} {problem.text}
-          </p>
-        ))}
-      </div>
-    </div>
-  );
-}
-
-/** Runs the tool, or moves the focus to the first problem. */
-function run(session: TrySession): void {
-  const problem = session.run();
-  if (problem === undefined) return;
-  announce(`${problem.path.join('.')}: ${problem.text}`);
-  focusOn(session.text === undefined ? idOf(problem.path) : idOf([]));
-}
-
 function useKeys(session: TrySession): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) run(session);
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) runTool(session);
       else if (event.key === 'Escape' && session.running !== undefined) session.cancel();
       else return;
       event.preventDefault();

@@ -7,6 +7,7 @@ import { StudioError } from '../../common/errors.ts';
 import { oneLine, plural } from '../../common/text.ts';
 import { type Command, type CommandLine, numberOption, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
+import { drive } from './world/drive.ts';
 import { lint } from './world/lint.ts';
 import { lintRuns } from './world/runs.ts';
 import { setup } from './world/setup.ts';
@@ -19,16 +20,27 @@ export const world: Command = {
   name: 'world',
   usage:
     'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…] | ' +
-    'lint --runs BATCH [--out FILE] | setup [--yes]',
+    'lint --runs BATCH [--out FILE] | drive WORLD [--task ID] | setup [--yes]',
   text:
     'Lists, shows, and checks the scenarios of published worlds: a folder in the format of Agent World Model or ' +
     'Agent-World. `list` finds scenarios whose name, description, tasks, tables, or tools contain all words. `lint` ' +
     'reports what is wrong with scenarios of a folder or a world file, with places, and exits with 1 if there are ' +
-    'errors. `setup` makes the Python environment with the packages that code worlds need.',
+    'errors. `drive` opens a world for a task and answers JSON lines on stdin: call, go, verify, keep, states. ' +
+    '`setup` makes the Python environment with the packages that code worlds need.',
   options: {
     limit: { type: 'string', value: 'N', text: `list: number of scenarios to list (${LISTED})` },
+    batch: { type: 'string', value: 'FILE', text: 'drive: batch file whose tasks the world is opened for' },
+    keep: {
+      type: 'string',
+      value: 'AS',
+      text: 'drive: keep the session at the end as demonstration, solution, or test',
+    },
     part: { type: 'string', value: 'PART', text: 'show: print one part as published, e.g. code' },
-    task: { type: 'string', value: 'N', text: 'show: task whose part is printed, from 0 (0)' },
+    task: {
+      type: 'string',
+      value: 'TASK',
+      text: 'show: task whose part is printed, from 0 (0); drive: ID of the task (the first)',
+    },
     static: { type: 'boolean', text: 'lint: run none of the code of the scenarios' },
     runs: {
       type: 'string',
@@ -49,6 +61,8 @@ export const world: Command = {
     const runs = textOption(commandLine, 'runs');
     if (verb === 'lint' && folder === undefined && runs !== undefined)
       return await lintRuns(context, runs, commandLine);
+    if (verb === 'drive' && folder !== undefined && words.length === 0)
+      return await drive(context, folder, commandLine);
     if (verb === 'lint' && folder !== undefined) return await lint(context, folder, words, commandLine);
     const run = verb === 'list' ? list : verb === 'show' && words.length === 1 ? show : undefined;
     if (run === undefined || folder === undefined)

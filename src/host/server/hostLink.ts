@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import type { ConnectOptions } from '../../client/connect.ts';
 import { LOCAL } from '../../client/targets/local.ts';
-import type { Cli, ServerLink } from '../services.ts';
+import type { LineCli, ServerLink } from '../services.ts';
 import type { TargetTokens } from '../targets/address/targetTokens.ts';
 import type { Log } from '../window/log.ts';
 import { setting } from '../window/settings.ts';
@@ -68,7 +68,7 @@ async function showStopped(text: string, log: Log): Promise<void> {
   else if (chosen === 'Show Log') log.channel.show(true);
 }
 
-export function createCli(log: Log, tokens: TargetTokens, settings: ServerSettings): Cli {
+export function createCli(log: Log, tokens: TargetTokens, settings: ServerSettings): LineCli {
   return cliOf({
     store: () => settings.store,
     target: () => settings.target,

@@ -1,12 +1,13 @@
 /** Runs the `rollout` command as a child process that prints one JSON document. Does not depend on VS Code. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { cancelled } from '../../common/abort.ts';
 import { entryUrl } from '../../common/entries.ts';
 import { StudioError } from '../../common/errors.ts';
-import type { Cli } from '../services.ts';
+import type { Cli, LineCli } from '../services.ts';
+import { lineProcess } from './cliLines.ts';
 
 export interface CliPorts {
   readonly store: () => string;
@@ -26,17 +27,25 @@ export interface CliPorts {
 
 const STOP_TIMEOUT_MS = 5_000;
 
-export function cliOf(ports: CliPorts): Cli {
+export function cliOf(ports: CliPorts): LineCli {
   return {
     json: (args, options) => {
-      if (!ports.trusted())
-        throw new StudioError('forbidden', 'Nothing runs in Restricted Mode.', {
-          hint: 'Trust the workspace to continue.',
-        });
+      checkTrust(ports);
       ports.log(`rollout ${args.join(' ')}`);
       return run(ports, args, options);
     },
+    lines: async (args, { cwd, env, listener }) => {
+      checkTrust(ports);
+      ports.log(`rollout ${args.join(' ')}`);
+      const child = await start(ports, args, { cwd, env }, 'pipe');
+      return lineProcess(child, listener, ports.stopTimeoutMs ?? STOP_TIMEOUT_MS);
+    },
   };
+}
+
+function checkTrust({ trusted }: CliPorts): void {
+  if (trusted()) return;
+  throw new StudioError('forbidden', 'Nothing runs in Restricted Mode.', { hint: 'Trust the workspace to continue.' });
 }
 
 async function run(
@@ -44,28 +53,7 @@ async function run(
   args: readonly string[],
   { cwd, signal, env, at, onProgress }: Parameters<Cli['json']>[1],
 ): Promise<unknown> {
-  const { store, target } = at ?? { store: ports.store(), target: ports.target() };
-  const tokens = await ports.tokens?.([target, ...args]);
-  if (signal?.aborted === true) throw cancelled(signal);
-  const file = ports.file ?? fileURLToPath(entryUrl('cli'));
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file, ...args, '--json'], {
-    // The IPC channel carries no messages. Closing it, even by a crash of this process, stops the command.
-    cwd,
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    windowsHide: true,
-    // Pass the store in the environment: its URL may contain a password, and arguments are visible to other users.
-    // Trust the system's certificates, as the editor does.
-    env: {
-      ...(tokens === undefined || Object.keys(tokens).length === 0 ? {} : { NODE_USE_SYSTEM_CA: '1' }),
-      ...process.env,
-      ...tokens,
-      ...env,
-      ROLLOUT_STORE: store,
-      ROLLOUT_TARGET: target,
-      ...(ports.sandbox === undefined ? {} : { ROLLOUT_SANDBOX: ports.sandbox() }),
-      ELECTRON_RUN_AS_NODE: '1',
-    },
-  });
+  const child = await start(ports, [...args, '--json'], { cwd, env, at }, 'ignore', signal);
   let killTimer: NodeJS.Timeout | undefined;
   const stopped = { requested: false };
   const stop = (): void => {
@@ -103,4 +91,41 @@ async function run(
     clearTimeout(killTimer);
     signal?.removeEventListener('abort', stop);
   }
+}
+
+type StartOptions = Pick<Parameters<Cli['json']>[1], 'cwd'> & {
+  readonly env: Readonly<Record<string, string>> | undefined;
+  readonly at?: Parameters<Cli['json']>[1]['at'] | undefined;
+};
+
+/** Starts the command. Throws if the signal aborts before. */
+async function start(
+  ports: CliPorts,
+  args: readonly string[],
+  { cwd, env, at }: StartOptions,
+  input: 'ignore' | 'pipe',
+  signal?: AbortSignal,
+): Promise<ChildProcess> {
+  const { store, target } = at ?? { store: ports.store(), target: ports.target() };
+  const tokens = await ports.tokens?.([target, ...args]);
+  if (signal?.aborted === true) throw cancelled(signal);
+  const file = ports.file ?? fileURLToPath(entryUrl('cli'));
+  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file, ...args], {
+    // The IPC channel carries no messages. Closing it, even by a crash of this process, stops the command.
+    cwd,
+    stdio: [input, 'pipe', 'pipe', 'ipc'],
+    windowsHide: true,
+    // Pass the store in the environment: its URL may contain a password, and arguments are visible to other users.
+    // Trust the system's certificates, as the editor does.
+    env: {
+      ...(tokens === undefined || Object.keys(tokens).length === 0 ? {} : { NODE_USE_SYSTEM_CA: '1' }),
+      ...process.env,
+      ...tokens,
+      ...env,
+      ROLLOUT_STORE: store,
+      ROLLOUT_TARGET: target,
+      ...(ports.sandbox === undefined ? {} : { ROLLOUT_SANDBOX: ports.sandbox() }),
+      ELECTRON_RUN_AS_NODE: '1',
+    },
+  });
 }

@@ -15,6 +15,7 @@ import { TabPanel, Tabs } from '../../components/tabs.tsx';
 import { useChanges } from '../../data/observe.ts';
 import { useKeys } from '../../keys.ts';
 import { CodeTab } from './codeTab.tsx';
+import { DriveTab } from './drive/driveTab.tsx';
 import { HealthTab } from './healthTab.tsx';
 import { RowsTab } from './rowsTab.tsx';
 import { SchemaTab } from './schema/schemaTab.tsx';
@@ -32,6 +33,7 @@ const TABS: Readonly<Record<WorldTabId, { readonly label: string; readonly view:
   code: { label: 'Code', view: CodeTab },
   verifiers: { label: 'Verifiers', view: VerifiersTab },
   health: { label: 'Health', view: HealthTab },
+  drive: { label: 'Drive', view: DriveTab },
 };
 const IDS = Object.keys(TABS) as WorldTabId[];
 
@@ -117,6 +119,14 @@ const KEYS = [
     ],
   },
   {
+    title: 'Drive',
+    keys: [
+      { keys: 'Ctrl+Enter', does: 'run the call' },
+      { keys: '[ ]', does: 'go to the state before, after' },
+      { keys: 'V', does: 'verify this state' },
+    ],
+  },
+  {
     title: 'Lists',
     keys: [
       { keys: '↑ ↓', does: 'select' },
@@ -140,6 +150,7 @@ function badgeOf(id: WorldTabId, { health }: WorldSession, details: WorldDetails
     case 'health':
       return health === undefined ? undefined : count(health.health.findings.length);
     case 'code':
+    case 'drive':
       return undefined;
   }
 }

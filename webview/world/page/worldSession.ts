@@ -11,6 +11,7 @@ import {
   type WorldToPage,
   worldToPage,
 } from '../../../src/protocol/worldPage.ts';
+import { DriveSession } from './drive/driveSession.ts';
 
 /** The environment of the page: an editor or a story. */
 interface WorldHost {
@@ -21,6 +22,7 @@ interface WorldHost {
 
 export class WorldSession {
   readonly #host: WorldHost;
+  readonly drive: DriveSession;
   readonly #changed = new Emitter<undefined>();
   readonly changed = this.#changed.event;
   details: WorldDetails | undefined;
@@ -45,6 +47,7 @@ export class WorldSession {
 
   constructor(host: WorldHost) {
     this.#host = host;
+    this.drive = new DriveSession((message) => host.post(message));
     host.listen((data) => {
       const message = worldToPage.safeParse(data);
       if (message.success) this.#handle(message.data);
@@ -115,6 +118,12 @@ export class WorldSession {
       case 'verifiers':
         this.#verifiers.set(message.task, message.verifiers);
         break;
+      case 'drive':
+        this.drive.handle(message.message);
+        return;
+      case 'driveEnded':
+        this.drive.end(message.text);
+        return;
       case 'health':
         this.health = message;
         this.isChecking = false;

@@ -62,6 +62,7 @@ export async function worldDetails(
     code: { file: `${scenario.key}.py`, lines: model.codeLines },
     problems: published.problems.slice(0, MAX_PROBLEMS).map(problemText),
     canExtract: model.codeLines > 0,
+    cannotDrive: 'Published worlds cannot be driven yet. Drive a TypeScript world.',
   };
 }
 
@@ -101,5 +102,8 @@ async function moduleDetails(worlds: WorkspaceWorlds, { uri, ref }: WorkspaceWor
     },
     problems,
     canExtract: false,
+    ...(ref.kind === 'module' && uri.scheme === 'file'
+      ? {}
+      : { cannotDrive: 'Only TypeScript worlds on disk can be driven.' }),
   };
 }

@@ -6,16 +6,17 @@ import { worldHealth } from '../../../common/worldHealth.ts';
 import { type PageToWorld, pageToWorld, type WorldPanelState, type WorldToPage } from '../../../protocol/worldPage.ts';
 import { folderOf, uriOf, workspaceFiles } from '../../files/workspaceFiles.ts';
 import { pageFolder } from '../../pages/webviewFiles.ts';
-import type { Cli, DoAction } from '../../services.ts';
+import type { DoAction, LineCli } from '../../services.ts';
 import { showScenarioPart } from '../scenarioDocuments.ts';
 import type { WorkspaceWorld, WorkspaceWorlds } from '../workspaceWorlds.ts';
+import { DrivenWorld } from './drivenWorld.ts';
 import { type OpenScenario, scenarioOf, worldDetails } from './worldDetails.ts';
 
 interface WorldPanelOptions {
   readonly context: vscode.ExtensionContext;
   readonly worlds: WorkspaceWorlds;
   readonly act: DoAction;
-  readonly cli: Cli;
+  readonly cli: LineCli;
   readonly extract: (world: vscode.Uri, scenario: OpenScenario) => Promise<void>;
   readonly onError: (error: unknown) => void;
   readonly closed: () => void;
@@ -28,6 +29,9 @@ export class WorldPanel {
   readonly #options: WorldPanelOptions;
   readonly #listeners: readonly vscode.Disposable[];
   readonly #ended = new AbortController();
+  readonly #driven: DrivenWorld;
+  /** Files that were kept in this page. */
+  readonly #kept = new Set<string>();
   #world: WorkspaceWorld | undefined;
   #open: OpenScenario | undefined;
   /** Files that the page may open. */
@@ -38,6 +42,14 @@ export class WorldPanel {
     this.scenario = scenario;
     this.#view = view;
     this.#options = options;
+    this.#driven = new DrivenWorld(options.cli, {
+      message: (message) => {
+        if (message.type === 'kept') this.#kept.add(message.file);
+        this.#post({ type: 'drive', message });
+      },
+      ended: (text) => this.#post({ type: 'driveEnded', ...(text === undefined ? {} : { text }) }),
+      log: (text) => options.worlds.log(text),
+    });
     view.iconPath = vscode.Uri.joinPath(options.context.extensionUri, 'media', 'icons', 'pages', 'world.svg');
     this.#listeners = [
       view.webview.onDidReceiveMessage((raw: unknown) => this.#handleMessage(raw)),
@@ -67,6 +79,7 @@ export class WorldPanel {
   /** Stops reading but keeps the tab. */
   release(): void {
     this.#ended.abort();
+    this.#driven.dispose();
     for (const listener of this.#listeners) listener.dispose();
   }
 
@@ -130,6 +143,18 @@ export class WorldPanel {
       case 'run':
         await vscode.commands.executeCommand('rollout.runWorld', this.uri);
         return;
+      case 'openDrive':
+        await this.#openDrive(message.task);
+        return;
+      case 'drive':
+        this.#driven.send(message.request);
+        return;
+      case 'closeDrive':
+        this.#driven.close();
+        return;
+      case 'kept':
+        await this.#openKept(message.file, message.how);
+        return;
       case 'check':
         await this.#check();
         return;
@@ -139,6 +164,11 @@ export class WorldPanel {
       case 'batch':
         await act({ do: 'open', place: { page: 'batch', batch: message.batch } });
         return;
+      case 'document': {
+        const { title, text, language } = message;
+        await act({ do: 'document', title, text, language });
+        return;
+      }
       case 'copy':
         await act({ do: 'copy', text: message.text });
     }
@@ -159,6 +189,27 @@ export class WorldPanel {
       ...details.tools.flatMap(({ file }) => file ?? []),
     ]);
     this.#post({ type: 'world', details });
+  }
+
+  async #openDrive(task: string | undefined): Promise<void> {
+    try {
+      const world = this.#world;
+      const [batch] = world === undefined ? [] : await this.#options.worlds.batchesOf(world.ref);
+      if (batch === undefined)
+        throw new StudioError('not_found', 'No batch file of this workspace uses this world.', {
+          hint: 'Create one with Rollout: New Batch…: it says which tasks there are.',
+        });
+      await vscode.workspace.saveAll(false); // code is read from disk
+      await this.#driven.open(this.uri.fsPath, batch.uri.fsPath, task, folderOf(this.uri).fsPath);
+    } catch (error) {
+      this.#post({ type: 'driveEnded', text: errorText(error) });
+    }
+  }
+
+  async #openKept(file: string, how: 'open' | 'import'): Promise<void> {
+    if (!this.#kept.has(file)) throw new StudioError('not_found', `${file} was not kept in this page.`);
+    if (how === 'open') await vscode.window.showTextDocument(vscode.Uri.file(file));
+    else await vscode.commands.executeCommand('rollout.import', vscode.Uri.file(file));
   }
 
   /** Runs the lint in another process. */

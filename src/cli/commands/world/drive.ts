@@ -1,0 +1,166 @@
+/** `rollout world drive`: a session of a world, driven by JSON lines. */
+import { glob, mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { diskFiles } from '../../../client/disk.ts';
+import { workspaceRoot } from '../../../client/workspace.ts';
+import { errorText, StudioError } from '../../../common/errors.ts';
+import { fileGlob, fileKind } from '../../../common/fileKinds.ts';
+import { isJsonObject, type Json } from '../../../common/json.ts';
+import { parseFile } from '../../../config/source/parse.ts';
+import { type DriveMessage, type DriveRequest, driveRequest, KEPT_AS, type KeptAs } from '../../../protocol/drive.ts';
+import { Drive } from '../../../rerun/drive/drive.ts';
+import { keptFile } from '../../../rerun/drive/keep.ts';
+import { withTryEnvironment } from '../../../rerun/tryEnvironment.ts';
+import { readBatchWorld } from '../../../rerun/tryInWorld.ts';
+import type { Verdict } from '../../../rollout/ports.ts';
+import { type CommandLine, type Outcome, textOption } from '../../command.ts';
+import type { Context } from '../../context.ts';
+
+/** Drives a world file, or the world of a batch file, until stdin ends. */
+export async function drive(context: Context, file: string, commandLine: CommandLine): Promise<Outcome> {
+  const { cwd, env, signal } = context;
+  const keep = keptAs(textOption(commandLine, 'keep'));
+  const batch = textOption(commandLine, 'batch') ?? (fileKind(file) === 'batch' ? file : await batchOf(file, cwd));
+  const from = await readBatchWorld(batch, textOption(commandLine, 'task'), cwd, env);
+  const send = (message: DriveMessage): void => context.print(JSON.stringify(message));
+  const { blobs, task, sandbox } = from;
+  const print = (text: string): void => send({ type: 'log', text });
+  await withTryEnvironment({ blobs, task, sandbox, signal, print }, async (environment) => {
+    const session = await Drive.open(from, environment, print, signal);
+    const driver = new Driver(session, send, signal);
+    try {
+      send({
+        type: 'opened',
+        world: from.world.name,
+        batch: from.batch,
+        task: task.id,
+        question: task.question,
+        seed: from.seed,
+        canVerify: session.canVerify,
+        canSnapshot: session.canSnapshot,
+        tools: session.specs.map((spec) => ({ ...spec, from: { kind: spec.from.kind, name: spec.from.name } })),
+      });
+      const lines = createInterface({ input: process.stdin, signal });
+      for await (const line of lines) if (line.trim() !== '') await driver.handle(line);
+      if (keep !== undefined) await driver.keep({ id: 0, op: 'keep', as: keep });
+    } finally {
+      await session.close();
+    }
+  });
+  return 0;
+}
+
+function keptAs(text: string | undefined): KeptAs | undefined {
+  if (text === undefined) return undefined;
+  const as = KEPT_AS.find((each) => each === text);
+  if (as !== undefined) return as;
+  throw new StudioError('usage', `--keep must be one of ${KEPT_AS.join(', ')}, not “${text}”.`);
+}
+
+/** Finds a batch file of the workspace that uses a world. Throws StudioError `not_found` if there is none. */
+async function batchOf(world: string, cwd: string): Promise<string> {
+  const full = path.resolve(cwd, world);
+  const root = workspaceRoot(full, cwd);
+  const files = diskFiles(root);
+  for await (const found of glob(fileGlob('batch'), { cwd: root, exclude: ['**/node_modules/**', '**/.git/**'] })) {
+    const at = path.join(root, found);
+    const { value } = parseFile(at, await files.readText(at));
+    const named = isJsonObject(value) ? value['world'] : undefined;
+    if (typeof named === 'string' && path.resolve(path.dirname(at), named) === full) return at;
+  }
+  throw new StudioError('not_found', `No batch file in ${root} uses ${world}.`, {
+    hint: 'A batch file says which tasks there are: name one with --batch.',
+  });
+}
+
+/** Answers requests one after another. */
+class Driver {
+  readonly #drive: Drive;
+  readonly #send: (message: DriveMessage) => void;
+  readonly #signal: AbortSignal;
+  /** The last verdict, with the state that it is about. */
+  #verdict: { readonly state: number; readonly verdict: Verdict } | undefined;
+
+  constructor(drive: Drive, send: (message: DriveMessage) => void, signal: AbortSignal) {
+    this.#drive = drive;
+    this.#send = send;
+    this.#signal = signal;
+  }
+
+  async handle(line: string): Promise<void> {
+    let id: number | undefined;
+    try {
+      const request = driveRequest.parse(JSON.parse(line));
+      id = request.id;
+      await this.#perform(request);
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      const isKnown = StudioError.is(error);
+      this.#send({
+        type: 'failed',
+        ...(id === undefined ? {} : { id }),
+        message: isKnown ? error.message : errorText(error),
+        ...(isKnown && error.hint !== undefined ? { hint: error.hint } : {}),
+      });
+    }
+  }
+
+  async #perform(request: DriveRequest): Promise<void> {
+    const { id } = request;
+    const drive = this.#drive;
+    switch (request.op) {
+      case 'call': {
+        const { retries, changes, files, ...call } = await drive.call(request.tool, request.arguments, this.#signal);
+        this.#send({
+          ...{ type: 'called', id, state: drive.state, states: drive.states },
+          call: {
+            ...call,
+            ...(retries === undefined ? {} : { retries: [...retries] }),
+            ...(changes === undefined ? {} : { changes: [...changes] }),
+            ...(files === undefined ? {} : { files: [...files] }),
+          },
+        });
+        return;
+      }
+      case 'go':
+        await drive.go(request.state, this.#signal);
+        this.#send({ type: 'at', id, state: drive.state, states: drive.states });
+        return;
+      case 'states':
+        this.#send({ type: 'at', id, state: drive.state, states: drive.states });
+        return;
+      case 'verify': {
+        const { checks, parts, ...verdict } = await this.#verify(request.answer ?? null);
+        this.#send({
+          ...{ type: 'verdict', id },
+          verdict: {
+            ...{ state: drive.state, ...verdict },
+            ...(parts === undefined ? {} : { parts: { ...parts } }),
+            ...(checks === undefined ? {} : { checks: [...checks] }),
+          },
+        });
+        return;
+      }
+      case 'keep':
+        await this.keep(request);
+    }
+  }
+
+  async keep({ id, as, file, answer }: Extract<DriveRequest, { op: 'keep' }>): Promise<void> {
+    const { root } = this.#drive.from;
+    const known = this.#verdict?.state === this.#drive.state ? this.#verdict.verdict : undefined;
+    const verdict = known ?? (this.#drive.canVerify && as !== 'test' ? await this.#verify(answer ?? null) : undefined);
+    const kept = keptFile(this.#drive, as, verdict, answer);
+    const target = path.resolve(root, file ?? kept.path);
+    await mkdir(path.dirname(target), { recursive: true });
+    await writeFile(target, kept.text);
+    this.#send({ type: 'kept', id, as, file: target });
+  }
+
+  async #verify(answer: Json): Promise<Verdict> {
+    const verdict = await this.#drive.verify(answer, this.#signal);
+    this.#verdict = { state: this.#drive.state, verdict };
+    return verdict;
+  }
+}

@@ -1,0 +1,321 @@
+/** A session driven by hand: tools, the form and result of a call, what it changed, and states to return to. */
+import { useState } from 'preact/hooks';
+import { plural } from '../../../../src/common/text.ts';
+import { duration } from '../../../../src/common/units.ts';
+import type { ListedTool } from '../../../../src/protocol/tryPage.ts';
+import { Button, Dropdown } from '../../../components/controls.tsx';
+import { ActionLink } from '../../../components/link.tsx';
+import { Glyph } from '../../../components/marks/glyph.tsx';
+import { Icon } from '../../../components/marks/icon.tsx';
+import { Banner } from '../../../components/notices/banner.tsx';
+import { EmptyState } from '../../../components/notices/emptyState.tsx';
+import { Skeleton } from '../../../components/notices/skeleton.tsx';
+import { MenuButton } from '../../../components/overlays/menu.tsx';
+import { usePageWidth } from '../../../components/pageWidth.ts';
+import { VirtualList } from '../../../components/virtualList.tsx';
+import { useChanges } from '../../../data/observe.ts';
+import { useKeys } from '../../../keys.ts';
+import { Outcome, RunningView } from '../../../try/outcome.tsx';
+import { hasFields, runTool, ToolForm } from '../../../try/tryForm.tsx';
+import { WorldRows } from '../../worldRows.tsx';
+import { FilterField, hasWords } from '../filterField.tsx';
+import type { TabProps } from '../worldPage.tsx';
+import type { DriveSession } from './driveSession.ts';
+import { States } from './states.tsx';
+import '../../../try/try.css';
+import './drive.css';
+
+const ROW_HEIGHT = 22;
+/** Narrower pages choose the tool in a menu. */
+const MIN_LIST_WIDTH = 761;
+
+export function DriveTab({ session, details }: TabProps) {
+  const { drive } = session;
+  useChanges(drive.changed);
+  const task = details.tasks[session.task]?.id;
+  useKeys(
+    {
+      '[': () => drive.step(-1),
+      ']': () => drive.step(1),
+      v: () => drive.verify(),
+    },
+    drive.opened !== undefined,
+  );
+  if (details.cannotDrive !== undefined)
+    return <EmptyState icon="debug-disconnect" title="This world cannot be driven" text={details.cannotDrive} />;
+  if (drive.isOpening) return <Skeleton />;
+  if (drive.opened === undefined)
+    return (
+      <EmptyState
+        icon="play"
+        title={drive.ended === undefined ? 'Drive this world' : 'The session has ended'}
+        text={drive.ended ?? 'Make calls by hand, see what each changes, go back to earlier states, and judge them.'}
+        actions={[
+          {
+            label: task === undefined ? 'Open Session' : `Open for ${taskLabel(task)}`,
+            onClick: () => drive.open(task),
+          },
+        ]}
+      />
+    );
+  return <OpenDrive session={session} details={details} drive={drive} />;
+}
+
+function taskLabel(id: string): string {
+  return /^\d+$/.test(id) ? `Task ${id}` : id;
+}
+
+function OpenDrive({ session, details, drive }: TabProps & { readonly drive: DriveSession }) {
+  const { opened, form, failure, kept, pending } = drive;
+  const hasList = usePageWidth() >= MIN_LIST_WIDTH;
+  if (opened === undefined) return null;
+  const { tasks } = details;
+  return (
+    <div class="drive">
+      <div class="world-tools drive-head">
+        <Dropdown
+          label="Task"
+          value={opened.task}
+          options={(tasks.some(({ id }) => id === opened.task) ? tasks : [{ id: opened.task }, ...tasks]).map(
+            ({ id }) => ({ value: id, text: taskLabel(id) }),
+          )}
+          onChange={(id) => {
+            session.select({
+              task: Math.max(
+                0,
+                tasks.findIndex((each) => each.id === id),
+              ),
+            });
+            drive.open(id);
+          }}
+        />
+        <span class="drive-question dim" title={opened.question}>
+          {opened.question}
+        </span>
+        <span class="grow" />
+        <VerdictMark drive={drive} />
+        {opened.canVerify && (
+          <Button
+            kind="secondary"
+            icon="check"
+            label="Verify"
+            title="Judge this state (V)"
+            disabled={pending !== undefined}
+            onClick={() => drive.verify()}
+          />
+        )}
+        <Button
+          kind="secondary"
+          icon="save"
+          label="Keep as Demonstration"
+          title="Saves the path from the start to this state as a trajectory"
+          disabled={pending !== undefined || drive.state === 0}
+          onClick={() => drive.keep('demonstration')}
+        />
+        <MenuButton
+          label="More"
+          icon="ellipsis"
+          entries={[
+            { label: 'Keep as Reference Solution', onClick: () => drive.keep('solution') },
+            { label: 'Keep as Test', onClick: () => drive.keep('test') },
+            { label: 'Close Session', onClick: () => drive.close() },
+          ]}
+        />
+      </div>
+      {failure !== undefined && <Banner kind="warning" text={`${failure.message} ${failure.hint ?? ''}`.trim()} />}
+      {kept !== undefined && (
+        <p class="drive-kept" role="status">
+          Kept as {kept.as}.{' '}
+          <ActionLink
+            label="Open File"
+            title={kept.file}
+            onClick={() => session.post({ type: 'kept', file: kept.file, how: 'open' })}
+          />{' '}
+          {kept.as === 'demonstration' && (
+            <ActionLink
+              label="Show Trajectory"
+              title="Imports the file and opens its batch"
+              onClick={() => session.post({ type: 'kept', file: kept.file, how: 'import' })}
+            />
+          )}
+        </p>
+      )}
+      <div class="drive-columns">
+        <ToolChoice drive={drive} tools={opened.tools} hasList={hasList} />
+        <section class="drive-call" aria-label="Call">
+          {form === undefined ? (
+            <p class="try-empty dim">Choose a tool.</p>
+          ) : (
+            <CallForm key={drive.tool} drive={drive} />
+          )}
+        </section>
+        <Changes drive={drive} />
+      </div>
+      <States drive={drive} />
+    </div>
+  );
+}
+
+function VerdictMark({ drive: { verdict, state } }: { readonly drive: DriveSession }) {
+  if (verdict === undefined || verdict.state !== state) return null;
+  const { passed, value, checks = [], explanation } = verdict;
+  const done = checks.filter((check) => check.passed).length;
+  const text =
+    (passed === true ? 'passed' : passed === false ? 'failed' : 'not scored') +
+    (checks.length === 0 ? (value === null ? '' : ` ${value}`) : ` ${done} of ${checks.length} checks`);
+  return (
+    <span class="drive-verdict" role="status" title={explanation ?? text}>
+      <Glyph outcome={passed === true ? 'passed' : passed === false ? 'failed' : 'unscored'} /> {text}
+    </span>
+  );
+}
+
+interface ToolChoiceProps {
+  readonly drive: DriveSession;
+  readonly tools: readonly ListedTool[];
+  readonly hasList: boolean;
+}
+
+function ToolChoice({ drive, tools, hasList }: ToolChoiceProps) {
+  const [words, setWords] = useState('');
+  if (!hasList)
+    return (
+      <section class="drive-tools" aria-label="Tools">
+        <div class="world-tools">
+          <Dropdown
+            label="Tool"
+            value={drive.tool ?? ''}
+            options={tools.map(({ name }) => ({ value: name, text: name }))}
+            onChange={(name) => drive.select(name)}
+          />
+        </div>
+      </section>
+    );
+  const shown = tools.filter(({ name, description }) => hasWords(words, `${name} ${description}`));
+  return (
+    <section class="drive-tools world-list" aria-label="Tools">
+      <FilterField label="Search tools" value={words} onInput={setWords} matches={shown.length} of={tools.length} />
+      <div class="world-list-rows">
+        <VirtualList
+          count={shown.length}
+          rowHeight={ROW_HEIGHT}
+          label="Tools"
+          role="listbox"
+          selected={shown.findIndex(({ name }) => name === drive.tool)}
+          keyOf={(index) => shown[index]?.name ?? index}
+          row={(index) => {
+            const tool = shown[index];
+            if (tool === undefined) return null;
+            const writes = tool.effect !== 'pure';
+            return (
+              <div class="world-row" title={tool.description}>
+                <Icon name={writes ? 'edit' : 'tools'} />
+                <code class="world-row-text">{tool.name}</code>
+                {writes && <span class="dim">writes</span>}
+              </div>
+            );
+          }}
+          onSelect={(index) => drive.select(shown[index]?.name ?? '')}
+        />
+      </div>
+    </section>
+  );
+}
+
+function CallForm({ drive }: { readonly drive: DriveSession }) {
+  const { form, pending } = drive;
+  useKeys({
+    'mod+Enter': () => {
+      if (form !== undefined) runTool(form);
+    },
+  });
+  if (form?.tool === undefined) return null;
+  const { tool, running, selected, text } = form;
+  return (
+    <>
+      <div
+        class="try-form"
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+          event.preventDefault();
+          event.stopPropagation();
+          runTool(form);
+        }}
+      >
+        <header class="section-head">
+          <h2>
+            <code>{tool.name}</code>
+          </h2>
+          <span class="dim" title={tool.description}>
+            {tool.description}
+          </span>
+          <span class="grow" />
+          {hasFields(tool) && (
+            <ActionLink
+              label={text === undefined ? 'Edit as JSON' : 'Edit as Form'}
+              onClick={() => form.editAsText(text === undefined)}
+            />
+          )}
+        </header>
+        <ToolForm session={form} />
+        <div class="try-buttons">
+          <Button
+            kind="primary"
+            icon="play"
+            label="Run Call"
+            title="Run Call (Ctrl+Enter)"
+            disabled={pending !== undefined}
+            onClick={() => runTool(form)}
+          />
+        </div>
+      </div>
+      <div class="drive-result">
+        {running !== undefined ? (
+          <RunningView running={running} />
+        ) : selected === undefined ? (
+          <p class="try-empty dim">The result appears here.</p>
+        ) : (
+          <Outcome key={selected.number} run={withoutChanges(selected)} session={form} />
+        )}
+      </div>
+    </>
+  );
+}
+
+type Run = Parameters<typeof Outcome>[0]['run'];
+
+/** The changes are next to the result. */
+function withoutChanges(run: Run): Run {
+  if (!('call' in run.outcome)) return run;
+  const { changes: _changes, ...call } = run.outcome.call;
+  return { ...run, outcome: { call } };
+}
+
+function Changes({ drive }: { readonly drive: DriveSession }) {
+  const { last, current } = drive;
+  const changes = last?.changes ?? [];
+  const tables = new Set(changes.map(({ table, file }) => table ?? file ?? 'world')).size;
+  return (
+    <section class="drive-changes" aria-label="Changes of the last call">
+      <header class="section-head">
+        <h2>Changes</h2>
+        <span class="dim">
+          {changes.length === 0 ? '' : `${plural(changes.length, 'row')} in ${plural(tables, 'table')}`}
+        </span>
+        <span class="grow" />
+        {last !== undefined && <span class="dim">{duration(last.ms)}</span>}
+      </header>
+      {last === undefined ? (
+        <p class="try-empty dim">
+          {current?.state === 0 ? 'What a call changes appears here.' : 'Make a call to see what it changes.'}
+        </p>
+      ) : changes.length === 0 ? (
+        <p class="try-empty dim">
+          {last.error === undefined ? 'This call changed nothing.' : 'The call failed, so the state stays.'}
+        </p>
+      ) : (
+        <WorldRows changes={changes} all="the trajectory" onAll={() => drive.keep('demonstration')} />
+      )}
+    </section>
+  );
+}
