@@ -115,6 +115,11 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     await page()
       .getByText(/2 of 3 checks/)
       .waitFor({ timeout: PATIENCE_MS });
+    await page().locator('.drive-answer input').fill('2026-04-03');
+    await page().getByRole('button', { name: 'Verify' }).click();
+    await page()
+      .getByText(/passed 3 of 3 checks/)
+      .waitFor({ timeout: PATIENCE_MS });
     await story.picture('worlds-drive');
   });
 

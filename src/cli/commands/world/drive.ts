@@ -6,7 +6,7 @@ import { diskFiles } from '../../../client/disk.ts';
 import { workspaceRoot } from '../../../client/workspace.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import { fileGlob, fileKind } from '../../../common/fileKinds.ts';
-import { isJsonObject, type Json } from '../../../common/json.ts';
+import { isJsonObject, isSameJson, type Json } from '../../../common/json.ts';
 import { parseFile } from '../../../config/source/parse.ts';
 import { type DriveMessage, type DriveRequest, driveRequest, KEPT_AS, type KeptAs } from '../../../protocol/drive.ts';
 import { Drive } from '../../../rerun/drive/drive.ts';
@@ -80,7 +80,7 @@ class Driver {
   readonly #send: (message: DriveMessage) => void;
   readonly #signal: AbortSignal;
   /** The last verdict, with the state that it is about. */
-  #verdict: { readonly state: number; readonly verdict: Verdict } | undefined;
+  #verdict: { readonly state: number; readonly answer: Json; readonly verdict: Verdict } | undefined;
 
   constructor(drive: Drive, send: (message: DriveMessage) => void, signal: AbortSignal) {
     this.#drive = drive;
@@ -149,7 +149,9 @@ class Driver {
 
   async keep({ id, as, file, answer }: Extract<DriveRequest, { op: 'keep' }>): Promise<void> {
     const { root } = this.#drive.from;
-    const known = this.#verdict?.state === this.#drive.state ? this.#verdict.verdict : undefined;
+    const last = this.#verdict;
+    const isSame = last?.state === this.#drive.state && isSameJson(last.answer, answer ?? null);
+    const known = isSame ? last.verdict : undefined;
     const verdict = known ?? (this.#drive.canVerify && as !== 'test' ? await this.#verify(answer ?? null) : undefined);
     const kept = keptFile(this.#drive, as, verdict, answer);
     const target = path.resolve(root, file ?? kept.path);
@@ -160,7 +162,7 @@ class Driver {
 
   async #verify(answer: Json): Promise<Verdict> {
     const verdict = await this.#drive.verify(answer, this.#signal);
-    this.#verdict = { state: this.#drive.state, verdict };
+    this.#verdict = { state: this.#drive.state, answer, verdict };
     return verdict;
   }
 }

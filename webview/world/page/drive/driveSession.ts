@@ -28,6 +28,8 @@ export class DriveSession {
   /** The last call, whatever the state. */
   last: TriedCall | undefined;
   tool: string | undefined;
+  /** What an agent would answer in the end. Empty: nothing. */
+  answer = '';
   /** What was requested and has not been answered. */
   pending: Wanted['op'] | undefined;
   readonly #forms = new Map<string, { readonly form: TrySession; readonly receive: (message: TryToPage) => void }>();
@@ -75,11 +77,21 @@ export class DriveSession {
   }
 
   verify(): void {
-    if (this.opened?.canVerify === true) this.#request({ op: 'verify' });
+    if (this.opened?.canVerify === true) this.#request({ op: 'verify', ...this.#answer() });
   }
 
   keep(as: KeptAs): void {
-    this.#request({ op: 'keep', as });
+    this.#request({ op: 'keep', as, ...this.#answer() });
+  }
+
+  setAnswer(answer: string): void {
+    this.answer = answer;
+    this.verdict = undefined; // it was about another answer
+    this.#notify();
+  }
+
+  #answer(): { readonly answer?: string } {
+    return this.answer === '' ? {} : { answer: this.answer };
   }
 
   handle(message: DriveMessage): void {
@@ -128,6 +140,7 @@ export class DriveSession {
     this.verdict = undefined;
     this.kept = undefined;
     this.last = undefined;
+    this.answer = '';
     this.pending = undefined;
     this.#forms.clear();
   }

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { plural } from '../../../../src/common/text.ts';
 import { duration } from '../../../../src/common/units.ts';
 import type { ListedTool } from '../../../../src/protocol/tryPage.ts';
-import { Button, Dropdown } from '../../../components/controls.tsx';
+import { Button, Dropdown, TextField } from '../../../components/controls.tsx';
 import { ActionLink } from '../../../components/link.tsx';
 import { Glyph } from '../../../components/marks/glyph.tsx';
 import { Icon } from '../../../components/marks/icon.tsx';
@@ -93,6 +93,15 @@ function OpenDrive({ session, details, drive }: TabProps & { readonly drive: Dri
           {opened.question}
         </span>
         <span class="grow" />
+        <span class="drive-answer">
+          <TextField
+            label="Answer"
+            placeholder="Final answer"
+            value={drive.answer}
+            onInput={(answer) => drive.setAnswer(answer)}
+            onEnter={() => drive.verify()}
+          />
+        </span>
         <VerdictMark drive={drive} />
         {opened.canVerify && (
           <Button
