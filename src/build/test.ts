@@ -62,7 +62,7 @@ const IN_BROWSER = new Set(['webview', 'vscode']);
  * Suites with many processes, a browser, or a cluster, which other work on the machine disturbs: a failed file runs
  * once more, separately, and the second result counts.
  */
-const RETRIED = new Set(['process', DEEP, ...IN_BROWSER, CLUSTER]);
+const RETRIED = new Set(['process', DEEP, WORLDS, ...IN_BROWSER, CLUSTER]);
 /** How long each file took in its last run, in milliseconds. */
 const TIMES = path.join(root, 'test', '.out', 'times.json');
 

@@ -66,7 +66,7 @@ export async function lintFully(
           );
           return merged(health, started);
         } catch (error) {
-          if (!StudioError.is(error) || error.code === 'cancelled') throw error;
+          if (stop.aborted || StudioError.is(error, 'cancelled')) throw error;
           return { ...health, stopped: `It was not started. ${errorText(error)}` };
         }
       };

@@ -1,6 +1,6 @@
 /** The parts of the lint that run code: the scenario is started, its reads are answered, its verifiers judge. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -118,6 +118,7 @@ describe('the lint of a scenario that is started', () => {
     return health;
   }
 
+  const kept = (): number => readdirSync(path.join(folder, 'cache')).length;
   const lineOf = (text: string, { source }: Finding): string => text.split('\n')[(source?.line ?? 0) - 1] ?? '';
 
   it('finds nothing in a world without defects', async () => {
@@ -159,7 +160,10 @@ describe('the lint of a scenario that is started', () => {
     ] as const) {
       const planted = garden();
       planted.code = replaced(planted.code, 'app = FastAPI(', `${added}\napp = FastAPI(`);
+      const before = kept();
       const { findings, ran } = await lint(name, planted);
+      // The package may be installed before the next lint.
+      assert.equal(kept() - before, kind === 'missing_package' ? 0 : 1);
       assert.deepEqual(
         findings.map((finding) => finding.kind),
         [kind],
@@ -178,9 +182,7 @@ describe('the lint of a scenario that is started', () => {
       planted.tasks.push(`Do what is asked in number ${number}.`);
       planted.codeVerifiers.push(verifier);
     }
-    const began = performance.now();
     const { findings } = await lint('verifiers', planted);
-    assert.ok(performance.now() - began < 60_000);
     const left = [...findings];
     for (const { kind, about, line, verifier } of VERIFIERS) {
       const at = left.findIndex((finding) => finding.kind === kind && about.test(finding.message));

@@ -80,12 +80,17 @@ async function lintScenario(
     const part = await lintStatically(source, python, signal);
     const health =
       next === undefined ? part.health : canStart(part) ? await next.run(source, part, signal) : notStarted(part);
-    if (health.stopped === undefined) await cache.remember(name, JSON.stringify(health));
+    if (isLasting(health)) await cache.remember(name, JSON.stringify(health));
     return health;
   } catch (error) {
     if (!StudioError.is(error, 'internal')) throw error;
     return { scenario, ran: [], stopped: errorText(error), findings: [...source.findings], strength: [] };
   }
+}
+
+/** Whether the result depends on nothing but the files: packages may be installed at any time. */
+function isLasting({ stopped, findings }: ScenarioHealth): boolean {
+  return stopped === undefined && findings.every(({ kind }) => kind !== 'missing_package');
 }
 
 function canStart({ analysis: { pure }, health: { findings } }: StaticPart): boolean {
