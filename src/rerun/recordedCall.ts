@@ -5,7 +5,7 @@ import { seedOf } from '../common/hash.ts';
 import { isJsonObject, type Json, type JsonObject } from '../common/json.ts';
 import type { Redactor } from '../common/redaction/redactor.ts';
 import { agentAt, type Submission, submission as submissionSchema } from '../config/submission.ts';
-import type { Api } from '../protocol/api.ts';
+import type { Api, RolloutInfo } from '../protocol/api.ts';
 import { callSeed } from '../trace/callSeed.ts';
 import type { ToolSpan } from '../trace/model/spans.ts';
 import { TrajectoryModel } from '../trace/model.ts';
@@ -75,27 +75,16 @@ export async function readCall(
   env: Values,
   signal: AbortSignal,
 ): Promise<RecordedCall> {
-  const info = await api.rollout(rollout, signal);
-  const { imported } = await api.batch(info.row.batch, signal);
-  if (imported)
-    throw new StudioError('unsupported', 'This rollout was imported without its tools.', {
-      hint: 'Only calls of rollouts that ran here can be repeated.',
-    });
-  const model = new TrajectoryModel();
-  for await (const page of api.allEvents(rollout, signal)) model.push(page.map((event) => readEvent(event)));
+  const recording = await readRecording(api, rollout, signal);
+  const { info, model, sent, rolloutSeed, whole, argumentsOf } = recording;
   const span = model.span(seq);
   if (span?.kind !== 'tool')
     throw new StudioError('usage', `No tool call starts at event ${seq} of rollout ${rollout}.`, {
       hint: 'Use ROLLOUT@SEQ of the start of a call. To list them: rollout tools BATCH --calls TOOL.',
     });
-  const sent = submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(info.submission, signal))));
   // Only the tools of the agent that made the call are needed: no models, scorers, or other members of a team.
   const caller = agentAt(sent, span.agent) ?? sent.agent;
   const submission: Submission = { ...sent, agent: { ...caller, tools: withValues(caller.tools, env) } };
-  const rolloutSeed = model.start?.data.seed ?? seedOf(submission.seed, info.task.id, info.row.attempt);
-  const whole = async (stored: Json): Promise<Json> =>
-    isBlobRef(stored) ? wholeValue(stored, await api.getBlob(stored.$blob, signal)) : unescapeKeys(stored);
-  const argumentsOf = (one: ToolSpan): Promise<Json> => whole(model.argumentsOf(one).value);
   const notMade = span.end?.data.made === false ? (span.end.data.injected ?? '') : undefined;
   const result = notMade === undefined ? model.resultOf(span) : undefined;
   return {
@@ -115,18 +104,52 @@ export async function readCall(
     ms: span.end?.data.ms,
     seed: callSeed(model, span, rolloutSeed),
     answers: answersIn(model, span),
-    ...(await worldBefore(model, span, rolloutSeed, argumentsOf)),
+    ...(await worldBefore(recording, span)),
   };
 }
 
-async function worldBefore(
-  model: TrajectoryModel,
-  span: ToolSpan,
-  rolloutSeed: number,
-  argumentsOf: (span: ToolSpan) => Promise<Json>,
+/** A recorded rollout, with what repeats its calls. */
+export interface Recording {
+  readonly info: RolloutInfo;
+  readonly model: TrajectoryModel;
+  /** As it was sent, with `${env:…}` as written. */
+  readonly sent: Submission;
+  readonly rolloutSeed: number;
+  /** Returns a whole value, even if stored as a blob. */
+  readonly whole: (stored: Json) => Promise<Json>;
+  readonly argumentsOf: (span: ToolSpan) => Promise<Json>;
+}
+
+/** Reads a whole rollout. Throws StudioError `unsupported` for an imported one. */
+export async function readRecording(api: Api, rollout: string, signal: AbortSignal): Promise<Recording> {
+  const info = await api.rollout(rollout, signal);
+  const { imported } = await api.batch(info.row.batch, signal);
+  if (imported)
+    throw new StudioError('unsupported', 'This rollout was imported without its tools.', {
+      hint: 'Only calls of rollouts that ran here can be repeated.',
+    });
+  const model = new TrajectoryModel();
+  for await (const page of api.allEvents(rollout, signal)) model.push(page.map((event) => readEvent(event)));
+  const sent = submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(info.submission, signal))));
+  const whole = async (stored: Json): Promise<Json> =>
+    isBlobRef(stored) ? wholeValue(stored, await api.getBlob(stored.$blob, signal)) : unescapeKeys(stored);
+  return {
+    info,
+    model,
+    sent,
+    rolloutSeed: model.start?.data.seed ?? seedOf(sent.seed, info.task.id, info.row.attempt),
+    whole,
+    argumentsOf: (span) => whole(model.argumentsOf(span).value),
+  };
+}
+
+/** Returns what restores the world before a call; without `span`, at the end of the rollout. */
+export async function worldBefore(
+  { model, rolloutSeed, argumentsOf }: Recording,
+  span: ToolSpan | undefined,
 ): Promise<Pick<RecordedCall, 'world'>> {
   // Calls in a world run one at a time: calls of the same turn that ended before this one also ran before it.
-  const until = span.end?.seq ?? model.last + 1;
+  const until = span?.end?.seq ?? model.last + 1;
   const earlier = model.events.slice(0, until - 1);
   const opened = earlier.find((event) => event.kind === 'world.open' && !('unknown' in event));
   if (opened?.kind !== 'world.open' || 'unknown' in opened) return {};

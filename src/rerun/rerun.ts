@@ -156,7 +156,11 @@ function notMadeNote(rule: string): string {
 }
 
 /** Repeats the calls since the snapshot. Returns notes on calls that could not be repeated. */
-async function replayCalls(session: WorldSession, call: RecordedCall, signal: AbortSignal): Promise<string[]> {
+export async function replayCalls(
+  session: WorldSession,
+  call: Pick<RecordedCall, 'world' | 'submission'>,
+  signal: AbortSignal,
+): Promise<string[]> {
   const notes: string[] = [];
   const names = new Set(session.specs.map(({ name }) => name));
   const skipped: EarlierCall[] = [];

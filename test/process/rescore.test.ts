@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { Verified } from '../../src/rerun/verify.ts';
 import type { Agreement } from '../../src/trace/agreement/agreement.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
@@ -40,6 +41,11 @@ const EXACT =
 const LENIENT =
   'export const score = ({ answer, messages }) => ({ value: answer.includes("4") ? 1 : 0, explanation: ' +
   'messages.map(({ role }) => role).join() });\n';
+
+interface VerifiedAll {
+  readonly rollouts: readonly Verified[];
+  readonly flipped: number;
+}
 
 interface Rescored {
   readonly batch: string;
@@ -191,7 +197,15 @@ describe('rescoring', { timeout: 300_000 }, () => {
       const code = readFileSync(workspace.path(file), 'utf8');
       workspace.write(file, code.replace('LIMIT = 0', 'LIMIT = 1'));
       const { rescored, batch: scored } = await rescore(batch);
+      const verified = await workspace.json<VerifiedAll>('world', 'verify', batch);
+      workspace.write('edited.ts', code.replace('expected + LIMIT', '20'));
       workspace.write(file, code);
+      const same = await workspace.json<VerifiedAll>('world', 'verify', row.rollout, '--with', 'edited.ts');
+      assert.deepEqual(
+        [verified.flipped, verified.rollouts[0]?.checks, same.flipped, same.rollouts[0]?.now?.passed],
+        [1, [{ name: 'count', stored: true, now: false }], 0, true],
+        file,
+      );
       assert.deepEqual([rescored.compared, rescored.passed_to_failed], [1, 1], file);
       const events = await own((await workspace.rows(scored))[0]!);
       assert.deepEqual(
@@ -239,6 +253,8 @@ describe('rescoring', { timeout: 300_000 }, () => {
     const [score] = ofKind(events, 'score');
     assert.match(score?.data.error?.message ?? '', /send is irreversible/);
     assert.equal(endOf(events).status, 'done');
+    const verified = await workspace.run('world', 'verify', batch);
+    assert.match(verified.stdout, /it\/1 {2}passed → no verdict: .*send is irreversible/);
     const [row] = await workspace.rows(batch);
     assert.deepEqual([row?.progress.passed, verdictsOf([row!], 'world')], [true, [null]]);
   });

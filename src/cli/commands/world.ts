@@ -11,6 +11,7 @@ import { drive } from './world/drive.ts';
 import { lint } from './world/lint.ts';
 import { lintRuns } from './world/runs.ts';
 import { setup } from './world/setup.ts';
+import { verify } from './world/verify.ts';
 
 const LISTED = 50;
 /** Problems that are printed unless all of them are wanted, with --json. */
@@ -20,13 +21,15 @@ export const world: Command = {
   name: 'world',
   usage:
     'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…] | ' +
-    'lint --runs BATCH [--out FILE] | drive WORLD [--task ID] | setup [--yes]',
+    'lint --runs BATCH [--out FILE] | drive WORLD [--task ID] | setup [--yes] | verify ROLLOUT… [--with FILE]',
   text:
     'Lists, shows, and checks the scenarios of published worlds: a folder in the format of Agent World Model or ' +
     'Agent-World. `list` finds scenarios whose name, description, tasks, tables, or tools contain all words. `lint` ' +
     'reports what is wrong with scenarios of a folder or a world file, with places, and exits with 1 if there are ' +
     'errors. `drive` opens a world for a task and answers JSON lines on stdin: call, go, verify, keep, states. ' +
-    '`setup` makes the Python environment with the packages that code worlds need.',
+    '`setup` makes the Python environment with the packages that code worlds need. ' +
+    '`verify` runs the current verifier of a world on the stored final states of rollouts, or of a batch, ' +
+    'and prints which verdicts it would flip; nothing is recorded.',
   options: {
     limit: { type: 'string', value: 'N', text: `list: number of scenarios to list (${LISTED})` },
     batch: { type: 'string', value: 'FILE', text: 'drive: batch file whose tasks the world is opened for' },
@@ -48,6 +51,7 @@ export const world: Command = {
       text: 'lint, without WORLD: find the tasks of this batch whose failures all blame their world',
     },
     out: { type: 'string', value: 'FILE', text: 'lint --runs: write the IDs of the other tasks, for run --task-file' },
+    with: { type: 'string', value: 'FILE', text: 'verify: the module with the verifier, or a world file' },
     python: {
       type: 'string',
       value: 'PROGRAM',
@@ -58,6 +62,7 @@ export const world: Command = {
   async run(context, commandLine) {
     const [verb, folder, ...words] = commandLine.words;
     if (verb === 'setup' && folder === undefined) return await setup(context, commandLine);
+    if (verb === 'verify' && folder !== undefined) return await verify(context, [folder, ...words], commandLine);
     const runs = textOption(commandLine, 'runs');
     if (verb === 'lint' && folder === undefined && runs !== undefined)
       return await lintRuns(context, runs, commandLine);
