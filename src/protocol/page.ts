@@ -69,6 +69,8 @@ const pageAction = z.discriminatedUnion('do', [
   z.object({ do: z.literal('debug'), place: pagePlace }),
   /** Reruns the tool call that starts there, tries its tool with the same arguments, or creates a test from it. */
   z.object({ do: z.literal('call'), place: pagePlace, what: z.enum(['rerun', 'try', 'test']) }),
+  /** Records the user’s own verdict on an attempt; null withdraws it. */
+  z.object({ do: z.literal('label'), rollout: z.string(), passed: z.boolean().nullable() }),
   /** Sets a breakpoint of the editor, replacing an existing one; without `set`, removes it. */
   z.object({
     do: z.literal('breakpoint'),

@@ -65,6 +65,7 @@ const CAN: readonly PageVerb[] = [
   'external',
   'link',
   'batch',
+  'label',
   'breakpoint',
   'save',
 ];

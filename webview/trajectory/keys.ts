@@ -2,6 +2,7 @@
 
 import type { KeyGroup } from '../components/overlays/keysOverlay.tsx';
 import type { Bindings } from '../keys.ts';
+import { label } from './label.ts';
 import type { TrajectorySession } from './session.ts';
 import { TABS } from './view.ts';
 
@@ -53,6 +54,7 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
     keys: [
       { keys: 'M', does: 'bookmark' },
       { keys: 'N', does: 'note' },
+      { keys: '+ / −', does: 'label: passed, failed' },
       { keys: 'Y', does: 'copy: reference, link, Markdown, cURL, messages' },
       { keys: 'C', does: 'compare all attempts of the task' },
       { keys: 'O', does: 'open the batch' },
@@ -116,6 +118,8 @@ export function trajectoryBindings(session: TrajectorySession, page: PageDoes): 
     m: page.bookmark,
     n: page.note,
     y: page.copy,
+    '+': () => label(session, true),
+    '-': () => label(session, false),
     c: () => session.compare(),
     o: () => {
       const batch = session.data.info?.row.batch;

@@ -20,6 +20,7 @@ import { Detail } from './detail/detail.tsx';
 import { BreakpointBox } from './detail/edit/breakpointBox.tsx';
 import { EditForm } from './detail/edit/editForm.tsx';
 import { HeldBanner } from './head/heldBanner.tsx';
+import { ScorerVerdicts } from './head/scorerVerdicts.tsx';
 import { TrajectoryHead } from './head/trajectoryHead.tsx';
 import { Verdict } from './head/verdict.tsx';
 import { TRAJECTORY_KEYS, trajectoryBindings } from './keys.ts';
@@ -145,6 +146,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
       />
       {hold !== undefined && <HeldBanner session={session} hold={hold} />}
       <Verdict session={session} />
+      <ScorerVerdicts session={session} />
       <TimeAxis session={session} control={axis} />
       <div class="trajectory-body">
         {session.reading ? (

@@ -27,6 +27,7 @@ export const COMMANDS = {
   'rollout.debug': { title: 'Debug', icon: 'debug-alt' },
   'rollout.attachDebugger': { title: 'Attach Debugger…', icon: 'debug-alt' },
   'rollout.fork': { title: 'Fork…', icon: 'repo-forked' },
+  'rollout.labelAttempt': { title: 'Label Attempt…', icon: 'tag' },
   'rollout.showCalls': { title: 'Show Calls of Tool', icon: 'list-tree' },
   'rollout.chooseToolBatch': { title: 'Choose Batch for Tool Statistics…', icon: 'history' },
   'rollout.rerunCall': { title: 'Re-run This Call', icon: 'debug-rerun' },

@@ -1,13 +1,9 @@
 /** Implements Debug, Attach Debugger, and Fork for batches, attempts, and batch files. */
 import * as vscode from 'vscode';
-import { placeOf } from '../../client/reference.ts';
-import { StudioError } from '../../common/errors.ts';
-import type { PagePlace } from '../../protocol/page.ts';
 import { pickBatch } from '../batches/pickBatch.ts';
 import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
-import { argumentPlace } from '../open/argument.ts';
-import { pickTrajectory } from '../open/pick.ts';
+import { trajectoryOf } from '../open/trajectory.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { isBatchFile, liveOf, replayOf } from './configurations.ts';
 import { fork } from './forkCommand.ts';
@@ -60,20 +56,4 @@ async function rolloutConfiguration(
   const { row } = await api.rollout(place.rollout);
   if (row.state === 'ended') return replayOf(place.rollout, place.seq);
   return { type: DEBUG_TYPE, request: 'attach', name: 'Attached', rollout: place.rollout };
-}
-
-async function trajectoryOf(
-  services: Services,
-  argument: unknown,
-): Promise<Extract<PagePlace, { page: 'trajectory' }> | undefined> {
-  const active = services.pages.active.value;
-  const named =
-    argumentPlace(argument) ?? (active?.page === 'trajectory' ? active : undefined) ?? (await pickTrajectory(services));
-  if (named === undefined) return undefined;
-  const place =
-    typeof named === 'string'
-      ? await placeOf((await services.server.connection()).api, named, new AbortController().signal)
-      : named;
-  if (place.page !== 'trajectory') throw new StudioError('usage', 'Select an attempt, not a batch.');
-  return place;
 }

@@ -62,9 +62,9 @@ export async function pickBatch(
 }
 
 /** Asks for the batch, then the attempt. A reference answers both. */
-export function pickTrajectory(services: Services): Promise<PagePlace | string | undefined> {
+export function pickTrajectory(services: Services, title = 'Open Trajectory'): Promise<PagePlace | string | undefined> {
   return pickInBatch(services, {
-    title: 'Open Trajectory',
+    title,
     placeholder: 'Select a batch, or enter a reference such as BATCH/TASK/ATTEMPT or ROLLOUT:STEP',
     itemPlaceholder: 'Select an attempt',
     accepts: isReference(['rollout', 'attempt']),

@@ -80,6 +80,14 @@ export async function doAction(
       checkSameServer(pageServer);
       await vscode.commands.executeCommand(CALL_COMMANDS[action.what], action.place);
       return;
+    case 'label':
+      checkSameServer(pageServer);
+      await vscode.commands.executeCommand(
+        'rollout.labelAttempt',
+        { rollout: action.rollout },
+        { passed: action.passed },
+      );
+      return;
     case 'save':
       await savePage({ cli, server, log, serverId: pageServer?.id }, action.place);
   }

@@ -23,6 +23,7 @@ const ACTIONS: readonly PageVerb[] = [
   'batch',
   'debug',
   'call',
+  'label',
   'breakpoint',
   'save',
 ];

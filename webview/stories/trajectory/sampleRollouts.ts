@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../src/common/json.ts';
 import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
 import { advanceProgress } from '../../../src/trace/progress.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
-import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
+import { EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../src/trace/summary.ts';
 import { lendingDesk, Stream } from '../../../test/support/stream.ts';
 import { type StoryData, type StoryHost, storyHost } from '../../host/story.ts';
 import { BATCH, sampleBatch } from '../batch/sampleBatch.ts';
@@ -24,6 +24,10 @@ export interface RolloutOptions {
   readonly imported?: string;
   /** Breakpoints of the editor. */
   readonly breakpoints?: readonly EditorBreakpoint[];
+  /** Later verdicts on the rollout. */
+  readonly verdicts?: Progress['verdicts'];
+  /** The rollout that this one scores again. */
+  readonly rescores?: string;
   /** Other batches, such as its forks. */
   readonly batches?: readonly Pick<StoryData, 'batch' | 'rows' | 'tasks'>[];
 }
@@ -40,6 +44,8 @@ export function rolloutHost(
     imported,
     blobs = {},
     breakpoints,
+    verdicts,
+    rescores,
     batches,
   }: RolloutOptions = {},
 ): StoryHost {
@@ -52,7 +58,14 @@ export function rolloutHost(
   const { batch, server } = sample;
   const tasks = imported === undefined ? sample.tasks : [{ id: '12', question: imported, meta: {} }];
   const streams: Record<string, readonly TraceEvent[]> = { [ROLLOUT]: events, [BATCH]: batchEvents };
-  const rows = [rowOf(ROLLOUT, 3, events, tasks[0]?.id ?? '')];
+  const own = rowOf(ROLLOUT, 3, events, tasks[0]?.id ?? '');
+  const rows: RolloutRow[] = [
+    {
+      ...own,
+      progress: { ...own.progress, ...(verdicts === undefined ? {} : { verdicts }) },
+      ...(rescores === undefined ? {} : { rescores }),
+    },
+  ];
   for (const [index, other] of others.entries()) {
     const rollout = `r${index + 10}`;
     streams[rollout] = other;

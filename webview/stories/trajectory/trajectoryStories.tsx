@@ -1,5 +1,5 @@
 /** The trajectory page in all its states. */
-import type { PagePlace, PageVerb } from '../../../src/protocol/page.ts';
+import type { PageAction, PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { conversation } from '../../../test/support/stream.ts';
 import type { Host } from '../../host/host.ts';
@@ -37,6 +37,7 @@ const CAN: ReadonlySet<PageVerb> = new Set([
   'external',
   'link',
   'batch',
+  'label',
   'breakpoint',
   'save',
 ]);
@@ -114,7 +115,7 @@ function page(
         );
       return (
         <TrajectoryPage
-          host={{ ...host, setPlace: keepPlace }}
+          host={{ ...host, setPlace: keepPlace, act: keepAction }}
           readOnly={readOnly}
           can={CAN}
           onNavigate={() => undefined}
@@ -136,6 +137,12 @@ function page(
 /** Keeps the place and the title, as an editor does, for tests. */
 function keepPlace(place: PagePlace, title: string): void {
   document.body.dataset['place'] = JSON.stringify({ place, title });
+}
+
+/** Keeps the last action that the page requested, for tests. */
+function keepAction(action: PageAction): Promise<void> {
+  document.body.dataset['action'] = JSON.stringify(action);
+  return Promise.resolve();
 }
 
 /** Closes the connections after a moment, and every new one immediately. */
@@ -239,6 +246,19 @@ page('fork', () => [
     event.kind === 'rollout.start' ? { ...event, data: { ...event.data, fork: { rollout: 'r17x3', seq: 12 } } } : event,
   ),
 ]);
+const JUDGED = { value: 0.8, passed: true, at: 1_795_000_100_000, version: '4e1f09c2aa', by: 'ada', run: 'r2s3' };
+page('verdicts', wrongDesk, {
+  ended: true,
+  others: [rightDesk()],
+  verdicts: {
+    'careful judge': JUDGED,
+    regex: { value: null, passed: null, at: JUDGED.at },
+    'person:ada': { value: 1, passed: true, at: JUDGED.at + 60_000, by: 'ada' },
+    'person:someone.with.a.long.name@example.org': { value: 0, passed: false, at: JUDGED.at + 90_000 },
+    'person:changed-their-mind': { value: null, passed: null, at: JUDGED.at },
+  },
+});
+page('rescoring', desk, { ended: true, rescores: 'r17x3' });
 page('truncated', () =>
   endedAs({ status: 'truncated', error: { class: 'limit', message: 'The limit of 30 steps is reached.' } }),
 );

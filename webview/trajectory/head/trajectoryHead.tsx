@@ -10,6 +10,7 @@ import { MenuButton } from '../../components/overlays/menu.tsx';
 import { Quantity } from '../../components/quantity.tsx';
 import { copyEntries } from '../copying.ts';
 import { currentHold } from '../debug/edits.ts';
+import { labelEntries } from '../label.ts';
 import { currentRow } from '../reason.ts';
 import type { TrajectorySession } from '../session.ts';
 import { taskNameOf, taskTitle } from '../title.ts';
@@ -200,6 +201,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
               : []),
             { label: 'Breakpoints…', keys: 'Shift+B', onClick: () => session.debug.openBox(true) },
             ...(session.readOnly ? [] : [{ label: 'Add Note…', keys: 'N', onClick: onNote }]),
+            ...labelEntries(session),
             ...(can.has('save')
               ? [
                   {

@@ -142,10 +142,22 @@ function Tool({ name, kind }: { readonly name: string | undefined; readonly kind
 
 /** Facts about the rollout that are not its outcome. */
 function Marks({ session }: { readonly session: TrajectorySession }) {
-  const { model } = session.data;
+  const { model, info } = session.data;
   const fork = model.start?.data.fork;
+  const rescores = info?.row.rescores;
   return (
     <>
+      {rescores !== undefined && (
+        <span class="verdict-rescores">
+          Scores{' '}
+          <ActionLink
+            label={rescores}
+            title="Open the rollout that is scored again"
+            onClick={() => session.act({ do: 'open', place: { page: 'trajectory', rollout: rescores } })}
+          />{' '}
+          again.{' '}
+        </span>
+      )}
       {fork !== undefined && (
         <span class="verdict-fork">
           Fork of{' '}
@@ -172,7 +184,8 @@ function Marks({ session }: { readonly session: TrajectorySession }) {
   );
 }
 
-function hasMarks({ data: { model } }: TrajectorySession): boolean {
+function hasMarks({ data: { model, info } }: TrajectorySession): boolean {
+  if (info?.row.rescores !== undefined) return true;
   return model.start?.data.fork !== undefined || !model.timed || model.end?.data.touched === true;
 }
 
