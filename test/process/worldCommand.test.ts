@@ -104,7 +104,7 @@ describe('rollout world', () => {
       assert.equal(failed.code, 2);
       assert.match(failed.stderr, /There are no published worlds in .*gen_scenario\.jsonl/s);
     }
-    for (const words of [['list'], ['show', folder], ['drive', folder]])
+    for (const words of [['list'], ['show', folder], ['fly', folder]])
       assert.match((await bench.run(['world', ...words])).stderr, /usage: rollout world list FOLDER/);
   });
 });

@@ -52,11 +52,19 @@ export function normalize(events: readonly TraceEvent[]): unknown[] {
         data['context'] = event.data.context.flatMap(([from, to]) =>
           Array.from({ length: to - from + 1 }, (_, index) => say(from + index)),
         );
-      const belongs = (ends.get(event.seq) ?? []).map((end) => ({
-        kind: end.kind,
-        data: stable(end.data),
-        said: 'm' in end.data ? say(end.data.m) : undefined,
-      }));
+      const own = ends.get(event.seq) ?? [];
+      // A world that was opened again begins with the saved state that the lost session left.
+      if (event.kind === 'world.open') {
+        data['state'] = own.findLast((end) => end.kind === 'world.snapshot')?.data.snapshot ?? event.data.from;
+        delete data['from'];
+      }
+      const belongs = own
+        .filter((end) => end.kind !== 'world.snapshot')
+        .map((end) => ({
+          kind: end.kind,
+          data: stable(end.data),
+          said: 'm' in end.data ? say(end.data.m) : undefined,
+        }));
       return { kind: event.kind, agent: event.agent, data, belongs };
     });
 }

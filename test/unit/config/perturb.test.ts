@@ -117,7 +117,7 @@ describe('the rules of a world', () => {
       [
         '6:48-51 column 26 of `when`: tool has no "nam"; it has name, arguments, result, error, ms, repeats, ' +
           'reward, injected, made — Write a CEL expression over event, step, tool, message, agent, side, task, ' +
-          'attempt, usage, world, reward, status, such as tool.name == "search" && tool.ms > 500.',
+          'attempt, usage, world, reward, verdicts, status, such as tool.name == "search" && tool.ms > 500.',
       ],
     ],
     [
