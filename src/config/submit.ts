@@ -4,7 +4,7 @@ import type { Files } from './files.ts';
 import type { LoadedAgent } from './load/agent.ts';
 import type { Scenarios } from './load/scenarios.ts';
 import type { LoadedScorer } from './load/scorer.ts';
-import type { LoadedWorld } from './load/world.ts';
+import type { LoadedCodeWorld, LoadedWorld } from './load/world.ts';
 import type { LoadedBatch } from './load.ts';
 import { relative } from './paths.ts';
 import type { ParsedFile } from './source/parse.ts';
@@ -20,7 +20,7 @@ import {
 import { type Bundle, Bundles, blobsAndTasks, type SubmissionBlob } from './submit/blobs.ts';
 import { collectEnvironment } from './submit/environment.ts';
 import { submittedRules } from './submit/rules.ts';
-import { type ScenarioFiles, type SentScenarios, sentScenarios } from './submit/scenarios.ts';
+import { type ScenarioFiles, type SentScenarios, scenariosOf, sentScenarios } from './submit/scenarios.ts';
 import {
   filesOf,
   moduleOf,
@@ -127,7 +127,16 @@ async function submittedWorld(
   const { root } = loaded;
   if (world.kind === 'module')
     return { world: submittedModuleWorld(world, await bundles.add(moduleOf(world)), root), blobs: [], problems: [] };
-  const { scenarios, ...sent } = await sentScenarios(loaded, world, ports);
+  return await submittedScenarios(await scenariosOf(loaded, world, ports.files), world, root, ports);
+}
+
+async function submittedScenarios(
+  names: readonly string[],
+  world: LoadedCodeWorld,
+  root: string,
+  ports: SubmitPorts,
+): Promise<Omit<SentScenarios, 'scenarios'> & { readonly world: SubmittedWorld }> {
+  const { scenarios, ...sent } = await sentScenarios(names, world, root, ports);
   return { ...sent, world: submittedCodeWorld(world, scenarios, root, ports.files) };
 }
 
@@ -221,4 +230,17 @@ export async function buildWorld(
   const bundles = new Bundles(ports);
   const { world, blobs } = await submittedWorld(loaded, loaded.world, ports, bundles);
   return { world, ...blobsAndTasks(loaded, ports.files, codeBlobs(bundles, blobs)) };
+}
+
+/**
+ * Builds a code world with one scenario, without a batch. `${env:…}` stays as written. Throws as `buildSubmission` does
+ * if the scenario cannot run.
+ */
+export async function buildScenario(
+  world: LoadedCodeWorld,
+  scenario: string,
+  root: string,
+  ports: SubmitPorts,
+): Promise<{ readonly world: SubmittedWorld; readonly blobs: readonly SubmissionBlob[] }> {
+  return await submittedScenarios([scenario], world, root, ports);
 }

@@ -55,7 +55,8 @@ export const driveMessage = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('opened'),
     world: z.string(),
-    batch: z.string(),
+    /** The batch file. Absent: the tasks are those of a published scenario. */
+    batch: z.string().optional(),
     task: z.string(),
     question: z.string(),
     seed: number,

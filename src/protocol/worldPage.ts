@@ -43,6 +43,8 @@ export type WorldTool = z.infer<typeof worldTool>;
 
 export const worldTask = z.object({
   id: z.string(),
+  /** Its ID in datasets, if that is another. */
+  task: z.string().optional(),
   text: z.string(),
   /** What judges it: `code`, `SQL`, `rubric`. */
   verifiers: z.array(z.string()),
@@ -123,6 +125,8 @@ export const pageToWorld = z.discriminatedUnion('type', [
   z.object({ type: z.literal('openDrive'), task: z.string().optional() }),
   z.object({ type: z.literal('drive'), request: driveRequest }),
   z.object({ type: z.literal('closeDrive') }),
+  /** Makes the Python environment of code worlds, then opens a session. */
+  z.object({ type: z.literal('setUpPython'), task: z.string().optional() }),
   /** Opens a file that was kept, or imports a demonstration and shows its batch. */
   z.object({ type: z.literal('kept'), file: z.string(), how: z.enum(['open', 'import']) }),
   z.object({ type: z.literal('extract') }),
@@ -140,7 +144,12 @@ export const worldToPage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('verifiers'), task: count, verifiers: z.array(taskVerifier) }),
   z.object({ type: z.literal('drive'), message: driveMessage }),
   /** The session has ended. `text`: why, unless it was closed. */
-  z.object({ type: z.literal('driveEnded'), text: z.string().optional() }),
+  z.object({
+    type: z.literal('driveEnded'),
+    text: z.string().optional(),
+    /** Python or one of its packages is missing. */
+    needsPython: z.boolean().optional(),
+  }),
   z.object({ type: z.literal('health'), health: scenarioHealth, at: z.number() }),
   /** The world cannot be shown, or what was requested last. */
   z.object({ type: z.literal('problem'), text: z.string(), hint: z.string() }),

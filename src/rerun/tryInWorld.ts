@@ -12,6 +12,7 @@ import { loadBatch } from '../config/load.ts';
 import { relative } from '../config/paths.ts';
 import { problemsError } from '../config/source/problem.ts';
 import type { SubmittedSandbox, SubmittedWorld } from '../config/submission.ts';
+import type { SubmissionBlob } from '../config/submit/blobs.ts';
 import { submittedSandbox } from '../config/submit/sections.ts';
 import { buildWorld } from '../config/submit.ts';
 import type { ToolSpec, WorldSession } from '../rollout/ports.ts';
@@ -23,10 +24,8 @@ import type { TaskRecord } from '../trace/task.ts';
 import { openWorld } from '../worlds/open.ts';
 import { callAndClose, type ToolCall, type TriedCall, TryLog, withTryEnvironment } from './tryEnvironment.ts';
 
-/** The world that a batch opens for one of its tasks. */
-export interface BatchWorld {
-  /** Path of the batch file, relative to the root. */
-  readonly batch: string;
+/** The world that is opened for a task. */
+export interface TaskWorld {
   /** Folder of the workspace. */
   readonly root: string;
   readonly world: SubmittedWorld;
@@ -39,6 +38,12 @@ export interface BatchWorld {
   readonly seconds: number;
   readonly sandbox: SubmittedSandbox;
   readonly blobs: ReadonlyMap<string, Uint8Array>;
+}
+
+/** The world that a batch opens for one of its tasks. */
+export interface BatchWorld extends TaskWorld {
+  /** Path of the batch file, relative to the root. */
+  readonly batch: string;
 }
 
 const bundleMap = z.object({ sources: z.array(z.string()) });
@@ -82,9 +87,6 @@ export async function readBatchWorld(
       (await loadBatch(files, batch, { root, ...(id === undefined ? {} : { tasks: [id] }) })).problems,
       files.absolute(cwd),
     );
-  const kept = new Map<string, Uint8Array>();
-  for await (const blob of blobs)
-    kept.set(blob.sha, 'bytes' in blob ? blob.bytes : await readRegular(blob.path, Infinity));
   const { seed } = value.file;
   return {
     batch: relative(root, value.path),
@@ -95,8 +97,18 @@ export async function readBatchWorld(
     callSeed: seedOf(seedOf(seed, task.id, 1), agent.file.name, 1, 0),
     seconds: agent.file.limits.tool_seconds,
     sandbox: submittedSandbox(value, files),
-    blobs: kept,
+    blobs: await keptBlobs(blobs),
   };
+}
+
+/** Reads blobs into memory. */
+export async function keptBlobs(
+  blobs: AsyncIterable<SubmissionBlob> | Iterable<SubmissionBlob>,
+): Promise<Map<string, Uint8Array>> {
+  const kept = new Map<string, Uint8Array>();
+  for await (const blob of blobs)
+    kept.set(blob.sha, 'bytes' in blob ? blob.bytes : await readRegular(blob.path, Infinity));
+  return kept;
 }
 
 /**
@@ -149,14 +161,19 @@ async function checkUses({ world, batch, root, blobs }: BatchWorld, file: string
   });
 }
 
-/** Opens a session. Throws StudioError `config`, with the place, if the world cannot be opened. */
+/**
+ * Opens a session. `judges`: whether it has the verifiers of a code world. `from`: a snapshot. Throws StudioError
+ * `config`, with the place, if the world cannot be opened.
+ */
 export async function openSession(
-  { world, task, seed }: BatchWorld,
+  { world, task, seed }: TaskWorld,
   environment: ToolEnvironment,
   signal: AbortSignal,
+  { judges = false, from }: { readonly judges?: boolean; readonly from?: Uint8Array | undefined } = {},
 ): Promise<WorldSession> {
   try {
-    return await openWorld(world, environment).open({ task, seed }, signal);
+    const opening = { task, seed, ...(from === undefined ? {} : { from }) };
+    return await openWorld(world, environment, judges).open(opening, signal);
   } catch (thrown) {
     if (!(thrown instanceof ClassedError) || thrown.class === 'cancelled') throw thrown;
     const { place, message } = thrown;

@@ -8,7 +8,7 @@ import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 30_000;
 const SCENARIOS = 350;
-const WORLD = 'version: 1\nname: shelves\nkind: code\nformat: awm\nfrom: ../data/awm\n';
+const WORLD = 'version: 1\nname: shelves\nkind: code\nformat: awm\nfrom: ../data/awm\npython: missing/python\n';
 
 describe('worlds in VS Code', { timeout: 480_000 }, () => {
   const folder = sampleFolder();
@@ -64,10 +64,23 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     await workbench.tab('code.py').waitFor();
   });
 
-  story.step('it is extracted into the workspace, and the copy has its own page', async () => {
+  story.step('it is driven for one of its own tasks; without Python, its page offers to set it up', async () => {
     const { workbench } = story.code;
     await workbench.command('View: Close Editor');
     await workbench.tab('harbor_340').waitFor();
+    await page()
+      .getByRole('tab', { name: /^Drive/ })
+      .click();
+    await page().getByRole('button', { name: 'Open for Task 0' }).click();
+    await page()
+      .getByText(/Worlds of kind code need .* which is missing/)
+      .waitFor({ timeout: PATIENCE_MS });
+    await page().getByRole('button', { name: 'Set Up Python…' }).waitFor();
+    await story.picture('worlds-drive-python');
+  });
+
+  story.step('it is extracted into the workspace, and the copy has its own page', async () => {
+    const { workbench } = story.code;
     await page().getByRole('button', { name: 'Extract to Workspace' }).click();
     await workbench.tab('harbor_340.world.yaml').waitFor({ timeout: PATIENCE_MS });
     const code = path.join(folder, 'worlds', 'harbor_340', 'gen_envs', 'harbor_340.py');

@@ -21,7 +21,8 @@ export const world: Command = {
   name: 'world',
   usage:
     'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…] | ' +
-    'lint --runs BATCH [--out FILE] | drive WORLD [--task ID] | setup [--yes] | verify ROLLOUT… [--with FILE]',
+    'lint --runs BATCH [--out FILE] | drive WORLD [--scenario SCENARIO] [--task ID] | setup [--yes] | ' +
+    'verify ROLLOUT… [--with FILE]',
   text:
     'Lists, shows, and checks the scenarios of published worlds: a folder in the format of Agent World Model or ' +
     'Agent-World. `list` finds scenarios whose name, description, tasks, tables, or tools contain all words. `lint` ' +
@@ -33,6 +34,11 @@ export const world: Command = {
   options: {
     limit: { type: 'string', value: 'N', text: `list: number of scenarios to list (${LISTED})` },
     batch: { type: 'string', value: 'FILE', text: 'drive: batch file whose tasks the world is opened for' },
+    scenario: {
+      type: 'string',
+      value: 'SCENARIO',
+      text: 'drive: scenario of published worlds whose own tasks are used (that of the world file)',
+    },
     keep: {
       type: 'string',
       value: 'AS',

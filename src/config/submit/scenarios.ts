@@ -27,16 +27,13 @@ export interface SentScenarios {
   readonly problems: readonly Problem[];
 }
 
-/**
- * Reads the scenarios that tasks name. Throws StudioError `config` for one that cannot run, and for an invalid record
- * of the dataset.
- */
+/** Reads scenarios. Their paths are relative to `root`. Throws StudioError `config` for one that cannot run. */
 export async function sentScenarios(
-  loaded: LoadedBatch,
+  names: readonly string[],
   world: LoadedCodeWorld,
-  { files, scenarios: read }: Pick<SubmitPorts, 'files' | 'scenarios'>,
+  root: string,
+  { scenarios: read }: Pick<SubmitPorts, 'scenarios'>,
 ): Promise<SentScenarios> {
-  const names = await scenariosOf(loaded, world, files);
   const { clock } = world.file;
   const now = typeof clock === 'object' ? clock.start : TEMPLATE_TIME;
   const scenarios: Record<string, SubmittedScenario> = {};
@@ -50,7 +47,7 @@ export async function sentScenarios(
       code: code.sha,
       template: template.sha,
       verifiers: verifiers.sha,
-      place: { ...place, file: relative(loaded.root, place.file) },
+      place: { ...place, file: relative(root, place.file) },
     };
   }
   return { scenarios, blobs: [...blobs.values()], problems };

@@ -7,10 +7,9 @@ import type { ToolSpec, Verdict, WorldSession } from '../../rollout/ports.ts';
 import type { ToolEnvironment } from '../../tools/environment.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Change, TraceError } from '../../trace/schema.ts';
-import { openWorld } from '../../worlds/open.ts';
 import { callOnce } from '../callTool.ts';
 import { filesOf, type TriedCall, TryLog } from '../tryEnvironment.ts';
-import { type BatchWorld, openSession } from '../tryInWorld.ts';
+import { openSession, type TaskWorld } from '../tryInWorld.ts';
 
 /** Snapshots are kept up to this size in all; states without one are reached by repeating calls. */
 const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024;
@@ -37,7 +36,7 @@ interface State {
 }
 
 export class Drive {
-  readonly from: BatchWorld;
+  readonly from: TaskWorld;
   readonly #environment: ToolEnvironment;
   readonly #print: (text: string) => void;
   readonly #states: State[];
@@ -48,7 +47,7 @@ export class Drive {
   #isLost = false;
 
   private constructor(
-    from: BatchWorld,
+    from: TaskWorld,
     environment: ToolEnvironment,
     session: WorldSession,
     print: (text: string) => void,
@@ -63,12 +62,12 @@ export class Drive {
 
   /** Opens the world. Throws StudioError `config` if it cannot be opened. */
   static async open(
-    from: BatchWorld,
+    from: TaskWorld,
     environment: ToolEnvironment,
     print: (text: string) => void,
     signal: AbortSignal,
   ): Promise<Drive> {
-    return new Drive(from, environment, await openSession(from, environment, signal), print);
+    return new Drive(from, environment, await open(from, environment, undefined, signal), print);
   }
 
   get specs(): readonly ToolSpec[] {
@@ -181,12 +180,7 @@ export class Drive {
         hint: 'Add `snapshot` to the world, or declare the tool as `restorable`.',
       });
     await this.#session.close();
-    const { world, task, seed } = this.from;
-    const from = way[start]?.snapshot;
-    this.#session =
-      from === undefined
-        ? await openSession(this.from, this.#environment, signal)
-        : await openWorld(world, this.#environment).open({ task, seed, from }, signal);
+    this.#session = await open(this.from, this.#environment, way[start]?.snapshot, signal);
     for (const { tool, arguments: args, seed: callSeed, error } of calls) {
       const call = { id: 'again', arguments: args, seed: callSeed };
       const again = await callOnce(this.#session, this.#spec(tool), call, this.from.seconds, () => undefined, signal);
@@ -213,6 +207,16 @@ export class Drive {
       hint: `Available tools: ${this.specs.map(({ name }) => name).join(', ')}.`,
     });
   }
+}
+
+/** A module's session judges itself; that of a code world has verifiers only if it judges. */
+function open(
+  world: TaskWorld,
+  environment: ToolEnvironment,
+  from: Uint8Array | undefined,
+  signal: AbortSignal,
+): Promise<WorldSession> {
+  return openSession(world, environment, signal, { judges: world.world.kind === 'code', from });
 }
 
 const refuse = (): Promise<never> =>

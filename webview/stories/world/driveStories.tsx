@@ -80,6 +80,15 @@ const run = ({ drive }: WorldSession): void => {
 story('world', 'drive', () => page());
 story('world', 'drive-opening', () => page(({ drive }) => drive.open('renew-one')), { busy: true });
 story('world', 'drive-ended', () => page(({ drive }) => drive.end('Cannot open the world library: no such file.')));
+story('world', 'drive-python', () =>
+  page(({ drive }) =>
+    drive.end(
+      'Worlds of kind code need Python 3.10 or later, which is missing. Install Python 3, then run `rollout world ' +
+        'setup`.',
+      true,
+    ),
+  ),
+);
 story('world', 'drive-start', () => page(OPENED));
 story('world', 'drive-running', () => page(OPENED, run), { busy: true });
 story('world', 'drive-called', () =>
@@ -109,7 +118,10 @@ story('world', 'drive-cannot', () => {
       receive = listener;
     },
   });
-  receive({ type: 'world', details: { ...WORLD, cannotDrive: 'Published worlds cannot be driven yet.' } });
+  receive({
+    type: 'world',
+    details: { ...WORLD, cannotDrive: 'Only TypeScript worlds and published worlds on disk can be driven.' },
+  });
   session.select({ tab: 'drive' });
   return <WorldPage session={session} />;
 });

@@ -122,7 +122,7 @@ export class WorldSession {
         this.drive.handle(message.message);
         return;
       case 'driveEnded':
-        this.drive.end(message.text);
+        this.drive.end(message.text, message.needsPython);
         return;
       case 'health':
         this.health = message;

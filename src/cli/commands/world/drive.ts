@@ -11,18 +11,18 @@ import { parseFile } from '../../../config/source/parse.ts';
 import { type DriveMessage, type DriveRequest, driveRequest, KEPT_AS, type KeptAs } from '../../../protocol/drive.ts';
 import { Drive } from '../../../rerun/drive/drive.ts';
 import { keptFile } from '../../../rerun/drive/keep.ts';
+import { ownScenarioOf, readScenarioWorld, readWorldFile } from '../../../rerun/drive/scenarioWorld.ts';
 import { withTryEnvironment } from '../../../rerun/tryEnvironment.ts';
-import { readBatchWorld } from '../../../rerun/tryInWorld.ts';
+import { type BatchWorld, readBatchWorld, type TaskWorld } from '../../../rerun/tryInWorld.ts';
 import type { Verdict } from '../../../rollout/ports.ts';
 import { type CommandLine, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
 
 /** Drives a world file, or the world of a batch file, until stdin ends. */
 export async function drive(context: Context, file: string, commandLine: CommandLine): Promise<Outcome> {
-  const { cwd, env, signal } = context;
+  const { signal } = context;
   const keep = keptAs(textOption(commandLine, 'keep'));
-  const batch = textOption(commandLine, 'batch') ?? (fileKind(file) === 'batch' ? file : await batchOf(file, cwd));
-  const from = await readBatchWorld(batch, textOption(commandLine, 'task'), cwd, env);
+  const from = await worldToDrive(context, file, commandLine);
   const send = (message: DriveMessage): void => context.print(JSON.stringify(message));
   const { blobs, task, sandbox } = from;
   const print = (text: string): void => send({ type: 'log', text });
@@ -33,7 +33,7 @@ export async function drive(context: Context, file: string, commandLine: Command
       send({
         type: 'opened',
         world: from.world.name,
-        batch: from.batch,
+        ...('batch' in from ? { batch: from.batch } : {}),
         task: task.id,
         question: task.question,
         seed: from.seed,
@@ -51,6 +51,32 @@ export async function drive(context: Context, file: string, commandLine: Command
   return 0;
 }
 
+/** Returns the world for a task: of a batch file, or, in a code world without one, of a scenario's own tasks. */
+async function worldToDrive(
+  { cwd, env }: Context,
+  file: string,
+  commandLine: CommandLine,
+): Promise<BatchWorld | TaskWorld> {
+  const task = textOption(commandLine, 'task');
+  const scenario = textOption(commandLine, 'scenario');
+  const batch = textOption(commandLine, 'batch') ?? (fileKind(file) === 'batch' ? file : undefined);
+  if (batch !== undefined) {
+    if (scenario === undefined) return await readBatchWorld(batch, task, cwd, env);
+    throw new StudioError('usage', '--scenario cannot be used with a batch file.', {
+      hint: 'Tasks of a batch name their scenarios: choose one with --task.',
+    });
+  }
+  const loaded = await readWorldFile(file, cwd);
+  if (loaded.kind === 'code') {
+    const own = scenario ?? ownScenarioOf(loaded);
+    if (own !== undefined) return await readScenarioWorld(loaded, own, task, cwd, env);
+  } else if (scenario !== undefined)
+    throw new StudioError('usage', `The world ${loaded.file.name} is a module, which has no scenarios.`, {
+      hint: 'Remove --scenario.',
+    });
+  return await readBatchWorld(await batchOf(file, cwd, loaded.kind === 'code'), task, cwd, env);
+}
+
 function keptAs(text: string | undefined): KeptAs | undefined {
   if (text === undefined) return undefined;
   const as = KEPT_AS.find((each) => each === text);
@@ -59,7 +85,7 @@ function keptAs(text: string | undefined): KeptAs | undefined {
 }
 
 /** Finds a batch file of the workspace that uses a world. Throws StudioError `not_found` if there is none. */
-async function batchOf(world: string, cwd: string): Promise<string> {
+async function batchOf(world: string, cwd: string, hasScenarios: boolean): Promise<string> {
   const full = path.resolve(cwd, world);
   const root = workspaceRoot(full, cwd);
   const files = diskFiles(root);
@@ -70,7 +96,9 @@ async function batchOf(world: string, cwd: string): Promise<string> {
     if (typeof named === 'string' && path.resolve(path.dirname(at), named) === full) return at;
   }
   throw new StudioError('not_found', `No batch file in ${root} uses ${world}.`, {
-    hint: 'A batch file says which tasks there are: name one with --batch.',
+    hint: hasScenarios
+      ? 'Name a scenario with --scenario: it has its own tasks.'
+      : 'A batch file says which tasks there are: name one with --batch.',
   });
 }
 

@@ -23,12 +23,12 @@ export class DrivenWorld {
     this.#events = events;
   }
 
-  /** Opens a session in place of the one that is open. `batch`: the file that says which tasks there are. */
-  async open(world: string, batch: string, task: string | undefined, cwd: string): Promise<void> {
+  /** Opens a session in place of the one that is open. `tasks`: options that say which tasks there are. */
+  async open(world: string, tasks: readonly string[], task: string | undefined, cwd: string): Promise<void> {
     this.#stop();
     const session = this.#session;
     const isCurrent = (): boolean => session === this.#session;
-    const args = ['world', 'drive', world, '--batch', batch, ...(task === undefined ? [] : ['--task', task])];
+    const args = ['world', 'drive', world, ...tasks, ...(task === undefined ? [] : ['--task', task])];
     const started = await this.#cli.lines(args, {
       cwd,
       listener: {

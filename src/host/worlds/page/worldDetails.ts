@@ -55,14 +55,13 @@ export async function worldDetails(
     scenario: scenario.key,
     description: scenario.description,
     tasks: scenario.tasks.map((text, index) => ({
-      ...{ id: String(index), text, verifiers: [...(model.verifiers[index] ?? [])] },
+      ...{ id: String(index), task: `${scenario.key}-${index}`, text, verifiers: [...(model.verifiers[index] ?? [])] },
     })),
     tables: [...model.tables],
     tools: [...model.tools],
     code: { file: `${scenario.key}.py`, lines: model.codeLines },
     problems: published.problems.slice(0, MAX_PROBLEMS).map(problemText),
     canExtract: model.codeLines > 0,
-    cannotDrive: 'Published worlds cannot be driven yet. Drive a TypeScript world.',
   };
 }
 
@@ -104,6 +103,6 @@ async function moduleDetails(worlds: WorkspaceWorlds, { uri, ref }: WorkspaceWor
     canExtract: false,
     ...(ref.kind === 'module' && uri.scheme === 'file'
       ? {}
-      : { cannotDrive: 'Only TypeScript worlds on disk can be driven.' }),
+      : { cannotDrive: 'Only TypeScript worlds and published worlds on disk can be driven.' }),
   };
 }

@@ -12,6 +12,8 @@ import type { WorkspaceWorld, WorkspaceWorlds } from '../workspaceWorlds.ts';
 import { DrivenWorld } from './drivenWorld.ts';
 import { type OpenScenario, scenarioOf, worldDetails } from './worldDetails.ts';
 
+const SETUP_COMMAND = 'rollout world setup';
+
 interface WorldPanelOptions {
   readonly context: vscode.ExtensionContext;
   readonly worlds: WorkspaceWorlds;
@@ -47,7 +49,7 @@ export class WorldPanel {
         if (message.type === 'kept') this.#kept.add(message.file);
         this.#post({ type: 'drive', message });
       },
-      ended: (text) => this.#post({ type: 'driveEnded', ...(text === undefined ? {} : { text }) }),
+      ended: (text) => this.#postEnded(text),
       log: (text) => options.worlds.log(text),
     });
     view.iconPath = vscode.Uri.joinPath(options.context.extensionUri, 'media', 'icons', 'pages', 'world.svg');
@@ -146,6 +148,9 @@ export class WorldPanel {
       case 'openDrive':
         await this.#openDrive(message.task);
         return;
+      case 'setUpPython':
+        await this.#setUpPython(message.task);
+        return;
       case 'drive':
         this.#driven.send(message.request);
         return;
@@ -193,17 +198,38 @@ export class WorldPanel {
 
   async #openDrive(task: string | undefined): Promise<void> {
     try {
-      const world = this.#world;
-      const [batch] = world === undefined ? [] : await this.#options.worlds.batchesOf(world.ref);
-      if (batch === undefined)
-        throw new StudioError('not_found', 'No batch file of this workspace uses this world.', {
-          hint: 'Create one with Rollout: New Batch…: it says which tasks there are.',
-        });
+      const tasks = await this.#tasksToDrive();
       await vscode.workspace.saveAll(false); // code is read from disk
-      await this.#driven.open(this.uri.fsPath, batch.uri.fsPath, task, folderOf(this.uri).fsPath);
+      await this.#driven.open(this.uri.fsPath, tasks, task, folderOf(this.uri).fsPath);
     } catch (error) {
-      this.#post({ type: 'driveEnded', text: errorText(error) });
+      this.#postEnded(errorText(error));
     }
+  }
+
+  /** Returns the options of `rollout world drive` that say which tasks there are. */
+  async #tasksToDrive(): Promise<readonly string[]> {
+    if (this.#open !== undefined) return ['--scenario', this.#open.scenario.key];
+    const world = this.#world;
+    const [batch] = world === undefined ? [] : await this.#options.worlds.batchesOf(world.ref);
+    if (batch !== undefined) return ['--batch', batch.uri.fsPath];
+    throw new StudioError('not_found', 'No batch file of this workspace uses this world.', {
+      hint: 'Create one with Rollout: New Batch…: it says which tasks there are.',
+    });
+  }
+
+  /** Errors for missing Python name the command that sets it up. */
+  #postEnded(text: string | undefined): void {
+    const needsPython = text?.includes(SETUP_COMMAND) === true;
+    this.#post({
+      type: 'driveEnded',
+      ...(text === undefined ? {} : { text }),
+      ...(needsPython ? { needsPython } : {}),
+    });
+  }
+
+  async #setUpPython(task: string | undefined): Promise<void> {
+    const { setUpPython } = await import('../setUpPython.ts');
+    if (await setUpPython(this.#options.cli, folderOf(this.uri).fsPath)) await this.#openDrive(task);
   }
 
   async #openKept(file: string, how: 'open' | 'import'): Promise<void> {

@@ -19,6 +19,8 @@ export class DriveSession {
   isOpening = false;
   /** Why the session ended, or could not be opened. */
   ended: string | undefined;
+  /** Whether it could not be opened without Python or its packages. */
+  needsPython = false;
   /** What failed last, in the open session. */
   failure: { readonly message: string; readonly hint?: string | undefined } | undefined;
   states: readonly DriveState[] = [];
@@ -53,6 +55,11 @@ export class DriveSession {
     this.isOpening = true;
     this.#post({ type: 'openDrive', ...(task === undefined ? {} : { task }) });
     this.#notify();
+  }
+
+  /** Makes the Python environment that was missing, then opens the session. */
+  setUpPython(task: string | undefined): void {
+    this.#post({ type: 'setUpPython', ...(task === undefined ? {} : { task }) });
   }
 
   close(): void {
@@ -124,9 +131,10 @@ export class DriveSession {
     this.#notify();
   }
 
-  end(text: string | undefined): void {
+  end(text: string | undefined, needsPython = false): void {
     this.#reset();
     this.ended = text;
+    this.needsPython = needsPython;
     this.#notify();
   }
 
@@ -134,6 +142,7 @@ export class DriveSession {
     this.opened = undefined;
     this.isOpening = false;
     this.ended = undefined;
+    this.needsPython = false;
     this.failure = undefined;
     this.states = [];
     this.state = 0;

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { plural } from '../../../../src/common/text.ts';
 import { duration } from '../../../../src/common/units.ts';
 import type { ListedTool } from '../../../../src/protocol/tryPage.ts';
+import type { WorldTask } from '../../../../src/protocol/worldPage.ts';
 import { Button, Dropdown, TextField } from '../../../components/controls.tsx';
 import { ActionLink } from '../../../components/link.tsx';
 import { Glyph } from '../../../components/marks/glyph.tsx';
@@ -32,7 +33,8 @@ const MIN_LIST_WIDTH = 761;
 export function DriveTab({ session, details }: TabProps) {
   const { drive } = session;
   useChanges(drive.changed);
-  const task = details.tasks[session.task]?.id;
+  const task = details.tasks[session.task];
+  const id = task === undefined ? undefined : datasetId(task);
   useKeys(
     {
       '[': () => drive.step(-1),
@@ -51,14 +53,20 @@ export function DriveTab({ session, details }: TabProps) {
         title={drive.ended === undefined ? 'Drive this world' : 'The session has ended'}
         text={drive.ended ?? 'Make calls by hand, see what each changes, go back to earlier states, and judge them.'}
         actions={[
+          ...(drive.needsPython ? [{ label: 'Set Up Python…', onClick: () => drive.setUpPython(id) }] : []),
           {
-            label: task === undefined ? 'Open Session' : `Open for ${taskLabel(task)}`,
-            onClick: () => drive.open(task),
+            label: task === undefined ? 'Open Session' : `Open for ${taskLabel(task.id)}`,
+            onClick: () => drive.open(id),
           },
         ]}
       />
     );
   return <OpenDrive session={session} details={details} drive={drive} />;
+}
+
+/** Sessions are opened for tasks as datasets name them. */
+function datasetId({ id, task = id }: WorldTask): string {
+  return task;
 }
 
 function taskLabel(id: string): string {
@@ -69,21 +77,24 @@ function OpenDrive({ session, details, drive }: TabProps & { readonly drive: Dri
   const { opened, form, failure, kept, pending } = drive;
   const hasList = usePageWidth() >= MIN_LIST_WIDTH;
   if (opened === undefined) return null;
-  const { tasks } = details;
+  const { tasks, kind } = details;
   return (
     <div class="drive">
       <div class="world-tools drive-head">
         <Dropdown
           label="Task"
           value={opened.task}
-          options={(tasks.some(({ id }) => id === opened.task) ? tasks : [{ id: opened.task }, ...tasks]).map(
-            ({ id }) => ({ value: id, text: taskLabel(id) }),
-          )}
+          options={[
+            ...(tasks.some((task) => datasetId(task) === opened.task)
+              ? []
+              : [{ value: opened.task, text: taskLabel(opened.task) }]),
+            ...tasks.map((task) => ({ value: datasetId(task), text: taskLabel(task.id) })),
+          ]}
           onChange={(id) => {
             session.select({
               task: Math.max(
                 0,
-                tasks.findIndex((each) => each.id === id),
+                tasks.findIndex((each) => datasetId(each) === id),
               ),
             });
             drive.open(id);
@@ -126,7 +137,8 @@ function OpenDrive({ session, details, drive }: TabProps & { readonly drive: Dri
           icon="ellipsis"
           entries={[
             { label: 'Keep as Reference Solution', onClick: () => drive.keep('solution') },
-            { label: 'Keep as Test', onClick: () => drive.keep('test') },
+            // Tests run with Node.js, which has no published worlds.
+            ...(kind === 'module' ? [{ label: 'Keep as Test', onClick: () => drive.keep('test') }] : []),
             { label: 'Close Session', onClick: () => drive.close() },
           ]}
         />
