@@ -32,7 +32,7 @@ export function scorersOf(rows: Iterable<Pick<RolloutRow, 'progress'>>): string[
 }
 
 /** Returns a row as if the verdict of another scorer were its reward; unscored if that scorer has none. */
-function rowByScorer(row: RolloutRow, scorer: string): RolloutRow {
+export function rowByScorer(row: RolloutRow, scorer: string): RolloutRow {
   if (scorer === REWARD || row.state !== 'ended') return row;
   const { status } = row.progress;
   if (status !== 'done' && status !== 'truncated') return row;

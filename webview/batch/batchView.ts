@@ -116,7 +116,6 @@ export class BatchView {
     return Math.max(this.data.row?.tasks ?? 0, this.data.tasks.length, this.data.records.length);
   }
 
-  /** Columns. */
   get width(): number {
     return this.data.width;
   }
@@ -211,6 +210,12 @@ export class BatchView {
     this.sort = choice.sort ?? this.sort;
     this.group = choice.group ?? this.group;
     if (this.data.row !== undefined) remember(`batch.${this.data.row.name}`, { sort: this.sort, group: this.group });
+    this.#order();
+  }
+
+  /** Shows the verdicts of a scorer instead of the rewards. */
+  judgeBy(scorer: string): void {
+    this.data.judgeBy(scorer);
     this.#order();
   }
 
@@ -389,8 +394,6 @@ export class BatchView {
     if (this.#remembered || this.data.row === undefined) return;
     this.#remembered = true;
     const kept = recall(`batch.${this.data.row.name}`, choices);
-    if (kept === undefined) return;
-    this.sort = kept.sort;
-    this.group = kept.group;
+    if (kept !== undefined) ({ sort: this.sort, group: this.group } = kept);
   }
 }

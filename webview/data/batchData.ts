@@ -6,8 +6,10 @@ import { EXCERPT } from '../../src/protocol/taskExcerpt.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
+import { REWARD, scorersOf } from '../../src/trace/verdicts.ts';
 import type { Host } from '../host/host.ts';
 import { type Definition, readDefinition } from './definition.ts';
+import { judgedRow, recordedRow } from './judged.ts';
 import { StreamData } from './streamData.ts';
 
 /** The rows that count for the attempts of one task. */
@@ -37,9 +39,12 @@ export class BatchData extends StreamData {
   readonly events: TraceEvent[] = [];
   /** Task records by index, as far as they were read, with the beginnings of their texts. */
   readonly records: TaskRecord[] = [];
+  /** The scorers with later verdicts. */
+  scorers: readonly string[] = [];
   hasLevels = false;
   hasQuestions = false;
   hasAnswers = false;
+  #scorer = REWARD;
   #rowsSeen = 0;
   #rowTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -52,6 +57,24 @@ export class BatchData extends StreamData {
   /** The number of rows received. Anything computed from rows is valid for one version. */
   get version(): number {
     return this.#rowsSeen;
+  }
+
+  /** The scorer whose verdicts the rows show instead of their rewards. */
+  get scorer(): string {
+    return this.#scorer;
+  }
+
+  judgeBy(scorer: string): void {
+    if (scorer === this.#scorer) return;
+    this.#scorer = scorer;
+    for (const task of this.tasks) {
+      if (task === undefined) continue;
+      for (const [at, row] of task.attempts.entries())
+        if (row !== undefined) task.attempts[at] = judgedRow(recordedRow(row), scorer);
+      this.changedTasks.add(task.index);
+    }
+    this.#rowsSeen += 1;
+    this.touch(true);
   }
 
   get ended(): boolean {
@@ -101,6 +124,7 @@ export class BatchData extends StreamData {
           },
           rows: (rows) => {
             for (const row of rows) this.#addRow(row);
+            this.#addScorers(rows);
             this.#rowsSeen += rows.length;
             this.#onChange();
           },
@@ -123,12 +147,19 @@ export class BatchData extends StreamData {
       current.rollout === row.rollout ||
       (!current.settles && (row.settles || row.try > current.try))
     ) {
-      if (current !== undefined && current.rollout !== row.rollout) this.otherTries.set(current.rollout, current);
+      if (current !== undefined && current.rollout !== row.rollout)
+        this.otherTries.set(current.rollout, recordedRow(current));
       this.otherTries.delete(row.rollout);
-      task.attempts[index] = row;
+      task.attempts[index] = judgedRow(row, this.#scorer);
     } else {
       this.otherTries.set(row.rollout, row);
     }
+  }
+
+  #addScorers(rows: readonly RolloutRow[]): void {
+    const names = scorersOf(rows);
+    if (names.every((name) => this.scorers.includes(name))) return;
+    this.scorers = scorersOf(this.rows());
   }
 
   async #readRow(): Promise<void> {

@@ -2,6 +2,7 @@
 import type { BatchActions } from '../batchActions.ts';
 import type { BatchView, CellAt } from '../batchView.ts';
 import { AttemptKeys, AttemptTitle, Divergence, Reason, Times } from './attemptParts.tsx';
+import { AttemptVerdicts } from './attemptVerdicts.tsx';
 import { recordSource, useRecord } from './record/useRecord.ts';
 import './attempt.css';
 
@@ -24,6 +25,7 @@ export function AttemptCard({ view, cell, actions }: CardProps) {
         {question !== '' && <p class="attempt-question">{question}</p>}
       </section>
       <Reason view={view} row={row} reader={reader} maxRows={MAX_CHECKS} expandable={false} />
+      {row !== undefined && <AttemptVerdicts row={row} outline={reader?.outline} />}
       {row !== undefined && row.state !== 'queued' && <Times row={row} outline={reader?.outline} />}
       <Divergence reader={reader} />
       <AttemptKeys view={view} cell={cell} actions={actions} />

@@ -15,6 +15,7 @@ import type { BatchView, CellAt } from '../batchView.ts';
 import { stateText } from '../model/cellText.ts';
 import './attempt.css';
 import { AttemptKeys, AttemptTitle, Divergence, Reason, Times } from './attemptParts.tsx';
+import { AttemptVerdicts } from './attemptVerdicts.tsx';
 import { recordSource, useRecord } from './record/useRecord.ts';
 import { StepsSection } from './steps/stepsSection.tsx';
 
@@ -50,6 +51,13 @@ function Attempt({ view, actions, cell }: PaneProps & { readonly cell: CellAt })
         <Question text={view.data.records[cell.index]?.question} />
       </section>
       <Reason view={view} row={row} reader={reader} maxRows={MAX_CHECKS} expandable />
+      {row !== undefined && (
+        <AttemptVerdicts
+          row={row}
+          outline={reader?.outline}
+          onOpen={(rollout) => actions.openRollout(rollout, false)}
+        />
+      )}
       {row !== undefined && row.state !== 'queued' && <Times row={row} outline={reader?.outline} />}
       <Divergence reader={reader} onOpen={(rollout, seq) => actions.openRollout(rollout, false, seq)} />
       {row !== undefined && <Facts view={view} row={row} />}

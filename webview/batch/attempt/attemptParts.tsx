@@ -6,6 +6,7 @@ import { compact, duration } from '../../../src/common/units.ts';
 import { causeOf } from '../../../src/trace/cause.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { troubleIn } from '../../../src/trace/trouble.ts';
+import { REWARD } from '../../../src/trace/verdicts.ts';
 import { CheckTable } from '../../checks/checkTable.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { Icon } from '../../components/marks/icon.tsx';
@@ -37,7 +38,7 @@ export function AttemptTitle({ view, cell: { index, attempt } }: { readonly view
       </span>
       {reward !== undefined && (
         <span class="attempt-reward">
-          reward <b>{reward}</b>
+          {view.data.scorer} <b>{reward}</b>
         </span>
       )}
     </div>
@@ -65,8 +66,10 @@ export function Reason({ view, row, reader, maxRows, expandable }: ReasonProps) 
     );
   const cause = row === undefined ? undefined : causeOf(row);
   if (row === undefined || cause === undefined) return null;
-  const checks = attemptChecks(reader?.outline, view.data.records[row.task_index], cause);
-  const detail = checks.length > 0 ? undefined : causeDetail(reader?.outline, row, cause);
+  // The recorded score explains the reward, not the verdict of another scorer.
+  const outline = view.data.scorer === REWARD ? reader?.outline : undefined;
+  const checks = outline === undefined ? [] : attemptChecks(outline, view.data.records[row.task_index], cause);
+  const detail = checks.length > 0 ? undefined : causeDetail(outline, row, cause);
   return (
     <section class="attempt-reason">
       <h2>Cause</h2>

@@ -5,6 +5,7 @@ import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { reportPiecewise } from '../../../src/trace/statistics.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { BatchData } from '../../data/batchData.ts';
+import { isDisputed } from '../../data/judged.ts';
 import type { Counts } from '../model/taskFacts.ts';
 import { type Causes, countCauses } from './causes.ts';
 import { type Flow, flowOf } from './flow.ts';
@@ -17,6 +18,8 @@ export interface Figures {
   readonly flow: Flow | undefined;
   /** Tokens of tries that do not count, and of attempts that ended with an infrastructure failure. */
   readonly wasted: number;
+  /** Attempts whose verdicts contradict each other. */
+  readonly disputed: number;
 }
 
 type FiguresOf = Pick<BatchData, 'batch' | 'row' | 'definition' | 'otherTries' | 'rows'>;
@@ -36,7 +39,9 @@ export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecew
   const causes = yield* countCauses(counting);
   const flow = yield* flowOf(counting, row?.state === 'ended' ? 'ended' : now);
   const wasted = yield* wastedTokens(counting, others);
-  return { counts, report, causes, flow, wasted };
+  let disputed = 0;
+  yield* each(counting, (one) => void (disputed += isDisputed(one) ? 1 : 0));
+  return { counts, report, causes, flow, wasted, disputed };
 }
 
 function* wastedTokens(rows: Iterable<RolloutRow>, others: Iterable<RolloutRow>): Piecewise<number> {

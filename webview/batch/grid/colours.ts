@@ -13,6 +13,8 @@ export interface GridColours {
   readonly focus: string;
   readonly selected: string;
   readonly passed: string;
+  /** Of the mark of a cell whose verdicts contradict each other. */
+  readonly disputed: string;
   readonly family: string;
   readonly outcomes: Readonly<Record<Outcome, string>>;
 }
@@ -28,6 +30,7 @@ const VARIABLES = {
   focus: '--vscode-focusBorder',
   selected: '--vscode-list-activeSelectionBackground',
   passed: outcomeColour('passed'),
+  disputed: '--vscode-charts-yellow',
 } as const;
 
 /** Resolves all colors together: alternating between reads and changes would trigger a layout for each. */
@@ -57,6 +60,7 @@ export function coloursOf(element: HTMLElement): GridColours {
     focus: colour(requested.focus),
     selected: colour(requested.selected),
     passed: colour(requested.passed),
+    disputed: colour(requested.disputed),
     family: getComputedStyle(element).fontFamily,
     outcomes: Object.fromEntries(outcomes.map(([outcome, one]) => [outcome, colour(one)])) as Record<Outcome, string>,
   };

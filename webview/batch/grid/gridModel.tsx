@@ -51,6 +51,7 @@ export function GridModel({ view, layout, rows, attempts }: GridModelProps) {
         i,
         view.stamp(row.index),
         view.filterVersion,
+        view.data.scorer,
         view.taskName(row.index),
         at,
         selected,

@@ -4,6 +4,7 @@ import { compact, count, duration } from '../../../src/common/units.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { TaskRecord } from '../../../src/trace/task.ts';
 import { drawGlyph } from '../../components/marks/glyphCanvas.ts';
+import { isDisputed } from '../../data/judged.ts';
 import type { CellAt } from '../batchView.ts';
 import { type GridRow, type GroupRow, rateOf } from '../model/arrange.ts';
 import { COLUMN_PADDING, type Column } from '../model/columns.ts';
@@ -49,6 +50,8 @@ const FADED = 0.14;
 const HALF_FADED = 0.4;
 /** A cross covers more than other shapes. */
 const CROSS = 0.82;
+/** Size of the mark of a cell whose verdicts contradict each other. */
+const CORNER = 6;
 /** Size of the glyph before a cause, and the distance from it to the text. */
 const CAUSE_GLYPH = 9;
 export const CAUSE_TEXT = 16;
@@ -287,6 +290,7 @@ function cells(
       outline(ctx, colours.text, x + 1, y + 1, layout.cell - 2, ROW - 2, 0.7);
     ctx.globalAlpha = view.shows(row) ? (view.fades(row) ? HALF_FADED : 1) : FADED;
     cell(ctx, colours, row, x, y, layout.cell, size);
+    if (isDisputed(row)) corner(ctx, colours.disputed, x + layout.cell - 1, y + 1, Math.min(CORNER, layout.cell / 2));
     ctx.globalAlpha = 1;
   }
 }
@@ -311,6 +315,16 @@ function cell(
   ctx.textAlign = 'left';
   ctx.fillStyle = colours.outcomes.running;
   ctx.fillText(String(step), left + 10, y + ROW / 2 + 0.5);
+}
+
+/** Marks the upper right corner of a cell. */
+function corner(ctx: CanvasRenderingContext2D, colour: string, right: number, top: number, size: number): void {
+  ctx.fillStyle = colour;
+  ctx.beginPath();
+  ctx.moveTo(right - size, top);
+  ctx.lineTo(right, top);
+  ctx.lineTo(right, top + size);
+  ctx.fill();
 }
 
 function outline(

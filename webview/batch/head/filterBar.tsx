@@ -3,14 +3,15 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { count } from '../../../src/common/units.ts';
 import { OUTCOMES, type Outcome } from '../../../src/trace/outcome.ts';
+import { personOf, REWARD } from '../../../src/trace/verdicts.ts';
 import { Button, Dropdown, TextField } from '../../components/controls.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
-import type { IconName } from '../../components/marks/icon.tsx';
+import { Icon, type IconName } from '../../components/marks/icon.tsx';
 import { MenuButton } from '../../components/overlays/menu.tsx';
 import type { BatchView } from '../batchView.ts';
 import { GROUP_NAMES, GROUPS, SORT_NAMES, SORTS } from '../model/arrange.ts';
 import { ALL_COLUMNS, COLUMN_NAMES, COLUMNS, toggled } from '../model/columns.ts';
-import { FILTER_FIELDS } from '../model/filter.ts';
+import { FILTER_FIELDS, splitParts, togglePart } from '../model/filter.ts';
 import './filterBar.css';
 
 interface FilterBarProps {
@@ -29,6 +30,7 @@ const OTHERS = 640;
 const HINT =
   `Words, fields (${FILTER_FIELDS.join(', ')}) as field:value or field>number, or an expression such as ` +
   'usage.output_tokens > 500 && status == "done"';
+const DISAGREE = 'verdicts:disagree';
 /** The filter is applied after this pause, so that typing stays smooth. */
 const AFTER_MS = 150;
 
@@ -95,6 +97,19 @@ export function FilterBar({ view, page, pane, onPane, inputRef, onLeave }: Filte
         options={groups.map((group) => ({ value: group, text: GROUP_NAMES[group] }))}
         onChange={(group) => view.arrangeBy({ group })}
       />
+      {view.data.scorers.length > 0 && (
+        <Choice
+          name="Verdict"
+          icon="person"
+          narrow={page <= 1180}
+          value={view.data.scorer}
+          options={[REWARD, ...view.data.scorers].map((scorer) => ({
+            value: scorer,
+            text: personOf(scorer) ?? scorer,
+          }))}
+          onChange={(scorer) => view.judgeBy(scorer)}
+        />
+      )}
       {!narrow && <Columns view={view} labeled={page >= 1180} />}
       {pane !== undefined && (
         <Button
@@ -212,7 +227,29 @@ function Chips({ view, page }: { readonly view: BatchView; readonly page: number
       {visible.map((outcome) => (
         <Chip key={outcome} view={view} outcome={outcome} all={visible} name={names} />
       ))}
+      <Disputed view={view} name={names} />
     </div>
+  );
+}
+
+/** Filters by attempts whose verdicts contradict each other. */
+function Disputed({ view, name }: { readonly view: BatchView; readonly name: boolean }) {
+  const disputed = view.figures?.disputed ?? 0;
+  const on = splitParts(view.filter).includes(DISAGREE);
+  if (disputed === 0 && !on) return null;
+  const click = (): void => view.setFilter(view.parts.length === 0 ? DISAGREE : togglePart(view.filter, DISAGREE));
+  return (
+    <button
+      type="button"
+      class="batch-chip is-filter"
+      aria-pressed={on}
+      title="Show only attempts whose verdicts disagree"
+      onClick={click}
+    >
+      <Icon name="warning" />
+      <span class={name ? undefined : 'only-read'}>disagree </span>
+      <span class="batch-chip-count">{count(disputed)}</span>
+    </button>
   );
 }
 

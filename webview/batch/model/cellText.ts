@@ -2,10 +2,11 @@
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { holdLabel } from '../../../src/trace/text/labels.ts';
+import { isDisputed } from '../../data/judged.ts';
 
 /** `renew-late attempt 3: running, step 7`. */
 export function cellName(task: string, attempt: number, row: RolloutRow | undefined): string {
-  return `${task} attempt ${attempt}: ${outcomeText(row)}`;
+  return `${task} attempt ${attempt}: ${outcomeText(row)}${isDisputed(row) ? ', verdicts disagree' : ''}`;
 }
 
 function outcomeText(row: RolloutRow | undefined): string {

@@ -7,6 +7,7 @@ import { causeOf } from '../../../src/trace/cause.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { TaskRecord } from '../../../src/trace/task.ts';
+import { isDisputed } from '../../data/judged.ts';
 import { quoted, unquoted } from './quoted.ts';
 
 export type RowTest = (row: RolloutRow, task: TaskRecord | undefined) => boolean;
@@ -32,6 +33,7 @@ const TEXT_FIELDS: Readonly<Record<string, TextField>> = {
   error: ({ progress }) => [progress.error_class, progress.error_message],
   tool: ({ progress }) => progress.tools,
   worker: (row) => [row.worker],
+  verdicts: (row) => [isDisputed(row) ? 'disagree' : undefined],
   rollout: (row) => [row.rollout],
   level: (_row, task) => [task?.level === undefined ? undefined : String(task.level)],
   question: (_row, task) => [task?.question],
@@ -52,9 +54,9 @@ const NUMBER_FIELDS: Readonly<Record<string, NumberField>> = {
 export const FILTER_FIELDS: readonly string[] = [...Object.keys(TEXT_FIELDS), ...Object.keys(NUMBER_FIELDS)];
 
 /** Fields with a fixed list of values, which must be typed in full. */
-const WHOLE = new Set(['outcome', 'level', 'rollout']);
+const WHOLE = new Set(['outcome', 'level', 'rollout', 'verdicts']);
 const PART = /^([a-z]+)\s*(:|>=|<=|>|<)\s*(.*)$/s;
-const CEL_ROOTS = 'step|attempt|reward|status|agent|task|tool|message|usage|world|event';
+const CEL_ROOTS = 'step|attempt|reward|status|agent|task|tool|message|usage|world|event|verdicts';
 const CEL = new RegExp(String.raw`==|!=|&&|\|\||^[!(\s]*(?:${CEL_ROOTS})\s*(?:[.[<>=]|\s(?:in|<|>))|^has\(`);
 /** An operator that stands alone, or that follows a path: nobody searches for these as words. */
 const LIKE_CEL = /^(?:[<>]=?|=|[A-Za-z_]\w*(?:\.\w+)+[<>=].*)$/s;

@@ -124,6 +124,12 @@ page('pods-released', { options: { pods: true, state: 'paused', released: true }
 page('faults', { options: { state: 'ended', tasks: 40, attempts: 8, faults: true } });
 page('faults-running', { options: { faults: true } });
 page('ended', { options: { state: 'ended', tasks: 40, attempts: 8 } });
+page('verdicts', { options: { state: 'ended', tasks: 40, attempts: 8, verdicts: true } });
+page('verdicts-of-attempt', {
+  options: { state: 'ended', tasks: 12, attempts: 8, verdicts: true },
+  act: press('[role="grid"]', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowRight'),
+  until: '.attempt-verdicts, .attempt-sheet',
+});
 page('imported', {
   options: { state: 'ended', tasks: 50, attempts: 4, imported: true, levels: false, name: 'gpt-4o-airline' },
 });

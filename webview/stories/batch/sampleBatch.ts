@@ -31,6 +31,8 @@ export interface BatchOptions {
   readonly tokenLimit?: number;
   /** Whether rules inject faults. */
   readonly faults?: boolean;
+  /** Whether a judge and a person judged attempts later. */
+  readonly verdicts?: boolean;
   /** Multiplies the numbers of steps and tokens. */
   readonly scale?: number;
 }
@@ -237,6 +239,9 @@ function rowOf({ task, index, attempt, options, random, now }: Cell): RolloutRow
           ...tokens,
           ...(state === 'ended' ? end : {}),
           ...(options.faults === true ? faultsOf(state === 'ended', end.passed === true, attempt) : {}),
+          ...(options.verdicts === true && state === 'ended' && end.status === 'done'
+            ? { verdicts: verdictsOf(end.passed === true, index + attempt, now) }
+            : {}),
           ...(state === 'held'
             ? { hold: { why: 'breakpoint', side: 'before', seq: 12, breakpoint: 'late renewals' } }
             : {}),
@@ -255,6 +260,20 @@ function rowOf({ task, index, attempt, options, random, now }: Cell): RolloutRow
     ...(imported || state === 'queued' ? {} : { worker: `pod-${String(1 + (attempt % 16)).padStart(2, '0')}` }),
     rev: index * attempts + attempt,
     progress,
+  };
+}
+
+/** The judge contradicts every fifth reward, and the person, who judged every third attempt, every sixth. */
+function verdictsOf(passed: boolean, place: number, now: number): NonNullable<Progress['verdicts']> {
+  const verdict = (is: boolean, by?: string): NonNullable<Progress['verdicts']>[string] => ({
+    value: is ? 1 : 0,
+    passed: is,
+    at: now,
+    ...(by === undefined ? { version: '4e1f09c2aa', run: `r2s${place}` } : { by }),
+  });
+  return {
+    'careful judge': verdict(passed !== (place % 5 === 0)),
+    ...(place % 3 === 0 ? { 'person:ada': verdict(passed !== (place % 6 === 0), 'ada') } : {}),
   };
 }
 

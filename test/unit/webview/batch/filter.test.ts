@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { RolloutRow } from '../../../../src/trace/summary.ts';
+import type { RolloutRow, Verdict } from '../../../../src/trace/summary.ts';
 import { parseFilter, splitParts, togglePart, withoutPart } from '../../../../webview/batch/model/filter.ts';
+import { judgedRow, recordedRow } from '../../../../webview/data/judged.ts';
 import { aRow, failed, passed } from './rows.ts';
 
 const task = { id: 'renew-late', question: 'Renew the loan of Ana, "due today".', level: 2, meta: {} };
@@ -135,5 +136,22 @@ suite('the filter of the batch page', () => {
     assert.equal(togglePart('', 'error:limit'), 'error:limit');
     assert.equal(togglePart('ana error:timeout', 'error:limit'), 'ana error:limit');
     assert.equal(togglePart('ana error:limit', 'error:limit'), 'ana');
+  });
+
+  test('finds attempts whose verdicts contradict each other, whichever of them the rows show', () => {
+    const verdict = (value: number): Verdict => ({ value, passed: value === 1, at: 1 });
+    const { progress } = failed();
+    const disputed = failed({ progress: { ...progress, verdicts: { judge: verdict(1) } } });
+    const agreed = failed({ progress: { ...progress, verdicts: { judge: verdict(0) } } });
+    const byJudge = judgedRow(disputed, 'judge');
+    assert.equal(byJudge.progress.passed, true);
+    assert.equal(recordedRow(byJudge), disputed);
+    assert.equal(judgedRow(disputed, 'reward'), disputed);
+    assert.deepEqual(
+      [disputed, byJudge, agreed, failed()].map((row) => matches('verdicts:disagree', row)),
+      [true, true, false, false],
+    );
+    assert.equal(matches('outcome:passed verdicts:disagree', byJudge), true);
+    assert.deepEqual(parseFilter('verdicts.judge.passed'), { kind: 'cel', text: 'verdicts.judge.passed' });
   });
 });
