@@ -1637,10 +1637,12 @@ class Runner:
         del self.children[child.name]
         shutil.rmtree(child.folder, ignore_errors=True)
         why = child.why or ending_of(status)
+        # Somebody else killed it: this process says why it does so.
+        killed = child.why is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        self.send({"session": child.name, "ended": why, "killed": killed})
         if child.pending is not None:
             kind = "timeout" if child.why is not None else "world_error"
-            self.send({"id": child.pending, "error": {"class": kind, "message": why}})
-        self.send({"session": child.name, "ended": why})
+            self.send({"id": child.pending, "error": {"class": kind, "message": why, "killed": killed}})
 
 
 def session_answer(session: Session | None, request: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-import { StudioError } from '../common/errors.ts';
+import { errorText, StudioError } from '../common/errors.ts';
 import { isSameJson, type Json } from '../common/json.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { TaskRecord } from '../trace/task.ts';
@@ -11,6 +11,7 @@ import type { Log } from './log/log.ts';
 import type { Sha256 } from './log/messages.ts';
 import type { Stopwatch } from './loop/limits.ts';
 import type { OnLog, Recorder, ToolCall, ToolSpec, World, WorldSession } from './ports.ts';
+import { isKilled } from './sessionKilled.ts';
 import { type Stop, settledWithin } from './stop.ts';
 import type { Time } from './time.ts';
 
@@ -96,6 +97,28 @@ export class LiveWorld {
     return this.#session;
   }
 
+  /**
+   * Asks the session. If somebody kills its process, it did not answer: the world is restored, and it is asked again,
+   * once. `where`: what it was asked, for messages.
+   */
+  async ask<T>(
+    where: string,
+    ask: (session: WorldSession) => Promise<T>,
+    signal: AbortSignal,
+    print: (text: string) => void = () => undefined,
+  ): Promise<T> {
+    const isOver = (): boolean => signal.aborted;
+    try {
+      return await ask(this.#session);
+    } catch (error) {
+      if (!isKilled(error) || isOver()) throw error;
+      print(`${errorText(error)}\n`);
+      await this.#undo(where, print);
+      if (isOver()) throw error;
+      return await ask(this.#session);
+    }
+  }
+
   /** Notes the end of a call. `changed`: whether it reported changes of the world. */
   ended(world: WorldCall, done: EffectResult<'tool'>, changed: boolean): void {
     if (!hasHappened(done.end)) return;
@@ -118,26 +141,38 @@ export class LiveWorld {
   /** Repeats a recorded call that the opened state does not contain. Throws ClassedError if that fails. */
   async repeat(world: WorldCall, done: EffectResult<'tool'>): Promise<void> {
     this.#since.push({ world, done });
-    await this.#repeat({ world, done });
+    await this.#repeat({ world, done }).catch((error: unknown) => {
+      if (!isKilled(error)) throw error;
+      return this.#restore(); // with this call
+    });
   }
 
   /**
    * Restores the state before a call that was made and counts as never having happened. If that is impossible, the
    * world is lost, and all later calls fail. `print` writes to the log of the call.
    */
-  async undo(name: string, print: (text: string) => void): Promise<void> {
+  undo(name: string, print: (text: string) => void): Promise<void> {
+    return this.#undo(`in a call to ${name}`, print);
+  }
+
+  async #undo(where: string, print: (text: string) => void): Promise<void> {
+    await this.restored(); // not two at a time
     const { life, stop, watch } = this.#parts;
     // A cancelled or failed attempt has no use for its world.
     if (this.#isLost || life.signal.aborted || stop.reason?.class === 'infrastructure') return;
     watch.setWaiting(true);
     try {
-      await (this.#restoring = this.#restore());
+      this.#restoring = this.#restore().catch((error: unknown) => {
+        if (!isKilled(error)) throw error;
+        return this.#restore();
+      });
+      await this.#restoring;
       print('The world was restored to its state before this call.\n');
     } catch (thrown) {
       if (life.reason !== undefined) return;
       const fault = faultOf(thrown, 'world_error', StudioError.is(thrown) ? 'infrastructure' : 'world_error');
       if (fault.class === 'infrastructure') stop.stop(fault);
-      else await this.#lose(name, fault);
+      else await this.#lose(where, fault);
       print(`The world cannot be restored to its state before this call: ${fault.message}\n`);
     } finally {
       watch.setWaiting(false);
@@ -183,13 +218,11 @@ export class LiveWorld {
   }
 
   /** Replaces the session by one whose calls and verdict fail. */
-  async #lose(name: string, { message }: ClassedError): Promise<void> {
+  async #lose(where: string, { message }: ClassedError): Promise<void> {
     this.#isLost = true;
     await this.close(); // if it opened
     const fail = (): Promise<never> =>
-      Promise.reject(
-        new ClassedError('world_error', `The world was lost in a call to ${name} and cannot be restored: ${message}`),
-      );
+      Promise.reject(new ClassedError('world_error', `The world was lost ${where} and cannot be restored: ${message}`));
     const session = this.#session;
     this.#session = {
       specs: session.specs,
@@ -260,14 +293,20 @@ async function openSession(
   from: Uint8Array | undefined,
   stop: Stop,
 ): Promise<WorldSession> {
-  const opening = world.open({ task, seed, ...(from === undefined ? {} : { from }) }, stop.signal);
-  try {
-    return await stop.race(opening);
-  } catch (error) {
-    // If it opens late, nobody else closes it.
-    opening.then((session) => session.close()).catch(() => undefined);
-    throw error;
-  }
+  const open = async (): Promise<WorldSession> => {
+    const opening = world.open({ task, seed, ...(from === undefined ? {} : { from }) }, stop.signal);
+    try {
+      return await stop.race(opening);
+    } catch (error) {
+      // If it opens late, nobody else closes it.
+      opening.then((session) => session.close()).catch(() => undefined);
+      throw error;
+    }
+  };
+  return await open().catch((error: unknown) => {
+    if (!isKilled(error) || stop.signal.aborted) throw error;
+    return open();
+  });
 }
 
 async function readSnapshot(

@@ -252,7 +252,8 @@ export interface ScoreInput extends JudgingContext {
   readonly task: TaskRecord;
   readonly answer: Json;
   readonly messages: readonly Message[];
-  readonly world: WorldSession | undefined;
+  /** What judges the final state of the world, if there is one. */
+  readonly world: Pick<WorldSession, 'verify'> | undefined;
   readonly seed: number;
 }
 

@@ -72,7 +72,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
         task,
         answer: ending.answer,
         messages: state.messages?.() ?? [],
-        world: state.world?.session,
+        world: state.world?.judge,
         seed,
         signal: life.signal,
         ask: (question) => questions.ask(question),

@@ -76,7 +76,33 @@ export class RolloutWorld {
 
   /** Makes a call in the current session. */
   call(call: ToolCall, context: ToolCallContext): Promise<ToolOutcome> {
-    return this.session.call(call, context);
+    let made = 0;
+    return this.#live.ask(
+      `in a call to ${call.name}`,
+      (session) => {
+        if (made++ > 0) context.onAgain?.();
+        return session.call(call, context);
+      },
+      context.signal,
+      (text) => {
+        context.onProgress(); // its time starts again
+        context.onLog('err', text);
+      },
+    );
+  }
+
+  /** What judges the final state, for scorers. */
+  get judge(): Pick<WorldSession, 'verify'> {
+    if (this.session.verify === undefined) return {};
+    const missing = (): Promise<never> => Promise.reject(new Error('this world has no `verify`'));
+    return {
+      verify: (input, context) =>
+        this.#live.ask(
+          'while it was judged',
+          (session) => session.verify?.(input, context) ?? missing(),
+          context.signal,
+        ),
+    };
   }
 
   /**
@@ -234,7 +260,12 @@ export class RolloutWorld {
     const { log, sha256 } = this.#parts;
     if (!this.#canSnapshot || this.session.snapshot === undefined || stop.signal.aborted) return;
     try {
-      const bytes = await stop.race(this.session.snapshot(stop.signal));
+      const asked = this.#live.ask(
+        'while its state was saved',
+        (session) => session.snapshot?.(stop.signal) ?? Promise.reject(new Error('it has none')),
+        stop.signal,
+      );
+      const bytes = await stop.race(asked);
       const sha = sha256(bytes);
       log.append(
         [{ kind: 'world.snapshot', span: this.#span, data: { snapshot: sha, bytes: bytes.length } }],

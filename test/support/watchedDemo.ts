@@ -20,7 +20,8 @@ export interface WatchedDemo {
   close(): Promise<void>;
 }
 
-export async function watchedDemo(): Promise<WatchedDemo> {
+/** `onRequest` receives each requested chat completion when it arrives. */
+export async function watchedDemo(onRequest?: (body: JsonObject) => void): Promise<WatchedDemo> {
   const model = createDemoModel();
   const receivedRequests: JsonObject[] = [];
   const gates = new Map<string, Gate>();
@@ -29,7 +30,10 @@ export async function watchedDemo(): Promise<WatchedDemo> {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      if (request.method === 'POST') receivedRequests.push(JSON.parse(Buffer.concat(chunks).toString()) as JsonObject);
+      if (request.method !== 'POST') return;
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as JsonObject;
+      receivedRequests.push(body);
+      onRequest?.(body);
     });
     model.handle(request, response);
   };

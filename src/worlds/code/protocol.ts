@@ -15,13 +15,15 @@ export const runnerFault = z.object({
   line: z.int().min(1).optional(),
   stack: z.string().optional(),
   changes: z.array(change).nullable().optional(),
+  /** Its process was killed, and not by the runner. */
+  killed: z.boolean().optional(),
 });
 export type RunnerFault = z.infer<typeof runnerFault>;
 
 export const runnerMessage = z.union([
   z.object({ id, error: runnerFault }),
   z.object({ session: z.string().optional(), log: z.enum(['out', 'err']), text: z.string() }),
-  z.object({ session: z.string(), ended: z.string() }),
+  z.object({ session: z.string(), ended: z.string(), killed: z.boolean() }),
   z.object({ id, ok: json }),
 ]);
 

@@ -31,11 +31,23 @@ export class RunnerError extends Error {
 
 /** The runner has ended: all its sessions are lost. */
 export class RunnerLost extends Error {
-  constructor(message: string, cause?: unknown) {
+  /** Somebody else killed it. */
+  readonly killed: boolean;
+
+  constructor(message: string, { cause, killed = false }: { cause?: unknown; killed?: boolean } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'RunnerLost';
+    this.killed = killed;
   }
 }
+
+/** Returns whether somebody else killed the process that should have answered. */
+export function wasKilled(error: unknown): boolean {
+  return error instanceof RunnerLost ? error.killed : error instanceof RunnerError && error.fault.killed === true;
+}
+
+/** How a shell, or the first process of a sandbox, exits after its program was killed by SIGKILL. */
+const EXIT_OF_KILLED = 137;
 
 interface RunnerOptions {
   readonly python: string;
@@ -50,8 +62,8 @@ interface RunnerOptions {
 /** What a session reports between answers. */
 export interface SessionEvents {
   readonly onLog: OnLog;
-  /** Its process has ended. */
-  onEnded(why: string): void;
+  /** Its process has ended. `killed`: somebody else killed it. */
+  onEnded(why: string, killed: boolean): void;
 }
 
 export class RunnerProcess {
@@ -80,13 +92,14 @@ export class RunnerProcess {
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     child.on('error', (error: Error & { code?: string }) => {
       if (isStarted(child)) return; // a message could not be sent: its exit is reported
-      this.#end(error.code === 'ENOENT' ? `${python} was not found` : errorText(error), error);
+      this.#end(error.code === 'ENOENT' ? `${python} was not found` : errorText(error), { cause: error });
       this.#gone.resolve(undefined);
     });
     child.on('exit', (code, signal) => {
       this.#kill(); // sessions of it that are left
       this.#gone.resolve(undefined);
-      const end = (): void => this.#end(signal === null ? `it exited with code ${code}` : `it was killed by ${signal}`);
+      const why = signal === null ? `it exited with code ${code}` : `it was killed by ${signal}`;
+      const end = (): void => this.#end(why, { killed: signal === 'SIGKILL' || code === EXIT_OF_KILLED });
       child.on('close', end);
       setTimeout(end, DRAIN_MS).unref();
     });
@@ -136,7 +149,7 @@ export class RunnerProcess {
     try {
       for (const line of this.#messages.push(chunk)) this.#receive(line);
     } catch (error) {
-      this.#end(errorText(error), error);
+      this.#end(errorText(error), { cause: error });
       this.#kill();
     }
   }
@@ -147,7 +160,7 @@ export class RunnerProcess {
       const events = message.session === undefined ? undefined : this.#sessions.get(message.session);
       if (events !== undefined) events.onLog(message.log, message.text);
       else if (message.session === undefined) this.#last.push(message.text);
-    } else if ('ended' in message) this.#sessions.get(message.session)?.onEnded(message.ended);
+    } else if ('ended' in message) this.#sessions.get(message.session)?.onEnded(message.ended, message.killed);
     else {
       const pending = this.#pending.get(message.id);
       this.#pending.delete(message.id);
@@ -156,18 +169,18 @@ export class RunnerProcess {
     }
   }
 
-  #end(why: string, cause?: unknown): void {
+  #end(why: string, { cause, killed }: { readonly cause?: unknown; readonly killed?: boolean } = {}): void {
     if (this.#lost !== undefined) return;
     const said = this.#last.last(LAST_LINES);
     const cannotStart = StudioError.is(cause) ? cause : undefined; // its container is gone
     const lost = new RunnerLost(
       `The process of the world ended: ${why}${said === '' ? '' : `. Last output:\n${said}`}`,
-      cannotStart,
+      { cause: cannotStart, ...(killed === undefined ? {} : { killed }) },
     );
     this.#lost = lost;
     for (const pending of this.#pending.values()) pending.reject(lost);
     this.#pending.clear();
-    for (const session of this.#sessions.values()) session.onEnded(lost.message);
+    for (const session of this.#sessions.values()) session.onEnded(`was lost. ${lost.message}`, lost.killed);
     this.#sessions.clear();
     void this.#cleanUp();
   }

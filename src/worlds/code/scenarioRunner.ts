@@ -7,6 +7,7 @@ import { abortable } from '../../common/abort.ts';
 import { packageUrl, WORLD_RUNNER } from '../../common/entries.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { SubmittedCodeWorld, SubmittedScenario } from '../../config/submission/world.ts';
+import { SessionKilled } from '../../rollout/sessionKilled.ts';
 import type { ToolEnvironment, ToolPools } from '../../tools/environment.ts';
 import { PYTHONS } from '../../tools/processes/processTree.ts';
 import { interpreterReads, worldPython } from '../../tools/python/worldPython.ts';
@@ -178,7 +179,9 @@ function loadError(error: unknown, source: ScenarioSource, code: string, signal:
   }
   if (signal.aborted) return ClassedError.from(error, 'cancelled');
   if (error instanceof RunnerLost)
-    return new StudioError('unavailable', `${named} cannot be loaded. ${error.message}`, { cause: error });
+    return new StudioError('unavailable', `${named} cannot be loaded. ${error.message}`, {
+      cause: error.killed ? new SessionKilled(error.message, { cause: error }) : error,
+    });
   const isLate = StudioError.is(error, 'cancelled');
   const why = isLate ? `loading its code takes longer than ${LOAD_MS / 1000} s` : errorText(error);
   return new ClassedError('world_error', `${named} cannot run: ${why}.`, { cause: error });

@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../../common/abort.ts';
-import { StudioError } from '../../common/errors.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import type { JsonObject } from '../../common/json.ts';
 import type { OnLog, ToolCall, ToolCallContext, ToolOutcome, ToolSpec, WorldSession } from '../../rollout/ports.ts';
+import { SessionKilled } from '../../rollout/sessionKilled.ts';
 import { abortedError } from '../../tools/aborted.ts';
 import { LateLog } from '../../tools/modules/lateLog.ts';
 import { jsonResponse } from '../../tools/outcome.ts';
@@ -13,7 +14,7 @@ import { ClassedError } from '../../trace/classedError.ts';
 import { ERROR_CLASSES, type ErrorClass } from '../../trace/schema.ts';
 import { callOfMeta, metaSpecs } from './metaTools.ts';
 import { calledTool, savedState } from './protocol.ts';
-import { RunnerError, RunnerLost } from './runnerProcess.ts';
+import { RunnerError, RunnerLost, wasKilled } from './runnerProcess.ts';
 import type { ScenarioRunner } from './scenarioRunner.ts';
 
 /** Opening takes milliseconds; a large database takes longer to copy. */
@@ -50,6 +51,8 @@ export class CodeSession implements WorldSession {
   #last: Promise<unknown> = Promise.resolve();
   /** Why there is no session any more. */
   #ended: string | undefined;
+  /** Somebody else killed its process. */
+  #isKilled = false;
   #closed = false;
 
   private constructor(runner: ScenarioRunner, start: SessionStart) {
@@ -67,7 +70,8 @@ export class CodeSession implements WorldSession {
     this.specs = start.expose === 'meta' ? metaSpecs(start.world) : this.#tools;
     runner.process.watch(this.#id, {
       onLog: (stream, text) => (this.#onLog ?? this.#late.write)(stream, text),
-      onEnded: (why) => {
+      onEnded: (why, killed) => {
+        this.#isKilled ||= killed && this.#ended === undefined;
         this.#ended ??= why;
       },
     });
@@ -172,9 +176,9 @@ export class CodeSession implements WorldSession {
     const before = this.#last;
     const result = abortable(before, signal).then(
       () => {
-        if (this.#ended !== undefined)
-          throw new ClassedError('world_error', `The session of the world has ended: it ${this.#ended}.`);
-        return run();
+        if (this.#ended === undefined) return run();
+        const why = `The session of the world has ended: it ${this.#ended}.`;
+        throw this.#isKilled ? new SessionKilled(why) : new ClassedError('world_error', why);
       },
       () => {
         throw abortedError(signal);
@@ -186,6 +190,10 @@ export class CodeSession implements WorldSession {
 
   /** Converts an error of the runner to one of the rollout. */
   #classed(error: unknown, fallback: ErrorClass): ClassedError {
+    if (wasKilled(error))
+      return new SessionKilled(`The session of the world ended: it ${this.#ended ?? errorText(error)}.`, {
+        cause: error,
+      });
     if (error instanceof RunnerLost)
       return StudioError.is(error.cause)
         ? new ClassedError('infrastructure', error.message, { cause: error })

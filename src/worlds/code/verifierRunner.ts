@@ -14,7 +14,7 @@ import { removeProgramsFolder } from '../../tools/removeProgramsFolder.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { clockOf } from './clock.ts';
 import { verified } from './protocol.ts';
-import { RunnerError, RunnerLost, type RunnerProcess } from './runnerProcess.ts';
+import { RunnerError, RunnerLost, type RunnerProcess, wasKilled } from './runnerProcess.ts';
 import { makeFolder, startProcess } from './scenarioRunner.ts';
 
 /** As Agent World Model limits them. */
@@ -63,6 +63,20 @@ export class VerifierRunner {
 
   /** Runs a verifier. Throws ClassedError if the run is interrupted, StudioError for what this machine lacks. */
   async run(request: VerifierRequest, environment: VerifierEnvironment, signal: AbortSignal): Promise<VerifierRun> {
+    try {
+      return await this.#run(request, environment, signal);
+    } catch (error) {
+      if (!wasKilled(error) || signal.aborted) throw runError(error, signal);
+    }
+    // It changes nothing: one that somebody else killed is run again.
+    return await this.#run(request, environment, signal).catch((error: unknown) => {
+      if (error instanceof RunnerError) return { result: null, error: faultText(error) };
+      throw runError(error, signal);
+    });
+  }
+
+  /** Throws RunnerError only if somebody else killed it. */
+  async #run(request: VerifierRequest, environment: VerifierEnvironment, signal: AbortSignal): Promise<VerifierRun> {
     const forks = process.platform !== 'win32';
     const started = await (forks ? this.#shared(request, environment) : this.#start(request, environment, false));
     try {
@@ -78,11 +92,9 @@ export class VerifierRunner {
       const late = AbortSignal.timeout((SECONDS + 10) * 1000); // it is killed before
       return { result: verified.parse(await abortable(running, AbortSignal.any([signal, late]))).result };
     } catch (error) {
-      if (signal.aborted) throw abortedError(signal);
-      if (error instanceof RunnerError) return { result: null, error: faultText(error) };
-      if (StudioError.is(error, 'cancelled')) await started.process.close();
-      if (error instanceof RunnerLost && StudioError.is(error.cause)) throw error.cause;
-      throw ClassedError.from(error, 'world_error');
+      if (error instanceof RunnerError && !wasKilled(error)) return { result: null, error: faultText(error) };
+      if (!signal.aborted && StudioError.is(error, 'cancelled')) await started.process.close();
+      throw error;
     } finally {
       if (!forks) await end(started);
     }
@@ -141,6 +153,12 @@ function template({ folder, templates }: Started, sha: string, { readBlob }: Ver
 async function end({ process: started, folder, groups }: Started): Promise<void> {
   await started.close();
   await removeProgramsFolder(folder, groups);
+}
+
+function runError(error: unknown, signal: AbortSignal): Error {
+  if (signal.aborted) return abortedError(signal);
+  if (error instanceof RunnerLost && StudioError.is(error.cause)) return error.cause;
+  return ClassedError.from(error, 'world_error');
 }
 
 function faultText({ fault }: RunnerError): string {
