@@ -1,19 +1,16 @@
 /** A batch over a published code world, from its files to the verdict: undisturbed, killed midway, and forked. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import os from 'node:os';
+import { globSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { readBatch } from '../../src/client/submitFile.ts';
 import { newId } from '../../src/common/ids.ts';
 import type { EventOf, TraceEvent } from '../../src/trace/schema.ts';
 import { Bench } from '../support/cli.ts';
 import { assertWhole, eventsOf, until } from '../support/directed.ts';
 import { type TestServer, TestStore } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
-import { garden, writeGardens } from './support/gardenFolder.ts';
-import { testPython } from './support/python.ts';
+import { countRows, type Rows, rowsOf } from './support/databases.ts';
+import { savedDatabase, submitGardens, writeGardenBatch } from './support/gardenBatch.ts';
 
 /** Harvests, then the task itself. A snapshot is taken after 16 calls that changed something. */
 const QUESTION = [
@@ -23,44 +20,15 @@ const QUESTION = [
   'answer done',
 ].join('\n');
 
+const BRANCHES = 3;
+
 let folder: string;
 
 before(async () => {
-  const python = await testPython();
-  folder = mkdtempSync(path.join(os.tmpdir(), 'world-run-'));
-  for (const name of ['agents', 'batches', 'data', 'worlds']) await mkdir(path.join(folder, name));
-  const write = (name: string, text: string): void => writeFileSync(path.join(folder, name), text);
-  writeGardens(path.join(folder, 'worlds', 'published'), { garden: garden() });
-  write(
-    'worlds/garden.world.yaml',
-    `version: 1\nname: garden\nkind: code\nformat: awm\nfrom: published\npython: ${JSON.stringify(python)}\n`,
-  );
-  write(
-    'agents/gardener.agent.yaml',
-    'version: 1\nname: gardener\nmodel: { endpoint: "demo:", name: demo }\nprompt: You help.\nlimits: { steps: 60 }\n',
-  );
-  write(
-    'data/tasks.jsonl',
-    `${JSON.stringify({ id: 'plot', question: QUESTION, world: { scenario: 'garden' }, task_idx: 0 })}\n`,
-  );
-  write(
-    'batches/garden.batch.yaml',
-    'version: 1\nagent: ../agents/gardener.agent.yaml\nworld: ../worlds/garden.world.yaml\n' +
-      'dataset: { file: ../data/tasks.jsonl }\nscorer: { kind: world }\n',
-  );
+  folder = await writeGardenBatch({ questions: { plot: QUESTION } });
 });
 
 after(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Submits the batch file. */
-async function submit(server: TestServer): Promise<string> {
-  const env = { ...process.env, XDG_CACHE_HOME: path.join(folder, 'cache') };
-  const { built, warnings } = await readBatch('batches/garden.batch.yaml', { cwd: folder }, env);
-  assert.deepEqual(warnings, []);
-  for await (const blob of built.blobs)
-    await server.api.putBlob(blob.sha, 'bytes' in blob ? blob.bytes : readFileSync(blob.path));
-  return server.submit(built.submission, await Array.fromAsync(built.tasks));
-}
 
 /** Returns the rollout of a batch with its events, once it has ended. */
 async function ended(server: TestServer, batch: string): Promise<{ rollout: string; events: readonly TraceEvent[] }> {
@@ -81,7 +49,7 @@ describe('a batch over a code world', { timeout: 300_000 }, () => {
   test('ends with the verdict of the published verifier', async () => {
     await using store = new TestStore();
     const server = await store.start();
-    const batch = await submit(server);
+    const batch = await submitGardens(folder, server);
     await using worker = await TestWorker.start(store, server, batch);
     assert.equal(await worker.exited, 0, worker.stderr);
     const { events } = await ended(server, batch);
@@ -112,7 +80,7 @@ describe('a batch over a code world', { timeout: 300_000 }, () => {
   test('continues in the same world after its worker was killed, and so does a fork', async () => {
     await using store = new TestStore();
     const server = await store.start();
-    const batch = await submit(server);
+    const batch = await submitGardens(folder, server);
     await server.api.commandBatch(batch, {
       command: newId('c'),
       verb: 'breakpoints',
@@ -141,4 +109,47 @@ describe('a batch over a code world', { timeout: 300_000 }, () => {
     assert.equal(finalState(child), finalState(undisturbed));
     assert.equal(of(child, 'score').at(-1)?.data.passed, true);
   });
+
+  test(`${BRANCHES} forks in the middle each begin with exactly the rows of the cut`, async (t) => {
+    await using store = new TestStore();
+    const server = await store.start();
+    const batch = await submitGardens(folder, server);
+    const hold = (of: string, side: 'before' | 'after', kind: 'model' | 'tool', when: string): Promise<unknown> =>
+      server.api.commandBatch(of, {
+        command: newId('c'),
+        verb: 'breakpoints',
+        args: { breakpoints: [{ id: 'b', side, kind, when }] },
+      });
+    await hold(batch, 'after', 'tool', 'tool.repeats == 18');
+    await using worker = await TestWorker.start(store, server, batch);
+    const { rollout, events } = await until(server, batch, (all) => all.some(({ kind }) => kind === 'hold'));
+    const [cut] = openDatabases(worker);
+    assert.ok(cut !== undefined);
+    assert.equal(cut['harvests']?.length, 20);
+    const { seq } = of(events, 'tool.end')[18] ?? { seq: 0 };
+    await server.api.commandRollout(rollout, { command: newId('c'), verb: 'release', by: 'test' });
+    assert.equal(await worker.exited, 0, worker.stderr);
+    const final = rowsOf(await savedDatabase(server, await eventsOf(server, rollout)));
+    assert.notDeepEqual(final, cut);
+
+    const forked = await server.api.fork({ batch: newId('b'), rollout, seq, attempts: BRANCHES });
+    await hold(forked.batch, 'before', 'model', 'true');
+    await using second = await TestWorker.start(store, server, forked.batch);
+    for (let held = 0; held < BRANCHES; ) {
+      assert.equal(second.process.exitCode, null, second.stderr);
+      await until(server, forked.batch, (all) => all.some(({ kind }) => kind === 'hold'));
+      held = (await server.api.rollouts(forked.batch)).rollouts.filter(({ state }) => state === 'held').length;
+    }
+    const begun = openDatabases(second);
+    assert.deepEqual(
+      begun,
+      Array.from({ length: BRANCHES }, () => cut),
+    );
+    t.diagnostic(`${begun.length} branches begin with the ${countRows(cut)} rows of the cut`);
+  });
 });
+
+/** Returns all rows of the databases of a worker's open sessions, read from their files. */
+function openDatabases({ folder: work }: TestWorker): Rows[] {
+  return globSync('**/sessions/*/world.db', { cwd: work }).map((file) => rowsOf(path.join(work, file)));
+}
