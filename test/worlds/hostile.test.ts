@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { deferred } from '../../src/common/abort.ts';
 import type { WorldSession } from '../../src/rollout/ports.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
 import { codeWorld } from '../../src/worlds/code/open.ts';
@@ -88,9 +89,11 @@ for (const tool of ['sleep_long', 'wait_long', 'loop_forever']) {
     const session = await open();
     await callTool(session, 'write_note');
     const stop = new AbortController();
-    const calling = failure(callTool(session, tool, {}, callContext(stop.signal)));
-    // The session answers nothing else before it is in the call.
-    setTimeout(() => stop.abort(new DOMException('late', 'TimeoutError')), 100);
+    const started = deferred<undefined>();
+    const onLog = (): void => started.resolve(undefined);
+    const calling = failure(callTool(session, tool, {}, { ...callContext(stop.signal), onLog }));
+    await started.promise; // printed on the line where it stays
+    stop.abort(new DOMException('late', 'TimeoutError'));
     const error = await calling;
     assert.deepEqual([error.class, error.place?.line], ['timeout', lineOf(tool)]);
     assert.equal((await failure(callTool(session, 'list_notes'))).class, 'world_error');
@@ -130,7 +133,7 @@ test('what code prints is its own output, and no answer', async () => {
 
 test('code that cannot be loaded names its line', async () => {
   const error = await failure(open('from fastapi import FastAPI\n\napp = FastAPI(\n'));
-  assert.deepEqual(error.place, { file: 'worlds/gen_envs.jsonl/garden.py', line: 3, column: 14 - 13 });
+  assert.deepEqual(error.place, { file: 'worlds/gen_envs.jsonl/garden.py', line: 3, column: 1 });
   assert.match(error.message, /SyntaxError/);
   const late = await failure(open('from fastapi import FastAPI\nraise ValueError("no")\n'));
   assert.deepEqual([late.class, late.place?.line], ['world_error', 2]);

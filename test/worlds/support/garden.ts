@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { allowedEnvironment } from '../../../src/common/environment.ts';
 import type { SubmittedCodeWorld } from '../../../src/config/submission/world.ts';
@@ -17,6 +17,10 @@ import { Reaper } from '../../../src/worker/reaper/reaper.ts';
 
 export const GARDEN = path.join(import.meta.dirname, '..', 'fixtures', 'garden');
 export const GARDEN_CODE = readFileSync(path.join(GARDEN, 'code.py'), 'utf8');
+
+/** Killed processes are looked for this often. */
+const LOOKS = 100;
+const LOOK_MS = 50;
 
 const schema = z.object({
   tables: z.array(z.object({ name: z.string(), ddl: z.string(), indexes: z.array(z.string()) })),
@@ -149,11 +153,10 @@ export function startWorlds(python: string, sandbox: Partial<ToolEnvironment['sa
       await pools.close();
       await reaper.close(500);
       rmSync(folder, { recursive: true, force: true });
-      // Those that were killed a moment ago may not have been collected yet.
-      const until = Date.now() + 10_000;
+      // Those that were killed a moment ago may not have been collected yet; the system tells nobody when they are.
       let left = [...pids].filter(isAlive);
-      while (left.length > 0 && Date.now() < until) {
-        await setImmediate();
+      for (let look = 0; left.length > 0 && look < LOOKS; look++) {
+        await sleep(LOOK_MS);
         left = left.filter(isAlive);
       }
       return left;
