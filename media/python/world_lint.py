@@ -718,7 +718,8 @@ class Application:
                     f"{first.operation} and {route.operation} both handle {request}: agents see {route.operation}, and "
                     f"their calls run {first.operation}"
                     if is_same
-                    else f"calls of {route.operation} ({request}) run {first.operation} ({first.path}), which is declared earlier"
+                    else f"calls of {route.operation} ({request}) run {first.operation} ({first.path}), which is "
+                    "declared earlier"
                 )
                 hint = (
                     "Give one of them another path." if is_same else f"Move {route.operation} above {first.operation}."
@@ -978,8 +979,8 @@ def check_reachable(
                 query.node,
                 "unreachable",
                 "warning",
-                f"the verifier of task {task} looks for rows of {', '.join(sorted(looked))}: there are none, and no tool "
-                "writes them",
+                f"the verifier of task {task} looks for rows of {', '.join(sorted(looked))}: there are none, and no "
+                "tool writes them",
                 "Correct the condition, or add a tool that writes them.",
             )
             return

@@ -59,6 +59,8 @@ LOG_CHARS = 64 * 1024
 """Output of user code that is kept for each request."""
 LOCK_SECONDS = 1.0
 """How long a statement waits for a lock: only the session's own code can hold it."""
+CPU_SECONDS = 120.0
+"""Processor time of a call; its time limit is the host's."""
 WARM_SECONDS = 3.0
 STOP_SECONDS = 0.3
 """How long a session that is stopped may take to say where it was."""
@@ -291,7 +293,8 @@ def limit_session(memory_mb: float, file_mb: float) -> None:
     with contextlib.suppress(OSError):
         with open("/proc/self/status", encoding="ascii") as status:
             used = next(int(line.split()[1]) for line in status if line.startswith("VmData:")) * 1024
-    for kind, size in ((resource.RLIMIT_DATA, used + memory_mb * MEGABYTE), (resource.RLIMIT_FSIZE, file_mb * MEGABYTE)):
+    limits = {resource.RLIMIT_DATA: used + memory_mb * MEGABYTE, resource.RLIMIT_FSIZE: file_mb * MEGABYTE}
+    for kind, size in limits.items():
         _soft, hard = resource.getrlimit(kind)
         wanted = int(size) if hard == resource.RLIM_INFINITY else min(int(size), hard)
         resource.setrlimit(kind, (wanted, wanted))
@@ -496,7 +499,8 @@ def row_changes(
     database: sqlite3.Connection, table: str, columns: tuple[str, ...], key: tuple[str, ...]
 ) -> Iterator[dict[str, Any]]:
     name = quoted(table)
-    both = " AND ".join(f"n.{column} IS o.{column}" for column in (quoted(one) if one != "rowid" else one for one in key))
+    keys = [quoted(column) if column != "rowid" else column for column in key]
+    both = " AND ".join(f"n.{column} IS o.{column}" for column in keys)
     differs = " OR ".join(f"n.{quoted(column)} IS NOT o.{quoted(column)}" for column in columns)
     of_new, of_old = selection("n", columns, key), selection("o", columns, key)
     width = len(key) + len(columns)
@@ -612,7 +616,9 @@ class CollectionState:
     def start(self) -> dict[str, bytes]:
         with open(self.template, "rb") as file:
             collections = json.loads(file.read())
-        return {name: json.dumps(records, ensure_ascii=False, indent=2).encode() for name, records in collections.items()}
+        return {
+            name: json.dumps(records, ensure_ascii=False, indent=2).encode() for name, records in collections.items()
+        }
 
     def create(self, _start: bytes, saved: bytes | None) -> int:
         files = self.start()
@@ -757,7 +763,8 @@ def import_code(path: str, what: str = "code") -> types.ModuleType:
     except ModuleNotFoundError as error:
         raise Failure("missing_package", str(error.name), **place_of(error, path)) from error
     except BaseException as error:
-        raise Failure("load_error", f"The {what} cannot be loaded: {described(error)}", **place_of(error, path)) from error
+        message = f"The {what} cannot be loaded: {described(error)}"
+        raise Failure("load_error", message, **place_of(error, path)) from error
     return module
 
 
@@ -1102,7 +1109,8 @@ def tools_of(document: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, 
             parameters = {"type": "object", "properties": properties, "title": f"{name}Arguments"}
             if required:
                 parameters["required"] = required
-            tools.append({"name": name, "description": description_of(operation, method, path), "parameters": parameters})
+            about = description_of(operation, method, path)
+            tools.append({"name": name, "description": about, "parameters": parameters})
             operations[name] = {
                 **{"path": path, "method": method, "places": places, "needed": needed, "body": body is not None},
             }
@@ -1231,7 +1239,6 @@ class Session:
         GUARD.own, GUARD.private = folder, os.path.dirname(folder)
         GUARD.database = os.path.join(folder, DATABASE)
         self.scenario, self.seed = scenario, int(request["seed"])
-        self.cpu_seconds = float(request.get("cpu_seconds", 120))
         scenario.adopt(folder)
         self.state: State = scenario.state(folder)
         saved = base64.b64decode(request["state"]) if request.get("state") else None
@@ -1245,7 +1252,7 @@ class Session:
         """Makes a call. It counts if it happened: the clock goes on, as it does when it is repeated."""
         CLOCK.calls += 1
         ENTROPY.reset(self.seed, CLOCK.calls)
-        limit_call(self.cpu_seconds)
+        limit_call(CPU_SECONDS)
         began = time.perf_counter()
         failure: Failure | None = None
         response: Any = None
@@ -1259,8 +1266,6 @@ class Session:
         end_output()
         changes = self.state.changes()
         if failure is None:
-            if request.get("pure") is True:
-                CLOCK.calls -= 1
             return {"response": response, "changes": changes, "ms": ms}
         if failure.answer["class"] in ("invalid_arguments", "unknown_tool"):
             if changes:
@@ -1357,8 +1362,7 @@ class Loaded:
         kind = CollectionScenario if request["format"] == "agent-world" else ApplicationScenario
         self.scenario = kind(os.path.realpath(request["code"]), os.path.realpath(request["template"]), folder)
         self.start = self.scenario.load()
-        if request.get("warm", True):
-            self.scenario.warm()
+        self.scenario.warm()
         is_released = self.scenario.release()
         self.forks = CAN_FORK and request.get("fork", True) and is_released
         self.answer = {
