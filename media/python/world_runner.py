@@ -67,6 +67,9 @@ STOP_SECONDS = 0.3
 MAX_CHANGES = 5000
 MAX_DIFF_BYTES = 256 * MEGABYTE
 """Databases larger than this are not compared: their changes are unknown."""
+MAX_MUTANTS = 40
+"""Of one final state, with a row more in each of `MAX_FOREIGN` tables at most."""
+MAX_FOREIGN = 8
 SAFE_INTEGER = 2**53 - 1
 SNAPSHOT = b"rollout-world 1\n"
 DATABASE = "world.db"
@@ -1313,6 +1316,118 @@ def verify(request: dict[str, Any]) -> dict[str, Any]:
         raise Failure("load_error", f"The verifier failed: {described(error)}", **place_of(error, code)) from error
 
 
+# ---- mutants of a final state ---------------------------------------------------------------------------------------
+
+
+def mutants(request: dict[str, Any]) -> dict[str, Any]:
+    """Returns states that differ from a final state in one row: a changed row is as before, or there is a row more."""
+    folder = os.path.realpath(request["folder"])
+    os.makedirs(folder, exist_ok=True)
+    final = DatabaseState(folder, request["template"])
+    with open(request["template"], "rb") as file:
+        template = file.read()
+    CLOCK.calls = final.create(template, base64.b64decode(request["state"]))
+    initial = os.path.join(folder, "initial.db")
+    with open(initial, "wb") as file:
+        file.write(template)
+    limit_session(float(request["memory_mb"]), max(256, 4 * len(template) / MEGABYTE))
+    limit_call(float(request["seconds"]))
+    changes = table_changes(initial, final.file)
+    if changes is None:
+        raise Failure("world_error", f"The final state differs in more than {MAX_CHANGES} rows.")
+    contents = bytes_of(final.file)
+    found: list[dict[str, Any]] = []
+    for about, make in mutations(initial, final.file, changes):
+        with open(final.file, "wb") as file:
+            file.write(contents)
+        with contextlib.closing(real_connect(final.file, uri=True)) as database:
+            database.execute("ATTACH ? AS old", (read_only(initial, immutable=True),))
+            try:
+                made = make(database)
+                database.commit()
+            except sqlite3.Error:  # the table refuses the row
+                continue
+        if made:
+            found.append({"about": about, "state": base64.b64encode(final.snapshot()).decode()})
+    return {"mutants": found}
+
+
+Mutation = tuple[str, Callable[[sqlite3.Connection], bool]]
+
+
+def mutations(old: str, new: str, changes: list[dict[str, Any]]) -> list[Mutation]:
+    """Returns what to do to a final state, evenly chosen if much has changed. Each says whether it did something."""
+    with contextlib.closing(real_connect(read_only(new), uri=True)) as database:
+        database.execute("ATTACH ? AS old", (read_only(old, immutable=True),))
+        tables = layout(database, "main")
+        before = layout(database, "old")
+    usable = [one for one in changes if tables.get(one["table"]) == before.get(one["table"])]
+    changed = list(dict.fromkeys(one["table"] for one in usable))[:MAX_FOREIGN]
+    room = MAX_MUTANTS - len(changed)
+    chosen = [usable[at * len(usable) // room] for at in range(room)] if len(usable) > room else usable
+    words = {"update": "as before", "insert": "missing", "delete": "still there"}
+    return [
+        *(
+            (f"{named(one)} {words[one['op']]}", functools.partial(revert, of=tables[one["table"]], change=one))
+            for one in chosen
+        ),
+        *((f"a row more in {table}", functools.partial(add_row, table=table, of=tables[table])) for table in changed),
+    ]
+
+
+def named(change: dict[str, Any]) -> str:
+    key = change["key"]
+    return f"{change['table']} {'/'.join(str(one) for one in key) if isinstance(key, list) else key}"[:80]
+
+
+def revert(database: sqlite3.Connection, of: Columns, change: dict[str, Any]) -> bool:
+    """Makes a changed row as it was before."""
+    columns, key = of
+    table, names = quoted(change["table"]), ", ".join(quoted(name) for name in columns)
+    where = " AND ".join(f"{name if name == 'rowid' else quoted(name)} IS ?" for name in key)
+    values = change["key"] if len(key) > 1 else [change["key"]]
+    if change["op"] == "insert":
+        return database.execute(f"DELETE FROM main.{table} WHERE {where}", values).rowcount == 1
+    if change["op"] == "delete":
+        insert = f"INSERT INTO main.{table} ({names}) SELECT {names} FROM old.{table} WHERE {where}"
+        return database.execute(insert, values).rowcount == 1
+    row = f"SELECT {names} FROM old.{table} WHERE {where}"
+    update = f"UPDATE main.{table} SET ({names}) = ({row}) WHERE {where}"
+    return database.execute(update, [*values, *values]).rowcount == 1
+
+
+def add_row(database: sqlite3.Connection, table: str, of: Columns) -> bool:
+    """Adds a row like one that was there before, or like the last one, under another key."""
+    columns, key = of
+    name, names = quoted(table), ", ".join(quoted(column) for column in columns)
+    last = key[-1] if key[-1] == "rowid" else quoted(key[-1])
+    row: Any = None
+    for schema in ("old", "main"):
+        row = row or database.execute(f"SELECT {names} FROM {schema}.{name} ORDER BY {last} DESC LIMIT 1").fetchone()
+    if row is None:
+        return False
+    values = dict(zip(columns, row))
+    fresh = {key[-1]}
+    for _at, index, is_unique, *_more in database.execute(f"PRAGMA main.index_list({name})").fetchall():
+        if is_unique:
+            parts = database.execute(f"PRAGMA main.index_info({quoted(index)})").fetchall()
+            fresh.add(parts[-1][2])
+    for column in fresh & set(columns):
+        value = values[column]
+        if isinstance(value, (int, float)):
+            largest = database.execute(f"SELECT MAX({quoted(column)}) FROM main.{name}").fetchone()[0]
+            values[column] = (largest if isinstance(largest, (int, float)) else value) + 1
+        elif isinstance(value, str):
+            values[column] = value + "-2"
+    holders = ", ".join("?" for _column in columns)
+    insert = f"INSERT INTO main.{name} ({names}) VALUES ({holders})"
+    return database.execute(insert, list(values.values())).rowcount == 1
+
+
+JUDGING: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"verify": verify, "mutants": mutants}
+"""What runs once, in a process of its own."""
+
+
 # ---- the process ---------------------------------------------------------------------------------------------------
 
 
@@ -1415,9 +1530,9 @@ class Runner:
         if op == "load":
             self.loaded = Loaded({**request, "fork": False})
             return self.loaded.answer
-        if op == "verify":
+        if op in JUDGING:
             CLOCK.set(request.get("clock"))
-            return verify(request)
+            return JUDGING[op](request)
         if op == "open":
             if self.loaded is None or self.session is not None:
                 raise Failure("world_error", "This process runs one session of a loaded scenario.")
@@ -1478,7 +1593,7 @@ class Runner:
         op = request["op"]
         if op == "load":
             return answer_to(request, lambda: self.load(request))
-        if op in ("open", "verify"):
+        if op == "open" or op in JUDGING:
             self.fork(request)
             return None
         child = self.children.get(request["session"])
@@ -1519,7 +1634,7 @@ class Runner:
         os.close(answers[1])
         child = Child(name, request["folder"], pid, requests[1], answers[0])
         child.pending = request["id"]
-        if request["op"] == "verify":
+        if request["op"] in JUDGING:
             child.deadline = time.monotonic() + float(request["seconds"])
             child.late = f"ran longer than {request['seconds']} s"
         os.set_blocking(child.to, False)
@@ -1541,9 +1656,9 @@ class Runner:
         send = functools.partial(write_all, answers)
         print_to(send)
         os._exit = refuse_exit  # type: ignore[assignment]
-        if request["op"] == "verify":
+        if request["op"] in JUDGING:
             CLOCK.set(request.get("clock"))
-            send(answer_to(request, lambda: verify(request)))
+            send(answer_to(request, lambda: JUDGING[request["op"]](request)))
             real_exit(0)
         assert self.loaded is not None
         loaded = self.loaded

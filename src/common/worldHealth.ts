@@ -48,7 +48,7 @@ export const FINDING_KINDS = {
   verifier_memory: 'verifier',
   verifier_exits: 'verifier',
   verifier_prints: 'verifier',
-  /** A verifier rejects the state that the recorded solution leads to. */
+  /** A verifier rejects the final state of a rollout that passed. */
   solution_rejected: 'strength',
   /** A verifier accepts final states that are wrong. */
   weak_verifier: 'strength',
@@ -100,7 +100,7 @@ export type Finding = z.infer<typeof finding>;
 const strength = z.object({
   task: count,
   verifier: z.enum(['code', 'sql']),
-  /** Where the passing state is from: a rollout, or the recorded solution. */
+  /** Where the passing state is from: ID of the rollout. */
   from: z.string(),
   mutants: count,
   rejected: count,
@@ -108,6 +108,14 @@ const strength = z.object({
   accepted: z.array(z.string()),
 });
 export type VerifierStrength = z.infer<typeof strength>;
+
+/** A verifier that rejects fewer of the mutants is weak. */
+const WEAK_SHARE = 0.5;
+
+/** Returns whether a verifier accepts most final states that are wrong. */
+export function isWeak({ mutants, rejected }: Pick<VerifierStrength, 'mutants' | 'rejected'>): boolean {
+  return mutants > 0 && rejected < mutants * WEAK_SHARE;
+}
 
 /** The health of one scenario. */
 export const scenarioHealth = z.object({

@@ -20,7 +20,7 @@ const PROBLEMS = 10;
 export const world: Command = {
   name: 'world',
   usage:
-    'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…] | ' +
+    'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…] [--runs BATCH] | ' +
     'lint --runs BATCH [--out FILE] | drive WORLD [--scenario SCENARIO] [--task ID] | setup [--yes] | ' +
     'verify ROLLOUT… [--with FILE]',
   text:
@@ -54,7 +54,9 @@ export const world: Command = {
     runs: {
       type: 'string',
       value: 'BATCH',
-      text: 'lint, without WORLD: find the tasks of this batch whose failures all blame their world',
+      text:
+        'lint: measure verifiers from passing rollouts of this batch (the newest batches); without WORLD: find its ' +
+        'tasks whose failures all blame their world',
     },
     out: { type: 'string', value: 'FILE', text: 'lint --runs: write the IDs of the other tasks, for run --task-file' },
     with: { type: 'string', value: 'FILE', text: 'verify: the module with the verifier, or a world file' },

@@ -24,7 +24,7 @@ export interface LintOptions {
   /** Verifiers that tasks should have; by default, those of which there is a file. */
   readonly modes?: readonly VerifierMode[] | undefined;
   /** What follows for a scenario whose code can be parsed. `key`: what its result depends on. */
-  readonly next?: { readonly key: string; readonly run: NextPart } | undefined;
+  readonly next?: { readonly key: (scenario: string) => string; readonly run: NextPart } | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -73,7 +73,7 @@ async function lintScenario(
   const { python = PYTHONS[0] ?? '', next, signal } = options;
   const source = await lintSource(worlds, scenario, options);
   const script = readFileSync(analysisScript(), 'utf8');
-  const name = `${hashOf([PRODUCT, script, source.hash, next?.key ?? ''])}.json`;
+  const name = `${hashOf([PRODUCT, script, source.hash, next?.key(scenario) ?? ''])}.json`;
   const kept = await recalled(cache, name);
   if (kept !== undefined) return kept;
   try {

@@ -47,3 +47,6 @@ export const calledTool = z.object({
 export const savedState = z.object({ state: z.base64() });
 
 export const verified = z.object({ result: json });
+
+/** States that differ from a final state in one row. `about`: which, as a phrase. */
+export const stateMutants = z.object({ mutants: z.array(z.object({ about: z.string(), state: z.base64() })) });

@@ -2,39 +2,18 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { abortable } from '../../common/abort.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { Finding } from '../../common/worldHealth.ts';
-import type { WorldFormat } from '../../config/schema/codeWorld.ts';
-import type { ToolEnvironment } from '../../tools/environment.ts';
-import { removeProgramsFolder } from '../../tools/removeProgramsFolder.ts';
 import { calledTool, type LoadedScenario, loadedScenario, type RunnerFault, verified } from '../code/protocol.ts';
 import { RunnerError, RunnerLost, type RunnerProcess } from '../code/runnerProcess.ts';
-import { makeFolder, startProcess } from '../code/scenarioRunner.ts';
 import type { Analysis } from './analysis.ts';
+import { ask, COMPLETE, type StartedScenario, saidBy, VERIFIER_MS, VERIFIER_SECONDS, withProcess } from './process.ts';
 import type { LintSource, PublishedVerifier } from './source.ts';
 
 /** Loading takes about a second, unless the code computes. */
 const LOAD_MS = 30_000;
 const READ_MS = 5_000;
-/** A verifier takes milliseconds. Rollouts wait longer for one. */
-const VERIFIER_SECONDS = 5;
-/** The runner ends a verifier itself; it does not answer if it hangs. */
-const VERIFIER_MS = (VERIFIER_SECONDS + 10) * 1000;
-const COMPLETE = 'complete';
-
-/** What is run. */
-export interface StartedScenario {
-  readonly format: WorldFormat;
-  readonly code: Uint8Array;
-  readonly template: Uint8Array;
-  readonly clock: { readonly start_ms: number; readonly step_ms: number } | null;
-  readonly memoryMb: number;
-  /** The interpreter that the world file names. */
-  readonly python: string | undefined;
-  readonly environment: Pick<ToolEnvironment, 'pools' | 'sandbox'>;
-}
 
 export interface StartedParts {
   readonly findings: readonly Finding[];
@@ -220,7 +199,7 @@ class StartedLint {
 
   #checkResult(verifier: PublishedVerifier, named: string, result: Json): void {
     if (verifier.mode !== 'code') return;
-    const said = isJsonObject(result) ? result['result'] : result;
+    const said = saidBy(result);
     if (typeof said !== 'string') {
       const returned = JSON.stringify(result).slice(0, 80);
       this.#report(verifier, 'verifier_fails', 'error', `${named} returns ${returned}, without a text named result`, {
@@ -303,27 +282,12 @@ class StartedLint {
     this.findings.push({ kind: 'load_fails', severity: 'error', message, hint: 'Correct the line.', ...place });
   }
 
-  /** Sends a request. Throws RunnerError, RunnerLost, and StudioError `cancelled` when the time is up. */
   async #ask(process: RunnerProcess, op: string, fields: object, ms: number): Promise<unknown> {
-    this.#signal.throwIfAborted();
-    const asked = process.request(op, fields);
-    asked.catch(() => undefined); // late
-    return await abortable(asked, AbortSignal.any([this.#signal, AbortSignal.timeout(ms)]));
+    return await ask(process, { op, fields, ms }, this.#signal);
   }
 
   async #withProcess<T>(forks: boolean, run: (process: RunnerProcess, folder: string) => Promise<T>): Promise<T> {
-    const { environment, python } = this.#scenario;
-    const folder = await makeFolder(environment.pools);
-    try {
-      const started = await startProcess(environment, folder, python, forks);
-      try {
-        return await run(started, folder);
-      } finally {
-        await started.close();
-      }
-    } finally {
-      await removeProgramsFolder(folder, environment.pools.processGroups);
-    }
+    return await withProcess(this.#scenario, forks, run);
   }
 }
 

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { plural } from '../../../src/common/text.ts';
 import { count } from '../../../src/common/units.ts';
-import type { Finding, VerifierStrength } from '../../../src/common/worldHealth.ts';
+import { type Finding, isWeak, type VerifierStrength } from '../../../src/common/worldHealth.ts';
 import { Button } from '../../components/controls.tsx';
 import { Icon } from '../../components/marks/icon.tsx';
 import { EmptyState } from '../../components/notices/emptyState.tsx';
@@ -10,8 +10,6 @@ import { Skeleton } from '../../components/notices/skeleton.tsx';
 import { clock } from '../../format.ts';
 import type { TabProps } from './worldPage.tsx';
 
-/** A verifier that rejects fewer of the mutants is called weak. */
-const WEAK_SHARE = 0.5;
 const SEVERITIES = { error: 'error', warning: 'warning' } as const;
 
 export function HealthTab({ session, details }: TabProps) {
@@ -165,7 +163,7 @@ function StrengthItem({
       <span class="quantity">
         <b>{count(rejected)}</b>/{count(mutants)}
       </span>
-      <span class="world-weak">{share < WEAK_SHARE ? 'weak' : ''}</span>
+      <span class="world-weak">{isWeak({ mutants, rejected }) ? 'weak' : ''}</span>
     </li>
   );
 }

@@ -1,20 +1,31 @@
 /** `rollout world lint`: what is wrong with scenarios of published worlds, where, and what to do. */
 import path from 'node:path';
+import { connect } from '../../../client/connect.ts';
 import { diskFiles } from '../../../client/disk.ts';
 import { cacheFolder, lintFolder } from '../../../client/folders.ts';
 import { lintScenarios } from '../../../client/published/lint.ts';
 import { modesOf, ownScenario } from '../../../client/published/lintWorlds.ts';
 import { openPublished } from '../../../client/published/open.ts';
+import { finalState, passingRollouts } from '../../../client/published/passing.ts';
 import { problemText } from '../../../client/published/problems.ts';
 import { scenarioNamed } from '../../../client/published/worlds.ts';
+import { resolveBatch } from '../../../client/reference.ts';
+import { LOCAL } from '../../../client/targets/local.ts';
 import { StudioError } from '../../../common/errors.ts';
 import { fileKind } from '../../../common/fileKinds.ts';
 import { plural } from '../../../common/text.ts';
-import { findingText, isBroken, type ScenarioHealth, type WorldHealth } from '../../../common/worldHealth.ts';
+import {
+  findingText,
+  isBroken,
+  type ScenarioHealth,
+  type VerifierStrength,
+  type WorldHealth,
+} from '../../../common/worldHealth.ts';
 import type { LoadedCodeWorld } from '../../../config/load/world.ts';
 import { loadWorld } from '../../../config/load.ts';
 import { problemsError } from '../../../config/source/problem.ts';
-import { lintFully } from '../../../rerun/lintWorld.ts';
+import type { Api } from '../../../protocol/api.ts';
+import { lintFully, type PassingStates } from '../../../rerun/lintWorld.ts';
 import { type CommandLine, flag, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
 
@@ -53,7 +64,8 @@ export async function lint(
     if (flag(commandLine, 'static')) for await (const health of lintScenarios(worlds, keys, options)) report(health);
     else {
       const templates = path.join(cacheFolder(context.env), 'worlds');
-      await lintFully(worlds, keys, { ...options, world: loaded, templates }, report);
+      const passing = await passingStates(context, new Set(keys), textOption(commandLine, 'runs'));
+      await lintFully(worlds, keys, { ...options, world: loaded, templates, passing }, report);
     }
     const problems = worlds.problems.filter(({ scenario }) => scenario === undefined).map(problemText);
     if (context.json) context.printJson({ folder: worlds.folder, scenarios: healths, problems } satisfies WorldHealth);
@@ -78,14 +90,47 @@ async function worldOf({ cwd }: Context, written: string): Promise<Linted> {
   });
 }
 
-function printHealth(context: Context, folder: string, { scenario, findings, stopped }: ScenarioHealth): void {
-  if (findings.length === 0 && stopped === undefined) return;
+/** Returns rollouts that passed: of a batch, or the newest of the store, for which no server is started. */
+async function passingStates(
+  context: Context,
+  scenarios: ReadonlySet<string>,
+  batch: string | undefined,
+): Promise<PassingStates | undefined> {
+  const { signal } = context;
+  const api = batch === undefined ? await runningServer(context) : (await context.connect()).api;
+  if (api === undefined) return undefined;
+  const named = batch === undefined ? undefined : await resolveBatch(api, batch, signal);
+  return {
+    rollouts: await passingRollouts(api, scenarios, named, signal),
+    finalState: (rollout, stop) => finalState(api, rollout, stop),
+  };
+}
+
+async function runningServer({ target = LOCAL, store, signal, connect: connectTo }: Context): Promise<Api | undefined> {
+  try {
+    return (await (target === LOCAL ? connect({ store, start: false, signal }) : connectTo())).api;
+  } catch (error) {
+    if (StudioError.is(error, 'unavailable')) return undefined;
+    throw error;
+  }
+}
+
+function printHealth(context: Context, folder: string, health: ScenarioHealth): void {
+  const { scenario, findings, stopped, strength } = health;
+  if (findings.length === 0 && stopped === undefined && strength.length === 0) return;
   context.print(scenario);
   for (const finding of findings) {
     const file = path.relative(context.cwd, path.join(folder, finding.place.file));
     context.print(`  ${findingText(finding, file)}`);
   }
+  for (const each of strength) context.print(`  ${strengthText(each)}`);
   if (stopped !== undefined) context.print(`  ${stopped}`);
+}
+
+function strengthText({ task, verifier, from, mutants, rejected, accepted }: VerifierStrength): string {
+  const named = `the ${verifier === 'sql' ? 'SQL' : 'code'} verifier of task ${task}`;
+  const but = accepted.length === 0 ? '' : `, but not: ${accepted.join(', ')}`;
+  return `${named} rejects ${rejected} of ${mutants} mutants of ${from}${but}`;
 }
 
 function summary(healths: readonly ScenarioHealth[]): string {
