@@ -51,6 +51,9 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
     registerGroup(register, ['rollout.exportAttempts'], async () =>
       (await import('./batches/exportAttempts.ts')).exportCommands(services),
     ),
+    registerGroup(register, ['rollout.rescoreBatch'], async () =>
+      (await import('./batches/rescore.ts')).rescoreCommands(services, values),
+    ),
     registerGroup(register, ['rollout.labelAttempt'], async () =>
       (await import('./batches/label.ts')).labelCommands(services),
     ),

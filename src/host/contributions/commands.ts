@@ -14,6 +14,7 @@ export const COMMANDS = {
   'rollout.launchAgain': { title: 'Launch Again', icon: 'debug-rerun' },
   'rollout.runFailedAgain': { title: 'Run Failed Again', icon: 'run-errors' },
   'rollout.retryUnsettled': { title: 'Retry Unsettled', icon: 'issue-reopened' },
+  'rollout.rescoreBatch': { title: 'Rescore Batch…', icon: 'law' },
   'rollout.stopBatch': { title: 'Stop', icon: 'debug-stop' },
   'rollout.pauseBatch': { title: 'Pause', icon: 'debug-pause' },
   'rollout.releasePods': { title: 'Pause and Release Pods', icon: 'debug-disconnect' },
