@@ -11,6 +11,9 @@ interface OnceProps {
   readonly children: ComponentChildren;
 }
 
+/** A page that has not changed for this long is ready. */
+const QUIET_MS = 50;
+
 export function ActOnce({ when, act, until, children }: OnceProps) {
   const whole = useRef<HTMLDivElement>(null);
   const [done, setDone] = useState(false);
@@ -18,19 +21,30 @@ export function ActOnce({ when, act, until, children }: OnceProps) {
     const page = whole.current;
     if (page === null) return undefined;
     let hasActed = false;
+    let timer: number | undefined;
     const check = (): void => {
-      if (!hasActed && page.querySelector(when) !== null) {
-        hasActed = true;
-        act(page);
+      if (!hasActed) {
+        // What is on the page may still be replaced, and its cursor may not be set yet.
+        clearTimeout(timer);
+        if (page.querySelector(when) !== null) timer = window.setTimeout(actNow, QUIET_MS);
+        return;
       }
-      if (!hasActed || page.querySelector(until) === null) return;
+      if (page.querySelector(until) === null) return;
       observer.disconnect();
       setDone(true);
+    };
+    const actNow = (): void => {
+      hasActed = true;
+      act(page);
+      check();
     };
     const observer = new MutationObserver(check);
     observer.observe(page, { subtree: true, childList: true, attributes: true });
     check();
-    return () => observer.disconnect();
+    return () => {
+      observer.disconnect();
+      clearTimeout(timer);
+    };
   }, []);
   return (
     <div ref={whole} class="story-once" aria-busy={!done}>
@@ -39,13 +53,16 @@ export function ActOnce({ when, act, until, children }: OnceProps) {
   );
 }
 
-/** Presses keys on an element, one after the other. */
+/** Presses keys on an element, one after the other. `Control+` may precede a key. */
 export function press(selector: string, ...keys: readonly string[]): (page: HTMLElement) => void {
   return (page) => {
     const element = page.querySelector<HTMLElement>(selector);
     element?.focus();
-    for (const key of keys)
-      element?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    for (const pressed of keys) {
+      const key = pressed.replace('Control+', '');
+      const init = { key, ctrlKey: key !== pressed, bubbles: true, cancelable: true };
+      element?.dispatchEvent(new KeyboardEvent('keydown', init));
+    }
   };
 }
 
