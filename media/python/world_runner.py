@@ -59,12 +59,16 @@ LOG_CHARS = 64 * 1024
 """Output of user code that is kept for each request."""
 LOCK_SECONDS = 1.0
 """How long a statement waits for a lock: only the session's own code can hold it."""
+FILE_MB = 256
 CPU_SECONDS = 120.0
 """Processor time of a call; its time limit is the host's."""
 WARM_SECONDS = 3.0
 STOP_SECONDS = 0.3
 """How long a session that is stopped may take to say where it was."""
 MAX_CHANGES = 5000
+MAX_CHANGE_BYTES = 16 * MEGABYTE
+"""Calls that change more are not reported by row: their changes are unknown."""
+MAX_STATE_BYTES = 40 * MEGABYTE
 MAX_DIFF_BYTES = 256 * MEGABYTE
 """Databases larger than this are not compared: their changes are unknown."""
 MAX_MUTANTS = 40
@@ -107,6 +111,8 @@ def described(error: BaseException) -> str:
         return f"the code exited with {error.code}"
     if isinstance(error, MemoryError):
         return "MemoryError: the session's memory limit (session.memory_mb) was reached"
+    if isinstance(error, sqlite3.OperationalError) and str(error) in ("database or disk is full", "disk I/O error"):
+        return f"{error}: the database of a session may grow to {FILE_MB} MB, or to four times its initial size"
     return f"{type(error).__name__}: {error}"[:2000]
 
 
@@ -429,9 +435,7 @@ def bytes_of(file: str) -> bytes:
         with open(file, "rb") as database:
             return database.read()
     copy = file + "-copy"
-    with contextlib.closing(real_connect(file, timeout=LOCK_SECONDS)) as source:
-        with contextlib.closing(real_connect(copy)) as target:
-            source.backup(target)
+    copy_database(file, copy)
     try:
         with open(copy, "rb") as database:
             return database.read()
@@ -439,9 +443,37 @@ def bytes_of(file: str) -> bytes:
         os.unlink(copy)
 
 
+def copy_database(file: str, target: str) -> None:
+    """Copies the committed contents of a database."""
+    if not (os.path.exists(file + "-wal") or os.path.exists(file + "-journal")):
+        shutil.copyfile(file, target)
+        return
+    with contextlib.closing(real_connect(file, timeout=LOCK_SECONDS)) as source:
+        with contextlib.closing(real_connect(target)) as copy:
+            source.backup(copy)
+
+
+class Changes(list[dict[str, Any]]):
+    """Changed rows, as many as are reported."""
+
+    left = MAX_CHANGE_BYTES
+
+    def __iadd__(self, more: Any) -> Changes:
+        for each in more:
+            values = [value for side in ("before", "after") for value in each.get(side, {}).values()]
+            self.left -= sum(len(str(value)) for value in values)
+            self.append(each)
+            if self.are_too_many():
+                break
+        return self
+
+    def are_too_many(self) -> bool:
+        return self.left < 0 or len(self) > MAX_CHANGES
+
+
 def table_changes(old: str, new: str) -> list[dict[str, Any]] | None:
     """Returns the rows that differ between two files of a database, by primary key; None if there are too many."""
-    changes: list[dict[str, Any]] = []
+    changes = Changes()
     with contextlib.closing(real_connect(read_only(new), uri=True, timeout=LOCK_SECONDS)) as database:
         database.execute("ATTACH ? AS old", (read_only(old, immutable=True),))
         tables = [layout(database, schema) for schema in ("main", "old")]
@@ -454,11 +486,11 @@ def table_changes(old: str, new: str) -> list[dict[str, Any]] | None:
                 changes += one_sided(database, "main", name, columns, "insert")
             else:
                 changes += row_changes(database, name, *columns)
-            if len(changes) > MAX_CHANGES:
+            if changes.are_too_many():
                 return None
         for name, columns in tables[1].items():
             changes += one_sided(database, "old", name, columns, "delete")
-    return changes if len(changes) <= MAX_CHANGES else None
+    return None if changes.are_too_many() else changes
 
 
 Columns = tuple[tuple[str, ...], tuple[str, ...]]
@@ -570,9 +602,11 @@ class DatabaseState:
         if os.path.getsize(self.file) > MAX_DIFF_BYTES:
             return None
         try:
-            found = table_changes(self.shadow, self.file)
-            with open(self.shadow, "wb") as shadow:
-                shadow.write(bytes_of(self.file))
+            try:
+                found = table_changes(self.shadow, self.file)
+            except MemoryError:
+                found = None
+            copy_database(self.file, self.shadow)
         except sqlite3.Error as error:
             raise Failure(
                 "world_error",
@@ -1248,7 +1282,7 @@ class Session:
         CLOCK.calls = self.state.create(start, saved)
         ENTROPY.reset(self.seed, CLOCK.calls)
         size = os.path.getsize(scenario.template)
-        limit_session(float(request["memory_mb"]), max(256, 4 * size / MEGABYTE))
+        limit_session(float(request["memory_mb"]), max(FILE_MB, 4 * size / MEGABYTE))
         self.now: int | None = None
 
     def call(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -1279,7 +1313,11 @@ class Session:
         raise failure
 
     def snapshot(self) -> dict[str, Any]:
-        return {"state": base64.b64encode(self.state.snapshot()).decode()}
+        state = self.state.snapshot()
+        if len(state) > MAX_STATE_BYTES:
+            size, most = len(state) // MEGABYTE, MAX_STATE_BYTES // MEGABYTE
+            raise Failure("world_error", f"The state of the world has {size} MB, compressed: {most} MB can be saved.")
+        return {"state": base64.b64encode(state).decode()}
 
 
 def verify(request: dict[str, Any]) -> dict[str, Any]:
@@ -1760,7 +1798,7 @@ class Runner:
         killed = child.why is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         self.send({"session": child.name, "ended": why, "killed": killed})
         if child.pending is not None:
-            kind = "timeout" if child.why is not None else "world_error"
+            kind = "timeout" if child.why is not None and child.why == child.late else "world_error"
             self.send({"id": child.pending, "error": {"class": kind, "message": why, "killed": killed}})
 
 

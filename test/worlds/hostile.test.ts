@@ -122,6 +122,18 @@ test('a database that the code has locked fails soon, at the line that waits', a
   await session.close();
 });
 
+test('a database that grows to 2 GB is stopped at its limit, and the session goes on', async () => {
+  const session = await open();
+  const context = callContext();
+  const error = await failure(callTool(session, 'grow_database', {}, context));
+  assert.deepEqual([error.class, error.place?.line], ['tool_error', lineOf('grow_database')], error.message);
+  assert.match(context.printed.join(''), /may grow to 256 MB, or to four times its initial size/);
+  assert.equal(error.changes, undefined, 'too much to report');
+  assert.equal((await callTool(session, 'print_text')).response, 'printed');
+  await session.close();
+  await assertBystander();
+});
+
 test('what code prints is its own output, and no answer', async () => {
   const session = await open();
   const context = callContext();
@@ -188,5 +200,6 @@ for (const [what, [body, why]] of Object.entries(VERIFIERS)) {
       assert.match(verdict?.explanation ?? '', /environment_error/);
     }
     await session.close();
+    await assertBystander();
   });
 }
