@@ -187,7 +187,11 @@ describe('a scenario of Agent World Model', () => {
       message: /gen_db\.jsonl:1: cannot build the database of scenario shelf: near "TABEL": syntax error\.$/,
     });
     writePart(published, 'rows', ['{"scenario": "shelf", "sample_data": {"tab']);
-    await assert.rejects(readOne(), { code: 'config', message: /gen_sample\.jsonl/ });
+    await assert.rejects(readOne(), {
+      code: 'config',
+      message: /gen_sample\.jsonl:1: the row is cut off\.$/,
+      hint: /^Download the file again/,
+    });
   });
 
   it('does not fill the cache with files that are not used', async () => {

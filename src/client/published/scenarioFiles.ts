@@ -15,6 +15,7 @@ import { AWM_FILES, verifierOf } from '../../formats/awm.ts';
 import { AgentWorldFolder } from './agentWorldFolder.ts';
 import { AwmFolder } from './awmFolder.ts';
 import { ContentCache } from './cache.ts';
+import { problemText } from './problems.ts';
 import { type TemplateStatement, templateResult } from './template/build.ts';
 import { TemplateBuilder } from './template/builder.ts';
 
@@ -101,9 +102,12 @@ async function awmFiles(worlds: AwmFolder, name: string, now: string, tools: Awm
   const { cache, signal } = tools;
   const place = async (part: 'code' | 'schema' | 'rows'): Promise<SubmittedScenario['place']> => {
     const line = await worlds.line(part, name, signal);
-    const file = AWM_FILES[part];
-    if (line !== undefined) return { file: path.join(worlds.folder, file), line };
-    throw new StudioError('config', `${path.join(worlds.folder, file)} has no scenario ${name}.`, {
+    const file = path.join(worlds.folder, AWM_FILES[part]);
+    if (line !== undefined) return { file, line };
+    // Its row may be one that cannot be read.
+    const unread = worlds.problems.find((problem) => problem.file === AWM_FILES[part] && problem.isDuplicate !== true);
+    const why = unread === undefined ? '' : ` ${problemText(unread)}.`;
+    throw new StudioError('config', `${file} has no scenario ${name}.${why}`, {
       hint: 'Download the file again, or choose another scenario.',
     });
   };
