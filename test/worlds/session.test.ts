@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { WorldSession } from '../../src/rollout/ports.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Verdict, WorldSession } from '../../src/rollout/ports.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
 import { codeWorld } from '../../src/worlds/code/open.ts';
 import { callContext, callTool, GARDEN_CODE, judging, startWorlds, TASK, type Worlds } from './support/garden.ts';
+import { worldProcesses } from './support/processes.ts';
 import { testPython } from './support/python.ts';
 
 const FAILING_LINE = GARDEN_CODE.split('\n').findIndex((line) => line.includes('id=gardener.id')) + 1;
@@ -86,6 +88,28 @@ test('a verifier judges the final state, and each of its checks is a part of the
   } finally {
     await Promise.all([session.close(), done.close()]);
   }
+});
+
+test('a verifier whose process is killed is run again', { skip: process.platform === 'win32' }, async () => {
+  const python =
+    'import time\n\ndef judge(initial, final, answer):\n    time.sleep(0.3)\n    return {"result": "complete"}\n';
+  const verifiers = { 0: { code: { python, function: 'judge' } } };
+  const opened = await codeWorld(worlds.world({ verifiers }), worlds.environment, true).open(
+    { task: TASK, seed: 7 },
+    signal(),
+  );
+  const judge = (): Promise<Verdict> | undefined => opened.verify?.({ answer: null, expected: undefined }, judging());
+  await judge();
+  const verdict = judge();
+  let running: number | undefined;
+  while (running === undefined) {
+    await sleep(10); // the system tells nobody when it starts
+    const { runners, sessions } = worldProcesses(process.pid);
+    running = sessions.length > 1 ? runners.at(-1) : undefined; // the verifiers' was started last
+  }
+  process.kill(running, 'SIGKILL');
+  assert.equal((await verdict)?.passed, true);
+  await opened.close();
 });
 
 test('evidence is judged by the model of the world file; both verdicts stay apart', async () => {

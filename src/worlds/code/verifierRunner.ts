@@ -106,10 +106,16 @@ export class VerifierRunner {
     await Promise.all(all.map((started) => started.then(end, () => undefined)));
   }
 
-  #shared(request: VerifierRequest, environment: VerifierEnvironment): Promise<Started> {
+  async #shared(request: VerifierRequest, environment: VerifierEnvironment): Promise<Started> {
     const key = JSON.stringify([request.interpreter, environment.sandbox]);
     const known = this.#started.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      const started = await known;
+      if (started.process.alive) return started;
+      // It was lost a moment ago, and is still being cleaned up.
+      if (this.#started.get(key) === known) this.#started.delete(key);
+      return await this.#shared(request, environment);
+    }
     const starting = this.#start(request, environment, true);
     this.#started.set(key, starting);
     const forget = (): void => {
@@ -120,7 +126,7 @@ export class VerifierRunner {
       forget();
       await end(started); // removes its folder
     }, forget);
-    return starting;
+    return await starting;
   }
 
   async #start({ interpreter }: VerifierRequest, { sandbox }: VerifierEnvironment, forks: boolean): Promise<Started> {
