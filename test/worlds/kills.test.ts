@@ -102,6 +102,11 @@ async function finalRows(server: TestServer, batch: string): Promise<Record<stri
   for (const row of (await server.api.rollouts(batch)).rollouts) {
     const events = await eventsOf(server, row.rollout);
     assertWhole(events);
+    const failed = events.flatMap((event) => {
+      const error = event.kind === 'tool.end' ? event.data.error : undefined;
+      return error === undefined || error.class === 'infrastructure' ? [] : [`${error.class}: ${error.message}`];
+    });
+    assert.deepEqual(failed, [], `calls failed in ${row.task}`);
     assert.deepEqual([row.progress.status, row.progress.passed, row.try], ['done', true, 1], JSON.stringify(row));
     found[row.task] = rowsOf(await savedDatabase(server, events));
   }

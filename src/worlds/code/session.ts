@@ -190,7 +190,8 @@ export class CodeSession implements WorldSession {
 
   /** Converts an error of the runner to one of the rollout. */
   #classed(error: unknown, fallback: ErrorClass): ClassedError {
-    if (wasKilled(error))
+    // Its end may have been reported while the request was on its way.
+    if (wasKilled(error) || this.#isKilled)
       return new SessionKilled(`The session of the world ended: it ${this.#ended ?? errorText(error)}.`, {
         cause: error,
       });
