@@ -191,10 +191,10 @@ export class CodeSession implements WorldSession {
   /** Converts an error of the runner to one of the rollout. */
   #classed(error: unknown, fallback: ErrorClass): ClassedError {
     // Its end may have been reported while the request was on its way.
-    if (wasKilled(error) || this.#isKilled)
-      return new SessionKilled(`The session of the world ended: it ${this.#ended ?? errorText(error)}.`, {
-        cause: error,
-      });
+    if (wasKilled(error) || this.#isKilled) {
+      const why = this.#ended === undefined ? errorText(error) : `The session of the world ended: it ${this.#ended}.`;
+      return new SessionKilled(why, { cause: error });
+    }
     if (error instanceof RunnerLost)
       return StudioError.is(error.cause)
         ? new ClassedError('infrastructure', error.message, { cause: error })
