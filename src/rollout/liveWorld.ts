@@ -20,6 +20,12 @@ const CLOSE_MS = 5_000;
 /** A world that does not open again within this time is lost. */
 const REOPEN_MS = 60_000;
 
+/**
+ * How often a session is asked the same if its process is killed each time: the question itself may be the reason, such
+ * as one that takes all memory.
+ */
+const MAX_ASKED = 3;
+
 export interface WorldParts {
   readonly world: World;
   readonly task: TaskRecord;
@@ -98,8 +104,8 @@ export class LiveWorld {
   }
 
   /**
-   * Asks the session. If somebody kills its process, it did not answer: the world is restored, and it is asked again,
-   * once. `where`: what it was asked, for messages.
+   * Asks the session. If somebody kills its process, it did not answer: the world is restored, and it is asked again.
+   * `where`: what it was asked, for messages.
    */
   async ask<T>(
     where: string,
@@ -108,14 +114,15 @@ export class LiveWorld {
     print: (text: string) => void = () => undefined,
   ): Promise<T> {
     const isOver = (): boolean => signal.aborted;
-    try {
-      return await ask(this.#session);
-    } catch (error) {
-      if (!isKilled(error) || isOver()) throw error;
-      print(`${errorText(error)}\n`);
-      await this.#undo(where, print);
-      if (isOver()) throw error;
-      return await ask(this.#session);
+    for (let asked = 1; ; asked++) {
+      try {
+        return await ask(this.#session);
+      } catch (error) {
+        if (!isKilled(error) || isOver() || asked === MAX_ASKED) throw error;
+        print(`${errorText(error)}\n`);
+        await this.#undo(where, print);
+        if (isOver()) throw error;
+      }
     }
   }
 
