@@ -150,7 +150,7 @@ export class LiveWorld {
     this.#since.push({ world, done });
     await this.#repeat({ world, done }).catch((error: unknown) => {
       if (!isKilled(error)) throw error;
-      return this.#restore(); // with this call
+      return againIfKilled(() => this.#restore()); // with this call
     });
   }
 
@@ -169,10 +169,7 @@ export class LiveWorld {
     if (this.#isLost || life.signal.aborted || stop.reason?.class === 'infrastructure') return;
     watch.setWaiting(true);
     try {
-      this.#restoring = this.#restore().catch((error: unknown) => {
-        if (!isKilled(error)) throw error;
-        return this.#restore();
-      });
+      this.#restoring = againIfKilled(() => this.#restore());
       await this.#restoring;
       print('The world was restored to its state before this call.\n');
     } catch (thrown) {
@@ -310,10 +307,18 @@ async function openSession(
       throw error;
     }
   };
-  return await open().catch((error: unknown) => {
-    if (!isKilled(error) || stop.signal.aborted) throw error;
-    return open();
-  });
+  return await againIfKilled(open, stop.signal);
+}
+
+/** Runs something with a session up to `MAX_ASKED` times, as long as its process is killed each time. */
+async function againIfKilled<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  for (let asked = 1; ; asked++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isKilled(error) || signal?.aborted === true || asked === MAX_ASKED) throw error;
+    }
+  }
 }
 
 async function readSnapshot(
