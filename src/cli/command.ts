@@ -50,6 +50,16 @@ export const STDIO_OPTION: Readonly<Record<string, Option>> = {
   stdio: { type: 'boolean', text: 'use stdin and stdout (the default)' },
 };
 
+/** Its values are read by `parseFailUnder`. */
+export const FAIL_UNDER_OPTION: Readonly<Record<string, Option>> = {
+  'fail-under': {
+    type: 'string',
+    value: 'pass@K=X',
+    text: 'exit with 1 if the result is below this threshold; repeatable',
+    multiple: true,
+  },
+};
+
 /** For debuggers that launch through the command line. */
 export const HELD_BY_OPTION: Readonly<Record<string, Option>> = {
   'held-by': { type: 'string', value: 'NAME', text: 'for a debugger: who holds the attempt, as views say it' },

@@ -170,16 +170,9 @@ test(
     const server = await startServer({
       store: await openStore(folder),
       secretsFolder: path.join(folder, 'secrets'),
-      listen: { host: '127.0.0.1', port: 0 },
+      ...PLAIN_SERVER,
       advertise: ['http://server.example:80'],
       programs,
-      origins: { allowHosts: [], allowOrigins: [] },
-      idleMs: 0,
-      mounts: [],
-      demoMetrics: undefined,
-      pages: '',
-      log: () => undefined,
-      idle: () => undefined,
       executor: (executorHost) => {
         host = executorHost;
         return {

@@ -10,7 +10,7 @@ import { compareReports } from '../../trace/statistics/compare.ts';
 import { attemptRows } from '../../trace/statistics/outcomes.ts';
 import { report as makeReport } from '../../trace/statistics.ts';
 import { REWARD, rowsByScorer } from '../../trace/verdicts.ts';
-import { type Command, oneWord, textOption, textOptions } from '../command.ts';
+import { type Command, FAIL_UNDER_OPTION, oneWord, textOption, textOptions } from '../command.ts';
 import { printReport } from '../reporting.ts';
 
 export const report: Command = {
@@ -22,12 +22,7 @@ export const report: Command = {
   options: {
     baseline: { type: 'string', value: 'BATCH', text: 'compare with this batch, task by task' },
     scorer: { type: 'string', value: 'NAME', text: 'use the verdicts of this scorer instead of the reward' },
-    'fail-under': {
-      type: 'string',
-      value: 'pass@K=X',
-      text: 'exit with 1 if the result is below this threshold; repeatable',
-      multiple: true,
-    },
+    ...FAIL_UNDER_OPTION,
   },
   async run(context, commandLine) {
     const word = oneWord(report, commandLine);

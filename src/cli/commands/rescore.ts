@@ -5,7 +5,7 @@ import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
 import { compileCondition } from '../../trace/query.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
-import { type Command, flag, oneWord, textOption, textOptions } from '../command.ts';
+import { type Command, FAIL_UNDER_OPTION, flag, oneWord, textOption, textOptions } from '../command.ts';
 import { followBatch } from '../follow.ts';
 
 export const rescore: Command = {
@@ -30,12 +30,7 @@ export const rescore: Command = {
       text: "score only attempts that match this condition, e.g. 'reward == 0.0 && usage.output_tokens > 1000'",
     },
     detach: { type: 'boolean', text: 'print the ID of the new batch and leave it running' },
-    'fail-under': {
-      type: 'string',
-      value: 'pass@K=X',
-      text: 'exit with 1 if the result is below this threshold; repeatable',
-      multiple: true,
-    },
+    ...FAIL_UNDER_OPTION,
   },
   async run(context, commandLine) {
     const word = oneWord(rescore, commandLine);

@@ -13,7 +13,16 @@ import type { Breakpoint } from '../../protocol/commands.ts';
 import { ENTRY } from '../../protocol/entry.ts';
 import { compileCondition } from '../../trace/query.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
-import { type Command, flag, HELD_BY_OPTION, numberOption, oneWord, textOption, textOptions } from '../command.ts';
+import {
+  type Command,
+  FAIL_UNDER_OPTION,
+  flag,
+  HELD_BY_OPTION,
+  numberOption,
+  oneWord,
+  textOption,
+  textOptions,
+} from '../command.ts';
 import type { Context } from '../context.ts';
 import { followBatch } from '../follow.ts';
 
@@ -66,12 +75,7 @@ export const run: Command = {
     },
     ...HELD_BY_OPTION,
     detach: { type: 'boolean', text: 'print the ID of the batch and leave it running' },
-    'fail-under': {
-      type: 'string',
-      value: 'pass@K=X',
-      text: 'exit with 1 if the result is below this threshold; repeatable',
-      multiple: true,
-    },
+    ...FAIL_UNDER_OPTION,
   },
   async run(context, commandLine) {
     const file = oneWord(run, commandLine);

@@ -212,16 +212,7 @@ export class Act {
       { kind: START_KIND[request.kind], agent, parent: request.parent, data: start } as Draft,
       { kind: END_KIND[request.kind], agent, span, data } as Draft,
     ]);
-    const subject: Subject<K> = {
-      agent: request.agent,
-      kind: request.kind,
-      name: request.name,
-      span,
-      step: stepOf(request, start),
-      start,
-      end: { seq: log.last, data, message },
-      ...(request.caller === undefined ? {} : { caller: request.caller }),
-    };
+    const subject: Subject<K> = { ...subjectOf(request, span, start), end: { seq: log.last, data, message } };
     await gates.passRecorded(subject, action.seq);
     return { span, start, end: data, message: subject.end?.message, endSeq: log.last, recorded: true };
   }
@@ -235,14 +226,8 @@ export class Act {
     const { log, gates, recorder } = this.#parts;
     const stop = request.stop ?? this.#parts.stop;
     const subject: Subject<K> = {
-      agent: request.agent,
-      kind: request.kind,
-      name: request.name,
-      span,
-      step: stepOf(request, start),
-      start,
+      ...subjectOf(request, span, start),
       ...(request.isNew === undefined ? {} : { isNew: request.isNew }),
-      ...(request.caller === undefined ? {} : { caller: request.caller }),
       ...(request.stop === undefined ? {} : { stop }),
     };
     if (lost !== undefined) this.#repeatEdits(subject, lost);
@@ -315,6 +300,11 @@ export class Act {
     subject.end = { seq, data, message };
     if (outcome.changes !== undefined) subject.changes = outcome.changes;
   }
+}
+
+function subjectOf<K extends EffectKind>(request: ActRequest<K>, span: number, start: Effects[K]['start']): Subject<K> {
+  const { agent, kind, name, caller } = request;
+  return { agent, kind, name, span, step: stepOf(request, start), start, ...(caller === undefined ? {} : { caller }) };
 }
 
 function stepOf<K extends EffectKind>({ step }: ActRequest<K>, start: Effects[K]['start']): number {

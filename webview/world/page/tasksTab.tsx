@@ -1,17 +1,14 @@
 /** The tasks of a world: a list, and the selected one with what judges it. */
-import { useState } from 'preact/hooks';
 import { oneLine } from '../../../src/common/text.ts';
 import type { WorldTask } from '../../../src/protocol/worldPage.ts';
 import { Button } from '../../components/controls.tsx';
 import { EmptyState } from '../../components/notices/emptyState.tsx';
-import { VirtualList } from '../../components/virtualList.tsx';
-import { FilterField, hasWords } from './filterField.tsx';
+import { FilteredList } from './filteredList.tsx';
 import type { TabProps } from './worldPage.tsx';
 
 const ROW_HEIGHT = 24;
 
 export function TasksTab({ session, details }: TabProps) {
-  const [words, setWords] = useState('');
   const { tasks } = details;
   if (tasks.length === 0)
     return (
@@ -25,27 +22,21 @@ export function TasksTab({ session, details }: TabProps) {
         }
       />
     );
-  const shown = [...tasks.entries()].filter(([, { id, text }]) => hasWords(words, `${id} ${text}`));
-  const at = shown.findIndex(([index]) => index === session.task);
   const selected = tasks[session.task];
   return (
     <div class="world-columns">
-      <section class="world-list" aria-label="Tasks">
-        <FilterField label="Filter tasks" value={words} onInput={setWords} matches={shown.length} of={tasks.length} />
-        <div class="world-list-rows">
-          <VirtualList
-            count={shown.length}
-            rowHeight={ROW_HEIGHT}
-            label="Tasks"
-            role="listbox"
-            selected={at}
-            keyOf={(index) => shown[index]?.[1].id ?? index}
-            row={(index) => row(shown[index]?.[1])}
-            onSelect={(index) => session.select({ task: shown[index]?.[0] ?? 0 })}
-            onOpen={() => session.select({ tab: 'verifiers' })}
-          />
-        </div>
-      </section>
+      <FilteredList
+        label="Tasks"
+        filterLabel="Filter tasks"
+        items={tasks}
+        rowHeight={ROW_HEIGHT}
+        keyOf={({ id }) => id}
+        textOf={({ id, text }) => `${id} ${text}`}
+        row={row}
+        isSelected={(_task, index) => index === session.task}
+        onSelect={(_task, index) => session.select({ task: index })}
+        onOpen={() => session.select({ tab: 'verifiers' })}
+      />
       <section class="world-detail" aria-label="Selected task">
         {selected !== undefined && (
           <>
@@ -77,8 +68,7 @@ export function TasksTab({ session, details }: TabProps) {
   );
 }
 
-function row(task: WorldTask | undefined) {
-  if (task === undefined) return null;
+function row(task: WorldTask) {
   return (
     <div class="world-row" title={task.text}>
       <code class="world-row-id">{task.id}</code>

@@ -1,19 +1,16 @@
 /** The tools of a world: a list, and the selected one with its parameters. */
-import { useState } from 'preact/hooks';
 import { isJsonObject, type Json, type JsonObject } from '../../../src/common/json.ts';
 import { oneLine } from '../../../src/common/text.ts';
 import type { WorldTool } from '../../../src/protocol/worldPage.ts';
 import { valueText } from '../../../src/trace/text/values.ts';
 import { Button } from '../../components/controls.tsx';
 import { EmptyState } from '../../components/notices/emptyState.tsx';
-import { VirtualList } from '../../components/virtualList.tsx';
-import { FilterField, hasWords } from './filterField.tsx';
+import { FilteredList } from './filteredList.tsx';
 import type { TabProps } from './worldPage.tsx';
 
 const ROW_HEIGHT = 24;
 
 export function ToolsTab({ session, details }: TabProps) {
-  const [words, setWords] = useState('');
   const { tools } = details;
   if (tools.length === 0)
     return (
@@ -27,26 +24,21 @@ export function ToolsTab({ session, details }: TabProps) {
         }
       />
     );
-  const shown = [...tools.entries()].filter(([, tool]) => hasWords(words, textOf(tool)));
   const selected = tools[session.tool];
   return (
     <div class="world-columns">
-      <section class="world-list" aria-label="Tools">
-        <FilterField label="Filter tools" value={words} onInput={setWords} matches={shown.length} of={tools.length} />
-        <div class="world-list-rows">
-          <VirtualList
-            count={shown.length}
-            rowHeight={ROW_HEIGHT}
-            label="Tools"
-            role="listbox"
-            selected={shown.findIndex(([index]) => index === session.tool)}
-            keyOf={(index) => shown[index]?.[1].name ?? index}
-            row={(index) => row(shown[index]?.[1])}
-            onSelect={(index) => session.select({ tool: shown[index]?.[0] ?? 0 })}
-            onOpen={(index) => openSource(session, shown[index]?.[1])}
-          />
-        </div>
-      </section>
+      <FilteredList
+        label="Tools"
+        filterLabel="Filter tools"
+        items={tools}
+        rowHeight={ROW_HEIGHT}
+        keyOf={({ name }) => name}
+        textOf={textOf}
+        row={row}
+        isSelected={(_tool, index) => index === session.tool}
+        onSelect={(_tool, index) => session.select({ tool: index })}
+        onOpen={(tool) => openSource(session, tool)}
+      />
       <section class="world-detail" aria-label="Selected tool">
         {selected !== undefined && <ToolDetail session={session} details={details} tool={selected} />}
       </section>
@@ -64,8 +56,7 @@ function openSource(session: TabProps['session'], tool: WorldTool | undefined): 
   else session.post({ type: 'open', part: 'code', line: tool.line });
 }
 
-function row(tool: WorldTool | undefined) {
-  if (tool === undefined) return null;
+function row(tool: WorldTool) {
   return (
     <div class="world-row" title={tool.summary}>
       <code class="world-row-name">{tool.name}</code>

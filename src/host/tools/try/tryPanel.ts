@@ -6,7 +6,6 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../common/json.ts';
-import { pageHtml } from '../../../common/pageHtml.ts';
 import {
   type ChosenWorld,
   type ListedTool,
@@ -19,7 +18,7 @@ import {
   triedCall,
 } from '../../../protocol/tryPage.ts';
 import type { Place } from '../../../trace/schema.ts';
-import { pageFolder } from '../../pages/webviewFiles.ts';
+import { ownPageHtml } from '../../pages/webviewFiles.ts';
 import type { DoAction } from '../../services.ts';
 import type { ToolCli } from './toolCli.ts';
 
@@ -82,7 +81,10 @@ export class TryPanel {
         options.closed();
       }),
     ];
-    this.#view.webview.html = documentOf(this.#view, { file, tool: tool.name }, context);
+    this.#view.webview.html = ownPageHtml(this.#view, context, 'try', {
+      file,
+      tool: tool.name,
+    } satisfies TryPanelState);
   }
 
   get tool(): string {
@@ -278,22 +280,6 @@ export class TryPanel {
     if (this.#isReleased) return;
     void this.#view.webview.postMessage(message);
   }
-}
-
-function documentOf(
-  { webview, title }: vscode.WebviewPanel,
-  state: TryPanelState,
-  context: vscode.ExtensionContext,
-): string {
-  const url = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(pageFolder(context), file)).toString();
-  const own = webview.cspSource;
-  return pageHtml({
-    title,
-    sources: { script: [own], style: [own], font: [own], img: [own, 'data:'], connect: [], worker: ['blob:'] },
-    script: { url: url('try.js') },
-    style: { url: url('try.css') },
-    bodyAttributes: { 'data-host': 'vscode', 'data-page': 'try', 'data-shown': JSON.stringify(state) },
-  });
 }
 
 /** Resolves a stack's file path, which is relative to a parent folder of the tool. */

@@ -1,11 +1,10 @@
 /** A World page: shows a world or one of its scenarios, and follows its file. */
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
-import { pageHtml } from '../../../common/pageHtml.ts';
 import { worldHealth } from '../../../common/worldHealth.ts';
 import { type PageToWorld, pageToWorld, type WorldPanelState, type WorldToPage } from '../../../protocol/worldPage.ts';
 import { folderOf, uriOf, workspaceFiles } from '../../files/workspaceFiles.ts';
-import { pageFolder } from '../../pages/webviewFiles.ts';
+import { ownPageHtml } from '../../pages/webviewFiles.ts';
 import type { DoAction, LineCli } from '../../services.ts';
 import { showScenarioPart } from '../scenarioDocuments.ts';
 import type { WorkspaceWorld, WorkspaceWorlds } from '../workspaceWorlds.ts';
@@ -63,10 +62,10 @@ export class WorldPanel {
         options.closed();
       }),
     ];
-    view.webview.html = documentOf(view, options.context, {
+    view.webview.html = ownPageHtml(view, options.context, 'world', {
       file: uri.toString(),
       ...(scenario === undefined ? {} : { scenario }),
-    });
+    } satisfies WorldPanelState);
   }
 
   reveal(): void {
@@ -286,20 +285,4 @@ export class WorldPanel {
   #post(message: WorldToPage): void {
     if (!this.#ended.signal.aborted) void this.#view.webview.postMessage(message);
   }
-}
-
-function documentOf(
-  { webview, title }: vscode.WebviewPanel,
-  context: vscode.ExtensionContext,
-  state: WorldPanelState,
-): string {
-  const url = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(pageFolder(context), file)).toString();
-  const own = webview.cspSource;
-  return pageHtml({
-    title,
-    sources: { script: [own], style: [own], font: [own], img: [own, 'data:'], connect: [], worker: ['blob:'] },
-    script: { url: url('world.js') },
-    style: { url: url('world.css') },
-    bodyAttributes: { 'data-host': 'vscode', 'data-page': 'world', 'data-shown': JSON.stringify(state) },
-  });
 }

@@ -1,5 +1,4 @@
 /** A session driven by hand: tools, the form and result of a call, what it changed, and states to return to. */
-import { useState } from 'preact/hooks';
 import { plural } from '../../../../src/common/text.ts';
 import { duration } from '../../../../src/common/units.ts';
 import type { ListedTool } from '../../../../src/protocol/tryPage.ts';
@@ -13,13 +12,12 @@ import { EmptyState } from '../../../components/notices/emptyState.tsx';
 import { Skeleton } from '../../../components/notices/skeleton.tsx';
 import { MenuButton } from '../../../components/overlays/menu.tsx';
 import { usePageWidth } from '../../../components/pageWidth.ts';
-import { VirtualList } from '../../../components/virtualList.tsx';
 import { useChanges } from '../../../data/observe.ts';
 import { useKeys } from '../../../keys.ts';
 import { Outcome, RunningView } from '../../../try/outcome.tsx';
 import { hasFields, runTool, ToolForm } from '../../../try/tryForm.tsx';
 import { WorldRows } from '../../worldRows.tsx';
-import { FilterField, hasWords } from '../filterField.tsx';
+import { FilteredList } from '../filteredList.tsx';
 import type { TabProps } from '../worldPage.tsx';
 import type { DriveSession } from './driveSession.ts';
 import { States } from './states.tsx';
@@ -198,7 +196,6 @@ interface ToolChoiceProps {
 }
 
 function ToolChoice({ drive, tools, hasList }: ToolChoiceProps) {
-  const [words, setWords] = useState('');
   if (!hasList)
     return (
       <section class="drive-tools" aria-label="Tools">
@@ -212,34 +209,28 @@ function ToolChoice({ drive, tools, hasList }: ToolChoiceProps) {
         </div>
       </section>
     );
-  const shown = tools.filter(({ name, description }) => hasWords(words, `${name} ${description}`));
   return (
-    <section class="drive-tools world-list" aria-label="Tools">
-      <FilterField label="Search tools" value={words} onInput={setWords} matches={shown.length} of={tools.length} />
-      <div class="world-list-rows">
-        <VirtualList
-          count={shown.length}
-          rowHeight={ROW_HEIGHT}
-          label="Tools"
-          role="listbox"
-          selected={shown.findIndex(({ name }) => name === drive.tool)}
-          keyOf={(index) => shown[index]?.name ?? index}
-          row={(index) => {
-            const tool = shown[index];
-            if (tool === undefined) return null;
-            const writes = tool.effect !== 'pure';
-            return (
-              <div class="world-row" title={tool.description}>
-                <Icon name={writes ? 'edit' : 'tools'} />
-                <code class="world-row-text">{tool.name}</code>
-                {writes && <span class="dim">writes</span>}
-              </div>
-            );
-          }}
-          onSelect={(index) => drive.select(shown[index]?.name ?? '')}
-        />
-      </div>
-    </section>
+    <FilteredList
+      class="drive-tools"
+      label="Tools"
+      filterLabel="Search tools"
+      items={tools}
+      rowHeight={ROW_HEIGHT}
+      keyOf={({ name }) => name}
+      textOf={({ name, description }) => `${name} ${description}`}
+      row={({ name, description, effect }) => {
+        const writes = effect !== 'pure';
+        return (
+          <div class="world-row" title={description}>
+            <Icon name={writes ? 'edit' : 'tools'} />
+            <code class="world-row-text">{name}</code>
+            {writes && <span class="dim">writes</span>}
+          </div>
+        );
+      }}
+      isSelected={({ name }) => name === drive.tool}
+      onSelect={({ name }) => drive.select(name)}
+    />
   );
 }
 

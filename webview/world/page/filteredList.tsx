@@ -1,0 +1,60 @@
+/** A list of the page with a field that filters it by words. */
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { VirtualList } from '../../components/virtualList.tsx';
+import { FilterField, hasWords } from './filterField.tsx';
+
+interface FilteredListProps<T> {
+  /** What the items are, such as “Tasks”. */
+  readonly label: string;
+  readonly filterLabel: string;
+  readonly items: readonly T[];
+  readonly rowHeight: number;
+  readonly class?: string;
+  readonly keyOf: (item: T) => string;
+  /** Returns the text that is searched. */
+  readonly textOf: (item: T) => string;
+  readonly row: (item: T) => VNode;
+  readonly isSelected: (item: T, index: number) => boolean;
+  readonly onSelect: (item: T, index: number) => void;
+  readonly onOpen?: (item: T) => void;
+}
+
+export function FilteredList<T>({
+  label,
+  filterLabel,
+  items,
+  rowHeight,
+  class: more = '',
+  keyOf,
+  textOf,
+  row,
+  isSelected,
+  onSelect,
+  onOpen,
+}: FilteredListProps<T>) {
+  const [words, setWords] = useState('');
+  const shown = [...items.entries()].filter(([, item]) => hasWords(words, textOf(item)));
+  const use = <R,>(at: number, then: (item: T, index: number) => R): R | undefined => {
+    const entry = shown[at];
+    return entry === undefined ? undefined : then(entry[1], entry[0]);
+  };
+  return (
+    <section class={`world-list ${more}`.trim()} aria-label={label}>
+      <FilterField label={filterLabel} value={words} onInput={setWords} matches={shown.length} of={items.length} />
+      <div class="world-list-rows">
+        <VirtualList
+          count={shown.length}
+          rowHeight={rowHeight}
+          label={label}
+          role="listbox"
+          selected={shown.findIndex(([index, item]) => isSelected(item, index))}
+          keyOf={(at) => use(at, keyOf) ?? at}
+          row={(at) => use(at, row) ?? null}
+          onSelect={(at) => use(at, onSelect)}
+          {...(onOpen === undefined ? {} : { onOpen: (at: number) => use(at, onOpen) })}
+        />
+      </div>
+    </section>
+  );
+}
