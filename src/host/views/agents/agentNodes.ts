@@ -39,17 +39,20 @@ export async function agentNode(
   const entries = Array.isArray(file['tools']) ? file['tools'] : [];
   const team = isJsonObject(file['team']) ? file['team'] : {};
   const members = Array.isArray(team['members']) ? team['members'] : [];
-  const sources = await Promise.all([
-    ...entries.map((entry, index) => sourceNode(entry, path, locationAt(['tools', index]), readText)),
-    ...worlds.map((world) => worldNode(world, readText)),
+  const [own, reached] = await Promise.all([
+    Promise.all(entries.map((entry, index) => sourceNode(entry, path, locationAt(['tools', index]), readText))),
+    Promise.all(worlds.map((world) => worldNode(world, readText))),
   ]);
   const children = [
     ...members.map((member, index) => memberNode(member, locationAt(['team', 'members', index]))),
-    ...sources,
+    ...own,
+    ...reached,
   ];
   const name = typeof file['name'] === 'string' ? file['name'] : basename(path).replace(/\.agent\.\w+$/i, '');
   const model = isJsonObject(file['model']) && typeof file['model']['name'] === 'string' ? file['model']['name'] : '';
-  const tools = children.flatMap((child) => child?.children ?? []).length;
+  const count = (node: AgentNode | undefined): number => node?.children.length ?? 0;
+  // An attempt is in one of the worlds.
+  const tools = own.reduce((sum, node) => sum + count(node), 0) + Math.max(0, ...reached.map(count));
   const kind = typeof team['kind'] === 'string' ? `${team['kind']} of ${members.length}` : '';
   const description = [model, kind, tools > 0 ? plural(tools, 'tool') : ''].filter((part) => part !== '').join(' · ');
   return {
@@ -171,19 +174,19 @@ async function worldNode(path: string, readText: ReadText): Promise<AgentNode | 
   const tools =
     typeof file['module'] === 'string'
       ? ((await moduleTools(joinPath(dirname(path), file['module']), 'reached', readText)) ?? [])
-      : [];
-  const description = `world · ${plural(tools.length, 'tool')}`;
+      : undefined; // those of its scenarios
+  const summary = tools === undefined ? '' : plural(tools.length, 'tool');
   return {
     kind: 'source',
     location,
-    children: tools.map((tool) => toolNode(tool.name, tool, tool.description)),
+    children: (tools ?? []).map((tool) => toolNode(tool.name, tool, tool.description)),
     item: {
       label,
-      description,
+      description: summary === '' ? 'world' : `world · ${summary}`,
       tooltip: path,
       icon: { id: 'globe' },
       context: 'toolWorld',
-      ariaLabel: `World ${label}, ${plural(tools.length, 'tool')}`,
+      ariaLabel: `World ${label}${summary === '' ? '' : `, ${summary}`}`,
     },
   };
 }

@@ -120,7 +120,7 @@ describe('an agent’s item', () => {
       [['gone', 'not found']],
     );
   });
-  it('has the tools that come with the sample’s world', async () => {
+  it('has the tools that come with the sample’s worlds, of which an attempt is in one', async () => {
     const sample = path.resolve(import.meta.dirname, '../../../../media/sample');
     const readText: ReadText = (file) => {
       try {
@@ -132,11 +132,16 @@ describe('an agent’s item', () => {
     const node = await agentNode(
       '/w/agents/desk.agent.yaml',
       (await readText('/w/agents/desk.agent.yaml')) ?? '',
-      ['/w/worlds/library.world.yaml'],
+      ['library', 'library-faults', 'rooms'].map((world) => `/w/worlds/${world}.world.yaml`),
       readText,
     );
     const [world] = node.children;
-    assert.equal(world?.item.description, 'world · 9 tools');
+    assert.match(node.item.description ?? '', / · 9 tools$/);
+    assert.deepEqual(
+      node.children.map(({ item }) => item.description),
+      ['world · 9 tools', 'world · 9 tools', 'world'],
+    );
+    assert.ok(world !== undefined);
     assert.ok(
       world.children.every(
         ({ item, location }) =>

@@ -48,7 +48,13 @@ export function DriveTab({ session, details }: TabProps) {
     return (
       <EmptyState
         icon="play"
-        title={drive.ended === undefined ? 'Drive this world' : 'The session has ended'}
+        title={
+          drive.needsPython
+            ? 'The session could not be opened'
+            : drive.ended === undefined
+              ? 'Drive this world'
+              : 'The session has ended'
+        }
         text={drive.ended ?? 'Make calls by hand, see what each changes, go back to earlier states, and judge them.'}
         actions={[
           ...(drive.needsPython ? [{ label: 'Set Up Python…', onClick: () => drive.setUpPython(id) }] : []),
