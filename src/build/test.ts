@@ -52,6 +52,7 @@ const FILE_TIMEOUT_MS = { usual: 20 * 60_000, kit: 30 * 60_000 } as const;
 /** Folders of suites that differ from the suite's name. */
 const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
 const CLUSTER = 'cluster';
+const VLLM = 'vllm';
 /** Breaks the cluster in every tested way, and prints the results. */
 const FAULTS = 'faults';
 /** Suites that are single files of another one. */
@@ -59,10 +60,10 @@ const FILES: Readonly<Record<string, string>> = { [FAULTS]: 'test/cluster/faults
 /** Suites with a browser. */
 const IN_BROWSER = new Set(['webview', 'vscode']);
 /**
- * Suites with many processes, a browser, or a cluster, which other work on the machine disturbs: a failed file runs
- * once more, separately, and the second result counts.
+ * Suites with many processes, a browser, an engine, or a cluster, which other work on the machine disturbs: a failed
+ * file runs once more, separately, and the second result counts.
  */
-const RETRIED = new Set(['process', DEEP, WORLDS, ...IN_BROWSER, CLUSTER]);
+const RETRIED = new Set(['process', DEEP, WORLDS, ...IN_BROWSER, VLLM, CLUSTER]);
 /** How long each file took in its last run, in milliseconds. */
 const TIMES = path.join(root, 'test', '.out', 'times.json');
 

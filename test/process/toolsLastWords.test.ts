@@ -122,13 +122,15 @@ describe('the last output', () => {
     const module = { kind: 'module', module: await bench.module('hostile.ts') } as const;
     const [tools, others] = await Promise.all([openTools([module], environment), openTools([module], environment)]);
     const file = path.join(bench.cwd, 'printed');
-    await callTool(tools, 'prints_after', { text: 'a last word', file });
+    const context = callContext();
+    await callTool(tools, 'prints_after', { text: 'a last word', file }, context);
     while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 5));
     // One thread runs both: events before this answer have arrived.
     await callTool(others, 'fine', { a: 1 });
     const { onLog, out } = words();
     await tools.close(onLog);
-    assert.equal(out(), 'a last word\n');
+    // On a busy machine, the response and the last word arrive at once, and the call is still being answered.
+    assert.equal(`${context.logs.map((log) => log.replace(/^out: /, '')).join('')}${out()}`, 'a last word\n');
     await others.close();
   });
 });

@@ -66,6 +66,10 @@ export class DeskBench {
     return this.#connection;
   }
 
+  async cancel(batch: string): Promise<void> {
+    await this.#bench.json(['cancel', batch]);
+  }
+
   /** The newest rollout of every attempt. */
   async rows(batch: string): Promise<RolloutRow[]> {
     const { api } = await this.connection();
