@@ -1,6 +1,7 @@
 /** Finds local paths of a trajectory’s source files. */
 import path from 'node:path';
 import type { SubmittedModule } from '../config/submission.ts';
+import { AGENT_WORLD_FOLDERS } from '../formats/agentWorld.ts';
 
 /**
  * Returns possible local paths of `file`, best first. `file` is relative to the submitted workspace and uses `/`. The
@@ -19,6 +20,24 @@ export function candidatesOf(
   });
   const parts = file.split('/');
   return [...new Set([...own, ...[...roots, ...folders].map((root) => path.join(root, ...parts))])];
+}
+
+/**
+ * Returns the scenario whose code is in a row of a published file, by the path that its failures name:
+ * `FOLDER/gen_envs.jsonl/KEY.py` or `FOLDER/environment_mix/CHECKPOINT.json/KEY.py`. Returns undefined for other paths.
+ * `published`: the file with the row.
+ */
+export function scenarioCodeOf(
+  file: string,
+): { readonly from: string; readonly key: string; readonly published: string } | undefined {
+  const published = path.dirname(file);
+  if (!/\.jsonl?$/.test(published) || !file.endsWith('.py')) return undefined;
+  const folder = path.dirname(published);
+  const key = path.basename(file, '.py');
+  // A checkpoint is next to the folder of its environment, or in it.
+  const environments = path.basename(folder) === key ? path.dirname(folder) : folder;
+  const isAgentWorld = path.basename(environments) === AGENT_WORLD_FOLDERS.environments;
+  return { from: isAgentWorld ? path.dirname(environments) : folder, key, published };
 }
 
 /** Returns the folder that `file` is relative to if its absolute path is `absolute`. */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../common/json.ts';
 import { scenarioHealth } from '../common/worldHealth.ts';
+import { place as filePlace } from '../trace/schema.ts';
 import { driveMessage, driveRequest } from './drive.ts';
 
 const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>; // messages contain only JSON
@@ -119,6 +120,10 @@ export const pageToWorld = z.discriminatedUnion('type', [
   /** Opens a part of the scenario, or a file of a module, at a line. */
   z.object({ type: z.literal('open'), part: z.string(), task: count.optional(), line: z.int().min(1).optional() }),
   z.object({ type: z.literal('file'), file: z.string(), line: z.int().min(1).optional() }),
+  /** Opens the line where a call failed. */
+  z.object({ type: z.literal('source'), place: filePlace }),
+  /** Opens a published file, by its path in the folder of the scenario. */
+  z.object({ type: z.literal('published'), file: z.string(), line: z.int().min(1), column: z.int().min(1) }),
   z.object({ type: z.literal('worldFile') }),
   z.object({ type: z.literal('check') }),
   /** Opens a session for a task, in place of the one that is open. */

@@ -1,12 +1,13 @@
 /** Finds a trajectory's source file on this machine, from submitted paths or in the workspace. */
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { candidatesOf } from '../../client/sourcePaths.ts';
+import { candidatesOf, scenarioCodeOf } from '../../client/sourcePaths.ts';
 import { StudioError } from '../../common/errors.ts';
 import { modulesOf, type Submission, submission as submissionSchema } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { Place } from '../../trace/schema.ts';
 import { exists } from '../files/workspaceFiles.ts';
+import { scenarioUri } from '../worlds/scenarioDocuments.ts';
 
 /** Finds the file of `place`. `api` is the rollout's server. Throws StudioError `not_found`. */
 export async function findSource(place: Place, api: Api | undefined, rollout: string | undefined): Promise<vscode.Uri> {
@@ -23,6 +24,9 @@ export async function findSource(place: Place, api: Api | undefined, rollout: st
   for (const file of candidates) {
     const uri = vscode.Uri.file(file);
     if (await exists(uri)) return uri;
+    const code = scenarioCodeOf(file);
+    if (code !== undefined && (await exists(vscode.Uri.file(code.published))))
+      return scenarioUri({ from: code.from, key: code.key, part: 'code' });
   }
   // The workspace may be opened in a parent folder of the submitted one.
   const pattern = `**/${place.file.replaceAll(/[[\]{}?*!]/g, '?')}`;

@@ -27,11 +27,11 @@ export function HealthTab({ session, details }: TabProps) {
   if (checked === undefined)
     return (
       <EmptyState
-        icon="check"
+        icon={details.problems.length === 0 ? 'search' : 'warning'}
         title="Not checked yet"
         text={
           details.problems.length === 0
-            ? 'Nothing is known about the health of this world. Its files can be read.'
+            ? 'The check looks for mistakes in the files, the code, and the verifiers of this world.'
             : `Its files have problems: ${details.problems.join(' ')}`
         }
         actions={details.kind === 'code' ? [{ label: 'Check Now', onClick: () => session.check() }] : []}
@@ -91,7 +91,7 @@ export function HealthTab({ session, details }: TabProps) {
           <span class="dim">mutants rejected, from a passing final state</span>
         </header>
         {strength.length === 0 ? (
-          <p class="world-remark">No passing final state is known yet.</p>
+          <p class="world-remark">Measured once an attempt has passed. Run a batch, then check again.</p>
         ) : (
           <ol class="world-strength-list">
             {strength.map((each) => (
@@ -120,7 +120,14 @@ function FindingItem({ session, finding }: Pick<TabProps, 'session'> & { readonl
         <p class="dim">{hint}</p>
       </div>
       {source === undefined ? (
-        <code class="dim">{label}</code>
+        <button
+          type="button"
+          class="link is-link source-link"
+          title={`Open ${label}`}
+          onClick={() => session.post({ type: 'published', ...place })}
+        >
+          {label.slice(label.lastIndexOf('/') + 1)}
+        </button>
       ) : (
         <button
           type="button"

@@ -93,8 +93,12 @@ export class WorldSession {
     this.#notify();
   }
 
+  /** Sends a request of the person, who need not see any longer why the one before it failed. */
   post(message: PageToWorld): void {
+    const hadProblem = this.problem !== undefined;
+    this.problem = undefined;
     this.#host.post(message);
+    if (hadProblem) this.#notify();
   }
 
   #request(key: string, message: PageToWorld): void {
@@ -108,6 +112,8 @@ export class WorldSession {
       case 'world':
         this.#setDetails(message.details);
         if (message.tab !== undefined) this.tab = message.tab;
+        // Findings are kept on disk until a file changes, so this is quick if none did.
+        if (this.health !== undefined) this.check();
         break;
       case 'rows':
         this.#rows.set(message.rows.table, message.rows);

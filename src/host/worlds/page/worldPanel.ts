@@ -138,6 +138,12 @@ export class WorldPanel {
       case 'file':
         await this.#openFile(message.file, message.line);
         return;
+      case 'source':
+        await act({ do: 'source', place: message.place });
+        return;
+      case 'published':
+        await this.#openPublished(message.file, message.line, message.column);
+        return;
       case 'worldFile':
         await vscode.window.showTextDocument(this.uri);
         return;
@@ -279,6 +285,15 @@ export class WorldPanel {
     if (!this.#files.has(file)) throw new StudioError('not_found', `${file} is no file of this world.`);
     const position = new vscode.Position(line - 1, 0);
     await vscode.window.showTextDocument(uriOf(this.uri, file), { selection: new vscode.Range(position, position) });
+  }
+
+  async #openPublished(file: string, line: number, column: number): Promise<void> {
+    const folder = vscode.Uri.file(this.#scenario().published.folder);
+    const uri = vscode.Uri.joinPath(folder, file);
+    if (!uri.path.startsWith(`${folder.path}/`))
+      throw new StudioError('not_found', `${file} is no file of this world.`);
+    const position = new vscode.Position(line - 1, column - 1);
+    await vscode.window.showTextDocument(uri, { selection: new vscode.Range(position, position) });
   }
 
   /** Ignores messages after the tab was closed. */

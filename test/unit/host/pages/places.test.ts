@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { candidatesOf } from '../../../../src/client/sourcePaths.ts';
+import { candidatesOf, scenarioCodeOf } from '../../../../src/client/sourcePaths.ts';
 import { argumentPlace, argumentTask } from '../../../../src/host/open/argument.ts';
 import { batchIcon } from '../../../../src/host/pages/icon.ts';
 import { panelKey, placeFile } from '../../../../src/host/pages/placeName.ts';
@@ -147,4 +147,17 @@ test('every icon has its file', () => {
     readdirSync(folder).sort(),
     ['batch', 'try', 'world', ...OUTCOMES].map((icon) => `${icon}.svg`).sort(),
   );
+});
+
+test('the code of a scenario is found in the published file that its failures name', () => {
+  const at = (...parts: string[]): string => path.join(path.sep, 'worlds', ...parts);
+  const environments = at('mix', 'environment_mix');
+  for (const [published, from] of [
+    [at('awm', 'gen_envs.jsonl'), at('awm')],
+    [path.join(environments, 'rooms_step4_checkpoint.json'), at('mix')],
+    [path.join(environments, 'rooms', 'rooms_step4_checkpoint.json'), at('mix')],
+  ] as const)
+    assert.deepEqual(scenarioCodeOf(path.join(published, 'rooms.py')), { from, key: 'rooms', published });
+  for (const file of [at('awm', 'gen_envs', 'rooms.py'), at('awm', 'gen_envs.jsonl', 'rooms.ts')])
+    assert.equal(scenarioCodeOf(file), undefined);
 });

@@ -175,7 +175,7 @@ export class DriveSession {
         if (message.type === 'run') this.#call(tool.name, message.arguments);
         else if (message.type === 'copy' || message.type === 'document') this.#post(message);
         else if (message.type === 'source' && message.place !== undefined)
-          this.#post({ type: 'file', file: message.place.file, line: message.place.line });
+          this.#post({ type: 'source', place: message.place });
       },
       listen: (listener) => {
         receive = listener;
