@@ -1,29 +1,45 @@
 /**
- * Copies one scenario out of the published files: a small folder in the same format. Its code and verifiers are Python
- * files, too, which can be edited: they replace those in the rows.
+ * Copies one scenario out of the published files: a small folder in the same format. For Agent World Model, its code
+ * and verifiers are Python files, too, which can be edited: they replace those in the rows.
  */
-import { StudioError } from '../../common/errors.ts';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { AWM_FILES, type AwmPart, type AwmRow, looseFile } from '../../formats/awm.ts';
+import { diskFiles } from '../disk.ts';
+import { AgentWorldFolder } from './agentWorldFolder.ts';
 import { AwmFolder } from './awmFolder.ts';
 import type { PublishedWorlds } from './worlds.ts';
 
 interface ExtractedScenario {
   /** As a world file names it. */
-  readonly format: 'awm';
+  readonly format: 'awm' | 'agent-world';
   /** Text by path, relative to the new folder, with `/`. */
   readonly files: readonly (readonly [string, string])[];
 }
 
-/** Throws StudioError `unsupported` for formats whose scenarios cannot be extracted yet. */
 export async function extractedFiles(
   published: PublishedWorlds,
   key: string,
   signal: AbortSignal,
 ): Promise<ExtractedScenario> {
-  if (!(published instanceof AwmFolder))
-    throw new StudioError('unsupported', `Scenarios of ${published.format} cannot be extracted.`, {
-      hint: 'Copy the folder of the environment, and edit its files there.',
-    });
+  if (published instanceof AwmFolder) return { format: 'awm', files: await awmFiles(published, key, signal) };
+  if (published instanceof AgentWorldFolder)
+    return { format: 'agent-world', files: await agentWorldFiles(published, key) };
+  throw new Error(`Cannot extract scenarios of ${published.format}.`);
+}
+
+/** Returns the files of an environment as they are. */
+async function agentWorldFiles(published: AgentWorldFolder, key: string): Promise<[string, string][]> {
+  const { checkpoint, questions, collections } = published.files(key);
+  const disk = diskFiles(published.folder);
+  const files: [string, string][] = [];
+  for (const file of [checkpoint, questions, ...collections])
+    if (existsSync(path.join(published.folder, file)))
+      files.push([file.replaceAll('\\', '/'), await disk.readText(file)]);
+  return files;
+}
+
+async function awmFiles(published: AwmFolder, key: string, signal: AbortSignal): Promise<[string, string][]> {
   const files: [string, string][] = [];
   const add = (part: AwmPart, rows: readonly object[]): void => {
     if (rows.length > 0) files.push([AWM_FILES[part], rows.map((row) => `${JSON.stringify(row)}\n`).join('')]);
@@ -48,5 +64,5 @@ export async function extractedFiles(
     }
     add(part, rows);
   }
-  return { format: 'awm', files };
+  return files;
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { extractedFiles } from '../../../src/client/published/extract.ts';
 import { openPublished } from '../../../src/client/published/open.ts';
 import { problemText } from '../../../src/client/published/problems.ts';
 import type { PublishedWorlds } from '../../../src/client/published/worlds.ts';
@@ -37,6 +38,26 @@ describe('published worlds of Agent-World', () => {
     assert.deepEqual(await found('WATER_PLANT plants.json'), ['env_1', 'env_2']);
     assert.deepEqual(await found('fern'), ['env_1']);
     assert.deepEqual(worlds.problems, []);
+  });
+
+  it('are extracted with the files of one environment', async () => {
+    writeAgentWorld(folder, 'env_1');
+    writeAgentWorld(folder, 'env_2', false);
+    const worlds = await opened();
+    for (const key of ['env_1', 'env_2']) {
+      const { files, format } = await extractedFiles(worlds, key, signal);
+      const own = path.join(folder, 'own', key);
+      for (const [name, text] of files) {
+        await mkdir(path.join(own, path.dirname(name)), { recursive: true });
+        await writeFile(path.join(own, name), text);
+      }
+      const copy = await openPublished(own, signal);
+      assert.deepEqual(
+        [format, copy.scenarios, copy.problems],
+        ['agent-world', worlds.scenarios.filter((each) => each.key === key), []],
+      );
+      assert.deepEqual(await copy.model(key, signal), await worlds.model(key, signal));
+    }
   });
 
   it('are shown with collections, tools, and what judges', async () => {
