@@ -12,6 +12,11 @@ const FILES = {
   [WORLD]: 'version: 1\nname: garden\nkind: code\nformat: awm\nfrom: published\nscenario: garden\n',
   '/w/published/gen_envs.jsonl': '{}\n',
   '/w/published/gen_envs/garden.py': 'import os\n',
+  '/w/rooms.world.yaml':
+    'version: 1\nname: rooms\nkind: code\nformat: agent-world\nfrom: rooms\nscenario: study_rooms\n',
+  '/w/rooms/environment_mix/study_rooms/bookings.json': '[{"room": "R-9"}]',
+  '/w/rooms/environment_mix/study_rooms_step4_checkpoint.json': '{}',
+  '/w/rooms/environment_mix/other/bookings.json': '[]',
   '/w/library.world.yaml': 'version: 1\nname: library\nkind: module\nmodule: library.ts\n',
 };
 
@@ -42,7 +47,11 @@ it('problems are at the name of the scenario, and those in files with code where
   );
   // Changes of the published files lead to another lint.
   assert.ok(dependencies.has('/w/published/gen_envs.jsonl') && dependencies.has('/w/published/gen_envs/garden.py'));
-  workspace.edit('/w/published/gen_envs/garden.py', 'import sys\n', 1);
+  workspace.edit('/w/published/gen_envs/garden.py', 'import os\n', 1);
+  workspace.edit('/w/published/gen_envs/garden.py', 'import sys\n', 2);
+  await healthProblems(workspace, files, WORLD);
+  assert.equal(new Set(asked).size, 1, 'the lint reads what is saved');
+  workspace.files.save('/w/published/gen_envs/garden.py');
   await healthProblems(workspace, files, WORLD);
   assert.equal(new Set(asked).size, 2);
   // While it is edited, nothing is linted.
@@ -50,4 +59,29 @@ it('problems are at the name of the scenario, and those in files with code where
   workspace.edit(WORLD, `${FILES[WORLD]}lint: warn\n`, 2);
   assert.deepEqual(await healthProblems(workspace, files, WORLD), []);
   assert.deepEqual(await healthProblems(workspace, files, '/w/library.world.yaml'), []);
+});
+
+it('problems of an Agent-World environment are in its files, and saving one leads to another lint', async () => {
+  const world = '/w/rooms.world.yaml';
+  const bookings = '/w/rooms/environment_mix/study_rooms/bookings.json';
+  const stamps: string[] = [];
+  const workspace = workspaceOf(FILES, {
+    ...NO_FACTS,
+    worldProblems: (_file, stamp) => {
+      stamps.push(stamp);
+      return [problem(bookings)];
+    },
+  });
+  const dependencies = new Set<string>();
+  const files = trackReads(workspace.files, dependencies, (path, text) => workspace.parse(path, text));
+  const found = await healthProblems(workspace, files, world);
+  assert.deepEqual(
+    found.map(({ file, line }) => [file, line]),
+    [[bookings, 3]],
+  );
+  workspace.edit(bookings, '[{"room": "R-2"}]', 1); // opened, with the text on disk
+  await healthProblems(workspace, files, world);
+  assert.equal(new Set(stamps).size, 2, 'also when its size stays');
+  assert.ok(dependencies.has('/w/rooms/environment_mix/study_rooms_step4_checkpoint.json'));
+  assert.ok(!dependencies.has('/w/rooms/environment_mix/other/bookings.json'));
 });
