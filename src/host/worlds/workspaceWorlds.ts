@@ -36,7 +36,9 @@ export class WorkspaceWorlds {
   async all(): Promise<WorkspaceWorld[]> {
     const uris = await this.#files.list('world');
     const worlds = await Promise.all(uris.map((uri) => this.read(uri)));
-    return worlds.filter((world) => world !== undefined);
+    return worlds
+      .filter((world) => world !== undefined)
+      .sort((one, other) => one.ref.name.localeCompare(other.ref.name)); // `library` before `library-faults`
   }
 
   /** Returns undefined for a file that was deleted. */
