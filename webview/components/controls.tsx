@@ -48,6 +48,7 @@ interface TextFieldProps {
   readonly onInput: (value: string) => void;
   readonly onEnter?: (shift: boolean) => void;
   readonly onEscape?: () => void;
+  readonly onArrowDown?: () => void;
   readonly inputRef?: { current: HTMLElement | null };
 }
 
@@ -60,6 +61,7 @@ export function TextField({
   onInput,
   onEnter,
   onEscape,
+  onArrowDown,
   inputRef,
 }: TextFieldProps) {
   const own = useRef<HTMLElement>(null);
@@ -83,6 +85,7 @@ export function TextField({
       onKeyDown: (event: KeyboardEvent) => {
         if (event.key === 'Enter') onEnter?.(event.shiftKey);
         else if (event.key === 'Escape') onEscape?.();
+        else if (event.key === 'ArrowDown') onArrowDown?.();
       },
     },
     icon === undefined ? null : (

@@ -19,9 +19,11 @@ interface FilterFieldProps {
   readonly onInput: (value: string) => void;
   readonly matches: number;
   readonly of: number;
+  /** Called on Enter and ↓, which lead to the matches. */
+  readonly onLeave?: () => void;
 }
 
-export function FilterField({ label, value, onInput, matches, of }: FilterFieldProps) {
+export function FilterField({ label, value, onInput, matches, of, onLeave }: FilterFieldProps) {
   const field = useRef<HTMLElement>(null);
   useKeys({ '/': () => field.current?.focus() });
   return (
@@ -33,6 +35,7 @@ export function FilterField({ label, value, onInput, matches, of }: FilterFieldP
         value={value}
         onInput={onInput}
         onEscape={() => onInput('')}
+        {...(onLeave === undefined ? {} : { onEnter: onLeave, onArrowDown: onLeave })}
         inputRef={field}
       />
       <span class="dim world-filter-count" role="status">

@@ -1,8 +1,9 @@
 /** A session driven by hand: tools, the form and result of a call, what it changed, and states to return to. */
+import { useEffect, useRef } from 'preact/hooks';
 import { plural } from '../../../../src/common/text.ts';
 import { duration } from '../../../../src/common/units.ts';
 import type { ListedTool } from '../../../../src/protocol/tryPage.ts';
-import type { WorldTask } from '../../../../src/protocol/worldPage.ts';
+import type { WorldDetails, WorldTask } from '../../../../src/protocol/worldPage.ts';
 import { Button, Dropdown, TextField } from '../../../components/controls.tsx';
 import { ActionLink } from '../../../components/link.tsx';
 import { Glyph } from '../../../components/marks/glyph.tsx';
@@ -80,6 +81,12 @@ function taskLabel(id: string): string {
 function OpenDrive({ session, details, drive }: TabProps & { readonly drive: DriveSession }) {
   const { opened, form, failure, kept, pending } = drive;
   const hasList = usePageWidth() >= MIN_LIST_WIDTH;
+  const columns = useRef<HTMLDivElement>(null);
+  // The button that opened the session is gone: without this, the next key would do nothing.
+  useEffect(() => {
+    if (document.activeElement === document.body)
+      columns.current?.querySelector<HTMLElement>('[role="listbox"], [role="combobox"]')?.focus();
+  }, []);
   if (opened === undefined) return null;
   const { tasks, kind } = details;
   return (
@@ -165,8 +172,8 @@ function OpenDrive({ session, details, drive }: TabProps & { readonly drive: Dri
           )}
         </p>
       )}
-      <div class="drive-columns">
-        <ToolChoice drive={drive} tools={opened.tools} hasList={hasList} />
+      <div class="drive-columns" ref={columns}>
+        <ToolChoice session={session} details={details} tools={opened.tools} hasList={hasList} />
         <section class="drive-call" aria-label="Call">
           {form === undefined ? (
             <p class="try-empty dim">Choose a tool.</p>
@@ -195,13 +202,13 @@ function VerdictMark({ drive: { verdict, state } }: { readonly drive: DriveSessi
   );
 }
 
-interface ToolChoiceProps {
-  readonly drive: DriveSession;
+interface ToolChoiceProps extends TabProps {
   readonly tools: readonly ListedTool[];
   readonly hasList: boolean;
 }
 
-function ToolChoice({ drive, tools, hasList }: ToolChoiceProps) {
+function ToolChoice({ session, details, tools, hasList }: ToolChoiceProps) {
+  const { drive } = session;
   if (!hasList)
     return (
       <section class="drive-tools" aria-label="Tools">
@@ -224,20 +231,37 @@ function ToolChoice({ drive, tools, hasList }: ToolChoiceProps) {
       rowHeight={ROW_HEIGHT}
       keyOf={({ name }) => name}
       textOf={({ name, description }) => `${name} ${description}`}
-      row={({ name, description, effect }) => {
-        const writes = effect !== 'pure';
+      row={(tool) => {
+        const writes = isWriting(tool, session, details);
         return (
-          <div class="world-row" title={description}>
+          <div class="world-row" title={tool.description}>
             <Icon name={writes ? 'edit' : 'tools'} />
-            <code class="world-row-text">{name}</code>
+            <code class="world-row-text">{tool.name}</code>
             {writes && <span class="dim">writes</span>}
           </div>
         );
       }}
       isSelected={({ name }) => name === drive.tool}
       onSelect={({ name }) => drive.select(name)}
+      onOpen={focusForm}
     />
   );
+}
+
+/** Focuses the first field, or the button of a tool without arguments. */
+function focusForm(): void {
+  const [first] = document.querySelectorAll<HTMLElement>(
+    '.drive-call :is(input, textarea, select, vscode-dropdown), .drive-call .try-buttons vscode-button',
+  );
+  first?.focus();
+}
+
+/** Whether a tool is known to change rows. The effect of published tools is not declared: each may change some. */
+function isWriting({ name, effect }: ListedTool, { health }: TabProps['session'], details: WorldDetails): boolean {
+  if (details.kind !== 'code') return effect !== 'pure';
+  const request = details.tools.find((tool) => tool.name === name)?.request;
+  if (request !== undefined) return !/^GET /i.test(request);
+  return health?.health.pure?.includes(name) === false;
 }
 
 function CallForm({ drive }: { readonly drive: DriveSession }) {
