@@ -28,6 +28,7 @@ import hashlib
 import importlib.util
 import inspect
 import json
+import linecache
 import os
 import random
 import re
@@ -96,11 +97,20 @@ def place_of(error: BaseException, file: str) -> dict[str, Any]:
         error = inner[0]
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename == file and error.lineno is not None:
-        return {"file": file, "line": error.lineno, "stack": "".join(traceback.format_exception_only(error))}
-    lines = [frame.lineno for frame in frames if frame.filename == file and frame.lineno is not None]
+        stack = "".join(traceback.format_exception_only(error))
+        return {"file": file, "line": error.lineno, "column": max(1, error.offset or 1), "stack": stack}
     kept = [frame for frame in frames if frame.filename == file]
     text = "".join(traceback.format_list(kept) + traceback.format_exception_only(error))
-    return {"stack": text[-8000:], **({"file": file, "line": lines[-1]} if lines else {})}
+    last = next((frame for frame in reversed(kept) if frame.lineno is not None), None)
+    place = {} if last is None else {"file": file, "line": last.lineno, "column": column_of(last)}
+    return {"stack": text[-8000:], **place}
+
+
+def column_of(frame: traceback.FrameSummary) -> int:
+    """Returns the column of a frame from 1; before Python 3.11, that of the first character of its line."""
+    line = linecache.getline(frame.filename, frame.lineno or 1)
+    at = getattr(frame, "colno", None)  # in bytes
+    return len(line) - len(line.lstrip()) + 1 if at is None else len(line.encode()[:at].decode(errors="replace")) + 1
 
 
 def described(error: BaseException) -> str:

@@ -152,7 +152,7 @@ function codeBlobs(bundles: Bundles, scenarios: readonly SubmissionBlob[] = []):
 /** A scorer without a batch. */
 interface BuiltScorer extends Pick<BuiltSubmission, 'secrets' | 'blobs'> {
   readonly scorer: SubmittedScorer;
-  /** The world of a module whose verifier it is, if its file names one. */
+  /** The world whose verifier it is, if its file names one; without the scenarios, which are those that were run. */
   readonly world?: SubmittedWorld;
   readonly env: Submission['env'];
 }
@@ -165,9 +165,12 @@ export async function buildScorer(loaded: LoadedScorer, root: string, ports: Sub
   const bundles = new Bundles(ports);
   const parts = { path, scorer: section, ...(rubric === undefined ? {} : { rubric }) };
   const scorer = await submittedScorer(parts, bundles);
-  // The scenarios of a code world are those of the tasks that were run.
   const submitted =
-    world?.kind === 'module' ? submittedModuleWorld(world, await bundles.add(moduleOf(world)), root) : undefined;
+    world?.kind === 'module'
+      ? submittedModuleWorld(world, await bundles.add(moduleOf(world)), root)
+      : world?.kind === 'code'
+        ? submittedCodeWorld(world, {}, root, ports.files)
+        : undefined;
   return {
     scorer: submissionSchema.shape.scorer.parse(scorer),
     ...(submitted === undefined ? {} : { world: submissionSchema.shape.world.unwrap().parse(submitted) }),

@@ -36,6 +36,27 @@ export function looseFile(part: LoosePart, key: string, task?: number): string {
   return `${AWM_FILES[part].replace(/\.jsonl$/, '')}/${key}${task === undefined ? '' : `.${task}`}.py`;
 }
 
+/** What such a file replaces. */
+export interface LooseFile {
+  readonly part: LoosePart;
+  readonly key: string;
+  /** Of a verifier. */
+  readonly task?: number;
+  /** Path of the folder with the published files. */
+  readonly folder: string;
+}
+
+const LOOSE_PARTS: readonly LoosePart[] = ['code', 'codeVerifier', 'sqlVerifier'];
+const LOOSE = /[\\/](gen_\w+(?:\.\w+)?)[\\/](\w+?)(?:\.(\d+))?\.py$/;
+
+/** Returns what a file replaces by its path; undefined for other paths. */
+export function looseFileAt(path: string): LooseFile | undefined {
+  const [ending = '', name, key, index] = LOOSE.exec(path) ?? [];
+  const part = LOOSE_PARTS.find((each) => AWM_FILES[each] === `${name}.jsonl`);
+  if (part === undefined || key === undefined || (index === undefined) === isVerifier(part)) return undefined;
+  return { part, key, ...(index === undefined ? {} : { task: Number(index) }), folder: path.slice(0, -ending.length) };
+}
+
 /** Rows of each part. What is not named here is kept by nobody. */
 export const AWM_ROWS = {
   scenario: z.object({ name: z.string(), description: z.string() }),

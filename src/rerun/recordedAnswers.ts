@@ -2,7 +2,7 @@
 import type { Ask, SideQuestion } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import { textOf } from '../trace/model/messages.ts';
-import type { ToolSpan } from '../trace/model/spans.ts';
+import type { ModelSpan, ToolSpan } from '../trace/model/spans.ts';
 import type { TrajectoryModel } from '../trace/model.ts';
 
 /** A question of a recorded call, with its answer. */
@@ -14,10 +14,27 @@ interface RecordedAnswer {
 
 /** Returns what models answered inside a recorded call. */
 export function answersIn(model: TrajectoryModel, call: ToolSpan): RecordedAnswer[] {
-  return (model.step(call.step)?.sides ?? []).flatMap(({ start, end }) => {
+  const sides = model.step(call.step)?.sides ?? [];
+  return answersOf(
+    model,
+    sides.filter(({ start }) => start.parent === call.seq),
+  );
+}
+
+/** Returns what models answered outside of tool calls, such as a judge at the end. */
+export function answersOutside(model: TrajectoryModel): RecordedAnswer[] {
+  const sides = model.steps.flatMap((step) => step.sides);
+  return answersOf(
+    model,
+    sides.filter(({ start }) => start.parent === undefined || model.span(start.parent)?.kind !== 'tool'),
+  );
+}
+
+function answersOf(model: TrajectoryModel, sides: readonly ModelSpan[]): RecordedAnswer[] {
+  return sides.flatMap(({ start, end }) => {
     const { side, context } = start.data;
     const reply = end?.data.m === undefined ? undefined : model.currentMessage(end.data.m)?.event.data.parts;
-    if (side === undefined || start.parent !== call.seq || reply === undefined) return [];
+    if (side === undefined || reply === undefined) return [];
     const messages = context
       .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index))
       .flatMap((m): SideQuestion['messages'][number][] => {
@@ -29,19 +46,21 @@ export function answersIn(model: TrajectoryModel, call: ToolSpan): RecordedAnswe
   });
 }
 
-/** Returns what answers a repeated call from the record, each question once. */
-export function askRecorded(answers: readonly RecordedAnswer[]): Ask {
+/** Returns what answers a repeated call from the record, each question once. `refusal`: says why it has no answer. */
+export function askRecorded(
+  answers: readonly RecordedAnswer[],
+  refusal = (side: string): ClassedError =>
+    new ClassedError(
+      'tool_error',
+      `The model ${side} was not asked this when the call was recorded, and repeated calls ask no models.`,
+    ),
+): Ask {
   const left = [...answers];
   return ({ side, messages }) => {
     const asked = JSON.stringify([side, messages]);
     const at = left.findIndex((one) => JSON.stringify([one.side, one.messages]) === asked);
     const [answer] = at === -1 ? [] : left.splice(at, 1);
     if (answer !== undefined) return Promise.resolve(answer.reply);
-    return Promise.reject(
-      new ClassedError(
-        'tool_error',
-        `The model ${side} was not asked this when the call was recorded, and repeated calls ask no models.`,
-      ),
-    );
+    return Promise.reject(refusal(side));
   };
 }

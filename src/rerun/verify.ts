@@ -1,24 +1,27 @@
 /**
- * Runs the verifier of a world on the stored final state of a rollout: its newest snapshot, and the calls since then
- * made again. Nothing is recorded.
+ * Runs verifiers on the stored final states of rollouts: that of a module with its current file, those of a code world
+ * as recorded or as edited. Nothing is recorded.
  */
-import { moduleNow } from '../client/moduleNow.ts';
+
+import type { EditedVerifiers, VerifierMode } from '../client/published/editedVerifiers.ts';
 import { errorText, StudioError } from '../common/errors.ts';
-import { isSameJson, type Json } from '../common/json.ts';
-import { modulesOf, type SubmittedWorld } from '../config/submission.ts';
+import { isSameJson } from '../common/json.ts';
 import type { Bundle } from '../config/submit/blobs.ts';
 import type { Api } from '../protocol/api.ts';
-import type { Verdict, WorldSession } from '../rollout/ports.ts';
+import type { Verdict } from '../rollout/ports.ts';
+import type { Ratings } from '../trace/agreement/pairs.ts';
 import { ClassedError } from '../trace/classedError.ts';
-import type { Check, EventData } from '../trace/schema.ts';
-import { openWorld } from '../worlds/open.ts';
-import { type Recording, readRecording, worldBefore } from './recordedCall.ts';
-import { replayCalls } from './rerun.ts';
+import type { Check, EventData, Place } from '../trace/schema.ts';
+import { personOf } from '../trace/verdicts.ts';
+import { finalVerdict } from './finalVerdict.ts';
+import { readRecording } from './recordedCall.ts';
 import { withTemporaryEnvironment } from './temporaryEnvironment.ts';
 
-interface VerifyOptions {
+export interface VerifyOptions {
   /** The bundled module whose verifier runs. By default, the current file of the world's module. */
   readonly module?: Bundle | undefined;
+  /** Verifiers that replace those of a code world. Rollouts of other tasks are left out. */
+  readonly edited?: EditedVerifiers | undefined;
   /** Folder to search for files that have moved. */
   readonly folder: string;
 }
@@ -31,6 +34,7 @@ interface CheckChange {
 }
 
 export interface Verified {
+  readonly batch: string;
   readonly rollout: string;
   readonly task: string;
   readonly attempt: number;
@@ -38,102 +42,118 @@ export interface Verified {
   readonly stored: Pick<Verdict, 'value' | 'passed'> | null;
   /** The verdict now; null: there is none, see `error`. */
   readonly now: Verdict | null;
+  /** Why the verifier did not judge. */
   readonly error?: string;
+  /** Where in the verifier's file; `file` is absolute. */
+  readonly place?: Place;
   /** Whether the verdicts contradict each other. */
   readonly flips: boolean;
   /** Checks with different results. */
   readonly checks: readonly CheckChange[];
+  /** What the verifier now, a judge, other scorers, and people say. */
+  readonly ratings: Ratings;
 }
 
-/** Runs the verifier. Its failures are results. Throws StudioError for a rollout without a world or without an end. */
-export async function verifyRollout(
+/** Names of raters. */
+const CODE = 'code';
+const JUDGE = 'judge';
+
+/**
+ * Runs the verifiers, one rollout after another, in one process. Their failures are results. Throws StudioError for a
+ * rollout without a world or without an end.
+ */
+export async function verifyRollouts(
+  api: Api,
+  rollouts: Iterable<string>,
+  options: VerifyOptions,
+  report: (verified: Verified) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  await withTemporaryEnvironment(
+    (sha, blobSignal) => api.getBlob(sha, blobSignal),
+    async (environment, work) => {
+      for (const rollout of rollouts) {
+        const verified = await verifyOne(api, rollout, options, (sandbox) => environment(work, { sandbox }), signal);
+        if (verified !== undefined) report(verified);
+      }
+    },
+  );
+}
+
+/** Returns undefined for a rollout that the edited verifiers do not judge. */
+async function verifyOne(
   api: Api,
   rollout: string,
   options: VerifyOptions,
+  environment: Parameters<typeof finalVerdict>[2],
   signal: AbortSignal,
-): Promise<Verified> {
+): Promise<Verified | undefined> {
   const recording = await readRecording(api, rollout, signal);
   const { info, model, sent } = recording;
+  const { edited } = options;
+  const { row, task } = info;
+  if (edited !== undefined && !edited.judges(task)) return undefined;
   if (sent.world === undefined)
     throw new StudioError('usage', `Rollout ${rollout} has no world.`, { hint: 'Use rollout rescore with a scorer.' });
   if (model.end === undefined)
     throw new StudioError('conflict', `Rollout ${rollout} has not ended, so it has no final state.`);
   const score = model.scores.findLast(({ span }) => span === undefined)?.data;
   const stored = score === undefined ? null : { value: score.value, passed: score.passed };
-  const { row } = info;
-  const about = { rollout, task: row.task, attempt: row.attempt, stored };
+  const about = { batch: row.batch, rollout, task: row.task, attempt: row.attempt, stored };
+  const verdicts = row.progress.verdicts ?? {};
   try {
-    const now = await verdictOn(api, recording, sent.world, options, signal);
-    const flips = stored?.passed !== null && now.passed !== null && stored?.passed !== now.passed;
-    return { ...about, now, flips: stored !== null && flips, checks: changedChecks(score, now) };
+    const { verdict: now, fault } = await finalVerdict(api, recording, environment, options, signal);
+    const flips = stored !== null && stored.passed !== null && now.passed !== null && stored.passed !== now.passed;
+    const ratings = ratingsOf(score, now, edited?.only?.mode, verdicts);
+    const failure = fault === undefined ? {} : faultOf(fault, task, edited);
+    return { ...about, now, ...failure, flips, checks: changedChecks(score, now), ratings };
   } catch (error) {
     if (signal.aborted || !(error instanceof ClassedError || StudioError.is(error, 'conflict'))) throw error;
-    return { ...about, now: null, error: errorText(error), flips: false, checks: [] };
+    const ratings = ratingsOf(score, undefined, edited?.only?.mode, verdicts);
+    return { ...about, now: null, error: errorText(error), flips: false, checks: [], ratings };
   }
 }
 
-function verdictOn(
-  api: Api,
-  recording: Recording,
-  world: SubmittedWorld,
-  { module, folder }: VerifyOptions,
-  signal: AbortSignal,
-): Promise<Verdict> {
-  const { info, model, sent, whole } = recording;
-  return withTemporaryEnvironment(
-    (sha, blobSignal) => api.getBlob(sha, blobSignal),
-    async (environment, work) => {
-      const own = environment(work, { sandbox: sent.sandbox });
-      const state = (await worldBefore(recording, undefined)).world;
-      if (state === undefined) throw new ClassedError('world_error', 'The rollout did not open its world.');
-      const lost = state.since.find(({ effect }) => effect === 'irreversible');
-      const current = await withModule(world, recording, module, folder, own.own);
-      const from = state.snapshot === undefined ? undefined : await api.getBlob(state.snapshot.sha, signal);
-      const session = await openWorld(current, own, true).open(
-        { task: info.task, seed: state.seed, ...(from === undefined ? {} : { from }) },
-        signal,
-      );
-      try {
-        if (lost !== undefined && session.specs.some(({ name }) => name === lost.name))
-          throw new ClassedError(
-            'world_error',
-            `The final state cannot be restored: ${lost.name} is irreversible, and was called after the newest ` +
-              'snapshot.',
-          );
-        await replayCalls(session, { world: state, submission: sent }, signal);
-        return await judge(session, await whole(model.end?.data.answer ?? null), info.task.answer, signal);
-      } finally {
-        await session.close();
-      }
-    },
+function faultOf(
+  { mode, fault }: NonNullable<Awaited<ReturnType<typeof finalVerdict>>['fault']>,
+  task: Parameters<EditedVerifiers['place']>[0],
+  edited: EditedVerifiers | undefined,
+): Pick<Verified, 'error' | 'place'> {
+  const place = edited?.place(task, mode, fault.line);
+  return {
+    error: fault.message,
+    ...(place === undefined ? {} : { place: { column: 1, ...place, ...columnOf(fault) } }),
+  };
+}
+
+function columnOf({ column }: { readonly column?: number | undefined }): { readonly column?: number } {
+  return column === undefined ? {} : { column };
+}
+
+/** Returns what each rater says. A verdict on evidence is the judge's. */
+function ratingsOf(
+  score: EventData['score'] | undefined,
+  now: Verdict | undefined,
+  mode: VerifierMode | undefined,
+  verdicts: Readonly<Record<string, Pick<Verdict, 'passed'>>>,
+): Ratings {
+  const judged = judgeIn(now) ?? judgeIn(score);
+  const own = mode === 'sql' ? undefined : now?.passed;
+  const raters: [string, boolean | null | undefined][] = [
+    [CODE, own],
+    [JUDGE, judged?.passed],
+    ...Object.entries(verdicts).map(([scorer, { passed }]): [string, boolean | null] => {
+      const person = personOf(scorer);
+      return [person === undefined ? scorer : `label of ${person}`, passed];
+    }),
+  ];
+  return Object.fromEntries(
+    raters.flatMap(([rater, passed]) => (typeof passed === 'boolean' ? [[rater, passed] as const] : [])),
   );
 }
 
-async function withModule(
-  world: SubmittedWorld,
-  { sent }: Recording,
-  bundle: Bundle | undefined,
-  folder: string,
-  own: Map<string, Uint8Array>,
-): Promise<SubmittedWorld> {
-  if (world.kind !== 'module') return world;
-  if (bundle === undefined) {
-    const now = await moduleNow(world.module, modulesOf(sent), folder);
-    for (const { sha, bytes } of now.blobs) own.set(sha, bytes);
-    return { ...world, module: now.module };
-  }
-  own.set(bundle.bundleSha, bundle.code);
-  own.set(bundle.mapSha, bundle.map);
-  return { ...world, module: { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha } };
-}
-
-function judge(session: WorldSession, answer: Json, expected: Json | undefined, signal: AbortSignal): Promise<Verdict> {
-  if (session.verify === undefined) throw new ClassedError('world_error', 'This world has no `verify`.');
-  const ask = (): Promise<never> =>
-    Promise.reject(
-      new ClassedError('world_error', 'This verifier asks a model. Run it with rollout rescore, which records that.'),
-    );
-  return session.verify({ answer, expected }, { signal, ask });
+function judgeIn(verdict: { readonly checks?: Verdict['checks'] | undefined } | undefined): Check | undefined {
+  return verdict?.checks?.find(({ name }) => name === JUDGE);
 }
 
 function changedChecks(score: EventData['score'] | undefined, now: Verdict): CheckChange[] {

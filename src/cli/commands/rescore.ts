@@ -19,8 +19,8 @@ export const rescore: Command = {
       type: 'string',
       value: 'FILE',
       text:
-        'a batch file, or a YAML file with only a `scorer` section; default: the batch’s own scorer with its current ' +
-        'code',
+        'a batch file, a world file, a verifier of an extracted scenario, or a YAML file with only a `scorer` ' +
+        'section; default: the batch’s own scorer with its current code',
     },
     task: { type: 'string', value: 'ID', text: 'score only this task; repeatable', multiple: true },
     attempt: { type: 'string', value: 'N', text: 'score only this attempt of each task; repeatable', multiple: true },

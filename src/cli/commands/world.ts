@@ -22,7 +22,7 @@ export const world: Command = {
   usage:
     'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…] [--runs BATCH] | ' +
     'lint --runs BATCH [--out FILE] | drive WORLD [--scenario SCENARIO] [--task ID] | setup [--yes] | ' +
-    'verify ROLLOUT… [--with FILE]',
+    'verify [ROLLOUT…] [--with FILE]',
   text:
     'Lists, shows, and checks the scenarios of published worlds: a folder in the format of Agent World Model or ' +
     'Agent-World. `list` finds scenarios whose name, description, tasks, tables, or tools contain all words. `lint` ' +
@@ -30,7 +30,8 @@ export const world: Command = {
     'errors. `drive` opens a world for a task and answers JSON lines on stdin: call, go, verify, keep, states. ' +
     '`setup` makes the Python environment with the packages that code worlds need. ' +
     '`verify` runs the current verifier of a world on the stored final states of rollouts, or of a batch, ' +
-    'and prints which verdicts it would flip; nothing is recorded.',
+    'and prints which verdicts it would flip; nothing is recorded. Without rollouts, a verifier of an extracted ' +
+    'scenario runs on the newest ones of its task.',
   options: {
     limit: { type: 'string', value: 'N', text: `list: number of scenarios to list (${LISTED})` },
     batch: { type: 'string', value: 'FILE', text: 'drive: batch file whose tasks the world is opened for' },
@@ -59,7 +60,11 @@ export const world: Command = {
         'tasks whose failures all blame their world',
     },
     out: { type: 'string', value: 'FILE', text: 'lint --runs: write the IDs of the other tasks, for run --task-file' },
-    with: { type: 'string', value: 'FILE', text: 'verify: the module with the verifier, or a world file' },
+    with: {
+      type: 'string',
+      value: 'FILE',
+      text: 'verify: the module with the verifier, a verifier of an extracted scenario, or a world file',
+    },
     python: {
       type: 'string',
       value: 'PROGRAM',
@@ -70,7 +75,7 @@ export const world: Command = {
   async run(context, commandLine) {
     const [verb, folder, ...words] = commandLine.words;
     if (verb === 'setup' && folder === undefined) return await setup(context, commandLine);
-    if (verb === 'verify' && folder !== undefined) return await verify(context, [folder, ...words], commandLine);
+    if (verb === 'verify') return await verify(context, commandLine.words.slice(1), commandLine);
     const runs = textOption(commandLine, 'runs');
     if (verb === 'lint' && folder === undefined && runs !== undefined)
       return await lintRuns(context, runs, commandLine);

@@ -5,10 +5,10 @@ import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import { rowEnvironment } from '../../trace/query/environment.ts';
 import { compileCondition } from '../../trace/query.ts';
-import type { TaskRecord } from '../../trace/task.ts';
+import { batchTasks } from '../batchTasks.ts';
 import { putSubmission } from '../launch.ts';
 import type { ForkPlace } from './forkSubmission.ts';
-import { rescoreSubmission } from './rescoreSubmission.ts';
+import { type RescoreSubmission, rescoreSubmission } from './rescoreSubmission.ts';
 
 /** Which attempts of a batch. An empty selection is all of them. */
 export interface AttemptSelection {
@@ -34,8 +34,6 @@ interface Rescored {
   readonly notes: readonly string[];
 }
 
-const TASKS = 1_000;
-
 /** Launches the batch. Throws StudioError `usage` if no attempt is selected. */
 export async function rescore(
   api: Api,
@@ -45,8 +43,8 @@ export async function rescore(
   signal: AbortSignal,
 ): Promise<Rescored> {
   const row = await api.batch(id, signal);
-  const rollouts = await selectRollouts(api, row, options, signal);
   const built = await rescoreSubmission(api, row, options.scorer, place, signal);
+  const rollouts = await selectRollouts(api, row, { ...options, judges: built.judges }, signal);
   const submission = await putSubmission(api, built, signal);
   const batch = newId('b');
   const { changed = 0 } = await api.commandBatch(
@@ -71,12 +69,13 @@ export async function rescore(
 async function selectRollouts(
   api: Api,
   { batch }: BatchRow,
-  { tasks = [], attempts = [], where }: AttemptSelection,
+  { tasks = [], attempts = [], where, judges }: AttemptSelection & Pick<RescoreSubmission, 'judges'>,
   signal: AbortSignal,
 ): Promise<string[] | undefined> {
-  if (tasks.length === 0 && attempts.length === 0 && where === undefined) return undefined;
+  if (tasks.length === 0 && attempts.length === 0 && where === undefined && judges === undefined) return undefined;
   const condition = where === undefined ? undefined : compileCondition(where);
-  const records = condition === undefined ? [] : await allTasks(api, batch, signal);
+  const needsTasks = condition !== undefined || judges !== undefined;
+  const records = needsTasks ? await Array.fromAsync(batchTasks(api, batch, signal)) : [];
   const rollouts: string[] = [];
   const left = new Set(tasks);
   for await (const row of api.allRollouts(batch, { all: 1 }, signal)) {
@@ -85,7 +84,9 @@ async function selectRollouts(
     left.delete(task);
     if (attempts.length > 0 && !attempts.includes(attempt)) continue;
     if (!settles || (progress.status !== 'done' && progress.status !== 'truncated')) continue;
-    if (condition?.matches(rowEnvironment(row, records[row.task_index])).matched === false) continue;
+    const record = records[row.task_index];
+    if (judges !== undefined && (record === undefined || !judges(record))) continue;
+    if (condition?.matches(rowEnvironment(row, record)).matched === false) continue;
     rollouts.push(row.rollout);
   }
   const [unknown] = left;
@@ -98,15 +99,4 @@ async function selectRollouts(
       hint: 'Select other tasks, attempts, or another condition.',
     });
   return rollouts;
-}
-
-async function allTasks(api: Api, batch: string, signal: AbortSignal): Promise<TaskRecord[]> {
-  const records: TaskRecord[] = [];
-  let after: number | undefined;
-  do {
-    const page = await api.tasks(batch, { limit: TASKS, ...(after === undefined ? {} : { after }) }, signal);
-    records.push(...page.tasks);
-    after = page.next;
-  } while (after !== undefined);
-  return records;
 }

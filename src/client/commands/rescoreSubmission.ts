@@ -6,6 +6,7 @@ import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
 import { PRODUCT } from '../../common/product.ts';
 import { DEFAULTS } from '../../config/defaults.ts';
+import type { LoadedWorld } from '../../config/load/world.ts';
 import { loadScorer } from '../../config/load.ts';
 import { problemsError } from '../../config/source/problem.ts';
 import {
@@ -20,12 +21,17 @@ import {
 import { buildScorer } from '../../config/submit.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
+import type { TaskRecord } from '../../trace/task.ts';
+import { requireWithin } from '../confined.ts';
 import type { LaunchBlob } from '../launch.ts';
 import { moduleNow } from '../moduleNow.ts';
+import { EditedVerifiers, verifierFileAt } from '../published/editedVerifiers.ts';
 import { filesAt, submitPorts } from '../submitFile.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { envOf, type ForkPlace } from './forkSubmission.ts';
 import { readSubmission } from './reportInput.ts';
+
+const NO_ENV: Submission['env'] = { names: [], shown: [] };
 
 export interface RescoreSubmission {
   readonly submission: Submission;
@@ -33,6 +39,8 @@ export interface RescoreSubmission {
   readonly blobs: readonly LaunchBlob[];
   /** What the user should know, one sentence each. */
   readonly notes: readonly string[];
+  /** Whether the scorer judges a task. Absent: it judges all. */
+  readonly judges?: ((task: TaskRecord) => boolean) | undefined;
 }
 
 /** A scorer with what it needs. */
@@ -42,10 +50,13 @@ interface ChosenScorer {
   readonly env: Submission['env'];
   readonly secrets: Readonly<Record<string, string>>;
   readonly blobs: readonly LaunchBlob[];
+  /** Verifiers of a code world that replace those of the batch. */
+  readonly edited?: EditedVerifiers;
 }
 
 /**
- * Builds the submission. `file`: the file with the scorer; by default, the batch's own scorer, with its current code.
+ * Builds the submission. `file`: the file with the scorer, a world file, or the file of a verifier; by
+ * default, the batch's own scorer, with its current code.
  * Throws StudioError `config` with the places of problems, and `usage` if the scorer cannot judge this batch.
  */
 export async function rescoreSubmission(
@@ -56,7 +67,8 @@ export async function rescoreSubmission(
   signal: AbortSignal,
 ): Promise<RescoreSubmission> {
   const original = batch.imported ? undefined : await readSubmission(api, batch.submission, signal);
-  const chosen = file === undefined ? await ownScorer(batch, original, place) : await scorerOfFile(file, place);
+  const chosen =
+    file === undefined ? await ownScorer(batch, original, place) : await scorerOfFile(file, original, place, signal);
   const notes: string[] = [];
   const blobs = [...chosen.blobs];
   let { world } = chosen;
@@ -72,6 +84,12 @@ export async function rescoreSubmission(
       blobs.push(...now.blobs);
     }
   }
+  const { edited } = chosen;
+  if (edited !== undefined && world?.kind === 'code' && edited.isFor(world)) {
+    const now = edited.in(world);
+    world = now.world;
+    blobs.push(...now.blobs);
+  } else if (edited !== undefined) throw noScenario(batch);
   const base = original ?? importedSubmission(batch);
   const { user: _asksNobody, ...plainWorld } = world ?? { user: undefined };
   const { world: _unused, notify: _notified, ...rest } = base;
@@ -94,24 +112,53 @@ export async function rescoreSubmission(
     secrets: Object.fromEntries(values),
     blobs,
     notes,
+    judges: edited === undefined ? undefined : (task) => edited.judges(task),
   };
 }
 
-async function scorerOfFile(file: string, place: ForkPlace): Promise<ChosenScorer> {
+async function scorerOfFile(
+  file: string,
+  original: Submission | undefined,
+  place: ForkPlace,
+  signal: AbortSignal,
+): Promise<ChosenScorer> {
   const { cwd, env, within } = place;
   const absolute = path.resolve(cwd, file);
+  const verifier = verifierFileAt(absolute);
+  if (verifier !== undefined) {
+    if (within !== undefined) await requireWithin(within, verifier.folder);
+    const edited = await EditedVerifiers.ofFile(verifier, signal);
+    const none = { world: undefined, env: original?.env ?? NO_ENV, secrets: {}, blobs: [] };
+    return { ...none, scorer: { kind: 'world', name: path.basename(absolute, '.py') }, edited };
+  }
   const root = workspaceRoot(absolute, cwd);
   const files = filesAt(place);
   const { value, problems } = await loadScorer(files, absolute);
   if (value === undefined) throw problemsError(problems, files.absolute(cwd));
   const built = await buildScorer(value, root, submitPorts(files, root, env, within));
+  const edited = await editedBy(value.world, built.world, original, within, signal);
   return {
     scorer: built.scorer,
-    world: built.world,
+    world: edited === undefined ? built.world : undefined,
+    ...(edited === undefined ? {} : { edited }),
     env: built.env,
     secrets: built.secrets,
     blobs: await Array.fromAsync(built.blobs),
   };
+}
+
+/** Returns the verifiers of the code world that a file names; undefined for others. */
+async function editedBy(
+  loaded: LoadedWorld | undefined,
+  built: SubmittedWorld | undefined,
+  original: Submission | undefined,
+  within: string | undefined,
+  signal: AbortSignal,
+): Promise<EditedVerifiers | undefined> {
+  if (loaded?.kind !== 'code' || built?.kind !== 'code') return undefined;
+  if (within !== undefined) await requireWithin(within, loaded.scenarios.folder);
+  const names = original?.world?.kind === 'code' ? Object.keys(original.world.scenarios) : [];
+  return await EditedVerifiers.ofWorld(loaded.scenarios, names, built, signal);
 }
 
 async function ownScorer(batch: BatchRow, original: Submission | undefined, place: ForkPlace): Promise<ChosenScorer> {
@@ -135,6 +182,16 @@ async function currentModule(
   const now = await moduleNow(module, modulesOf(original), place.cwd);
   if (now.blobs.length === 0) notes.push(`${module.file} does not exist here, so its recorded code is used.`);
   return now;
+}
+
+function noScenario({ batch }: BatchRow): StudioError {
+  return new StudioError(
+    'usage',
+    `No task of batch ${batch} is judged by these verifiers: they belong to other scenarios.`,
+    {
+      hint: 'Name the world file, or a verifier, of a scenario that its tasks name.',
+    },
+  );
 }
 
 function noWorld({ imported }: BatchRow): string {

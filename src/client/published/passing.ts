@@ -1,12 +1,13 @@
 /** Finds final states of rollouts that passed, to measure verifiers with. */
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
-import { submission as submissionSchema } from '../../config/submission.ts';
+import { type SubmittedCodeWorld, submission as submissionSchema } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import { wholeValue } from '../../trace/spill.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 import { isBlobRef, unescapeKeys } from '../../trace/values/keys.ts';
+import { batchTasks } from '../batchTasks.ts';
 
 /** Batches that are looked at if none is named. */
 const NEWEST = 20;
@@ -72,35 +73,40 @@ async function stored(api: Api, sha: string, signal: AbortSignal): Promise<Uint8
 
 async function addPassing(
   api: Api,
-  { batch, submission, imported, rescores }: BatchRow,
+  row: BatchRow,
   scenarios: ReadonlySet<string>,
   found: Map<string, PassingRollout[]>,
   signal: AbortSignal,
 ): Promise<void> {
-  if (imported || rescores !== undefined) return;
-  const bytes = await stored(api, submission, signal);
-  const submitted = submissionSchema.safeParse(
-    bytes === undefined ? undefined : JSON.parse(Buffer.from(bytes).toString()),
-  );
-  const world = submitted.data?.world; // none of an older version
-  if (world?.kind !== 'code' || !Object.keys(world.scenarios).some((name) => scenarios.has(name))) return;
+  const { batch } = row;
+  const world = await codeWorldOf(api, row, signal);
+  if (world === undefined || !Object.keys(world.scenarios).some((name) => scenarios.has(name))) return;
   const passed = new Map<string, string[]>();
   for await (const { task, rollout, progress, settles, duplicate_of } of api.allRollouts(batch, {}, signal)) {
     if (progress.passed !== true || !settles || duplicate_of !== undefined) continue;
     passed.set(task, [rollout, ...(passed.get(task) ?? [])].slice(0, CANDIDATES));
   }
   if (passed.size === 0) return;
-  let after: number | undefined;
-  do {
-    const page = await api.tasks(batch, { limit: 1000, ...(after === undefined ? {} : { after }) }, signal);
-    for (const { id, world: start, meta } of page.tasks) {
-      const scenario = start?.scenario;
-      const task = Number(meta['task_idx']);
-      const own = scenario === undefined ? undefined : world.scenarios[scenario];
-      if (scenario === undefined || own === undefined || !scenarios.has(scenario) || !Number.isInteger(task)) continue;
-      const of = (passed.get(id) ?? []).map((rollout) => ({ rollout, task, template: own.template }));
-      found.set(scenario, [...(found.get(scenario) ?? []), ...of]);
-    }
-    after = page.next;
-  } while (after !== undefined);
+  for await (const { id, world: start, meta } of batchTasks(api, batch, signal)) {
+    const scenario = start?.scenario;
+    const task = Number(meta['task_idx']);
+    const own = scenario === undefined ? undefined : world.scenarios[scenario];
+    if (scenario === undefined || own === undefined || !scenarios.has(scenario) || !Number.isInteger(task)) continue;
+    const of = (passed.get(id) ?? []).map((rollout) => ({ rollout, task, template: own.template }));
+    found.set(scenario, [...(found.get(scenario) ?? []), ...of]);
+  }
+}
+
+/** Returns the code world of a batch that ran here; undefined for others, and those of an older version. */
+export async function codeWorldOf(
+  api: Api,
+  { submission, imported, rescores }: Pick<BatchRow, 'submission' | 'imported' | 'rescores'>,
+  signal: AbortSignal,
+): Promise<SubmittedCodeWorld | undefined> {
+  if (imported || rescores !== undefined) return undefined;
+  const bytes = await stored(api, submission, signal);
+  const { data } = submissionSchema.safeParse(
+    bytes === undefined ? undefined : JSON.parse(Buffer.from(bytes).toString()),
+  );
+  return data?.world?.kind === 'code' ? data.world : undefined;
 }

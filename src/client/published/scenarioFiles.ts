@@ -201,6 +201,17 @@ async function builtTemplate(
   }
 }
 
+/** Reads the verifiers of a scenario. Throws StudioError `config`, with file and line, if a row cannot be read. */
+export async function readVerifiers(
+  worlds: AwmFolder | AgentWorldFolder,
+  name: string,
+  signal: AbortSignal,
+): Promise<ScenarioVerifiers> {
+  return worlds instanceof AwmFolder
+    ? await awmVerifiers(worlds, name, signal)
+    : rubricVerifiers(await worlds.scenario(name));
+}
+
 async function awmVerifiers(worlds: AwmFolder, name: string, signal: AbortSignal): Promise<ScenarioVerifiers> {
   const { tasks = [] } = worlds.scenarios.find(({ key }) => key === name) ?? {};
   const verifiers: ScenarioVerifiers = {};
@@ -217,16 +228,21 @@ async function awmVerifiers(worlds: AwmFolder, name: string, signal: AbortSignal
 }
 
 async function agentWorldFiles(worlds: AgentWorldFolder, name: string, cache: ContentCache): Promise<ScenarioFiles> {
-  const { code, collections, checkpoint, rubrics } = await worlds.scenario(name);
-  const verifiers = Object.fromEntries(
-    rubrics.flatMap((rubric, at) => (rubric === undefined ? [] : [[String(at), { rubric }]])),
-  );
+  const scenario = await worlds.scenario(name);
+  const { code, collections, checkpoint } = scenario;
+  const verifiers = rubricVerifiers(scenario);
   const template = await cache.add(Buffer.from(JSON.stringify(collections)));
   return {
     ...(await sent(cache, { code, place: { file: path.join(worlds.folder, checkpoint), line: 1 }, verifiers })),
     template: { ...template, media: 'application/json' },
     problems: [],
   };
+}
+
+function rubricVerifiers({
+  rubrics,
+}: Pick<Awaited<ReturnType<AgentWorldFolder['scenario']>>, 'rubrics'>): ScenarioVerifiers {
+  return Object.fromEntries(rubrics.flatMap((rubric, at) => (rubric === undefined ? [] : [[String(at), { rubric }]])));
 }
 
 async function sent(

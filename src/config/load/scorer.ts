@@ -1,3 +1,4 @@
+import { fileKind } from '../../common/fileKinds.ts';
 import { batchFile, type ScorerSection, scorerFile } from '../schema/batchFile.ts';
 import type { ParsedFile } from '../source/parse.ts';
 import { checkPattern, MODULE_ENDINGS } from './agent.ts';
@@ -13,12 +14,21 @@ export interface LoadedScorer {
   readonly section: ScorerSection;
   /** Rubric of a judge. */
   readonly rubric?: PromptText;
-  /** World of a batch file whose scorer is its verifier. */
+  /** The world whose verifier it is, if a file names one. */
   readonly world?: LoadedWorld;
 }
 
-/** Reads the scorer of a batch file, or of a file that has only a `scorer` section. `path`: absolute. */
+/**
+ * Reads the scorer of a batch file, or of a file that has only a `scorer` section; that of a world file is its
+ * verifier. `path`: absolute.
+ */
 export async function readScorer(reading: Reading, path: string): Promise<LoadedScorer | undefined> {
+  if (fileKind(path) === 'world') {
+    const own = await readWorld(reading, path);
+    return own?.world === undefined
+      ? undefined
+      : { path, parsed: own.parsed, section: { kind: 'world' }, world: own.world };
+  }
   const parsed = await reading.parse(path);
   if (parsed === undefined) return undefined;
   const isBatch = parsed.has(['agent']) || parsed.has(['dataset']);

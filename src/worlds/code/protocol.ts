@@ -13,6 +13,8 @@ export const runnerFault = z.object({
   why: z.string().optional(),
   file: z.string().optional(),
   line: z.int().min(1).optional(),
+  /** From 1, where Python reports it. */
+  column: z.int().min(1).optional(),
   stack: z.string().optional(),
   changes: z.array(change).nullable().optional(),
   /** Its process was killed, and not by the runner. */

@@ -36,10 +36,21 @@ export interface VerifierRequest {
   readonly clock: ReturnType<typeof clockOf>;
 }
 
-/** What a verifier returned, or why it did not: it failed, ran too long, or took too much memory. */
+/** Why a verifier returned nothing: it failed, ran too long, or took too much memory. */
+export interface VerifierFault {
+  /** A phrase, with the line. */
+  readonly text: string;
+  /** As a sentence, without the line. */
+  readonly message: string;
+  /** Where in its source, if that is known. */
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+}
+
+/** What a verifier returned, or why it did not. */
 export interface VerifierRun {
   readonly result: Json;
-  readonly error?: string;
+  readonly fault?: VerifierFault;
 }
 
 type VerifierEnvironment = Pick<ToolEnvironment, 'sandbox' | 'readBlob'>;
@@ -70,7 +81,7 @@ export class VerifierRunner {
     }
     // It changes nothing: one that somebody else killed is run again.
     return await this.#run(request, environment, signal).catch((error: unknown) => {
-      if (error instanceof RunnerError) return { result: null, error: faultText(error) };
+      if (error instanceof RunnerError) return { result: null, fault: faultOf(error) };
       throw runError(error, signal);
     });
   }
@@ -92,7 +103,7 @@ export class VerifierRunner {
       const late = AbortSignal.timeout((SECONDS + 10) * 1000); // it is killed before
       return { result: verified.parse(await abortable(running, AbortSignal.any([signal, late]))).result };
     } catch (error) {
-      if (error instanceof RunnerError && !wasKilled(error)) return { result: null, error: faultText(error) };
+      if (error instanceof RunnerError && !wasKilled(error)) return { result: null, fault: faultOf(error) };
       if (!signal.aborted && StudioError.is(error, 'cancelled')) await started.process.close();
       throw error;
     } finally {
@@ -167,9 +178,15 @@ function runError(error: unknown, signal: AbortSignal): Error {
   return ClassedError.from(error, 'world_error');
 }
 
-function faultText({ fault }: RunnerError): string {
-  const line = fault.line === undefined ? '' : ` (line ${fault.line})`;
-  return fault.class === 'missing_package'
-    ? `it needs the Python package ${fault.message}, which is not installed${line}`
-    : `${fault.message.replace(/\.$/, '')}${line}`;
+function faultOf({ fault: { class: of, message, line, column } }: RunnerError): VerifierFault {
+  const isMissing = of === 'missing_package';
+  const text = isMissing
+    ? `it needs the Python package ${message}, which is not installed`
+    : message.replace(/\.$/, '');
+  return {
+    text: line === undefined ? text : `${text} (line ${line})`,
+    message: isMissing ? `The verifier needs the Python package ${message}, which is not installed.` : `${text}.`,
+    line,
+    column,
+  };
 }

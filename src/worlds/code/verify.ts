@@ -9,7 +9,7 @@ import type { TaskRecord } from '../../trace/task.ts';
 import { clockOf } from './clock.ts';
 import { JUDGE, type Judged, judge } from './judge.ts';
 import type { ScenarioSource } from './scenarioRunner.ts';
-import { type VerifierRun, VerifierRunner } from './verifierRunner.ts';
+import { type VerifierFault, type VerifierRun, VerifierRunner } from './verifierRunner.ts';
 
 export interface FinalState {
   readonly source: ScenarioSource;
@@ -20,6 +20,8 @@ export interface FinalState {
   readonly state: Uint8Array;
   readonly environment: ToolEnvironment;
   readonly context: JudgingContext;
+  /** Receives why a verifier could not judge; then the verdict has the outcome `environment_error`. */
+  readonly onFault?: (mode: 'code' | 'sql', fault: VerifierFault) => void;
 }
 
 /** What a rollout came to, as Agent World Model tells it apart. */
@@ -39,7 +41,7 @@ export async function verifyFinalState(final: FinalState): Promise<Verdict> {
     return unscored(
       `The scenario ${final.source.name} has no ${verifier === 'both' ? '' : `${verifier} `}verifier for this task.`,
     );
-  const own = code === undefined ? undefined : codeVerdict(await run(final, 'code', code), rewards);
+  const own = code === undefined ? undefined : codeVerdict(await run(final, 'code', code), rewards, final);
   const judged = sql === undefined ? undefined : await evidenceVerdict(final, sql);
   if (own === undefined || judged === undefined) return own ?? judged ?? unscored('');
   return {
@@ -66,8 +68,8 @@ function run(
 
 /** Collects evidence from the final state, and has it judged. */
 async function evidenceVerdict(final: FinalState, sql: NonNullable<Verifiers['sql']>): Promise<Verdict> {
-  const { result, error } = await run(final, 'sql', sql);
-  if (error !== undefined) return environmentVerdict(error, final.source.world.rewards);
+  const { result, fault } = await run(final, 'sql', sql);
+  if (fault !== undefined) return faultVerdict('sql', fault, final.source.world.rewards, final);
   return await judgedVerdict(final, { ...sql, evidence: result });
 }
 
@@ -91,11 +93,17 @@ async function judgedVerdict(
 }
 
 /** Returns the verdict of a verifier that judges by itself: `{result: "complete"}`, or anything else. */
-export function codeVerdict({ result, error }: VerifierRun, rewards: SubmittedCodeWorld['rewards']): Verdict {
-  if (error !== undefined) return environmentVerdict(error, rewards);
+export function codeVerdict(
+  { result, fault }: VerifierRun,
+  rewards: SubmittedCodeWorld['rewards'],
+  reporting: Pick<FinalState, 'onFault'> = {},
+): Verdict {
+  if (fault !== undefined) return faultVerdict('code', fault, rewards, reporting);
   const said = isJsonObject(result) ? result['result'] : result;
-  if (typeof said !== 'string')
-    return environmentVerdict(`it returned ${JSON.stringify(result)}, without a text named result`, rewards);
+  if (typeof said !== 'string') {
+    const text = `it returned ${JSON.stringify(result)}, without a text named result`;
+    return faultVerdict('code', { text, message: `The verifier${text.slice(2)}.` }, rewards, reporting);
+  }
   const passed = said === COMPLETE;
   const details = isJsonObject(result) ? Object.entries(result).filter(([name]) => name !== 'result') : [];
   const checks: Check[] = [
@@ -129,9 +137,15 @@ export function verdictOf(
   };
 }
 
-function environmentVerdict(why: string, rewards: SubmittedCodeWorld['rewards']): Verdict {
+function faultVerdict(
+  mode: 'code' | 'sql',
+  fault: VerifierFault,
+  rewards: SubmittedCodeWorld['rewards'],
+  { onFault }: Pick<FinalState, 'onFault'>,
+): Verdict {
+  onFault?.(mode, fault);
   const { explanation, ...verdict } = verdictOf('environment_error', rewards, []);
-  return { ...verdict, explanation: `${explanation ?? ''} The verifier could not judge: ${why}.` };
+  return { ...verdict, explanation: `${explanation ?? ''} The verifier could not judge: ${fault.text}.` };
 }
 
 function unscored(explanation: string): Verdict {
