@@ -192,6 +192,14 @@ export class Api {
     return response.bytes();
   }
 
+  /** Returns `length` bytes of a blob from `start`; fewer at its end. Throws StudioError `usage` beyond its end. */
+  async blobPart(sha: string, start: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
+    const end = start + length - 1;
+    const reply = await this.#request('GET', `/v1/blobs/${sha}`, undefined, signal, { start, end });
+    const bytes = await reply.bytes();
+    return reply.status === PARTIAL ? bytes : bytes.subarray(start, end + 1); // the response was the whole blob
+  }
+
   /**
    * Yields a large blob of `size` bytes in chunks of at most `chunkSize` bytes, so that a page never has to handle all
    * of it at once.

@@ -66,13 +66,16 @@ export const taskVerifier = z.object({
 });
 export type TaskVerifier = z.infer<typeof taskVerifier>;
 
-/** A value of a row. `sql`: an expression that only the database evaluates. */
-export const tableCell = z.union([z.string(), z.number(), z.boolean(), z.null(), z.object({ sql: z.string() }), json]);
+/** Rows of a table that are read and sent. */
+export const MAX_TABLE_ROWS = 50_000;
 
 export const tableRows = z.object({
   table: z.string(),
   columns: z.array(z.string()),
-  rows: z.array(z.array(tableCell)),
+  /** The first rows. A value `{sql}` is an expression that only the database evaluates. */
+  rows: z.array(z.array(json)),
+  /** Whether there are more. */
+  isPart: z.boolean().optional(),
   /** What could not be read, as a sentence. */
   problem: z.string().optional(),
 });

@@ -7,25 +7,22 @@ const MAX_CACHE_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 2 * 1024 * 1024;
 
 export class Blobs {
-  readonly #api: Pick<Api, 'getBlob' | 'blobChunks'>;
+  readonly #api: Pick<Api, 'getBlob' | 'blobChunks' | 'blobPart'>;
   readonly #cache = new Map<string, { readonly bytes: Promise<Uint8Array>; size: number }>();
 
-  constructor(api: Pick<Api, 'getBlob' | 'blobChunks'>) {
+  constructor(api: Pick<Api, 'getBlob' | 'blobChunks' | 'blobPart'>) {
     this.#api = api;
   }
 
   bytes({ $blob: sha, bytes: size }: Pick<BlobRef, '$blob' | 'bytes'>): Promise<Uint8Array> {
-    const cached = this.#cache.get(sha);
-    if (cached !== undefined) {
-      this.#cache.delete(sha);
-      this.#cache.set(sha, cached); // now the newest
-      return cached.bytes;
-    }
-    const bytes = this.#api.getBlob(sha);
-    this.#cache.set(sha, { bytes, size });
-    bytes.catch(() => this.#cache.delete(sha));
-    this.#evict();
-    return bytes;
+    return this.#cached(sha, size, () => this.#api.getBlob(sha));
+  }
+
+  /** Returns `length` bytes from `at`; fewer at the end. They must not go beyond a multiple of 2 MB, as pages do. */
+  async part(sha: string, at: number, length: number): Promise<Uint8Array> {
+    const start = at - (at % PIECE_BYTES);
+    const piece = await this.#cached(`${sha} ${start}`, PIECE_BYTES, () => this.#api.blobPart(sha, start, PIECE_BYTES));
+    return piece.subarray(at - start, at - start + length);
   }
 
   /** Yields the bytes in chunks small enough not to delay a frame. They are not cached. */
@@ -39,6 +36,20 @@ export class Blobs {
 
   async json(ref: Pick<BlobRef, '$blob' | 'bytes'>): Promise<Json> {
     return JSON.parse(await this.text(ref)) as Json;
+  }
+
+  #cached(key: string, size: number, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) {
+      this.#cache.delete(key);
+      this.#cache.set(key, cached); // now the newest
+      return cached.bytes;
+    }
+    const bytes = read();
+    this.#cache.set(key, { bytes, size });
+    bytes.catch(() => this.#cache.delete(key));
+    this.#evict();
+    return bytes;
   }
 
   #evict(): void {

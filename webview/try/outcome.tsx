@@ -14,12 +14,15 @@ import type { RunningTry, Try, TrySession } from './trySession.ts';
 
 /** Calls of this panel store no blobs. */
 const NO_BLOBS = new Blobs({
-  getBlob: () => Promise.reject(new StudioError('not_found', 'Calls made with Try Tool are not recorded.')),
+  getBlob: () => Promise.reject(notRecorded()),
+  blobPart: () => Promise.reject(notRecorded()),
   blobChunks: () => {
-    throw new StudioError('not_found', 'Calls made with Try Tool are not recorded.');
+    throw notRecorded();
   },
 });
 const TICK_MS = 100;
+
+const notRecorded = (): StudioError => new StudioError('not_found', 'Calls made with Try Tool are not recorded.');
 
 /** Returns the outcome of a call in one line. */
 export function outcomeText(outcome: Try['outcome']): string {

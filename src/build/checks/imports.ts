@@ -49,7 +49,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   language: { ...ANYWHERE, rooms: DATA },
   host: { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'debug'] },
   'extension.ts': { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'debug', 'host'] },
-  webview: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace'] },
+  webview: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace', 'formats'] },
   // States of the page's components for tests: not part of the page, so the page must not import them.
   stories: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace', 'webview', 'test'] },
   build: { ...NODE, rooms: ['common', 'config', 'trace', 'host', 'tools', 'cli'] },

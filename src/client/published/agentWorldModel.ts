@@ -1,7 +1,13 @@
 /** What the page of an environment of Agent-World shows, from its published files. */
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { AgentWorldCheckpoint, AgentWorldQuestions } from '../../formats/agentWorld.ts';
-import type { TableRows, TaskVerifier, WorldTable, WorldTool } from '../../protocol/worldPage.ts';
+import {
+  MAX_TABLE_ROWS,
+  type TableRows,
+  type TaskVerifier,
+  type WorldTable,
+  type WorldTool,
+} from '../../protocol/worldPage.ts';
 import { operationLines } from './awmModel.ts';
 
 /** Rows that decide which columns a collection has. */
@@ -22,9 +28,12 @@ export function collectionRows(file: string, records: readonly Json[]): TableRow
   return {
     table: nameOf(file),
     columns: columns.length === 0 ? ['value'] : columns,
-    rows: records.map((record) =>
-      columns.length === 0 ? [record] : columns.map((name) => (isJsonObject(record) ? (record[name] ?? null) : null)),
-    ),
+    rows: records
+      .slice(0, MAX_TABLE_ROWS)
+      .map((record) =>
+        columns.length === 0 ? [record] : columns.map((name) => (isJsonObject(record) ? (record[name] ?? null) : null)),
+      ),
+    ...(records.length > MAX_TABLE_ROWS ? { isPart: true } : {}),
   };
 }
 

@@ -4,7 +4,13 @@ import type { Json, JsonObject } from '../../common/json.ts';
 import type { AwmRow } from '../../formats/awm.ts';
 import { parseTable, type SqlTable } from '../../formats/sql/ddl.ts';
 import { insertedRows } from '../../formats/sql/rows.ts';
-import type { TableRows, TaskVerifier, WorldTable, WorldTool } from '../../protocol/worldPage.ts';
+import {
+  MAX_TABLE_ROWS,
+  type TableRows,
+  type TaskVerifier,
+  type WorldTable,
+  type WorldTool,
+} from '../../protocol/worldPage.ts';
 
 type Endpoint = AwmRow<'spec'>['api_spec']['api_groups'][number]['endpoints'][number];
 
@@ -46,11 +52,13 @@ export function awmRows(
   const declared = schema?.db_schema.tables.find((table) => table.name === name);
   if (declared === undefined) return undefined;
   const statements = rows?.sample_data.tables.find(({ table_name }) => table_name === name)?.insert_statements ?? [];
-  const inserted = insertedRows(tableOf(name, declared.ddl), statements);
+  const inserted = insertedRows(tableOf(name, declared.ddl), statements.slice(0, MAX_TABLE_ROWS));
+  const isPart = statements.length > MAX_TABLE_ROWS || inserted.rows.length > MAX_TABLE_ROWS;
   return {
     table: name,
     columns: [...inserted.columns],
-    rows: inserted.rows.map((row) => [...row]),
+    rows: inserted.rows.slice(0, MAX_TABLE_ROWS).map((row) => [...row]),
+    ...(isPart ? { isPart } : {}),
     ...(inserted.unread.length === 0
       ? {}
       : { problem: `${inserted.unread.length} of ${statements.length} statements cannot be read.` }),
@@ -149,5 +157,5 @@ function responseOf(text: string | undefined): z.infer<typeof response> {
 }
 
 function tableOf(name: string, ddl: string): SqlTable {
-  return parseTable(ddl) ?? { name, columns: [], foreignKeys: [] };
+  return parseTable(ddl) ?? { name, columns: [], key: [], foreignKeys: [] };
 }

@@ -11,6 +11,8 @@ export interface SqlColumn {
   readonly isRequired: boolean;
   /** What a row without a value for it gets. */
   readonly default?: SqlValue;
+  /** Whether it is computed from others, and if the result is stored. */
+  readonly computed?: 'virtual' | 'stored';
 }
 
 export interface SqlForeignKey {
@@ -23,6 +25,8 @@ export interface SqlForeignKey {
 export interface SqlTable {
   readonly name: string;
   readonly columns: readonly SqlColumn[];
+  /** Columns of its key, in their order in the key. */
+  readonly key: readonly string[];
   readonly foreignKeys: readonly SqlForeignKey[];
 }
 
@@ -48,11 +52,14 @@ export function parseTable(ddl: string): SqlTable | undefined {
     if (first.kind === 'word' && TABLE_CONSTRAINTS.test(first.text)) addConstraint(item, keys, foreignKeys);
     else columns.push(columnOf(item, foreignKeys));
   }
+  const marked = columns.map((column) =>
+    keys.has(column.name.toLowerCase()) ? { ...column, isKey: true, isRequired: true } : column,
+  );
+  const inKey = [...keys].flatMap((key) => marked.find((column) => column.name.toLowerCase() === key)?.name ?? []);
   return {
     name: name.text,
-    columns: columns.map((column) =>
-      keys.has(column.name.toLowerCase()) ? { ...column, isKey: true, isRequired: true } : column,
-    ),
+    columns: marked,
+    key: inKey.length > 0 ? inKey : marked.filter(({ isKey }) => isKey).map((column) => column.name),
     foreignKeys,
   };
 }
@@ -66,6 +73,8 @@ function columnOf(item: readonly SqlToken[], foreignKeys: SqlForeignKey[]): SqlC
   if (at !== -1) addReference([name?.text ?? ''], rest, at, foreignKeys);
   const fallback = rest.findIndex((token) => isSql(token, 'DEFAULT'));
   const value = fallback === -1 ? undefined : defaultOf(rest, fallback + 1);
+  const formula = rest.findIndex((token, index) => isSql(token, 'AS') && isSql(rest[index + 1], '('));
+  const isStored = rest.slice(formula).some((token) => isSql(token, 'STORED'));
   return {
     name: name?.text ?? '',
     type: type.reduce(
@@ -75,6 +84,7 @@ function columnOf(item: readonly SqlToken[], foreignKeys: SqlForeignKey[]): SqlC
     isKey,
     isRequired: isKey || hasWords(rest, 'NOT', 'NULL'),
     ...(value === undefined ? {} : { default: value }),
+    ...(formula === -1 ? {} : { computed: isStored ? 'stored' : 'virtual' }),
   };
 }
 

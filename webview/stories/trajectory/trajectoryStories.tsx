@@ -3,6 +3,7 @@ import type { PageAction, PagePlace, PageVerb } from '../../../src/protocol/page
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { conversation } from '../../../test/support/stream.ts';
 import type { Host } from '../../host/host.ts';
+import { remember } from '../../host/memory.ts';
 import type { StoryHost } from '../../host/story.ts';
 import { TrajectoryPage } from '../../trajectory/trajectoryPage.tsx';
 import { story } from '../index.ts';
@@ -10,6 +11,7 @@ import { batchEvents, breakpointEvents, forkBatches } from './desk/batch.ts';
 import { failedDesk, passedDesk } from './desk/ended.ts';
 import { askingDesk, heldDesk } from './desk/held.ts';
 import { interruptedDesk } from './desk/interrupted.ts';
+import { wholeTables } from './desk/tables.ts';
 import { manyChanges, sampledTokens } from './desk/values.ts';
 import { rightDesk, wrongDesk } from './desk/wrong.ts';
 import { office } from './officeRollout.ts';
@@ -65,6 +67,8 @@ interface StoryOptions extends RolloutOptions {
   /** Label of a button to click. */
   readonly click?: string;
   readonly rollout?: string;
+  /** Choices that are remembered from earlier. */
+  readonly remembered?: Readonly<Record<string, unknown>>;
 }
 
 function page(
@@ -83,6 +87,7 @@ function page(
     press,
     click,
     rollout = ROLLOUT,
+    remembered = {},
     ...options
   }: StoryOptions = {},
 ): void {
@@ -91,6 +96,7 @@ function page(
     'trajectory',
     name,
     () => {
+      for (const [key, value] of Object.entries(remembered)) remember(key, value);
       const base = rolloutHost(events(), options);
       const host = disconnected ? disconnect(base) : base;
       if (stopped) base.server.set({ state: 'stopped', text: 'The rollout server stopped. Data may be out of date.' });
@@ -300,6 +306,19 @@ page('tokens-before', () => sampledTokens(40).events, { seq: at(sampledTokens(40
 page('many-changes', () => manyChanges(2_000), { seq: at(manyChanges(1), 'tool.start', 2), tab: 'world' });
 page('many-changes-in-call', () => manyChanges(2_000), { seq: at(manyChanges(1), 'tool.start', 2) });
 page('nothing-changed', running, { tab: 'world' });
+for (const [name, loans] of [
+  ['tables', 40],
+  ['tables-many', 60_000],
+] as const) {
+  const { events, blobs } = wholeTables(loans);
+  page(name, () => events, { blobs, seq: at(events, 'tool.start'), tab: 'world', remembered: { 'world.rows': 'all' } });
+}
+page('tables-gone', () => wholeTables(1).events, {
+  ...{ seq: at(wholeTables(1).events, 'tool.start'), tab: 'world', remembered: { 'world.rows': 'all' } },
+});
+page('tables-of-module', team, {
+  ...{ seq: at(team(), 'tool.start', 1), tab: 'world', remembered: { 'world.rows': 'all' } },
+});
 
 // Breakpoints, edits and forks.
 page('breakpoints', () => heldDesk(42_000), { batchEvents: breakpointEvents() });

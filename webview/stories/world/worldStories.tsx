@@ -1,5 +1,6 @@
 /** The World page in each of its states. */
-import type { WorldToPage } from '../../../src/protocol/worldPage.ts';
+import type { Json } from '../../../src/common/json.ts';
+import { MAX_TABLE_ROWS, type TableRows, type WorldToPage } from '../../../src/protocol/worldPage.ts';
 import { WorldPage } from '../../world/page/worldPage.tsx';
 import { WorldSession } from '../../world/page/worldSession.ts';
 import { story } from '../index.ts';
@@ -34,12 +35,24 @@ const empty: WorldToPage = {
     problems: ['gen_tasks.jsonl: there are no tasks for scenario crowdfunding'],
   },
 };
+const long: WorldToPage = {
+  type: 'world',
+  details: { ...WORLD, tables: WORLD.tables.map((table) => ({ ...table, rows: 2 * MAX_TABLE_ROWS })) },
+};
+/** As many rows as are read of a table. */
+function manyRows(): TableRows {
+  const row = (index: number): Json[] => [index, ...(ROWS.rows[index % ROWS.rows.length] ?? []).slice(1)];
+  return { ...ROWS, rows: Array.from({ length: MAX_TABLE_ROWS }, (_, index) => row(index)), isPart: true };
+}
 const module: WorldToPage = { type: 'world', details: MODULE };
 
 story('world', 'tasks', () => page(world));
 story('world', 'schema', () => page(world, at({ tab: 'schema', table: 'campaigns' })));
 story('world', 'schema-many', () => page(many, at({ tab: 'schema' })));
 story('world', 'rows', () => page(world, { type: 'rows', rows: ROWS }, at({ tab: 'rows', table: 'campaigns' })));
+story('world', 'rows-many', () =>
+  page(long, { type: 'rows', rows: manyRows() }, at({ tab: 'rows', table: 'campaigns' })),
+);
 story('world', 'rows-loading', () => page(world, at({ tab: 'rows' })), { busy: true });
 story('world', 'rows-none', () =>
   page(

@@ -1,6 +1,7 @@
 /** The rows of a table at the start: virtualized, with a filter. A foreign key leads to its row. */
 import { useMemo, useState } from 'preact/hooks';
 import { isJsonObject, type Json } from '../../../src/common/json.ts';
+import { count } from '../../../src/common/units.ts';
 import type { TableRows, WorldTable } from '../../../src/protocol/worldPage.ts';
 import { valueText } from '../../../src/trace/text/values.ts';
 import { Dropdown } from '../../components/controls.tsx';
@@ -50,7 +51,7 @@ function Rows({
   session,
   details,
   table,
-  rows: { columns, rows, problem },
+  rows: { columns, rows, isPart = false, problem },
 }: TabProps & { readonly table: WorldTable; readonly rows: TableRows }) {
   const [words, setWords] = useState('');
   const texts = useMemo(() => rows.map((row) => row.map(cellText)), [rows]);
@@ -78,6 +79,11 @@ function Rows({
         <FilterField label="Filter rows" value={words} onInput={setWords} matches={shown.length} of={rows.length} />
       </div>
       {problem !== undefined && <Banner kind="warning" text={problem} />}
+      {isPart && (
+        <p class="world-remark">
+          The first {count(rows.length)} of {count(table.rows)} rows.
+        </p>
+      )}
       {rows.length === 0 ? (
         <p class="world-remark">No rows.</p>
       ) : (

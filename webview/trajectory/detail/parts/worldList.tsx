@@ -1,5 +1,6 @@
-/** Lists the changed rows of a world by table, virtualized. The selected row is shown in full. */
+/** Lists rows of a world by table, virtualized, with what changed in them. The selected row is shown in full. */
 import { useMemo, useState } from 'preact/hooks';
+import { isSameJson } from '../../../../src/common/json.ts';
 import { VirtualList } from '../../../components/virtualList.tsx';
 import { ValueView } from '../../../values/valueView.tsx';
 import { WorldCell, WorldKey } from '../../../world/worldCell.tsx';
@@ -19,14 +20,18 @@ interface Entry {
   readonly row?: WorldChange;
 }
 
-export function WorldList({
-  view,
-  changes,
-}: {
+interface WorldListProps {
   readonly view: TrajectoryView;
   readonly changes: readonly WorldChange[];
-}) {
-  const { entries, width } = useMemo(() => layOut(changes), [changes]);
+  /** Of a whole table, whose rows these are: its name and columns in their order. Absent: the changed ones first. */
+  readonly table?: { readonly name: string; readonly columns: readonly string[] };
+}
+
+export function WorldList({ view, changes, table }: WorldListProps) {
+  const { entries, width } = useMemo(
+    () => layOut(table === undefined ? groupsOf(changes) : [wholeTable(table, changes)]),
+    [changes, table],
+  );
   const [chosen, setChosen] = useState<{ readonly changes: readonly WorldChange[]; readonly index: number }>();
   const selected = chosen?.changes === changes ? chosen.index : -1;
   const row = entries[selected]?.row;
@@ -42,7 +47,7 @@ export function WorldList({
           <VirtualList
             count={entries.length}
             rowHeight={ROW_HEIGHT}
-            label="Changed rows"
+            label={table === undefined ? 'Changed rows' : `Rows of ${table.name}`}
             role="tree"
             selected={selected}
             keyOf={(index) => index}
@@ -60,10 +65,10 @@ export function WorldList({
   );
 }
 
-function layOut(changes: readonly WorldChange[]): { readonly entries: readonly Entry[]; readonly width: number } {
+function layOut(groups: readonly WorldGroup[]): { readonly entries: readonly Entry[]; readonly width: number } {
   const entries: Entry[] = [];
   let width = 0;
-  for (const group of groupsOf(changes)) {
+  for (const group of groups) {
     const widths = widthsOf(group);
     // The last column takes the remaining width.
     const columns = [
@@ -74,13 +79,21 @@ function layOut(changes: readonly WorldChange[]): { readonly entries: readonly E
       width,
       widths.reduce((sum, chars) => sum + chars + 2, 4),
     );
-    entries.push(
-      { group, columns, kind: 'name' },
-      { group, columns, kind: 'head' },
-      ...group.rows.map((row): Entry => ({ group, columns, kind: 'row', row })),
-    );
+    entries.push(...(group.counts === '' ? [] : [{ group, columns, kind: 'name' as const }]), {
+      group,
+      columns,
+      kind: 'head',
+    });
+    // Not spread: a table may have more rows than a call has arguments.
+    for (const row of group.rows) entries.push({ group, columns, kind: 'row', row });
   }
   return { entries, width };
+}
+
+/** A table that is named above the list. */
+function wholeTable({ name, columns }: NonNullable<WorldListProps['table']>, rows: readonly WorldChange[]): WorldGroup {
+  if (columns.length > 0) return { name, rows, columns, counts: '' };
+  return { name, rows, columns: groupsOf(rows)[0]?.columns ?? [], counts: '' };
 }
 
 function Line({ entry: { group, columns, kind, row } }: { readonly entry: Entry }) {
@@ -92,7 +105,10 @@ function Line({ entry: { group, columns, kind, row } }: { readonly entry: Entry 
     );
   const names = group.columns.length === 0 ? [undefined] : group.columns;
   return (
-    <span class={`world-line is-${kind}`} style={{ gridTemplateColumns: columns }}>
+    <span
+      class={`world-line is-${kind} ${row === undefined ? '' : changeOf(row)}`.trim()}
+      style={{ gridTemplateColumns: columns }}
+    >
       <span>{row === undefined ? 'key' : <WorldKey row={row} />}</span>
       {names.map((name) => (
         <span key={name ?? ''}>{row === undefined ? (name ?? 'value') : <WorldCell row={row} column={name} />}</span>
@@ -101,12 +117,18 @@ function Line({ entry: { group, columns, kind, row } }: { readonly entry: Entry 
   );
 }
 
+/** Returns the class of a row that differs from the start. */
+function changeOf({ op, before, after }: WorldChange): string {
+  return op === 'update' && isSameJson(before, after) ? '' : `is-${op}`;
+}
+
 /** Shows a row in full, compared with its previous value. */
 function WholeRow({ view, row }: { readonly view: TrajectoryView; readonly row: WorldChange }) {
   const actions = useValueActions(view);
   const value = row.after ?? row.before;
   if (value === undefined) return null;
   const word = { insert: 'added', update: 'changed', delete: 'removed' }[row.op];
+  const isChanged = changeOf(row) !== '';
   return (
     <ValueView
       title={`${row.table ?? row.file ?? 'world'} ${keyText(row)}`}
@@ -115,7 +137,7 @@ function WholeRow({ view, row }: { readonly view: TrajectoryView; readonly row: 
       blobs={view.data.blobs}
       {...actions}
     >
-      <span class="dim">{word}</span>
+      <span class="dim">{isChanged ? word : 'not changed'}</span>
     </ValueView>
   );
 }
