@@ -7,7 +7,13 @@ import { StudioError } from '../common/errors.ts';
 import { basename } from './paths.ts';
 import { type CodeSettings, languagesOf } from './schema/builtinSettings.ts';
 import type { BUILTINS } from './schema/toolEntry.ts';
-import { agentsOf, type Submission, type SubmittedPods, type SubmittedTools } from './submission.ts';
+import {
+  agentsOf,
+  type Submission,
+  type SubmittedPods,
+  type SubmittedTools,
+  type SubmittedWorld,
+} from './submission.ts';
 
 /** A program that a part of a submission needs. */
 export interface Need {
@@ -20,7 +26,14 @@ export interface Need {
   readonly at: string;
   /** An alternative to installing it. */
   readonly instead?: string;
+  /** Kind of the world, if a world needs it. */
+  readonly world?: WorldKind;
 }
+
+type WorldKind = SubmittedWorld['kind'];
+
+/** What worlds of a kind run besides Node.js. */
+const KIND_NEEDS: Readonly<Record<WorldKind, readonly string[]>> = { module: [], code: ['python'] };
 
 /** Programs that every Node.js image has, including its shell and utilities. */
 const WITH_NODE: ReadonlySet<string> = new Set([
@@ -117,14 +130,21 @@ export function needsOf(submission: Submission): Need[] {
   const needs = agentsOf(submission).flatMap(({ tools, file }) =>
     tools.flatMap((entry) => toolNeeds(entry, locationOf(entry.position, file))),
   );
-  for (const name of world?.needs ?? [])
+  if (world === undefined) return needs;
+  for (const name of world.needs ?? [])
     needs.push({
       name,
-      of: `the world ${world?.name ?? ''}`,
+      of: `the world ${world.name}`,
       declared: true,
-      at: locationOf(world?.position, world?.file ?? ''),
+      at: locationOf(world.position, world.file),
+      world: world.kind,
     });
   return needs;
+}
+
+/** Returns the programs that worlds of a kind need and that a world file does not declare itself. */
+export function impliedNeeds(kind: WorldKind, declared: readonly string[] = []): string[] {
+  return KIND_NEEDS[kind].filter((name) => !declared.some((other) => plain(other) === name));
 }
 
 /** Returns what a built-in set needs beyond Node.js. */
@@ -167,6 +187,11 @@ function plain(name: string): string {
   return ALIASES.find(([pattern]) => pattern.test(lower))?.[1] ?? lower;
 }
 
+/** Returns whether a program is Python. */
+export function isPython(name: string): boolean {
+  return plain(name) === PYTHON;
+}
+
 /** Returns the names that a program may have on the PATH; undefined if it need not be on the PATH. */
 export function programNames(need: string): readonly string[] | undefined {
   switch (plain(need)) {
@@ -181,7 +206,7 @@ export function programNames(need: string): readonly string[] | undefined {
 
 /** Returns how to install a missing program, without a final period. */
 export function installHint(name: string): string {
-  if (plain(name) === PYTHON) return 'Install Python 3 so that `python3` (`python` on Windows) is on the PATH';
+  if (isPython(name)) return 'Install Python 3 so that `python3` (`python` on Windows) is on the PATH';
   return name === CHROMIUM
     ? 'Install Chromium, Google Chrome, or Microsoft Edge, run `npx playwright install chromium`, or set the ' +
         'environment variable CHROME_PATH to the program'
@@ -189,16 +214,20 @@ export function installHint(name: string): string {
 }
 
 /** Returns the message and hint for a program that the pods do not have. */
-export function unmetText(
-  of: string,
-  name: string,
-  instead?: string,
-): { readonly message: string; readonly hint: string } {
+export function unmetText({ of, name, instead, world }: Pick<Need, 'of' | 'name' | 'instead' | 'world'>): {
+  readonly message: string;
+  readonly hint: string;
+} {
+  const sidecar =
+    ', or run the tool as a sidecar that serves MCP over HTTP and set its `url`' +
+    (instead === undefined ? '' : `, ${instead}`);
+  const recipe =
+    world === 'code' && isPython(name) ? '. `rollout world image` writes the recipe of one with its packages' : '';
   return {
     message: `${of} needs ${name}, which the image of the pods does not have`,
     hint:
-      `Use an image that has it (\`pods.image\` with \`pods.provides: [${name}]\`), or run the tool as a sidecar ` +
-      `that serves MCP over HTTP and set its \`url\`${instead === undefined ? '' : `, ${instead}`}.`,
+      `Use an image that has it (\`pods.image\` with \`pods.provides: [${name}]\`)` +
+      `${world === undefined ? sidecar : recipe}.`,
   };
 }
 

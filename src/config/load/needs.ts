@@ -1,7 +1,7 @@
 /** If the target is a cluster, checks that its pods have the programs that tools and worlds need. */
 
 import { DEFAULTS } from '../defaults.ts';
-import { builtinNeed, commandNeed, hasProgram, unmetText } from '../needs.ts';
+import { builtinNeed, commandNeed, hasProgram, type Need, unmetText } from '../needs.ts';
 import type { BatchFile } from '../schema/batchFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import { CATALOGUE } from '../tools/mcp/catalogue.ts';
@@ -17,9 +17,15 @@ export function checkNeeds(
 ): void {
   const { target = DEFAULTS.target, pods } = batch;
   if (target === DEFAULTS.target) return;
-  const check = (parsed: ParsedFile, at: Path, of: string, name: string, instead?: string): void => {
+  const check = (
+    parsed: ParsedFile,
+    at: Path,
+    of: string,
+    name: string,
+    more: Pick<Need, 'instead' | 'world'> = {},
+  ): void => {
     const met = hasProgram(pods, name);
-    if (met === 'no') reading.report(parsed, at, { code: 'unmet', ...unmetText(of, name, instead) });
+    if (met === 'no') reading.report(parsed, at, { code: 'unmet', ...unmetText({ of, name, ...more }) });
     else if (met === 'unknown') {
       reading.report(parsed, at, {
         code: 'unmet',
@@ -41,7 +47,7 @@ export function checkNeeds(
       entry.builtin?.forEach((name, position) => {
         const own = builtinNeed(name, entry);
         if (own !== undefined)
-          check(parsed, ['tools', index, 'builtin', position], `the built-in ${name}`, own.name, own.instead);
+          check(parsed, ['tools', index, 'builtin', position], `the built-in ${name}`, own.name, own);
       });
       const { command, args = [], catalogued } = entry.mcp ?? {};
       if (catalogued !== undefined) {
@@ -54,8 +60,6 @@ export function checkNeeds(
         check(parsed, ['tools', index, 'mcp', 'command'], of, program);
     }
   }
-  world?.needs.forEach((name, position) => {
-    const at = world.parsed.has(['needs']) ? ['needs', position] : ['kind'];
-    check(world.parsed, at, `the world ${world.name}`, name);
-  });
+  for (const { name, at } of world?.needs ?? [])
+    if (world !== undefined) check(world.parsed, at, `the world ${world.name}`, name, { world: world.kind });
 }

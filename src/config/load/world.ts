@@ -1,6 +1,7 @@
+import { impliedNeeds } from '../needs.ts';
 import { codeWorldKeys } from '../schema/codeWorld.ts';
 import { WORLD_KINDS, type WorldFile, worldFile } from '../schema/worldFile.ts';
-import type { ParsedFile } from '../source/parse.ts';
+import type { ParsedFile, Path } from '../source/parse.ts';
 import { MODULE_ENDINGS } from './agent.ts';
 import { checkModel, checkModels } from './model.ts';
 import { checkRules } from './perturb.ts';
@@ -29,8 +30,9 @@ export type LoadedWorld = LoadedModuleWorld | LoadedCodeWorld;
 export interface WorldParts {
   readonly parsed: ParsedFile;
   readonly name: string;
-  /** Programs that the world starts. */
-  readonly needs: readonly string[];
+  readonly kind: LoadedWorld['kind'];
+  /** Programs that the world starts, and what says so. */
+  readonly needs: readonly { readonly name: string; readonly at: Path }[];
   readonly userPrompt: PromptText | undefined;
   /** Whether the world has a simulated user. */
   readonly hasUser: boolean;
@@ -44,8 +46,6 @@ export interface WorldParts {
 
 /** Kinds of worlds that can run. */
 type RunnableKind = LoadedWorld['kind'];
-/** What the worlds of a kind run besides Node.js. */
-const KIND_NEEDS: Readonly<Record<RunnableKind, readonly string[]>> = { module: [], code: ['python'] };
 const KIND_KEYS: Readonly<Record<RunnableKind, readonly string[]>> = {
   module: ['module'],
   code: Object.keys(codeWorldKeys),
@@ -88,7 +88,11 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
   return {
     parsed,
     name: value.name ?? '',
-    needs: value.needs ?? KIND_NEEDS[kind],
+    kind,
+    needs: [
+      ...impliedNeeds(kind, value.needs).map((need) => ({ name: need, at: ['kind'] })),
+      ...(value.needs ?? []).map((need, index) => ({ name: need, at: ['needs', index] })),
+    ],
     userPrompt,
     hasUser: value.user !== undefined,
     scenarios,

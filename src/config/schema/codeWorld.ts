@@ -83,7 +83,7 @@ export const codeWorldKeys = {
     .optional()
     .describe(
       'With `kind: code`: the Python interpreter, relative to this file. Default: the one that `rollout world setup` ' +
-        'made, otherwise `python3`.',
+        'made, otherwise `python3`. Pods use `python3` of their image, unless that has this interpreter.',
     ),
   session: z
     .strictObject({

@@ -7,6 +7,7 @@ import { endpointsOf } from '../load/model.ts';
 import { afterOf, worksItself } from '../load/team.ts';
 import type { LoadedCodeWorld, LoadedModuleWorld, LoadedWorld } from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
+import { impliedNeeds } from '../needs.ts';
 import { dirname, joinPath, relative } from '../paths.ts';
 import type { ScorerSection } from '../schema/batchFile.ts';
 import { type BuiltinSettings, SETTINGS } from '../schema/builtinSettings.ts';
@@ -102,7 +103,7 @@ export function submittedCodeWorld(
   files: Files,
 ): SubmittedCodeWorld {
   const { file, path, parsed } = world;
-  const { expose, verifier, rewards, python, session, clock, tools, needs = ['python'] } = file;
+  const { expose, verifier, rewards, python, session, clock, tools } = file;
   return {
     ...submittedCommon(world, root),
     kind: 'code',
@@ -114,7 +115,7 @@ export function submittedCodeWorld(
     session,
     ...(clock === undefined ? {} : { clock }),
     ...(tools === undefined ? {} : { tools }),
-    needs,
+    needs: [...impliedNeeds('code', file.needs), ...(file.needs ?? [])],
     position: placeOf(parsed, [file.needs === undefined ? 'kind' : 'needs'], root),
     scenarios,
   };

@@ -77,9 +77,7 @@ export class KubernetesExecutor implements Executor {
 
   async check(submission: Submission): Promise<[]> {
     requireHarmlessSidecars(submission);
-    requireNeeds(submission, ({ name, of, instead }) =>
-      hasProgram(submission.pods, name) === 'no' ? unmetText(of, name, instead) : undefined,
-    );
+    requireNeeds(submission, (need) => (hasProgram(submission.pods, need.name) === 'no' ? unmetText(need) : undefined));
     return await Promise.resolve([]);
   }
 

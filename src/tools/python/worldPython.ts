@@ -35,6 +35,18 @@ export function worldPython(
   return existsSync(readyFile(environment)) ? interpreterOf(environment) : findProgram(PYTHONS, env);
 }
 
+/**
+ * Returns the interpreter of worlds in another container with the same image as this one; undefined if the image has
+ * none. `chosen`: what the world file names. Its path may be that of the machine that submitted the world.
+ */
+export function imagePython(
+  env: Readonly<Record<string, string | undefined>>,
+  chosen: string | undefined,
+): string | undefined {
+  if (chosen !== undefined && !path.isAbsolute(chosen)) return findProgram([chosen], env);
+  return chosen !== undefined && existsSync(chosen) ? chosen : findProgram(PYTHONS, env);
+}
+
 /** Returns the folders outside of the system's that an interpreter reads: its environment, and the base of that. */
 export function interpreterReads(python: string): string[] {
   if (!path.isAbsolute(python)) return [];

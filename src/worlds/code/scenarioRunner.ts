@@ -9,8 +9,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import type { SubmittedCodeWorld, SubmittedScenario } from '../../config/submission/world.ts';
 import { SessionKilled } from '../../rollout/sessionKilled.ts';
 import type { ToolEnvironment, ToolPools } from '../../tools/environment.ts';
-import { PYTHONS } from '../../tools/processes/processTree.ts';
-import { interpreterReads, worldPython } from '../../tools/python/worldPython.ts';
+import { imagePython, interpreterReads, worldPython } from '../../tools/python/worldPython.ts';
 import { removeProgramsFolder } from '../../tools/removeProgramsFolder.ts';
 import { interpreterFolders, scratchIn } from '../../tools/sandbox/folders.ts';
 import { openSandbox } from '../../tools/sandbox/open.ts';
@@ -23,6 +22,7 @@ import { RunnerError, RunnerLost, RunnerProcess } from './runnerProcess.ts';
 /** Loading takes about a second; a busy machine, or code that computes, takes longer. */
 const LOAD_MS = 60_000;
 const FOLDERS = 'worlds';
+const IMAGE_HINT = 'Set `pods.image` to an image with it: `rollout world image` writes the recipe of one.';
 
 /** A scenario of a submitted world. */
 export interface ScenarioSource {
@@ -93,7 +93,7 @@ export class ScenarioRunner {
         return new ScenarioRunner(process, files, loaded, source, pools);
       } catch (error) {
         await process.close();
-        throw loadError(error, source, files.code, signal);
+        throw loadError(error, source, { code: files.code, isRemote: isRemote(pools) }, signal);
       }
     } catch (error) {
       await removeProgramsFolder(folder, pools.processGroups);
@@ -114,12 +114,11 @@ export class ScenarioRunner {
 }
 
 /** Makes a folder in which the runner may write. In pods, it runs as another user of the same group. */
-export async function makeFolder({ directory, processGroups }: ToolPools): Promise<string> {
-  const isRemote = processGroups.toolServer !== undefined;
-  const folder = path.join(directory, FOLDERS, randomUUID());
+export async function makeFolder(pools: ToolPools): Promise<string> {
+  const folder = path.join(pools.directory, FOLDERS, randomUUID());
   await mkdir(path.dirname(folder), { recursive: true, mode: 0o750 });
   await mkdir(folder);
-  await chmod(folder, isRemote ? 0o770 : 0o700);
+  await chmod(folder, isRemote(pools) ? 0o770 : 0o700);
   return folder;
 }
 
@@ -131,21 +130,14 @@ export async function startProcess(
   forks: boolean,
 ): Promise<RunnerProcess> {
   const { env, processGroups } = pools;
-  const isRemote = processGroups.toolServer !== undefined;
-  const python = isRemote ? (chosen ?? PYTHONS[0]) : worldPython(env, chosen);
-  if (python === undefined)
-    throw new StudioError(
-      'unavailable',
-      `Worlds of kind code need ${chosen ?? 'Python 3.10 or later'}, which is missing.`,
-      {
-        hint: 'Install Python 3, then run `rollout world setup`.',
-      },
-    );
+  const inPod = isRemote(pools);
+  const python = inPod ? imagePython(env, chosen) : worldPython(env, chosen);
+  if (python === undefined) throw noPython(chosen, inPod);
   const runner = fileURLToPath(packageUrl(WORLD_RUNNER));
   const opened = await openSandbox(
     sandbox,
     {
-      read: [...interpreterFolders(env), ...(isRemote ? [] : interpreterReads(python)), path.dirname(runner)],
+      read: [...interpreterFolders(env), ...interpreterReads(python), path.dirname(runner)],
       write: [folder],
       own: [folder],
       hide: sandbox.hide,
@@ -165,14 +157,38 @@ export async function startProcess(
   });
 }
 
-function loadError(error: unknown, source: ScenarioSource, code: string, signal: AbortSignal): Error {
+function noPython(chosen: string | undefined, inPod: boolean): StudioError {
+  // A path is one of the machine that submitted the world.
+  const named = chosen === undefined || (inPod && path.isAbsolute(chosen)) ? 'Python 3.10 or later' : chosen;
+  return inPod
+    ? new StudioError('unavailable', `Worlds of kind code need ${named}, which the image of the pods does not have.`, {
+        hint: IMAGE_HINT,
+      })
+    : new StudioError('unavailable', `Worlds of kind code need ${named}, which is missing.`, {
+        hint: 'Install Python 3, then run `rollout world setup`.',
+      });
+}
+
+/** Whether worlds run in another container. */
+function isRemote({ processGroups }: ToolPools): boolean {
+  return processGroups.toolServer !== undefined;
+}
+
+function loadError(
+  error: unknown,
+  source: ScenarioSource,
+  { code, isRemote: inPod }: { readonly code: string; readonly isRemote: boolean },
+  signal: AbortSignal,
+): Error {
   const named = `The scenario ${source.name} of the world ${source.world.name}`;
   if (error instanceof RunnerError) {
     const { fault } = error;
     const place = placeOf(fault, source, code);
     if (fault.class === 'missing_package')
       return new StudioError('config', `${named} needs the Python package ${fault.message}, which is not installed.`, {
-        hint: 'Run `rollout world setup`, or set `python` in the world file to an interpreter that has it.',
+        hint: inPod
+          ? IMAGE_HINT
+          : 'Run `rollout world setup`, or set `python` in the world file to an interpreter that has it.',
         details: { place },
       });
     return new ClassedError('world_error', `${named} cannot run. ${fault.message}`, { place, stack: fault.stack });

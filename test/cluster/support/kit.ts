@@ -61,6 +61,11 @@ export class Kit {
     return found;
   }
 
+  /** Makes an image from a folder, and gives it to all nodes. */
+  makeImage(name: string, folder: string): void {
+    run(path.join(this.#folder, 'image'), [name, folder, 'node']);
+  }
+
   /** Adds a name to an image, or removes it. */
   image(
     node: string,

@@ -136,6 +136,13 @@ describe('a code world', () => {
     assert.deepEqual(built.submission.sandbox?.hide, ['/w/worlds/awm', '/w/worlds/awm']);
   });
 
+  it('needs Python, whatever else it needs', async () => {
+    const { built } = await build(world('needs: [git]\n'));
+    assert.deepEqual(built.submission.world?.needs, ['python', 'git']);
+    const other = await build(world('needs: [git, python3.12]\n'));
+    assert.deepEqual(other.built.submission.world?.needs, ['git', 'python3.12']);
+  });
+
   it('names its own scenario for tasks that name none', async () => {
     const { built } = await build({
       ...world('scenario: Top Shelf\n'),
@@ -294,12 +301,14 @@ describe('problems of code worlds', () => {
       ],
     ],
     [
-      'pods without Python',
-      { [BATCH]: `${SHELVES[BATCH]!}target: gpu\n` },
+      'pods without Python, and without what it needs besides',
+      { [BATCH]: `${SHELVES[BATCH]!}target: gpu\n`, ...world('needs: [git]\n') },
       [
         `${WORLD}:3:7: the world shelves needs python, which the image of the pods does not have — Use an image that ` +
-          'has it (`pods.image` with `pods.provides: [python]`), or run the tool as a sidecar that serves MCP over ' +
-          'HTTP and set its `url`.',
+          'has it (`pods.image` with `pods.provides: [python]`). `rollout world image` writes the recipe of one with ' +
+          'its packages.',
+        `${WORLD}:6:9: the world shelves needs git, which the image of the pods does not have — Use an image that ` +
+          'has it (`pods.image` with `pods.provides: [git]`).',
       ],
     ],
   ];

@@ -167,7 +167,7 @@ describe('a submission', () => {
         ['ffmpeg', true, 'w.world.yaml:3:8'],
       ],
     );
-    const unmet = ({ name, of }: Need) => (name === 'git' || name === 'python' ? undefined : unmetText(of, name));
+    const unmet = (need: Need) => (need.name === 'git' || need.name === 'python' ? undefined : unmetText(need));
     assert.throws(
       () => requireNeeds(submission, unmet),
       (error) =>

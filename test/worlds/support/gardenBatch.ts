@@ -3,6 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { readBatch } from '../../../src/client/submitFile.ts';
+import type { JsonObject } from '../../../src/common/json.ts';
+import type { Api } from '../../../src/protocol/api.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import type { TestServer } from '../../support/rolloutServer.ts';
 import { contentsOf } from './databases.ts';
@@ -17,6 +19,8 @@ interface GardenBatch {
   readonly agent?: string;
   /** Endpoint of the judge; absent: only the published function judges. */
   readonly judge?: string;
+  /** Members of the batch file. */
+  readonly batch?: JsonObject;
 }
 
 /** Writes the files of a batch whose tasks all have the first verifier of the garden. Returns their folder. */
@@ -25,6 +29,7 @@ export async function writeGardenBatch({
   published = garden(),
   agent = 'demo:',
   judge,
+  batch = {},
 }: GardenBatch): Promise<string> {
   const python = await testPython();
   const folder = mkdtempSync(path.join(os.tmpdir(), 'world-run-'));
@@ -53,7 +58,10 @@ export async function writeGardenBatch({
   write(
     'batches/garden.batch.yaml',
     'version: 1\nagent: ../agents/gardener.agent.yaml\nworld: ../worlds/garden.world.yaml\n' +
-      'dataset: { file: ../data/tasks.jsonl }\nscorer: { kind: world }\n',
+      'dataset: { file: ../data/tasks.jsonl }\nscorer: { kind: world }\n' +
+      Object.entries(batch)
+        .map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`)
+        .join(''),
   );
   return folder;
 }
@@ -69,7 +77,10 @@ export async function submitGardens(folder: string, server: TestServer): Promise
 }
 
 /** Returns the last saved database of a rollout: its template with the pages of its snapshot. */
-export async function savedDatabase(server: TestServer, events: readonly TraceEvent[]): Promise<Buffer> {
+export async function savedDatabase(
+  server: { readonly api: Pick<Api, 'getBlob'> },
+  events: readonly TraceEvent[],
+): Promise<Buffer> {
   const saved = events.findLast((event) => event.kind === 'world.snapshot');
   const opened = events.find((event) => event.kind === 'world.open');
   if (saved?.kind !== 'world.snapshot' || opened?.kind !== 'world.open' || opened.data.template === undefined)
