@@ -8,6 +8,7 @@ import { oneLine, plural } from '../../common/text.ts';
 import { type Command, type CommandLine, numberOption, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 import { drive } from './world/drive.ts';
+import { image } from './world/image.ts';
 import { lint } from './world/lint.ts';
 import { lintRuns } from './world/runs.ts';
 import { setup } from './world/setup.ts';
@@ -22,13 +23,14 @@ export const world: Command = {
   usage:
     'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…] [--runs BATCH] | ' +
     'lint --runs BATCH [--out FILE] | drive WORLD [--scenario SCENARIO] [--task ID] | setup [--yes] | ' +
-    'verify [ROLLOUT…] [--with FILE]',
+    'image WORLD [--out FOLDER] | verify [ROLLOUT…] [--with FILE]',
   text:
     'Lists, shows, and checks the scenarios of published worlds: a folder in the format of Agent World Model or ' +
     'Agent-World. `list` finds scenarios whose name, description, tasks, tables, or tools contain all words. `lint` ' +
     'reports what is wrong with scenarios of a folder or a world file, with places, and exits with 1 if there are ' +
     'errors. `drive` opens a world for a task and answers JSON lines on stdin: call, go, verify, keep, states. ' +
-    '`setup` makes the Python environment with the packages that code worlds need. ' +
+    '`setup` makes the Python environment with the packages that code worlds need. `image` prints the recipe of an ' +
+    'image with them, for pods, or writes it to a folder, and says how to build and use it. ' +
     '`verify` runs the current verifier of a world on the stored final states of rollouts, or of a batch, ' +
     'and prints which verdicts it would flip; nothing is recorded. Without rollouts, a verifier of an extracted ' +
     'scenario runs on the newest ones of its task.',
@@ -59,7 +61,11 @@ export const world: Command = {
         'lint: measure verifiers from passing rollouts of this batch (the newest batches); without WORLD: find its ' +
         'tasks whose failures all blame their world',
     },
-    out: { type: 'string', value: 'FILE', text: 'lint --runs: write the IDs of the other tasks, for run --task-file' },
+    out: {
+      type: 'string',
+      value: 'PATH',
+      text: 'lint --runs: file for the IDs of the other tasks, for run --task-file; image: folder for the Dockerfile',
+    },
     with: {
       type: 'string',
       value: 'FILE',
@@ -81,6 +87,8 @@ export const world: Command = {
       return await lintRuns(context, runs, commandLine);
     if (verb === 'drive' && folder !== undefined && words.length === 0)
       return await drive(context, folder, commandLine);
+    if (verb === 'image' && folder !== undefined && words.length === 0)
+      return await image(context, folder, commandLine);
     if (verb === 'lint' && folder !== undefined) return await lint(context, folder, words, commandLine);
     const run = verb === 'list' ? list : verb === 'show' && words.length === 1 ? show : undefined;
     if (run === undefined || folder === undefined)

@@ -13,6 +13,8 @@ import { PYTHONS } from '../processes/processTree.ts';
 import { interpreterOf, pythonEnvironment, readyFile } from './worldPython.ts';
 
 const MIN_PYTHON = [3, 10] as const;
+/** Fails if the packages cannot be used. */
+export const IMPORTS = 'import fastapi, pydantic, sqlalchemy';
 /** How much of the output of a step that failed is shown. */
 const LINES = 12;
 /** Variables with which people configure pip. */
@@ -94,7 +96,7 @@ export async function setUpPython({
   );
   await run(
     python,
-    ['-c', 'import fastapi, pydantic, sqlalchemy'],
+    ['-c', IMPORTS],
     new StudioError('unavailable', 'The packages of worlds were installed, but cannot be imported.', {
       hint: `Remove ${environment} and run it again.`,
     }),
