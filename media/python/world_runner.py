@@ -83,6 +83,10 @@ real_time, real_time_ns, real_urandom, real_exit = time.time, time.time_ns, os.u
 real_connect = sqlite3.dbapi2.connect
 
 
+FAULT = {"blame": "world"}
+"""Of a failure of the scenario's code, which did not merely refuse a call."""
+
+
 class Failure(Exception):
     """A classified error. `kind` is an error class of traces, `load_error`, or `missing_package`."""
 
@@ -111,6 +115,14 @@ def column_of(frame: traceback.FrameSummary) -> int:
     line = linecache.getline(frame.filename, frame.lineno or 1)
     at = getattr(frame, "colno", None)  # in bytes
     return len(line) - len(line.lstrip()) + 1 if at is None else len(line.encode()[:at].decode(errors="replace")) + 1
+
+
+def is_refusal(error: BaseException, file: str) -> bool:
+    """Whether a statement of the scenario raises the error, as functions refuse a call. Otherwise, they fail."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or not isinstance(error, Exception) or frames[-1].filename != file:
+        return False
+    return re.match(r"(raise|assert)\b", frames[-1].line or "") is not None
 
 
 def described(error: BaseException) -> str:
@@ -1020,13 +1032,14 @@ class ApplicationScenario:
                 self.loop.run_until_complete(self.app(scope, receive, send))
         except Exception as error:  # the server of the application would answer 500
             message = f"Error calling {name}. Status code: 500. Response: Internal Server Error"
-            refusal = Failure("tool_error", message, **place_of(error, self.code), why=described(error))
+            refusal = Failure("tool_error", message, **place_of(error, self.code), **FAULT, why=described(error))
         if refusal is not None:
             raise refusal
         reply = answer["body"].decode("utf-8", "replace")
         if answer["status"] >= 400:
             kind = "invalid_arguments" if answer["status"] == 422 else "tool_error"
-            raise Failure(kind, f"Error calling {name}. Status code: {answer['status']}. Response: {reply}")
+            fault = FAULT if answer["status"] >= 500 else {}
+            raise Failure(kind, f"Error calling {name}. Status code: {answer['status']}. Response: {reply}", **fault)
         try:
             return json.loads(reply)
         except ValueError:
@@ -1308,7 +1321,8 @@ class Session:
         except Failure as error:
             failure = error
         except BaseException as error:
-            failure = Failure("tool_error", described(error), **place_of(error, self.scenario.code))
+            fault = {} if is_refusal(error, self.scenario.code) else FAULT
+            failure = Failure("tool_error", described(error), **place_of(error, self.scenario.code), **fault)
         ms = (time.perf_counter() - began) * 1000
         end_output()
         changes = self.state.changes()

@@ -23,6 +23,7 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
   expected_answer: (_row, { expected }) => textOf(expected),
   passed: (row) => row.progress.passed,
   reward: (row) => row.progress.reward,
+  world_outcome: (row) => row.progress.world_outcome,
   verdicts: (row) => verdictsText(row),
   error_class: (row) => row.progress.error_class,
   steps: (row) => row.progress.steps,

@@ -11,6 +11,7 @@ import {
 import type { Api } from '../protocol/api.ts';
 import type { JudgingContext, Verdict } from '../rollout/ports.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
+import { callTroubles } from '../trace/callTroubles.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { VerifierFault } from '../worlds/code/verifierRunner.ts';
 import { verifyFinalState } from '../worlds/code/verify.ts';
@@ -44,10 +45,11 @@ export async function finalVerdict(
   const own = environment(sent.sandbox);
   const current = await currentWorld(world, recording, options, own.own);
   const answer = await whole(model.end?.data.answer ?? null);
+  const troubles = callTroubles(model.events);
   const context: JudgingContext = { signal, ask: askRecorded(answersOutside(model), unasked) };
   const saved = state.snapshot === undefined ? undefined : await api.getBlob(state.snapshot.sha, signal);
   if (current.kind === 'code' && saved !== undefined && !hasChanged(recording, state.snapshot?.seq ?? 0))
-    return await verdictOnState(current, recording, { answer, state: saved, environment: own, context });
+    return await verdictOnState(current, recording, { answer, troubles, state: saved, environment: own, context });
   const lost = state.since.find(({ effect }) => effect === 'irreversible');
   const from = saved === undefined ? {} : { from: saved };
   const session = await openWorld(current, own, true).open({ task: info.task, seed: state.seed, ...from }, signal);
@@ -59,7 +61,7 @@ export async function finalVerdict(
       );
     await replayCalls(session, { world: state, submission: sent }, signal);
     if (session.verify === undefined) throw new ClassedError('world_error', 'This world has no `verify`.');
-    return { verdict: await session.verify({ answer, expected: info.task.answer }, context) };
+    return { verdict: await session.verify({ answer, expected: info.task.answer, troubles }, context) };
   } finally {
     await session.close();
   }
@@ -69,7 +71,7 @@ export async function finalVerdict(
 async function verdictOnState(
   world: SubmittedCodeWorld,
   { info: { task } }: Recording,
-  final: Pick<Parameters<typeof verifyFinalState>[0], 'answer' | 'state' | 'environment' | 'context'>,
+  final: Pick<Parameters<typeof verifyFinalState>[0], 'answer' | 'troubles' | 'state' | 'environment' | 'context'>,
 ): Promise<FinalVerdict> {
   const name = task.world?.scenario;
   const scenario = name === undefined ? undefined : world.scenarios[name];

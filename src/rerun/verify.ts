@@ -39,7 +39,7 @@ export interface Verified {
   readonly task: string;
   readonly attempt: number;
   /** The verdict at the end of the rollout; null: it has none. */
-  readonly stored: Pick<Verdict, 'value' | 'passed'> | null;
+  readonly stored: Pick<Verdict, 'value' | 'passed' | 'outcome'> | null;
   /** The verdict now; null: there is none, see `error`. */
   readonly now: Verdict | null;
   /** Why the verifier did not judge. */
@@ -98,7 +98,7 @@ async function verifyOne(
   if (model.end === undefined)
     throw new StudioError('conflict', `Rollout ${rollout} has not ended, so it has no final state.`);
   const score = model.scores.findLast(({ span }) => span === undefined)?.data;
-  const stored = score === undefined ? null : { value: score.value, passed: score.passed };
+  const stored = score === undefined ? null : storedVerdict(score);
   const about = { batch: row.batch, rollout, task: row.task, attempt: row.attempt, stored };
   const verdicts = row.progress.verdicts ?? {};
   try {
@@ -128,6 +128,10 @@ function faultOf(
 
 function columnOf({ column }: { readonly column?: number | undefined }): { readonly column?: number } {
   return column === undefined ? {} : { column };
+}
+
+function storedVerdict({ value, passed, outcome }: EventData['score']): NonNullable<Verified['stored']> {
+  return { value, passed, ...(outcome === undefined ? {} : { outcome }) };
 }
 
 /** Returns what each rater says. A verdict on evidence is the judge's. */

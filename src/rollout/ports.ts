@@ -4,7 +4,19 @@
  */
 import type { Json, JsonObject } from '../common/json.ts';
 import type { SubmittedModel } from '../config/submission.ts';
-import type { Change, Check, Effect, EventData, Part, Place, Role, TraceEvent, Usage } from '../trace/schema.ts';
+import type { CallTroubles } from '../trace/callTroubles.ts';
+import type {
+  Change,
+  Check,
+  Effect,
+  EventData,
+  Part,
+  Place,
+  Role,
+  TraceEvent,
+  Usage,
+  WorldOutcome,
+} from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
 // ---- model ----------------------------------------------------------------------------------------------------
@@ -181,6 +193,8 @@ export interface Verdict {
   /** null = unscorable. */
   readonly value: number | null;
   readonly passed: boolean | null;
+  /** Of a published world. */
+  readonly outcome?: WorldOutcome;
   readonly parts?: Readonly<Record<string, number>>;
   /** Failed checks say why an attempt did not pass; views show them as a table of expected and actual values. */
   readonly checks?: readonly Check[];
@@ -205,7 +219,12 @@ export interface JudgingContext {
 export interface WorldSession extends ToolHost {
   /** Judges the final state. Absent: this world has no verifier. */
   verify?(
-    input: { readonly answer: Json; readonly expected: Json | undefined },
+    input: {
+      readonly answer: Json;
+      readonly expected: Json | undefined;
+      /** What the record says about the calls. Absent: there is no record. */
+      readonly troubles?: CallTroubles;
+    },
     context: JudgingContext,
   ): Promise<Verdict>;
   /** Returns the whole state, from which `open` can continue. Absent: this world has no snapshots. */
@@ -252,6 +271,8 @@ export interface ScoreInput extends JudgingContext {
   readonly task: TaskRecord;
   readonly answer: Json;
   readonly messages: readonly Message[];
+  /** What the record says about the calls. */
+  readonly troubles: CallTroubles;
   /** What judges the final state of the world, if there is one. */
   readonly world: Pick<WorldSession, 'verify'> | undefined;
   readonly seed: number;

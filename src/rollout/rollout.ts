@@ -343,13 +343,14 @@ export class Rollout {
   }
 
   /** Scores the final state, and records the score. Throws ClassedError `infrastructure`. */
-  async #score({ log, callSpans }: RunningRollout, ending: RolloutEnding): Promise<EventData['score']> {
+  async #score({ log, callSpans, calls }: RunningRollout, ending: RolloutEnding): Promise<EventData['score']> {
     const { score, drafts } = await scoreOf(ending, {
       scorer: this.#ports.scorer,
       task: await taskToScore(this.#job.task, this.#ports, this.#life),
       rolloutSeed: rolloutSeed(this.#job),
       state: this.#opened,
       callSpans,
+      troubles: calls.troubles,
       life: this.#life,
     });
     log.append(drafts);

@@ -2,6 +2,7 @@ import { StudioError } from '../common/errors.ts';
 import { sha256Hex } from '../common/hash.ts';
 import { rulesOf } from '../config/submission/rule.ts';
 import { agentAt, codeSha, configSha, type Submission, sideModelsOf } from '../config/submission.ts';
+import { type CallTroubles, CallTroublesReader } from '../trace/callTroubles.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import { TrajectoryModel } from '../trace/model.ts';
@@ -42,6 +43,8 @@ export interface RunningRollout {
   readonly fingerprint: Fingerprint;
   /** seqs of the starts of tool calls, by their IDs. */
   readonly callSpans: ReadonlyMap<string, number>;
+  /** What the record says about its calls, with those of an ancestor. */
+  readonly calls: { readonly troubles: CallTroubles };
   /** What the rules of the world did in this rollout; undefined without rules. */
   readonly injected: InjectedCalls | undefined;
   /** No new effect starts after it: limits, and whatever ends the try. */
@@ -71,6 +74,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const fingerprint = new Fingerprint();
   const repeats = new Repeats();
   const callSpans = new Map<string, number>();
+  const calls = new CallTroublesReader();
   const injected = rulesOf(job.submission).length === 0 ? undefined : new InjectedCalls();
   const ownFrom = ((job.fork ?? job.rescores)?.seq ?? 0) + 1;
   const recording = job.rescores === undefined ? undefined : new TrajectoryModel();
@@ -84,6 +88,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
       repeats.add(event);
       callSpans.set(event.data.call, event.seq);
     }
+    calls.add(event);
     outcome(event);
   };
   const history = await History.read(
@@ -176,6 +181,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     totals,
     fingerprint,
     callSpans,
+    calls,
     injected,
     stop,
     sha256,

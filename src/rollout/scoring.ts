@@ -1,6 +1,7 @@
 import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
 import { shortageOf } from '../common/shortage.ts';
+import type { CallTroubles } from '../trace/callTroubles.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
 import { type TaskRecord, withoutAnswer } from '../trace/task.ts';
@@ -30,6 +31,7 @@ interface ScoringInput {
   readonly state: Readonly<FinalState>;
   /** seqs of the starts of tool calls, by their IDs. */
   readonly callSpans: ReadonlyMap<string, number>;
+  readonly troubles: CallTroubles;
   /** Cancellation and loss of the lease. */
   readonly life: Stop;
 }
@@ -63,6 +65,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
     const {
       value,
       passed,
+      outcome,
       parts,
       checks,
       explanation,
@@ -72,6 +75,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
         task,
         answer: ending.answer,
         messages: state.messages?.() ?? [],
+        troubles: input.troubles,
         world: state.world?.judge,
         seed,
         signal: life.signal,
@@ -82,6 +86,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
       ...nameOf(scorer),
       value,
       passed,
+      ...(outcome === undefined ? {} : { outcome }),
       ...(parts === undefined ? {} : { parts: { ...parts } }),
       ...(checks === undefined ? {} : { checks: [...checks] }),
       ...(explanation === undefined ? {} : { explanation }),

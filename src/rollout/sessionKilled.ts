@@ -6,7 +6,7 @@ import { ClassedError } from '../trace/classedError.ts';
  */
 export class SessionKilled extends ClassedError {
   constructor(message: string, options: { readonly cause?: unknown } = {}) {
-    super('world_error', message, options);
+    super('world_error', message, { ...options, blame: 'world' });
   }
 }
 

@@ -41,18 +41,16 @@ export function causeOf({ state, progress }: Pick<RolloutRow, 'state' | 'progres
 
 /** Returns the cause in a score that is not a pass. `failed`: a call that failed before and never succeeded. */
 export function causeOfScore(
-  { passed, checks = [], parts = {}, explanation, error }: EventData['score'],
+  { passed, outcome, checks = [], parts = {}, explanation, error }: EventData['score'],
   seq: number,
   failed: FailedCall | undefined,
 ): Cause | undefined {
   if (passed === true) return undefined;
-  if (passed === null)
-    return {
-      kind: 'unscored',
-      text: error === undefined ? 'not scored' : `scoring failed: ${ERROR_LABELS[error.class]}`,
-      seq,
-    };
   const check = checks.find((one) => !one.passed);
+  if (passed === null) {
+    const text = error === undefined ? 'not scored' : `scoring failed: ${ERROR_LABELS[error.class]}`;
+    return { kind: 'unscored', text: outcome === 'environment_error' ? environmentText(check) : text, seq };
+  }
   if (check !== undefined && check.name !== ANSWER_CHECK) return { kind: 'check', text: failureText(check), seq };
   // That the answer is wrong only says what follows from a call that never worked.
   if (failed !== undefined) return causeOfCall(failed);
@@ -62,6 +60,11 @@ export function causeOfScore(
   const [sentence = ''] = (explanation ?? '').split(/(?<=[.!?])\s|\n/);
   if (sentence !== '') return { kind: 'check', text: shortened(sentence.replace(/\.$/, '')), seq };
   return undefined;
+}
+
+/** Returns how the world failed, or its verifier. */
+function environmentText(check: Check | undefined): string {
+  return check === undefined ? 'environment: not judged' : failureText(check);
 }
 
 /** Returns the cause in the error that ended a rollout. */

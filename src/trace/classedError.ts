@@ -10,6 +10,8 @@ export class ClassedError extends Error {
   readonly changes: readonly Change[] | undefined;
   /** Of class `limit`: which one was reached. */
   readonly limit: LimitKind | undefined;
+  /** The world failed, and did not merely refuse a call. */
+  readonly blame: TraceError['blame'];
 
   constructor(
     errorClass: ErrorClass,
@@ -20,6 +22,7 @@ export class ClassedError extends Error {
       stack?: string | undefined;
       changes?: readonly Change[] | undefined;
       limit?: LimitKind | undefined;
+      blame?: TraceError['blame'];
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -29,6 +32,7 @@ export class ClassedError extends Error {
     this.userStack = options.stack;
     this.changes = options.changes;
     this.limit = options.limit;
+    this.blame = options.blame;
   }
 
   toTrace(): TraceError {
@@ -38,6 +42,7 @@ export class ClassedError extends Error {
       ...(this.limit === undefined ? {} : { limit: this.limit }),
       ...(this.userStack === undefined ? {} : { stack: this.userStack }),
       ...(this.place === undefined ? {} : { place: this.place }),
+      ...(this.blame === undefined ? {} : { blame: this.blame }),
     };
   }
 

@@ -93,6 +93,7 @@ function apply(row: Progress, event: TraceEvent): void {
       const cause = causeOfScore(event.data, event.seq, row.failed_call);
       if (cause === undefined) delete row.cause;
       else row.cause = cause;
+      if (event.data.outcome !== undefined) row.world_outcome = event.data.outcome;
       return;
     }
     case 'hold': {

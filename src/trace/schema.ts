@@ -9,11 +9,11 @@ import { z } from 'zod';
 import { faultCounts } from './schema/faults.ts';
 import { blobRef, int, json, part, sha } from './schema/parts.ts';
 import { totals } from './schema/totals.ts';
-import { change, worldOpen } from './schema/world.ts';
+import { change, worldOpen, worldOutcome } from './schema/world.ts';
 
 export { type BlobRef, type Part, part } from './schema/parts.ts';
 export { type SideUsage, sideUsage, type Totals, totals } from './schema/totals.ts';
-export { type Change, change } from './schema/world.ts';
+export { type Change, change, WORLD_OUTCOMES, type WorldOutcome, worldOutcome } from './schema/world.ts';
 
 export const TRACE_VERSION = 1;
 
@@ -70,6 +70,8 @@ export const traceError = z.object({
   limit: limitKind.optional(),
   stack: z.string().optional(),
   place: place.optional(),
+  /** The world failed: its code threw, ran too long, or took too much. It did not merely refuse the call. */
+  blame: z.literal('world').optional(),
 });
 export type TraceError = z.infer<typeof traceError>;
 
@@ -241,6 +243,7 @@ const eventData = {
       run: z.string().optional(),
       value: z.number().nullable(),
       passed: z.boolean().nullable(),
+      outcome: worldOutcome.optional(),
       parts: z.record(z.string(), z.number()).optional(),
       checks: z.array(check).optional(),
       explanation: z.string().optional(),

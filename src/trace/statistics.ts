@@ -123,6 +123,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
         { kind, attempts, tasks: of.size },
       ]),
     ),
+    by_outcome: Object.fromEntries(tally.byOutcome),
     by_tool: mostFirst(tally.byTool),
     perturbed: input.perturb?.on ?? null,
     by_rule: byRule(input, tally),

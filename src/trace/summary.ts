@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { faultCounts } from './schema/faults.ts';
-import { errorClass, rolloutStatus, sideUsage } from './schema.ts';
+import { errorClass, rolloutStatus, sideUsage, worldOutcome } from './schema.ts';
 
 export const rolloutState = z.enum(['queued', 'running', 'held', 'ended']);
 export type RolloutState = z.infer<typeof rolloutState>;
@@ -64,6 +64,8 @@ export type HoldSummary = z.infer<typeof hold>;
 export const verdict = z.object({
   value: z.number().nullable(),
   passed: z.boolean().nullable(),
+  /** Of a published world. */
+  outcome: worldOutcome.optional(),
   /** Time of the verdict. */
   at: z.number().int(),
   /** As in the event `score`. */
@@ -97,6 +99,8 @@ export const progress = z.object({
   status: rolloutStatus.optional(),
   passed: z.boolean().nullable().optional(),
   reward: z.number().nullable().optional(),
+  /** What it came to in a published world. */
+  world_outcome: worldOutcome.optional(),
   /** The newest later verdict of each scorer: from the batch stream, and never counted as the reward. */
   verdicts: z.record(z.string(), verdict).optional(),
   error_class: errorClass.optional(),

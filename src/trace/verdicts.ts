@@ -9,7 +9,7 @@ export const PERSON = 'person:';
 export const REWARD = 'reward';
 
 /** What one scorer says. */
-export type Judgement = Pick<Verdict, 'value' | 'passed'>;
+export type Judgement = Pick<Verdict, 'value' | 'passed' | 'outcome'>;
 
 /** Returns the name of the person, if a scorer is one. */
 export function personOf(scorer: string): string | undefined {
@@ -19,8 +19,9 @@ export function personOf(scorer: string): string | undefined {
 /** Returns the verdict of a scorer on the rollout of a row; undefined if it has none. */
 export function judgementOf({ progress }: Pick<RolloutRow, 'progress'>, scorer: string): Judgement | undefined {
   if (scorer !== REWARD) return progress.verdicts?.[scorer];
-  const { reward, passed } = progress;
-  return reward === undefined || passed === undefined ? undefined : { value: reward, passed };
+  const { reward, passed, world_outcome: outcome } = progress;
+  if (reward === undefined || passed === undefined) return undefined;
+  return { value: reward, passed, ...(outcome === undefined ? {} : { outcome }) };
 }
 
 /** Returns the names of all scorers with later verdicts: people last, otherwise by name. */
@@ -36,13 +37,18 @@ export function rowByScorer(row: RolloutRow, scorer: string): RolloutRow {
   if (scorer === REWARD || row.state !== 'ended') return row;
   const { status } = row.progress;
   if (status !== 'done' && status !== 'truncated') return row;
-  const { value, passed } = judgementOf(row, scorer) ?? { value: null, passed: null };
-  const { cause: _ofReward, ...progress } = row.progress;
+  const { value, passed, outcome }: Judgement = judgementOf(row, scorer) ?? { value: null, passed: null };
+  const { cause: _ofReward, world_outcome: _ofWorld, ...progress } = row.progress;
   const text = passed === null ? 'not scored' : `failed by ${scorer}`;
   const cause: Cause | undefined = passed === true ? undefined : { kind: passed === null ? 'unscored' : 'check', text };
   return {
     ...row,
-    progress: { ...progress, reward: value, passed, ...(cause === undefined ? {} : { cause }) },
+    progress: {
+      ...progress,
+      ...{ reward: value, passed },
+      ...(outcome === undefined ? {} : { world_outcome: outcome }),
+      ...(cause === undefined ? {} : { cause }),
+    },
   };
 }
 

@@ -62,6 +62,19 @@ describe('the panels of the batch page', { timeout: 300_000 }, () => {
       assert.equal(outside, 0);
     }));
 
+  it('count the outcomes of a published world apart', () =>
+    open('outcomes', async (page) => {
+      assert.deepEqual(
+        (await panels(page, 'Outcomes')).map(([name]) => name),
+        ['pass@k', 'Run', 'Outcomes', 'Causes'],
+      );
+      const rows = await page.getByRole('region', { name: 'Outcomes' }).locator('li').allInnerTexts();
+      assert.deepEqual(
+        rows.map((text) => text.replace(/\s*[\d,]+$/, '')),
+        ['complete', 'partial', 'agent error', 'format error'],
+      );
+    }));
+
   it('are not drawn without a value: no pass@k before an attempt is scored, no Run without times', async () => {
     await open('not-begun', async (page) => {
       assert.deepEqual(

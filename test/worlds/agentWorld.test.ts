@@ -40,7 +40,7 @@ test('functions answer, report changed records by their ID, and name the line th
   const session = await open();
   assert.deepEqual(
     session.specs.map(({ name }) => name),
-    ['list_boxes', 'move_box', 'break_shelf'],
+    ['list_boxes', 'move_box', 'lock_shelf', 'break_shelf'],
   );
   assert.deepEqual(await callTool(session, 'list_boxes', { color: 'blue' }), {
     response: { boxes: [BLUE] },
@@ -60,7 +60,10 @@ test('functions answer, report changed records by their ID, and name the line th
     class: 'tool_error',
     message: /KeyError/,
     place: { file: 'worlds/gen_envs.jsonl/garden.py', line, column: 1 },
+    blame: 'world',
   });
+  // A function that raises on purpose refuses the call.
+  await assert.rejects(callTool(session, 'lock_shelf'), { class: 'tool_error', message: /no lock/, blame: undefined });
   await session.close();
 });
 

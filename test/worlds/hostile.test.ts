@@ -68,7 +68,7 @@ for (const [tool, why] of Object.entries(REFUSED)) {
     const session = await open();
     const context = callContext();
     const error = await failure(callTool(session, tool, {}, context));
-    assert.deepEqual([error.class, error.place?.line], ['tool_error', lineOf(tool)]);
+    assert.deepEqual([error.class, error.place?.line, error.blame], ['tool_error', lineOf(tool), 'world']);
     assert.match(context.printed.join(''), why);
     assert.equal((await callTool(session, 'print_text')).response, 'printed');
     await session.close();
@@ -95,7 +95,7 @@ for (const tool of ['sleep_long', 'wait_long', 'loop_forever']) {
     await started.promise; // printed on the line where it stays
     stop.abort(new DOMException('late', 'TimeoutError'));
     const error = await calling;
-    assert.deepEqual([error.class, error.place?.line], ['timeout', lineOf(tool)]);
+    assert.deepEqual([error.class, error.place?.line, error.blame], ['timeout', lineOf(tool), 'world']);
     assert.equal((await failure(callTool(session, 'list_notes'))).class, 'world_error');
     await session.close();
     await assertBystander();
@@ -105,7 +105,7 @@ for (const tool of ['sleep_long', 'wait_long', 'loop_forever']) {
 test('a session that crashes is a world_error', async () => {
   const session = await open();
   const error = await failure(callTool(session, 'crash_process'));
-  assert.equal(error.class, 'world_error');
+  assert.deepEqual([error.class, error.blame], ['world_error', 'world']);
   assert.match(error.message, /SIGSEGV/);
   assert.equal((await failure(callTool(session, 'list_notes'))).class, 'world_error');
   await session.close();

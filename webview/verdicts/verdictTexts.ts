@@ -2,6 +2,7 @@
 import { timeOfDay } from '../../src/common/units.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { personOf, REWARD, scorersOf } from '../../src/trace/verdicts.ts';
+import { WORLD_OUTCOME_NAMES } from '../../src/trace/worldOutcomes.ts';
 
 export interface VerdictText {
   readonly scorer: string;
@@ -34,7 +35,7 @@ export function verdictTexts(
     const verdict = progress.verdicts?.[scorer];
     const person = personOf(scorer);
     if (verdict === undefined || (person !== undefined && verdict.passed === null)) return [];
-    const { value, passed, at, version, by, run } = verdict;
+    const { value, passed, outcome, at, version, by, run } = verdict;
     return [
       {
         scorer,
@@ -43,6 +44,7 @@ export function verdictTexts(
         outcome: outcomeOf(passed),
         ...(value === null || person !== undefined ? {} : { value }),
         details: [
+          ...(outcome === undefined ? [] : [WORLD_OUTCOME_NAMES[outcome]]),
           ...versionText(version),
           ...(by === undefined || by === person ? [] : [`by ${by}`]),
           timeOfDay(at, now),
@@ -52,7 +54,7 @@ export function verdictTexts(
     ];
   });
   if (later.length === 0) return [];
-  const { reward, passed, ended_at: at } = progress;
+  const { reward, passed, world_outcome: came, ended_at: at } = progress;
   const first: VerdictText = {
     scorer: REWARD,
     name: REWARD,
@@ -60,6 +62,7 @@ export function verdictTexts(
     outcome: outcomeOf(passed),
     ...(reward === undefined || reward === null ? {} : { value: reward }),
     details: [
+      ...(came === undefined ? [] : [WORLD_OUTCOME_NAMES[came]]),
       ...(score?.scorer === undefined ? [] : [`by ${score.scorer}`]),
       ...versionText(score?.version),
       ...(at === undefined ? [] : [timeOfDay(at, now)]),

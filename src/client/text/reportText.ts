@@ -5,6 +5,7 @@ import { compact, count, duration } from '../../common/units.ts';
 import { RECOVERIES, RECOVERY_NAMES } from '../../trace/recovery.ts';
 import type { Comparison, Report } from '../../trace/statistics/schema.ts';
 import { harmlessLine } from '../../trace/text/terminal.ts';
+import { outcomeCounts } from '../../trace/worldOutcomes.ts';
 import { table, wrapped } from './table.ts';
 
 const MAX_LISTED = 8;
@@ -99,6 +100,8 @@ function totalsLines(report: Report, width: number): string[] {
     const { cost_per_solved: perSolved } = report;
     lines.push(`cost       ${cost.toFixed(2)}${perSolved === null ? '' : `, ${perSolved.toFixed(2)} per solved task`}`);
   }
+  const outcomes = outcomeCounts(report.by_outcome).map(({ name, attempts }) => `${name} ${attempts}`);
+  lines.push(...listLine('outcomes', outcomes, width));
   const causes = Object.entries(report.by_cause).map(([cause, { attempts }]) => `${cause} ${attempts}`);
   lines.push(...listLine('causes', causes, width));
   const tools = Object.entries(report.by_tool).map(([tool, share]) => `${tool} ${share.passed}/${share.attempts}`);

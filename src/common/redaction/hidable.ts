@@ -42,7 +42,8 @@ const FORMAT_WORDS = (
   'done truncated tool_calls cost submission parent differs what node verb args label reason prompt completion ' +
   'logprobs keep protocol slots rollouts away_ms hello last want lease events append span offset delta load skew_ms ' +
   'beat running held waiting claim inspector retry_after_ms count busy down denied missing ' +
-  'no_sandbox faults recovered worked_around repeated gave_up rescores scenario template clock real version'
+  'no_sandbox faults recovered worked_around repeated gave_up rescores scenario template clock real version ' +
+  'blame outcome complete partial agent_error format environment_error'
 ).split(' ');
 
 /** Returns why a value cannot be hidden; undefined if it can. */

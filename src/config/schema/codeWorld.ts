@@ -68,8 +68,10 @@ export const codeWorldKeys = {
       complete: reward(REWARDS.complete).describe('The task is done.'),
       partial: reward(REWARDS.partial).describe('The task is done in part.'),
       agent_error: reward(REWARDS.agent_error).describe('The agent failed.'),
-      format: reward(REWARDS.format).describe('The agent called tools in a form that cannot be read.'),
-      environment_error: reward(REWARDS.environment_error).describe('The world failed. `null`: no score.'),
+      format: reward(REWARDS.format).describe('The last call had a form that cannot be run.'),
+      environment_error: reward(REWARDS.environment_error).describe(
+        'The world failed, so the attempt is unscored. `null`: no reward.',
+      ),
     })
     .prefault({})
     .describe('With `kind: code`: the reward of each outcome. `null`: no score.'),

@@ -5,7 +5,7 @@ import { type BatchRow, batchState } from '../../protocol/client.ts';
 import { causeOf } from '../../trace/cause.ts';
 import { heldText, holdOf } from '../../trace/holder.ts';
 import { OUTCOMES, outcomeOf } from '../../trace/outcome.ts';
-import { errorClass, sideUsage } from '../../trace/schema.ts';
+import { errorClass, sideUsage, worldOutcome } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 
 const count = z.number().int().min(0);
@@ -80,6 +80,7 @@ export const attemptShape = z.object({
   attempt: count,
   outcome,
   reward: z.number().nullable(),
+  world_outcome: worldOutcome.optional().describe('What it came to in a published world'),
   steps: count,
   tool_calls: count,
   tools: z.array(z.string()).describe('Tools it called, in order of first use'),
@@ -105,6 +106,7 @@ export function attemptData(row: RolloutRow): z.input<typeof attemptShape> {
     attempt: row.attempt,
     outcome: outcomeOf(row),
     reward: progress.reward ?? null,
+    ...(progress.world_outcome === undefined ? {} : { world_outcome: progress.world_outcome }),
     steps: progress.steps,
     tool_calls: progress.tool_calls,
     tools: progress.tools.slice(0, MAX_TOOLS),

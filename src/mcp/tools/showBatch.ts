@@ -40,7 +40,7 @@ const output = z.object({
   batch: batchShape,
   report: reportSchema.describe(
     'pass_at: unbiased pass@k by k; pass_all: pass^k; intervals of both; shares by cause, error class, tool, level; ' +
-      'by_rule: what agents did after injected faults',
+      'by_rule: what agents did after injected faults; by_outcome: attempts by what published worlds said',
   ),
   hardest_tasks: z
     .array(hardTask)

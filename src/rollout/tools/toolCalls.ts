@@ -300,7 +300,8 @@ export class ToolCaller {
         return await callStop.race(running);
       } catch (error) {
         // Waits for the tool, so that late effects belong to this call; unnecessary after a cancel.
-        if (callStop.reason !== undefined && !log.closed) await settledWithin(running, GRACE_MS, time);
+        if (callStop.reason !== undefined && !log.closed && (await settledWithin(running, GRACE_MS, time)))
+          throw await moreAbout(callStop.reason, running);
         throw error;
       }
     } finally {
@@ -351,6 +352,12 @@ export class ToolCaller {
       ? new ClassedError('tool_error', error.message, { place: error.place, stack: error.userStack })
       : error;
   }
+}
+
+/** Returns the error of an interrupted call that has ended: the host may know where it was. */
+async function moreAbout(reason: ClassedError, ended: Promise<unknown>): Promise<ClassedError> {
+  const error: unknown = await ended.catch((thrown: unknown) => thrown);
+  return error instanceof ClassedError && error.class === reason.class ? error : reason;
 }
 
 /** Delegates to another agent, without a time limit: its calls and the rollout have their own. */

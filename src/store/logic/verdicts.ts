@@ -64,10 +64,11 @@ export async function copyVerdict(
 async function addTo(tx: Transaction, ledger: Ledger, rollout: RolloutRecordRow, data: ScoreOf): Promise<number> {
   const batch = ledger.batch(rollout.batch);
   const seq = await addBatchEvent(tx, batch, 'score', data);
-  const { value, passed, version, by, run } = data;
+  const { value, passed, outcome, version, by, run } = data;
   const verdict: Verdict = {
     value,
     passed,
+    ...(outcome === undefined ? {} : { outcome }),
     at: batch.lastAt,
     ...(version === undefined ? {} : { version }),
     ...(by === undefined ? {} : { by }),

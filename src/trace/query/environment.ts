@@ -47,7 +47,7 @@ export function environmentOf(model: TrajectoryModel, seq: number, task?: TaskRe
       return usageValues(state().usage);
     },
     get world() {
-      return { changes: changesAt(model, event, span()) };
+      return { changes: changesAt(model, event, span()), outcome: outcomeAt(model, seq) };
     },
     get reward() {
       return state().reward;
@@ -177,7 +177,7 @@ class GateEnvironment implements QueryEnvironment {
   }
 
   get world(): Values {
-    return { changes: this.#gate.changes ?? [] };
+    return { changes: this.#gate.changes ?? [], outcome: '' };
   }
 }
 
@@ -192,7 +192,7 @@ export function rowEnvironment(row: RolloutRow, task?: TaskRecord): QueryEnviron
     side: '',
     attempt: row.attempt,
     usage: usageValues(row.progress),
-    world: { changes: [] },
+    world: { changes: [], outcome: row.progress.world_outcome ?? '' },
     reward: row.progress.reward ?? null,
     verdicts: row.progress.verdicts ?? EMPTY,
     status: row.state === 'ended' ? (row.progress.status ?? 'done') : row.state,
@@ -276,6 +276,10 @@ function changesAt(
         ? []
         : model.diffsOf(tool.seq).filter((diff) => diff.seq <= event.seq || event.kind === 'tool.end');
   return diffs.flatMap((diff) => diff.data.changes.map((change) => unescapeKeys(change as Json))); // a change is JSON
+}
+
+function outcomeAt(model: TrajectoryModel, seq: number): string {
+  return model.scores.findLast((score) => score.span === undefined && score.seq <= seq)?.data.outcome ?? '';
 }
 
 function taskValues(task: TaskRecord | undefined, id: string | undefined): Values {

@@ -30,7 +30,7 @@ export interface QueryEnvironment {
   readonly attempt: number;
   /** Tokens that the agents used so far: input_tokens, output_tokens, cached_tokens. */
   readonly usage: Values;
-  /** changes: the changes by the event's call. */
+  /** changes: the changes by the event's call. outcome: what the rollout came to in a published world so far, or ''. */
   readonly world: Values;
   /** The reward so far; null: none. */
   readonly reward: number | null;
@@ -68,7 +68,7 @@ const FIELDS: Readonly<Partial<Record<Variable, readonly string[]>>> = {
   message: ['m', 'role', 'origin', 'text', 'reasoning', 'calls', 'parts', 'from', 'to', 'topic'],
   task: ['id', 'question', 'answer', 'level', 'files', 'world', 'meta'],
   usage: ['input_tokens', 'output_tokens', 'cached_tokens'],
-  world: ['changes'],
+  world: ['changes', 'outcome'],
 };
 
 export function isVariable(name: string): name is Variable {

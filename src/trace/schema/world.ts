@@ -11,6 +11,14 @@ export const change = z.object({
 });
 export type Change = z.infer<typeof change>;
 
+/**
+ * What a rollout of a published world came to, as Agent World Model tells it apart. `format`: the agent's calls had a
+ * form that cannot be run. `environment_error`: the world failed, so nobody can say.
+ */
+export const WORLD_OUTCOMES = ['complete', 'partial', 'agent_error', 'format', 'environment_error'] as const;
+export const worldOutcome = z.enum(WORLD_OUTCOMES);
+export type WorldOutcome = z.infer<typeof worldOutcome>;
+
 /** `real`: that of the machine. */
 const clock = z.union([z.literal('real'), z.object({ start: z.string(), step: z.number() })]);
 

@@ -3,7 +3,7 @@ import { each, finish, type Piecewise } from '../../common/piecewise.ts';
 import { causeOf } from '../cause.ts';
 import { countNameOf } from '../outcome.ts';
 import type { FaultCounts } from '../schema/faults.ts';
-import type { ErrorClass } from '../schema.ts';
+import type { ErrorClass, WorldOutcome } from '../schema.ts';
 import type { Cause, RolloutRow } from '../summary.ts';
 
 /** `open`: queued, running, or held. `unscored`: ended, but without a verdict. */
@@ -17,6 +17,8 @@ export interface Attempt {
   readonly truncated: boolean;
   readonly duplicate: boolean;
   readonly error: ErrorClass | undefined;
+  /** What it came to in a published world; undefined for an attempt that was cancelled or lost. */
+  readonly outcome: WorldOutcome | undefined;
   /** Why it did not pass. */
   readonly cause: Cause | undefined;
   /** The beginning of the error message. */
@@ -62,6 +64,7 @@ const CANCELLED: Cause = { kind: 'cancelled', text: 'cancelled' };
 export function attemptOf(row: RolloutRow): Attempt {
   const { progress } = row;
   const settlement = settlementOf(row);
+  const counts = settlement !== 'cancelled' && settlement !== 'infrastructure';
   return {
     task: row.task,
     attempt: row.attempt,
@@ -73,7 +76,8 @@ export function attemptOf(row: RolloutRow): Attempt {
     error: row.state === 'ended' ? progress.error_class : undefined,
     message: row.state === 'ended' ? progress.error_message : undefined,
     tools: progress.tools,
-    faults: settlement === 'cancelled' || settlement === 'infrastructure' ? undefined : progress.faults,
+    outcome: counts ? progress.world_outcome : undefined,
+    faults: counts ? progress.faults : undefined,
     ms: row.state === 'ended' ? progress.ms : undefined,
   };
 }

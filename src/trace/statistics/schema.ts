@@ -1,7 +1,7 @@
 /** The format of `report --json`. Other programs read it: only add fields, never change them. */
 import { z } from 'zod';
 import { faultCounts } from '../schema/faults.ts';
-import { sideUsage } from '../schema.ts';
+import { sideUsage, worldOutcome } from '../schema.ts';
 import { CAUSE_KINDS } from '../summary.ts';
 
 const int = z.number().int().min(0);
@@ -69,6 +69,8 @@ export const reportSchema = z.object({
   by_error: z.record(z.string(), share),
   /** Ended attempts that did not pass, by cause, most frequent first. */
   by_cause: z.record(z.string(), causeShare).default({}),
+  /** Attempts by what they came to in a published world, as far as it judged them; empty for other worlds. */
+  by_outcome: z.partialRecord(worldOutcome, int).default({}),
   /** Scored attempts by tools that they called. */
   by_tool: z.record(z.string(), share),
   /** Whether the rules of its world applied; null: it has none. */

@@ -1,6 +1,7 @@
 /** Counts the attempts of a batch, for reports. */
 import { NO_FAULTS, openOf } from '../recovery.ts';
 import type { FaultCounts } from '../schema/faults.ts';
+import type { WorldOutcome } from '../schema.ts';
 import type { Cause } from '../summary.ts';
 import type { Attempt, Settlement } from './outcomes.ts';
 import type { Counts } from './passRates.ts';
@@ -41,6 +42,7 @@ export class Tally {
   readonly byError = new Map<string, Share>();
   readonly byCause = new Map<string, CauseShare>();
   readonly byTool = new Map<string, Share>();
+  readonly byOutcome = new Map<WorldOutcome, number>();
   readonly byRule = new Map<string, RuleShare>();
   readonly #settled = { scored: 0, unscored: 0, cancelled: 0, infrastructure: 0, open: 0 };
   readonly #tasks = new Map<string, { n: number; c: number; unsettled: number }>();
@@ -68,6 +70,8 @@ export class Tally {
     if (ms !== undefined) this.times.push(ms);
     if (error !== undefined) share(this.byError, error, passed);
     if (cause !== undefined) addCause(this.byCause, cause, attempt.task);
+    const { outcome } = attempt;
+    if (outcome !== undefined) this.byOutcome.set(outcome, (this.byOutcome.get(outcome) ?? 0) + 1);
     for (const rule in attempt.faults) addFaults(this.byRule, rule, attempt, attempt.faults[rule]);
     if (settlement !== 'scored') return;
     for (let i = 0; i < tools.length; i++) {

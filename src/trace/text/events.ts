@@ -6,6 +6,7 @@ import { askingCall } from '../model/sideCalls.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { AnyEvent, TrajectoryModel } from '../model.ts';
 import type { EventOf, TraceEvent } from '../schema.ts';
+import { WORLD_OUTCOME_NAMES } from '../worldOutcomes.ts';
 import { sideLabel, worldLabel } from './labels.ts';
 import type { Page } from './page.ts';
 import { scoreText } from './score.ts';
@@ -305,15 +306,16 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
 }
 
 function writeScore(page: Page, event: EventOf<'score'>, detail: Detail): void {
-  const { scorer, value, passed, parts, explanation, error } = event.data;
+  const { scorer, value, passed, outcome, parts, explanation, error } = event.data;
   const mark = passed === true ? '●' : passed === false ? '✗' : '?';
+  const named = outcome === undefined ? '' : `, ${WORLD_OUTCOME_NAMES[outcome]},`;
   const figures =
     parts === undefined
       ? ''
       : ` (${Object.entries(parts)
           .map(([name, part]) => `${name} ${scoreText(part)}`)
           .join(', ')})`;
-  page.line('score', `${mark} ${scoreText(value)} by ${scorer}${figures}`, {
+  page.line('score', `${mark} ${scoreText(value)}${named} by ${scorer}${figures}`, {
     labelStyle: passed === true ? 'green' : 'red',
   });
   if (explanation !== undefined) page.line('', explanation, { maxLines: detail.text });

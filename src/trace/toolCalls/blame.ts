@@ -59,9 +59,13 @@ export function worldReasons({ errorClass, calls }: RunOfTask): string[] {
   return reasons;
 }
 
-/** Whether the code of a tool failed: it answered 5xx, or threw. */
-function isFault({ class: kind, message, stack }: NonNullable<CallFact['error']>): boolean {
-  return kind === 'world_error' || (kind === 'tool_error' && (FAULT.test(message) || stack !== undefined));
+/** Whether the code of a tool failed: it answered 5xx, threw, or ran too long. */
+function isFault({ class: kind, message, stack, blame }: NonNullable<CallFact['error']>): boolean {
+  return (
+    blame === 'world' ||
+    kind === 'world_error' ||
+    (kind === 'tool_error' && (FAULT.test(message) || stack !== undefined))
+  );
 }
 
 function isEmpty(value: Json | undefined): boolean {

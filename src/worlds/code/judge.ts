@@ -9,18 +9,11 @@ import { shortened } from '../../common/text.ts';
 import type { SubmittedCodeWorld } from '../../config/submission/world.ts';
 import type { Ask, SideQuestion } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
-import type { Outcome } from './verify.ts';
+import type { WorldOutcome } from '../../trace/schema.ts';
+import { SAID } from './outcome.ts';
 
 export const JUDGE = 'judge';
 const MAX_CHARS = 60_000;
-
-/** What the judge may answer, and the outcome that it stands for. */
-const OUTCOMES = {
-  complete: 'complete',
-  incomplete: 'partial',
-  agent_error: 'agent_error',
-  server_error: 'environment_error',
-} as const satisfies Record<string, Outcome>;
 
 const judgement = z.object({
   classification: z.enum(['complete', 'incomplete', 'agent_error', 'server_error']),
@@ -41,7 +34,7 @@ Reply with one JSON object and nothing else:
 "explanation": "<one or two sentences>"}`;
 
 /** What the judge gets. */
-export interface Judged {
+export interface ToJudge {
   readonly task: string;
   readonly answer: Json;
   /** The answer of reference. */
@@ -55,7 +48,7 @@ export interface Judged {
 }
 
 export interface Judgement {
-  readonly outcome: Outcome;
+  readonly outcome: WorldOutcome;
   readonly confidence?: number | undefined;
   readonly explanation: string;
 }
@@ -66,7 +59,7 @@ export interface Judgement {
  */
 export async function judge(
   { models = {} }: Pick<SubmittedCodeWorld, 'models'>,
-  judged: Judged,
+  judged: ToJudge,
   ask: Ask,
 ): Promise<Judgement | undefined> {
   const model = Object.hasOwn(models, JUDGE) ? models[JUDGE] : undefined;
@@ -79,10 +72,10 @@ export async function judge(
       `The judge did not return {classification, explanation}: ${JSON.stringify(shortened(text, 300))}`,
     );
   const { classification, confidence, explanation } = found.data;
-  return { outcome: OUTCOMES[classification], confidence, explanation };
+  return { outcome: SAID[classification], confidence, explanation };
 }
 
-function messagesOf(judged: Judged): SideQuestion['messages'] {
+function messagesOf(judged: ToJudge): SideQuestion['messages'] {
   const parts: readonly (readonly [string, Json | undefined])[] = [
     ['task', judged.task],
     ['evidence', judged.evidence],

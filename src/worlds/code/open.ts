@@ -34,12 +34,13 @@ export function codeWorld(submitted: SubmittedCodeWorld, environment: ToolEnviro
         signal,
       );
       if (!judges) return session;
-      session.verify = async ({ answer, expected }, context) =>
+      session.verify = async ({ answer, expected, troubles = {} }, context) =>
         verifyFinalState({
           source,
           task,
           answer,
           expected,
+          troubles,
           state: await session.snapshot(context.signal),
           environment,
           context,

@@ -17,6 +17,8 @@ export const runnerFault = z.object({
   column: z.int().min(1).optional(),
   stack: z.string().optional(),
   changes: z.array(change).nullable().optional(),
+  /** The scenario's code failed, and did not merely refuse the call. */
+  blame: z.literal('world').optional(),
   /** Its process was killed, and not by the runner. */
   killed: z.boolean().optional(),
 });

@@ -161,7 +161,7 @@ export class CodeSession implements WorldSession {
     );
     await this.#stop();
     const place = await Promise.race([stopped, sleep(STOPPED_MS, undefined, { ref: false })]);
-    return new ClassedError(error.class, error.message, { cause: error, place });
+    return new ClassedError(error.class, error.message, { cause: error, place, blame: blameFor(error.class) });
   }
 
   async #stop(): Promise<void> {
@@ -178,7 +178,7 @@ export class CodeSession implements WorldSession {
       () => {
         if (this.#ended === undefined) return run();
         const why = `The session of the world has ended: it ${this.#ended}.`;
-        throw this.#isKilled ? new SessionKilled(why) : new ClassedError('world_error', why);
+        throw this.#isKilled ? new SessionKilled(why) : new ClassedError('world_error', why, { blame: 'world' });
       },
       () => {
         throw abortedError(signal);
@@ -198,7 +198,7 @@ export class CodeSession implements WorldSession {
     if (error instanceof RunnerLost)
       return StudioError.is(error.cause)
         ? new ClassedError('infrastructure', error.message, { cause: error })
-        : new ClassedError('world_error', error.message, { cause: error });
+        : new ClassedError('world_error', error.message, { cause: error, blame: 'world' });
     if (!(error instanceof RunnerError)) return ClassedError.from(error, fallback);
     const { fault } = error;
     const of = ERROR_CLASSES.find((known) => known === fault.class) ?? fallback;
@@ -209,6 +209,12 @@ export class CodeSession implements WorldSession {
       place: this.#runner.placeOf(fault),
       stack: fault.stack,
       changes: fault.changes ?? undefined,
+      blame: fault.blame ?? blameFor(of),
     });
   }
+}
+
+/** Nothing but the world takes part in its calls: it is to blame if one runs too long, or ends the session. */
+function blameFor(error: ErrorClass): ClassedError['blame'] {
+  return error === 'timeout' || error === 'world_error' ? 'world' : undefined;
 }

@@ -18,6 +18,7 @@ export function inputOf(of: {
     },
     answer: of.answer,
     messages: [],
+    troubles: {},
     world: of.world,
     seed: 1,
     signal: new AbortController().signal,

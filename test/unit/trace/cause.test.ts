@@ -51,6 +51,14 @@ describe('the cause of an attempt', () => {
     assert.equal(text({ score: { explanation: 'Loan 18 is overdue. Loan 19 too.' } }), 'Loan 18 is overdue');
   });
 
+  it('is what failed in the world if that is why nobody can say', () => {
+    const failed = { name: 'world', passed: false, cause: 'environment: find: timeout' };
+    const score: Score = { passed: null, outcome: 'environment_error', checks: [failed] };
+    assert.deepEqual([causeIn({ score })?.kind, text({ score })], ['unscored', 'environment: find: timeout']);
+    assert.equal(text({ score: { passed: null, outcome: 'environment_error' } }), 'environment: not judged');
+    assert.equal(text({ score: { passed: null } }), 'not scored');
+  });
+
   it('is the answer if only that is wrong or missing', () => {
     assert.equal(
       text({ score: { checks: [{ name: 'answer', passed: false, expected: '1', actual: '2' }] } }),

@@ -5,6 +5,7 @@ import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { environmentOf, type Gate, gateEnvironment, rowEnvironment } from '../../../src/trace/query/environment.ts';
 import { compileCondition, compileExpression, compileQuery } from '../../../src/trace/query.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
+import { rowByScorer } from '../../../src/trace/verdicts.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
 
 const desk = new TrajectoryModel();
@@ -335,12 +336,20 @@ describe('rowEnvironment', () => {
         cached_tokens: 0,
         tools: ['renew_loan'],
         touched: false,
+        world_outcome: 'format',
+        verdicts: { strict: { value: 0, passed: false, outcome: 'partial', at: 1 } },
         status: 'truncated',
         reward: 0.5,
         error_class: 'limit',
       },
     };
     const matches = (text: string): boolean => compileQuery(text).matches(rowEnvironment(row)).matched;
+    assert.ok(matches('world.outcome == "format"'));
+    assert.equal(
+      compileQuery('world.outcome == "partial"').matches(rowEnvironment(rowByScorer(row, 'strict'))).matched,
+      true,
+    );
+    assert.equal(rowByScorer(row, 'nobody').progress.world_outcome, undefined);
     assert.ok(
       matches(
         'status == "truncated" && reward >= 0.5 && step == 5 && attempt > 3 && task.id == "t" && ' +

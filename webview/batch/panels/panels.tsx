@@ -9,6 +9,7 @@ import type { Flow } from '../figures/flow.ts';
 import { type TokenLimit, tokenLimitOf } from '../figures/tokenLimit.ts';
 import { CausesPanel } from './causesPanel.tsx';
 import { FaultsPanel } from './faultsPanel.tsx';
+import { OutcomesPanel } from './outcomesPanel.tsx';
 import { Panel } from './panel.tsx';
 import { type Curve, curveOf, PassPanel } from './passPanel.tsx';
 import { RunPanel } from './runPanel.tsx';
@@ -35,6 +36,7 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
   const hasPass = curve.points.length > 0 || (report.scored > 0 && report.why['pass_at'] !== undefined);
   const hasRun = !ended || flow !== undefined || report.ms !== null || report.tokens !== null || report.cost !== null;
   const hasCauses = !ended || causes.ended > 0;
+  const hasOutcomes = Object.keys(report.by_outcome).length > 0;
   const hasFaults = Object.keys(report.by_rule).length > 0;
   if (!hasPass && !hasRun && !hasCauses) return null;
   return (
@@ -51,6 +53,7 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
           ended={ended}
         />
       )}
+      {hasOutcomes && <OutcomesPanel outcomes={report.by_outcome} />}
       {hasFaults && <FaultsPanel rules={report.by_rule} />}
       {hasCauses && <CausesPanel view={view} causes={causes} onOpen={onOpen} />}
     </div>

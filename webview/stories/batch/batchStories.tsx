@@ -123,6 +123,7 @@ page('pods', { options: { pods: true } });
 page('pods-released', { options: { pods: true, state: 'paused', released: true } });
 page('faults', { options: { state: 'ended', tasks: 40, attempts: 8, faults: true } });
 page('faults-running', { options: { faults: true } });
+page('outcomes', { options: { state: 'ended', tasks: 40, attempts: 8, outcomes: true } });
 page('ended', { options: { state: 'ended', tasks: 40, attempts: 8 } });
 page('verdicts', { options: { state: 'ended', tasks: 40, attempts: 8, verdicts: true } });
 page('verdicts-of-attempt', {

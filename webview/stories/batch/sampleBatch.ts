@@ -31,6 +31,8 @@ export interface BatchOptions {
   readonly tokenLimit?: number;
   /** Whether rules inject faults. */
   readonly faults?: boolean;
+  /** Whether its world is a published one, which tells outcomes apart. */
+  readonly outcomes?: boolean;
   /** Whether a judge and a person judged attempts later. */
   readonly verdicts?: boolean;
   /** Multiplies the numbers of steps and tokens. */
@@ -239,6 +241,9 @@ function rowOf({ task, index, attempt, options, random, now }: Cell): RolloutRow
           ...tokens,
           ...(state === 'ended' ? end : {}),
           ...(options.faults === true ? faultsOf(state === 'ended', end.passed === true, attempt) : {}),
+          ...(options.outcomes === true && state === 'ended' && end.status === 'done'
+            ? { world_outcome: end.passed === true ? 'complete' : FAILED[(index + attempt) % FAILED.length] }
+            : {}),
           ...(options.verdicts === true && state === 'ended' && end.status === 'done'
             ? { verdicts: verdictsOf(end.passed === true, index + attempt, now) }
             : {}),
@@ -276,6 +281,9 @@ function verdictsOf(passed: boolean, place: number, now: number): NonNullable<Pr
     ...(place % 3 === 0 ? { 'person:ada': verdict(passed !== (place % 6 === 0), 'ada') } : {}),
   };
 }
+
+/** Outcomes of attempts that did not pass. */
+const FAILED = ['partial', 'agent_error', 'format'] as const;
 
 /** The last rule hits nothing. */
 function faultsOf(ended: boolean, passed: boolean, attempt: number): Pick<Progress, 'faults'> {

@@ -15,6 +15,7 @@ import type { Api } from '../../../protocol/api.ts';
 import type { Verified, VerifyOptions } from '../../../rerun/verify.ts';
 import { ratedPairs } from '../../../trace/agreement/pairs.ts';
 import type { RolloutRow } from '../../../trace/summary.ts';
+import { WORLD_OUTCOME_NAMES } from '../../../trace/worldOutcomes.ts';
 import { type CommandLine, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
 
@@ -119,11 +120,13 @@ async function rolloutsOf(
 }
 
 function lineOf({ task, attempt, stored, now, error, place, flips, checks }: Verified): string {
-  const verdict = (passed: boolean | null | undefined): string =>
-    passed === true ? 'passed' : passed === false ? 'failed' : 'unscored';
+  const verdict = (of: Verified['stored']): string => {
+    const said = of?.passed === true ? 'passed' : of?.passed === false ? 'failed' : 'unscored';
+    return of?.outcome === undefined ? said : `${said} (${WORLD_OUTCOME_NAMES[of.outcome]})`;
+  };
   const where = place === undefined ? '' : `${place.file}:${place.line}:${place.column}: `;
-  const after = error === undefined ? verdict(now?.passed) : `no verdict: ${where}${error}`;
-  const lines = [`${task}/${attempt}  ${verdict(stored?.passed)} → ${after}${flips ? '  flips' : ''}`];
+  const after = error === undefined ? verdict(now) : `no verdict: ${where}${error}`;
+  const lines = [`${task}/${attempt}  ${verdict(stored)} → ${after}${flips ? '  flips' : ''}`];
   const mark = (passed: boolean | undefined): string => (passed === undefined ? '–' : passed ? '✓' : '✗');
   for (const check of checks) lines.push(`  ${check.name}: ${mark(check.stored)} → ${mark(check.now)}`);
   return lines.join('\n');

@@ -4,6 +4,7 @@ import { checksOf, checkText } from '../../../../src/trace/checkRows.ts';
 import { stateAt } from '../../../../src/trace/fold.ts';
 import type { Check } from '../../../../src/trace/schema.ts';
 import { inline, valueText } from '../../../../src/trace/text/values.ts';
+import { WORLD_OUTCOME_NAMES } from '../../../../src/trace/worldOutcomes.ts';
 import { CheckTable } from '../../../checks/checkTable.tsx';
 import { ActionLink } from '../../../components/link.tsx';
 import { Icon } from '../../../components/marks/icon.tsx';
@@ -22,7 +23,7 @@ interface TabProps {
 
 /** Shows the selected check, or all checks of the score, and the explanation. */
 export function CheckTab({ view, subject }: TabProps) {
-  const { scorer, value, explanation, error } = subject.event.data;
+  const { scorer, value, outcome, explanation, error } = subject.event.data;
   const all = checksOf(subject.event.data);
   const selected = subject.check === undefined ? undefined : all[subject.check];
   const text = error?.message ?? explanation;
@@ -42,6 +43,12 @@ export function CheckTab({ view, subject }: TabProps) {
             <dt>Value</dt>
             <dd>{value === null ? 'Cannot be scored' : value}</dd>
           </div>
+          {outcome !== undefined && (
+            <div>
+              <dt>Outcome</dt>
+              <dd>{WORLD_OUTCOME_NAMES[outcome]}</dd>
+            </div>
+          )}
           <div>
             <dt>Scorer</dt>
             <dd>{scorer}</dd>
