@@ -18,6 +18,7 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
   outcome: (row) => outcomeOf(row),
   cause: (row) => row.progress.cause?.text,
   cause_kind: (row) => row.progress.cause?.kind,
+  scenario: (_row, { scenario }) => scenario,
   question: (_row, { question }) => question,
   answer: (_row, { answer }) => textOf(answer),
   expected_answer: (_row, { expected }) => textOf(expected),

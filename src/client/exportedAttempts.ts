@@ -4,11 +4,13 @@ import type { Api } from '../protocol/api.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { unspill } from '../trace/spill.ts';
 import type { RolloutRow } from '../trace/summary.ts';
-import type { TaskRecord } from '../trace/task.ts';
+import { scenarioOfTask, type TaskRecord } from '../trace/task.ts';
 
 export interface ExportedAttempt {
   readonly row: RolloutRow;
   readonly question?: string;
+  /** Of the world of its task, if that has many. */
+  readonly scenario?: string;
   /** Undefined before the attempt ends, and without one. */
   readonly answer?: Json;
   readonly expected?: Json;
@@ -40,9 +42,11 @@ export class ExportedAttempts {
   /** Reads what the row does not have. */
   async complete(row: RolloutRow): Promise<ExportedAttempt> {
     const [task, answer] = await Promise.all([this.#task(row.task_index), this.#answer(row)]);
+    const scenario = scenarioOfTask(task);
     return {
       row,
       ...(task === undefined ? {} : { question: task.question }),
+      ...(scenario === undefined ? {} : { scenario }),
       ...(task?.answer === undefined ? {} : { expected: task.answer }),
       ...(answer === undefined ? {} : { answer }),
     };

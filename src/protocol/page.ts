@@ -51,6 +51,8 @@ const pageAction = z.discriminatedUnion('do', [
   z.object({ do: z.literal('open'), place: pagePlace, beside: z.boolean().optional() }),
   /** Opens a line of a source file. `rollout`: its submission has the absolute path. */
   z.object({ do: z.literal('source'), place: filePlace, rollout: z.string().optional() }),
+  /** Opens the World page of a scenario of the world of a rollout. */
+  z.object({ do: z.literal('world'), rollout: z.string(), scenario: z.string() }),
   /** Opens a value as a separate read-only document. `language`: json, markdown, plaintext. */
   z.object({ do: z.literal('document'), title: z.string(), text: z.string(), language: z.string() }),
   z.object({ do: z.literal('copy'), text: z.string() }),

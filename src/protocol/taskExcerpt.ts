@@ -10,12 +10,13 @@ export const EXCERPT = 1_000;
 
 /** Returns the task without the state of its world, and with texts of at most `length` characters. */
 export function taskExcerpt({ world, ...task }: TaskRecord, length: number): TaskRecord {
-  const seed = world?.seed;
+  const { scenario, seed } = world ?? {};
+  const shortWorld = { ...(scenario === undefined ? {} : { scenario }), ...(seed === undefined ? {} : { seed }) };
   return {
     ...task,
     question: shortened(task.question, length),
     ...(task.answer === undefined ? {} : { answer: valueExcerpt(task.answer, length) }),
-    ...(seed === undefined ? {} : { world: { seed } }),
+    ...(Object.keys(shortWorld).length === 0 ? {} : { world: shortWorld }),
     meta: metaExcerpt(task.meta, length),
   };
 }

@@ -9,7 +9,7 @@ import { LEVEL, methodText, resamplesFor } from './statistics/bootstrap.ts';
 import { attemptOf, attemptRows } from './statistics/outcomes.ts';
 import { type Counts, reportedKs } from './statistics/passRates.ts';
 import { type CountGroup, groupCounts, passIntervals, passTables, passValues } from './statistics/passTables.ts';
-import type { Report } from './statistics/schema.ts';
+import type { Report, TaskGroup } from './statistics/schema.ts';
 import { Tally } from './statistics/tally.ts';
 import { endedPerHour, timesOf } from './statistics/throughput.ts';
 import type { RolloutRow } from './summary.ts';
@@ -27,6 +27,8 @@ export interface ReportInput {
   readonly tasks?: number;
   /** Levels of tasks, by task ID. */
   readonly levels?: ReadonlyMap<string, string | number>;
+  /** Scenarios of tasks, by task ID. */
+  readonly scenarios?: ReadonlyMap<string, string>;
   /** `stop.passes_per_task` of the batch. */
   readonly passesPerTask?: number;
   /** The rules of its world, and whether they apply. */
@@ -127,7 +129,8 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     by_tool: mostFirst(tally.byTool),
     perturbed: input.perturb?.on ?? null,
     by_rule: byRule(input, tally),
-    by_level: yield* byLevel(tally.tasks, input.levels, ks, stopped),
+    by_level: yield* byName(tally.tasks, input.levels, ks, stopped),
+    by_scenario: yield* byName(tally.tasks, input.scenarios, ks, stopped),
     why,
   };
 }
@@ -193,27 +196,28 @@ function mostFirst<T extends { readonly attempts: number }>(shares: ReadonlyMap<
   return Object.fromEntries([...shares].sort(([a, x], [b, y]) => y.attempts - x.attempts || (a < b ? -1 : 1)));
 }
 
-function* byLevel(
+/** Returns the figures of the tasks with each name, such as their level. `names`: by task ID. */
+function* byName(
   tasks: ReadonlyMap<string, Counts>,
-  levels: ReportInput['levels'],
+  names: ReadonlyMap<string, string | number> | undefined,
   ks: readonly number[],
   stopped: boolean,
-): Piecewise<Report['by_level']> {
-  const ofLevel = new Map<string, Counts[]>();
-  if (levels === undefined) return {};
+): Piecewise<Record<string, TaskGroup>> {
+  const named = new Map<string, Counts[]>();
+  if (names === undefined) return {};
   yield* each(tasks, ([task, counts]) => {
-    const level = levels.get(task);
-    if (level === undefined) return;
-    const same = ofLevel.get(String(level));
-    if (same === undefined) ofLevel.set(String(level), [counts]);
+    const name = names.get(task);
+    if (name === undefined) return;
+    const same = named.get(String(name));
+    if (same === undefined) named.set(String(name), [counts]);
     else same.push(counts);
   });
-  const byName = [...ofLevel].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
-  const result: Report['by_level'] = {};
-  for (const [level, counts] of byName) {
+  const inOrder = [...named].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
+  const result: Record<string, TaskGroup> = {};
+  for (const [name, counts] of inOrder) {
     const groups = yield* groupCounts(counts);
     const tables = passTables(groups, ks);
-    result[level] = {
+    result[name] = {
       tasks: counts.length,
       scored: groups.reduce((sum, { n, tasks: weight }) => sum + n * weight, 0),
       passed: groups.reduce((sum, { c, tasks: weight }) => sum + c * weight, 0),

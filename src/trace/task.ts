@@ -13,6 +13,14 @@ export interface TaskRecord {
   readonly meta: JsonObject;
 }
 
+/**
+ * Returns the scenario of a task, of a world that has many. The tasks of a batch name theirs, whether they or the world
+ * file did when it was submitted.
+ */
+export function scenarioOfTask(task: Pick<TaskRecord, 'world'> | undefined): string | undefined {
+  return task?.world?.scenario;
+}
+
 /** Returns what an agent, its tools, and its world may know of a task: all but the expected answer. */
 export function withoutAnswer(task: TaskRecord): TaskRecord {
   const { answer: _, ...rest } = task;

@@ -8,6 +8,7 @@ import { inSlices } from '../../src/common/piecewise.ts';
 import { causeOf } from '../../src/trace/cause.ts';
 import { attemptCount, type Outcome } from '../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
+import { scenarioOfTask } from '../../src/trace/task.ts';
 import type { BatchData } from '../data/batchData.ts';
 import { inWorkspace, recall, recallUnchecked, remember } from '../host/memory.ts';
 import { AttemptRecords } from './attempt/record/attemptRecords.ts';
@@ -155,6 +156,10 @@ export class BatchView {
   level(index: number): string | undefined {
     const level = this.data.records[index]?.level;
     return level === undefined ? undefined : String(level);
+  }
+
+  scenario(index: number): string | undefined {
+    return scenarioOfTask(this.data.records[index]);
   }
 
   /** Returns a number that changes with every row of the task. */
@@ -378,6 +383,7 @@ export class BatchView {
       tasks: this.tasks,
       facts: (index) => this.facts(index),
       level: (index) => this.level(index),
+      scenario: (index) => this.scenario(index),
       ...(this.filtered ? { shown: showsAny } : {}),
       sort: this.sort,
       group: this.group,

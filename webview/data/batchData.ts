@@ -5,7 +5,7 @@ import { follow } from '../../src/protocol/follow.ts';
 import { EXCERPT } from '../../src/protocol/taskExcerpt.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
-import type { TaskRecord } from '../../src/trace/task.ts';
+import { scenarioOfTask, type TaskRecord } from '../../src/trace/task.ts';
 import { REWARD, scorersOf } from '../../src/trace/verdicts.ts';
 import type { Host } from '../host/host.ts';
 import { type Definition, readDefinition } from './definition.ts';
@@ -42,6 +42,7 @@ export class BatchData extends StreamData {
   /** The scorers with later verdicts. */
   scorers: readonly string[] = [];
   hasLevels = false;
+  hasScenarios = false;
   hasQuestions = false;
   hasAnswers = false;
   #scorer = REWARD;
@@ -189,6 +190,7 @@ export class BatchData extends StreamData {
       );
       this.records.push(...page.tasks);
       this.hasLevels ||= page.tasks.some(({ level }) => level !== undefined);
+      this.hasScenarios ||= page.tasks.some((task) => scenarioOfTask(task) !== undefined);
       this.hasQuestions ||= page.tasks.some(({ question }) => question.trim() !== '');
       this.hasAnswers ||= page.tasks.some(({ answer }) => answer !== undefined && answer !== null);
       this.touch();

@@ -4,6 +4,7 @@ import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { ReportInput } from '../../trace/statistics.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
+import { scenarioOfTask } from '../../trace/task.ts';
 
 /** @param rows The rows of all tries, if the caller already has them. */
 export async function reportInput(
@@ -13,9 +14,9 @@ export async function reportInput(
   signal: AbortSignal,
   rows?: Iterable<RolloutRow>,
 ): Promise<ReportInput> {
-  const [all, levels, submitted] = await Promise.all([
+  const [all, { levels, scenarios }, submitted] = await Promise.all([
     rows === undefined ? Array.fromAsync(api.allRollouts(batch.batch, { all: 1 }, signal)) : [...rows],
-    levelsOf(api, batch.batch, signal),
+    groupsOf(api, batch.batch, signal),
     batch.imported ? undefined : readSubmission(api, batch.submission, signal),
   ]);
   const passesPerTask = submitted?.stop.passes_per_task;
@@ -23,6 +24,7 @@ export async function reportInput(
     batch: batch.batch,
     rows: all,
     levels,
+    scenarios,
     ks,
     tasks: batch.tasks,
     at: batch.state === 'ended' ? 'ended' : Date.now(),
@@ -40,15 +42,25 @@ function perturbOf(submitted: Submission | undefined): ReportInput['perturb'] {
     : { rules: rules.map(({ name }) => name), on: submitted?.no_perturb === undefined };
 }
 
-async function levelsOf(api: Api, batch: string, signal: AbortSignal): Promise<Map<string, string | number>> {
+/** Returns by what the tasks of a batch are grouped, by task ID. */
+async function groupsOf(
+  api: Api,
+  batch: string,
+  signal: AbortSignal,
+): Promise<Required<Pick<ReportInput, 'levels' | 'scenarios'>>> {
   const levels = new Map<string, string | number>();
+  const scenarios = new Map<string, string>();
   let after: number | undefined;
   do {
     const page = await api.tasks(batch, { limit: 1000, ...(after === undefined ? {} : { after }) }, signal);
-    for (const task of page.tasks) if (task.level !== undefined) levels.set(task.id, task.level);
+    for (const task of page.tasks) {
+      const scenario = scenarioOfTask(task);
+      if (task.level !== undefined) levels.set(task.id, task.level);
+      if (scenario !== undefined) scenarios.set(task.id, scenario);
+    }
     after = page.next;
   } while (after !== undefined);
-  return levels;
+  return { levels, scenarios };
 }
 
 /** Reads the submission of a batch. */

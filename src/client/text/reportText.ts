@@ -3,24 +3,30 @@
 import { plural } from '../../common/text.ts';
 import { compact, count, duration } from '../../common/units.ts';
 import { RECOVERIES, RECOVERY_NAMES } from '../../trace/recovery.ts';
-import type { Comparison, Report } from '../../trace/statistics/schema.ts';
+import type { Comparison, Report, TaskGroup } from '../../trace/statistics/schema.ts';
 import { harmlessLine } from '../../trace/text/terminal.ts';
 import { outcomeCounts } from '../../trace/worldOutcomes.ts';
 import { table, wrapped } from './table.ts';
 
 const MAX_LISTED = 8;
+/** Levels or scenarios; --json has all. */
+const MAX_GROUPS = 20;
 const RECOVERY_HEADS = RECOVERIES.filter((one) => one !== 'open').map((one) => RECOVERY_NAMES[one]);
 
 export function reportText(report: Report, width: number): string {
   const lines = [attemptsLine(report), ''];
+  const scenarios = Object.entries(report.by_scenario);
   if (report.pass_at === null || report.pass_all === null) {
     lines.push(`no pass@k: ${report.why['pass_at'] ?? 'unknown reason'}`);
   } else {
     lines.push(passTable(report));
     const levels = Object.entries(report.by_level);
-    if (levels.length > 1) lines.push('', levelTable(levels));
+    if (levels.length > 1) lines.push('', groupTable('level', levels));
+    if (scenarios.length > 1) lines.push('', groupTable('scenario', scenarios));
   }
-  lines.push('', ...totalsLines(report, width));
+  const [scenario, ...others] = scenarios.map(([name]) => harmlessLine(name));
+  lines.push('', ...(scenario === undefined || others.length > 0 ? [] : [`scenario   ${scenario}`]));
+  lines.push(...totalsLines(report, width));
   return lines.join('\n');
 }
 
@@ -58,17 +64,22 @@ function passTable(report: Report): string {
   return table([['k', 'pass@k', `${percent}%`, 'pass^k', `${percent}%`, 'tasks'], ...rows], [0, 1, 2, 3, 4, 5]);
 }
 
-function levelTable(levels: readonly (readonly [string, Report['by_level'][string]])[]): string {
+/** Returns the first groups of tasks in a table. `by`: what they have in common. */
+function groupTable(by: string, groups: readonly (readonly [string, TaskGroup])[]): string {
+  const more = groups.length - MAX_GROUPS;
   return table(
     [
-      ['level', 'tasks', 'solved', 'passed', 'pass@1'],
-      ...levels.map(([level, one]) => [
-        level,
-        String(one.tasks),
-        String(one.solved),
-        `${one.passed}/${one.scored}`,
-        rate(one.pass_at?.['1']),
-      ]),
+      [by, 'tasks', 'solved', 'passed', 'pass@1'],
+      ...groups
+        .slice(0, MAX_GROUPS)
+        .map(([name, one]) => [
+          harmlessLine(name),
+          String(one.tasks),
+          String(one.solved),
+          `${one.passed}/${one.scored}`,
+          rate(one.pass_at?.['1']),
+        ]),
+      ...(more > 0 ? [[`… and ${more} more`, '', '', '', '']] : []),
     ],
     [1, 2, 3, 4],
   );

@@ -9,8 +9,9 @@ import { viewUrl } from '../../protocol/viewLink.ts';
 import type { Place } from '../../trace/schema.ts';
 import type { PageServer, ServerId } from '../server/connections.ts';
 import type { HostAction, Pages, ServerLink, Services } from '../services.ts';
+import type { SubmittedScenarioRef } from '../worlds/commands.ts';
 import { placeFile } from './placeName.ts';
-import { findSource } from './sourceFile.ts';
+import { findSource, submissionOf } from './sourceFile.ts';
 import type { ValueDocuments } from './textDocuments.ts';
 
 const BATCH_COMMANDS = {
@@ -50,6 +51,9 @@ export async function doAction(
       return;
     case 'source':
       await openSource({ server }, action.place, action.rollout);
+      return;
+    case 'world':
+      await openWorld(server, action.rollout, action.scenario);
       return;
     case 'document':
       await documents.open(action.title, action.text, action.language);
@@ -122,6 +126,15 @@ export async function openSource(
     selection: new vscode.Range(position, position),
     preview: true,
   });
+}
+
+/** Opens the World page of a scenario of the world that a rollout was submitted with. */
+async function openWorld(server: Pick<ServerLink, 'connection'>, rollout: string, scenario: string): Promise<void> {
+  const { api } = await server.connection();
+  const world = (await submissionOf(api, rollout))?.world;
+  if (world === undefined) throw new StudioError('not_found', 'The submission of this rollout names no world.');
+  const { name, file } = world;
+  await vscode.commands.executeCommand('rollout.openWorld', { name, file, scenario } satisfies SubmittedScenarioRef);
 }
 
 async function openExternal(text: string): Promise<void> {

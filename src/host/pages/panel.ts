@@ -16,6 +16,7 @@ import { pageFolder, webviewOptions } from './webviewFiles.ts';
 const ACTIONS: readonly PageVerb[] = [
   'open',
   'source',
+  'world',
   'document',
   'copy',
   'external',

@@ -44,7 +44,8 @@ export async function findSource(place: Place, api: Api | undefined, rollout: st
   });
 }
 
-async function submissionOf(api: Api, rollout: string): Promise<Submission | undefined> {
+/** Returns the submission of a rollout; undefined if it has none, or it cannot be read. */
+export async function submissionOf(api: Api, rollout: string): Promise<Submission | undefined> {
   try {
     const { submission } = await api.rollout(rollout);
     const parsed = submissionSchema.safeParse(JSON.parse(new TextDecoder().decode(await api.getBlob(submission))));

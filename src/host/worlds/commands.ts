@@ -1,5 +1,6 @@
 /** Implements the commands for worlds. */
 import * as vscode from 'vscode';
+import { scenarioNamed } from '../../client/published/worlds.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { CommandGroup } from '../services.ts';
 import type { WorldPanels } from './page/worldPanels.ts';
@@ -8,6 +9,14 @@ import type { WorkspaceWorlds } from './workspaceWorlds.ts';
 
 export type WorldCommand = 'rollout.openWorld' | 'rollout.openWorldFile' | 'rollout.runWorld';
 
+/** A scenario of a world as a batch was submitted with it. */
+export interface SubmittedScenarioRef {
+  readonly name: string;
+  /** The world file, relative to the workspace that it was submitted from. */
+  readonly file: string;
+  readonly scenario: string;
+}
+
 export function worldCommands(worlds: WorkspaceWorlds, panels: WorldPanels): CommandGroup<WorldCommand> {
   const chosen = async (argument: unknown): Promise<PickedWorld | undefined> => {
     if (isWorldNode(argument)) return argument;
@@ -15,6 +24,7 @@ export function worldCommands(worlds: WorkspaceWorlds, panels: WorldPanels): Com
       const world = await worlds.read(argument);
       return world === undefined ? undefined : { world };
     }
+    if (isSubmittedScenario(argument)) return await scenarioIn(worlds, argument);
     const { pickWorld } = await import('./pickScenario.ts');
     return pickWorld(worlds);
   };
@@ -50,6 +60,23 @@ async function runBatch(worlds: WorkspaceWorlds, { world: { ref } }: PickedWorld
       ? first
       : await vscode.window.showQuickPick(items, { title: `Run Batch on ${ref.name}`, placeHolder: 'Select a batch' });
   if (picked !== undefined) await vscode.commands.executeCommand('rollout.launchBatch', picked.uri);
+}
+
+/** Finds a submitted scenario in the workspace. Throws StudioError `not_found`. */
+async function scenarioIn(worlds: WorkspaceWorlds, submitted: SubmittedScenarioRef): Promise<PickedWorld> {
+  const all = await worlds.all();
+  const world =
+    all.find(({ ref }) => ref.path === submitted.file || ref.path.endsWith(`/${submitted.file}`)) ??
+    all.find(({ ref }) => ref.kind === 'code' && ref.name === submitted.name);
+  if (world === undefined)
+    throw new StudioError('not_found', `The world file ${submitted.file} is not in this workspace.`, {
+      hint: 'Open the folder that the batch was launched from.',
+    });
+  return { world, scenario: scenarioNamed(await worlds.published(world), submitted.scenario) };
+}
+
+function isSubmittedScenario(argument: unknown): argument is SubmittedScenarioRef {
+  return typeof argument === 'object' && argument !== null && 'file' in argument && 'scenario' in argument;
 }
 
 /** Whether the argument is an item of the Worlds view. */

@@ -117,6 +117,7 @@ export async function batchAnswer(
       by_tool: few('tools', whole.by_tool, leftOut),
       by_rule: few('rules', whole.by_rule, leftOut),
       by_level: few('levels', whole.by_level, leftOut),
+      by_scenario: few('scenarios', whole.by_scenario, leftOut),
     },
     hardest_tasks: hardest.slice(0, MAX_TASKS),
     causes: causes.slice(0, MAX_CAUSES),

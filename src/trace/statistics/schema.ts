@@ -16,6 +16,18 @@ const share = z.object({ attempts: int, passed: int });
 /** injected = recovered + worked_around + repeated + gave_up + open. */
 const ruleShare = faultCounts.extend({ open: int, attempts: int, passed: int });
 
+/** The figures of some of the tasks. */
+const taskGroup = z.object({
+  tasks: int,
+  scored: int,
+  passed: int,
+  solved: int,
+  pass_at: byK(rate.nullable()).nullable(),
+  tasks_at: byK(int),
+  pass_all: byK(rate.nullable()).nullable(),
+});
+export type TaskGroup = z.infer<typeof taskGroup>;
+
 export const reportSchema = z.object({
   batch: z.string(),
   tasks: int,
@@ -78,18 +90,9 @@ export const reportSchema = z.object({
   /** What the faults of each rule did, and the scored attempts that it hit (see `recovery.ts`). */
   by_rule: z.record(z.string(), ruleShare).default({}),
   /** Empty unless tasks have levels. */
-  by_level: z.record(
-    z.string(),
-    z.object({
-      tasks: int,
-      scored: int,
-      passed: int,
-      solved: int,
-      pass_at: byK(rate.nullable()).nullable(),
-      tasks_at: byK(int),
-      pass_all: byK(rate.nullable()).nullable(),
-    }),
-  ),
+  by_level: z.record(z.string(), taskGroup),
+  /** Empty unless tasks name scenarios of their world. */
+  by_scenario: z.record(z.string(), taskGroup).default({}),
   /** Reasons for null fields, by name: `cost`, `pass_at`, `pass_at.8`. */
   why: z.record(z.string(), z.string()),
 });

@@ -66,6 +66,15 @@ describe('attempts as CSV', () => {
       assert.equal(record[column], '', column);
   });
 
+  it('names the scenario of the world, if it has many', async () => {
+    const read = async (of: Omit<ExportedAttempt, 'row'>): Promise<unknown> => {
+      const [record] = (await readBack(csvOf(rowsOf(ended), of))) as [Record<string, string>];
+      return record['scenario'];
+    };
+    assert.equal(await read({ scenario: 'town_library' }), 'town_library');
+    assert.equal(await read({}), '');
+  });
+
   it('writes text that looks like a formula as text', async () => {
     const [record] = (await readBack(csvOf(rowsOf({ ...ended, task: '=HYPERLINK("http://x")' })))) as [
       Record<string, string>,

@@ -16,7 +16,7 @@ describe('the excerpt of a task', () => {
           id: 't1',
           question: long,
           answer: [long],
-          world: { seed: 4, state: { loans: [long] } },
+          world: { scenario: 'town_library', seed: 4, state: { loans: [long] } },
           meta: { note: long, rows: [long] },
         },
         10,
@@ -25,7 +25,7 @@ describe('the excerpt of a task', () => {
         id: 't1',
         question: 'xxxxxxxxxx…',
         answer: '["xxxxxxxx…',
-        world: { seed: 4 },
+        world: { scenario: 'town_library', seed: 4 },
         meta: { note: 'xxxxxxxxxx…', rows: '["xxxxxxxx…' },
       },
     );

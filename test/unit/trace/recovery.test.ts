@@ -184,6 +184,26 @@ describe('a report', () => {
   });
 });
 
+describe('the report of a batch on published scenarios', () => {
+  const rows = [row('a', 1, ended(true)), row('b', 1, ended(false)), row('c', 1, ended(true))];
+
+  it('names the only scenario', () => {
+    const scenarios = new Map(['a', 'b', 'c'].map((task) => [task, 'town_library']));
+    assert.match(reportText(report({ batch: 'b', rows, scenarios }), 100), /^scenario {3}town_library$/m);
+  });
+
+  it('has a row for each of several', () => {
+    const scenarios = new Map([
+      ['a', 'town_library'],
+      ['b', 'town_library'],
+      ['c', 'harbor'],
+    ]);
+    const text = reportText(report({ batch: 'b', rows, scenarios }), 100);
+    assert.match(text, /^scenario {6}tasks {2}solved {2}passed {2}pass@1\nharbor {12}1 {7}1 {5}1\/1 /m);
+    assert.match(text, /^town_library {6}2 {7}1 {5}1\/2 /m);
+  });
+});
+
 describe('a comparison with the unperturbed half', () => {
   const here = {
     batch: 'on',

@@ -246,7 +246,12 @@ describe('report', () => {
         ['a', 10],
         ['b', 2],
       ]),
+      scenarios: new Map([['b', 'town_library']]),
     });
+    assert.deepEqual(
+      Object.entries(result.by_scenario).map(([name, { tasks, scored, passed }]) => [name, tasks, scored, passed]),
+      [['town_library', 1, 2, 0]],
+    );
     assert.deepEqual(Object.keys(result.by_level), ['2', '10']);
     assert.deepEqual(result.by_level['10'], {
       tasks: 1,

@@ -37,7 +37,8 @@ const AFTER_MS = 150;
 export function FilterBar({ view, page, pane, onPane, inputRef, onLeave }: FilterBarProps) {
   const { text, type, apply } = useFilterText(view);
   const narrow = page <= 640;
-  const groups = GROUPS.filter((group) => group !== 'level' || view.data.hasLevels);
+  const { hasLevels, hasScenarios } = view.data;
+  const groups = GROUPS.filter((group) => (group !== 'level' || hasLevels) && (group !== 'scenario' || hasScenarios));
   return (
     <div class="batch-filter" role="search" aria-label="Attempts">
       <div

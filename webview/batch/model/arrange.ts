@@ -12,11 +12,12 @@ export const SORT_NAMES: Readonly<Record<Sort, string>> = {
   duration: 'duration',
 };
 
-export const GROUPS = ['none', 'level', 'outcome', 'cause'] as const;
+export const GROUPS = ['none', 'level', 'scenario', 'outcome', 'cause'] as const;
 export type Group = (typeof GROUPS)[number];
 export const GROUP_NAMES: Readonly<Record<Group, string>> = {
   none: 'none',
   level: 'level',
+  scenario: 'scenario',
   outcome: 'outcome',
   cause: 'cause',
 };
@@ -43,6 +44,7 @@ export interface ArrangeInput {
   readonly tasks: number;
   readonly facts: (index: number) => TaskFacts;
   readonly level: (index: number) => string | undefined;
+  readonly scenario: (index: number) => string | undefined;
   /** Tasks that match the filter; undefined if there is no filter. */
   readonly shown?: (index: number) => boolean;
   readonly sort: Sort;
@@ -146,11 +148,15 @@ function grouped(visible: readonly number[], input: ArrangeInput): GridRow[] {
 /** The keys sort in the order of the groups. */
 function groupOf(
   index: number,
-  { group, facts, level }: ArrangeInput,
+  { group, facts, level, scenario }: ArrangeInput,
 ): { readonly key: string; readonly name: string } {
   if (group === 'level') {
     const name = level(index);
     return name === undefined ? { key: '￿', name: 'no level' } : { key: name, name: `level ${name}` };
+  }
+  if (group === 'scenario') {
+    const name = scenario(index);
+    return name === undefined ? { key: '￿', name: 'no scenario' } : { key: name, name };
   }
   const { passed, scored, cause } = facts(index);
   if (group === 'cause') {

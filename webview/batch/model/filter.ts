@@ -6,7 +6,7 @@
 import { causeOf } from '../../../src/trace/cause.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
-import type { TaskRecord } from '../../../src/trace/task.ts';
+import { scenarioOfTask, type TaskRecord } from '../../../src/trace/task.ts';
 import { isDisputed } from '../../data/judged.ts';
 import { quoted, unquoted } from './quoted.ts';
 
@@ -36,6 +36,7 @@ const TEXT_FIELDS: Readonly<Record<string, TextField>> = {
   verdicts: (row) => [isDisputed(row) ? 'disagree' : undefined],
   rollout: (row) => [row.rollout],
   level: (_row, task) => [task?.level === undefined ? undefined : String(task.level)],
+  scenario: (_row, task) => [scenarioOfTask(task)],
   question: (_row, task) => [task?.question],
 };
 

@@ -28,6 +28,8 @@ export interface RolloutOptions {
   readonly verdicts?: Progress['verdicts'];
   /** The rollout that this one scores again. */
   readonly rescores?: string;
+  /** Scenario of its task. */
+  readonly scenario?: string;
   /** Other batches, such as its forks. */
   readonly batches?: readonly Pick<StoryData, 'batch' | 'rows' | 'tasks'>[];
 }
@@ -46,6 +48,7 @@ export function rolloutHost(
     breakpoints,
     verdicts,
     rescores,
+    scenario,
     batches,
   }: RolloutOptions = {},
 ): StoryHost {
@@ -56,7 +59,9 @@ export function rolloutHost(
     imported: imported !== undefined,
   });
   const { batch, server } = sample;
-  const tasks = imported === undefined ? sample.tasks : [{ id: '12', question: imported, meta: {} }];
+  const sampleTasks =
+    scenario === undefined ? sample.tasks : sample.tasks.map((task) => ({ ...task, world: { scenario } }));
+  const tasks = imported === undefined ? sampleTasks : [{ id: '12', question: imported, meta: {} }];
   const streams: Record<string, readonly TraceEvent[]> = { [ROLLOUT]: events, [BATCH]: batchEvents };
   const own = rowOf(ROLLOUT, 3, events, tasks[0]?.id ?? '');
   const rows: RolloutRow[] = [

@@ -11,7 +11,7 @@ import { batchEvents, breakpointEvents, forkBatches } from './desk/batch.ts';
 import { failedDesk, passedDesk } from './desk/ended.ts';
 import { askingDesk, heldDesk } from './desk/held.ts';
 import { interruptedDesk } from './desk/interrupted.ts';
-import { wholeTables } from './desk/tables.ts';
+import { SCENARIO, wholeTables } from './desk/tables.ts';
 import { manyChanges, sampledTokens } from './desk/values.ts';
 import { rightDesk, wrongDesk } from './desk/wrong.ts';
 import { office } from './officeRollout.ts';
@@ -37,6 +37,7 @@ const CAN: ReadonlySet<PageVerb> = new Set([
   'document',
   'copy',
   'external',
+  'world',
   'link',
   'batch',
   'label',
@@ -311,7 +312,13 @@ for (const [name, loans] of [
   ['tables-many', 60_000],
 ] as const) {
   const { events, blobs } = wholeTables(loans);
-  page(name, () => events, { blobs, seq: at(events, 'tool.start'), tab: 'world', remembered: { 'world.rows': 'all' } });
+  page(name, () => events, {
+    blobs,
+    seq: at(events, 'tool.start'),
+    tab: 'world',
+    scenario: SCENARIO,
+    remembered: { 'world.rows': 'all' },
+  });
 }
 page('tables-gone', () => wholeTables(1).events, {
   ...{ seq: at(wholeTables(1).events, 'tool.start'), tab: 'world', remembered: { 'world.rows': 'all' } },

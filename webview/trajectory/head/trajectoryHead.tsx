@@ -3,6 +3,7 @@
 import { compact, count, duration } from '../../../src/common/units.ts';
 import type { PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
+import { scenarioOfTask } from '../../../src/trace/task.ts';
 import { Button } from '../../components/controls.tsx';
 import { ActionLink } from '../../components/link.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
@@ -45,6 +46,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
   const cost = totals?.cost;
   const running = !data.ended && data.loading === 'head';
   const current = currentRow(data);
+  const scenario = scenarioOfTask(data.info?.task);
   const [batch, definition] = [data.batch, data.definition];
   const place: PagePlace = { page: 'trajectory', rollout: data.rollout, seq: session.seq };
   return (
@@ -73,6 +75,19 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
               title="Next attempt (])"
               onClick={() => onAttempt(1)}
             />
+          </span>
+        )}
+        {scenario !== undefined && (
+          <span class="head-scenario" title={`Scenario ${scenario}`}>
+            {can.has('world') ? (
+              <ActionLink
+                label={scenario}
+                title={`Open the World page of ${scenario}`}
+                onClick={() => session.act({ do: 'world', rollout: data.rollout, scenario })}
+              />
+            ) : (
+              scenario
+            )}
           </span>
         )}
       </div>

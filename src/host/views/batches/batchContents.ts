@@ -3,7 +3,7 @@
  */
 import type { RolloutPage } from '../../../protocol/client.ts';
 import type { RolloutRow } from '../../../trace/summary.ts';
-import type { TaskRecord } from '../../../trace/task.ts';
+import { scenarioOfTask, type TaskRecord } from '../../../trace/task.ts';
 
 /** The required part of `Api`. */
 export interface ContentSource {
@@ -23,6 +23,8 @@ export interface TaskEntry {
   readonly task: string;
   readonly question: string;
   readonly level: string | number | undefined;
+  /** Of its world, if that has many. */
+  readonly scenario: string | undefined;
   /** The newest existing try of each attempt. */
   readonly rows: Map<number, RolloutRow>;
   /** Whether all attempts were loaded. */
@@ -80,8 +82,13 @@ export class BatchContents {
       { limit: TASKS_PER_PAGE, ...(this.#nextTasks === undefined ? {} : { after: this.#nextTasks }) },
       signal,
     );
-    for (const { id, question, level } of page.tasks) {
-      const entry: TaskEntry = { task: id, question, level, rows: this.#rowsOf(id), complete: false, next: undefined };
+    for (const task of page.tasks) {
+      const { id, question, level } = task;
+      const entry: TaskEntry = {
+        ...{ task: id, question, level, scenario: scenarioOfTask(task), rows: this.#rowsOf(id) },
+        complete: false,
+        next: undefined,
+      };
       this.#byTask.set(id, entry);
       this.tasks.push(entry);
     }

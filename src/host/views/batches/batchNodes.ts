@@ -156,11 +156,14 @@ export function taskItem(
   const label = taskName({ id: entry.task, question: entry.question }, imported, MAX_LABEL);
   // Several tasks of a recording may have the same text.
   const id = label === entry.task ? '' : entry.task;
+  // The tasks of published scenarios are mostly named after theirs.
+  const scenario = entry.scenario === undefined || entry.task.startsWith(entry.scenario) ? '' : entry.scenario;
   // A task with very many attempts loads the rest when it is opened.
   const description = !entry.complete
-    ? id
+    ? [id, scenario].filter((part) => part !== '').join(' · ')
     : [
         id,
+        scenario,
         `${passed}/${attempts} passed`,
         running > 0 ? `${running} running` : '',
         held > 0 ? `${held} held` : '',
@@ -187,7 +190,12 @@ export function taskItem(
                   : of('cancelled') > 0
                     ? OUTCOME_ICONS.cancelled
                     : OUTCOME_ICONS.unscored;
-  const tooltip = [id, entry.question, entry.level === undefined ? '' : `level ${entry.level}`];
+  const tooltip = [
+    id,
+    entry.question,
+    entry.level === undefined ? '' : `level ${entry.level}`,
+    entry.scenario === undefined ? '' : `scenario ${entry.scenario}`,
+  ];
   return {
     label,
     description,

@@ -62,6 +62,7 @@ function task(rows: readonly RolloutRow[], complete = true): TaskEntry {
     task: 't1',
     question: 'How many?',
     level: 2,
+    scenario: undefined,
     rows: new Map(rows.map((row) => [row.attempt, row])),
     complete,
     next: undefined,
@@ -81,6 +82,13 @@ describe('a task’s row', () => {
     assert.equal(look.description, '1/4 passed · 1 running');
     assert.equal(look.icon?.id, OUTCOME_ICONS.running.id);
     assert.equal(look.tooltip, 'How many?\nlevel 2');
+  });
+  it('names the scenario of its world, unless its own name begins with it', () => {
+    const entry = { ...task([]), scenario: 'town_library' };
+    const look = taskItem(entry, { attempts: 4 });
+    assert.equal(look.description, 'town_library · 0/4 passed');
+    assert.equal(look.tooltip, 'How many?\nlevel 2\nscenario town_library');
+    assert.equal(taskItem({ ...entry, task: 'town_library-0' }, { attempts: 4 }).description, '0/4 passed');
   });
   it('shows the best outcome, and distinguishes all passed from some passed', () => {
     const icon = (...rows: RolloutRow[]): string | undefined => taskItem(task(rows), { attempts: 2 }).icon?.id;

@@ -11,12 +11,14 @@ const tasks = [
   { attempts: [passed({ rev: 7, progress: { ...passed().progress, input_tokens: 900, ms: 10 } }), passed({ rev: 6 })] },
 ];
 const levels = ['10', '2', undefined, '2'];
+const scenarios = ['town_library', 'library_9', undefined, 'library_9'];
 
 function order(input: Partial<ArrangeInput>): string[] {
   return arrange({
     tasks: tasks.length,
     facts: (index) => taskFacts(tasks[index], 2),
     level: (index) => levels[index],
+    scenario: (index) => scenarios[index],
     sort: 'task',
     group: 'none',
     folded: new Set(),
@@ -38,6 +40,10 @@ suite('the order of the tasks', () => {
     assert.deepEqual(order({ group: 'level' }), ['level 2', '1', '3', 'level 10', '0', 'no level', '2']);
   });
 
+  test('groups by the scenario of the world', () => {
+    assert.deepEqual(order({ group: 'scenario' }), ['library_9', '1', '3', 'town_library', '0', 'no scenario', '2']);
+  });
+
   test('groups by outcome', () => {
     assert.deepEqual(order({ group: 'outcome' }), [
       'none passed',
@@ -57,6 +63,7 @@ suite('the order of the tasks', () => {
       tasks: 4,
       facts: (index) => taskFacts(tasks[index], 2),
       level: (index) => levels[index],
+      scenario: () => undefined,
       sort: 'task',
       group: 'level',
       folded: new Set(['2']),
@@ -120,6 +127,7 @@ suite('the facts of a task', () => {
         tasks: 3,
         facts: (index) => all[index] ?? facts,
         level: () => undefined,
+        scenario: () => undefined,
         sort: 'task',
         group: 'cause',
         folded: new Set(),

@@ -71,6 +71,7 @@ suite('many tasks in order', () => {
         tasks: facts.length,
         facts: (index) => facts[index] ?? taskFacts(undefined, 1),
         level: () => undefined,
+        scenario: () => undefined,
         sort,
         group: 'none',
         folded: new Set(),
