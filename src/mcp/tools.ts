@@ -5,11 +5,13 @@ import { checkWorkspace } from './tools/checkFiles.ts';
 import { compareAttempts } from './tools/compareAttempts.ts';
 import { pauseBatch, resumeBatch, stopBatch } from './tools/control.ts';
 import { forkRollout } from './tools/forkRollout.ts';
+import { labelAttempt } from './tools/labelAttempt.ts';
 import { launchBatch } from './tools/launchBatch.ts';
 import { listAttempts } from './tools/listAttempts.ts';
 import { listBatches } from './tools/listBatches.ts';
 import { readCall } from './tools/readCall.ts';
 import { readTrajectory } from './tools/readTrajectory.ts';
+import { rescoreBatch } from './tools/rescoreBatch.ts';
 import { searchTrajectories } from './tools/searchTrajectories.ts';
 import { showBatch } from './tools/showBatch.ts';
 import { waitForBatch } from './tools/waitForBatch.ts';
@@ -25,6 +27,8 @@ const TOOLS: readonly StudioTool[] = [
   checkWorkspace,
   launchBatch,
   forkRollout,
+  rescoreBatch,
+  labelAttempt,
   waitForBatch,
   pauseBatch,
   resumeBatch,

@@ -277,6 +277,26 @@ it('more attempts than allowed are launched only if a person allows it', async (
   });
 });
 
+it('a scorer asks a model at a new place, or more often than allowed, only if a person allows it', async () => {
+  const judge = { kind: 'judge', model: { endpoint: `${demo.url}?strict=1`, name: 'demo' }, rubric: 'Say yes.' };
+  workspace.write('judge.yaml', JSON.stringify({ scorer: judge }));
+  workspace.write('plain.yaml', JSON.stringify({ scorer: { kind: 'contains' } }));
+  const scoring = { batch: launched, scorer: 'judge.yaml' };
+  const before = await batches();
+  const options = ['--max-attempts', '0'];
+  await withAgent({ options }, async (agent) => {
+    assertRefused(await agent.call('rescore_batch', scoring), /sends requests to http/, /rollout rescore b/);
+    assertRefused(await agent.call('rescore_batch', scoring), /scores 1 attempt again with a scorer that asks a model/);
+    assert.deepEqual(await batches(), before);
+    // Without a model, it costs nothing.
+    await ended(agent, batchOf(await agent.call('rescore_batch', { ...scoring, scorer: 'plain.yaml' })));
+  });
+  await withAgent({ person: 'allows', options }, async (agent) => {
+    await ended(agent, batchOf(await agent.call('rescore_batch', scoring)));
+    assert.equal(agent.asked.length, 1);
+  });
+});
+
 it('irreversible calls are repeated only if a person allows it', async () => {
   const from = `${launched}/one/1:1`;
   await withAgent({}, async (agent) => {

@@ -20,7 +20,10 @@ const READING = [
   'check_files',
   'wait_for_batch',
 ];
-const WRITING = ['launch_batch', 'fork_rollout', 'pause_batch', 'resume_batch', 'stop_batch'];
+const WRITING = [
+  ...['launch_batch', 'fork_rollout', 'rescore_batch', 'label_attempt'],
+  ...['pause_batch', 'resume_batch', 'stop_batch'],
+];
 const MAX_BYTES = 40_000;
 /** Every client puts the list of tools into its model's context. */
 const MAX_LIST_BYTES = 20_000;
@@ -435,6 +438,41 @@ it('a running batch is waited for with progress, paused, resumed, stopped', { ti
   while (!last.ended);
   assert.deepEqual(last.batch.counts['cancelled'], 1);
   demo.open('slow');
+});
+
+it('an agent scores a batch again, and labels an attempt under a name of its own', async () => {
+  workspace.write('never.yaml', 'scorer: { kind: regex, name: strict, pattern: never-said }\n');
+  const scored = (
+    await call<{ batch: string; rescores: string; attempts: number }>('rescore_batch', {
+      batch,
+      scorer: 'never.yaml',
+      tasks: ['good'],
+    })
+  ).data;
+  assert.deepEqual([scored.rescores, scored.attempts], [batch, 2]);
+  let waited: WaitResult;
+  do waited = (await call<WaitResult>('wait_for_batch', { batch: scored.batch, seconds: 30 })).data;
+  while (!waited.ended);
+  assert.deepEqual(waited.batch.counts['failed'], 2);
+  const labeled = await call<{ rollout: string; passed: boolean | null; by: string }>('label_attempt', {
+    attempt: `${batch}/good/1`,
+    verdict: 'failed',
+    note: 'it did not rain',
+  });
+  assert.match(labeled.data.by, / \(agent\)$/);
+  const verdicts = async (): Promise<Record<string, boolean | null>> => {
+    const { row } = await (await workspace.api()).rollout(labeled.data.rollout);
+    return Object.fromEntries(Object.entries(row.progress.verdicts ?? {}).map(([name, { passed }]) => [name, passed]));
+  };
+  assert.deepEqual(await verdicts(), { strict: false, [`person:${labeled.data.by}`]: false });
+  await call('label_attempt', { attempt: `${batch}/good/1`, verdict: 'none' });
+  assert.deepEqual(
+    Object.values(await verdicts()).filter((passed) => passed !== null),
+    [false],
+  );
+  assert.match(await refused('label_attempt', { attempt: batch, verdict: 'passed' }), /belongs to an attempt/);
+  assert.match(await refused('rescore_batch', { batch, scorer: '../elsewhere.yaml' }), /--folder/);
+  assert.match(await refused('rescore_batch', { batch, tasks: ['absent'] }), /no task “absent”/);
 });
 
 it('a server that went away is found again', async () => {

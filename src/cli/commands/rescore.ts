@@ -1,4 +1,4 @@
-import { rescore as launchRescore } from '../../client/commands/rescore.ts';
+import { launchRescore, planRescore } from '../../client/commands/rescore.ts';
 import { personName } from '../../client/person.ts';
 import { resolveBatch } from '../../client/reference.ts';
 import { StudioError } from '../../common/errors.ts';
@@ -44,19 +44,14 @@ export const rescore: Command = {
     const attempts = textOptions(commandLine, 'attempt').map(attemptNumber);
     const connection = await context.connect();
     const id = await resolveBatch(connection.api, word, context.signal);
-    const launched = await launchRescore(
+    const plan = await planRescore(
       connection.api,
       id,
-      {
-        scorer: textOption(commandLine, 'scorer'),
-        tasks: textOptions(commandLine, 'task'),
-        attempts,
-        where,
-        by: personName(context.env),
-      },
+      { scorer: textOption(commandLine, 'scorer'), tasks: textOptions(commandLine, 'task'), attempts, where },
       context,
       context.signal,
     );
+    const launched = await launchRescore(connection.api, plan, personName(context.env), context.signal);
     for (const note of launched.notes) context.log(note);
     if (flag(commandLine, 'detach')) {
       if (context.json) context.printJson(launched);

@@ -21,8 +21,16 @@ export interface AttemptSelection {
 interface RescoreOptions extends AttemptSelection {
   /** File with the scorer. By default, the batch's own scorer. */
   readonly scorer?: string | undefined;
-  /** Who requests it; recorded with the verdicts. */
-  readonly by: string;
+}
+
+/** A batch that would score attempts again. */
+export interface RescorePlan extends RescoreSubmission {
+  /** ID of the batch whose attempts are scored again. */
+  readonly rescores: string;
+  /** Number of attempts, as far as they have ended by now. */
+  readonly attempts: number;
+  /** The rollouts of the selected attempts; undefined for all. */
+  readonly rollouts: readonly string[] | undefined;
 }
 
 interface Rescored {
@@ -34,35 +42,42 @@ interface Rescored {
   readonly notes: readonly string[];
 }
 
-/** Launches the batch. Throws StudioError `usage` if no attempt is selected. */
-export async function rescore(
+/** Plans the batch. Throws StudioError `usage` if no attempt is selected. */
+export async function planRescore(
   api: Api,
   id: string,
   options: RescoreOptions,
   place: ForkPlace,
   signal: AbortSignal,
-): Promise<Rescored> {
+): Promise<RescorePlan> {
   const row = await api.batch(id, signal);
   const built = await rescoreSubmission(api, row, options.scorer, place, signal);
   const rollouts = await selectRollouts(api, row, { ...options, judges: built.judges }, signal);
-  const submission = await putSubmission(api, built, signal);
+  const { passed, failed, unscored } = row.counts;
+  return { ...built, rescores: id, rollouts, attempts: rollouts?.length ?? passed + failed + unscored };
+}
+
+/** Launches the batch. `by`: who requests it; recorded with the verdicts. */
+export async function launchRescore(api: Api, plan: RescorePlan, by: string, signal: AbortSignal): Promise<Rescored> {
+  const { rescores, rollouts, secrets, notes } = plan;
+  const submission = await putSubmission(api, plan, signal);
   const batch = newId('b');
   const { changed = 0 } = await api.commandBatch(
-    id,
+    rescores,
     {
       command: newId('c'),
       verb: 'rescore',
-      by: options.by,
+      by,
       args: {
         batch,
         submission,
-        ...(Object.keys(built.secrets).length === 0 ? {} : { secrets: { ...built.secrets } }),
-        ...(rollouts === undefined ? {} : { rollouts }),
+        ...(Object.keys(secrets).length === 0 ? {} : { secrets: { ...secrets } }),
+        ...(rollouts === undefined ? {} : { rollouts: [...rollouts] }),
       },
     },
     signal,
   );
-  return { batch, rescores: id, attempts: changed, notes: built.notes };
+  return { batch, rescores, attempts: changed, notes };
 }
 
 /** Returns the rollouts of the selected attempts that have a result; undefined for all of them. */

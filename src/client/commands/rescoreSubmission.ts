@@ -41,6 +41,8 @@ export interface RescoreSubmission {
   readonly notes: readonly string[];
   /** Whether the scorer judges a task. Absent: it judges all. */
   readonly judges?: ((task: TaskRecord) => boolean) | undefined;
+  /** As the batch was submitted; undefined for an imported one. */
+  readonly original: Submission | undefined;
 }
 
 /** A scorer with what it needs. */
@@ -112,6 +114,7 @@ export async function rescoreSubmission(
     secrets: Object.fromEntries(values),
     blobs,
     notes,
+    original,
     judges: edited === undefined ? undefined : (task) => edited.judges(task),
   };
 }

@@ -1,13 +1,17 @@
 import { plural } from '../../common/text.ts';
 import type { Session } from '../session.ts';
 
-/** Returns a sentence if launching so many attempts exceeds what the agent may launch without asking. */
-export function overLimit({ launched, maxAttempts }: Session, attempts: number): string[] {
+/**
+ * Returns a sentence if so many attempts exceed what the agent may launch without asking. `what`: what it does with
+ * them, as a sentence.
+ */
+export function overLimit(
+  { launched, maxAttempts }: Session,
+  attempts: number,
+  what = `It launches ${plural(attempts, 'attempt')}, which call the model and the tools.`,
+): string[] {
   if (launched + attempts <= maxAttempts) return [];
-  return [
-    `It launches ${plural(attempts, 'attempt')}, which call the model and the tools. ` +
-      `Agents may launch ${maxAttempts} without asking, and this one has launched ${launched}.`,
-  ];
+  return [`${what} ` + `Agents may launch ${maxAttempts} without asking, and this one has launched ${launched}.`];
 }
 
 /**
