@@ -102,6 +102,21 @@ describe('a driven world', { timeout: 120_000 }, () => {
     assert.equal(model.scores[0]?.data.passed, false);
   });
 
+  it('keeps another path to the same task in a file of its own, and the same one once', async () => {
+    const keep: Wanted = { op: 'keep', as: 'solution' };
+    const messages = await driven([
+      renew,
+      keep,
+      keep,
+      { op: 'go', state: 0 },
+      { op: 'call', tool: 'list_loans', arguments: { member_id: 'M-1001' } },
+      keep,
+    ]);
+    const files = messages.flatMap((message) => (message.type === 'kept' ? path.basename(message.file) : []));
+    const first = `${files[0]?.replace(/\.json$/, '')}`;
+    assert.deepEqual(files, [`${first}.json`, `${first}.json`, `${first}.2.json`]);
+  });
+
   it('reports what cannot be done, and goes on', async () => {
     const messages = await driven([
       { op: 'call', tool: 'nope', arguments: {} },

@@ -20,13 +20,22 @@ const FOLDERS: Readonly<Record<KeptAs, string>> = {
   test: 'tests',
 };
 
-/** Returns the file of the path from the start to the current state. Throws StudioError `usage` if it has no calls. */
-export function keptFile(drive: Drive, as: KeptAs, verdict: Verdict | undefined, answer: Json | undefined): KeptFile {
+/**
+ * Returns the file of the path from the start to the current state. `copy`: from 1, part of its name if there are
+ * earlier ones. Throws StudioError `usage` if it has no calls.
+ */
+export function keptFile(
+  drive: Drive,
+  as: KeptAs,
+  verdict: Verdict | undefined,
+  answer: Json | undefined,
+  copy = 1,
+): KeptFile {
   const { path: calls, from } = drive;
   if (calls.length === 0)
     throw new StudioError('usage', 'No call was made, so there is nothing to keep.', { hint: 'Make a call first.' });
   const { world, task, seed } = from;
-  const name = `${world.name}.${task.id}`.replaceAll(/[^\w.-]+/g, '-');
+  const name = `${world.name}.${task.id}`.replaceAll(/[^\w.-]+/g, '-') + (copy === 1 ? '' : `.${copy}`);
   const folder = FOLDERS[as];
   if (as === 'test') return { path: `${folder}/${name}.test.ts`, text: testText(drive, folder, `${name}.test.ts`) };
   const session: DrivenSession = {

@@ -1,10 +1,10 @@
 /** `rollout world drive`: a session of a world, driven by JSON lines. */
-import { glob, mkdir, writeFile } from 'node:fs/promises';
+import { glob, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { diskFiles } from '../../../client/disk.ts';
 import { workspaceRoot } from '../../../client/workspace.ts';
-import { errorText, StudioError } from '../../../common/errors.ts';
+import { errorText, StudioError, systemCodeOf } from '../../../common/errors.ts';
 import { fileGlob, fileKind } from '../../../common/fileKinds.ts';
 import { isJsonObject, isSameJson, type Json } from '../../../common/json.ts';
 import { parseFile } from '../../../config/source/parse.ts';
@@ -181,11 +181,20 @@ class Driver {
     const isSame = last?.state === this.#drive.state && isSameJson(last.answer, answer ?? null);
     const known = isSame ? last.verdict : undefined;
     const verdict = known ?? (this.#drive.canVerify && as !== 'test' ? await this.#verify(answer ?? null) : undefined);
-    const kept = keptFile(this.#drive, as, verdict, answer);
-    const target = path.resolve(root, file ?? kept.path);
-    await mkdir(path.dirname(target), { recursive: true });
-    await writeFile(target, kept.text);
-    this.#send({ type: 'kept', id, as, file: target });
+    const write = async (copy: number): Promise<string> => {
+      const kept = keptFile(this.#drive, as, verdict, answer, copy);
+      const target = path.resolve(root, file ?? kept.path);
+      await mkdir(path.dirname(target), { recursive: true });
+      try {
+        // A file that was named is replaced; what was kept before is not.
+        await writeFile(target, kept.text, { flag: file === undefined ? 'wx' : 'w' });
+        return target;
+      } catch (error) {
+        if (systemCodeOf(error) !== 'EEXIST') throw error;
+        return (await readFile(target, 'utf8')) === kept.text ? target : await write(copy + 1);
+      }
+    };
+    this.#send({ type: 'kept', id, as, file: await write(1) });
   }
 
   async #verify(answer: Json): Promise<Verdict> {
