@@ -26,10 +26,17 @@ export function importCommands(services: Services): CommandGroup<'rollout.import
       );
       services.batches.refresh();
       const last = results.at(-1);
-      if (last !== undefined) await services.pages.open({ page: 'batch', batch: last.result.batch });
+      if (last !== undefined) await openImported(services, last.result);
       for (const { file, result } of results) void reportSkipped(services, file, result);
     },
   };
+}
+
+/** Opens the page of the batch, or of its only trajectory. */
+async function openImported({ pages }: Services, { batch, tasks, rollouts }: ImportReport): Promise<void> {
+  const [task] = tasks;
+  if (task === undefined || rollouts !== 1) await pages.open({ page: 'batch', batch });
+  else await vscode.commands.executeCommand('rollout.openTrajectory', { batch, task, attempt: 1 });
 }
 
 function pickFiles(): Thenable<vscode.Uri[] | undefined> {
