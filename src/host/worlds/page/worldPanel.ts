@@ -198,6 +198,7 @@ export class WorldPanel {
       ...(world.ref.module === undefined ? [] : [world.ref.module]),
       ...details.tools.flatMap(({ file }) => file ?? []),
     ]);
+    this.#view.title = details.title;
     this.#post({ type: 'world', details });
   }
 
