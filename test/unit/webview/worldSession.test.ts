@@ -1,6 +1,8 @@
 /** The state of a World page: what it requests, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { DriveMessage } from '../../../src/protocol/drive.ts';
+import type { TriedCall } from '../../../src/protocol/tryPage.ts';
 import type { PageToWorld, WorldToPage } from '../../../src/protocol/worldPage.ts';
 import { HEALTH, WORLD } from '../../../webview/stories/world/sampleWorld.ts';
 import { WorldSession } from '../../../webview/world/page/worldSession.ts';
@@ -37,4 +39,35 @@ test('the next request hides why the one before it failed', () => {
   assert.equal(session.problem?.text, 'worlds/rooms exists already.');
   session.post({ type: 'worldFile' });
   assert.equal(session.problem, undefined);
+});
+
+test('a state that is returned to shows what the call that led to it changed', () => {
+  const { session, receive } = opened();
+  const { drive } = session;
+  const call = (rows: number): TriedCall => ({
+    ...{ status: 'ok', ms: 1, log: '' },
+    changes: Array.from({ length: rows }, (_, key) => ({ table: 'loans', key, op: 'insert' as const, after: {} })),
+  });
+  const states = [
+    { state: 0, rows: 0 },
+    { state: 1, parent: 0, tool: 'find', rows: 0 },
+    { state: 2, parent: 1, tool: 'renew', rows: 1 },
+  ];
+  const rows = (): number | undefined => drive.last?.changes?.length;
+  const message = (driven: DriveMessage): void => receive({ type: 'drive', message: driven });
+  message({
+    ...{ type: 'opened', world: 'library', task: 'renew-one', question: '', seed: 1 },
+    ...{ canVerify: true, canSnapshot: true, tools: [] },
+  });
+  message({ type: 'called', id: 1, state: 1, states: states.slice(0, 2), call: call(0) });
+  message({ type: 'called', id: 2, state: 2, states, call: call(1) });
+  assert.equal(rows(), 1);
+  message({ type: 'at', id: 3, state: 1, states });
+  assert.equal(rows(), 0);
+  message({ type: 'at', id: 4, state: 0, states });
+  assert.equal(rows(), undefined);
+  message({ type: 'called', id: 5, state: 0, states, call: { ...call(0), status: 'error' } });
+  assert.equal(drive.last?.status, 'error', 'a failed call leads to no state');
+  message({ type: 'at', id: 6, state: 2, states });
+  assert.equal(rows(), 1);
 });

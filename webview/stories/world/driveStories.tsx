@@ -103,6 +103,15 @@ story('world', 'drive-called', () =>
     },
   }),
 );
+story('world', 'drive-unscored', () =>
+  page(OPENED, run, called(CALL), {
+    ...{ type: 'verdict', id: 2 },
+    verdict: {
+      ...{ state: 5, value: null, passed: null },
+      explanation: 'This verdict needs a judge: name a model `judge` in `models` of the world file.',
+    },
+  }),
+);
 story('world', 'drive-failed', () => page(OPENED, run, called(FAILED, 1)));
 story('world', 'drive-kept', () =>
   page(OPENED, run, called(CALL), { type: 'kept', id: 3, as: 'demonstration', file: '/w/demonstrations/library.json' }),

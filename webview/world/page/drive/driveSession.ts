@@ -27,8 +27,10 @@ export class DriveSession {
   state = 0;
   verdict: DriveVerdict | undefined;
   kept: { readonly as: KeptAs; readonly file: string } | undefined;
-  /** The last call, whatever the state. */
+  /** The call that led to the current state, or one that failed in it. */
   last: TriedCall | undefined;
+  /** The call that led to each state. */
+  readonly #calls = new Map<number, TriedCall>();
   tool: string | undefined;
   /** What an agent would answer in the end. Empty: nothing. */
   answer = '';
@@ -110,6 +112,7 @@ export class DriveSession {
         this.#setOpened(message);
         break;
       case 'called':
+        if (message.state !== this.state) this.#calls.set(message.state, message.call);
         this.#setStates(message);
         this.last = message.call;
         this.kept = undefined;
@@ -117,6 +120,7 @@ export class DriveSession {
         break;
       case 'at':
         this.#setStates(message);
+        this.last = this.#calls.get(message.state);
         break;
       case 'verdict':
         this.verdict = message.verdict;
@@ -149,6 +153,7 @@ export class DriveSession {
     this.verdict = undefined;
     this.kept = undefined;
     this.last = undefined;
+    this.#calls.clear();
     this.answer = '';
     this.pending = undefined;
     this.#forms.clear();

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { plural } from '../../../../src/common/text.ts';
 import { duration } from '../../../../src/common/units.ts';
+import type { KeptAs } from '../../../../src/protocol/drive.ts';
 import type { ListedTool } from '../../../../src/protocol/tryPage.ts';
 import type { WorldDetails, WorldTask } from '../../../../src/protocol/worldPage.ts';
 import { Button, Dropdown, TextField } from '../../../components/controls.tsx';
@@ -79,7 +80,7 @@ function taskLabel(id: string): string {
 }
 
 function OpenDrive({ session, details, drive }: TabProps & { readonly drive: DriveSession }) {
-  const { opened, form, failure, kept, pending } = drive;
+  const { opened, form, failure, kept, verdict } = drive;
   const hasList = usePageWidth() >= MIN_LIST_WIDTH;
   const columns = useRef<HTMLDivElement>(null);
   // The button that opened the session is gone: without this, the next key would do nothing.
@@ -131,7 +132,6 @@ function OpenDrive({ session, details, drive }: TabProps & { readonly drive: Dri
             icon="check"
             label="Verify"
             title="Judge this state (V)"
-            disabled={pending !== undefined}
             onClick={() => drive.verify()}
           />
         )}
@@ -140,7 +140,7 @@ function OpenDrive({ session, details, drive }: TabProps & { readonly drive: Dri
           icon="save"
           label="Keep as Demonstration"
           title="Saves the path from the start to this state as a trajectory"
-          disabled={pending !== undefined || drive.state === 0}
+          disabled={drive.state === 0}
           onClick={() => drive.keep('demonstration')}
         />
         <MenuButton
@@ -155,18 +155,21 @@ function OpenDrive({ session, details, drive }: TabProps & { readonly drive: Dri
         />
       </div>
       {failure !== undefined && <Banner kind="warning" text={`${failure.message} ${failure.hint ?? ''}`.trim()} />}
+      {verdict?.state === drive.state && verdict.passed === null && verdict.explanation !== undefined && (
+        <Banner kind="info" text={verdict.explanation} />
+      )}
       {kept !== undefined && (
         <p class="drive-kept" role="status">
-          Kept as {kept.as}.{' '}
+          Kept as {KEPT[kept.as]}.{' '}
           <ActionLink
             label="Open File"
             title={kept.file}
             onClick={() => session.post({ type: 'kept', file: kept.file, how: 'open' })}
-          />{' '}
+          />
           {kept.as === 'demonstration' && (
             <ActionLink
               label="Show Trajectory"
-              title="Imports the file and opens its batch"
+              title="Imports the file and opens the trajectory"
               onClick={() => session.post({ type: 'kept', file: kept.file, how: 'import' })}
             />
           )}
@@ -188,7 +191,19 @@ function OpenDrive({ session, details, drive }: TabProps & { readonly drive: Dri
   );
 }
 
-function VerdictMark({ drive: { verdict, state } }: { readonly drive: DriveSession }) {
+const KEPT: Readonly<Record<KeptAs, string>> = {
+  demonstration: 'demonstration',
+  solution: 'reference solution',
+  test: 'test',
+};
+
+function VerdictMark({ drive: { verdict, state, pending } }: { readonly drive: DriveSession }) {
+  if (pending === 'verify')
+    return (
+      <span class="drive-verdict dim" role="status">
+        Verifying…
+      </span>
+    );
   if (verdict === undefined || verdict.state !== state) return null;
   const { passed, value, checks = [], explanation } = verdict;
   const done = checks.filter((check) => check.passed).length;
@@ -265,7 +280,7 @@ function isWriting({ name, effect }: ListedTool, { health }: TabProps['session']
 }
 
 function CallForm({ drive }: { readonly drive: DriveSession }) {
-  const { form, pending } = drive;
+  const { form } = drive;
   useKeys({
     'mod+Enter': () => {
       if (form !== undefined) runTool(form);
@@ -306,7 +321,6 @@ function CallForm({ drive }: { readonly drive: DriveSession }) {
             icon="play"
             label="Run Call"
             title="Run Call (Ctrl+Enter)"
-            disabled={pending !== undefined}
             onClick={() => runTool(form)}
           />
         </div>

@@ -70,7 +70,7 @@ export function States({ drive }: { readonly drive: DriveSession }) {
                 class={`drive-state${isNow ? ' is-now' : ''}${state.rows > 0 ? ' is-changed' : ''}`}
                 aria-current={isNow}
                 title={title}
-                disabled={isBusy}
+                aria-disabled={isBusy}
                 style={{ left: `${column * CELL_WIDTH}px`, top: `${row * CELL_HEIGHT}px`, width: `${CELL_WIDTH}px` }}
                 onClick={() => drive.go(state.state)}
               >
