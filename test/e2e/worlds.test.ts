@@ -1,4 +1,5 @@
 /** Worlds in VS Code: the view with thousands of scenarios, and what can be done with one. */
+import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -29,6 +30,7 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
 
   story.step('the view lists world files, pages of scenarios, and tasks', async () => {
     const { workbench } = story.code;
+    assert.ok(await workbench.offers('Rollout: Open World…'), 'before the view was opened');
     await workbench.command('Rollout: Focus on Worlds View');
     await item(/^World shelves/).waitFor({ timeout: PATIENCE_MS });
     await expand(/^World shelves/);

@@ -12,8 +12,10 @@ export const VIEW_IDS = {
 export const VIEW_KEYS = {
   /** Whether the workspace has a batch file. */
   batchFiles: 'rollout.hasBatchFiles',
-  /** Whether the workspace has an agent file. */
-  agentFiles: 'rollout.hasAgentFiles',
+  /** Whether the search found no such file. Until then, the views do not say that there is none. */
+  noBatchFiles: 'rollout.hasNoBatchFiles',
+  noAgentFiles: 'rollout.hasNoAgentFiles',
+  noWorldFiles: 'rollout.hasNoWorldFiles',
   /** Whether the workspace has a world file. */
   worldFiles: 'rollout.hasWorldFiles',
   /** `ok`, `lost` or `stopped`. */
@@ -79,7 +81,7 @@ export const viewsWelcome = [
   },
   {
     view: VIEW_IDS.batches,
-    when: `${TRUSTED} && ${NOT_STOPPED} && ${FOLDER} && !${VIEW_KEYS.batchFiles}`,
+    when: `${TRUSTED} && ${NOT_STOPPED} && ${FOLDER} && ${VIEW_KEYS.noBatchFiles}`,
     contents:
       'This workspace has no batch file yet.\n[Create Sample Workspace](command:rollout.createSample)\n[New ' +
       'Batch…](command:rollout.newBatch)\nYou can also import results from other ' +
@@ -107,7 +109,7 @@ export const viewsWelcome = [
   },
   {
     view: VIEW_IDS.agents,
-    when: `workspaceFolderCount != 0 && !${VIEW_KEYS.agentFiles}`,
+    when: `workspaceFolderCount != 0 && ${VIEW_KEYS.noAgentFiles}`,
     contents: 'This workspace has no agent file (*.agent.yaml) yet.\n[New Agent…](command:rollout.newAgent)',
   },
   {
@@ -117,7 +119,7 @@ export const viewsWelcome = [
   },
   {
     view: VIEW_IDS.worlds,
-    when: `workspaceFolderCount != 0 && !${VIEW_KEYS.worldFiles}`,
+    when: `workspaceFolderCount != 0 && ${VIEW_KEYS.noWorldFiles}`,
     contents:
       'This workspace has no world file (*.world.yaml) yet. A world answers the calls of an agent and judges what it ' +
       'left behind.\n[Add World…](command:rollout.addWorld)',

@@ -10,7 +10,12 @@ import { findFiles, mayContainFiles } from './findFiles.ts';
 const MAX_FILES = 1000;
 /** Debounces bursts of changes, such as a checkout. */
 const SETTLE_MS = 200;
-const KIND_KEYS = { agent: VIEW_KEYS.agentFiles, batch: VIEW_KEYS.batchFiles, world: VIEW_KEYS.worldFiles } as const;
+/** Context keys: whether there are files of a kind, and whether there are none. */
+const KIND_KEYS: Readonly<Record<FileKind, { readonly some?: string; readonly none: string }>> = {
+  agent: { none: VIEW_KEYS.noAgentFiles },
+  batch: { some: VIEW_KEYS.batchFiles, none: VIEW_KEYS.noBatchFiles },
+  world: { some: VIEW_KEYS.worldFiles, none: VIEW_KEYS.noWorldFiles },
+};
 /** Files in a copied folder may appear after the folder. */
 const FOLDER_SETTLE_MS = 1000;
 
@@ -97,6 +102,8 @@ async function find(kind: FileKind): Promise<vscode.Uri[]> {
     kind,
     MAX_FILES,
   );
-  await vscode.commands.executeCommand('setContext', KIND_KEYS[kind], uris.length > 0);
+  const { some, none } = KIND_KEYS[kind];
+  await vscode.commands.executeCommand('setContext', none, uris.length === 0);
+  if (some !== undefined) await vscode.commands.executeCommand('setContext', some, uris.length > 0);
   return uris.sort((a, b) => (a.path < b.path ? -1 : 1));
 }

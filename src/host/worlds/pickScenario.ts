@@ -17,9 +17,15 @@ interface Item extends vscode.QuickPickItem {
   readonly target?: PickedWorld;
 }
 
-/** Returns undefined if the user cancels. */
+/** Returns undefined if the user cancels. Offers to add a world if there is none. */
 export async function pickWorld(worlds: WorkspaceWorlds): Promise<PickedWorld | undefined> {
   const all = await worlds.all();
+  if (all.length === 0) {
+    const add = 'Add World…';
+    const answer = await vscode.window.showInformationMessage('This workspace has no world file (*.world.yaml).', add);
+    if (answer === add) await vscode.commands.executeCommand('rollout.addWorld');
+    return undefined;
+  }
   const pick = vscode.window.createQuickPick<Item>();
   pick.title = 'Open World';
   pick.placeholder = 'Search worlds and scenarios by name, description, task, table, or tool';
