@@ -76,6 +76,7 @@ function resolveWorld(world: SubmittedWorld, secrets: Readonly<Record<string, st
     ...world,
     ...(user === undefined ? {} : { user: { ...user, model: resolveEnv(user.model, secrets) } }),
     ...(models === undefined ? {} : { models: resolveEnv(models, secrets) }),
+    ...(world.kind === 'simulated' ? { model: resolveEnv(world.model, secrets) } : {}),
   };
 }
 

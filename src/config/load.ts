@@ -10,7 +10,7 @@ import { checkNeeds } from './load/needs.ts';
 import { checkPlaceholders } from './load/placeholders.ts';
 import { type PromptText, Reading } from './load/reading.ts';
 import { checkScorer, type LoadedScorer, readScorer } from './load/scorer.ts';
-import { type LoadedWorld, readWorld } from './load/world.ts';
+import { checkWorldTexts, type LoadedWorld, readWorld } from './load/world.ts';
 import { basename, dirname } from './paths.ts';
 import { type BatchFile, batchFile } from './schema/batchFile.ts';
 import type { SandboxMode } from './schema/sandboxSection.ts';
@@ -73,8 +73,7 @@ export async function loadAgent(files: Files, path: string): Promise<LoadResult<
 export async function loadWorld(files: Files, path: string): Promise<LoadResult<LoadedWorld>> {
   const reading = new Reading(files);
   const parts = await readWorld(reading, files.absolute(path));
-  if (parts?.userPrompt !== undefined)
-    checkPlaceholders(reading, parts.parsed, ['user', 'prompt'], parts.userPrompt, [], { mayKnowAnswer: true });
+  if (parts !== undefined) checkWorldTexts(reading, parts, []);
   return finish(reading, parts?.world);
 }
 
@@ -115,10 +114,7 @@ export async function loadBatch(
   const rubric = value.scorer === undefined ? undefined : await checkScorer(reading, parsed, value.scorer, dataset);
 
   checkPrompts(reading, agent, dataset?.head ?? []);
-  if (world?.userPrompt !== undefined)
-    checkPlaceholders(reading, world.parsed, ['user', 'prompt'], world.userPrompt, dataset?.head ?? [], {
-      mayKnowAnswer: true,
-    });
+  if (world !== undefined) checkWorldTexts(reading, world, dataset?.head ?? []);
   checkTogether(reading, parsed, value, options);
   await checkSandbox(reading, parsed, value.sandbox);
   checkNeeds(reading, options.target === undefined ? value : { ...value, target: options.target }, agent, world);

@@ -33,7 +33,11 @@ export interface Need {
 type WorldKind = SubmittedWorld['kind'];
 
 /** What worlds of a kind run besides Node.js. */
-const KIND_NEEDS: Readonly<Record<WorldKind, readonly string[]>> = { module: [], code: ['python'] };
+const KIND_NEEDS: Readonly<Record<WorldKind, readonly string[]>> = {
+  module: [],
+  code: ['python'],
+  simulated: [],
+};
 
 /** Programs that every Node.js image has, including its shell and utilities. */
 const WITH_NODE: ReadonlySet<string> = new Set([

@@ -31,7 +31,12 @@ export {
   type SubmittedModule,
   submittedModel,
 } from './submission/parts.ts';
-export type { SubmittedCodeWorld, SubmittedModuleWorld, SubmittedWorld } from './submission/world.ts';
+export type {
+  SubmittedCodeWorld,
+  SubmittedModuleWorld,
+  SubmittedSimulatedWorld,
+  SubmittedWorld,
+} from './submission/world.ts';
 
 export const submittedTools = z.discriminatedUnion('kind', [
   z.object({
@@ -349,6 +354,7 @@ export function sideModelsOf({ agent, world, scorer }: Pick<Submission, 'agent' 
   ];
   return [
     ...(world?.user === undefined ? [] : [{ side: 'user', model: world.user.model }]),
+    ...(world?.kind === 'simulated' ? [{ side: 'world', model: world.model }] : []),
     ...(scorer.kind === 'judge' ? [{ side: 'judge', model: scorer.model }] : []),
     ...asked.flatMap((models) => Object.entries(models ?? {}).map(([side, model]) => ({ side, model }))),
   ];

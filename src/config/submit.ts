@@ -30,6 +30,7 @@ import {
   submittedPods,
   submittedSandbox,
   submittedScorer,
+  submittedSimulatedWorld,
   submittedTools,
 } from './submit/sections.ts';
 
@@ -127,6 +128,7 @@ async function submittedWorld(
   const { root } = loaded;
   if (world.kind === 'module')
     return { world: submittedModuleWorld(world, await bundles.add(moduleOf(world)), root), blobs: [], problems: [] };
+  if (world.kind === 'simulated') return { world: submittedSimulatedWorld(world, root), blobs: [], problems: [] };
   return await submittedScenarios(await scenariosOf(loaded, world, ports.files), world, root, ports);
 }
 

@@ -1,8 +1,9 @@
 import { errorText, StudioError } from '../common/errors.ts';
 import { isSameJson, type Json } from '../common/json.ts';
 import { ClassedError } from '../trace/classedError.ts';
+import type { Part } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import { hasHappened, isUndone } from '../trace/undone.ts';
+import { hasHappened, isObserved, isUndone } from '../trace/undone.ts';
 import type { EffectResult } from './act/act.ts';
 import type { History } from './act/history.ts';
 import type { InsideCalls } from './act/insideCalls.ts';
@@ -74,6 +75,8 @@ export class LiveWorld {
   #snapshot: string | undefined;
   /** The calls since then to repeat, in order. */
   #since: EndedCall[] = [];
+  /** What a session whose state is what the agents saw has received, in order. */
+  readonly #observed: EndedCall[] = [];
   /** A call since then that changed the world and must not be repeated. */
   #irreversible: string | undefined;
   #isLost = false;
@@ -133,6 +136,19 @@ export class LiveWorld {
     else if (world.effect === 'irreversible' && changed) this.#irreversible = world.call.name;
   }
 
+  /**
+   * Passes a call that has ended to a session whose state is what the agents saw. Returns whether the session is one:
+   * then there is nothing to repeat.
+   */
+  observe(world: WorldCall, done: EffectResult<'tool'>): boolean {
+    if (this.#session.observed === undefined) return false;
+    if (isObserved(done.end)) {
+      this.#observed.push({ world, done });
+      tell(this.#session, { world, done });
+    }
+    return true;
+  }
+
   /** Whether calls happened since the state was saved, or since it was opened. */
   get hasUnsavedCalls(): boolean {
     return !this.#isLost && (this.#since.length > 0 || this.#irreversible !== undefined);
@@ -147,6 +163,7 @@ export class LiveWorld {
 
   /** Repeats a recorded call that the opened state does not contain. Throws ClassedError if that fails. */
   async repeat(world: WorldCall, done: EffectResult<'tool'>): Promise<void> {
+    if (this.observe(world, done)) return;
     this.#since.push({ world, done });
     await this.#repeat({ world, done }).catch((error: unknown) => {
       if (!isKilled(error)) throw error;
@@ -217,6 +234,7 @@ export class LiveWorld {
       cancel();
       release();
     }
+    for (const ended of this.#observed) tell(this.#session, ended);
     for (const ended of this.#since) await this.#repeat(ended);
     life.check();
   }
@@ -273,13 +291,12 @@ export class LiveWorld {
   ): void {
     if (failure !== undefined && (done.end?.status === 'ok' || isUndone(failure.class)))
       throw new ClassedError('world_error', `repeating ${call.name} failed: ${failure.message}`, { cause: failure });
-    const recorded = done.message?.parts.find((part) => part.type === 'tool_call_response');
+    const recorded = responseOf(done);
     const isSame =
       failure !== undefined ||
       done.end?.status !== 'ok' ||
       (done.end.result === undefined
-        ? done.message?.origin === 'edited' ||
-          (recorded?.type === 'tool_call_response' && isSameJson(recorded.response, response))
+        ? done.message?.origin === 'edited' || (recorded !== undefined && isSameJson(recorded.response, response))
         : // The whole output, or what a rule has changed.
           done.end.cut !== undefined || done.end.injected === undefined || isSameJson(done.end.result, response));
     if (isSame || this.#differenceLogged) return;
@@ -289,6 +306,16 @@ export class LiveWorld {
       'the original.';
     this.#parts.log.append([{ kind: 'log', span: this.#span, data: { stream: 'err', text } }]);
   }
+}
+
+function tell(session: WorldSession, { world, done }: EndedCall): void {
+  const answer = responseOf(done);
+  if (answer !== undefined) session.observed?.(world.call, answer.response);
+}
+
+/** Returns the response that the agent got, if it got one. */
+function responseOf({ message }: EffectResult<'tool'>): Extract<Part, { type: 'tool_call_response' }> | undefined {
+  return message?.parts.find((part) => part.type === 'tool_call_response');
 }
 
 async function openSession(

@@ -176,6 +176,8 @@ export interface ToolOutcome {
   /** Bytes of output beyond the maximum; `full` is the complete output. */
   readonly cut?: number;
   readonly full?: Uint8Array;
+  /** Where it comes from, if nothing was really called. */
+  readonly source?: 'simulated';
 }
 
 /** A set of tools for one rollout. `call` throws ClassedError and always ends after its signal aborts. */
@@ -229,6 +231,12 @@ export interface WorldSession extends ToolHost {
   ): Promise<Verdict>;
   /** Returns the whole state, from which `open` can continue. Absent: this world has no snapshots. */
   snapshot?(signal: AbortSignal): Promise<Uint8Array>;
+  /**
+   * For worlds whose state is only what the agents saw: receives each call that has ended, with the response that the
+   * agent got, in order, whoever answered it. To restore such a world, it receives the recorded calls, and none is
+   * repeated.
+   */
+  observed?(call: ToolCall, response: Json): void;
 }
 
 export interface World {

@@ -178,6 +178,7 @@ export class RolloutWorld {
 
   /** Continues after a live call, which returned `outcome` unless it failed: takes a snapshot if one is due. */
   afterCall(world: WorldCall, done: EffectResult<'tool'>, outcome: ToolOutcome | undefined): Promise<void> | undefined {
+    if (this.#live.observe(world, done)) return undefined;
     const reported = outcome?.changes;
     this.#live.ended(world, done, reported !== undefined && reported.length > 0);
     const changed = reported === undefined ? outcome !== undefined && world.effect !== 'pure' : reported.length > 0;
@@ -187,6 +188,7 @@ export class RolloutWorld {
 
   /** Continues after a recorded call: repeats it, without recording, if the opened state does not contain it yet. */
   async afterRecordedCall(world: WorldCall, done: EffectResult<'tool'>): Promise<void> {
+    if (this.#live.observe(world, done)) return;
     const { history, stop } = this.#parts;
     if (done.endSeq > this.#covered && world.effect === 'restorable' && hasHappened(done.end)) {
       await this.#live.repeat(world, done).catch((error: unknown) => {

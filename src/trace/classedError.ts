@@ -12,6 +12,8 @@ export class ClassedError extends Error {
   readonly limit: LimitKind | undefined;
   /** The world failed, and did not merely refuse a call. */
   readonly blame: TraceError['blame'];
+  /** Of a tool call: it ends the rollout, because nobody can say what the agent would have seen. */
+  readonly fatal: boolean;
 
   constructor(
     errorClass: ErrorClass,
@@ -23,6 +25,7 @@ export class ClassedError extends Error {
       changes?: readonly Change[] | undefined;
       limit?: LimitKind | undefined;
       blame?: TraceError['blame'];
+      fatal?: boolean;
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -33,6 +36,7 @@ export class ClassedError extends Error {
     this.changes = options.changes;
     this.limit = options.limit;
     this.blame = options.blame;
+    this.fatal = options.fatal ?? false;
   }
 
   toTrace(): TraceError {

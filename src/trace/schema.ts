@@ -94,7 +94,7 @@ export type Check = z.infer<typeof check>;
 
 // ---- results of outside effects -------------------------------------------------------------------------------
 
-export const source = z.enum(['live', 'recorded', 'edited', 'observed', 'imported']);
+export const source = z.enum(['live', 'recorded', 'simulated', 'edited', 'observed', 'imported']);
 export type Source = z.infer<typeof source>;
 export const effect = z.enum(['pure', 'restorable', 'irreversible']);
 export type Effect = z.infer<typeof effect>;

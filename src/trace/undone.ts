@@ -16,6 +16,16 @@ export function isUndone(error: ErrorClass): boolean {
   return UNDONE.has(error);
 }
 
+/**
+ * Returns whether the agent saw the end of this call as something that happens in the world, whoever answered it: a
+ * time-out that a rule injected, but not one that interrupted the world.
+ */
+export function isObserved(end: EventData['tool.end'] | undefined): boolean {
+  if (end === undefined || end.status === 'cut') return false;
+  const errorClass = end.error?.class;
+  return errorClass === undefined || (errorClass !== 'infrastructure' && (end.made === false || !isUndone(errorClass)));
+}
+
 /** Returns whether the call of a world with this end happened, so that it may have changed the world. */
 export function hasHappened(end: EventData['tool.end'] | undefined): boolean {
   if (end === undefined || end.made === false || end.source === 'edited' || end.status === 'cut') return false;

@@ -6,6 +6,7 @@ import type { ToolEnvironment } from '../tools/environment.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { codeWorld } from './code/open.ts';
 import { moduleWorld } from './module.ts';
+import { simulatedWorld } from './simulated/open.ts';
 
 /** Returns the submitted world, whose sessions run in the environment of their rollout. `judges`: it is the scorer. */
 export function openWorld(submitted: SubmittedWorld, environment: ToolEnvironment, judges = false): World {
@@ -17,6 +18,8 @@ export function openWorld(submitted: SubmittedWorld, environment: ToolEnvironmen
         ...codeWorld(submitted, environment, judges),
         about: (task) => aboutScenario(submitted, task),
       };
+    case 'simulated':
+      return simulatedWorld(submitted);
   }
 }
 

@@ -1,12 +1,17 @@
 import { impliedNeeds } from '../needs.ts';
 import { codeWorldKeys } from '../schema/codeWorld.ts';
+import type { ModelSection } from '../schema/modelSection.ts';
+import { simulatedWorldKeys } from '../schema/simulatedWorld.ts';
 import { WORLD_KINDS, type WorldFile, worldFile } from '../schema/worldFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import { MODULE_ENDINGS } from './agent.ts';
+import type { DatasetLook } from './dataset.ts';
 import { checkModel, checkModels } from './model.ts';
 import { checkRules } from './perturb.ts';
+import { checkPlaceholders } from './placeholders.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
 import { checkScenario, readScenarios, type Scenarios } from './scenarios.ts';
+import { readSimulation, type Simulation } from './simulated.ts';
 
 interface LoadedFile {
   readonly path: string;
@@ -25,7 +30,13 @@ export interface LoadedCodeWorld extends LoadedFile {
   readonly scenarios: Scenarios;
 }
 
-export type LoadedWorld = LoadedModuleWorld | LoadedCodeWorld;
+export interface LoadedSimulatedWorld extends LoadedFile {
+  readonly kind: 'simulated';
+  readonly file: WorldFile & { readonly model: ModelSection };
+  readonly simulation: Simulation;
+}
+
+export type LoadedWorld = LoadedModuleWorld | LoadedCodeWorld | LoadedSimulatedWorld;
 
 export interface WorldParts {
   readonly parsed: ParsedFile;
@@ -34,6 +45,8 @@ export interface WorldParts {
   /** Programs that the world starts, and what says so. */
   readonly needs: readonly { readonly name: string; readonly at: Path }[];
   readonly userPrompt: PromptText | undefined;
+  /** Of a simulated world, if what it names can be read. */
+  readonly simulation: Simulation | undefined;
   /** Whether the world has a simulated user. */
   readonly hasUser: boolean;
   /** Of a code world, if its files can be read. */
@@ -48,7 +61,8 @@ export interface WorldParts {
 type RunnableKind = LoadedWorld['kind'];
 const KIND_KEYS: Readonly<Record<RunnableKind, readonly string[]>> = {
   module: ['module'],
-  code: Object.keys(codeWorldKeys),
+  code: [...Object.keys(codeWorldKeys), 'tools'],
+  simulated: [...Object.keys(simulatedWorldKeys), 'tools'],
 };
 
 export async function readWorld(reading: Reading, path: string, by?: Mention): Promise<WorldParts | undefined> {
@@ -66,11 +80,13 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
   }
   const { value, complete } = reading.check(parsed, worldFile);
   await checkRules(reading, parsed, value.perturb ?? []);
-  const kind = value.kind === 'code' ? 'code' : 'module';
+  const kind = value.kind === 'code' || value.kind === 'simulated' ? value.kind : 'module';
   if (value.kind !== undefined) checkKeys(reading, parsed, kind);
   const scenarios = kind === 'code' ? await readScenarios(reading, parsed, value) : undefined;
   if (scenarios !== undefined && value.scenario !== undefined)
     checkScenario(scenarios, value.scenario, (problem) => reading.report(parsed, ['scenario'], problem));
+  if (kind === 'code') checkToolNames(reading, parsed, value.tools);
+  const simulation = kind === 'simulated' ? await readSimulation(reading, parsed, value) : undefined;
   const isModule = kind === 'module' && (await locateModule(reading, parsed, value));
   checkModels(reading, parsed, ['models'], value.models);
   let userPrompt: PromptText | undefined;
@@ -81,8 +97,10 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
   let world: LoadedWorld | undefined;
   if (complete !== undefined && (complete.user === undefined || userPrompt !== undefined)) {
     const loaded = { path, parsed, ...(userPrompt === undefined ? {} : { userPrompt }) };
-    const { module } = complete;
+    const { module, model } = complete;
     if (isModule && module !== undefined) world = { ...loaded, kind: 'module', file: { ...complete, module } };
+    else if (simulation !== undefined && model !== undefined)
+      world = { ...loaded, kind: 'simulated', file: { ...complete, model }, simulation };
     else if (scenarios !== undefined) world = { ...loaded, kind: 'code', file: complete, scenarios };
   }
   return {
@@ -94,6 +112,7 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
       ...(value.needs ?? []).map((need, index) => ({ name: need, at: ['needs', index] })),
     ],
     userPrompt,
+    simulation,
     hasUser: value.user !== undefined,
     scenarios,
     scenario: value.scenario,
@@ -101,23 +120,48 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
   };
 }
 
+/** Checks the placeholders in the texts of a world against the first tasks. */
+export function checkWorldTexts(
+  reading: Reading,
+  { parsed, userPrompt, simulation }: WorldParts,
+  tasks: DatasetLook['head'],
+): void {
+  // The side models may know the answer: the agent does not see what they get.
+  const check = (at: Path, text: PromptText): void =>
+    checkPlaceholders(reading, parsed, at, text, tasks, { mayKnowAnswer: true });
+  if (userPrompt !== undefined) check(['user', 'prompt'], userPrompt);
+  for (const [part, text] of Object.entries(simulation?.texts ?? {})) check([part], text);
+}
+
 /** Reports keys that only worlds of other kinds have. */
 function checkKeys(reading: Reading, parsed: ParsedFile, kind: RunnableKind): void {
-  for (const other of Object.keys(KIND_KEYS) as RunnableKind[]) {
-    if (other === kind) continue;
-    for (const key of KIND_KEYS[other])
-      if (parsed.has([key]))
-        reading.report(
-          parsed,
-          [key],
-          {
-            code: 'conflict',
-            message: `a world of kind \`${kind}\` has no \`${key}\``,
-            hint: `Remove it, or write \`kind: ${other}\`.`,
-          },
-          'key',
-        );
-  }
+  const reported = new Set(KIND_KEYS[kind]);
+  for (const other of Object.keys(KIND_KEYS) as RunnableKind[])
+    for (const key of KIND_KEYS[other]) {
+      if (reported.has(key) || !parsed.has([key])) continue;
+      reported.add(key);
+      reading.report(
+        parsed,
+        [key],
+        {
+          code: 'conflict',
+          message: `a world of kind \`${kind}\` has no \`${key}\``,
+          hint: `Remove it, or write \`kind: ${other}\`.`,
+        },
+        'key',
+      );
+    }
+}
+
+/** Reports files with definitions in a world whose own tools exist. */
+function checkToolNames(reading: Reading, parsed: ParsedFile, tools: WorldFile['tools'] = []): void {
+  for (const [index, entry] of tools.entries())
+    if (typeof entry !== 'string')
+      reading.report(parsed, ['tools', index], {
+        code: 'value',
+        message: 'a world of kind `code` has its own tools',
+        hint: 'Write the name of one of them.',
+      });
 }
 
 /** Returns whether the world names a module that exists. */

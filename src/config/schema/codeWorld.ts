@@ -1,6 +1,6 @@
 /** Keys of a world file with `kind: code`. */
 import { z } from 'zod';
-import { choice, duration, expects, listOf, text, whole } from './values.ts';
+import { choice, duration, expects, text, whole } from './values.ts';
 
 export const WORLD_FORMATS = ['awm', 'agent-world'] as const;
 export type WorldFormat = (typeof WORLD_FORMATS)[number];
@@ -100,7 +100,4 @@ export const codeWorldKeys = {
       "With `kind: code`: what the world's code takes for now. `real`: the clock of the machine, so that answers " +
         'differ between attempts. Default: the time of the template, one second later at each call.',
     ),
-  tools: listOf(text('find_member', 'the name of a tool'), 'a list of tools', '[find_member]')
-    .optional()
-    .describe('With `kind: code`: the tools to offer. Default: all.'),
 } as const;

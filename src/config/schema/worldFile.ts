@@ -4,7 +4,8 @@ import { version } from './agentFile.ts';
 import { codeWorldKeys } from './codeWorld.ts';
 import { askedModels, modelSection } from './modelSection.ts';
 import { perturbRule } from './perturbSection.ts';
-import { choice, listOf, name, path, programs, text } from './values.ts';
+import { simulatedWorldKeys, toolFile } from './simulatedWorld.ts';
+import { choice, expects, listOf, name, path, programs, text } from './values.ts';
 
 export const WORLD_KINDS = ['module', 'code', 'simulated', 'recorded'] as const;
 
@@ -13,10 +14,24 @@ export const worldFile = z.strictObject({
   name: name.describe('Name of the world, as shown in trajectories.'),
   kind: choice(WORLD_KINDS).describe(
     'How the world is implemented. `module`: a TypeScript or JavaScript module. `code`: a scenario of published ' +
-      'files, in Python. The other kinds are not available yet.',
+      'files, in Python. `simulated`: a language model. `recorded` is not available yet.',
   ),
   module: path('library.ts').optional().describe('With `kind: module`: the module, which exports `open`.'),
   ...codeWorldKeys,
+  ...simulatedWorldKeys,
+  tools: listOf(
+    z.union(
+      [text('find_member', 'the name of a tool'), toolFile],
+      expects('the name of a tool, or a `file` with definitions', 'find_member'),
+    ),
+    'a list of tools',
+    '[find_member]',
+  )
+    .optional()
+    .describe(
+      'With `kind: code`: the names of the tools to offer. Default: all. With `kind: simulated`: files with the ' +
+        'definitions of its tools.',
+    ),
   needs: programs().optional().describe('Programs that the world starts, beyond Node.js. See `needs` of tools.'),
   models: askedModels
     .optional()

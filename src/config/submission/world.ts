@@ -1,7 +1,8 @@
 /** The world of a submission. A worker reads all of it as blobs: nothing else of the user's folder is sent. */
 import { z } from 'zod';
 import { WORLD_EXPOSE, WORLD_FORMATS, WORLD_VERIFIERS } from '../schema/codeWorld.ts';
-import { needs, position, sha, submittedModel, submittedModels, submittedModule } from './parts.ts';
+import { SIMULATION_PARTS, WORLD_DOMAINS } from '../schema/simulatedWorld.ts';
+import { jsonObject, needs, position, sha, submittedModel, submittedModels, submittedModule } from './parts.ts';
 import { submittedRule } from './rule.ts';
 
 const submittedUser = z.object({ model: submittedModel, prompt: z.string() });
@@ -89,5 +90,27 @@ const codeWorld = z.object({
 });
 export type SubmittedCodeWorld = z.infer<typeof codeWorld>;
 
-export const submittedWorld = z.discriminatedUnion('kind', [moduleWorld, codeWorld]);
+/** A tool of a simulated world: nothing but its definition exists. */
+export const toolDefinition = z.object({
+  name: z.string(),
+  description: z.string(),
+  /** JSON schemas of the arguments and, if known, of the result. */
+  parameters: jsonObject,
+  output: jsonObject.optional(),
+});
+export type ToolDefinition = z.infer<typeof toolDefinition>;
+
+const simulatedWorld = z.object({
+  ...common,
+  kind: z.literal('simulated'),
+  domain: z.enum(WORLD_DOMAINS),
+  /** The model that plays the world. */
+  model: submittedModel,
+  definitions: z.array(toolDefinition),
+  /** Parts of its system prompt, with unresolved `{{task.*}}` placeholders. */
+  texts: z.partialRecord(z.enum(SIMULATION_PARTS), z.string()),
+});
+export type SubmittedSimulatedWorld = z.infer<typeof simulatedWorld>;
+
+export const submittedWorld = z.discriminatedUnion('kind', [moduleWorld, codeWorld, simulatedWorld]);
 export type SubmittedWorld = z.infer<typeof submittedWorld>;

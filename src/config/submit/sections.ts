@@ -5,7 +5,7 @@ import type { Files } from '../files.ts';
 import { type LoadedAgent, mcpName } from '../load/agent.ts';
 import { endpointsOf } from '../load/model.ts';
 import { afterOf, worksItself } from '../load/team.ts';
-import type { LoadedCodeWorld, LoadedModuleWorld, LoadedWorld } from '../load/world.ts';
+import type { LoadedCodeWorld, LoadedModuleWorld, LoadedSimulatedWorld, LoadedWorld } from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
 import { impliedNeeds } from '../needs.ts';
 import { dirname, joinPath, relative } from '../paths.ts';
@@ -27,6 +27,7 @@ import type {
   SubmittedPods,
   SubmittedSandbox,
   SubmittedScorer,
+  SubmittedSimulatedWorld,
   SubmittedTools,
   SubmittedWorld,
 } from '../submission.ts';
@@ -114,10 +115,23 @@ export function submittedCodeWorld(
     ...(python === undefined ? {} : { python: pythonOf(python, path, files) }),
     session,
     ...(clock === undefined ? {} : { clock }),
-    ...(tools === undefined ? {} : { tools }),
+    ...(tools === undefined ? {} : { tools: tools.filter((name) => typeof name === 'string') }),
     needs: [...impliedNeeds('code', file.needs), ...(file.needs ?? [])],
     position: placeOf(parsed, [file.needs === undefined ? 'kind' : 'needs'], root),
     scenarios,
+  };
+}
+
+export function submittedSimulatedWorld(world: LoadedSimulatedWorld, root: string): SubmittedSimulatedWorld {
+  const { file, simulation } = world;
+  const texts = Object.entries(simulation.texts).map(([part, { text }]) => [part, text] as const);
+  return {
+    ...submittedCommon(world, root),
+    kind: 'simulated',
+    domain: file.domain,
+    model: submittedModel(file.model),
+    definitions: [...simulation.definitions],
+    texts: Object.fromEntries(texts),
   };
 }
 

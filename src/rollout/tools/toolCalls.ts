@@ -221,7 +221,7 @@ export class ToolCaller {
       });
     } catch (thrown) {
       const error = this.#toClassed(thrown);
-      if (error.class === 'infrastructure') stop.stop(error); // ends the attempt and its other calls
+      if (error.class === 'infrastructure' || error.fatal) stop.stop(error); // ends the attempt and its other calls
       const took = timing();
       await undo(error);
       output.end();

@@ -47,7 +47,7 @@ export function successOf(
   const end: EventData['tool.end'] = {
     status: 'ok',
     ...timing,
-    source: 'live',
+    source: result.source ?? 'live',
     ...(injected === undefined ? {} : { injected }),
     ...(seen === undefined ? {} : { result: result.response }),
     ...(result.cut === undefined ? {} : { cut: result.cut }),

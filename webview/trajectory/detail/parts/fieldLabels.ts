@@ -31,6 +31,7 @@ const oneOf =
 export const SOURCES: Readonly<Record<string, string>> = {
   live: 'this run',
   recorded: 'replayed from a recording',
+  simulated: 'written by the model that plays the world',
   edited: 'edited',
   observed: 'observed',
   imported: 'imported',

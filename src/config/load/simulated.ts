@@ -1,0 +1,157 @@
+/** Reads what a world file with `kind: simulated` names: tool definitions and the texts of its prompt. */
+import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
+import { SIMULATION_PARTS, type SimulationPart } from '../schema/simulatedWorld.ts';
+import type { WorldFile } from '../schema/worldFile.ts';
+import type { ParsedFile, Path } from '../source/parse.ts';
+import type { ToolDefinition } from '../submission/world.ts';
+import { checkModel } from './model.ts';
+import type { PromptText, Reading } from './reading.ts';
+
+export interface Simulation {
+  readonly definitions: readonly ToolDefinition[];
+  readonly texts: Readonly<Partial<Record<SimulationPart, PromptText>>>;
+}
+
+/** Keys of a tool's parameters, in the formats of MCP, Anthropic, and OpenAI. */
+const PARAMETERS = ['inputSchema', 'input_schema', 'parameters'] as const;
+const OUTPUT = ['outputSchema', 'output_schema'] as const;
+
+/** Returns undefined, after reporting why, if the world cannot run. */
+export async function readSimulation(
+  reading: Reading,
+  parsed: ParsedFile,
+  value: Partial<WorldFile>,
+): Promise<Simulation | undefined> {
+  if (value.model !== undefined) checkModel(reading, parsed, ['model'], value.model);
+  else if (!parsed.has(['model']))
+    reading.report(parsed, [], {
+      code: 'missing',
+      message: '`model` is missing',
+      hint: 'Add `model:` with `endpoint` and `name`: the model that plays the world.',
+      fixes: [
+        {
+          do: 'insert',
+          path: [],
+          key: 'model',
+          value: '{ endpoint: http://localhost:8000/v1, name: Qwen/Qwen-AgentWorld-35B-A3B }',
+        },
+      ],
+    });
+  const definitions = await readDefinitions(reading, parsed, value.tools);
+  const texts: Partial<Record<SimulationPart, PromptText>> = {};
+  let complete = value.model !== undefined && definitions !== undefined;
+  for (const part of SIMULATION_PARTS) {
+    const written = value[part];
+    if (written === undefined) continue;
+    const text = await reading.prompt(parsed, [part], written);
+    if (text === undefined) complete = false;
+    else texts[part] = text;
+  }
+  return complete && definitions !== undefined ? { definitions, texts } : undefined;
+}
+
+async function readDefinitions(
+  reading: Reading,
+  parsed: ParsedFile,
+  tools: WorldFile['tools'],
+): Promise<ToolDefinition[] | undefined> {
+  if (tools === undefined || tools.length === 0) {
+    if (tools !== undefined || !parsed.has(['tools']))
+      reading.report(parsed, tools === undefined ? [] : ['tools'], {
+        code: 'missing',
+        message: 'a simulated world needs the definitions of its tools',
+        hint: 'Add `tools: [{ file: tools.json }]`.',
+        fixes: tools === undefined ? [{ do: 'insert', path: [], key: 'tools', value: '[{ file: tools.json }]' }] : [],
+      });
+    return undefined;
+  }
+  const found = new Map<string, ToolDefinition>();
+  let complete = true;
+  for (const [index, entry] of tools.entries()) {
+    const at: Path = ['tools', index];
+    if (typeof entry === 'string') {
+      complete = false;
+      reading.report(parsed, at, {
+        code: 'value',
+        message: 'a simulated world takes its tools from files',
+        hint: 'Write `{ file: tools.json }`, a file with the definitions.',
+      });
+      continue;
+    }
+    const read = await readFile(reading, parsed, [...at, 'file'], entry.file);
+    if (read === undefined) complete = false;
+    for (const definition of read ?? []) {
+      if (found.has(definition.name)) {
+        complete = false;
+        reading.report(parsed, at, {
+          code: 'conflict',
+          message: `two tools are named \`${definition.name}\``,
+          hint: 'Remove one of them from its file.',
+        });
+      } else found.set(definition.name, definition);
+    }
+  }
+  return complete ? [...found.values()] : undefined;
+}
+
+async function readFile(
+  reading: Reading,
+  parsed: ParsedFile,
+  at: Path,
+  written: string,
+): Promise<ToolDefinition[] | undefined> {
+  const path = await reading.locate(parsed, at, written);
+  const file = path === undefined ? undefined : await reading.parse(path, { parsed, at });
+  if (file === undefined || file.problems.some(({ severity }) => severity === 'error')) return undefined;
+  const value = file.value as Json; // parsed from JSON or YAML
+  const inTools = isJsonObject(value) && value['tools'] !== undefined;
+  const list = inTools ? value['tools'] : value;
+  if (!Array.isArray(list) || list.length === 0) {
+    reading.report(file, [], {
+      code: 'value',
+      message: 'the file has no tool definitions',
+      hint:
+        'It must be a list of tools, or an object with a list `tools`, as the answer of an MCP server to ' +
+        '`tools/list`.',
+    });
+    return undefined;
+  }
+  const definitions: ToolDefinition[] = [];
+  for (const [index, item] of (list as readonly Json[]).entries()) {
+    const definition = definitionOf(item);
+    if (definition !== undefined) definitions.push(definition);
+    else
+      reading.report(file, [...(inTools ? ['tools'] : []), index], {
+        code: 'value',
+        message: 'this is not a tool definition',
+        hint: 'It needs a `name`, and its parameters as a JSON schema in `inputSchema`.',
+      });
+  }
+  return definitions.length === list.length ? definitions : undefined;
+}
+
+/** Returns undefined if the value is no tool definition. */
+function definitionOf(item: Json): ToolDefinition | undefined {
+  // OpenAI wraps it.
+  const tool = isJsonObject(item) && isJsonObject(item['function']) ? item['function'] : item;
+  if (!isJsonObject(tool)) return undefined;
+  const { name, description = '' } = tool;
+  const parameters = schemaIn(tool, PARAMETERS);
+  if (typeof name !== 'string' || name === '' || typeof description !== 'string' || parameters === null)
+    return undefined;
+  const output = schemaIn(tool, OUTPUT);
+  if (output === null) return undefined;
+  return {
+    name,
+    description,
+    parameters: parameters ?? { type: 'object', properties: {} },
+    ...(output === undefined ? {} : { output }),
+  };
+}
+
+/** Returns undefined if there is none, and null if it is no schema. */
+function schemaIn(tool: JsonObject, keys: readonly string[]): JsonObject | null | undefined {
+  const key = keys.find((candidate) => tool[candidate] !== undefined);
+  const schema = key === undefined ? undefined : tool[key];
+  return schema === undefined || isJsonObject(schema) ? schema : null;
+}

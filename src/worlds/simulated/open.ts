@@ -1,0 +1,101 @@
+import type { Json } from '../../common/json.ts';
+import { fillPrompt } from '../../config/prompt.ts';
+import type { SubmittedSimulatedWorld } from '../../config/submission/world.ts';
+import type { ToolCall, ToolCallContext, ToolOutcome, ToolSpec, World, WorldSession } from '../../rollout/ports.ts';
+import { ClassedError } from '../../trace/classedError.ts';
+import type { TaskRecord } from '../../trace/task.ts';
+import { DOMAINS } from './domains.ts';
+import { observationOf } from './observation.ts';
+import { actionOf, messagesFor, type SimulationTexts, systemPrompt, type Turn } from './prompt.ts';
+
+/** The name under which calls of the world model are recorded. */
+const SIDE = 'world';
+/** How often a reply without an observation is asked for, each time with another seed. */
+const TRIES = 3;
+/** Longer observations are cut off: a model that repeats itself must not fill the agent's context. */
+const MAX_CHARS = 60_000;
+
+/**
+ * A world that a language model plays. Its state is what the agents saw, so it needs no process, no snapshot, and no
+ * repeated call: whoever continues a rollout tells it the recorded calls.
+ */
+export function simulatedWorld(submitted: SubmittedSimulatedWorld): World {
+  return {
+    name: submitted.name,
+    kind: submitted.kind,
+    open: ({ task }) => Promise.resolve(new SimulatedSession(submitted, filled(submitted, task))),
+  };
+}
+
+/** Throws ClassedError `world_error` if a text uses a field that the task lacks. */
+function filled({ texts, name }: SubmittedSimulatedWorld, task: TaskRecord): SimulationTexts {
+  return Object.fromEntries(
+    Object.entries(texts).map(([part, text]) => {
+      const value = fillPrompt(text, task);
+      if (value === undefined)
+        throw new ClassedError(
+          'world_error',
+          `\`${part}\` of the world ${name} uses a field that the task ${task.id} does not have.`,
+        );
+      return [part, value];
+    }),
+  );
+}
+
+class SimulatedSession implements WorldSession {
+  readonly specs: readonly ToolSpec[];
+  readonly #world: SubmittedSimulatedWorld;
+  readonly #system: string;
+  readonly #state: string | undefined;
+  readonly #turns: Turn[] = [];
+
+  constructor(world: SubmittedSimulatedWorld, texts: SimulationTexts) {
+    this.#world = world;
+    this.#system = systemPrompt(world, texts);
+    this.#state = DOMAINS[world.domain].stateInTurn === true ? texts.state : undefined;
+    this.specs = world.definitions.map(({ name, description, parameters, output }) => ({
+      name,
+      description,
+      parameters,
+      ...(output === undefined ? {} : { output }),
+      effect: 'restorable',
+      sessionBound: false,
+      from: { kind: 'world', name: world.name },
+    }));
+  }
+
+  async call({ name, arguments: args }: ToolCall, { ask }: ToolCallContext): Promise<ToolOutcome> {
+    if (ask === undefined)
+      throw new ClassedError('world_error', 'A simulated world answers only in a rollout: its model is not available.');
+    const messages = messagesFor(this.#system, this.#state, this.#turns, actionOf(name, args));
+    for (let tried = 0; tried < TRIES; tried++) {
+      const reply = await ask({ side: SIDE, model: this.#world.model, messages });
+      const observation = observationOf(reply);
+      if (observation !== undefined) return outcomeOf(observation);
+    }
+    throw new ClassedError(
+      'world_error',
+      `The model that plays the world ${this.#world.name} replied ${TRIES} times without an observation.`,
+      { fatal: true },
+    );
+  }
+
+  observed({ name, arguments: args }: ToolCall, response: Json): void {
+    const observation = typeof response === 'string' ? response : JSON.stringify(response);
+    this.#turns.push({ action: actionOf(name, args), observation });
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function outcomeOf(observation: string): ToolOutcome {
+  if (observation.length <= MAX_CHARS) return { response: observation, source: 'simulated' };
+  const cut = observation.length - MAX_CHARS;
+  return {
+    response: `${observation.slice(0, MAX_CHARS)}\n[${cut.toLocaleString('en')} characters were cut off]`,
+    cut,
+    source: 'simulated',
+  };
+}

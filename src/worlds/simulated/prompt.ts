@@ -1,0 +1,70 @@
+/**
+ * Builds what a world model is asked, in the format of Qwen-AgentWorld: a system prompt of five parts (task, action
+ * space, initial state, demonstrations, instruction), then actions and observations in turn. Each request begins with
+ * the previous one, so that the endpoint can reuse its cache.
+ */
+import type { JsonObject } from '../../common/json.ts';
+import type { SubmittedSimulatedWorld } from '../../config/submission/world.ts';
+import type { SideQuestion } from '../../rollout/ports.ts';
+import { DOMAINS } from './domains.ts';
+
+type Messages = SideQuestion['messages'];
+
+/** A call of the agent, and what it saw. */
+export interface Turn {
+  readonly action: string;
+  readonly observation: string;
+}
+
+/** Texts of the world file, filled for a task. */
+export type SimulationTexts = SubmittedSimulatedWorld['texts'];
+
+/** Returns the system prompt. */
+export function systemPrompt({ domain, definitions }: SubmittedSimulatedWorld, texts: SimulationTexts): string {
+  const own = DOMAINS[domain];
+  const tools = definitions.map(({ name, description, parameters, output }) =>
+    JSON.stringify({ name, description, parameters, ...(output === undefined ? {} : { output }) }),
+  );
+  const { state, demonstrations, instruction } = texts;
+  return [
+    ['Task', texts.task ?? own.task],
+    ['Reply', own.reply],
+    ['Actions', texts.actions ?? own.actions],
+    ['Tools', tools.join('\n')],
+    ['Initial State', state],
+    ['Demonstrations', demonstrations],
+    ['Simulation Instruction', instruction],
+  ]
+    .flatMap(([title, text = '']) => (text.trim() === '' ? [] : [`# ${title ?? ''}\n${text.trim()}`]))
+    .join('\n\n');
+}
+
+/** Returns the text of a call. */
+export function actionOf(name: string, args: JsonObject): string {
+  return JSON.stringify({ name, arguments: args });
+}
+
+/** Returns the messages that ask for the observation of `action`, after `turns`. */
+export function messagesFor(
+  system: string,
+  state: string | undefined,
+  turns: readonly Turn[],
+  action: string,
+): Messages {
+  return [
+    { role: 'system', text: system },
+    ...turns.flatMap(
+      (turn, index): Messages => [
+        { role: 'user', text: turnText(index, state, turn.action) },
+        { role: 'assistant', text: `**Environment Observation:**\n${turn.observation}` },
+      ],
+    ),
+    { role: 'user', text: turnText(turns.length, state, action) },
+  ];
+}
+
+/** `index`: 0-based. */
+function turnText(index: number, state: string | undefined, action: string): string {
+  const current = index === 0 && state !== undefined ? `**Current State:**\n${state}\n\n` : '';
+  return `### Turn ${index + 1}\n${current}**Action:**\n\`\`\`json\n${action}\n\`\`\``;
+}

@@ -1,0 +1,68 @@
+/** A world that a model plays, in a real worker that is killed: nobody is asked twice, and the agent sees the same. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { canonicalJson, type JsonObject } from '../../src/common/json.ts';
+import type { Submission } from '../../src/config/submission.ts';
+import { assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
+import { answerText, fakeEndpoint } from '../support/endpoint.ts';
+import { TestStore } from '../support/rolloutServer.ts';
+import { TestWorker } from '../support/workerProcess.ts';
+import { responses } from '../support/worldCalls.ts';
+
+const QUESTION = 'call find {"title": "Emma"}\ncall lend {"book": 1}\ncall find {"title": "Emma"}\nanswer lent';
+
+describe('a simulated world, after a SIGKILL of its worker @deep', { timeout: 180_000 }, () => {
+  it('continues from the recorded answers, and each request begins with the previous one', async () => {
+    await using store = new TestStore();
+    const server = await store.start();
+    const asked = Promise.withResolvers<undefined>();
+    let lost = false;
+    await using model = await fakeEndpoint(({ path, body }, response) => {
+      if (!path.endsWith('/chat/completions')) {
+        response.writeHead(404).end();
+        return;
+      }
+      const turn = (body['messages'] as JsonObject[]).filter(({ role }) => role === 'user').length;
+      // The first worker waits for the third answer until it is killed.
+      if (turn < 3 || lost) answerText(response, `<think>turn ${turn}</think>answer ${turn}`);
+      else asked.resolve(undefined);
+    });
+    const plain = submission({ attempts: 1 });
+    const world: Submission['world'] = {
+      name: 'desk',
+      file: 'desk.world.yaml',
+      kind: 'simulated',
+      domain: 'mcp',
+      model: { ...plain.agent.model, endpoints: [model.url], name: 'world-model' },
+      definitions: ['find', 'lend'].map((name) => ({ name, description: name, parameters: { type: 'object' } })),
+      texts: { state: 'Emma is on the shelf.' },
+      perturb: [],
+    };
+    const agent = { ...plain.agent, tools: [] };
+    const batch = await server.submit({ ...plain, agent, world }, [task('a', QUESTION, 'lent')]);
+    await using first = await TestWorker.start(store, server, batch);
+    await asked.promise;
+    // Its events are stored up to the open call.
+    await until(
+      server,
+      batch,
+      (events) => events.filter(({ kind, agent: of }) => kind === 'model.start' && of === 'world').length === 3,
+    );
+    await first.kill();
+    lost = true;
+    await using second = await TestWorker.start(store, server, batch);
+    assert.equal(await second.exited, 0, second.stderr);
+
+    const [row] = (await server.api.rollouts(batch)).rollouts;
+    const events = await eventsOf(server, row!.rollout);
+    assertWhole(events);
+    assert.deepEqual(responses(events), ['answer 1', 'answer 2', 'answer 3']);
+    assert.deepEqual([row!.progress.passed, row!.progress.steps, row!.progress.side?.calls], [true, 4, 3]);
+    const bodies = model.seen.filter(({ path }) => path.endsWith('/chat/completions')).map(({ body }) => body);
+    const counts = [...Map.groupBy(bodies, (body) => canonicalJson(body)).values()].map(({ length }) => length);
+    assert.deepEqual(counts, [1, 1, 2], 'only the open request is sent again');
+    const texts = bodies.map(({ messages }) => (messages as JsonObject[]).map((message) => canonicalJson(message)));
+    for (const [index, messages] of texts.slice(0, 3).entries())
+      if (index > 0) assert.deepEqual(messages.slice(0, texts[index - 1]!.length), texts[index - 1]);
+  });
+});
