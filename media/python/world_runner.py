@@ -168,8 +168,8 @@ class Entropy:
     count = 0
     left = b""
 
-    def reset(self, seed: int, call: int) -> None:
-        self.key = hashlib.sha256(f"{seed}/{call}".encode()).digest()
+    def reset(self, seed: int, call: int, reads: bool = False) -> None:
+        self.key = hashlib.sha256(f"{seed}/{call}{'/read' if reads else ''}".encode()).digest()
         self.count, self.left = 0, b""
         random.seed(int.from_bytes(self.key, "big"))
         uuid._last_timestamp = None  # type: ignore[attr-defined]
@@ -603,6 +603,8 @@ class DatabaseState:
         self.template = template
         self.shadow = self.file + "-before"
         self.stamp: tuple[Any, ...] = ()
+        self.wrote = False
+        """Whether the last call wrote, even if no row is another one."""
 
     def create(self, start: bytes, saved: bytes | None) -> int:
         """Writes the start, or the saved state. Returns the number of calls that it contains."""
@@ -618,7 +620,8 @@ class DatabaseState:
         if not os.path.exists(self.file):
             raise Failure("world_error", "The code removed its own database.")
         stamp = stamp_of(self.file)
-        if stamp == self.stamp:
+        self.wrote = stamp != self.stamp
+        if not self.wrote:
             return []
         self.stamp = stamp
         if os.path.getsize(self.file) > MAX_DIFF_BYTES:
@@ -671,6 +674,7 @@ class CollectionState:
         self.folder = os.path.join(folder, "collections")
         self.template = template
         self.seen: dict[str, bytes] = {}
+        self.wrote = False
 
     def start(self) -> dict[str, bytes]:
         with open(self.template, "rb") as file:
@@ -711,6 +715,7 @@ class CollectionState:
     def changes(self) -> list[dict[str, Any]] | None:
         files, before = self.files(), self.seen
         self.seen = files
+        self.wrote = files != before
         changes: list[dict[str, Any]] = []
         for name in sorted({*files, *before}):
             if files.get(name) != before.get(name):
@@ -1309,9 +1314,14 @@ class Session:
         self.now: int | None = None
 
     def call(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Makes a call. It counts if it happened: the clock goes on, as it does when it is repeated."""
-        CLOCK.calls += 1
-        ENTROPY.reset(self.seed, CLOCK.calls)
+        """Makes a call. It counts if it happened: the clock goes on, as it does when it is repeated.
+
+        A call that is known to change nothing (`pure`) is not repeated, so it does not count. If it writes after all,
+        it is repeated for its changes, and counts; without known changes, it must not have happened.
+        """
+        pure = request.get("pure") is True
+        CLOCK.calls += 0 if pure else 1
+        ENTROPY.reset(self.seed, CLOCK.calls, pure)
         limit_call(CPU_SECONDS)
         began = time.perf_counter()
         failure: Failure | None = None
@@ -1326,12 +1336,20 @@ class Session:
         ms = (time.perf_counter() - began) * 1000
         end_output()
         changes = self.state.changes()
+        if pure and self.state.wrote:
+            CLOCK.calls += 1
+            if not changes:
+                raise Failure(
+                    "world_error",
+                    f"{request['name']} is taken for a tool that never writes, but it wrote, and its changes are "
+                    "unknown. Write `lint: off` in the world file, so that no tool is.",
+                )
         if failure is None:
             return {"response": response, "changes": changes, "ms": ms}
         if failure.answer["class"] in ("invalid_arguments", "unknown_tool"):
             if changes:
                 failure.answer["class"] = "tool_error"  # it refused, but has changed something
-            else:
+            elif not pure:
                 CLOCK.calls -= 1
         failure.answer["changes"] = changes
         raise failure

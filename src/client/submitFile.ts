@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
+import type { ScenarioHealth } from '../common/worldHealth.ts';
 import type { Files } from '../config/files.ts';
 import { type LoadedBatch, type LoadOptions, loadBatch } from '../config/load.ts';
 import { SANDBOX_MODES, type SandboxMode } from '../config/schema/sandboxSection.ts';
@@ -57,25 +58,33 @@ export async function readBatch(
   const sandbox = sandboxMode(env['ROLLOUT_SANDBOX']);
   const loaded = await loadBatch(files, file, { root, ...(sandbox === undefined ? {} : { sandbox }), ...options });
   if (loaded.value === undefined) throw problemsError(loaded.problems, files.absolute(cwd));
-  const lint = await lintErrors(loaded.value, files, env, within);
+  const pure = new Map<string, readonly string[]>();
+  const lint = await lintErrors(loaded.value, files, env, within, pure);
   if (hasErrors(lint)) throw problemsError(lint, files.absolute(cwd));
-  const built = await buildSubmission(loaded.value, submitPorts(files, root, env, within));
+  const built = await buildSubmission(loaded.value, submitPorts(files, root, env, within, pure));
   await requireFolders(built.submission, within);
   return { built, warnings: [...loaded.problems, ...lint, ...built.warnings], root, target: loaded.value.file.target };
 }
 
-/** Lints the scenarios that the tasks of a batch name. Returns errors, or what is left of them with `lint: warn`. */
+/**
+ * Lints the scenarios that the tasks of a batch name. Returns errors, or what is left of them with `lint: warn`. `pure`
+ * receives the tools that never write, by scenario.
+ */
 async function lintErrors(
   loaded: LoadedBatch,
   files: Files,
   env: NodeJS.ProcessEnv,
   within: string | undefined,
+  pure: Map<string, readonly string[]>,
 ): Promise<Problem[]> {
   const { world } = loaded;
   if (world?.kind !== 'code') return [];
   if (within !== undefined) await requireWithin(within, world.scenarios.folder);
   const names = await scenariosOf(loaded, world, files);
-  return await worldProblems(world, names, env, NEVER, 'errors');
+  const seen = (health: ScenarioHealth): void => {
+    if (health.pure !== undefined) pure.set(health.scenario, health.pure);
+  };
+  return await worldProblems(world, names, env, NEVER, { which: 'errors', seen });
 }
 
 /** Returns the mode of an option or of `ROLLOUT_SANDBOX`. Throws StudioError `usage`. */
@@ -88,13 +97,14 @@ export function sandboxMode(written: string | undefined): SandboxMode | undefine
 
 /**
  * Returns the ports that building a submission needs on this machine. `within`: folder that modules and what they
- * import must be in; installed packages may be elsewhere.
+ * import must be in; installed packages may be elsewhere. `pure`: tools that never write, by scenario.
  */
 export function submitPorts(
   files: Files,
   root: string,
   env: NodeJS.ProcessEnv,
   within: string | undefined,
+  pure: ReadonlyMap<string, readonly string[]> = new Map(),
 ): SubmitPorts {
   return {
     files,
@@ -104,7 +114,8 @@ export function submitPorts(
     bundle: (module) => bundleWithin(module, root, within),
     scenarios: async (worlds, names, now) => {
       if (within !== undefined) await requireWithin(within, worlds.folder);
-      return readScenarioFiles(worlds, names, now, path.join(cacheFolder(env), 'worlds'), NEVER);
+      const read = await readScenarioFiles(worlds, names, now, path.join(cacheFolder(env), 'worlds'), NEVER);
+      return new Map([...read].map(([name, parts]) => [name, { ...parts, pure: pure.get(name) }]));
     },
   };
 }

@@ -12,7 +12,7 @@ import { TrajectoryModel } from '../trace/model.ts';
 import type { Effect, TraceError } from '../trace/schema.ts';
 import { wholeValue } from '../trace/spill.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import { hasHappened } from '../trace/undone.ts';
+import { hasHappened, isRepeated } from '../trace/undone.ts';
 import { readEvent } from '../trace/upgrades.ts';
 import { isBlobRef, unescapeKeys } from '../trace/values/keys.ts';
 import { answersIn } from './recordedAnswers.ts';
@@ -143,6 +143,11 @@ export async function readRecording(api: Api, rollout: string, signal: AbortSign
   };
 }
 
+/** A tool that is declared as pure and changed something has to be called again, as one that is restorable. */
+function effectOf({ start: { data } }: ToolSpan, changed: boolean): Effect {
+  return isRepeated(data.effect, changed) ? 'restorable' : data.effect;
+}
+
 /** Returns what restores the world before a call; without `span`, at the end of the rollout. */
 export async function worldBefore(
   { model, rolloutSeed, argumentsOf }: Recording,
@@ -170,7 +175,7 @@ export async function worldBefore(
       name: one.start.data.name,
       arguments: isJsonObject(args) ? args : {},
       seed: callSeed(model, one, rolloutSeed),
-      effect: one.start.data.effect,
+      effect: effectOf(one, model.diffsOf(one.seq).length > 0),
       answers: answersIn(model, one),
     });
   }

@@ -3,7 +3,7 @@ import { isSameJson, type Json } from '../common/json.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { Part } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import { hasHappened, isObserved, isUndone } from '../trace/undone.ts';
+import { hasHappened, isObserved, isRepeated, isUndone } from '../trace/undone.ts';
 import type { EffectResult } from './act/act.ts';
 import type { History } from './act/history.ts';
 import type { InsideCalls } from './act/insideCalls.ts';
@@ -132,7 +132,7 @@ export class LiveWorld {
   /** Notes the end of a call. `changed`: whether it reported changes of the world. */
   ended(world: WorldCall, done: EffectResult<'tool'>, changed: boolean): void {
     if (!hasHappened(done.end)) return;
-    if (world.effect === 'restorable') this.#since.push({ world, done });
+    if (isRepeated(world.effect, changed)) this.#since.push({ world, done });
     else if (world.effect === 'irreversible' && changed) this.#irreversible = world.call.name;
   }
 

@@ -3,7 +3,7 @@
 import { callSeed } from '../trace/callSeed.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { TrajectoryModel } from '../trace/model.ts';
-import { hasHappened } from '../trace/undone.ts';
+import { hasHappened, isRepeated } from '../trace/undone.ts';
 import type { History } from './act/history.ts';
 import type { RecordedAction } from './act/recorded.ts';
 import type { RolloutEnding } from './ending.ts';
@@ -68,7 +68,7 @@ export function callsSinceSnapshot(
         'snapshot, and must not be repeated.',
     );
   return since
-    .filter(({ start }) => start.effect === 'restorable')
+    .filter(({ seq, start }) => isRepeated(start.effect, history.changing.has(seq)))
     .map((action) => ({ world: worldCall(action, history, recording, rolloutSeed), done: resultOf(action) }));
 }
 

@@ -3,7 +3,7 @@ import { seedOf } from '../common/hash.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import { hasHappened } from '../trace/undone.ts';
+import { hasHappened, isRepeated } from '../trace/undone.ts';
 import type { Act, EffectResult } from './act/act.ts';
 import { worldKey } from './act/history.ts';
 import type { RecordedAction } from './act/recorded.ts';
@@ -176,8 +176,15 @@ export class RolloutWorld {
     return uncovered && (spec.sessionBound || this.#parts.history.changing.has(action.seq));
   }
 
-  /** Continues after a live call, which returned `outcome` unless it failed: takes a snapshot if one is due. */
-  afterCall(world: WorldCall, done: EffectResult<'tool'>, outcome: ToolOutcome | undefined): Promise<void> | undefined {
+  /**
+   * Continues after a live call: takes a snapshot if one is due. `outcome`: what it returned, or the changes that it
+   * reported before it failed.
+   */
+  afterCall(
+    world: WorldCall,
+    done: EffectResult<'tool'>,
+    outcome: Pick<ToolOutcome, 'changes'> | undefined,
+  ): Promise<void> | undefined {
     if (this.#live.observe(world, done)) return undefined;
     const reported = outcome?.changes;
     this.#live.ended(world, done, reported !== undefined && reported.length > 0);
@@ -190,7 +197,8 @@ export class RolloutWorld {
   async afterRecordedCall(world: WorldCall, done: EffectResult<'tool'>): Promise<void> {
     if (this.#live.observe(world, done)) return;
     const { history, stop } = this.#parts;
-    if (done.endSeq > this.#covered && world.effect === 'restorable' && hasHappened(done.end)) {
+    const repeats = isRepeated(world.effect, history.changing.has(done.span));
+    if (done.endSeq > this.#covered && repeats && hasHappened(done.end)) {
       await this.#live.repeat(world, done).catch((error: unknown) => {
         const { message } = ClassedError.from(error, 'world_error');
         stop.stop(new ClassedError('infrastructure', `Cannot restore the world: ${message}`));

@@ -1,5 +1,5 @@
 /** Which calls of a world count as having happened: only those are repeated to restore its state. */
-import type { ErrorClass, EventData } from './schema.ts';
+import type { Effect, ErrorClass, EventData } from './schema.ts';
 
 /** Errors of calls that ended no other way than by being interrupted, or together with the world's session. */
 const UNDONE: ReadonlySet<ErrorClass> = new Set(['timeout', 'world_error', 'cancelled', 'limit']);
@@ -30,4 +30,12 @@ export function isObserved(end: EventData['tool.end'] | undefined): boolean {
 export function hasHappened(end: EventData['tool.end'] | undefined): boolean {
   if (end === undefined || end.made === false || end.source === 'edited' || end.status === 'cut') return false;
   return end.error === undefined || !(isUndone(end.error.class) || NOT_MADE.has(end.error.class));
+}
+
+/**
+ * Returns whether a call of a world that happened is made again to restore its state. `changed`: it reported changes,
+ * which a tool that is declared as pure should not.
+ */
+export function isRepeated(effect: Effect, changed: boolean): boolean {
+  return effect === 'restorable' || (effect === 'pure' && changed);
 }

@@ -60,6 +60,11 @@ describe('a batch over a code world', { timeout: 300_000 }, () => {
     assert.deepEqual(opened.data.clock, { start: '2026-03-16T09:00:00Z', step: 1 });
     const [score] = of(events, 'score');
     assert.deepEqual([score?.data.value, score?.data.passed], [1, true], JSON.stringify(score?.data));
+    const effects = new Map(of(events, 'tool.start').map(({ data }) => [data.name, data.effect]));
+    assert.deepEqual(Object.fromEntries(effects), {
+      ...{ record_harvest: 'restorable', assign_plot: 'restorable' },
+      list_plots: 'pure', // as the lint of the submit found
+    });
     assert.equal(of(events, 'tool.end').filter(({ data }) => data.status === 'ok').length, 22);
     assert.notEqual(finalState(events), undefined);
   });

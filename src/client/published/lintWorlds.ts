@@ -33,6 +33,12 @@ export async function lintWorldFile(file: string, env: NodeJS.ProcessEnv, signal
   return scenario === undefined ? [] : await worldProblems(value, [scenario], env, signal);
 }
 
+interface WorldProblemOptions {
+  readonly which?: 'all' | 'errors';
+  /** Called with the health of each scenario. */
+  readonly seen?: (health: ScenarioHealth) => void;
+}
+
 /**
  * Lints scenarios of a world file, as its `lint` says: with `warn`, errors are warnings. Returns a single warning if
  * this machine has no Python. Throws StudioError `cancelled`.
@@ -42,16 +48,19 @@ export async function worldProblems(
   names: readonly string[],
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
-  which: 'all' | 'errors' = 'all',
+  { which = 'all', seen }: WorldProblemOptions = {},
 ): Promise<Problem[]> {
   const { lint } = world.file;
   if (lint === 'off' || names.length === 0) return [];
   const problems: Problem[] = [];
   try {
-    for await (const { scenario, findings } of healths(world, names, env, signal))
+    for await (const health of healths(world, names, env, signal)) {
+      const { scenario, findings } = health;
+      seen?.(health);
       for (const finding of findings)
         if (finding.severity === 'error' || (which === 'all' && problems.length < MAX_PROBLEMS))
           problems.push(problemOf(world, scenario, lint === 'warn' ? { ...finding, severity: 'warning' } : finding));
+    }
   } catch (error) {
     if (!StudioError.is(error, 'unavailable')) throw error;
     const hint = `${error.hint ?? ''} Or write \`lint: off\`.`.trim();

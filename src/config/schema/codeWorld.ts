@@ -29,7 +29,9 @@ const clock = z.union(
     z.literal('real'),
     z.strictObject({
       start: z.string(INSTANT).refine(isInstant, INSTANT).describe('The time of the first call.'),
-      step: duration('1s').prefault(1).describe('How much later it is at each further call. Default: 1 s.'),
+      step: duration('1s')
+        .prefault(1)
+        .describe('How much later it is at each further call that may write. Default: 1 s.'),
     }),
   ],
   expects('real, or a group with `start`', '{ start: 2026-03-16T09:00:00Z, step: 1s }'),
@@ -98,6 +100,6 @@ export const codeWorldKeys = {
     .optional()
     .describe(
       "With `kind: code`: what the world's code takes for now. `real`: the clock of the machine, so that answers " +
-        'differ between attempts. Default: the time of the template, one second later at each call.',
+        'differ between attempts. Default: the time of the template, one second later at each call that may write.',
     ),
 } as const;

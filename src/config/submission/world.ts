@@ -36,6 +36,8 @@ const submittedScenario = z.object({
   template: sha,
   /** Where its code is published, for errors and links. */
   place: z.object({ file: z.string(), line: z.number().int().min(1) }),
+  /** Tools that never write, as far as their code says. Absent: unknown. */
+  pure: z.array(z.string()).readonly().optional(),
   /** See `scenarioVerifiers`. Workers can read this blob only while they score. */
   verifiers: sha,
 });

@@ -17,6 +17,8 @@ export interface ScenarioFiles {
   readonly verifiers: SubmissionBlob;
   /** Where its code is; `file` is absolute. */
   readonly place: SubmittedScenario['place'];
+  /** Tools that never write. Absent: unknown. */
+  readonly pure?: readonly string[] | undefined;
   /** Warnings: parts of its initial state that are left out. */
   readonly problems: readonly Problem[];
 }
@@ -39,7 +41,7 @@ export async function sentScenarios(
   const scenarios: Record<string, SubmittedScenario> = {};
   const blobs = new Map<string, SubmissionBlob>();
   const problems: Problem[] = [];
-  for (const [name, { place, problems: own, ...parts }] of await read(world.scenarios, names, now)) {
+  for (const [name, { place, pure, problems: own, ...parts }] of await read(world.scenarios, names, now)) {
     const { code, template, verifiers } = parts;
     for (const blob of [code, template, verifiers]) blobs.set(blob.sha, blob);
     problems.push(...own);
@@ -48,6 +50,7 @@ export async function sentScenarios(
       template: template.sha,
       verifiers: verifiers.sha,
       place: { ...place, file: relative(root, place.file) },
+      ...(pure === undefined ? {} : { pure: [...pure] }),
     };
   }
   return { scenarios, blobs: [...blobs.values()], problems };

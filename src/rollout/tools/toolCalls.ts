@@ -226,6 +226,7 @@ export class ToolCaller {
       await undo(error);
       output.end();
       const { end, ...rest } = failureOf(request, error, took, outcome.call?.envelope);
+      if (rest.changes !== undefined) outcome.value = { changes: rest.changes };
       return { ...rest, ...(end === undefined ? {} : { end: injected === undefined ? end : { ...end, injected } }) };
     }
   }
@@ -378,11 +379,11 @@ interface CallPlan {
   readonly lost: number | undefined;
 }
 
-/** The outcome of a call; without a value, it failed. */
+/** The outcome of a call; without a value, it failed without changes. */
 interface CallOutcome {
   /** Set if another agent answers it. */
   readonly call?: AgentCall;
-  value?: ToolOutcome;
+  value?: Pick<ToolOutcome, 'changes'>;
 }
 
 /** A result that was cut may end within a secret, before the note on the cut. */

@@ -2,6 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { ClassedError } from '../../trace/classedError.ts';
 import type { EventData, Part } from '../../trace/schema.ts';
+import { isUndone } from '../../trace/undone.ts';
 import type { Outcome } from '../act/act.ts';
 import type { Envelope } from '../log/log.ts';
 import type { Sha256 } from '../log/messages.ts';
@@ -82,6 +83,8 @@ export function failureOf(
       origin: 'tool',
       ...envelope,
     },
+    // A call that never happened has changed nothing.
+    changes: isUndone(error.class) ? undefined : error.changes,
     end,
   };
 }

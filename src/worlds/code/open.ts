@@ -28,6 +28,7 @@ export function codeWorld(submitted: SubmittedCodeWorld, environment: ToolEnviro
           memoryMb: submitted.session.memory_mb,
           expose: submitted.expose,
           only: submitted.tools,
+          pure: source.scenario.pure,
           onLog: environment.onLog?.bind(environment),
           release,
         },

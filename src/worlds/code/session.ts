@@ -31,6 +31,8 @@ export interface SessionStart {
   readonly expose: 'tools' | 'meta';
   /** Tools that are offered; absent: all. */
   readonly only: readonly string[] | undefined;
+  /** Tools that never write. */
+  readonly pure: readonly string[] | undefined;
   /** Receives output outside of calls. */
   readonly onLog: OnLog | undefined;
   /** Called when the session has ended, with everything that belongs to it. */
@@ -63,7 +65,7 @@ export class CodeSession implements WorldSession {
       .filter(({ name }) => start.only === undefined || start.only.includes(name))
       .map((tool) => ({
         ...tool,
-        effect: 'restorable',
+        effect: start.pure?.includes(tool.name) === true ? 'pure' : 'restorable',
         sessionBound: false,
         from: { kind: 'world', name: start.world },
       }));
@@ -133,13 +135,14 @@ export class CodeSession implements WorldSession {
   }
 
   async #call(name: string, args: JsonObject, context: ToolCallContext): Promise<ToolOutcome> {
-    if (!this.#tools.some((tool) => tool.name === name))
-      throw new ClassedError('unknown_tool', `Unknown tool "${name}".`);
+    const tool = this.#tools.find((each) => each.name === name);
+    if (tool === undefined) throw new ClassedError('unknown_tool', `Unknown tool "${name}".`);
+    const pure = tool.effect === 'pure' ? { pure: true } : {};
     const { signal } = context;
     return await this.#inOrder(signal, async () => {
       const sinks = this.#late.sinks(context);
       this.#onLog = (stream, text) => sinks.onLog(stream, text);
-      const answer = this.#runner.process.request('call', { session: this.#id, name, args });
+      const answer = this.#runner.process.request('call', { session: this.#id, name, args, ...pure });
       try {
         const { response, changes } = calledTool.parse(await abortable(answer, signal));
         return { ...jsonResponse({ text: JSON.stringify(response) }), ...(changes === null ? {} : { changes }) };

@@ -24,7 +24,8 @@ type Rows = Record<string, number>;
 
 /**
  * A world of rows. Every tool first adds 1 to the row `key`; then `put` answers, `refuse` fails, `stall` never ends,
- * `crash` ends the session, `flaky` stalls the first time; `burn` is irreversible. `rows` answers with all rows.
+ * `crash` ends the session, `flaky` stalls the first time; `burn` is irreversible. `rows` answers with all rows. `sly`
+ * and `slip` are declared as pure; `slip` fails.
  */
 class RowsWorld implements World {
   readonly name = 'rows';
@@ -80,10 +81,12 @@ class RowsWorld implements World {
         });
       }
       const op = before === undefined ? ('insert' as const) : ('update' as const);
-      return { response: { [key]: rows[key] }, changes: [{ table: 'rows', key, op, after: rows[key] }] };
+      const changes = [{ table: 'rows', key, op, after: rows[key] }];
+      if (name === 'slip') throw new ClassedError('tool_error', 'after all', { changes });
+      return { response: { [key]: rows[key] }, changes };
     };
     return {
-      specs: ['put', 'refuse', 'stall', 'crash', 'flaky', 'burn', 'rows'].map(spec),
+      specs: ['put', 'refuse', 'stall', 'crash', 'flaky', 'burn', 'sly', 'slip', 'rows'].map(spec),
       call,
       verify: async () => {
         await Promise.resolve().then(check);
@@ -110,7 +113,7 @@ function spec(name: string): ToolSpec {
     name,
     description: name,
     parameters: { type: 'object' },
-    effect: name === 'rows' ? 'pure' : name === 'burn' ? 'irreversible' : 'restorable',
+    effect: ['rows', 'sly', 'slip'].includes(name) ? 'pure' : name === 'burn' ? 'irreversible' : 'restorable',
     sessionBound: false,
     ...(name === 'stall' || name === 'flaky' ? { timeoutSeconds: 0.02 } : {}),
     ...(name === 'flaky' ? { retry: { times: 1, waitMs: 0 } } : {}),
@@ -156,12 +159,18 @@ for (const snapshots of [true, false]) {
       const stalled = new Set<number>();
       const options = (): KitOptions => ({
         world: new RowsWorld({ snapshots, stalled }),
-        model: callsOf(['put a', 'stall a', 'put b'], ['rows'], adds, ['crash a', 'refuse b', 'flaky c'], ['rows']),
+        model: callsOf(
+          ['put a', 'stall a', 'put b', 'sly b', 'slip c'],
+          ['rows'],
+          adds,
+          ['crash a', 'refuse b', 'sly c', 'flaky c', 'crash a'],
+          ['rows'],
+        ),
       });
       const whole = kit(options());
       const undisturbed = await whole.run();
-      const state = { a: 1, b: 2, c: 1, x: 6, y: 6, z: 5 };
-      assert.deepEqual(responses(undisturbed, 'rows'), [{ a: 1, b: 1 }, state]);
+      const state = { a: 1, b: 3, c: 3, x: 6, y: 6, z: 5 };
+      assert.deepEqual(responses(undisturbed, 'rows'), [{ a: 1, b: 2, c: 1 }, state]);
       assert.equal(whole.recorder.of('world.snapshot').length, snapshots ? 2 : 0);
       // Logs may be written again. How often `flaky` is tried depends on the loss.
       const happened = (events: readonly TraceEvent[]): unknown =>
@@ -181,11 +190,17 @@ for (const snapshots of [true, false]) {
         assert.deepEqual(responses(branch, 'rows').at(-1), state, `forked after event ${boundary}`);
         assert.equal(end(branch).fingerprint, end(undisturbed).fingerprint, `forked after event ${boundary}`);
       }
+      const rescored = kit({
+        ...options(),
+        after: { events: undisturbed, blobs: new Map(whole.recorder.blobs) },
+        job: { rollout: 'r3', rescores: { rollout: 'r1', seq: undisturbed.length } },
+      });
+      assert.equal(end(await rescored.run()).reward, end(undisturbed).reward);
     });
 
     it('leaves, after any calls, the state of those that happened', async () => {
       const random = new Random();
-      const tools = ['put', 'put', 'put', 'put', 'refuse', 'stall', 'crash', 'flaky'];
+      const tools = ['put', 'put', 'put', 'put', 'sly', 'slip', 'refuse', 'stall', 'crash', 'flaky'];
       for (let round = 0; round < 12; round++) {
         const expected: Rows = {};
         const steps = Array.from({ length: 6 }, () =>

@@ -81,6 +81,7 @@ export interface Worlds {
     readonly code?: string;
     readonly template?: Buffer;
     readonly verifiers?: object;
+    readonly pure?: readonly string[];
     readonly set?: Partial<SubmittedCodeWorld>;
   }): SubmittedCodeWorld;
   /** Ends all processes. Returns the IDs of those that are left. */
@@ -127,7 +128,13 @@ export function startWorlds(python: string, sandbox: Partial<ToolEnvironment['sa
         return bytes === undefined ? Promise.reject(new Error(`no blob ${sha}`)) : Promise.resolve(bytes);
       },
     },
-    world: ({ code = GARDEN_CODE, template = gardenTemplate(), verifiers = gardenVerifiers(), set = {} } = {}) => ({
+    world: ({
+      code = GARDEN_CODE,
+      template = gardenTemplate(),
+      verifiers = gardenVerifiers(),
+      pure,
+      set = {},
+    } = {}) => ({
       kind: 'code',
       name: 'garden',
       file: 'garden.world.yaml',
@@ -145,6 +152,7 @@ export function startWorlds(python: string, sandbox: Partial<ToolEnvironment['sa
           template: add(template),
           verifiers: add(Buffer.from(JSON.stringify(verifiers))),
           place: { file: 'worlds/gen_envs.jsonl', line: 3 },
+          ...(pure === undefined ? {} : { pure }),
         },
       },
       ...set,
