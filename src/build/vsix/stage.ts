@@ -16,8 +16,11 @@ const PLACES = ['README.md', 'LICENSE', 'CHANGELOG.md', 'ThirdPartyNotices.txt',
 const MODULES = 'dist/node_modules';
 /** Node's types, and the types that they refer to. */
 const NODE_TYPES = ['@types/node', 'undici-types'];
-/** zod's languages except English, its sources for other module systems, and files that only bundlers of zod need. */
-const ZOD_LEFT_OUT = /^src\/|\.(cjs|d\.cts)$|(^|\/)locales\/(?!index\.|en\.|package\.json)|\.md$/;
+/**
+ * zod's languages except English, its previous major version, its sources for other module systems, and files that only
+ * bundlers of zod need.
+ */
+const ZOD_LEFT_OUT = /^(src|v3)\/|\.(cjs|d\.cts)$|(^|\/)locales\/(?!index\.|en\.|package\.json)|\.md$/;
 /** The largest file of all. */
 export const ESBUILD_WASM = `${MODULES}/esbuild/esbuild.wasm.br`;
 const ESBUILD_FILES = ['LICENSE.md', 'wasm_exec.js', 'wasm_exec_node.js'];
@@ -70,7 +73,8 @@ function stageZod(from: string, stage: string): void {
     })
     .parse(JSON.parse(readFileSync(path.join(from, 'package.json'), 'utf8')));
   // One file for `import` and `require`: the CommonJS versions are left out.
-  const only = Object.entries(exports).map(([key, target]): [string, unknown] => {
+  const entries = Object.entries(exports).filter(([key]) => key !== './v3');
+  const only = entries.map(([key, target]): [string, unknown] => {
     if (typeof target === 'string') return [key, target];
     return [key, { types: target.import.replace(/\.js$/, '.d.ts'), default: target.import }];
   });
