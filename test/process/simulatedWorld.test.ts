@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { canonicalJson, type JsonObject } from '../../src/common/json.ts';
 import type { Submission } from '../../src/config/submission.ts';
+import { Bench } from '../support/cli.ts';
 import { assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
 import { answerText, fakeEndpoint } from '../support/endpoint.ts';
 import { TestStore } from '../support/rolloutServer.ts';
@@ -10,6 +11,34 @@ import { TestWorker } from '../support/workerProcess.ts';
 import { responses } from '../support/worldCalls.ts';
 
 const QUESTION = 'call find {"title": "Emma"}\ncall lend {"book": 1}\ncall find {"title": "Emma"}\nanswer lent';
+
+describe('the simulation of the sample’s library', { timeout: 180_000 }, () => {
+  it('runs offline: every attempt gets a score, and its results say that they are simulated', async () => {
+    const bench = new Bench();
+    try {
+      await bench.run(['init', 'desk'], { cwd: bench.folder });
+      const cwd = bench.path('desk');
+      const { batch } = await bench.json<{ batch: string }>(
+        ['run', 'batches/simulated.batch.yaml', '--attempts', '1'],
+        {
+          cwd,
+        },
+      );
+      const report = await bench.json<{ attempts: number; scored: number; side: { calls: number } }>(
+        ['report', batch],
+        { cwd },
+      );
+      assert.deepEqual([report.attempts, report.scored], [10, 10]);
+      assert.ok(report.side.calls >= 20, `${report.side.calls} calls of the world model`);
+      const { stdout } = await bench.run(['show', `${batch}/borrow-one/1`], { cwd });
+      assert.match(stdout, /library-sim \(simulated\) opened/);
+      assert.match(stdout, /"title":"A Field Guide to\s+Clouds","due":"2026-04-06"\}\s+[\d.]+ m?s, simulated/);
+      assert.match(stdout, /side {2}World model {2}demo, in check_out/);
+    } finally {
+      await bench.close();
+    }
+  });
+});
 
 describe('a simulated world, after a SIGKILL of its worker @deep', { timeout: 180_000 }, () => {
   it('continues from the recorded answers, and each request begins with the previous one', async () => {

@@ -4,12 +4,13 @@
  *
  * 1. directions: the user's message says which tools to call (`directions.ts`);
  * 2. the judge: the system prompt makes it one (`judge.ts`);
- * 3. the simulated user: the system prompt makes it one (`user.ts`);
- * 4. the summary: the last message asks to sum up the conversation (`summary.ts`);
- * 5. a team: the tools hand off or delegate to other agents, or the system prompt says to only look things up
+ * 3. the world model: the system prompt makes it the environment of an agent in the sample's library (`deskWorld/`);
+ * 4. the simulated user: the system prompt makes it one (`user.ts`);
+ * 5. the summary: the last message asks to sum up the conversation (`summary.ts`);
+ * 6. a team: the tools hand off or delegate to other agents, or the system prompt says to only look things up
  *    (`team.ts`);
- * 6. the clerk at the sample workspace's lending desk: the tools of the desk are available (`desk/`);
- * 7. otherwise, it says what it is (`introduction.ts`).
+ * 7. the clerk at the sample workspace's lending desk: the tools of the desk are available (`desk/`);
+ * 8. otherwise, it says what it is (`introduction.ts`).
  *
  * Only the clerk makes mistakes. They follow from the seed, and a higher temperature causes more of them.
  */
@@ -18,6 +19,7 @@ import { type ChatRequest, contentText } from '../request.ts';
 import type { Turn } from '../text/completion.ts';
 import { readConversation } from './conversation.ts';
 import { clerk } from './desk/clerk.ts';
+import { deskWorld, playedLibrary } from './deskWorld/deskWorld.ts';
 import { readDirections } from './directions.ts';
 import { introduction } from './introduction.ts';
 import { isJudge, judge } from './judge.ts';
@@ -36,6 +38,8 @@ export function decide(request: ChatRequest, seed: number, mistakes: number): Tu
   const directed = readDirections(request.messages);
   if (directed !== undefined) return directed;
   if (isJudge(conversation.system)) return judge(conversation);
+  const library = playedLibrary(conversation.system);
+  if (library !== undefined) return deskWorld(conversation, library);
   if (isUser(conversation.system)) return simulatedUser(conversation);
   if (isSummaryRequest(conversation)) return summary(conversation);
   const teamed = delegate(conversation, toolsAllowed ? (request.tools ?? []) : []) ?? lookUpOnly(conversation, tools);
