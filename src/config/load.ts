@@ -109,7 +109,7 @@ export async function loadBatch(
           ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
           ...(world?.scenarios === undefined
             ? {}
-            : { world: { scenarios: world.scenarios, scenario: world.scenario } }),
+            : { world: { scenarios: world.scenarios, scenario: world.scenario, setAside: world.setAside } }),
         });
   const rubric = value.scorer === undefined ? undefined : await checkScorer(reading, parsed, value.scorer, dataset);
 

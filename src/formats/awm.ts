@@ -47,6 +47,12 @@ export interface LooseFile {
 }
 
 const LOOSE_PARTS: readonly LoosePart[] = ['code', 'codeVerifier', 'sqlVerifier'];
+
+/** Whether a part may be in a file of its own. */
+export function isLoosePart(part: string): part is LoosePart {
+  return LOOSE_PARTS.some((each) => each === part);
+}
+
 const LOOSE = /[\\/](gen_\w+(?:\.\w+)?)[\\/](\w+?)(?:\.(\d+))?\.py$/;
 
 /** Returns what a file replaces by its path; undefined for other paths. */

@@ -47,10 +47,16 @@ export const worldTask = z.object({
   /** Its ID in datasets, if that is another. */
   task: z.string().optional(),
   text: z.string(),
+  /** Whether batches leave it out. */
+  isSetAside: z.boolean().optional(),
   /** What judges it: `code`, `SQL`, `rubric`. */
   verifiers: z.array(z.string()),
 });
 export type WorldTask = z.infer<typeof worldTask>;
+
+/** A task none of whose attempts passed, each for a reason that lies in the world. */
+export const blamedTask = z.object({ task: z.string(), attempts: count, reasons: z.array(z.string()) });
+export type BlamedTask = z.infer<typeof blamedTask>;
 
 /** A verifier of a task as published. */
 export const taskVerifier = z.object({
@@ -129,6 +135,10 @@ export const pageToWorld = z.discriminatedUnion('type', [
   z.object({ type: z.literal('published'), file: z.string(), line: z.int().min(1), column: z.int().min(1) }),
   z.object({ type: z.literal('worldFile') }),
   z.object({ type: z.literal('check') }),
+  /** Sets a task aside, or stops doing so. `task`: its ID in datasets. */
+  z.object({ type: z.literal('setAside'), task: z.string(), isSetAside: z.boolean() }),
+  /** Finds tasks of a batch whose failures all blame their world. */
+  z.object({ type: z.literal('blame'), batch: z.string() }),
   /** Opens a session for a task, in place of the one that is open. */
   z.object({ type: z.literal('openDrive'), task: z.string().optional() }),
   z.object({ type: z.literal('drive'), request: driveRequest }),
@@ -158,6 +168,8 @@ export const worldToPage = z.discriminatedUnion('type', [
     /** Python or one of its packages is missing. */
     needsPython: z.boolean().optional(),
   }),
+  /** The tasks of this scenario, by their ID in datasets. */
+  z.object({ type: z.literal('blamed'), batch: z.string(), tasks: z.array(blamedTask) }),
   z.object({ type: z.literal('health'), health: scenarioHealth, at: z.number() }),
   /** The world cannot be shown, or what was requested last. */
   z.object({ type: z.literal('problem'), text: z.string(), hint: z.string() }),

@@ -26,6 +26,8 @@ export interface DatasetSpec {
   readonly scenarios?: ReadonlySet<string>;
   /** Only tasks with these ids. */
   readonly only?: ReadonlySet<string>;
+  /** No tasks with these ids. They do not count for `offset` and `limit`. */
+  readonly except?: ReadonlySet<string>;
 }
 
 /** A task and the first line of its record. */
@@ -79,7 +81,7 @@ export async function* readTasks(
   spec: DatasetSpec,
   report: (problem: Problem) => void,
 ): AsyncGenerator<DatasetItem> {
-  const { path, format, columns, offset, scenarios, only } = spec;
+  const { path, format, columns, offset, scenarios, only, except } = spec;
   const limit = spec.limit ?? Infinity;
   const folder = dirname(path);
   const lines = new Map<string, number>();
@@ -89,6 +91,7 @@ export async function* readTasks(
     for await (const record of rawRecords(files, path, format)) {
       if (index >= offset + limit || open === 0) return;
       if (scenarios !== undefined && !isOf(record, scenarios)) continue;
+      if (except !== undefined && isExcepted(record, columns, except)) continue;
       if (index++ < offset) continue;
       const { file = path } = record;
       if ('error' in record) {
@@ -130,6 +133,11 @@ function isOf(record: RawRecord, scenarios: ReadonlySet<string>): boolean {
   const world = isJsonObject(record.value) ? record.value['world'] : undefined;
   const scenario = isJsonObject(world) ? world['scenario'] : undefined;
   return typeof scenario === 'string' && scenarios.has(scenario);
+}
+
+function isExcepted(record: RawRecord, columns: Columns, except: ReadonlySet<string>): boolean {
+  const id = 'value' in record && isJsonObject(record.value) ? record.value[columns.names.id] : undefined;
+  return (typeof id === 'string' || typeof id === 'number') && except.has(String(id));
 }
 
 export function recordProblem(

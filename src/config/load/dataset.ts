@@ -47,7 +47,12 @@ interface DatasetOptions {
   /** How many records to check; the rest are checked while they are sent. */
   readonly records: number;
   /** Of the batch's world, if it has scenarios: each task must name one of them, unless the world does. */
-  readonly world?: { readonly scenarios: Scenarios; readonly scenario: string | undefined };
+  readonly world?: {
+    readonly scenarios: Scenarios;
+    readonly scenario: string | undefined;
+    /** Tasks that are left out, unless `tasks` names them. */
+    readonly setAside: readonly string[];
+  };
 }
 
 export async function readDataset(
@@ -86,7 +91,8 @@ export async function readDataset(
     const columns = columnsOf(section);
     const head = await firstRecords(reading, path, format);
     if (!mappingFits(reading, parsed, columns, head, path)) return undefined;
-    const { tasks } = options;
+    const { tasks, world } = options;
+    const setAside = tasks === undefined ? (world?.setAside ?? []) : [];
     const limit = options.limit ?? (tasks === undefined ? section.limit : undefined);
     const spec: DatasetSpec = {
       path,
@@ -96,6 +102,7 @@ export async function readDataset(
       ...(limit === undefined ? {} : { limit }),
       ...(section.scenarios === undefined ? {} : { scenarios: namesOf(section.scenarios, format) }),
       ...(tasks === undefined ? {} : { only: new Set(tasks) }),
+      ...(setAside.length === 0 ? {} : { except: new Set(setAside) }),
     };
     return { spec, ...(await inspect(reading, parsed, spec, options)) };
   } catch (thrown) {
@@ -259,7 +266,13 @@ async function inspect(
       hint: near === undefined ? `The first tasks are ${ids.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
     });
   }
-  if (read === 0 && problems === 0) {
+  if (read === 0 && problems === 0 && spec.except !== undefined && spec.offset === 0) {
+    reading.report(parsed, ['dataset', 'file'], {
+      code: 'value',
+      message: `${basename(spec.path)} has no tasks that the world file does not set aside`,
+      hint: 'Remove some from `set_aside` of the world file, or choose other tasks.',
+    });
+  } else if (read === 0 && problems === 0) {
     reading.report(parsed, ['dataset', 'file'], {
       code: 'value',
       message: `${basename(spec.path)} has no tasks${spec.offset > 0 ? ` after the first ${spec.offset}` : ''}`,

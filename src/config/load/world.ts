@@ -53,6 +53,8 @@ export interface WorldParts {
   readonly scenarios: Scenarios | undefined;
   /** The scenario of tasks that name none. */
   readonly scenario: string | undefined;
+  /** IDs of tasks that batches leave out. */
+  readonly setAside: readonly string[];
   /** Undefined if the file has errors. */
   readonly world: LoadedWorld | undefined;
 }
@@ -116,6 +118,7 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
     hasUser: value.user !== undefined,
     scenarios,
     scenario: value.scenario,
+    setAside: value.set_aside ?? [],
     world,
   };
 }

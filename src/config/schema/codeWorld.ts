@@ -1,6 +1,6 @@
 /** Keys of a world file with `kind: code`. */
 import { z } from 'zod';
-import { choice, duration, expects, text, whole } from './values.ts';
+import { choice, duration, expects, listOf, text, whole } from './values.ts';
 
 export const WORLD_FORMATS = ['awm', 'agent-world'] as const;
 export type WorldFormat = (typeof WORLD_FORMATS)[number];
@@ -77,6 +77,12 @@ export const codeWorldKeys = {
     })
     .prefault({})
     .describe('With `kind: code`: the reward of each outcome. `null`: no score.'),
+  set_aside: listOf(text('library-2', 'the ID of a task'), 'a list of task IDs', '[library-2]')
+    .optional()
+    .describe(
+      'With `kind: code`: the tasks that batches leave out because their world is broken, by ID. The tab Health of a ' +
+        'World page sets tasks aside. `rollout run --task` runs them anyway.',
+    ),
   lint: choice(WORLD_LINTS)
     .default('refuse')
     .describe(

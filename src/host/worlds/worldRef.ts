@@ -13,6 +13,8 @@ export interface WorldRef {
   readonly from?: string;
   /** The only scenario of the folder that it uses. Absent: each task names its own. */
   readonly scenario?: string;
+  /** IDs of tasks that batches leave out. */
+  readonly setAside?: readonly string[];
   /** What is wrong with the text of the file. */
   readonly problem?: string;
 }
@@ -20,7 +22,7 @@ export interface WorldRef {
 export function worldRef(path: string, text: string): WorldRef {
   const { value, problems } = parseFile(path, text);
   const file = isJsonObject(value) ? value : {};
-  const { name, kind, module, from, scenario } = file;
+  const { name, kind, module, from, scenario, set_aside: setAside } = file;
   const at = (reference: string): string => joinPath(dirname(path), reference);
   const problem = problems[0]?.message;
   return {
@@ -30,6 +32,7 @@ export function worldRef(path: string, text: string): WorldRef {
     ...(typeof module === 'string' ? { module: at(module) } : {}),
     ...(kind === 'code' && typeof from === 'string' ? { from: at(from) } : {}),
     ...(typeof scenario === 'string' ? { scenario } : {}),
+    ...(Array.isArray(setAside) ? { setAside: setAside.filter((task) => typeof task === 'string') } : {}),
     ...(problem === undefined ? {} : { problem }),
   };
 }

@@ -99,6 +99,20 @@ describe('a code world', () => {
     assert.deepEqual([value.world.file.expose, value.world.file.verifier], ['tools', 'code']);
   });
 
+  it('leaves out the tasks that it sets aside, unless they are named', async () => {
+    const ids = async (aside: string, options: LoadOptions = {}): Promise<string[]> => {
+      const { built } = await build(world(`set_aside: [${aside}]\n`), options);
+      return (await Array.fromAsync(built.tasks)).map(({ id }) => id);
+    };
+    assert.deepEqual(await ids('top_shelf-0, low-1'), ['top_shelf-1', 'low-0']);
+    assert.deepEqual(await ids('top_shelf-0', { limit: 2 }), ['top_shelf-1', 'low-0']);
+    assert.deepEqual(await ids('top_shelf-0', { tasks: ['top_shelf-0'] }), ['top_shelf-0']);
+    const { read } = await build(world('set_aside: [low-0, low-1]\n'));
+    assert.deepEqual(read, [['/w/worlds/awm', 'top_shelf']]);
+    const { problems } = await load(world('set_aside: [top_shelf-0, top_shelf-1, low-0, low-1]\n'));
+    assert.match(problems[0] ?? '', / has no tasks that the world file does not set aside/);
+  });
+
   it('is sent with only these scenarios, and each task names its own', async () => {
     const { built, read } = await build(
       world('python: .venv/bin/python\nclock: { start: 2026-03-16T09:00:00Z }\ntools: [list_boxes]\n'),

@@ -70,6 +70,21 @@ story('world', 'verifiers-none', () =>
   page(world, { type: 'verifiers', task: 4, verifiers: [] }, at({ tab: 'verifiers', task: 4 })),
 );
 story('world', 'health', () => page(world, { type: 'health', health: HEALTH, at: 0 }, at({ tab: 'health' })));
+const aside: WorldToPage = {
+  type: 'world',
+  details: { ...WORLD, tasks: WORLD.tasks.map((task, index) => (index === 1 ? { ...task, isSetAside: true } : task)) },
+};
+const blamed: WorldToPage = {
+  type: 'blamed',
+  batch: 'b1',
+  tasks: [{ task: WORLD.tasks[3]?.task ?? '3', attempts: 4, reasons: ['post_update answers 500 again and again'] }],
+};
+story('world', 'health-aside', () =>
+  page(aside, blamed, { type: 'health', health: HEALTH, at: 0 }, at({ tab: 'health' })),
+);
+story('world', 'health-blaming', () =>
+  page(aside, { type: 'health', health: HEALTH, at: 0 }, at({ tab: 'health' }), (session) => session.blame('b1')),
+);
 story('world', 'health-checking', () => page(world, at({ tab: 'health' }), (session) => session.check()), {
   busy: true,
 });

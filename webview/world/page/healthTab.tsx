@@ -8,6 +8,7 @@ import { Icon } from '../../components/marks/icon.tsx';
 import { EmptyState } from '../../components/notices/emptyState.tsx';
 import { Skeleton } from '../../components/notices/skeleton.tsx';
 import { clock } from '../../format.ts';
+import { AsideLink, SetAside } from './setAside.tsx';
 import type { TabProps } from './worldPage.tsx';
 
 const SEVERITIES = { error: 'error', warning: 'warning' } as const;
@@ -24,18 +25,22 @@ export function HealthTab({ session, details }: TabProps) {
         <Skeleton />
       </>
     );
+  const aside = <SetAside session={session} details={details} />;
   if (checked === undefined)
     return (
-      <EmptyState
-        icon={details.problems.length === 0 ? 'search' : 'warning'}
-        title="Not checked yet"
-        text={
-          details.problems.length === 0
-            ? 'The check looks for mistakes in the files, the code, and the verifiers of this world.'
-            : `Its files have problems: ${details.problems.join(' ')}`
-        }
-        actions={details.kind === 'code' ? [{ label: 'Check Now', onClick: () => session.check() }] : []}
-      />
+      <>
+        <EmptyState
+          icon={details.problems.length === 0 ? 'search' : 'warning'}
+          title="Not checked yet"
+          text={
+            details.problems.length === 0
+              ? 'The check looks for mistakes in the files, the code, and the verifiers of this world.'
+              : `Its files have problems: ${details.problems.join(' ')}`
+          }
+          actions={details.kind === 'code' ? [{ label: 'Check Now', onClick: () => session.check() }] : []}
+        />
+        {aside}
+      </>
     );
   const { findings, strength, stopped } = checked.health;
   const shown = findings.filter(({ severity }) => !hidden.has(severity));
@@ -80,10 +85,11 @@ export function HealthTab({ session, details }: TabProps) {
         ) : (
           <ol class="world-finding-list">
             {shown.map((finding, index) => (
-              <FindingItem key={index} session={session} finding={finding} />
+              <FindingItem key={index} session={session} details={details} finding={finding} />
             ))}
           </ol>
         )}
+        {aside}
       </section>
       <section class="world-strength" aria-label="Verifier strength">
         <header class="section-head">
@@ -108,8 +114,9 @@ export function HealthTab({ session, details }: TabProps) {
   );
 }
 
-function FindingItem({ session, finding }: Pick<TabProps, 'session'> & { readonly finding: Finding }) {
+function FindingItem({ session, details, finding }: TabProps & { readonly finding: Finding }) {
   const { severity, message, hint, place, source, task } = finding;
+  const broken = task === undefined ? undefined : details.tasks[task];
   const label = `${place.file}:${place.line}`;
   return (
     <li class={`world-finding is-${severity}`}>
@@ -118,6 +125,7 @@ function FindingItem({ session, finding }: Pick<TabProps, 'session'> & { readonl
       <div>
         <strong>{message}</strong>
         <p class="dim">{hint}</p>
+        {broken !== undefined && details.kind === 'code' && <AsideLink session={session} task={broken} />}
       </div>
       {source === undefined ? (
         <button

@@ -73,7 +73,7 @@ function row(task: WorldTask) {
     <div class="world-row" title={task.text}>
       <code class="world-row-id">{task.id}</code>
       <span class="world-row-text">{oneLine(task.text, 300)}</span>
-      <span class="dim">{task.verifiers.join(', ')}</span>
+      <span class="dim">{task.isSetAside === true ? 'set aside' : task.verifiers.join(', ')}</span>
     </div>
   );
 }

@@ -2,12 +2,14 @@
 import { Emitter } from '../../../src/common/emitter.ts';
 import type { ScenarioHealth } from '../../../src/common/worldHealth.ts';
 import {
+  type BlamedTask,
   type PageToWorld,
   type TableRows,
   type TaskVerifier,
   WORLD_TABS,
   type WorldDetails,
   type WorldTabId,
+  type WorldTask,
   type WorldToPage,
   worldToPage,
 } from '../../../src/protocol/worldPage.ts';
@@ -39,6 +41,9 @@ export class WorldSession {
   code: string | undefined;
   /** Whether the lint runs. */
   isChecking = false;
+  /** Tasks that a batch blames on the world. */
+  blamed: { readonly batch: string; readonly tasks: readonly BlamedTask[] } | undefined;
+  isBlaming = false;
   health: { readonly health: ScenarioHealth; readonly at: number } | undefined;
   readonly #rows = new Map<string, TableRows>();
   readonly #verifiers = new Map<number, readonly TaskVerifier[]>();
@@ -94,6 +99,20 @@ export class WorldSession {
   }
 
   /** Sends a request of the person, who need not see any longer why the one before it failed. */
+  /** Finds tasks of a batch whose failures all blame their world. */
+  blame(batch: string): void {
+    if (this.isBlaming) return;
+    this.isBlaming = true;
+    this.problem = undefined;
+    this.#host.post({ type: 'blame', batch });
+    this.#notify();
+  }
+
+  /** Sets a task aside, or stops doing so. */
+  setAside({ id, task = id }: WorldTask, isSetAside: boolean): void {
+    this.#host.post({ type: 'setAside', task, isSetAside });
+  }
+
   post(message: PageToWorld): void {
     const hadProblem = this.problem !== undefined;
     this.problem = undefined;
@@ -134,9 +153,14 @@ export class WorldSession {
         this.health = message;
         this.isChecking = false;
         break;
+      case 'blamed':
+        this.blamed = message;
+        this.isBlaming = false;
+        break;
       case 'problem':
         this.problem = message;
         this.isChecking = false;
+        this.isBlaming = false;
     }
     this.#notify();
   }

@@ -56,6 +56,7 @@ export async function worldDetails(
     description: scenario.description,
     tasks: scenario.tasks.map((text, index) => ({
       ...{ id: String(index), task: `${scenario.key}-${index}`, text, verifiers: [...(model.verifiers[index] ?? [])] },
+      ...(ref.setAside?.includes(`${scenario.key}-${index}`) === true ? { isSetAside: true } : {}),
     })),
     tables: [...model.tables],
     tools: [...model.tools],

@@ -1,15 +1,28 @@
 /** A World page: shows a world or one of its scenarios, and follows its file. */
 import * as vscode from 'vscode';
+import { z } from 'zod';
+import { AwmFolder } from '../../../client/published/awmFolder.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import { worldHealth } from '../../../common/worldHealth.ts';
-import { type PageToWorld, pageToWorld, type WorldPanelState, type WorldToPage } from '../../../protocol/worldPage.ts';
+import {
+  blamedTask,
+  type PageToWorld,
+  pageToWorld,
+  type WorldPanelState,
+  type WorldToPage,
+} from '../../../protocol/worldPage.ts';
 import { folderOf, uriOf, workspaceFiles } from '../../files/workspaceFiles.ts';
 import { ownPageHtml } from '../../pages/webviewFiles.ts';
 import type { DoAction, LineCli } from '../../services.ts';
 import { showScenarioPart } from '../scenarioDocuments.ts';
 import type { WorkspaceWorld, WorkspaceWorlds } from '../workspaceWorlds.ts';
+import { worldRef } from '../worldRef.ts';
 import { DrivenWorld } from './drivenWorld.ts';
+import { editedFile } from './editedFile.ts';
 import { type OpenScenario, scenarioOf, worldDetails } from './worldDetails.ts';
+
+/** What `rollout world lint --runs` prints. */
+const blamed = z.object({ set_aside: z.array(blamedTask) });
 
 const SETUP_COMMAND = 'rollout world setup';
 
@@ -35,6 +48,8 @@ export class WorldPanel {
   readonly #kept = new Set<string>();
   #world: WorkspaceWorld | undefined;
   #open: OpenScenario | undefined;
+  /** Whether the user was asked to extract the scenario. */
+  #hasOffered = false;
   /** Files that the page may open. */
   #files: ReadonlySet<string> = new Set();
 
@@ -168,6 +183,12 @@ export class WorldPanel {
       case 'check':
         await this.#check();
         return;
+      case 'setAside':
+        await this.#setAside(message.task, message.isSetAside);
+        return;
+      case 'blame':
+        await this.#blame(message.batch);
+        return;
       case 'extract':
         await this.#options.extract(this.uri, this.#scenario());
         return;
@@ -258,6 +279,32 @@ export class WorldPanel {
     this.#post({ type: 'health', health, at: Date.now() });
   }
 
+  /** Changes the world file, which is saved with what is unsaved in it. */
+  async #setAside(task: string, isSetAside: boolean): Promise<void> {
+    const { withSetAside } = await import('../../../config/setAside.ts');
+    const document = await vscode.workspace.openTextDocument(this.uri);
+    const text = document.getText();
+    const others = (worldRef(this.uri.path, text).setAside ?? []).filter((each) => each !== task);
+    const name = vscode.workspace.asRelativePath(this.uri);
+    const edit = new vscode.WorkspaceEdit();
+    const all = new vscode.Range(document.positionAt(0), document.positionAt(text.length));
+    edit.replace(this.uri, all, withSetAside(name, text, isSetAside ? [...others, task] : others));
+    if (!(await vscode.workspace.applyEdit(edit)) || !(await document.save()))
+      throw new StudioError('unavailable', `${name} cannot be changed.`, { hint: 'Check that it is writable.' });
+  }
+
+  /** Reads the attempts of a batch in another process. */
+  async #blame(batch: string): Promise<void> {
+    const { scenario } = this.#scenario();
+    const result = await this.#options.cli.json(['world', 'lint', '--runs', batch], {
+      cwd: folderOf(this.uri).fsPath,
+      signal: this.#ended.signal,
+    });
+    const own = new Set(scenario.tasks.map((_, index) => `${scenario.key}-${index}`));
+    const tasks = blamed.parse(result).set_aside.filter(({ task }) => own.has(task));
+    this.#post({ type: 'blamed', batch, tasks });
+  }
+
   #scenario(): OpenScenario {
     if (this.#open !== undefined) return this.#open;
     throw new StudioError('not_found', 'This world has no published scenarios.');
@@ -277,9 +324,27 @@ export class WorldPanel {
       await this.#openFile(this.#world?.ref.module ?? '', line);
       return;
     }
-    const { key } = this.#open.scenario;
+    const { published, scenario } = this.#open;
+    const { key } = scenario;
+    const edited = await editedFile(published.folder, part, key, task);
+    if (edited !== undefined) {
+      const position = new vscode.Position((line ?? 1) - 1, 0);
+      await vscode.window.showTextDocument(edited, { selection: new vscode.Range(position, position) });
+      return;
+    }
     const from = this.#world?.ref.from ?? '';
     await showScenarioPart({ from, key, part, ...(task === undefined ? {} : { task }) }, line);
+    if (line !== undefined && published instanceof AwmFolder) this.#start(this.#offerToExtract(this.#open));
+  }
+
+  /** Published files are read-only here, and one row of them has the code of a scenario. */
+  async #offerToExtract(open: OpenScenario): Promise<void> {
+    if (this.#hasOffered) return;
+    this.#hasOffered = true;
+    const label = 'Extract to Workspace';
+    const text = `The published files of ${open.scenario.name} are read-only. Extract the scenario to edit it.`;
+    if ((await vscode.window.showInformationMessage(text, label)) === label)
+      await this.#options.extract(this.uri, open);
   }
 
   async #openFile(file: string, line = 1): Promise<void> {
